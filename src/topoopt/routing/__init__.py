@@ -1,0 +1,5 @@
+"""How bytes travel: routes, forwarding, link loads and the bound on them."""
+
+from topoopt.routing.fabric import Fabric as Fabric
+from topoopt.routing.routes import Path as Path
+from topoopt.routing.routes import Routes as Routes

@@ -1,0 +1,25 @@
+"""The noun Fabric: a topology with everything that a simulator needs to use it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from topoopt.routing.routes import Routes
+from topoopt.topology import Ring, Topology
+
+
+@dataclass(frozen=True, eq=False)
+class Fabric:
+    """Links, routes of every pair, and the rings of every AllReduce group.
+
+    Attributes
+    ----------
+    name : str
+        Name in the table of fabrics: ``topoopt``, ``ideal-switch``, ``fat-tree``, …
+    rings : mapping from the sorted members of a group to its rings
+        AllReduce bytes of the group are split equally over them.
+    """
+
+    name: str
+    topology: Topology
+    routes: Routes
+    rings: Mapping[tuple[int, ...], tuple[Ring, ...]]

@@ -1,0 +1,151 @@
+"""The noun Topology: which servers (and switches) are joined by which directed links."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.errors import InvalidInput
+
+DEFAULT_LATENCY_S = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A directed link. Two of them make a cable."""
+
+    src: int
+    dst: int
+    bandwidth_bps: float
+    latency_s: float = DEFAULT_LATENCY_S
+
+    def __post_init__(self) -> None:
+        if self.bandwidth_bps <= 0:
+            raise InvalidInput(
+                f"link {self.src}->{self.dst}: bandwidth_bps must be positive, got {self.bandwidth_bps}"
+            )
+        if self.latency_s < 0:
+            raise InvalidInput(f"link {self.src}->{self.dst}: latency_s must be >= 0, got {self.latency_s}")
+
+
+@dataclass(frozen=True, eq=False)
+class Topology:
+    """Directed links between nodes; nodes ``0 .. servers-1`` are servers, the rest are switches.
+
+    Links are sorted by (src, dst) and unique: parallel links of a pair are one fatter link, and ``ports``
+    says how many. Make one with :func:`topology_from_links` or with a family, not by hand.
+
+    Attributes
+    ----------
+    family : str
+        How it was made: ``circulant``, ``torus``, ``expander``, ``ideal-switch``, …
+    src, dst : int32 arrays, shape (links,)
+    ports : int32 array, shape (links,)
+        Physical links merged into this one.
+    bandwidth_bps, latency_s : float64 arrays, shape (links,)
+        Bandwidth of the merged link; latency of one hop.
+    offsets : tuple of int
+        For a circulant: the steps, each in 1..n-1, that every server has a link along (both p and n-p
+        of a duplex stride p), sorted; empty for every other family.
+    """
+
+    family: str
+    servers: int
+    nodes: int
+    src: NDArray[np.int32]
+    dst: NDArray[np.int32]
+    ports: NDArray[np.int32]
+    bandwidth_bps: NDArray[np.float64]
+    latency_s: NDArray[np.float64]
+    offsets: tuple[int, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.src)
+
+    def __iter__(self) -> Iterator[Link]:
+        for i in range(len(self)):
+            yield Link(
+                int(self.src[i]), int(self.dst[i]), float(self.bandwidth_bps[i]), float(self.latency_s[i])
+            )
+
+    @cached_property
+    def first_link(self) -> NDArray[np.int64]:
+        """Return the CSR pointer: the links out of node v are ``first_link[v] : first_link[v+1]``."""
+        return np.searchsorted(self.src, np.arange(self.nodes + 1))
+
+    @cached_property
+    def _keys(self) -> NDArray[np.int64]:
+        return self.src.astype(np.int64) * self.nodes + self.dst
+
+    def link_ids(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the index of the link of each pair, -1 where there is none."""
+        wanted = np.asarray(src, np.int64) * self.nodes + np.asarray(dst, np.int64)
+        found = np.minimum(np.searchsorted(self._keys, wanted), max(len(self) - 1, 0))
+        if not len(self):
+            return np.full(wanted.shape, -1, np.int64)
+        return np.where(self._keys[found] == wanted, found, -1)
+
+    def link_id(self, src: int, dst: int) -> int:
+        """Return the index of one link, -1 if there is none."""
+        return int(self.link_ids(np.array([src]), np.array([dst]))[0])
+
+
+def topology_from_links(
+    family: str, servers: int, links: Iterable[Link], nodes: int | None = None, offsets: tuple[int, ...] = ()
+) -> Topology:
+    """Merge parallel links and sort; see :class:`Topology`.
+
+    Raises
+    ------
+    InvalidInput
+        If a link joins a node to itself or to a node that does not exist.
+    """
+    rows = list(links)
+    return topology_from_arrays(
+        family,
+        servers,
+        np.array([link.src for link in rows], np.int64),
+        np.array([link.dst for link in rows], np.int64),
+        np.array([link.bandwidth_bps for link in rows], np.float64),
+        np.array([link.latency_s for link in rows], np.float64),
+        nodes,
+        offsets,
+    )
+
+
+def topology_from_arrays(
+    family: str,
+    servers: int,
+    src: NDArray[np.int64],
+    dst: NDArray[np.int64],
+    bandwidth_bps: NDArray[np.float64],
+    latency_s: NDArray[np.float64],
+    nodes: int | None = None,
+    offsets: tuple[int, ...] = (),
+) -> Topology:
+    """Merge parallel links and sort, from arrays of shape (links,)."""
+    count = servers if nodes is None else nodes
+    if len(src):
+        lowest, highest = min(src.min(), dst.min()), max(src.max(), dst.max())
+        if lowest < 0 or highest >= count:
+            raise InvalidInput(f"topology: a link names node {highest if lowest >= 0 else lowest} of {count}")
+        if (src == dst).any():
+            raise InvalidInput(f"topology: node {int(src[src == dst][0])} is linked to itself")
+    keys, first, inverse, ports = np.unique(
+        src * count + dst, return_index=True, return_inverse=True, return_counts=True
+    )
+    merged = np.zeros(len(keys))
+    np.add.at(merged, inverse, bandwidth_bps)
+    return Topology(
+        family,
+        servers,
+        count,
+        (keys // count).astype(np.int32),
+        (keys % count).astype(np.int32),
+        ports.astype(np.int32),
+        merged,
+        np.asarray(latency_s, np.float64)[first],
+        offsets,
+    )

@@ -1,0 +1,104 @@
+"""The noun OperatorGraph: the model as operators with exact parameter and activation bytes."""
+
+from dataclasses import dataclass
+
+from topoopt.errors import InvalidInput
+
+SPLITS = ("batch", "out", "in", "rows", "columns")
+"""What a part of an operator may hold: a range of the batch, of output channels, of input channels, of an
+embedding table's rows, of its columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """One parameter tensor; each is AllReduced on its own."""
+
+    name: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One operator of the model.
+
+    Attributes
+    ----------
+    kind : str
+        ``embedding``, ``dense``, ``conv2d``, ``attention``, ``concat``, ``add``, ``pool``, …
+    inputs : tuple of int
+        Indices of the producers in :attr:`OperatorGraph.operators`; all smaller than its own.
+    output_bytes_per_sample : int
+        Activation that each consumer reads, per sample of the batch.
+    forward_flops_per_sample : float
+        Floating-point operations of the forward pass; the backward pass costs twice as many where there are
+        weights or two inputs, else as many.
+    memory_traffic_bytes_per_sample : float
+        Bytes moved to and from accelerator memory in the forward pass, without the weights.
+    splits : frozenset of str
+        Which of :data:`SPLITS` is allowed.
+    profile_key : str
+        The operator's name in a measured profile; empty where it has none.
+    forward_time_s, backward_time_s : float or None
+        Measured times of the whole operator over the whole global batch on one server, for operators
+        imported with times of their own.
+    """
+
+    name: str
+    kind: str
+    inputs: tuple[int, ...]
+    weights: tuple[Weight, ...]
+    output_bytes_per_sample: int
+    forward_flops_per_sample: float = 0.0
+    memory_traffic_bytes_per_sample: float = 0.0
+    splits: frozenset[str] = frozenset({"batch"})
+    profile_key: str = ""
+    forward_time_s: float | None = None
+    backward_time_s: float | None = None
+
+    @property
+    def parameter_bytes(self) -> int:
+        """Bytes of all parameter tensors."""
+        return sum(weight.size_bytes for weight in self.weights)
+
+    @property
+    def is_embedding(self) -> bool:
+        """Whether its weights are placed instead of replicated."""
+        return self.kind == "embedding"
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorGraph:
+    """A model: operators in an order in which every producer stands before its consumers."""
+
+    name: str
+    operators: tuple[Operator, ...]
+    batch_per_accelerator: int
+
+    def __post_init__(self) -> None:
+        if self.batch_per_accelerator < 1:
+            raise InvalidInput(
+                f"model {self.name}: batch_per_accelerator must be >= 1, got {self.batch_per_accelerator}"
+            )
+        for index, op in enumerate(self.operators):
+            if any(not 0 <= producer < index for producer in op.inputs):
+                raise InvalidInput(
+                    f"model {self.name}: operator {op.name}: an input must stand before it in the list"
+                )
+
+    @property
+    def parameter_bytes(self) -> int:
+        """Bytes of all parameters, embedding tables included."""
+        return sum(op.parameter_bytes for op in self.operators)
+
+    @property
+    def dense_parameter_bytes(self) -> int:
+        """Bytes that data parallelism AllReduces: all parameters but the embedding tables'."""
+        return sum(op.parameter_bytes for op in self.operators if not op.is_embedding)
+
+    def consumers(self) -> tuple[tuple[int, ...], ...]:
+        """Return for each operator the indices of the operators that read its output."""
+        readers: list[list[int]] = [[] for _ in self.operators]
+        for index, op in enumerate(self.operators):
+            for producer in op.inputs:
+                readers[producer].append(index)
+        return tuple(tuple(row) for row in readers)
