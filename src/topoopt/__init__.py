@@ -1,3 +1,3 @@
-"""topoopt: which network, and which way of splitting the model over it, trains a job fastest for the money?"""
+"""topoopt: which network, and which way of splitting the model, trains a job fastest for the money?"""
 
 __version__ = "0.1.0"

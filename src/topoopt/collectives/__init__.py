@@ -1,0 +1,1 @@
+"""How a collective is run as steps of flows, and its closed-form time."""

@@ -1,0 +1,1 @@
+"""What a fabric costs: bill of materials and price."""

@@ -1,0 +1,1 @@
+"""Finding the topology: TotientPerms, SelectPermutations, matching, TopologyFinder."""

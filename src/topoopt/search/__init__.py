@@ -1,0 +1,1 @@
+"""Strategy search, alternating optimization, stopping rules and bounds."""

@@ -1,0 +1,1 @@
+"""From a task graph and a fabric to an iteration time, at several fidelities."""

@@ -22,7 +22,7 @@ class OperatorSplit:
     channel_degree : int
         Tensor-parallel degree, 1 for none.
     channel_dim : str
-        ``none``, or which of ``out``, ``in`` (linear layers), ``rows``, ``columns`` (embedding tables) is split.
+        What is split: ``none``, ``out`` or ``in`` (linear layers), ``rows`` or ``columns`` (embedding tables).
     """
 
     batch_degree: int
