@@ -1,0 +1,66 @@
+# Needs make, python3 (3.11 or later) and python3-venv, nothing else: .venv is built by itself on first use and
+# brought up to date when pyproject.toml changes. Another Python: make PYTHON=python3.13. More workers: make JOBS=8.
+
+PYTHON ?= python3
+JOBS ?= 2
+
+VENV := .venv
+BIN := $(VENV)/bin
+RUN := $(VENV)/.ready-to-run
+DEV := $(VENV)/.ready-to-develop
+PIP_INSTALL = $(BIN)/python -m pip install -qq --disable-pip-version-check --editable
+CODE := src tests benchmarks examples docs
+
+.PHONY: demo test check format bench clean help
+.DEFAULT_GOAL := help
+
+help: ## Say what can be made.
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1 - \2/p' $(MAKEFILE_LIST)
+
+demo: $(RUN) ## Plan DLRM on 128 servers with 4 interfaces of 100 Gb/s each.
+	@$(BIN)/topoopt plan dlrm --servers 128 --degree 4 --bandwidth 100Gbps
+
+test: $(DEV) ## Run every test, the doctests, the examples and the commands shown in the docs.
+	@$(BIN)/python -m pytest --quiet --numprocesses $(JOBS) --dist worksteal --durations 10
+
+check: $(DEV) ## Lint, formatting, types and the floors of the house.
+	@$(BIN)/ruff check $(CODE)
+	@$(BIN)/ruff format --check $(CODE)
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+
+format: $(DEV) ## Bring the code into shape.
+	@$(BIN)/ruff check --fix $(CODE)
+	@$(BIN)/ruff format $(CODE)
+
+bench: $(DEV) ## Measure the hot loops; print figures and ratios to the originals.
+	@$(BIN)/python -m benchmarks.run
+
+clean: ## Remove all that was built, .venv included.
+	rm -rf $(VENV) dist build out .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find src tests benchmarks examples docs -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# An interrupted or foreign .venv without a working pip is built again. The guards speak one line each
+# ($(error) does), and only when an environment is really to be built.
+$(RUN): pyproject.toml
+	$(guard)
+	@test -e $@ || echo "Building $(VENV), once: a minute or two."
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
+	@$(PIP_INSTALL) .
+	@touch $@
+
+$(DEV): $(RUN)
+	@$(PIP_INSTALL) ".[dev]"
+	@touch $@
+
+ask = $(shell $(PYTHON) -c '$(1)' 2>/dev/null)
+has_python = $(call ask,print("yes"))
+has_version = $(call ask,import sys; print("yes" if sys.version_info >= (3, 11) else ""))
+has_venv = $(call ask,import venv; import ensurepip; ensurepip.version(); print("yes"))
+version = $(call ask,import platform; print(platform.python_version()))
+
+define guard
+$(if $(has_python),,$(error $(PYTHON) is missing: run "sudo apt install python3 python3-venv"))
+$(if $(has_version),,$(error $(PYTHON) is $(version) but topoopt needs 3.11 or later: run "sudo apt install python3.11 python3.11-venv" and "make PYTHON=python3.11"))
+$(if $(has_venv),,$(error python3-venv is missing: run "sudo apt install $(if $(filter python3,$(PYTHON)),python3-venv,$(notdir $(PYTHON))-venv)"))
+endef

@@ -1,0 +1,115 @@
+"""The commands that the documents show work, print what is shown, and the examples run.
+
+In a ``console`` block of the README or a guide each line ``$ topoopt ...`` is run, in order, in one empty
+folder per document (with a copy of ``examples/``). Lines below a command are its output; ``...`` stands for
+anything, and a command without output is not compared. ``# exit 2`` after a command expects that exit code. A
+block after the comment ``<!-- not run: reason -->`` is left alone.
+"""
+
+import doctest
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+SCRIPTS = sorted((ROOT / "examples").glob("*.py"))
+# Continuous integration points this at a clean install, to run everything from outside the checkout.
+BIN = Path(os.environ.get("TOPOOPT_BIN", str(Path(sys.executable).parent)))
+BLOCK = re.compile(
+    r"(?P<skip><!-- not run: [^>]*-->\s*)?^```console\n(?P<body>.*?)^```", re.MULTILINE | re.DOTALL
+)
+COMMAND = re.compile(r"^\$ (?P<command>(?:.*\\\n)*.*)\n(?P<output>(?:(?!\$ ).*\n)*)", re.MULTILINE)
+EXIT = re.compile(r"\s+# exit (\d+)$")
+LONGEST_S = 120
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A command of a document and what it prints there."""
+
+    arguments: list[str]
+    output: str
+    exit_code: int
+
+
+def shown_in(text: str) -> Iterator[Shown]:
+    for block in BLOCK.finditer(text):
+        if block["skip"]:
+            continue
+        for match in COMMAND.finditer(block["body"]):
+            command = match["command"].replace("\\\n", " ")
+            code = EXIT.search(command)
+            yield Shown(
+                shlex.split(EXIT.sub("", command), comments=True),
+                match["output"],
+                int(code[1]) if code else 0,
+            )
+
+
+def run(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "COLUMNS": "110", "NO_COLOR": "1", "TERM": "dumb"}
+    return subprocess.run(
+        [str(BIN / arguments[0]), *arguments[1:]],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=LONGEST_S,
+    )
+
+
+def same(shown: str, printed: str) -> bool:
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    return not shown.strip() or doctest.OutputChecker().check_output(shown, printed, flags)
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_commands_of_a_document_do_what_it_shows(path: Path, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    for shown in shown_in(path.read_text()):
+        line = shlex.join(shown.arguments)
+        assert shown.arguments[0] == "topoopt", (
+            f"{path.name}: only topoopt is run in console blocks, not {line}"
+        )
+        done = run(shown.arguments, tmp_path)
+        assert done.returncode == shown.exit_code, f"$ {line}\n{done.stdout}{done.stderr}"
+        assert "Traceback" not in done.stderr, f"$ {line}\n{done.stderr}"
+        printed = done.stdout + (done.stderr if shown.exit_code else "")
+        assert same(shown.output, printed), f"$ {line}\nshown:\n{shown.output}\nprinted:\n{printed}"
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
+def test_an_example_runs(path: Path, tmp_path: Path) -> None:
+    done = run(["python", "-W", "error", str(path)], tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout, "an example shows something"
+
+
+def test_the_readme_and_the_guide_show_commands() -> None:
+    assert list(shown_in((ROOT / "README.md").read_text()))
+    assert list(shown_in((ROOT / "docs" / "guides" / "plan-a-job.md").read_text()))
+
+
+def test_commands_are_read_as_they_are_meant() -> None:
+    text = "```console\n$ topoopt a \\\n    --b 1  # exit 2\none\n...\n$ topoopt c\n```\n"
+    skipped = "<!-- not run: slow -->\n```console\n$ topoopt d\n```\n"
+    assert list(shown_in(text + skipped)) == [
+        Shown(["topoopt", "a", "--b", "1"], "one\n...\n", 2),
+        Shown(["topoopt", "c"], "", 0),
+    ]
+
+
+def test_a_different_output_is_noticed() -> None:
+    assert same("strides  1, 5\n...\n", "strides 1, 5\ndiameter 4\n")
+    assert not same("strides 1, 5\n", "strides 1, 3\n")

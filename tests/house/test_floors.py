@@ -1,0 +1,134 @@
+"""The house stands as docs/design.md draws it: rooms, floors, doors."""
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src" / "topoopt"
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+FACES = sorted(PACKAGE.glob("*/__init__.py"))
+ONLY_IN = {
+    "numba": "/kernel.py",
+    "torch": "/testbed/ /profile/",
+    "ray": "/sweep/",
+    "plotly": "/report/",
+    "matplotlib": "/report/",
+    "typer": "/cli/",
+    "rich": "/cli/",
+}
+FORBIDDEN_NAMES = {"utils", "util", "common", "helpers", "helper", "manager", "misc"}
+LONGEST_FILE_LINES = 400
+LONGEST_KERNEL_LINES = 800  # the hot loops of a room are in one file, with its arrays described once
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def rooms_on_disk() -> set[str]:
+    """Packages and single files of the package, by module name."""
+    return {
+        path.stem
+        for path in PACKAGE.iterdir()
+        if (path.is_dir() and (path / "__init__.py").exists())
+        or (path.suffix == ".py" and path.stem != "__init__")
+    }
+
+
+def imports_of(path: Path) -> Iterator[str]:
+    """Every module that a file imports, at its top or inside a function."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{named(path)}:{node.lineno}: write the import in full"
+            yield node.module or ""
+
+
+def layers() -> set[str]:
+    contract = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]
+    return {room.strip() for layer in contract["layers"] for room in layer.split("|")}
+
+
+def test_a_room_imports_only_from_floors_below_its_own() -> None:
+    linter = Path(sys.executable).with_name("lint-imports")
+    done = subprocess.run([linter, "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_every_room_has_its_floor_in_the_contract() -> None:
+    missing = rooms_on_disk() - layers()
+    assert not missing, f"add to [tool.importlinter] layers in pyproject.toml: {sorted(missing)}"
+
+
+def test_the_design_describes_the_rooms_that_exist_and_no_others() -> None:
+    text = (ROOT / "docs" / "design.md").read_text()
+    standing = text.split("## Rooms and floors")[1].split("## Rooms that are planned")[0]
+    rows = [line for line in standing.splitlines() if re.match(r"\| \d+ \|", line)]
+    described = {
+        name.rstrip("/").removesuffix(".py") for row in rows for name in re.findall(r"`([^`]+)`", row)
+    }
+    assert described == rooms_on_disk()
+
+
+def test_a_planned_room_is_not_there_yet() -> None:
+    text = (ROOT / "docs" / "design.md").read_text()
+    planned = text.split("## Rooms that are planned")[1].split("\n## ")[0]
+    names = {name.rstrip("/") for name in re.findall(r"^\| `([^`]+)`", planned, flags=re.MULTILINE)}
+    assert names
+    assert not names & rooms_on_disk()
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=named)
+def test_rooms_talk_through_faces_and_siblings_through_files(path: Path) -> None:
+    room = path.relative_to(PACKAGE).parts[0]
+    for module in imports_of(path):
+        parts = module.split(".")
+        if parts[0] != "topoopt" or len(parts) == 1:
+            continue
+        if parts[1] != room:
+            assert len(parts) == 2, f"{named(path)}: import {parts[1]} by its face, not {module}"
+        elif path.name != "__init__.py":
+            assert len(parts) > 2, f"{named(path)}: import the sibling file, not the face {module}"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=named)
+def test_heavy_libraries_stay_where_they_are_used(path: Path) -> None:
+    for module in imports_of(path):
+        allowed = ONLY_IN.get(module.split(".")[0], "").split()
+        here = "/" + named(path)
+        assert not allowed or any(place in here for place in allowed), f"{here} imports {module}"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=named)
+def test_only_the_command_line_prints(path: Path) -> None:
+    calls = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Call)]
+    printed = [c.lineno for c in calls if isinstance(c.func, ast.Name) and c.func.id in {"print", "input"}]
+    assert not printed or "cli" in path.parts, f"{named(path)}: print in line {printed}"
+
+
+@pytest.mark.parametrize("path", FACES, ids=named)
+def test_a_face_only_hands_names_on(path: Path) -> None:
+    body = ast.parse(path.read_text()).body
+    assert body, f"{named(path)} has no first line that says what the room is for"
+    assert ast.get_docstring(ast.parse(path.read_text()))
+    for node in body[1:]:
+        dunder = isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+        lazy = isinstance(node, ast.FunctionDef) and node.name in {"main", "__getattr__"}
+        assert dunder or lazy or isinstance(node, ast.ImportFrom), f"{named(path)}:{node.lineno} does more"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=named)
+def test_a_file_holds_one_idea(path: Path) -> None:
+    text = path.read_text()
+    assert path.stem not in FORBIDDEN_NAMES
+    assert ast.get_docstring(ast.parse(text)), f"{named(path)}: the first line says the idea"
+    longest = LONGEST_KERNEL_LINES if path.name == "kernel.py" else LONGEST_FILE_LINES
+    assert len(text.splitlines()) <= longest, f"{named(path)}: more than one idea?"

@@ -1,0 +1,71 @@
+"""What the documents name exists: files, links, words, versions."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import topoopt
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")])
+SOURCE = "\n".join(path.read_text() for path in (ROOT / "src").rglob("*.py"))
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def code_spans(text: str) -> set[str]:
+    without_blocks = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    return set(re.findall(r"`([^`\n]+)`", without_blocks))
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=named)
+def test_links_lead_somewhere(path: Path) -> None:
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", path.read_text()):
+        if "://" not in target:
+            assert (path.parent / target).exists(), f"{named(path)} links to {target}"
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=named)
+def test_files_that_a_document_names_exist(path: Path) -> None:
+    """A code span with a slash and an ending is a path from the root, or a room and its file."""
+    for span in code_spans(path.read_text()):
+        if re.fullmatch(r"[\w./-]+/[\w.-]+\.(py|md|toml|yaml|yml|json|csv|svg)", span):
+            assert (ROOT / span).exists() or (ROOT / "src" / "topoopt" / span).exists(), (
+                f"{named(path)}: {span}"
+            )
+
+
+def test_the_paper_map_names_a_file_and_a_test_in_every_row() -> None:
+    rows = [r for r in (ROOT / "docs" / "paper-map.md").read_text().splitlines() if r.startswith("| ")]
+    body = [row for row in rows if not row.startswith(("| paper", "|---"))]
+    assert body
+    for row in body:
+        _, _, code, test = (cell.strip() for cell in row.strip("|").split("|")[:4])
+        assert re.search(r"`[\w/]+(\.py|/)`", code), row
+        assert re.search(r"`tests/[\w/]+(\.py|/)`", test), row
+
+
+def test_names_in_the_glossary_are_names_in_the_code() -> None:
+    """A word of the glossary in code type is an identifier, a flag or a fabric that the source holds."""
+    for span in code_spans((ROOT / "docs" / "glossary.md").read_text()):
+        assert re.search(rf"(?<!\w){re.escape(span)}(?!\w)", SOURCE) or span.startswith("_"), span
+
+
+def test_the_version_is_one() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    first = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)
+    assert first is not None
+    assert project["version"] == topoopt.__version__ == first[1]
+
+
+def test_the_license_is_apache_2() -> None:
+    text = (ROOT / "LICENSE").read_text()
+    assert "Apache License" in text.splitlines()[1]
+    assert "Version 2.0, January 2004" in text
+    assert "9. Accepting Warranty or Additional Liability" in text
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["license"] == "Apache-2.0"

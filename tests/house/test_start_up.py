@@ -1,0 +1,38 @@
+"""``topoopt --help`` is quick because it imports nothing heavy."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import topoopt.cli
+
+HEAVY = ("numba", "llvmlite", "torch", "plotly", "matplotlib", "ray", "scipy", "networkx", "rustworkx")
+PROBE = """
+import json, sys
+from topoopt.cli import main
+sys.argv = ["topoopt", *json.loads(sys.argv[1])]
+try:
+    main()
+except SystemExit as end:
+    assert end.code in (0, None), end.code
+print(json.dumps(sorted({name.split(".")[0] for name in sys.modules})))
+"""
+
+
+@pytest.mark.skipif(not hasattr(topoopt.cli, "main"), reason="there is no command line yet")
+@pytest.mark.parametrize("arguments", [["--help"], ["plan", "--help"], ["topology", "--help"]], ids=" ".join)
+def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
+    command = [sys.executable, "-c", PROBE, json.dumps(arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    loaded = set(json.loads(done.stdout.splitlines()[-1]))
+    assert not loaded & set(HEAVY)
+
+
+def test_the_probe_sees_a_heavy_import() -> None:
+    """The test above can fail: the same listing names numba once it is imported."""
+    probe = "import sys, numba; print('numba' in {name.split('.')[0] for name in sys.modules})"
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "True"
