@@ -42,14 +42,14 @@ def rooms_on_disk() -> set[str]:
     }
 
 
-def imports_of(path: Path) -> Iterator[str]:
-    """Every module that a file imports, at its top or inside a function."""
+def imports_of(path: Path) -> Iterator[tuple[str, list[str]]]:
+    """Every module that a file imports, at its top or inside a function, and the names taken from it."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            yield from ((alias.name, []) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{named(path)}:{node.lineno}: write the import in full"
-            yield node.module or ""
+            yield node.module or "", [alias.name for alias in node.names]
 
 
 def layers() -> set[str]:
@@ -89,19 +89,20 @@ def test_a_planned_room_is_not_there_yet() -> None:
 @pytest.mark.parametrize("path", SOURCES, ids=named)
 def test_rooms_talk_through_faces_and_siblings_through_files(path: Path) -> None:
     room = path.relative_to(PACKAGE).parts[0]
-    for module in imports_of(path):
-        parts = module.split(".")
-        if parts[0] != "topoopt" or len(parts) == 1:
+    for module, names in imports_of(path):
+        top, *parts = module.split(".")
+        if top != "topoopt" or not parts:
             continue
-        if parts[1] != room:
-            assert len(parts) == 2, f"{named(path)}: import {parts[1]} by its face, not {module}"
-        elif path.name != "__init__.py":
-            assert len(parts) > 2, f"{named(path)}: import the sibling file, not the face {module}"
+        if parts[0] != room:
+            assert len(parts) == 1, f"{named(path)}: import {parts[0]} by its face, not {module}"
+        elif len(parts) == 1 and path.name != "__init__.py":
+            files = {file.stem for file in (PACKAGE / room).iterdir()}
+            assert set(names) <= files, f"{named(path)}: import the sibling file, not the face {module}"
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=named)
 def test_heavy_libraries_stay_where_they_are_used(path: Path) -> None:
-    for module in imports_of(path):
+    for module, _ in imports_of(path):
         allowed = ONLY_IN.get(module.split(".")[0], "").split()
         here = "/" + named(path)
         assert not allowed or any(place in here for place in allowed), f"{here} imports {module}"
