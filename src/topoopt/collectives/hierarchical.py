@@ -1,0 +1,51 @@
+"""Hierarchical AllReduce: reduce-scatter inside groups, AllReduce between them, all-gather inside."""
+
+from topoopt.collectives.ring import all_gather, reduce_scatter, ring
+from topoopt.collectives.schedule import Schedule, Send, Step, check_ranks
+from topoopt.errors import InvalidInput
+
+
+def hierarchical(ranks: int, group: int | None = None) -> Schedule:
+    """Return the schedule for groups of ``group`` consecutive ranks.
+
+    Parameters
+    ----------
+    group : int, optional
+        A divisor of ``ranks``; by default the largest one up to its square root.
+    """
+    check_ranks("hierarchical", ranks)
+    size = _default_group(ranks) if group is None else group
+    if size < 1 or ranks % size:
+        raise InvalidInput(f"hierarchical: group {size} does not divide {ranks} ranks")
+    groups = ranks // size
+    pieces = groups  # each of the group's chunks is cut once more for the ring between groups
+    inside = list(reduce_scatter(size).steps) if size > 1 else []
+    between = list(ring(groups).steps) if groups > 1 else []
+    gather = list(all_gather(size).steps) if size > 1 else []
+    steps = [
+        *[_inside(step, size, groups, pieces) for step in inside],
+        *[_between(step, size, pieces) for step in between],
+        *[_inside(step, size, groups, pieces) for step in gather],
+    ]
+    return Schedule("hierarchical", "allreduce", ranks, size * pieces, tuple(steps))
+
+
+def _default_group(ranks: int) -> int:
+    return max(size for size in range(1, ranks + 1) if ranks % size == 0 and size * size <= ranks)
+
+
+def _inside(step: Step, size: int, groups: int, pieces: int) -> Step:
+    return tuple(
+        Send(g * size + send.src, g * size + send.dst, send.chunk * pieces + piece, send.reduce)
+        for g in range(groups)
+        for send in step
+        for piece in range(pieces)
+    )
+
+
+def _between(step: Step, size: int, pieces: int) -> Step:
+    return tuple(
+        Send(send.src * size + r, send.dst * size + r, r * pieces + send.chunk, send.reduce)
+        for r in range(size)
+        for send in step
+    )

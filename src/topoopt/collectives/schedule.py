@@ -1,0 +1,116 @@
+"""The noun Schedule: a collective as steps, each step saying who sends which chunk to whom."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from topoopt.errors import InvalidInput
+
+
+class Send(NamedTuple):
+    """One chunk from rank ``src`` to rank ``dst``, added to the receiver's copy or stored over it."""
+
+    src: int
+    dst: int
+    chunk: int
+    reduce: bool
+
+
+Step = tuple[Send, ...]
+"""Sends that happen at the same time, all reading the state before the step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Steps with a barrier between them, on ranks ``0 .. ranks-1``.
+
+    Attributes
+    ----------
+    name : str
+        Name in :data:`topoopt.collectives.SCHEDULES`.
+    collective : str
+        What holds afterwards: ``allreduce`` (everyone has the sum of every chunk), ``reduce-scatter`` (rank
+        r has the sum of chunk r), ``all-gather`` (everyone has chunk r of every rank r) or ``all-to-all``
+        (rank d has chunk s·ranks + d of every rank s).
+    chunks : int
+        Equal pieces. Of an all-to-all, a rank's buffer holds ``ranks`` of them; of the others, all.
+    """
+
+    name: str
+    collective: str
+    ranks: int
+    chunks: int
+    steps: tuple[Step, ...]
+
+    def chunk_bytes(self, size_bytes: float) -> float:
+        """Return the bytes of a chunk when each rank's buffer holds ``size_bytes``."""
+        return size_bytes / (self.ranks if self.collective == "all-to-all" else self.chunks)
+
+
+class MakeSchedule(Protocol):
+    """One collective algorithm."""
+
+    def __call__(self, ranks: int) -> Schedule:
+        """Return the steps for ``ranks`` ranks."""
+        ...
+
+
+def check_ranks(name: str, ranks: int) -> None:
+    """Raise InvalidInput for fewer than two ranks."""
+    if ranks < 2:
+        raise InvalidInput(f"collective {name}: ranks must be >= 2, got {ranks}")
+
+
+def relabel(schedule: Schedule, permutation: Sequence[int]) -> Schedule:
+    """Return the schedule with rank i in the place of rank ``permutation[i]``.
+
+    With ``permutation[i] = p·i mod n`` this embeds any algorithm along a ring of stride p (TopoOpt
+    section 4.3). Only for AllReduce, whose postcondition names no rank.
+    """
+    assert schedule.collective == "allreduce", "the postcondition of the others names ranks"
+    steps = tuple(
+        tuple(send._replace(src=permutation[send.src], dst=permutation[send.dst]) for send in step)
+        for step in schedule.steps
+    )
+    return Schedule(schedule.name, schedule.collective, schedule.ranks, schedule.chunks, steps)
+
+
+def side_by_side(name: str, schedules: Sequence[Schedule]) -> Schedule:
+    """Return schedules of one collective running at the same time, each on its own share of the chunks."""
+    steps: list[Step] = []
+    for index in range(max(len(schedule.steps) for schedule in schedules)):
+        step: list[Send] = []
+        offset = 0
+        for schedule in schedules:
+            if index < len(schedule.steps):
+                step += [send._replace(chunk=send.chunk + offset) for send in schedule.steps[index]]
+            offset += schedule.chunks
+        steps.append(tuple(step))
+    first = schedules[0]
+    chunks = sum(schedule.chunks for schedule in schedules)
+    return Schedule(name, first.collective, first.ranks, chunks, tuple(steps))
+
+
+def schedule_time_s(
+    schedule: Schedule, size_bytes: float, latency_s: float, bandwidth_bps: float = math.inf
+) -> float:
+    """Return the α-β time: each step costs α plus the busiest rank's bytes in or out over the bandwidth.
+
+    Parameters
+    ----------
+    size_bytes : float
+        Buffer of one rank, S.
+    latency_s : float
+        α, the fixed cost of a step.
+    bandwidth_bps : float
+        Of one rank, in each direction.
+    """
+    total_chunks = 0
+    for step in schedule.steps:
+        sent = Counter(send.src for send in step)
+        received = Counter(send.dst for send in step)
+        total_chunks += max(*sent.values(), *received.values())
+    moved_bytes = total_chunks * schedule.chunk_bytes(size_bytes)
+    return len(schedule.steps) * latency_s + moved_bytes * 8.0 / bandwidth_bps
