@@ -24,7 +24,8 @@ class Operator:
     Attributes
     ----------
     kind : str
-        ``embedding``, ``dense``, ``conv2d``, ``attention``, ``concat``, ``add``, ``pool``, …
+        ``embedding``, ``dense``, ``conv2d``, ``attention``, ``concat``, ``add``, ``multiply``, ``relu``, ``pool``,
+        ``flatten``, ``softmax``, or a word of the user's in an imported graph.
     inputs : tuple of int
         Indices of the producers in :attr:`OperatorGraph.operators`; all smaller than its own.
     output_bytes_per_sample : int
@@ -39,8 +40,10 @@ class Operator:
     profile_key : str
         The operator's name in a measured profile; empty where it has none.
     forward_time_s, backward_time_s : float or None
-        Measured times of the whole operator over the whole global batch on one server, for operators
+        Measured times of the whole operator over ``timed_samples`` samples on one server, for operators
         imported with times of their own.
+    timed_samples : int
+        Samples that the two times were measured with; 0 without measured times.
     """
 
     name: str
@@ -54,6 +57,7 @@ class Operator:
     profile_key: str = ""
     forward_time_s: float | None = None
     backward_time_s: float | None = None
+    timed_samples: int = 0
 
     @property
     def parameter_bytes(self) -> int:

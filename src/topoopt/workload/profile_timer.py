@@ -1,0 +1,173 @@
+"""Operator times from measured tables: exact where measured, straight lines between and beyond."""
+
+import math
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from topoopt.workload.graph import Operator, OperatorGraph
+from topoopt.workload.profile_table import Measurement, ProfileTable, published_tables
+from topoopt.workload.timer import OperatorTime, OperatorTimer
+from topoopt.workload.zoo.models import profiles_of, published_graph
+
+PROFILED_ACCELERATORS_PER_SERVER = 4
+"""The published tables were measured on servers of four accelerators."""
+
+_Shape = tuple[str, int, float, float, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Curve:
+    """Measured times of one operator shape over the samples of a part, ascending."""
+
+    samples: tuple[float, ...]
+    forward_s: tuple[float, ...]
+    backward_s: tuple[float, ...]
+    own_samples: tuple[float, ...]
+    """Those of the first table that has the operator."""
+
+
+class ProfileTimer:
+    """Times of a model's operators from tables of measurements.
+
+    Measured keys are lossy (a convolution's input size is not in them), so a time is taken only for an
+    operator of exactly the shape of one in ``graph_of_table``'s model; any other goes to ``fallback``.
+
+    Between two measured points the time is on a straight line in samples. Beyond them it goes on along the
+    line through the last two points, never below the tables' launch floor (the shortest time in them). A
+    later table only extends the range of an earlier one.
+
+    Of ``k`` channel parts each takes ``floor + (t - floor) / k``: the work is divided, the launch is not.
+
+    Parameters
+    ----------
+    tables : sequence of (ProfileTable, OperatorGraph)
+        Measurements and the model they were measured on, the most fitting first.
+    fallback : OperatorTimer
+        Asked for every operator without a measurement.
+    accelerators_per_server : int
+        Accelerators of the job's servers. A part's samples are shared by them, so times for another
+        number than ``table_accelerators`` are looked up at the same samples per accelerator.
+    """
+
+    def __init__(
+        self,
+        tables: Sequence[tuple[ProfileTable, OperatorGraph]],
+        fallback: OperatorTimer,
+        *,
+        accelerators_per_server: int = PROFILED_ACCELERATORS_PER_SERVER,
+        table_accelerators: int = PROFILED_ACCELERATORS_PER_SERVER,
+    ) -> None:
+        self._fallback = fallback
+        self._scale = table_accelerators / accelerators_per_server
+        self._curves = _curves(tables)
+        self._floor_s = _floors(table for table, _ in tables)
+
+    def time(self, op: Operator, samples: float, channel_degree: int = 1) -> OperatorTime:
+        """Return the time of a part that holds ``samples`` of the global batch."""
+        curve = self._curves.get(_shape(op))
+        if curve is None:
+            return self._fallback.time(op, samples, channel_degree)
+        at = samples if op.is_embedding else samples * self._scale
+        forward_floor_s, backward_floor_s = self._floor_s
+        forward_s, source = _read(curve.samples, curve.forward_s, at, forward_floor_s)
+        backward_s, _ = _read(curve.samples, curve.backward_s, at, backward_floor_s)
+        if channel_degree > 1:
+            forward_s = forward_floor_s + (forward_s - forward_floor_s) / channel_degree
+            backward_s = backward_floor_s + (backward_s - backward_floor_s) / channel_degree
+            source += ", channels scaled"
+        return OperatorTime(forward_s, backward_s, source)
+
+    def measured_parts(self, op: Operator, global_batch: float) -> tuple[int, ...]:
+        """Return, ascending, the numbers of parts whose time was measured; none for an unmeasured operator.
+
+        It is the operator's search space in the authors' released search.
+        """
+        curve = self._curves.get(_shape(op))
+        if curve is None:
+            return ()
+        batch = global_batch if op.is_embedding else global_batch * self._scale
+        counts = {batch / samples for samples in curve.own_samples}
+        return tuple(sorted(round(parts) for parts in counts if parts >= 1 and parts.is_integer()))
+
+
+def published_profile_timer(
+    graph: OperatorGraph,
+    *,
+    global_batch: float,
+    fallback: OperatorTimer,
+    accelerators_per_server: int = PROFILED_ACCELERATORS_PER_SERVER,
+) -> ProfileTimer:
+    """Return the timer of a zoo model from the authors' A100 tables.
+
+    The variant's own tables come first, the one measured at the nearest global batch first of all. A graph
+    that is not of the zoo has no tables: all its times come from ``fallback``.
+    """
+    chosen: list[tuple[ProfileTable, OperatorGraph]] = []
+    batch = global_batch * PROFILED_ACCELERATORS_PER_SERVER / accelerators_per_server
+    for variant in profiles_of(graph.name):
+        own = [table for table in published_tables() if table.model == variant]
+        own.sort(key=lambda table: abs(math.log(table.global_batch / batch)))
+        chosen += [(table, published_graph(variant)) for table in own]
+    return ProfileTimer(chosen, fallback, accelerators_per_server=accelerators_per_server)
+
+
+def _shape(op: Operator) -> _Shape:
+    return (
+        op.profile_key,
+        op.output_bytes_per_sample,
+        op.forward_flops_per_sample,
+        op.memory_traffic_bytes_per_sample,
+        op.parameter_bytes,
+    )
+
+
+def _curves(tables: Sequence[tuple[ProfileTable, OperatorGraph]]) -> dict[_Shape, _Curve]:
+    found: dict[_Shape, list[Measurement]] = {}
+    own: dict[_Shape, tuple[float, ...]] = {}
+    for table, graph in tables:
+        measured = {_shape(op): table.measurements.get(op.profile_key, ()) for op in graph.operators}
+        for shape, rows in measured.items():
+            if rows:
+                own.setdefault(shape, tuple(row.samples for row in rows))
+                found[shape] = _extended(found.get(shape, []), rows)
+    return {
+        shape: _Curve(
+            tuple(row.samples for row in rows),
+            tuple(row.forward_s for row in rows),
+            tuple(row.backward_s for row in rows),
+            own[shape],
+        )
+        for shape, rows in found.items()
+    }
+
+
+def _extended(known: list[Measurement], rows: Sequence[Measurement]) -> list[Measurement]:
+    if not known:
+        return list(rows)
+    below = [row for row in rows if row.samples < known[0].samples]
+    above = [row for row in rows if row.samples > known[-1].samples]
+    return below + known + above
+
+
+def _floors(tables: Iterable[ProfileTable]) -> tuple[float, float]:
+    rows = [row for table in tables for measured in table.measurements.values() for row in measured]
+    return min((r.forward_s for r in rows), default=0.0), min((r.backward_s for r in rows), default=0.0)
+
+
+def _read(
+    samples: tuple[float, ...], times_s: tuple[float, ...], at: float, floor_s: float
+) -> tuple[float, str]:
+    index = bisect_left(samples, at)
+    if index < len(samples) and samples[index] == at:
+        return times_s[index], "profile"
+    if len(samples) == 1:
+        return floor_s + (times_s[0] - floor_s) * at / samples[0], "profile (extrapolated)"
+    inside = 0 < index < len(samples)
+    right = min(max(index, 1), len(samples) - 1)
+    left = right - 1
+    slope = (times_s[right] - times_s[left]) / (samples[right] - samples[left])
+    if inside:
+        return times_s[left] + slope * (at - samples[left]), "profile (interpolated)"
+    end = left if index == 0 else right
+    return max(floor_s, times_s[end] + max(slope, 0.0) * (at - samples[end])), "profile (extrapolated)"

@@ -1,0 +1,77 @@
+"""Checks of a model's hyper-parameters, and the user's changes to them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, TypeVar
+
+from topoopt.errors import InvalidInput, unknown_name
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+P = TypeVar("P", bound="DataclassInstance")
+
+
+def check_integers(model: str, parameters: "DataclassInstance", zero_allowed: Sequence[str] = ()) -> None:
+    """Refuse a field that is not an integer, or a non-empty tuple of integers, of at least one.
+
+    Raises
+    ------
+    InvalidInput
+        With the model, the field, its value and what is allowed. Fields of ``zero_allowed`` may be 0.
+    """
+    for field in fields(parameters):
+        value = getattr(parameters, field.name)
+        least = 0 if field.name in zero_allowed else 1
+        numbers = value if isinstance(value, tuple) else (value,)
+        if not numbers or not all(_is_integer(number) and number >= least for number in numbers):
+            what = "integers" if isinstance(value, tuple) else "an integer"
+            raise InvalidInput(f"{model}: {field.name}: expected {what} >= {least}, got {_shown(value)}")
+
+
+def with_overrides(model: str, defaults: P, overrides: Mapping[str, object]) -> P:
+    """Return ``defaults`` with some fields replaced; text such as ``32`` or ``942,5270`` is read as numbers.
+
+    Raises
+    ------
+    InvalidInput
+        For a field that does not exist (the nearest ones are offered) or a value that the model refuses.
+    """
+    known = [field.name for field in fields(defaults)]
+    for name in overrides:
+        if name not in known:
+            raise unknown_name(f"{model} hyper-parameter", name, known)
+    changes = {
+        name: _read(f"{model}: {name}", value, getattr(defaults, name)) for name, value in overrides.items()
+    }
+    return replace(defaults, **changes)
+
+
+def _read(place: str, value: object, default: object) -> object:
+    if isinstance(default, tuple):
+        items = value.split(",") if isinstance(value, str) else value
+        if not isinstance(items, Sequence):
+            items = (items,)
+        return tuple(_integer(place, item) for item in items)
+    return _integer(place, value)
+
+
+def _integer(place: str, value: object) -> int:
+    if isinstance(value, str):
+        try:
+            return int(value)
+        except ValueError:
+            raise InvalidInput(f'{place}: expected an integer, got "{value}"') from None
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise InvalidInput(f"{place}: expected an integer, got {_shown(value)}")
+    return value
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _shown(value: object) -> str:
+    return f'"{value}"' if isinstance(value, str) else str(value)
