@@ -1,1 +1,33 @@
 """What can be bought: the catalogue of accelerators, NICs, optics and switches, and the cluster specification."""
+
+from topoopt.hardware.accelerator import BYTES_PER_ELEMENT as BYTES_PER_ELEMENT
+from topoopt.hardware.accelerator import PRECISIONS as PRECISIONS
+from topoopt.hardware.accelerator import Accelerator as Accelerator
+from topoopt.hardware.accelerator import accelerators as accelerators
+from topoopt.hardware.accelerator import find_accelerator as find_accelerator
+from topoopt.hardware.catalogue import CATALOGUES as CATALOGUES
+from topoopt.hardware.catalogue import CatalogueRow as CatalogueRow
+from topoopt.hardware.catalogue import catalogue as catalogue
+from topoopt.hardware.cluster import LINK_MODES as LINK_MODES
+from topoopt.hardware.cluster import ClusterSpec as ClusterSpec
+from topoopt.hardware.cluster import largest_degree as largest_degree
+from topoopt.hardware.cluster_file import ClusterModel as ClusterModel
+from topoopt.hardware.cluster_file import cluster_from_mapping as cluster_from_mapping
+from topoopt.hardware.cluster_file import read_cluster as read_cluster
+from topoopt.hardware.efficiency import EFFICIENCY_KINDS as EFFICIENCY_KINDS
+from topoopt.hardware.efficiency import Efficiency as Efficiency
+from topoopt.hardware.efficiency import EfficiencyRow as EfficiencyRow
+from topoopt.hardware.efficiency import efficiency_kind as efficiency_kind
+from topoopt.hardware.efficiency import efficiency_table as efficiency_table
+from topoopt.hardware.efficiency import roofline_efficiency as roofline_efficiency
+from topoopt.hardware.optics import OpticalChoice as OpticalChoice
+from topoopt.hardware.optics import OpticalSwitch as OpticalSwitch
+from topoopt.hardware.optics import choose_optics as choose_optics
+from topoopt.hardware.optics import find_optical_switch as find_optical_switch
+from topoopt.hardware.optics import optical_switches as optical_switches
+from topoopt.hardware.parts import Nic as Nic
+from topoopt.hardware.parts import PacketSwitch as PacketSwitch
+from topoopt.hardware.parts import Transceiver as Transceiver
+from topoopt.hardware.parts import nics as nics
+from topoopt.hardware.parts import packet_switches as packet_switches
+from topoopt.hardware.parts import transceivers as transceivers

@@ -1,0 +1,123 @@
+"""Patch panels and optical circuit switches, and which of them suits a job.
+
+A technology suits a job if the time that it takes to rewire is small beside the time for which the wiring stays
+good: hours for a job whose traffic is the same in every iteration, milliseconds for one whose experts move.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+
+from topoopt.errors import InvalidInput, unknown_name
+from topoopt.hardware.tables import number_or_none, read_table
+
+
+@dataclass(frozen=True, slots=True)
+class OpticalSwitch:
+    """One optical switching technology.
+
+    Attributes
+    ----------
+    ports : int
+        Fiber pairs of the largest device.
+    reconfiguration_s : float
+        Time to change its wiring; its ports carry nothing meanwhile.
+    insertion_loss_db : (float, float) or None
+        Lowest and highest loss of a connection; None where the sources give none.
+    """
+
+    name: str
+    ports: int
+    reconfiguration_s: float
+    insertion_loss_db: tuple[float, float] | None
+    quality: str
+    source: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OpticalChoice:
+    """How one technology fares for a job.
+
+    Attributes
+    ----------
+    fits : bool
+        Whether one device has a port for every server (interface i of each server goes to switch i of d).
+    duty : float
+        Fraction of the time in which the network carries traffic.
+    break_even_s : float
+        The shortest interval between changes of traffic at which rewiring costs no more than the allowed
+        overhead; for traffic that changes faster the technology is too slow.
+    suits : bool
+        Whether it fits and its duty is within the allowed overhead.
+    """
+
+    technology: OpticalSwitch
+    fits: bool
+    duty: float
+    break_even_s: float
+    suits: bool
+
+
+@cache
+def optical_switches() -> tuple[OpticalSwitch, ...]:
+    """Return every technology of the catalogue, slowest first."""
+    rows = (_optical_switch(row) for row in read_table("optical_switches"))
+    return tuple(sorted(rows, key=lambda row: -row.reconfiguration_s))
+
+
+def find_optical_switch(name: str) -> OpticalSwitch:
+    """Return the technology with this name; an unknown one is an :class:`InvalidInput` with the nearest."""
+    by_name = {row.name: row for row in optical_switches()}
+    if name.lower() not in by_name:
+        raise unknown_name("optical switch", name.lower(), by_name)
+    return by_name[name.lower()]
+
+
+def choose_optics(servers: int, change_interval_s: float, overhead: float = 0.1) -> tuple[OpticalChoice, ...]:
+    """Return every technology with its verdict: those that suit first, the slowest (and cheapest) of them first.
+
+    Parameters
+    ----------
+    servers
+        Ports needed on each of the d optical switches.
+    change_interval_s
+        How long the job's traffic stays the same: its whole duration for fixed traffic.
+    overhead
+        The fraction of time that may go into rewiring.
+
+    Examples
+    --------
+    A job of an hour whose traffic never changes suits a patch panel; one whose traffic changes every second
+    needs a switch of 10 ms.
+
+    >>> [choose_optics(128, interval)[0].technology.name for interval in (3600.0, 1.0)]
+    ['patch-panel', 'piezo']
+    """
+    if not change_interval_s > 0 or not 0 < overhead < 1:
+        raise InvalidInput(
+            "optics: change_interval_s must be positive and overhead between 0 and 1, "
+            f"got {change_interval_s} and {overhead}"
+        )
+    choices = (_choice(row, servers, change_interval_s, overhead) for row in optical_switches())
+    return tuple(sorted(choices, key=lambda choice: not choice.suits))
+
+
+def _choice(row: OpticalSwitch, servers: int, interval_s: float, overhead: float) -> OpticalChoice:
+    # One interval holds one rewiring and then traffic; where rewiring takes longer there is no time for traffic.
+    duty = max(0.0, 1.0 - row.reconfiguration_s / interval_s)
+    fits = servers <= row.ports
+    break_even_s = row.reconfiguration_s / overhead
+    return OpticalChoice(row, fits, duty, break_even_s, fits and interval_s >= break_even_s)
+
+
+def _optical_switch(row: dict[str, str]) -> OpticalSwitch:
+    low, high = number_or_none(row["insertion_loss_low_db"]), number_or_none(row["insertion_loss_high_db"])
+    return OpticalSwitch(
+        row["name"],
+        int(row["ports"]),
+        float(row["reconfiguration_s"]),
+        None if low is None or high is None else (low, high),
+        row["quality"],
+        row["source"],
+        row["note"],
+    )
