@@ -1,0 +1,159 @@
+"""Coin-change routes: weighted shortest paths of every pair of a circulant, from one table of n entries."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.errors import InvalidInput
+from topoopt.routing.coin_change import CoinTable, coin_change_mod
+from topoopt.routing.coin_options import CoinOptions, balanced_options, ranges, single_options
+from topoopt.routing.kernel import circulant_loads
+from topoopt.routing.pair_links import PairLinks, merged_pair_links
+from topoopt.routing.routes import Path
+from topoopt.topology import Topology
+
+
+@dataclass(frozen=True, eq=False)
+class CoinChangeRoutes:
+    """Shortest coin sequences as routes; memory O(n · alternatives · coins), never n².
+
+    Attributes
+    ----------
+    topology : Topology
+        Holds a link along every coin out of every server. It may hold others too, which go unused.
+    balance : bool
+        Spread a distance over several sequences so that uniform all-to-all demand loads the coins as
+        evenly as shortest paths allow (see :mod:`topoopt.routing.coin_options`); else one sequence each.
+    alternatives : int
+        Most paths of a pair.
+    seed : int
+        Decides which orders of a multiset are used.
+    coins : tuple of int
+        The steps to use; by default the offsets of the circulant.
+
+    Raises
+    ------
+    InvalidInput
+        If the topology is no circulant and no coins are given, or a link along a coin is missing.
+    NoRoute
+        If the coins do not reach every server.
+    """
+
+    topology: Topology
+    balance: bool = True
+    alternatives: int = 4
+    seed: int = 0
+    coins: tuple[int, ...] = ()
+    method: ClassVar[str] = "coin-change"
+
+    def __post_init__(self) -> None:
+        if not (self.coins or self.topology.offsets):
+            raise InvalidInput(
+                f"routing coin-change: needs a circulant, got {self.topology.family}; use k-shortest or ecmp"
+            )
+        if self.alternatives < 1:
+            raise InvalidInput(f"routing: alternatives must be at least 1, got {self.alternatives}")
+        _ = self.table.diameter, self.link_of
+
+    @cached_property
+    def table(self) -> CoinTable:
+        """The coin table behind the routes."""
+        return coin_change_mod(self.topology.servers, self.coins or self.topology.offsets)
+
+    @cached_property
+    def link_of(self) -> NDArray[np.int64]:
+        """Index of the link along each coin out of each server, shape (servers, coins)."""
+        n = self.topology.servers
+        src = np.arange(n)[:, None]
+        dst = (src + np.array(self.table.coins, np.int64)) % n
+        link = self.topology.link_ids(np.broadcast_to(src, dst.shape), dst)
+        if (link < 0).any():
+            row, column = (int(index) for index in np.argwhere(link < 0)[0])
+            raise InvalidInput(
+                f"routing coin-change: coin {self.table.coins[column]} needs a link {row}->{dst[row, column]}, "
+                "which the topology does not have"
+            )
+        return link
+
+    @cached_property
+    def options(self) -> CoinOptions:
+        """Weighted coin sequences of every distance."""
+        if not self.balance:
+            return single_options(self.table)
+        # The slowest link of a coin speaks for its class.
+        capacity = self.topology.bandwidth_bps[self.link_of].min(axis=0)
+        return balanced_options(self.table, capacity / capacity.max(), self.alternatives, self.seed)
+
+    def paths(self, src: int, dst: int) -> tuple[Path, ...]:
+        """Return the paths of a pair; see :class:`topoopt.routing.Routes`."""
+        n, options = self.topology.servers, self.options
+        chosen = options.of(np.array([(dst - src) % n]))
+        coins = np.array(self.table.coins, np.int64)
+        found = []
+        for option in chosen:
+            steps = np.repeat(coins[options.coin[option]], options.count[option])
+            nodes = (src + np.concatenate(([0], np.cumsum(steps)))) % n
+            found.append(Path(tuple(nodes.tolist()), float(options.weight[option])))
+        return tuple(found)
+
+    def pair_links(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> PairLinks:
+        """Return the links of many pairs; those of a distance are found once and shifted."""
+        n = self.topology.servers
+        distances, row = np.unique((dst - src) % n, return_inverse=True)
+        first, place, coin, share = self._steps(distances)
+        entries = ranges(first[row], first[row + 1])
+        size = first[row + 1] - first[row]
+        at = (np.repeat(src, size) + place[entries]) % n
+        link = self.link_of[at, coin[entries]].astype(np.int32)
+        return PairLinks(np.concatenate(([0], np.cumsum(size))), link, share[entries])
+
+    def link_bytes(self, demand: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return bytes on each link for a demand matrix (servers, servers), in O(n² · hops) at most."""
+        options, coins = self.options, np.array(self.table.coins, np.int64)
+        square = np.ascontiguousarray(demand, np.float64)
+        load = circulant_loads(square, coins, options.first, options.coin, options.count, options.weight)
+        return self._on_links(load.T)
+
+    def link_bytes_by_distance(self, demand_by_distance: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return bytes on each link where every pair at distance D has ``demand_by_distance[D]`` bytes."""
+        class_bytes = self.class_bytes(demand_by_distance)
+        return self._on_links(np.broadcast_to(class_bytes, self.link_of.shape))
+
+    def class_bytes(self, demand_by_distance: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the bytes on any one link of each coin, shape (coins,), in O(n · d)."""
+        options = self.options
+        options_bytes = np.repeat(demand_by_distance, np.diff(options.first)) * options.weight
+        run_bytes = options.count * options_bytes[:, None]
+        total = np.bincount(options.coin.ravel(), run_bytes.ravel(), len(self.table.coins))
+        return np.asarray(total, np.float64)
+
+    def _on_links(self, by_server_and_coin: NDArray[np.float64]) -> NDArray[np.float64]:
+        load = np.zeros(len(self.topology))
+        load[self.link_of] = by_server_and_coin
+        return load
+
+    def _steps(
+        self, distances: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Return, by rows of distances, the steps from server 0: where, along which coin, what share."""
+        n, options, coins = self.topology.servers, self.options, np.array(self.table.coins, np.int64)
+        chosen = options.of(distances)
+        count = options.count[chosen]
+        hops = count.sum(axis=1)
+        coin = np.repeat(options.coin[chosen].ravel(), count.ravel()).astype(np.int64)
+        travelled = np.concatenate(([0], np.cumsum(coins[coin])))
+        start = np.cumsum(hops) - hops
+        place = (travelled[:-1] - np.repeat(travelled[start], hops)) % n
+        row = np.repeat(np.arange(len(distances)), options.first[distances + 1] - options.first[distances])
+        merged = merged_pair_links(
+            len(distances),
+            n * len(coins),
+            np.repeat(row, hops),
+            place * len(coins) + coin,
+            np.repeat(options.weight[chosen], hops),
+        )
+        place, coin = np.divmod(merged.link.astype(np.int64), len(coins))
+        return merged.pair_first, place, coin, merged.share

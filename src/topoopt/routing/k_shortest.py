@@ -1,0 +1,96 @@
+"""The k shortest simple paths of a pair, never longer than the shortest plus a stated slack."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.errors import InvalidInput
+from topoopt.routing.breadth_first import TreesTo, require_reached, trees_to
+from topoopt.routing.kernel import shortest_few
+from topoopt.routing.pair_links import PairLinks, PathArrays, links_of_paths
+from topoopt.routing.routes import Path
+from topoopt.topology import Topology
+
+Weighting = Literal["equal", "inverse-length"]
+
+
+@dataclass(frozen=True, eq=False)
+class KShortestRoutes:
+    """Up to ``k`` paths of each pair, found when asked for.
+
+    With the default slack of 0 only shortest paths are used, so forwarding costs no more bytes than it
+    must. Where a pair has more shortest paths than ``k``, the choice is spread by a hash of the pair, so
+    that low-numbered nodes do not carry everything.
+
+    Attributes
+    ----------
+    weighting : ``equal`` or ``inverse-length``
+        How the bytes are split over the paths; the two differ only with slack.
+    seed : int
+        Enters the hash.
+
+    References
+    ----------
+    .. [1] W. Wang et al., "TopoOpt", NSDI 2023, Algorithm 1, the routing of model-parallel transfers.
+    """
+
+    topology: Topology
+    k: int = 4
+    slack: int = 0
+    weighting: Weighting = "equal"
+    seed: int = 0
+    _trees: TreesTo = field(init=False, repr=False)
+    _found: dict[tuple[int, int], tuple[Path, ...]] = field(default_factory=dict, init=False, repr=False)
+    method: ClassVar[str] = "k-shortest"
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise InvalidInput(f"routing k-shortest: k must be at least 1, got {self.k}")
+        if self.slack < 0:
+            raise InvalidInput(f"routing k-shortest: slack must be at least 0, got {self.slack}")
+        object.__setattr__(self, "_trees", TreesTo(self.topology))
+
+    def paths(self, src: int, dst: int) -> tuple[Path, ...]:
+        """Return the paths of a pair; see :class:`topoopt.routing.Routes`."""
+        if (src, dst) not in self._found:
+            tree = self._trees.of(dst)
+            found = self._search(
+                tree.hops, tree.ways, np.zeros(1, np.int64), np.array([src]), np.array([dst])
+            )
+            ends, nodes = found.node_first.tolist(), found.nodes.tolist()
+            self._found[src, dst] = tuple(
+                Path(tuple(nodes[ends[i] : ends[i + 1]]), float(weight))
+                for i, weight in enumerate(found.weight)
+            )
+        return self._found[src, dst]
+
+    def path_arrays(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> PathArrays:
+        """Return the paths of many pairs."""
+        ends, row = np.unique(dst, return_inverse=True)
+        trees = trees_to(self.topology, ends)
+        return self._search(trees.hops, trees.ways, row, src, dst)
+
+    def pair_links(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> PairLinks:
+        """Return the links of many pairs."""
+        return links_of_paths(self.topology, self.path_arrays(src, dst))
+
+    def _search(
+        self,
+        hops: NDArray[np.int32],
+        ways: NDArray[np.float64],
+        row: NDArray[np.int64],
+        src: NDArray[np.int64],
+        dst: NDArray[np.int64],
+    ) -> PathArrays:
+        require_reached(hops[row, src], src, dst)
+        first_link, link_dst = self.topology.first_link.astype(np.int64), self.topology.dst
+        path_first, node_first, nodes = shortest_few(
+            first_link, link_dst, hops, ways, row, src, dst, self.k, self.slack, self.seed
+        )
+        length = np.diff(node_first) - 1
+        raw = np.ones(len(length)) if self.weighting == "equal" else 1.0 / length
+        pair = np.repeat(np.arange(len(src)), np.diff(path_first))
+        weight = raw / np.bincount(pair, raw, minlength=len(src))[pair]
+        return PathArrays(path_first, node_first, nodes, weight)

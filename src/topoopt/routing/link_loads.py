@@ -1,0 +1,118 @@
+"""Bytes on each link for given demands, whatever made the routes."""
+
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.errors import InvalidInput
+from topoopt.routing.coin_routes import CoinChangeRoutes
+from topoopt.routing.pair_links import PairLinks, PathArrays, links_of_paths
+from topoopt.routing.routes import Path, Routes
+from topoopt.topology import Topology
+
+# Pairs whose links are held at once: a few hundred megabytes at most.
+_PAIRS_AT_ONCE = 1 << 18
+
+
+@runtime_checkable
+class BulkRoutes(Protocol):
+    """Routes that answer many pairs of their own topology at once."""
+
+    @property
+    def topology(self) -> Topology:
+        """The topology whose links are numbered."""
+        ...
+
+    def pair_links(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> PairLinks:
+        """Return the links of the pairs; a pair of a server with itself has none."""
+        ...
+
+
+def pair_links(
+    topology: Topology, routes: Routes, src: NDArray[np.int64], dst: NDArray[np.int64]
+) -> PairLinks:
+    """Return which links of ``topology`` each ordered pair uses, and by what share.
+
+    Parameters
+    ----------
+    src, dst : int arrays, shape (pairs,)
+
+    Raises
+    ------
+    NoRoute
+        If a pair cannot be reached, or a route uses a link that ``topology`` does not have.
+    """
+    src, dst = np.asarray(src, np.int64), np.asarray(dst, np.int64)
+    if isinstance(routes, BulkRoutes) and routes.topology is topology:
+        return routes.pair_links(src, dst)
+    paths = [routes.paths(a, b) if a != b else () for a, b in zip(src.tolist(), dst.tolist(), strict=True)]
+    return links_of_paths(topology, path_arrays(paths))
+
+
+def all_pair_links(topology: Topology, routes: Routes) -> PairLinks:
+    """Return the links of every ordered pair of servers; the row of (src, dst) is ``src * servers + dst``.
+
+    Meant for up to about a thousand servers: the answer has servers² · hops entries.
+    """
+    server = np.arange(topology.servers)
+    return pair_links(
+        topology, routes, np.repeat(server, topology.servers), np.tile(server, topology.servers)
+    )
+
+
+def link_loads(topology: Topology, routes: Routes, demand: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the bytes on each link, shape (links,), for a demand matrix (servers, servers) in bytes.
+
+    The diagonal is ignored. Coin-change routes take O(n²) vector steps and hold no pair; others are
+    worked through in blocks of pairs that share destinations.
+
+    Raises
+    ------
+    InvalidInput
+        If the demand is not of shape (servers, servers).
+    NoRoute
+        If a pair with demand cannot be reached.
+    """
+    n = topology.servers
+    if demand.shape != (n, n):
+        raise InvalidInput(f"demand: expected {n}×{n} for {n} servers, got {demand.shape}")
+    if isinstance(routes, CoinChangeRoutes) and routes.topology is topology:
+        return routes.link_bytes(demand)
+    dst, src = np.nonzero(demand.T)
+    src, dst = src[src != dst], dst[src != dst]
+    load = np.zeros(len(topology))
+    for start in range(0, len(src), _PAIRS_AT_ONCE):
+        a, b = src[start : start + _PAIRS_AT_ONCE], dst[start : start + _PAIRS_AT_ONCE]
+        load += pair_links(topology, routes, a, b).loads(demand[a, b], len(topology))
+    return load
+
+
+def circulant_link_loads(
+    topology: Topology, routes: CoinChangeRoutes, demand_by_distance: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the bytes on each link where every pair at distance D has ``demand_by_distance[D]``; O(n·d).
+
+    Raises
+    ------
+    InvalidInput
+        If the routes are of another topology or the demand is not of shape (servers,).
+    """
+    if routes.topology is not topology:
+        raise InvalidInput("circulant link loads: the routes belong to another topology")
+    if demand_by_distance.shape != (topology.servers,):
+        raise InvalidInput(
+            f"demand by distance: expected {topology.servers} numbers, got {demand_by_distance.shape}"
+        )
+    return routes.link_bytes_by_distance(demand_by_distance)
+
+
+def path_arrays(paths: list[tuple[Path, ...]]) -> PathArrays:
+    """Return the paths of a list of pairs as arrays."""
+    flat = [path for of_pair in paths for path in of_pair]
+    return PathArrays(
+        np.concatenate(([0], np.cumsum([len(of_pair) for of_pair in paths]))).astype(np.int64),
+        np.concatenate(([0], np.cumsum([len(path.nodes) for path in flat]))).astype(np.int64),
+        np.array([node for path in flat for node in path.nodes], np.int32),
+        np.array([path.weight for path in flat], np.float64),
+    )

@@ -1,0 +1,31 @@
+"""The table of routing methods: name → function(topology, seed) → Routes."""
+
+from collections.abc import Callable, Mapping
+
+from topoopt.errors import unknown_name
+from topoopt.routing.coin_routes import CoinChangeRoutes
+from topoopt.routing.ecmp import EcmpRoutes
+from topoopt.routing.k_shortest import KShortestRoutes
+from topoopt.routing.routes import Routes
+from topoopt.routing.single_shortest import SingleShortestRoutes
+from topoopt.topology import Topology
+
+ROUTING: Mapping[str, Callable[[Topology, int], Routes]] = {
+    "coin-change": lambda topology, seed: CoinChangeRoutes(topology, seed=seed),
+    "k-shortest": lambda topology, seed: KShortestRoutes(topology, seed=seed),
+    "ecmp": lambda topology, seed: EcmpRoutes(topology),
+    "single-shortest": lambda topology, seed: SingleShortestRoutes(topology),
+}
+
+
+def make_routes(name: str, topology: Topology, seed: int = 0) -> Routes:
+    """Return the routes of a topology by the name of the method.
+
+    Raises
+    ------
+    InvalidInput
+        If the name is unknown, or the method does not suit the topology.
+    """
+    if name not in ROUTING:
+        raise unknown_name("routing", name, ROUTING)
+    return ROUTING[name](topology, seed)

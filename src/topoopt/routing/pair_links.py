@@ -1,0 +1,101 @@
+"""The noun PairLinks: which links the bytes of a pair cross, and what share of them crosses each."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.errors import NoRoute
+from topoopt.topology import Topology
+
+
+@dataclass(frozen=True, slots=True)
+class PairLinks:
+    """Links of a list of ordered pairs, by rows.
+
+    The links of pair ``k`` are ``link[pair_first[k] : pair_first[k+1]]``, each once. A pair of a server
+    with itself has an empty row.
+
+    Attributes
+    ----------
+    pair_first : int64 array, shape (pairs+1,)
+    link : int32 array, shape (entries,)
+        Index of the directed link in the topology.
+    share : float64 array, shape (entries,)
+        Fraction of the pair's bytes that crosses the link. The shares of a pair sum to its mean hops.
+    """
+
+    pair_first: NDArray[np.int64]
+    link: NDArray[np.int32]
+    share: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.pair_first) - 1
+
+    def loads(self, pair_bytes: NDArray[np.float64], links: int) -> NDArray[np.float64]:
+        """Return the bytes on each of ``links`` links for the bytes of each pair, shape (pairs,)."""
+        crossing = np.repeat(pair_bytes, np.diff(self.pair_first)) * self.share
+        return np.asarray(np.bincount(self.link, crossing, minlength=links), np.float64)
+
+    def mean_hops(self) -> NDArray[np.float64]:
+        """Return the mean links a byte of each pair crosses, shape (pairs,)."""
+        rows = np.repeat(np.arange(len(self)), np.diff(self.pair_first))
+        return np.asarray(np.bincount(rows, self.share, minlength=len(self)), np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class PathArrays:
+    """Weighted node paths of a list of ordered pairs, by rows.
+
+    Attributes
+    ----------
+    path_first : int64 array, shape (pairs+1,)
+        Paths of each pair; a pair of a server with itself has none.
+    node_first : int64 array, shape (paths+1,)
+    nodes : int32 array, shape (entries,)
+        Both ends included.
+    weight : float64 array, shape (paths,)
+        Share of the pair's bytes on each path.
+    """
+
+    path_first: NDArray[np.int64]
+    node_first: NDArray[np.int64]
+    nodes: NDArray[np.int32]
+    weight: NDArray[np.float64]
+
+
+def links_of_paths(topology: Topology, paths: PathArrays) -> PairLinks:
+    """Return the links under node paths, those that several paths of a pair share merged.
+
+    Raises
+    ------
+    NoRoute
+        If a path steps where the topology has no link.
+    """
+    path_of, link = steps_of_paths(topology, paths)
+    pair_of = np.repeat(np.arange(len(paths.path_first) - 1), np.diff(paths.path_first))[path_of]
+    return merged_pair_links(len(paths.path_first) - 1, len(topology), pair_of, link, paths.weight[path_of])
+
+
+def steps_of_paths(topology: Topology, paths: PathArrays) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return path and link of every step of every path, each of shape (steps,)."""
+    starts = np.ones(len(paths.nodes), bool)
+    starts[paths.node_first[1:] - 1] = False  # the last node of a path starts no step
+    at = np.flatnonzero(starts)
+    src, dst = paths.nodes[at], paths.nodes[at + 1]
+    link = topology.link_ids(src.astype(np.int64), dst.astype(np.int64))
+    if (link < 0).any():
+        hop = int(np.flatnonzero(link < 0)[0])
+        raise NoRoute(f"routes: a path steps {src[hop]}->{dst[hop]}, where the topology has no link")
+    path_of = np.repeat(np.arange(len(paths.weight)), np.diff(paths.node_first) - 1)
+    return path_of, link
+
+
+def merged_pair_links(
+    pairs: int, links: int, pair: NDArray[np.int64], link: NDArray[np.int64], share: NDArray[np.float64]
+) -> PairLinks:
+    """Return rows from entries in any order, the entries of one pair and link summed."""
+    keys, inverse = np.unique(pair * links + link, return_inverse=True)
+    summed = np.asarray(np.bincount(inverse, share, minlength=len(keys)), np.float64)
+    first = np.searchsorted(keys, np.arange(pairs + 1) * links)
+    return PairLinks(first, (keys % max(links, 1)).astype(np.int32), summed)
