@@ -31,9 +31,10 @@ def test_links_lead_somewhere(path: Path) -> None:
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=named)
 def test_files_that_a_document_names_exist(path: Path) -> None:
-    """A code span with a slash and an ending is a path from the root, or a room and its file."""
+    """A code span with a slash and an ending is a path from the root, or a room and its file; so is a folder."""
     for span in code_spans(path.read_text()):
-        if re.fullmatch(r"[\w./-]+/[\w.-]+\.(py|md|toml|yaml|yml|json|csv|svg)", span):
+        folder = span.endswith("/") and span.startswith(("src/", "tests/", "docs/"))
+        if folder or re.fullmatch(r"[\w./-]+/[\w.-]+\.(py|md|toml|yaml|yml|json|csv|svg)", span):
             assert (ROOT / span).exists() or (ROOT / "src" / "topoopt" / span).exists(), (
                 f"{named(path)}: {span}"
             )
