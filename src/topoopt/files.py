@@ -163,6 +163,7 @@ def _one_line(detail: ErrorDetails, model_class: type[BaseModel], place: str) ->
     if detail["type"] == "extra_forbidden":
         parent = _dotted(loc[:-1])
         near = difflib.get_close_matches(str(loc[-1]), known, n=3, cutoff=0.5)
+        near = near or [key for key in known if str(loc[-1]) in key]
         hint = f"did you mean {' or '.join(near)}? " if near else ""
         return f'{place}: {parent}unknown key "{loc[-1]}"; {hint}Known: {", ".join(known)}'
     if detail["type"] == "missing":

@@ -1,0 +1,66 @@
+"""What is counted in a bill: the choices that a published cost ratio leaves open, each by name."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from topoopt.errors import InvalidInput, unknown_name
+
+FIBER_ON = ("every-fabric", "fat-trees", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class Accounting:
+    """Which parts are counted. The default counts everything that has to be bought.
+
+    Attributes
+    ----------
+    name : str
+        Written into the bill, so that no figure stands without its accounting.
+    nics : bool
+        Whether network cards are counted, one for every interface of a server.
+    look_ahead : bool
+        Whether a patch-panel fabric has a second panel, on which the next job is wired while this one runs:
+        two panel ports and a 1×2 optical switch for every interface.
+    fiber_on : str
+        ``every-fabric``, ``fat-trees`` (only the packet-switched ones pay for fiber) or ``none``.
+    look_ahead_fiber : bool
+        Whether the second panel has fibers of its own.
+    fiber_length_m : float
+        Mean length; 0 to 1000 m uniformly has a mean of 500 m.
+    tiers : int
+        Layers of switches of a fat-tree. Three serve k³/4 servers of k-port switches; few servers need fewer.
+    """
+
+    name: str = "complete"
+    nics: bool = True
+    look_ahead: bool = True
+    fiber_on: str = "every-fabric"
+    look_ahead_fiber: bool = True
+    fiber_length_m: float = 500.0
+    tiers: int = 3
+
+    def __post_init__(self) -> None:
+        if self.fiber_on not in FIBER_ON:
+            raise unknown_name("fiber_on", self.fiber_on, FIBER_ON)
+        if not 0 <= self.fiber_length_m < float("inf"):
+            raise InvalidInput(f"fiber_length_m: expected meters >= 0, got {self.fiber_length_m}")
+        if self.tiers not in (1, 2, 3):
+            raise InvalidInput(f"tiers: expected 1, 2 or 3, got {self.tiers}")
+
+
+ACCOUNTINGS: Mapping[str, Accounting] = {
+    accounting.name: accounting
+    for accounting in (
+        Accounting(),
+        Accounting(name="no-look-ahead", look_ahead=False, look_ahead_fiber=False),
+        Accounting(name="fat-tree-fiber", fiber_on="fat-trees"),
+    )
+}
+"""Named accountings. None of them gives both of the published ratios: see :func:`topoopt.cost.cost_ratios`."""
+
+
+def find_accounting(name: str) -> Accounting:
+    """Return a named accounting; an unknown name is an :class:`InvalidInput` with the nearest ones."""
+    if name not in ACCOUNTINGS:
+        raise unknown_name("accounting", name, ACCOUNTINGS)
+    return ACCOUNTINGS[name]

@@ -1,0 +1,170 @@
+"""Dated price lists, and the user's own: what one part costs, and how sure that is."""
+
+import csv
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from topoopt.errors import InvalidInput, unknown_name
+from topoopt.files import parse_yaml, read_text, validated
+from topoopt.units import format_bandwidth
+
+Item = Literal[
+    "transceiver", "nic", "electrical_port", "patch_panel_port", "ocs_port", "optical_switch_1x2", "fiber_m"
+]
+"""What is priced: the first three per speed, the others at any; ``fiber_m`` is one meter of fiber."""
+
+SPEED_ITEMS: tuple[Item, ...] = ("transceiver", "nic", "electrical_port")
+PRICE_TABLES = ("2022", "2025")
+"""Years of the price lists that come with the package."""
+
+
+@dataclass(frozen=True, slots=True)
+class PriceRow:
+    """One price. ``bandwidth_bps`` is None for parts that do not depend on the speed."""
+
+    item: Item
+    bandwidth_bps: float | None
+    usd: float
+    confidence: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class PriceTable:
+    """A price list: no two rows for the same item and speed."""
+
+    name: str
+    rows: tuple[PriceRow, ...]
+
+    def __post_init__(self) -> None:
+        met = set()
+        for row in self.rows:
+            key = (row.item, row.bandwidth_bps)
+            if key in met:
+                at = f" at {format_bandwidth(row.bandwidth_bps)}" if row.bandwidth_bps else ""
+                raise InvalidInput(f"prices {self.name}: {row.item}{at} stands twice; leave one row")
+            met.add(key)
+
+    def unit_usd(self, item: Item, bandwidth_bps: float | None = None) -> float:
+        """Return the price of one part.
+
+        Between two listed speeds the price is interpolated linearly; below the lowest it is the lowest's,
+        since nothing slower can be bought.
+
+        Raises
+        ------
+        InvalidInput
+            If the item is not listed, or the speed lies above the list.
+        """
+        if item not in SPEED_ITEMS:
+            found = [row.usd for row in self.rows if row.item == item]
+            if not found:
+                raise InvalidInput(f'prices {self.name}: no price of "{item}"; add a row')
+            return found[0]
+        assert bandwidth_bps is not None
+        listed = self._listed(item)
+        if not listed:
+            raise InvalidInput(f'prices {self.name}: no price of "{item}"; add a row')
+        if bandwidth_bps > listed[-1][0]:
+            raise InvalidInput(
+                f"prices {self.name}: no {item} of {format_bandwidth(bandwidth_bps)}: the list ends at "
+                f"{format_bandwidth(listed[-1][0])}; use more interfaces, or another price list"
+            )
+        return _interpolated(listed, bandwidth_bps)
+
+    def speeds_bps(self) -> tuple[float, ...]:
+        """Return the speeds at which NIC, transceiver and electrical port are all listed, ascending."""
+        listed = [{speed for speed, _ in self._listed(item)} for item in SPEED_ITEMS]
+        return tuple(sorted(set.intersection(*listed)))
+
+    def _listed(self, item: Item) -> list[tuple[float, float]]:
+        return sorted((row.bandwidth_bps or 0.0, row.usd) for row in self.rows if row.item == item)
+
+
+class _RowModel(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    item: Item
+    usd: float = Field(ge=0, allow_inf_nan=False)
+    bandwidth_gbps: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    confidence: str = "user"
+    source: str = "user"
+
+
+def find_prices(name: str) -> PriceTable:
+    """Return a price list that comes with the package (``2022``, ``2025``), or the one in a file.
+
+    A file is CSV with the columns ``item,bandwidth_gbps,usd,confidence,source`` (the last two may be left
+    out, and the bandwidth is blank where it does not matter), or YAML with a list of such rows.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such list or file, or a row of it is wrong.
+
+    Examples
+    --------
+    >>> find_prices("2022").unit_usd("transceiver", 100e9)
+    99.0
+    """
+    if name in PRICE_TABLES:
+        return _shipped(name)
+    if Path(name).suffix.lower() in (".csv", ".yaml", ".yml", ".json"):
+        return read_prices(name)
+    raise unknown_name("prices", name, (*PRICE_TABLES, "a file .csv or .yaml"))
+
+
+def read_prices(path: str | Path) -> PriceTable:
+    """Return the price list of a CSV or YAML file; see :func:`find_prices`."""
+    text, place = read_text(path), str(path)
+    if Path(path).suffix.lower() == ".csv":
+        rows = _csv_rows(text, place)
+    else:
+        rows = parse_yaml(text, place)
+        if isinstance(rows, Mapping) and list(rows) == ["prices"]:
+            rows = rows["prices"]
+    if not isinstance(rows, list) or not rows:
+        raise InvalidInput(f"{place}: expected a list of rows with item, bandwidth_gbps and usd")
+    return PriceTable(place, tuple(_row(row, f"{place}: row {i}") for i, row in enumerate(rows, 1)))
+
+
+@cache
+def _shipped(name: str) -> PriceTable:
+    path = resources.files("topoopt.cost") / "data" / f"prices_{name}.csv"
+    rows = _csv_rows(path.read_text(encoding="utf-8"), path.name)
+    return PriceTable(name, tuple(_row(row, f"{path.name}: row {i}") for i, row in enumerate(rows, 1)))
+
+
+def _csv_rows(text: str, place: str) -> list[dict[str, Any]]:
+    try:
+        rows = list(csv.DictReader(io.StringIO(text), strict=True))
+    except csv.Error as error:
+        raise InvalidInput(f"{place}: not valid CSV: {error}") from None
+    for number, row in enumerate(rows, 1):
+        if None in row:
+            raise InvalidInput(f"{place}: row {number}: more values than the header has columns")
+    return [{key: value for key, value in row.items() if value} for row in rows]
+
+
+def _row(row: object, place: str) -> PriceRow:
+    model = validated(_RowModel, row, place)
+    if (model.item in SPEED_ITEMS) != (model.bandwidth_gbps is not None):
+        wanted = "needs a bandwidth_gbps" if model.item in SPEED_ITEMS else "has no bandwidth_gbps"
+        raise InvalidInput(f"{place}: {model.item} {wanted}")
+    bandwidth_bps = None if model.bandwidth_gbps is None else model.bandwidth_gbps * 1e9
+    return PriceRow(model.item, bandwidth_bps, model.usd, model.confidence, model.source)
+
+
+def _interpolated(listed: list[tuple[float, float]], speed: float) -> float:
+    if speed <= listed[0][0]:
+        return listed[0][1]
+    above = next(i for i, (at, _) in enumerate(listed) if at >= speed)
+    (low, low_usd), (high, high_usd) = listed[above - 1], listed[above]
+    return low_usd + (high_usd - low_usd) * (speed - low) / (high - low)

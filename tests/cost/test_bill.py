@@ -1,0 +1,138 @@
+"""A bill counts every part once, under an accounting that it names."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from topoopt.cost import (
+    ACCOUNTINGS,
+    PRICED_FABRICS,
+    Accounting,
+    bill_of_materials,
+    find_accounting,
+    find_prices,
+)
+from topoopt.errors import InvalidInput
+
+PRICES = find_prices("2022")
+
+
+def counts(fabric: str, servers: int, degree: int, accounting: Accounting | None = None) -> dict[str, float]:
+    bill = bill_of_materials(fabric, servers, degree, 100e9, PRICES, accounting)
+    return {line.item: line.count for line in bill.lines}
+
+
+@pytest.mark.parametrize(("radix", "servers"), [(8, 128), (12, 432), (16, 1024), (20, 2000)])
+def test_a_fat_tree_has_the_parts_of_the_k_ary_construction(radix: int, servers: int) -> None:
+    # k-ary fat-tree: k²/2 edge, k²/2 aggregation and k²/4 core switches of k ports each
+    assert servers == radix**3 // 4
+    switches = radix**2 // 2 + radix**2 // 2 + radix**2 // 4
+    found = counts("fat-tree", servers, 1)
+    assert found["electrical_port"] == switches * radix == 5 * servers
+    assert found["transceiver"] == 6 * servers
+    assert found["fiber_m"] == 3 * servers * 500
+    assert found["nic"] == servers
+
+
+def test_topoopt_has_two_panel_ports_and_a_switch_for_every_interface() -> None:
+    assert counts("topoopt", 128, 4) == {
+        "nic": 512,
+        "transceiver": 512,
+        "patch_panel_port": 1024,
+        "optical_switch_1x2": 512,
+        "fiber_m": 2 * 512 * 500,
+    }
+    assert counts("topoopt", 128, 4, find_accounting("no-look-ahead")) == {
+        "nic": 512,
+        "transceiver": 512,
+        "patch_panel_port": 512,
+        "fiber_m": 512 * 500,
+    }
+
+
+def test_the_optical_switch_variant_has_one_port_for_every_interface() -> None:
+    expected = {"nic": 512, "transceiver": 512, "ocs_port": 512, "fiber_m": 512 * 500}
+    assert counts("topoopt-ocs", 128, 4) == expected
+    assert counts("sip-ml", 128, 4) == expected
+    bill = bill_of_materials("sip-ml", 128, 4, 100e9, PRICES)
+    assert "no bill of SiP-ML is published" in bill.note
+
+
+def test_expander_and_torus_need_nothing_but_the_servers_own_parts() -> None:
+    for fabric in ("expander", "torus"):
+        assert counts(fabric, 16, 4) == {"nic": 64, "transceiver": 64, "fiber_m": 64 * 500}
+
+
+def test_an_oversubscribed_fat_tree_has_half_the_links_above_the_first_switch() -> None:
+    # 16 host links, 8 to the second layer, 8 to the third: each upper link takes two ports
+    assert counts("oversub-fat-tree", 16, 1) == {
+        "nic": 16,
+        "transceiver": 2 * 32,
+        "electrical_port": 16 + 2 * 16,
+        "fiber_m": 32 * 500,
+    }
+
+
+def test_fewer_tiers_need_fewer_parts() -> None:
+    assert counts("ideal-switch", 16, 2, Accounting(tiers=1)) == {
+        "nic": 32,
+        "transceiver": 64,
+        "electrical_port": 32,
+        "fiber_m": 32 * 500,
+    }
+
+
+def test_a_bill_adds_up_by_hand() -> None:
+    bill = bill_of_materials("topoopt", 128, 4, 100e9, PRICES)
+    # 678 NIC + 99 transceiver + 2 × 100 panel + 25 switch + 2 × 150 fiber, four times a server
+    assert bill.cost_per_server_usd == pytest.approx(4 * (678 + 99 + 200 + 25 + 300))
+    assert bill.cost_usd == pytest.approx(128 * bill.cost_per_server_usd)
+    ideal = bill_of_materials("ideal-switch", 128, 4, 100e9, PRICES)
+    assert ideal.cost_per_server_usd == pytest.approx(4 * (678 + 6 * 99 + 5 * 187 + 3 * 150))
+
+
+@pytest.mark.parametrize("fabric", PRICED_FABRICS)
+@given(servers=st.integers(2, 500), degree=st.integers(1, 16), speed=st.floats(1, 200))
+@settings(max_examples=15, deadline=None)
+def test_a_bill_is_its_lines_and_grows_with_the_cluster(
+    fabric: str, servers: int, degree: int, speed: float
+) -> None:
+    bill = bill_of_materials(fabric, servers, degree, speed * 1e9, PRICES)
+    assert bill.cost_usd == pytest.approx(sum(line.count * line.unit_usd for line in bill.lines))
+    assert all(line.count > 0 and line.total_usd > 0 for line in bill.lines)
+    larger = bill_of_materials(fabric, servers + 1, degree, speed * 1e9, PRICES)
+    assert larger.cost_usd > bill.cost_usd
+
+
+@pytest.mark.parametrize("fabric", PRICED_FABRICS)
+def test_each_choice_of_the_accounting_only_takes_parts_away(fabric: str) -> None:
+    full = bill_of_materials(fabric, 16, 4, 100e9, PRICES).cost_usd
+    for less in ({"nics": False}, {"look_ahead": False}, {"fiber_on": "none"}, {"look_ahead_fiber": False}):
+        assert bill_of_materials(fabric, 16, 4, 100e9, PRICES, replace(Accounting(), **less)).cost_usd <= full
+    no_nics = bill_of_materials(fabric, 16, 4, 100e9, PRICES, Accounting(nics=False)).cost_usd
+    assert full - no_nics == pytest.approx(64 * 678)
+
+
+def test_the_bill_names_its_prices_and_accounting() -> None:
+    for accounting in ACCOUNTINGS.values():
+        bill = bill_of_materials("topoopt", 16, 4, 100e9, PRICES, accounting)
+        assert (bill.prices, bill.accounting.name) == ("2022", accounting.name)
+
+
+def test_what_cannot_be_priced_is_refused_in_one_line() -> None:
+    with pytest.raises(InvalidInput, match=r"fabric: unknown name .* did you mean fat-tree"):
+        bill_of_materials("fattree", 16, 4, 100e9, PRICES)
+    with pytest.raises(InvalidInput, match=r"no nic of 400 Gb/s|no transceiver of 400 Gb/s"):
+        bill_of_materials("topoopt", 16, 4, 400e9, PRICES)
+    with pytest.raises(InvalidInput, match="servers and degree must be >= 1"):
+        bill_of_materials("topoopt", 16, 0, 100e9, PRICES)
+    with pytest.raises(InvalidInput, match="accounting: unknown name"):
+        find_accounting("creative")
+    with pytest.raises(InvalidInput, match="fiber_on: unknown name"):
+        Accounting(fiber_on="everywhere")
+    with pytest.raises(InvalidInput, match="tiers: expected 1, 2 or 3, got 4"):
+        Accounting(tiers=4)
+    with pytest.raises(InvalidInput, match="fiber_length_m: expected"):
+        Accounting(fiber_length_m=float("nan"))

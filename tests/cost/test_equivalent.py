@@ -1,0 +1,77 @@
+"""The cost-equivalent fat-tree spends no more than TopoOpt, and no faster one does."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from topoopt.cost import (
+    ACCOUNTINGS,
+    bill_of_materials,
+    cost_equivalent_bandwidth,
+    equivalent_fat_tree,
+    find_prices,
+    published_equivalent_bandwidth,
+)
+from topoopt.errors import InvalidInput
+
+PRICES = find_prices("2022")
+
+
+def test_the_published_rule_divides_by_3_2() -> None:
+    assert published_equivalent_bandwidth(4, 100e9) == 125e9
+    assert published_equivalent_bandwidth(8, 200e9) == 500e9
+
+
+def test_an_interpolated_speed_costs_exactly_the_budget() -> None:
+    # no look-ahead: 4 × (678 + 99 + 100 + 150) = 4108 $; the fat-tree costs 2657 $ at 100 G, 4323 $ at 200 G
+    tree = equivalent_fat_tree(128, 4, 100e9, PRICES, ACCOUNTINGS["no-look-ahead"])
+    assert tree.interfaces == 1
+    assert tree.interface_bandwidth_bps == pytest.approx((100 + 100 * (4108 - 2657) / (4323 - 2657)) * 1e9)
+    assert tree.cost_per_server_usd == pytest.approx(4108)
+    assert "interpolated" in tree.note
+
+
+def test_several_interfaces_are_bought_where_one_ends() -> None:
+    tree = equivalent_fat_tree(128, 8, 200e9, PRICES)
+    assert tree.interfaces == 3
+    assert tree.server_bandwidth_bps > 2 * 200e9
+    assert cost_equivalent_bandwidth(128, 8, 200e9, PRICES) == tree.server_bandwidth_bps
+
+
+@given(
+    servers=st.integers(2, 300),
+    degree=st.integers(1, 8),
+    speed=st.sampled_from([10, 25, 40, 60, 100, 150, 200]),
+    accounting=st.sampled_from(sorted(ACCOUNTINGS)),
+)
+@settings(max_examples=60, deadline=None)
+def test_no_fat_tree_of_the_same_money_is_faster(
+    servers: int, degree: int, speed: int, accounting: str
+) -> None:
+    rule = ACCOUNTINGS[accounting]
+    tree = equivalent_fat_tree(servers, degree, speed * 1e9, PRICES, rule)
+    direct = bill_of_materials("topoopt", servers, degree, speed * 1e9, PRICES, rule)
+    assert tree.budget_per_server_usd == pytest.approx(direct.cost_per_server_usd)
+    assert tree.cost_per_server_usd <= tree.budget_per_server_usd * (1 + 1e-12)
+    if tree.interface_bandwidth_bps >= 10e9:
+        own = bill_of_materials(
+            "fat-tree", servers, tree.interfaces, tree.interface_bandwidth_bps, PRICES, rule
+        )
+        assert own.cost_per_server_usd == pytest.approx(tree.cost_per_server_usd)
+    for interfaces in range(1, degree + 1):  # the oracle: try every tenth of a Gb/s
+        for tenths in range(100, 2001, 50):
+            bill = bill_of_materials("fat-tree", servers, interfaces, tenths * 1e8, PRICES, rule)
+            if bill.cost_per_server_usd <= tree.budget_per_server_usd:
+                assert interfaces * tenths * 1e8 <= tree.server_bandwidth_bps * (1 + 1e-12)
+
+
+def test_a_cheap_cluster_shares_the_slowest_interface_and_says_so() -> None:
+    tree = equivalent_fat_tree(16, 1, 10e9, PRICES)
+    assert 0 < tree.server_bandwidth_bps < 10e9
+    assert "a share of it" in tree.note
+
+
+def test_speeds_above_the_list_are_refused_and_the_later_list_takes_them() -> None:
+    with pytest.raises(InvalidInput, match="the list ends at 200 Gb/s"):
+        cost_equivalent_bandwidth(16, 4, 400e9, PRICES)
+    assert cost_equivalent_bandwidth(16, 4, 400e9, find_prices("2025")) > 400e9

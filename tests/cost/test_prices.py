@@ -1,0 +1,118 @@
+"""Price lists come with the package or from the user, and are refused in one line."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from topoopt.cost import PRICE_TABLES, Item, find_prices, read_prices
+from topoopt.errors import InvalidInput
+
+PARTS: tuple[Item, ...] = ("transceiver", "nic", "electrical_port")
+LIST_2022 = {
+    10: (20, 185, 94),
+    25: (39, 185, 144),
+    40: (39, 354, 144),
+    100: (99, 678, 187),
+    200: (198, 815, 374),
+}
+LIST_2025 = {
+    100: (99, 659, 187),
+    200: (239, 1079, 374),
+    400: (659, 1499, 1090),
+    800: (1399, 2248, 1400),
+}
+
+
+@pytest.mark.parametrize(("year", "listed"), [("2022", LIST_2022), ("2025", LIST_2025)])
+def test_the_shipped_lists_are_the_published_ones(year: str, listed: dict[int, tuple[int, int, int]]) -> None:
+    table = find_prices(year)
+    assert table.speeds_bps() == tuple(speed * 1e9 for speed in listed)
+    for speed, prices in listed.items():
+        assert tuple(table.unit_usd(item, speed * 1e9) for item in PARTS) == prices
+    assert table.unit_usd("patch_panel_port") == 100
+    assert table.unit_usd("ocs_port") == 520
+    assert table.unit_usd("optical_switch_1x2") == 25
+    assert table.unit_usd("fiber_m") == 0.3
+
+
+@pytest.mark.parametrize("year", PRICE_TABLES)
+def test_every_price_says_how_sure_it_is(year: str) -> None:
+    for row in find_prices(year).rows:
+        assert row.source
+        assert row.confidence in ("recalled", "confirmed", "published")
+
+
+def test_a_speed_between_two_listed_ones_is_interpolated() -> None:
+    table = find_prices("2022")
+    assert table.unit_usd("nic", 150e9) == pytest.approx((678 + 815) / 2)
+    assert table.unit_usd("nic", 5e9) == 185  # nothing slower can be bought
+    with pytest.raises(InvalidInput) as caught:
+        table.unit_usd("nic", 400e9)
+    assert str(caught.value) == (
+        "prices 2022: no nic of 400 Gb/s: the list ends at 200 Gb/s; use more interfaces, or another price list"
+    )
+
+
+@given(speed=st.floats(10, 200), more=st.floats(0, 50))
+@settings(max_examples=50, deadline=None)
+def test_no_speed_costs_less_than_a_slower_one(speed: float, more: float) -> None:
+    table, faster = find_prices("2022"), min(speed + more, 200)
+    for item in PARTS:
+        assert table.unit_usd(item, faster * 1e9) >= table.unit_usd(item, speed * 1e9) - 1e-9
+
+
+def test_a_user_s_csv_and_yaml_say_the_same(tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text("item,bandwidth_gbps,usd\nnic,100,500\npatch_panel_port,,80\n")
+    (tmp_path / "p.yaml").write_text(
+        "prices:\n- {item: nic, bandwidth_gbps: 100, usd: 500}\n- {item: patch_panel_port, usd: 80}\n"
+    )
+    (tmp_path / "q.yaml").write_text("- {item: nic, bandwidth_gbps: 100, usd: 500}\n")
+    tables = [find_prices(str(tmp_path / name)) for name in ("p.csv", "p.yaml", "q.yaml")]
+    assert tables[0].rows == tables[1].rows
+    assert [table.unit_usd("nic", 100e9) for table in tables] == [500] * 3
+    with pytest.raises(InvalidInput, match='no price of "ocs_port"; add a row'):
+        tables[0].unit_usd("ocs_port")
+    with pytest.raises(InvalidInput, match='no price of "transceiver"; add a row'):
+        tables[0].unit_usd("transceiver", 100e9)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "item,bandwidth_gbps,usd\nnick,100,5\n",
+            "row 1: item: expected transceiver or nic or electrical_port or patch_panel_port or ocs_port or "
+            'optical_switch_1x2 or fiber_m, got "nick"',
+        ),
+        ("item,bandwidth_gbps,usd\nnic,100,-5\n", 'row 1: usd: expected a number >= 0, got "-5"'),
+        ("item,bandwidth_gbps,usd\nnic,100,\n", 'row 1: missing key "usd": expected a number >= 0'),
+        ("item,bandwidth_gbps,usd\nnic,,5\n", "row 1: nic needs a bandwidth_gbps"),
+        ("item,bandwidth_gbps,usd\nocs_port,10,5\n", "row 1: ocs_port has no bandwidth_gbps"),
+        (
+            "item,gbps,usd\nnic,100,5\n",
+            'row 1: unknown key "gbps"; did you mean bandwidth_gbps? '
+            "Known: bandwidth_gbps, confidence, item, source, usd",
+        ),
+        ("item,bandwidth_gbps,usd\nnic,100,5,x,y,z\n", "row 1: more values than the header has columns"),
+        ("", "expected a list of rows with item, bandwidth_gbps and usd"),
+    ],
+)
+def test_a_bad_row_is_one_line_with_its_number(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text(text)
+    with pytest.raises(InvalidInput) as caught:
+        read_prices(path)
+    assert str(caught.value) == f"{path}: {message}"
+
+
+def test_a_price_that_stands_twice_and_an_unknown_list_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text("item,bandwidth_gbps,usd\nnic,100,5\nnic,100,6\n")
+    with pytest.raises(InvalidInput, match="nic at 100 Gb/s stands twice"):
+        read_prices(path)
+    with pytest.raises(InvalidInput, match='prices: unknown name "2023"; did you mean'):
+        find_prices("2023")
+    with pytest.raises(InvalidInput, match=r"no such file"):
+        find_prices(str(tmp_path / "none.csv"))
