@@ -31,7 +31,9 @@ class ProfileTimer:
     """Times of a model's operators from tables of measurements.
 
     Measured keys are lossy (a convolution's input size is not in them), so a time is taken only for an
-    operator of exactly the shape of one in ``graph_of_table``'s model; any other goes to ``fallback``.
+    operator of exactly the shape of one in the table's model; any other goes to ``fallback``. Within the
+    model the keys stay lossy: the authors measured one operator for each key, the first (the memory they
+    note for VGG's ``Conv2D_3_3_64`` is that of the three-channel input), and so does this timer read it.
 
     Between two measured points the time is on a straight line in samples. Beyond them it goes on along the
     line through the last two points, never below the tables' launch floor (the shortest time in them). A

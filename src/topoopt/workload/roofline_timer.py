@@ -1,4 +1,4 @@
-"""Operator times from a roofline: operations over peak, bytes over memory bandwidth, whichever is longer."""
+"""Operator times from a roofline: operations over peak, bytes over memory bandwidth, or the launch floor."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from topoopt.workload.timer import OperatorTime, backward_factor
 from topoopt.workload.zoo.layers import FLOAT_BYTES
 
 OTHER = "other"
-"""Entry of :attr:`Roofline.compute_efficiency` for the kinds that have none of their own."""
+"""Entry of a :class:`Roofline`'s efficiencies for the operator kinds that have none of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +21,11 @@ class Roofline:
     peak_flops : float
         Peak operations per second in the precision used.
     memory_bandwidth_bytes_per_s : float
-    compute_efficiency : mapping of str to float
-        Reached part of the peak, by operator kind; ``other`` stands for kinds that are not listed.
-    memory_efficiency : float
-        Reached part of the memory bandwidth.
+    compute_efficiency, memory_efficiency : mapping of str to float
+        Reached part of the peak and of the memory bandwidth, by operator kind; ``other`` stands for kinds
+        that are not listed.
     launch_floor_s : float
-        Added to every pass: what starting an operator costs.
+        The least time of a pass: what starting an operator costs.
     bytes_per_element : float
         4 for FP32; operator graphs count float32 bytes, which are scaled by it.
     source : str
@@ -36,7 +35,7 @@ class Roofline:
     peak_flops: float
     memory_bandwidth_bytes_per_s: float
     compute_efficiency: Mapping[str, float]
-    memory_efficiency: float
+    memory_efficiency: Mapping[str, float]
     launch_floor_s: float
     bytes_per_element: float = FLOAT_BYTES
     source: str = "user"
@@ -48,19 +47,16 @@ class Roofline:
                 raise InvalidInput(f"roofline: {name}: must be positive, got {getattr(self, name)}")
         if not 0 <= self.launch_floor_s < float("inf"):
             raise InvalidInput(f"roofline: launch_floor_s: must be >= 0, got {self.launch_floor_s}")
-        if OTHER not in self.compute_efficiency:
-            raise InvalidInput(f'roofline: compute_efficiency: needs an entry "{OTHER}" for unlisted kinds')
-        for kind, part in [*self.compute_efficiency.items(), ("memory", self.memory_efficiency)]:
-            if not 0 < part <= 1:
-                raise InvalidInput(f"roofline: efficiency of {kind}: must be in (0, 1], got {part}")
+        for name in ("compute_efficiency", "memory_efficiency"):
+            _check_efficiency(name, getattr(self, name))
 
 
 @dataclass(frozen=True, slots=True)
 class RooflineTimer:
     """Times by the roofline model on a server of ``accelerators_per_server`` accelerators.
 
-    One pass takes the longer of its operations at the reached peak and its bytes at the reached memory
-    bandwidth, plus the launch floor. Each accelerator holds an equal range of the part's samples and reads
+    One pass takes the longest of its operations at the reached peak, its bytes at the reached memory
+    bandwidth, and the launch floor. Each accelerator holds an equal range of the part's samples and reads
     all weights of the part once. Of ``k`` channel parts each has 1/k of the operations and weights; of its
     activations it reads or writes one side in full, so it moves (1 + 1/k)/2 of them (exact where input and
     output are equally wide). Embedding tables run on one accelerator; what they fetch is divided by ``k``.
@@ -92,10 +88,21 @@ class RooflineTimer:
         flops = per_accelerator * op.forward_flops_per_sample / channel_degree
         moved = per_accelerator * op.memory_traffic_bytes_per_sample * moved_part + weights_bytes
         moved_bytes = moved * r.bytes_per_element / FLOAT_BYTES
-        efficiency = r.compute_efficiency.get(op.kind, r.compute_efficiency[OTHER])
         pass_s = max(
-            flops / (r.peak_flops * efficiency),
-            moved_bytes / (r.memory_bandwidth_bytes_per_s * r.memory_efficiency),
+            flops / (r.peak_flops * _of_kind(r.compute_efficiency, op.kind)),
+            moved_bytes / (r.memory_bandwidth_bytes_per_s * _of_kind(r.memory_efficiency, op.kind)),
         )
         backward_s = backward_factor(op) * pass_s
-        return OperatorTime(pass_s + r.launch_floor_s, backward_s + r.launch_floor_s, "roofline")
+        return OperatorTime(max(pass_s, r.launch_floor_s), max(backward_s, r.launch_floor_s), "roofline")
+
+
+def _of_kind(efficiency: Mapping[str, float], kind: str) -> float:
+    return efficiency[kind] if kind in efficiency else efficiency[OTHER]
+
+
+def _check_efficiency(name: str, efficiency: Mapping[str, float]) -> None:
+    if OTHER not in efficiency:
+        raise InvalidInput(f'roofline: {name}: needs an entry "{OTHER}" for the kinds that are not listed')
+    for kind, part in efficiency.items():
+        if not 0 < part <= 1:
+            raise InvalidInput(f"roofline: {name}: {kind}: must be in (0, 1], got {part}")

@@ -9,6 +9,9 @@ from topoopt.errors import InvalidInput, unknown_name
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+LARGEST = 10**12
+"""No hyper-parameter of a real model comes near; beyond, byte counts would leave 64 bits."""
+
 P = TypeVar("P", bound="DataclassInstance")
 
 
@@ -27,6 +30,8 @@ def check_integers(model: str, parameters: "DataclassInstance", zero_allowed: Se
         if not numbers or not all(_is_integer(number) and number >= least for number in numbers):
             what = "integers" if isinstance(value, tuple) else "an integer"
             raise InvalidInput(f"{model}: {field.name}: expected {what} >= {least}, got {_shown(value)}")
+        if max(numbers) > LARGEST:
+            raise InvalidInput(f"{model}: {field.name}: must be at most {LARGEST:.0e}, got {_shown(value)}")
 
 
 def with_overrides(model: str, defaults: P, overrides: Mapping[str, object]) -> P:

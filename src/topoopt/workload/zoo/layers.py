@@ -129,7 +129,9 @@ def flatten(name: str, source: int, elements: int) -> Operator:
 
 def softmax(name: str, source: int, classes: int) -> Operator:
     """Return a softmax: maximum, difference, exponential, sum and quotient of each number."""
-    return _elementwise(name, "softmax", (source,), classes, reads=1, profile_key="Softmax", flops=5.0 * classes)
+    return _elementwise(
+        name, "softmax", (source,), classes, reads=1, profile_key="Softmax", flops=5.0 * classes
+    )
 
 
 def conv2d(

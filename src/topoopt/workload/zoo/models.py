@@ -74,7 +74,11 @@ MODELS: Mapping[str, ModelEntry[Any]] = {
             Variant("dlrm-128", 128, _DEDICATED, DlrmParameters(), ("dlrm-128", "dlrm-alltoall")),
             Variant("dlrm-16", 16, _SHARED, _DLRM_16, ("dlrm-16", "dlrm-32")),
             Variant(
-                "dlrm-32", 32, "as dlrm-16, with a table for each of 32 servers", _DLRM_32, ("dlrm-32", "dlrm-16")
+                "dlrm-32",
+                32,
+                "as dlrm-16, with a table for each of 32 servers",
+                _DLRM_32,
+                ("dlrm-32", "dlrm-16"),
             ),
             Variant(
                 "dlrm-alltoall",
@@ -92,7 +96,9 @@ MODELS: Mapping[str, ModelEntry[Any]] = {
         candle,
         (
             Variant("candle-128", 128, _DEDICATED, CandleParameters(), ("candle-128",)),
-            Variant("candle-16", 16, _SHARED, CandleParameters(feature_layers=12, width=4096), ("candle-16",)),
+            Variant(
+                "candle-16", 16, _SHARED, CandleParameters(feature_layers=12, width=4096), ("candle-16",)
+            ),
             Variant(
                 "candle-testbed",
                 12,
@@ -109,10 +115,18 @@ MODELS: Mapping[str, ModelEntry[Any]] = {
         (
             Variant("bert-128", 128, _DEDICATED, BertParameters(), ("bert-128",)),
             Variant(
-                "bert-16", 16, _SHARED, BertParameters(blocks=6, hidden=768, heads=12, sequence=256), ("bert-16",)
+                "bert-16",
+                16,
+                _SHARED,
+                BertParameters(blocks=6, hidden=768, heads=12, sequence=256),
+                ("bert-16",),
             ),
             Variant(
-                "bert-testbed", 12, _TESTBED, BertParameters(batch_per_accelerator=24, blocks=6), ("bert-128",)
+                "bert-testbed",
+                12,
+                _TESTBED,
+                BertParameters(batch_per_accelerator=24, blocks=6),
+                ("bert-128",),
             ),
         ),
     ),
