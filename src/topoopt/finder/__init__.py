@@ -1,1 +1,13 @@
-"""Finding the topology: TotientPerms, SelectPermutations, matching, TopologyFinder."""
+"""Finding the topology of a job: rings for what is mutable, few hops for what is not."""
+
+from topoopt.finder.coin_rings import coin_patterns as coin_patterns
+from topoopt.finder.degree_split import DEGREE_SPLITS as DEGREE_SPLITS
+from topoopt.finder.fabrics import FABRICS as FABRICS
+from topoopt.finder.fabrics import FabricBuilder as FabricBuilder
+from topoopt.finder.matching import DAMPING as DAMPING
+from topoopt.finder.rings import lay_rings as lay_rings
+from topoopt.finder.select_permutations import STRIDE_RULES as STRIDE_RULES
+from topoopt.finder.select_permutations import ring_interfaces as ring_interfaces
+from topoopt.finder.select_permutations import select_permutations as select_permutations
+from topoopt.finder.topology_finder import find_topology as find_topology
+from topoopt.finder.totient_perms import totient_perms as totient_perms

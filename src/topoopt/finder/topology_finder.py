@@ -1,0 +1,143 @@
+"""TopologyFinder: from one job's traffic to links, rings and routes."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.errors import Infeasible, unknown_name
+from topoopt.finder.degree_split import DEGREE_SPLITS, Shares, check_degree
+from topoopt.finder.fit_demand import demand_by_distance
+from topoopt.finder.matching import DAMPING, LARGEST_EXACT, MATCHINGS
+from topoopt.finder.rings import lay_rings
+from topoopt.finder.select_permutations import STRIDE_RULES, select_permutations
+from topoopt.finder.wiring import Wiring
+from topoopt.routing import ROUTING, Fabric, Routes
+from topoopt.topology import DEFAULT_LATENCY_S, LINK_MODELS, Topology, hops_from
+from topoopt.traffic import Traffic
+
+_LARGEST_MATRIX = 8192  # servers: 512 MB of bytes per pair
+_TIE = 1e-7  # per hop: less than any difference in demand that is meant
+
+
+def find_topology(
+    traffic: Traffic,
+    *,
+    degree: int,
+    bandwidth_bps: float,
+    latency_s: float = DEFAULT_LATENCY_S,
+    links: str = "duplex",
+    degree_split: str = "proportional",
+    strides: str = "best",
+    damping: str = "halving",
+    routing: str = "coin-change",
+    seed: int = 0,
+) -> Fabric:
+    """Wire the servers of a job for its traffic, lay its rings and route its transfers.
+
+    Parameters
+    ----------
+    traffic : Traffic
+        What one iteration moves; it also says how many servers there are.
+    degree : int
+        Interfaces of a server; none has more links than that, in or out.
+    bandwidth_bps, latency_s : float
+        Of one link.
+    links, degree_split, strides, damping, routing : str
+        Names in ``LINK_MODELS``, ``DEGREE_SPLITS``, ``STRIDE_RULES``, ``DAMPING``, ``ROUTING``. Coin-change
+        routes exist on circulants; where model-parallel links make it something else, k-shortest is used.
+
+    Raises
+    ------
+    InvalidInput
+        If a name is unknown or the degree cannot connect the servers.
+    Infeasible
+        If model-parallel links are wanted for more than 8,192 servers.
+
+    References
+    ----------
+    .. [1] W. Wang et al., "TopoOpt", NSDI 2023, Algorithm 1.
+    """
+    _check_names(links=links, degree_split=degree_split, strides=strides, damping=damping, routing=routing)
+    check_degree(traffic.servers, degree, links)
+    wiring = Wiring(traffic.servers, degree, links)
+
+    shares = DEGREE_SPLITS[degree_split](traffic, degree, links)
+    _wire_rings(wiring, _without_leftover(shares, traffic, degree), strides, traffic)
+    if traffic.mp_bytes and wiring.free.any() and _matrix_fits(traffic.servers, degree_split):
+        _wire_matchings(wiring, traffic.mp_matrix(), damping)
+    wiring.add_idle()
+
+    topology = wiring.topology(bandwidth_bps, latency_s)
+    routes = _route(topology, routing, seed)
+    rings = {g.members: lay_rings(topology, routes, g.members, degree, seed) for g in traffic.allreduce}
+    return Fabric("topoopt", topology, routes, rings)
+
+
+def _wire_rings(wiring: Wiring, shares: Shares, rule: str, traffic: Traffic) -> None:
+    """Plug in the rings of every group that got interfaces; those of all servers suit the MP traffic too."""
+    for members, interfaces in shares.items():
+        size = len(members)
+        demand = demand_by_distance(traffic) if size == traffic.servers and traffic.mp_bytes else None
+        chosen = select_permutations(size, interfaces, links=wiring.links, rule=rule, demand_bytes=demand)
+        wiring.add_rings(np.asarray(members, np.int64), chosen)
+
+
+def _wire_matchings(wiring: Wiring, mp_bytes: NDArray[np.float64], damping: str) -> None:
+    """Spend the interfaces that are left on the heaviest pairs, one matching after the other."""
+    demand = mp_bytes.copy()
+    while len(able := np.flatnonzero(wiring.free > 0)) > 1:
+        wanted = demand[np.ix_(able, able)]
+        if not wanted.any():
+            return
+        _prefer_far(wanted, wiring, able)
+        a, b = (able[ends] for ends in MATCHINGS[wiring.links](wanted))
+        if not len(a):
+            return
+        wiring.add_pairs(a, b)
+        factor = DAMPING[damping](wiring.links_between(a, b).astype(np.float64))
+        demand[a, b] *= factor
+        if wiring.links == "duplex":
+            demand[b, a] *= factor
+
+
+def _prefer_far(wanted: NDArray[np.float64], wiring: Wiring, able: NDArray[np.int64]) -> None:
+    """Make pairs that are farther apart so far worth a hair more than others of equal demand.
+
+    This is ours, the paper leaves ties open; else a uniform all-to-all would get links that the rings
+    already have. On large fabrics chance does the same (see :mod:`topoopt.finder.matching`).
+    """
+    if wiring.servers <= LARGEST_EXACT:
+        wanted *= 1 + _TIE * hops_from(wiring.topology(1.0, 0.0), able)[:, able]
+
+
+def _without_leftover(shares: Shares, traffic: Traffic, degree: int) -> Shares:
+    """Give an odd interface that nothing else wants to the rings of all servers, to be chosen with them."""
+    everyone = tuple(range(traffic.servers))
+    alone = list(shares) == [everyone] and not traffic.mp_bytes
+    return {everyone: degree} if alone else shares
+
+
+def _route(topology: Topology, routing: str, seed: int) -> Routes:
+    usable = routing if topology.offsets or routing != "coin-change" else "k-shortest"
+    return ROUTING[usable](topology, seed)
+
+
+def _matrix_fits(servers: int, degree_split: str) -> bool:
+    """Return whether pairs can be matched; refuse if they have to be."""
+    if servers > _LARGEST_MATRIX and degree_split != "all-to-allreduce":
+        raise Infeasible(
+            f"servers: model-parallel links are matched for at most {_LARGEST_MATRIX} servers, got {servers}; "
+            "use the degree split all-to-allreduce"
+        )
+    return servers <= _LARGEST_MATRIX
+
+
+def _check_names(links: str, degree_split: str, strides: str, damping: str, routing: str) -> None:
+    for kind, name, known in (
+        ("links", links, LINK_MODELS),
+        ("degree split", degree_split, DEGREE_SPLITS),
+        ("strides", strides, STRIDE_RULES),
+        ("damping", damping, DAMPING),
+        ("routing", routing, ROUTING),
+    ):
+        if name not in known:
+            raise unknown_name(kind, name, known)

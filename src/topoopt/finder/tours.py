@@ -1,0 +1,108 @@
+"""Rings of any group on any fabric: short tours of the members, each edge laid along a route."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.errors import NoRoute
+from topoopt.finder.kernel import short_tour
+from topoopt.routing import Path, Routes
+from topoopt.topology import Ring, Topology, hops_from
+
+_LARGEST_TABLE = 1 << 26  # entries of the hop table: above, members are visited in order
+_LARGEST_TWO_OPT = 1024  # members: improving a tour is quadratic a pass
+
+
+class _Loads:
+    """How often each link has been walked by the rings laid so far."""
+
+    def __init__(self) -> None:
+        self._rings: dict[tuple[int, int], int] = {}
+
+    def add(self, walk: tuple[int, ...]) -> None:
+        for link in zip(walk, (*walk[1:], walk[0]), strict=True):
+            self._rings[link] = self._rings.get(link, 0) + 1
+
+    def of(self, path: Path) -> int:
+        return max(self._rings.get(link, 0) for link in zip(path.nodes, path.nodes[1:], strict=False))
+
+
+def member_order_ring(routes: Routes, members: NDArray[np.int64]) -> Ring:
+    """Return the ring in member order; right where switches join the servers and any order is as good."""
+    order = tuple(members.tolist())
+    walk: list[int] = []
+    for src, dst in zip(order, (*order[1:], order[0]), strict=True):
+        walk.extend(min(routes.paths(src, dst), key=lambda path: path.hops).nodes[:-1])
+    return Ring(1, tuple(walk), order)
+
+
+def tours(
+    topology: Topology, routes: Routes, members: NDArray[np.int64], limit: int, seed: int
+) -> tuple[Ring, ...]:
+    """Return up to ``limit`` short rings that share as few links as they can.
+
+    AllReduce traffic is mutable, so the members may come in any order. Each tour starts with the nearest
+    member not yet visited, over links the earlier tours left unused if it can, and is then improved by
+    2-opt. Where every link has one the other way, each tour is also walked backwards.
+
+    Raises
+    ------
+    NoRoute
+        If the members cannot reach each other.
+    """
+    if len(members) * topology.nodes > _LARGEST_TABLE:
+        return (member_order_ring(routes, members),)
+    hops = hops_from(topology, members)[:, members]
+    if (hops < 0).any():
+        row, column = (int(index) for index in np.argwhere(hops < 0)[0])
+        raise NoRoute(f"ring: server {members[row]} cannot reach server {members[column]} of its group")
+    rng = np.random.default_rng(seed)
+    both_ways = _has_both_ways(topology)
+    two_opt = both_ways and len(members) <= _LARGEST_TWO_OPT
+    cost = hops.astype(np.float64)
+    loads, rings = _Loads(), list[Ring]()
+    order = np.empty(len(members), np.int64)
+    while len(rings) < limit:
+        short_tour(cost, int(rng.integers(len(members))), two_opt, order)
+        ring = _lay(routes, members, order, hops, loads)
+        rings += [ring, _backwards(ring)][: limit - len(rings) if both_ways else 1]
+        for walked in rings[-2:] if both_ways else rings[-1:]:
+            loads.add(walked.walk)
+        _discourage(cost, order, both_ways, 0.5 / limit)
+    return tuple(rings)
+
+
+def _has_both_ways(topology: Topology) -> bool:
+    src, dst = topology.src.astype(np.int64), topology.dst.astype(np.int64)
+    return bool((topology.link_ids(dst, src) >= 0).all())
+
+
+def _discourage(cost: NDArray[np.float64], order: NDArray[np.int64], both_ways: bool, by: float) -> None:
+    """Make a used pair cost more than an unused one of equal hops, in all less than one more hop."""
+    after = np.roll(order, -1)
+    cost[order, after] += by
+    if both_ways:
+        cost[after, order] += by
+
+
+def _lay(
+    routes: Routes,
+    members: NDArray[np.int64],
+    order: NDArray[np.int64],
+    hops: NDArray[np.int32],
+    loads: _Loads,
+) -> Ring:
+    """Return the ring that visits the members in this order, over the least loaded of the shortest paths."""
+    visited = members[order].tolist()
+    direct = hops[order, np.roll(order, -1)] == 1
+    walk: list[int] = []
+    for i, (src, dst) in enumerate(zip(visited, [*visited[1:], visited[0]], strict=True)):
+        walk.append(src)
+        if not direct[i]:
+            path = min(routes.paths(src, dst), key=lambda path: (path.hops, loads.of(path)))
+            walk.extend(path.nodes[1:-1])
+    return Ring(0, tuple(walk), tuple(visited))
+
+
+def _backwards(ring: Ring) -> Ring:
+    walk, members = ring.walk, ring.members
+    return Ring(0, (walk[0], *walk[:0:-1]), (members[0], *members[:0:-1]))

@@ -1,0 +1,71 @@
+"""A fabric while it is being cabled: which interfaces are still free, and what is plugged in so far."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.topology import Topology, circulant_offsets, stride_offsets, topology_from_arrays
+
+
+class Wiring:
+    """Servers ``0 .. servers-1``, each with ``degree`` interfaces, not yet all used.
+
+    Attributes
+    ----------
+    free : int64 array, shape (servers,)
+        Interfaces left. With directed links, fibers out and fibers in: always as many of each.
+    """
+
+    def __init__(self, servers: int, degree: int, links: str) -> None:
+        self.servers = servers
+        self.links = links
+        self.free: NDArray[np.int64] = np.full(servers, degree, np.int64)
+        self._src: list[NDArray[np.int64]] = []
+        self._dst: list[NDArray[np.int64]] = []
+
+    def add_rings(self, members: NDArray[np.int64], strides: Sequence[int]) -> None:
+        """Plug in the rings of the strides, on positions in the sorted members."""
+        position = np.arange(len(members))
+        for offset in stride_offsets(len(members), strides, self.links):
+            self._plug(members, members[(position + offset) % len(members)])
+
+    def add_pairs(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> None:
+        """Plug in a cable (duplex) or a fiber from ``a`` to ``b`` (directed) for each pair."""
+        self._plug(a, b)
+        if self.links == "duplex":
+            self._plug(b, a)
+
+    def add_idle(self) -> None:
+        """Join the servers that have interfaces left, each with the one half way round among them."""
+        while len(able := np.flatnonzero(self.free > 0)) > 1:
+            half = len(able) // 2
+            if self.links == "directed":
+                self.add_pairs(able, np.roll(able, -half))
+            else:
+                self.add_pairs(able[:half], able[half : 2 * half])
+
+    def links_between(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return how many links go from each ``a`` to its ``b`` now."""
+        if not self._src:
+            return np.zeros(len(a), np.int64)
+        keys = np.sort(np.concatenate(self._src) * self.servers + np.concatenate(self._dst))
+        wanted = a * self.servers + b
+        return np.searchsorted(keys, wanted, "right") - np.searchsorted(keys, wanted, "left")
+
+    def topology(self, bandwidth_bps: float, latency_s: float) -> Topology:
+        """Return what is wired; a circulant is recognized and named as one, anything else is ``direct``."""
+        src, dst = np.concatenate(self._src), np.concatenate(self._dst)
+        count = len(src)
+        wired = topology_from_arrays(
+            "direct", self.servers, src, dst, np.full(count, bandwidth_bps), np.full(count, latency_s)
+        )
+        offsets = circulant_offsets(wired)
+        return replace(wired, family="circulant", offsets=offsets) if offsets else wired
+
+    def _plug(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> None:
+        self._src.append(np.asarray(src, np.int64))
+        self._dst.append(np.asarray(dst, np.int64))
+        # Every interface is counted once, where a link starts: a cable starts at both of its ends.
+        self.free -= np.bincount(src, minlength=self.servers)
