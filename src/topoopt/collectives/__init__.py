@@ -27,4 +27,5 @@ from topoopt.collectives.transfer_time import PathOverhead as PathOverhead
 from topoopt.collectives.transfer_time import occupancy_bytes as occupancy_bytes
 from topoopt.collectives.transfer_time import packets as packets
 from topoopt.collectives.transfer_time import path_overhead as path_overhead
+from topoopt.collectives.transfer_time import path_overheads as path_overheads
 from topoopt.collectives.transfer_time import transfer_time_s as transfer_time_s

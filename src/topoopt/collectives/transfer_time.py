@@ -50,14 +50,39 @@ def occupancy_bytes(size_bytes: ArrayLike) -> NDArray[np.int64]:
 
 
 def path_overhead(bandwidth_bps: ArrayLike, latency_s: ArrayLike) -> PathOverhead:
-    """Return the fixed overhead of a path from its links' bandwidths and latencies, shape (hops,).
+    """Return the fixed overhead of a path from its links' bandwidths and latencies, shape (hops,)."""
+    bandwidth = np.atleast_1d(np.asarray(bandwidth_bps, np.float64))
+    latency = np.broadcast_to(np.asarray(latency_s, np.float64), bandwidth.shape)
+    first = np.array([0, len(bandwidth)], np.int64)
+    before, after = path_overheads(bandwidth, latency, np.ones(len(bandwidth)), first)
+    return PathOverhead(float(before[0]), float(after[0]))
+
+
+def path_overheads(
+    bandwidth_bps: NDArray[np.float64],
+    latency_s: NDArray[np.float64],
+    share: NDArray[np.float64],
+    first: NDArray[np.int64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return seconds before and after the data of many paths, by rows of links.
 
     Where links differ the slowest one serializes all packets; each other link adds one packet's time.
+
+    Parameters
+    ----------
+    bandwidth_bps, latency_s, share : arrays, shape (entries,)
+        Links of each path; ``share`` is 1, or the part of a spread transfer that crosses the link, which
+        gives the mean over its paths.
+    first : int64 array, shape (paths+1,)
+        Path k has the entries ``first[k] : first[k+1]``, at least one.
     """
-    byte_s = 8.0 / np.atleast_1d(np.asarray(bandwidth_bps, np.float64))
-    latency = float(np.sum(np.broadcast_to(np.asarray(latency_s, np.float64), byte_s.shape)))
-    other_hops_s = PACKET_BYTES * float(byte_s.sum() - byte_s.max())
-    return PathOverhead(float(byte_s.sum()) + latency, other_hops_s + latency)
+    starts, byte_s = first[:-1], 8.0 / bandwidth_bps
+    if not len(starts):
+        return np.zeros(0), np.zeros(0)
+    sum_byte_s = np.add.reduceat(share * byte_s, starts)
+    sum_latency_s = np.add.reduceat(share * latency_s, starts)
+    slowest_byte_s = np.maximum.reduceat(byte_s, starts)
+    return sum_byte_s + sum_latency_s, PACKET_BYTES * (sum_byte_s - slowest_byte_s) + sum_latency_s
 
 
 def transfer_time_s(size_bytes: int, bandwidth_bps: ArrayLike, latency_s: ArrayLike) -> float:

@@ -1,0 +1,18 @@
+"""The analytic simulator: every link serves transfers first come, first served, at full bandwidth.
+
+No rate is shared: a transfer holds each link of its route from when it is ready and the link free, for its
+bytes over the bandwidth (cut-through), and ends when the last link is done, plus the transfer law's overhead.
+Fast enough for searches; equal to the flow simulator wherever nothing contends.
+"""
+
+from topoopt.routing import Fabric
+from topoopt.simulate.event_driven import run
+from topoopt.simulate.flows import make_flows
+from topoopt.simulate.options import DEFAULT_OPTIONS, SimulationOptions
+from topoopt.simulate.result import SimResult
+from topoopt.simulate.task_graph import TaskGraph
+
+
+def analytic(graph: TaskGraph, fabric: Fabric, options: SimulationOptions = DEFAULT_OPTIONS) -> SimResult:
+    """Simulate with first come, first served links; see :class:`topoopt.simulate.Simulator`."""
+    return run("analytic", graph, fabric, make_flows(graph, fabric, options), options, fair=False)

@@ -1,0 +1,30 @@
+"""The flow simulator: all active transfers share links max-min fairly, event by event.
+
+A ring is one flow over all links of its walk: the barriers between rounds keep it at the pace of its slowest
+edge. Against a packet simulator the model leaves out queueing only.
+"""
+
+from topoopt.routing import Fabric
+from topoopt.simulate.event_driven import run
+from topoopt.simulate.flows import Flows, make_flows
+from topoopt.simulate.options import DEFAULT_OPTIONS, SimulationOptions
+from topoopt.simulate.result import SimResult
+from topoopt.simulate.task_graph import TaskGraph
+
+EXACT_FLOWS = 2_000
+"""Up to this many flows every change is handled on its own by default."""
+
+COARSE_TOLERANCE = 3e-4
+"""Beyond, changes within this fraction of the elapsed time are handled together."""
+
+
+def flow(graph: TaskGraph, fabric: Fabric, options: SimulationOptions = DEFAULT_OPTIONS) -> SimResult:
+    """Simulate with max-min fair rates; see :class:`topoopt.simulate.Simulator`."""
+    flows = make_flows(graph, fabric, options)
+    return run("flow", graph, fabric, flows, options, fair=True, tolerance=_tolerance(flows, options))
+
+
+def _tolerance(flows: Flows, options: SimulationOptions) -> float:
+    if options.tolerance is not None:
+        return options.tolerance
+    return 0.0 if len(flows) <= EXACT_FLOWS else COARSE_TOLERANCE

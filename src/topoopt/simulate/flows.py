@@ -1,0 +1,210 @@
+"""From communication tasks to flows on links: what the analytic and the flow simulator share."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.collectives import occupancy_bytes, ring_edge_bytes, ring_occupancy_bytes, ring_overhead
+from topoopt.routing import Fabric
+from topoopt.simulate.link_classes import (
+    Floats,
+    Ints,
+    PairClasses,
+    RingClass,
+    group_rings,
+    pair_classes,
+    sum_by,
+    whole_hops,
+)
+from topoopt.simulate.options import SimulationOptions
+from topoopt.simulate.task_graph import COLLECTIVE, COLLECTIVES, TRANSFER, TaskGraph
+
+ALL_TO_ALL = COLLECTIVES.index("all-to-all")
+
+
+@dataclass(frozen=True, eq=False)
+class Flows:
+    """Flows of every communication task; a task ends with its last flow. Arrays as in ``kernel.py``.
+
+    Attributes
+    ----------
+    task_flow : int64 array, shape (tasks+1,)
+        Flows of task t are ``task_flow[t] : task_flow[t+1]``.
+    flow_class : int64 array, shape (flows,)
+    occupied_bytes : float64 array, shape (flows,)
+        Bytes for which a link of coefficient 1 is held: whole packets.
+    payload_bytes : float64 array, shape (flows,)
+        What the task really wants carried, over each logical edge of the flow.
+    before_s, after_s, weight : float64 arrays, shape (flows,)
+    class_first, class_link, class_coefficient : arrays, shapes (classes+1,), (entries,), (entries,)
+    class_edges : float64 array, shape (classes, hops+1)
+        Logical edges of a class by the number of links each takes: one for a pair, k for a ring of k.
+    pair_hops : float64 array, shape (hops+1,)
+        Ordered pairs with transfers by the number of links between them.
+    """
+
+    task_flow: Ints
+    flow_class: Ints
+    occupied_bytes: Floats
+    payload_bytes: Floats
+    before_s: Floats
+    after_s: Floats
+    weight: Floats
+    class_first: Ints
+    class_link: Ints
+    class_coefficient: Floats
+    class_edges: Floats
+    pair_hops: Floats
+
+    def __len__(self) -> int:
+        return len(self.flow_class)
+
+
+@dataclass(frozen=True, eq=False)
+class _Columns:
+    """Flows in any order, with the task that owns each."""
+
+    task: Ints
+    flow_class: Ints
+    occupied_bytes: Floats
+    payload_bytes: Floats
+    before_s: Floats
+    after_s: Floats
+    weight: Floats
+
+
+def make_flows(graph: TaskGraph, fabric: Fabric, options: SimulationOptions) -> Flows:
+    """Return the flows of all communication tasks on a fabric.
+
+    Raises
+    ------
+    NoRoute, InvalidInput
+        If a pair cannot be reached or a ring uses a link that is not there.
+    """
+    task, src, dst, size = _pair_demands(graph)
+    key, pair = np.unique(src * fabric.topology.servers + dst, return_inverse=True)
+    pairs = pair_classes(fabric, key, options.split)
+    pair_flows = _pair_flows(pairs, task, pair, size)
+    rings, ring_flows = _ring_flows(graph, fabric, options, len(pairs.part))
+    return _assemble(len(graph), pairs, rings, pair_flows, ring_flows)
+
+
+def no_flows(tasks: int) -> Flows:
+    """Return free communication: no task has flows."""
+    none, nothing = np.zeros(0, np.int64), np.zeros(0)
+    first, zero = np.zeros(tasks + 1, np.int64), np.zeros(1, np.int64)
+    edges = np.zeros((0, 1))
+    return Flows(
+        first, none, nothing, nothing, nothing, nothing, nothing, zero, none, nothing, edges, np.zeros(1)
+    )
+
+
+def _pair_demands(graph: TaskGraph) -> tuple[Ints, Ints, Ints, Ints]:
+    """Return task, src, dst and bytes of everything that goes from one server to another."""
+    direct = np.flatnonzero((graph.kind == TRANSFER) & (graph.src != graph.dst) & (graph.size_bytes > 0))
+    parts = [(direct, graph.src[direct], graph.dst[direct], graph.size_bytes[direct])]
+    for task in np.flatnonzero((graph.kind == COLLECTIVE) & (graph.collective == ALL_TO_ALL)):
+        members = np.array(graph.members(int(task)), np.int64)
+        count = len(members)
+        src, dst = np.repeat(members, count), np.tile(members, count)
+        away = src != dst
+        share = graph.size_bytes[task] // max(count, 1)
+        amount = int(away.sum()) if share else 0
+        parts.append((np.full(amount, task), src[away][:amount], dst[away][:amount], np.full(amount, share)))
+    task_ids, src, dst, size = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return task_ids, src, dst, size
+
+
+def _pair_flows(pairs: PairClasses, task: Ints, pair: Ints, size: Ints) -> _Columns:
+    count = np.diff(pairs.pair_first)[pair]
+    row = np.repeat(np.arange(len(task)), count)
+    flow_class = np.repeat(pairs.pair_first[pair] - np.cumsum(count) + count, count) + np.arange(len(row))
+    payload = size[row] * pairs.part[flow_class]
+    return _Columns(
+        task[row],
+        flow_class,
+        occupancy_bytes(np.rint(payload)).astype(np.float64),
+        payload,
+        pairs.before_s[flow_class],
+        pairs.after_s[flow_class],
+        pairs.part[flow_class],
+    )
+
+
+def _ring_flows(
+    graph: TaskGraph, fabric: Fabric, options: SimulationOptions, first_class: int
+) -> tuple[list[RingClass], _Columns]:
+    """Return the classes of all rings in use, numbered from ``first_class``, and their flows."""
+    classes: list[RingClass] = []
+    of_group: dict[tuple[int, ...], list[int]] = {}
+    rows: list[tuple[float, ...]] = []
+    for task in np.flatnonzero((graph.kind == COLLECTIVE) & (graph.collective != ALL_TO_ALL)).tolist():
+        members, size = graph.members(task), int(graph.size_bytes[task])
+        if len(members) < 2 or size == 0:
+            continue
+        if members not in of_group:
+            found = group_rings(fabric, members)
+            of_group[members] = list(range(len(classes), len(classes) + len(found)))
+            classes += found
+        rings, kind = of_group[members], COLLECTIVES[graph.collective[task]]
+        what = (kind, len(members), size, len(rings))
+        occupied, payload = ring_occupancy_bytes(*what, options.ring_model), ring_edge_bytes(*what)
+        for ring in rings:
+            overhead = ring_overhead(kind, len(members), classes[ring].slowest_edge, options.ring_model)
+            flow = (task, first_class + ring, occupied, payload, overhead.before_s, overhead.after_s, 1.0)
+            rows.append(flow)
+    columns = np.array(rows, np.float64).reshape(-1, 7).T
+    return classes, _Columns(columns[0].astype(np.int64), columns[1].astype(np.int64), *columns[2:])
+
+
+def _assemble(
+    tasks: int, pairs: PairClasses, rings: list[RingClass], pair_flows: _Columns, ring_flows: _Columns
+) -> Flows:
+    def both(name: str) -> NDArray[np.float64]:
+        joined = np.concatenate([getattr(pair_flows, name), getattr(ring_flows, name)])
+        return np.ascontiguousarray(joined[order])
+
+    owner = np.concatenate([pair_flows.task, ring_flows.task])
+    order = np.argsort(owner, kind="stable")
+    lengths = np.concatenate([np.diff(pairs.first), [len(ring.link) for ring in rings]])
+    hops, share, place = _pair_edges(pairs)
+    pair_edges = _edge_table(len(pairs.part), place, hops, share)
+    return Flows(
+        np.searchsorted(owner[order], np.arange(tasks + 1)).astype(np.int64),
+        both("flow_class").astype(np.int64),
+        both("occupied_bytes"),
+        both("payload_bytes"),
+        both("before_s"),
+        both("after_s"),
+        both("weight"),
+        np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
+        np.concatenate([pairs.link, *[ring.link for ring in rings]]).astype(np.int64),
+        np.concatenate([pairs.coefficient, *[ring.coefficient for ring in rings]]),
+        _stack(pair_edges, rings),
+        pairs.part @ pair_edges,
+    )
+
+
+def _pair_edges(pairs: PairClasses) -> tuple[Floats, Floats, Ints]:
+    rows = np.repeat(np.arange(len(pairs.part)), np.diff(pairs.first))
+    mean = sum_by(rows, pairs.coefficient, len(pairs.part))
+    hops, share = whole_hops(mean)
+    return hops, share, np.tile(np.arange(len(pairs.part)), 2)
+
+
+def _edge_table(classes: int, place: Ints, hops: Floats, share: Floats) -> Floats:
+    width = int(hops[share > 0].max()) + 1 if (share > 0).any() else 1
+    kept = share > 0
+    flat = place[kept] * width + hops[kept].astype(np.int64)
+    return sum_by(flat, share[kept], classes * width).reshape(classes, width)
+
+
+def _stack(pair_edges: Floats, rings: list[RingClass]) -> Floats:
+    tables = [pair_edges]
+    for ring in rings:
+        tables.append(
+            _edge_table(1, np.zeros(len(ring.edge_hops), np.int64), ring.edge_hops, ring.edge_share)
+        )
+    width = max(table.shape[1] for table in tables)
+    return np.concatenate([np.pad(table, ((0, 0), (0, width - table.shape[1]))) for table in tables])

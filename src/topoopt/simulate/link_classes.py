@@ -1,0 +1,170 @@
+"""Sets of links that communication uses: of pairs along routes, and of groups along rings.
+
+A *class* is a set of links, each with a coefficient (bytes on the link per byte sent). All transfers of a
+pair, and all AllReduces of a ring, share a class; they differ in bytes only.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.collectives import PathOverhead, path_overheads
+from topoopt.errors import InvalidInput
+from topoopt.routing import Fabric, pair_links
+from topoopt.topology import Ring
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class PairClasses:
+    """One class per ordered pair (``spread``) or per path of a pair (``paths``).
+
+    Attributes
+    ----------
+    key : int64 array, shape (pairs,)
+        ``src * servers + dst``, ascending.
+    pair_first : int64 array, shape (pairs+1,)
+        Classes of each pair.
+    part : float64 array, shape (classes,)
+        Share of the pair's bytes; 1 where a pair has one class.
+    first, link, coefficient : arrays, shapes (classes+1,), (entries,), (entries,)
+        Links of each class.
+    before_s, after_s : float64 arrays, shape (classes,)
+        Fixed overhead of the transfer law.
+    """
+
+    key: Ints
+    pair_first: Ints
+    part: Floats
+    first: Ints
+    link: Ints
+    coefficient: Floats
+    before_s: Floats
+    after_s: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class RingClass:
+    """The links of one ring, how often it crosses each, and its slowest logical edge.
+
+    ``edge_hops`` and ``edge_share`` say how many links each logical edge takes (several rows of an edge
+    where routes spread it); the shares of an edge sum to 1.
+    """
+
+    link: Ints
+    coefficient: Floats
+    slowest_edge: PathOverhead
+    edge_hops: Floats
+    edge_share: Floats
+
+
+def pair_classes(fabric: Fabric, key: Ints, split: str) -> PairClasses:
+    """Return the classes of the given ordered pairs (ascending unique ``src * servers + dst``).
+
+    Raises
+    ------
+    NoRoute
+        If a pair cannot be reached.
+    """
+    src, dst = np.divmod(key, fabric.topology.servers)
+    if split == "paths":
+        pair_first, part, first, link = _paths(fabric, src, dst)
+        share = np.ones(len(link))
+    else:
+        found = pair_links(fabric.topology, fabric.routes, src, dst)
+        first, link, share = found.pair_first.astype(np.int64), found.link.astype(np.int64), found.share
+        pair_first, part = np.arange(len(key) + 1), np.ones(len(key))
+    topology = fabric.topology
+    before_s, after_s = path_overheads(topology.bandwidth_bps[link], topology.latency_s[link], share, first)
+    return PairClasses(key, pair_first, part, first, link, share, before_s, after_s)
+
+
+def _paths(fabric: Fabric, src: Ints, dst: Ints) -> tuple[Ints, Floats, Ints, Ints]:
+    """Return classes of each pair, share of each, and their links by rows."""
+    of_pair = [fabric.routes.paths(a, b) for a, b in zip(src.tolist(), dst.tolist(), strict=True)]
+    paths = [path for found in of_pair for path in found]
+    steps = [step for path in paths for step in zip(path.nodes[:-1], path.nodes[1:], strict=True)]
+    link = _links(fabric, np.array(steps, np.int64).reshape(-1, 2), "a route")
+    return (
+        np.concatenate(([0], np.cumsum([len(found) for found in of_pair]))).astype(np.int64),
+        np.array([path.weight for path in paths], np.float64),
+        np.concatenate(([0], np.cumsum([path.hops for path in paths]))).astype(np.int64),
+        link,
+    )
+
+
+def group_rings(fabric: Fabric, members: tuple[int, ...]) -> tuple[RingClass, ...]:
+    """Return the rings of a group: the fabric's, or one in the order of ``members`` along the routes."""
+    rings = fabric.rings.get(tuple(sorted(members)))
+    if rings:
+        return tuple(_walked_ring(fabric, ring) for ring in rings)
+    return (_routed_ring(fabric, members),)
+
+
+def _walked_ring(fabric: Fabric, ring: Ring) -> RingClass:
+    src, dst = ring.edges()
+    link = _links(fabric, np.stack([src, dst], axis=1), f"the ring of {len(ring.members)} servers")
+    first = _edge_starts(ring)
+    topology = fabric.topology
+    before_s, after_s = path_overheads(
+        topology.bandwidth_bps[link], topology.latency_s[link], np.ones(len(link)), first
+    )
+    used, count = np.unique(link, return_counts=True)
+    hops = np.diff(first).astype(np.float64)
+    return RingClass(used, count.astype(np.float64), _slowest(before_s, after_s), hops, np.ones(len(hops)))
+
+
+def _edge_starts(ring: Ring) -> Ints:
+    """Return where in the walk each logical edge starts, and the walk's length."""
+    starts, member = [], 0
+    for place, node in enumerate(ring.walk):
+        if member < len(ring.members) and node == ring.members[member]:
+            starts.append(place)
+            member += 1
+    if member < len(ring.members) or starts[0] != 0:
+        raise InvalidInput(f"ring: the walk does not visit member {ring.members[member % len(ring.members)]}")
+    return np.array([*starts, len(ring.walk)], np.int64)
+
+
+def _routed_ring(fabric: Fabric, members: tuple[int, ...]) -> RingClass:
+    src = np.asarray(members, np.int64)
+    found = pair_links(fabric.topology, fabric.routes, src, np.roll(src, -1))
+    first, link = found.pair_first.astype(np.int64), found.link.astype(np.int64)
+    topology = fabric.topology
+    before_s, after_s = path_overheads(
+        topology.bandwidth_bps[link], topology.latency_s[link], found.share, first
+    )
+    coefficient = sum_by(link, found.share, len(topology))
+    used = np.flatnonzero(coefficient)
+    hops, share = whole_hops(found.mean_hops())
+    return RingClass(used, coefficient[used], _slowest(before_s, after_s), hops, share)
+
+
+def sum_by(index: Ints, values: Floats, size: int) -> Floats:
+    """Return the sum of the values of each index, shape (size,)."""
+    total: Floats = np.bincount(index, values, minlength=size).astype(np.float64, copy=False)
+    return total
+
+
+def whole_hops(mean_hops: Floats) -> tuple[Floats, Floats]:
+    """Return mean hops as shares of the whole numbers below and above, two rows for each mean."""
+    rounded = np.where(np.abs(mean_hops - np.rint(mean_hops)) < 1e-9, np.rint(mean_hops), mean_hops)
+    low = np.floor(rounded)
+    above = rounded - low
+    return np.concatenate([low, low + 1]), np.concatenate([1 - above, above])
+
+
+def _slowest(before_s: Floats, after_s: Floats) -> PathOverhead:
+    edge = int(np.argmax(before_s + after_s))
+    return PathOverhead(float(before_s[edge]), float(after_s[edge]))
+
+
+def _links(fabric: Fabric, steps: Ints, what: str) -> Ints:
+    link = fabric.topology.link_ids(steps[:, 0], steps[:, 1])
+    if (link < 0).any():
+        src, dst = steps[np.flatnonzero(link < 0)[0]]
+        raise InvalidInput(f"fabric {fabric.name}: {what} steps {src}->{dst}, where there is no link")
+    return link

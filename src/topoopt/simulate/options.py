@@ -1,0 +1,43 @@
+"""What a simulation may be asked for."""
+
+from dataclasses import dataclass
+
+from topoopt.collectives import RING_MODELS
+from topoopt.errors import InvalidInput, unknown_name
+
+SPLITS = ("spread", "paths")
+"""How a transfer uses several weighted paths. ``spread``: as one flow whose bytes cross each link in their
+share, at the pace of the slowest. ``paths``: one flow a path; the transfer ends with the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationOptions:
+    """Options of all simulators.
+
+    Attributes
+    ----------
+    ring_model : str
+        ``stepped``: rounds with barriers, a new connection each. ``bulk``: one flow per ring for all rounds
+        (FlexNet's model).
+    split : str
+        ``spread`` or ``paths``, see :data:`SPLITS`.
+    tolerance : float, optional
+        Flow simulator: changes within this fraction of the elapsed time are handled together; 0 is exact.
+        By default exact up to 2,000 flows, 3e-4 beyond.
+    """
+
+    ring_model: str = "stepped"
+    split: str = "spread"
+    tolerance: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.ring_model not in RING_MODELS:
+            raise unknown_name("ring model", self.ring_model, RING_MODELS)
+        if self.split not in SPLITS:
+            raise unknown_name("split", self.split, SPLITS)
+        if self.tolerance is not None and not 0 <= self.tolerance < 1:
+            raise InvalidInput(f"tolerance: must be in 0 <= tolerance < 1, got {self.tolerance}")
+
+
+DEFAULT_OPTIONS = SimulationOptions()
+"""Stepped rings, spread transfers, a tolerance by the number of flows."""

@@ -1,0 +1,103 @@
+"""The noun SimResult: what one simulation found, the same for every simulator."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.simulate.options import SimulationOptions
+from topoopt.simulate.task_graph import Floats, TaskGraph
+from topoopt.units import format_bytes, format_time
+
+
+@dataclass(frozen=True, eq=False)
+class SimResult:
+    """Times of every task, and what the links carried.
+
+    Attributes
+    ----------
+    simulator : str
+        Name in :data:`topoopt.simulate.SIMULATORS`.
+    options : SimulationOptions
+        As used; the tolerance is the one that was chosen.
+    start_s, finish_s : float64 arrays, shape (tasks,)
+        Of a compute task: when it runs. Of communication: when it is ready, and when its last byte is in.
+    compute_finish_s : float64 array, shape (tasks,)
+        Finish of every task if communication were free.
+    link_bytes : float64 array, shape (links,)
+        Payload on each directed link, all iterations together.
+    demanded_bytes : float
+        Payload asked for; an AllReduce asks for what its ring edges carry.
+    bandwidth_tax : float
+        Bytes that servers put on links, forwarded ones included, over bytes demanded; 1 without
+        forwarding, and where only switches forward.
+    hop_bytes : float64 array, shape (hops+1,)
+        Demanded bytes by the number of links they cross.
+    hop_pairs : float64 array, shape (hops+1,)
+        Ordered pairs of servers with transfers, by the number of links between them.
+    """
+
+    simulator: str
+    graph: TaskGraph
+    options: SimulationOptions
+    start_s: Floats
+    finish_s: Floats
+    compute_finish_s: Floats
+    link_bytes: Floats
+    demanded_bytes: float
+    bandwidth_tax: float
+    hop_bytes: Floats
+    hop_pairs: Floats
+
+    @cached_property
+    def iteration_time_s(self) -> float:
+        """Seconds of one cold iteration, or in the steady state where the graph holds several."""
+        return steady_state_time_s(self.graph, self.finish_s)
+
+    @cached_property
+    def compute_time_s(self) -> float:
+        """The same with free communication."""
+        return steady_state_time_s(self.graph, self.compute_finish_s)
+
+    @property
+    def exposed_communication_s(self) -> float:
+        """Communication that computation does not hide."""
+        return self.iteration_time_s - self.compute_time_s
+
+    @property
+    def link_bytes_max(self) -> float:
+        """Bytes on the busiest link."""
+        return float(self.link_bytes.max(initial=0.0))
+
+    def summary(self) -> dict[str, float | str]:
+        """Return the figures that a table or a JSON file wants."""
+        return {
+            "simulator": self.simulator,
+            "iteration_time_s": self.iteration_time_s,
+            "compute_time_s": self.compute_time_s,
+            "exposed_communication_s": self.exposed_communication_s,
+            "link_bytes_max": self.link_bytes_max,
+            "bandwidth_tax": self.bandwidth_tax,
+        }
+
+    def __str__(self) -> str:
+        return (
+            f"{self.simulator}: {format_time(self.iteration_time_s)} per iteration, "
+            f"{format_time(self.compute_time_s)} of it compute; busiest link {format_bytes(self.link_bytes_max)}, "
+            f"bandwidth tax {self.bandwidth_tax:.3f}"
+        )
+
+
+def steady_state_time_s(graph: TaskGraph, finish_s: NDArray[np.float64]) -> float:
+    """Return (T_k - T_1)/(k - 1) for k iterations, the finish T_1 for one.
+
+    T_i is when the last task of iteration i is finished.
+    """
+    if not len(graph):
+        return 0.0
+    first = float(finish_s[graph.iteration == 0].max())
+    if graph.iterations == 1:
+        return first
+    last = float(finish_s[graph.iteration == graph.iterations - 1].max())
+    return (last - first) / (graph.iterations - 1)

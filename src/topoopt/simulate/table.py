@@ -1,0 +1,44 @@
+"""The table of simulators: all read one task graph and give one kind of result."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from topoopt.errors import unknown_name
+from topoopt.routing import Fabric
+from topoopt.simulate.analytic import analytic
+from topoopt.simulate.flow import flow
+from topoopt.simulate.options import DEFAULT_OPTIONS, SimulationOptions
+from topoopt.simulate.result import SimResult
+from topoopt.simulate.task_graph import TaskGraph
+
+
+class Simulator(Protocol):
+    """One fidelity."""
+
+    def __call__(self, graph: TaskGraph, fabric: Fabric, options: SimulationOptions = ...) -> SimResult:
+        """Return when every task of the graph is done on the fabric.
+
+        Raises
+        ------
+        NoRoute
+            If two servers that have to talk cannot reach each other.
+        """
+        ...
+
+
+SIMULATORS: Mapping[str, Simulator] = {"analytic": analytic, "flow": flow}
+
+
+def simulate(
+    simulator: str, graph: TaskGraph, fabric: Fabric, options: SimulationOptions = DEFAULT_OPTIONS
+) -> SimResult:
+    """Run the named simulator.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such simulator.
+    """
+    if simulator not in SIMULATORS:
+        raise unknown_name("simulator", simulator, SIMULATORS)
+    return SIMULATORS[simulator](graph, fabric, options)

@@ -1,0 +1,235 @@
+"""The noun TaskGraph: what one or more training iterations do, and what waits for what."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import connected_components
+
+from topoopt.errors import InvalidInput
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+COMPUTE, TRANSFER, COLLECTIVE = 0, 1, 2
+KINDS = ("compute", "transfer", "collective")
+"""Task kinds; an index into this tuple is stored. A transfer goes on the network, and so does a collective."""
+
+COLLECTIVES = ("allreduce", "reduce-scatter", "all-gather", "all-to-all")
+"""Collective kinds; an index into this tuple is stored."""
+
+PHASES = ("forward", "backward", "activation", "gradient", "allreduce", "other")
+"""What a task is for: compute, compute, transfer, transfer, weight synchronisation, anything else."""
+
+
+@dataclass(frozen=True, eq=False)
+class TaskGraph:
+    """Tasks and their dependencies, as plain arrays. Make one with :func:`task_graph_from_edges`.
+
+    Compute devices are serial, first come first served (equal ready times in order of task number) and
+    never interrupted; any number of transfers run at the same time. All arrays but the CSR ones have shape
+    (tasks,).
+
+    Attributes
+    ----------
+    servers : int
+    kind : int64 array
+        Index into :data:`KINDS`.
+    server : int64 array
+        Device of a compute task, else -1.
+    duration_s : float64 array
+        Of a compute task: how long it takes. Of communication: the delay before it, e.g. for an AllReduce
+        inside each server.
+    src, dst : int64 arrays
+        Ends of a transfer, else -1.
+    size_bytes : int64 array
+        Bytes of a transfer; buffer of one member of a collective.
+    collective : int64 array
+        Index into :data:`COLLECTIVES`, else -1.
+    member_first, member : int64 arrays, shapes (tasks+1,), (members,)
+        Members of collective t, in ring order: ``member[member_first[t] : member_first[t+1]]``.
+    successor_first, successor : int64 arrays, shapes (tasks+1,), (edges,)
+        Tasks that wait for task t, likewise.
+    predecessors : int64 array
+        How many tasks each waits for.
+    operator : int64 array
+        Index into ``operator_names``, -1 for none.
+    phase : int64 array
+        Index into :data:`PHASES`.
+    iteration : int64 array
+        0 for the first.
+    """
+
+    servers: int
+    kind: Ints
+    server: Ints
+    duration_s: Floats
+    src: Ints
+    dst: Ints
+    size_bytes: Ints
+    collective: Ints
+    member_first: Ints
+    member: Ints
+    successor_first: Ints
+    successor: Ints
+    predecessors: Ints
+    operator: Ints
+    phase: Ints
+    iteration: Ints
+    operator_names: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    @cached_property
+    def iterations(self) -> int:
+        """Number of training iterations in the graph."""
+        return int(self.iteration.max()) + 1 if len(self) else 1
+
+    def members(self, task: int) -> tuple[int, ...]:
+        """Return the members of a collective, in ring order."""
+        return tuple(self.member[self.member_first[task] : self.member_first[task + 1]].tolist())
+
+    def name(self, task: int) -> str:
+        """Return a task in words, for messages and timelines."""
+        operator = self.operator[task]
+        label = self.operator_names[operator] if operator >= 0 else f"task {task}"
+        where = {
+            COMPUTE: f"on server {self.server[task]}",
+            TRANSFER: f"{self.src[task]}->{self.dst[task]}",
+            COLLECTIVE: f"over {self.member_first[task + 1] - self.member_first[task]} servers",
+        }[int(self.kind[task])]
+        return f"{label} {PHASES[self.phase[task]]} {where}"
+
+
+@dataclass(frozen=True, eq=False)
+class TaskRows:
+    """Some tasks of one kind, by columns, before they get numbers and dependencies; see :class:`TaskGraph`.
+
+    Scalars stand for a column of equal values. ``members`` has one tuple per collective.
+    """
+
+    kind: int
+    count: int
+    duration_s: Floats | float = 0.0
+    server: Ints | int = -1
+    src: Ints | int = -1
+    dst: Ints | int = -1
+    size_bytes: Ints | int = 0
+    collective: Ints | int = -1
+    members: tuple[tuple[int, ...], ...] = ()
+    operator: Ints | int = -1
+    phase: Ints | int = len(PHASES) - 1
+    iteration: Ints | int = 0
+
+
+def task_graph_from_edges(
+    servers: int,
+    rows: list[TaskRows],
+    before: Ints,
+    after: Ints,
+    operator_names: tuple[str, ...] = (),
+) -> TaskGraph:
+    """Return the graph of the given tasks, numbered in order; task ``after[i]`` waits for ``before[i]``.
+
+    Raises
+    ------
+    InvalidInput
+        If a number is out of range or the dependencies have a cycle, whose tasks are named.
+    """
+    tasks = sum(row.count for row in rows)
+    pairs = np.unique(np.asarray(before, np.int64) * tasks + np.asarray(after, np.int64))
+    source, successor = np.divmod(pairs, max(tasks, 1))
+    sizes = [size for row in rows for size in _member_counts(row)]
+    graph = TaskGraph(
+        servers,
+        kind=_ints(rows, "kind"),
+        server=_ints(rows, "server"),
+        duration_s=np.concatenate([_broadcast(row, "duration_s") for row in rows] or [np.zeros(0)]),
+        src=_ints(rows, "src"),
+        dst=_ints(rows, "dst"),
+        size_bytes=_ints(rows, "size_bytes"),
+        collective=_ints(rows, "collective"),
+        member_first=np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
+        member=np.array([m for row in rows for group in row.members for m in group], np.int64),
+        successor_first=np.searchsorted(source, np.arange(tasks + 1)).astype(np.int64),
+        successor=successor,
+        predecessors=np.bincount(successor, minlength=tasks).astype(np.int64),
+        operator=_ints(rows, "operator"),
+        phase=_ints(rows, "phase"),
+        iteration=_ints(rows, "iteration"),
+        operator_names=operator_names,
+    )
+    _check(graph)
+    return graph
+
+
+def _member_counts(row: TaskRows) -> list[int]:
+    return [len(group) for group in row.members] if row.kind == COLLECTIVE else [0] * row.count
+
+
+def _ints(rows: list[TaskRows], name: str) -> Ints:
+    columns = [_broadcast(row, name).astype(np.int64) for row in rows]
+    return np.concatenate(columns) if columns else np.zeros(0, np.int64)
+
+
+def _broadcast(row: TaskRows, name: str) -> Floats:
+    # sizes are below 2**53 bytes, so a float holds them exactly
+    return np.broadcast_to(np.asarray(getattr(row, name), np.float64), (row.count,))
+
+
+def _check(graph: TaskGraph) -> None:
+    compute, transfer = graph.kind == COMPUTE, graph.kind == TRANSFER
+    _check_range(graph, compute & ((graph.server < 0) | (graph.server >= graph.servers)), "server")
+    for end in ("src", "dst"):
+        node = getattr(graph, end)
+        _check_range(graph, transfer & ((node < 0) | (node >= graph.servers)), end)
+    if len(graph.member) and not 0 <= graph.member.min() <= graph.member.max() < graph.servers:
+        raise InvalidInput(f"task graph: a member of a collective is not in 0..{graph.servers - 1}")
+    for name in ("duration_s", "size_bytes"):
+        values = getattr(graph, name)
+        bad = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
+        if len(bad):
+            raise InvalidInput(
+                f"task graph: {graph.name(int(bad[0]))}: {name} must be >= 0, got {values[bad[0]]}"
+            )
+    cycle = find_cycle(graph)
+    if cycle:
+        names = ", ".join(f"{graph.name(task)} (task {task})" for task in cycle[:6])
+        more = f" and {len(cycle) - 6} more" if len(cycle) > 6 else ""
+        raise InvalidInput(f"task graph: these tasks wait for each other in a circle: {names}{more}")
+
+
+def _check_range(graph: TaskGraph, bad: NDArray[np.bool_], name: str) -> None:
+    if bad.any():
+        task = int(np.flatnonzero(bad)[0])
+        raise InvalidInput(
+            f"task graph: task {task}: {name} must be in 0..{graph.servers - 1}, "
+            f"got {getattr(graph, name)[task]}"
+        )
+
+
+def find_cycle(graph: TaskGraph) -> tuple[int, ...]:
+    """Return tasks that form a circle, each waiting for the one before it, or nothing."""
+    tasks = len(graph)
+    if not tasks:
+        return ()
+    source = np.repeat(np.arange(tasks), np.diff(graph.successor_first))
+    loops = np.flatnonzero(source == graph.successor)
+    if len(loops):
+        return (int(graph.successor[loops[0]]),)
+    shape = (tasks, tasks)
+    matrix = csr_matrix((np.ones(len(source), np.int8), graph.successor, graph.successor_first), shape)
+    count, component = connected_components(matrix, directed=True, connection="strong")
+    if count == tasks:
+        return ()
+    knot = int(np.flatnonzero(np.bincount(component) > 1)[0])
+    here = int(np.flatnonzero(component == knot)[0])
+    seen: dict[int, int] = {}
+    while here not in seen:  # inside a strong component every step leads on
+        seen[here] = len(seen)
+        after = graph.successor[graph.successor_first[here] : graph.successor_first[here + 1]]
+        here = int(after[component[after] == knot][0])
+    return tuple(task for task, step in seen.items() if step >= seen[here])
