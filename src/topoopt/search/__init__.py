@@ -1,1 +1,14 @@
 """Strategy search, alternating optimization, stopping rules and bounds."""
+
+from topoopt.search.baselines import BASELINES as BASELINES
+from topoopt.search.baselines import DEFAULT_BASELINES as DEFAULT_BASELINES
+from topoopt.search.options import MODES as MODES
+from topoopt.search.options import PRESETS as PRESETS
+from topoopt.search.options import SearchOptions as SearchOptions
+from topoopt.search.options import preset as preset
+from topoopt.search.planner import compare as compare
+from topoopt.search.planner import make_plan as make_plan
+from topoopt.search.start import fullest_server as fullest_server
+from topoopt.search.worth import simulated as simulated
+from topoopt.search.worth import task_graph_of as task_graph_of
+from topoopt.search.worth import traffic_of as traffic_of

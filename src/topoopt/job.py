@@ -1,0 +1,124 @@
+"""The noun Job: a model on a cluster, with what its operators cost there."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from topoopt.errors import InvalidInput, unknown_name
+from topoopt.hardware import (
+    BYTES_PER_ELEMENT,
+    PRECISIONS,
+    ClusterSpec,
+    find_accelerator,
+    roofline_efficiency,
+)
+from topoopt.strategy import OPTIMIZER_BYTES_PER_PARAMETER_BYTE, OperatorSplit, part_samples
+from topoopt.workload import (
+    COMPUTE_MODES,
+    OperatorGraph,
+    OperatorTime,
+    OperatorTimer,
+    Roofline,
+    operator_timer,
+)
+
+MEMORY_CHECKS = ("enforce", "warn", "off")
+PROFILED = ("A100-SXM4-40GB", "fp32")
+"""Accelerator and precision that the authors' profile was measured on."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobSettings:
+    """How a job's costs are counted.
+
+    Attributes
+    ----------
+    compute : str
+        ``profile`` (the authors' A100 measurements, roofline where there is none) or ``roofline``.
+    precision : str
+        ``fp32``, ``tf32``, ``bf16``, ``fp16`` or ``fp8``; decides the roofline's peak.
+    embedding_bytes_factor : int
+        Copies of each embedding activation on the wire: 1, or 2 as in the authors' task graphs.
+    memory_check : str
+        ``enforce`` (out of memory is infeasible), ``warn`` or ``off``.
+    optimizer : str
+        ``sgd``, ``momentum`` or ``adam``: state kept per parameter.
+    """
+
+    compute: str = "profile"
+    precision: str = "fp32"
+    embedding_bytes_factor: int = 1
+    memory_check: str = "warn"
+    optimizer: str = "sgd"
+
+    def __post_init__(self) -> None:
+        allowed = {
+            "compute": tuple(COMPUTE_MODES),
+            "precision": PRECISIONS,
+            "memory_check": MEMORY_CHECKS,
+            "optimizer": tuple(OPTIMIZER_BYTES_PER_PARAMETER_BYTE),
+        }
+        for name, known in allowed.items():
+            if getattr(self, name) not in known:
+                raise unknown_name(name.replace("_", "-"), getattr(self, name), known)
+        if self.embedding_bytes_factor not in (1, 2):
+            got = self.embedding_bytes_factor
+            raise InvalidInput(f"embedding_bytes_factor: allowed are 1 and 2, got {got}")
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """One training job on one cluster; make it with :func:`make_job`."""
+
+    graph: OperatorGraph
+    cluster: ClusterSpec
+    timer: OperatorTimer
+    settings: JobSettings
+
+    @cached_property
+    def global_batch(self) -> int:
+        """Samples per iteration over all accelerators."""
+        return self.graph.batch_per_accelerator * self.cluster.total_accelerators
+
+    def time(self, op_index: int, split: OperatorSplit) -> OperatorTime:
+        """Return what one part of an operator costs under a split."""
+        samples = part_samples(split, self.global_batch)
+        return self.timer.time(self.graph.operators[op_index], samples, split.channel_degree)
+
+
+def make_job(graph: OperatorGraph, cluster: ClusterSpec, settings: JobSettings) -> Job:
+    """Return the job, its operators timed as the settings say.
+
+    Profiles hold for the accelerator and precision that they were measured on. For any other the roofline is
+    taken, and every operator's time says so.
+
+    Raises
+    ------
+    InvalidInput
+        If the accelerator lacks the precision.
+    """
+    part = find_accelerator(cluster.accelerator)
+    measured = (part.name, settings.precision) == PROFILED
+    timer = operator_timer(
+        graph,
+        compute=settings.compute if measured else "roofline",
+        global_batch=graph.batch_per_accelerator * cluster.total_accelerators,
+        accelerators_per_server=cluster.accelerators_per_server,
+        roofline=job_roofline(graph, cluster, settings),
+    )
+    return Job(graph, cluster, timer, settings)
+
+
+def job_roofline(graph: OperatorGraph, cluster: ClusterSpec, settings: JobSettings) -> Roofline:
+    """Return the roofline of the cluster's accelerator for the kinds of operator in the graph."""
+    part = find_accelerator(cluster.accelerator)
+    kinds = sorted({op.kind for op in graph.operators} | {"other"})
+    reached = {kind: roofline_efficiency(settings.precision, kind, part.name) for kind in kinds}
+    return Roofline(
+        peak_flops=part.peak_flops(settings.precision),
+        memory_bandwidth_bytes_per_s=part.memory_bandwidth_bytes_per_s,
+        compute_efficiency={kind: row.compute for kind, row in reached.items()},
+        memory_efficiency={kind: row.memory for kind, row in reached.items()},
+        launch_floor_s=max(row.launch_floor_s for row in reached.values()),
+        bytes_per_element=BYTES_PER_ELEMENT[settings.precision],
+        source=f"{part.name}: {part.source}",
+    )

@@ -1,0 +1,121 @@
+"""The noun Plan: the answer, made by a search and read by every simulator, export and report."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from topoopt.job import Job
+from topoopt.provenance import Provenance
+from topoopt.routing import Fabric
+from topoopt.strategy import ParallelStrategy, extract_traffic
+from topoopt.traffic import Traffic
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Iteration times that no topology of the same degree and bandwidth can beat with this strategy, in seconds.
+
+    Attributes
+    ----------
+    compute_s : float
+        Communication is free.
+    injection_s : float
+        Every server sends its bytes at d·B from the moment at which the earliest of them can exist.
+    average_hop_s : float
+        The whole fabric carries bytes × hops, where no degree-d graph has fewer hops than Moore's tree.
+    """
+
+    compute_s: float
+    injection_s: float
+    average_hop_s: float
+
+    @property
+    def lower_bound_s(self) -> float:
+        """The largest of the three."""
+        return max(self.compute_s, self.injection_s, self.average_hop_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one iteration costs on one fabric."""
+
+    simulator: str
+    iteration_time_s: float
+    compute_time_s: float
+    exposed_communication_s: float
+    link_bytes_max: float
+    bandwidth_tax: float
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRecord:
+    """How the search went; ``cpu_s`` and rates are measurements, not part of the reproducible bytes."""
+
+    proposals: int
+    stopped_because: str
+    seed_times_s: tuple[float, ...]
+    convergence: tuple[tuple[int, float], ...]
+    cpu_s: float
+
+    @property
+    def proposals_per_s(self) -> float:
+        """Proposals per second of search time, 0 where none was made."""
+        return self.proposals / self.cpu_s if self.cpu_s > 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class RoutingGap:
+    """How far the plan's busiest link is from the best routing of the same demands, in seconds of link time."""
+
+    max_load_s: float
+    optimal_load_s: float
+    exact: bool
+    method: str
+
+    @property
+    def gap(self) -> float:
+        """Relative excess of the busiest link; an upper bound where the optimum is only bounded."""
+        return self.max_load_s / self.optimal_load_s - 1 if self.optimal_load_s > 0 else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Baseline:
+    """The same job on another fabric, with a strategy searched for it."""
+
+    fabric: str
+    description: str
+    server_bandwidth_bps: float
+    outcome: Outcome
+    cost_usd: float | None
+    strategy: ParallelStrategy
+    proposals: int
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Strategy, topology, rings and routes for a job, with what they are worth.
+
+    A baseline is a plan like any other: its fabric has another name and no strides.
+    """
+
+    job: Job
+    strategy: ParallelStrategy
+    fabric: Fabric
+    outcome: Outcome
+    bounds: Bounds
+    routing_gap: RoutingGap
+    search: SearchRecord
+    provenance: Provenance
+    options: Mapping[str, Any] = field(default_factory=dict)
+    baselines: tuple[Baseline, ...] = ()
+    price: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def gap(self) -> float:
+        """Iteration time over its lower bound, minus 1."""
+        return self.outcome.iteration_time_s / self.bounds.lower_bound_s - 1
+
+    def traffic(self) -> Traffic:
+        """Return what one iteration moves."""
+        factor = self.job.settings.embedding_bytes_factor
+        return extract_traffic(self.job.graph, self.strategy, self.job.global_batch, factor)

@@ -1,0 +1,111 @@
+"""Alternating optimization: Comp × Comm with the topology fixed, Comm × Topo with the strategy fixed (section 3)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from topoopt.finder import find_topology
+from topoopt.job import Job
+from topoopt.routing import Fabric
+from topoopt.search.chain import ChainResult, search_strategy
+from topoopt.search.options import SearchOptions
+from topoopt.search.problem import SearchProblem, make_problem
+from topoopt.search.start import starting_strategy
+from topoopt.strategy import ParallelStrategy, extract_traffic
+
+CONVERGED = 1e-4
+"""A round that improves the iteration time by less than this fraction is the last."""
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The best pair of strategy and fabric of one chain."""
+
+    strategy: ParallelStrategy
+    fabric: Fabric
+    time_s: float
+    proposals: int
+    stopped_because: str
+    convergence: tuple[tuple[int, float], ...]
+
+
+def fabric_for(job: Job, strategy: ParallelStrategy, options: SearchOptions) -> Fabric:
+    """Run the topology finder on a strategy's traffic."""
+    traffic = extract_traffic(job.graph, strategy, job.global_batch, job.settings.embedding_bytes_factor)
+    cluster = job.cluster
+    return find_topology(
+        traffic,
+        degree=cluster.degree,
+        bandwidth_bps=cluster.link_bandwidth_bps,
+        latency_s=cluster.link_latency_s,
+        links=cluster.links,
+        degree_split=options.degree_split,
+        strides=options.strides,
+        damping=options.damping,
+        routing=options.routing,
+        seed=options.seed,
+    )
+
+
+def alternate(
+    job: Job,
+    options: SearchOptions,
+    budget: int,
+    rng: np.random.Generator,
+    on_progress: Callable[[int], None] = lambda proposals: None,
+) -> Found:
+    """Search strategy and topology in turn until neither improves, or the budget or the rounds end."""
+    strategy = starting_strategy(job)
+    rounds: list[ChainResult] = []
+    fabrics: list[Fabric] = []
+    convergence: list[tuple[int, float]] = []
+    because, made = "budget", 0
+    for step in range(options.rounds):
+        fabrics.append(fabric_for(job, strategy, options))
+        problem = make_problem(job, fabrics[-1], seed=options.seed)
+        share = (budget - made) // (options.rounds - step)
+        result = search_strategy(
+            problem, strategy, share, rng, alpha_per_ms=options.alpha_per_ms, on_progress=on_progress
+        )
+        convergence += [(made + proposals, time_s) for proposals, time_s in result.convergence]
+        made += result.proposals
+        so_far = min((row.time_s for row in rounds), default=float("inf"))
+        rounds.append(result)
+        strategy = result.strategy
+        if result.interrupted:
+            because = "interrupted"
+            break
+        if result.time_s >= so_far * (1 - CONVERGED):
+            because = "converged"
+            break
+    best = min(range(len(rounds)), key=lambda index: rounds[index].time_s)
+    strategy, time_s = rounds[best].strategy, rounds[best].time_s
+    return Found(strategy, fabrics[best], time_s, made, because, _descending(convergence))
+
+
+def _descending(convergence: list[tuple[int, float]]) -> tuple[tuple[int, float], ...]:
+    """Keep the points at which the best time so far fell."""
+    kept: list[tuple[int, float]] = []
+    for proposals, time_s in convergence:
+        if not kept or time_s < kept[-1][1]:
+            kept.append((proposals, time_s))
+    return tuple(kept)
+
+
+def fixed_fabric(
+    job: Job,
+    fabric: Fabric,
+    options: SearchOptions,
+    budget: int,
+    rng: np.random.Generator,
+    start: tuple[ParallelStrategy, ...] = (),
+) -> tuple[SearchProblem, Found]:
+    """Search only the strategy, on a fabric that cannot be rewired; begin at the best of the given starts."""
+    problem = make_problem(job, fabric, seed=options.seed)
+    starts = (starting_strategy(job), *start)
+    first = min(starts, key=problem.iteration_time_s)
+    result = search_strategy(problem, first, budget, rng, alpha_per_ms=options.alpha_per_ms)
+    because = "interrupted" if result.interrupted else "budget"
+    found = Found(result.strategy, fabric, result.time_s, result.proposals, because, result.convergence)
+    return problem, found

@@ -1,0 +1,136 @@
+"""The fabrics a plan is compared with: each gets the job, a strategy searched for it, and its price."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from topoopt.cost import (
+    PriceTable,
+    bill_of_materials,
+    equivalent_fat_tree,
+    published_equivalent_bandwidth,
+)
+from topoopt.errors import InvalidInput, unknown_name
+from topoopt.finder import FABRICS
+from topoopt.hardware import ClusterSpec
+from topoopt.job import Job
+from topoopt.plan import Baseline
+from topoopt.routing import Fabric
+from topoopt.search.alternating import fixed_fabric
+from topoopt.search.options import SearchOptions
+from topoopt.search.worth import outcome, simulated, traffic_of, with_rings
+from topoopt.strategy import ParallelStrategy
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineRule:
+    """How a baseline is dimensioned.
+
+    Attributes
+    ----------
+    fabric : str
+        Name in the table of fabrics.
+    description : str
+        What it is and where its bandwidth comes from.
+    interfaces : function of (cluster, prices) to (interfaces, bandwidth of one in bits per second)
+    """
+
+    fabric: str
+    description: str
+    interfaces: Callable[[ClusterSpec, PriceTable], tuple[int, float]]
+
+
+def _same(cluster: ClusterSpec, prices: PriceTable) -> tuple[int, float]:
+    return cluster.degree, cluster.link_bandwidth_bps
+
+
+def _published(cluster: ClusterSpec, prices: PriceTable) -> tuple[int, float]:
+    return 1, published_equivalent_bandwidth(cluster.degree, cluster.link_bandwidth_bps)
+
+
+def _priced(cluster: ClusterSpec, prices: PriceTable) -> tuple[int, float]:
+    tree = equivalent_fat_tree(cluster.servers, cluster.degree, cluster.link_bandwidth_bps, prices)
+    return tree.interfaces, tree.interface_bandwidth_bps
+
+
+BASELINES: Mapping[str, tuple[BaselineRule, ...]] = {
+    "ideal-switch": (BaselineRule("ideal-switch", "one non-blocking switch, d·B a server", _same),),
+    "fat-tree": (
+        BaselineRule("fat-tree", "full bisection, d·B/3.2 a server (the paper's equal cost)", _published),
+        BaselineRule("fat-tree", "full bisection, what TopoOpt's price buys (price table)", _priced),
+    ),
+    "oversub-fat-tree": (
+        BaselineRule("oversub-fat-tree", "d·B a server, 2:1 above the first switch", _same),
+    ),
+    "expander": (BaselineRule("expander", "random d-regular graph, d·B a server", _same),),
+    "torus": (BaselineRule("torus", "most square torus, d·B a server over its neighbors", _same),),
+    "full-mesh": (BaselineRule("full-mesh", "a link to every server, d·B shared by all", _same),),
+}
+"""Rules by fabric; ``fat-tree`` has two, since the published bandwidth is not what the price table gives."""
+
+DEFAULT_BASELINES = ("ideal-switch", "fat-tree", "oversub-fat-tree", "expander", "torus")
+
+
+def check_fabrics(fabrics: tuple[str, ...]) -> None:
+    """Refuse a fabric that is not in the table.
+
+    Raises
+    ------
+    InvalidInput
+        With the nearest names.
+    """
+    for fabric in fabrics:
+        if fabric not in BASELINES:
+            raise unknown_name("fabric", fabric, BASELINES)
+
+
+def baseline_fabric(job: Job, rule: BaselineRule, prices: PriceTable, seed: int) -> Fabric:
+    """Return the baseline's links and routes, without rings."""
+    interfaces, bandwidth_bps = rule.interfaces(job.cluster, prices)
+    cluster = job.cluster
+    return FABRICS[rule.fabric](
+        cluster.servers,
+        cluster.degree,
+        cluster.link_bandwidth_bps,
+        (),
+        latency_s=cluster.link_latency_s,
+        server_bandwidth_bps=interfaces * bandwidth_bps,
+        seed=seed,
+    )
+
+
+def search_baseline(
+    job: Job,
+    rule: BaselineRule,
+    options: SearchOptions,
+    prices: PriceTable,
+    starts: tuple[ParallelStrategy, ...],
+    simulator: str = "analytic",
+) -> Baseline:
+    """Search a strategy for one baseline and simulate it; ``starts`` are tried beside data parallelism."""
+    fabric = baseline_fabric(job, rule, prices, options.seed)
+    rng = np.random.default_rng(np.random.SeedSequence(options.seed))
+    _, found = fixed_fabric(job, fabric, options, options.baseline_budget, rng, starts)
+    ready = with_rings(fabric, traffic_of(job, found.strategy), job.cluster.degree, options.seed)
+    result = simulated(job, found.strategy, ready, simulator)
+    interfaces, bandwidth_bps = rule.interfaces(job.cluster, prices)
+    return Baseline(
+        rule.fabric,
+        rule.description,
+        interfaces * bandwidth_bps,
+        outcome(result),
+        price_usd(rule.fabric, job.cluster.servers, interfaces, bandwidth_bps, prices),
+        found.strategy,
+        found.proposals,
+    )
+
+
+def price_usd(
+    fabric: str, servers: int, interfaces: int, bandwidth_bps: float, prices: PriceTable
+) -> float | None:
+    """Return the network's price, None where the list has none (above its speeds, or an unpriced fabric)."""
+    try:
+        return bill_of_materials(fabric, servers, interfaces, bandwidth_bps, prices).cost_usd
+    except InvalidInput:
+        return None

@@ -1,0 +1,66 @@
+"""One Markov chain over strategies on a fixed fabric: FlexFlow's search with the authors' acceptance rule.
+
+The chain starts from a given strategy and re-draws, copies, exchanges or spreads operators. It keeps what is
+not slower, and sometimes what is: with probability exp(-alpha·Δms). Every hundredth part of the budget it
+returns to the best strategy seen (TopoOpt section 4.2; spec of the release).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from topoopt.search.kernel import evaluate, run_chain
+from topoopt.search.problem import SearchProblem
+from topoopt.strategy import ParallelStrategy
+
+SLICE = 250
+"""Proposals between two looks at the clock, the progress bar and Ctrl-C."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChainResult:
+    """The best strategy of a chain."""
+
+    strategy: ParallelStrategy
+    time_s: float
+    proposals: int
+    convergence: tuple[tuple[int, float], ...]
+    interrupted: bool = False
+
+
+def search_strategy(
+    problem: SearchProblem,
+    start: ParallelStrategy,
+    budget: int,
+    rng: np.random.Generator,
+    *,
+    alpha_per_ms: float = 1.0,
+    own_moves: bool = True,
+    good_enough_s: float = 0.0,
+    on_progress: Callable[[int], None] = lambda proposals: None,
+) -> ChainResult:
+    """Return the best strategy that ``budget`` proposals find on the problem's fabric.
+
+    The chain ends early when it reaches ``good_enough_s``, and keeps what it has on Ctrl-C.
+    """
+    arrays = problem.arrays
+    state = problem.state(start)
+    first_s = float(evaluate(arrays, state))
+    best, times_s = state.config.copy(), np.array([first_s, first_s])
+    random = rng.integers(1, 2**63, size=1, dtype=np.uint64)
+    convergence, made, interrupted = [(0, first_s)], 0, False
+    while made < budget and times_s[1] > good_enough_s:
+        try:
+            step = min(SLICE, budget - made)
+            reset_every = max(budget // 100, 1)
+            made += run_chain(
+                arrays, state, best, times_s, step, alpha_per_ms, own_moves, reset_every, False, random
+            )
+            on_progress(step)
+        except KeyboardInterrupt:
+            interrupted = True
+            break
+        if times_s[1] < convergence[-1][1]:
+            convergence.append((made, float(times_s[1])))
+    return ChainResult(problem.strategy(best), float(times_s[1]), made, tuple(convergence), interrupted)

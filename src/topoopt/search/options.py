@@ -1,0 +1,92 @@
+"""How to search: modes, rules of the finder, budget; and the presets that switch the lot."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from topoopt.errors import InvalidInput, unknown_name
+
+MODES = ("alternating", "released")
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """Options of one search.
+
+    Attributes
+    ----------
+    mode : str
+        ``alternating``: strategy search on a fixed topology and topology finder on a fixed strategy in turn.
+        ``released``: the authors' code, which rebuilds the topology inside the chain.
+    degree_split, strides, damping, routing : str
+        Rules of the topology finder, see :mod:`topoopt.finder`.
+    budget : int
+        Proposals over all chains and rounds.
+    baseline_budget : int
+        Proposals for each baseline fabric.
+    rounds : int
+        Most alternations of a chain.
+    alpha_per_ms : float
+        Temperature of the acceptance test; the authors use 1, and 0.2 for BERT.
+    processes : int
+        Processes that share the chains; 0 chooses. The answer does not depend on it.
+    """
+
+    mode: str = "alternating"
+    degree_split: str = "proportional"
+    strides: str = "best"
+    damping: str = "halving"
+    routing: str = "coin-change"
+    budget: int = 4000
+    baseline_budget: int = 500
+    chains: int = 2
+    rounds: int = 4
+    alpha_per_ms: float = 1.0
+    seed: int = 0
+    processes: int = 0
+
+    def __post_init__(self) -> None:
+        if self.mode not in MODES:
+            raise unknown_name("search mode", self.mode, MODES)
+        for name in ("budget", "baseline_budget", "seed", "processes"):
+            if getattr(self, name) < 0:
+                raise InvalidInput(f"{name}: must be >= 0, got {getattr(self, name)}")
+        for name in ("chains", "rounds"):
+            if getattr(self, name) < 1:
+                raise InvalidInput(f"{name}: must be >= 1, got {getattr(self, name)}")
+
+
+PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "default": {},
+        "paper": {
+            "degree_split": "proportional",
+            "strides": "nearest",
+            "routing": "k-shortest",
+            "damping": "halving",
+        },
+        "released": {
+            "mode": "released",
+            "degree_split": "all-to-allreduce",
+            "strides": "lower-bound",
+            "damping": "c/(c+1)",
+            "embedding_bytes_factor": 2,
+            "memory_check": "off",
+        },
+    }
+)
+"""What each ``--preset`` sets; keys are those of SearchOptions and of the job's settings."""
+
+
+def preset(name: str) -> Mapping[str, Any]:
+    """Return the options of a preset.
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown name.
+    """
+    if name not in PRESETS:
+        raise unknown_name("preset", name, PRESETS)
+    return PRESETS[name]

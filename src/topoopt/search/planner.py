@@ -1,0 +1,120 @@
+"""The main job: search, simulate, bound, compare, price; the result is a Plan."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+from topoopt.cost import PriceTable, bill_of_materials, find_prices
+from topoopt.errors import InvalidInput
+from topoopt.job import Job
+from topoopt.plan import Baseline, Plan, SearchRecord
+from topoopt.provenance import Provenance
+from topoopt.search.baselines import BASELINES, DEFAULT_BASELINES, check_fabrics, search_baseline
+from topoopt.search.chains import run_chains
+from topoopt.search.options import SearchOptions
+from topoopt.search.worth import bounds, outcome, routing_gap, simulated, traffic_of, with_rings
+from topoopt.strategy import ParallelStrategy
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is going on, how much of it is done, and how much there is."""
+
+
+def _silent(stage: str, done: int, total: int) -> None:
+    """Report nothing."""
+
+
+def make_plan(
+    job: Job,
+    options: SearchOptions,
+    *,
+    fabrics: tuple[str, ...] | None = None,
+    prices: str = "2022",
+    inputs: Mapping[str, str] | None = None,
+    on_progress: Progress = _silent,
+) -> Plan:
+    """Co-optimize strategy, topology and routing for a job, and say what the answer is worth.
+
+    Parameters
+    ----------
+    fabrics : names of baselines, optional
+        Default: ideal switch, fat-tree (two bandwidths), oversubscribed fat-tree, expander, torus.
+    prices : str
+        A price table's name or file.
+    inputs : digests by input, for the plan's provenance
+
+    Raises
+    ------
+    Infeasible
+        If memory is enforced and no strategy fits.
+    InvalidInput
+        For unknown names.
+    """
+    wanted = DEFAULT_BASELINES if fabrics is None else fabrics
+    check_fabrics(wanted)
+    table = find_prices(prices)
+    made = 0
+
+    def tick(proposals: int) -> None:
+        nonlocal made
+        made += proposals
+        on_progress("searching strategy and topology", made, options.budget)
+
+    chains = run_chains(job, options, tick)
+    best = chains.best
+    strategy, fabric = best.strategy, best.fabric
+    traffic = traffic_of(job, strategy)
+    fabric = with_rings(fabric, traffic, job.cluster.degree, options.seed)
+    result = simulated(job, strategy, fabric)
+    record = SearchRecord(
+        chains.proposals, best.stopped_because, chains.chain_times_s, best.convergence, chains.cpu_s
+    )
+    plan = Plan(
+        job,
+        strategy,
+        fabric,
+        outcome(result),
+        bounds(job, result),
+        routing_gap(fabric, traffic, result),
+        record,
+        Provenance(options.seed, dict(inputs or {})),
+        {key: value for key, value in asdict(options).items() if key != "processes"},
+        price=priced(job, table),
+    )
+    return replace(plan, baselines=compare(job, options, wanted, table, (strategy,), on_progress))
+
+
+def compare(
+    job: Job,
+    options: SearchOptions,
+    fabrics: tuple[str, ...],
+    prices: PriceTable,
+    starts: tuple[ParallelStrategy, ...],
+    on_progress: Progress = _silent,
+    simulator: str = "analytic",
+) -> tuple[Baseline, ...]:
+    """Return the job on each fabric, in the order asked for, each with a strategy searched for it."""
+    rules = [rule for fabric in fabrics for rule in BASELINES[fabric]]
+    rows = []
+    for index, rule in enumerate(rules):
+        on_progress(f"searching for {rule.fabric}", index, len(rules))
+        rows.append(search_baseline(job, rule, options, prices, starts, simulator))
+    return tuple(rows)
+
+
+def priced(job: Job, prices: PriceTable) -> dict[str, Any]:
+    """Return the price of the plan's network, with the bill and the accounting; empty above the price list."""
+    cluster = job.cluster
+    try:
+        bill = bill_of_materials(
+            "topoopt", cluster.servers, cluster.degree, cluster.link_bandwidth_bps, prices
+        )
+    except InvalidInput as error:
+        return {"cost_usd": None, "note": str(error)}
+    return {
+        "cost_usd": bill.cost_usd,
+        "cost_per_server_usd": bill.cost_per_server_usd,
+        "prices": bill.prices,
+        "accounting": asdict(bill.accounting),
+        "bill": [asdict(line) for line in bill.lines],
+        "note": bill.note,
+    }

@@ -1,0 +1,103 @@
+"""A job on a fixed fabric as the plain arrays of the search kernel, and back."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from topoopt.hardware import find_accelerator
+from topoopt.job import Job
+from topoopt.routing import Fabric
+from topoopt.search import tables
+from topoopt.search.kernel import Ints, Problem, State, evaluate, refresh
+from topoopt.strategy import OperatorSplit, ParallelStrategy
+
+
+@dataclass(frozen=True, eq=False)
+class SearchProblem:
+    """A job on a fabric, ready for the kernel."""
+
+    job: Job
+    fabric: Fabric
+    arrays: Problem
+
+    @cached_property
+    def index_of_degree(self) -> dict[int, int]:
+        """Position of each divisor of the number of servers."""
+        return {int(degree): index for index, degree in enumerate(self.arrays.divisors)}
+
+    def config(self, strategy: ParallelStrategy) -> Ints:
+        """Return the strategy as the kernel's configuration array, shape (operators, 4)."""
+        index = self.index_of_degree
+        rows = [
+            (
+                index[s.batch_degree],
+                index[s.channel_degree],
+                tables.CHANNEL_DIMS.index(s.channel_dim),
+                s.start,
+            )
+            for s in strategy.splits
+        ]
+        return np.array(rows, np.int64)
+
+    def strategy(self, config: Ints) -> ParallelStrategy:
+        """Return the configuration array as a strategy."""
+        divisors = self.arrays.divisors
+        splits = [
+            OperatorSplit(int(divisors[b]), int(start), int(divisors[c]), tables.CHANNEL_DIMS[dim])
+            for b, c, dim, start in config
+        ]
+        return ParallelStrategy(self.job.cluster.servers, tuple(splits))
+
+    def state(self, strategy: ParallelStrategy) -> State:
+        """Return fresh kernel state for a strategy, all caches filled."""
+        ops, edges = len(self.arrays.operator), len(self.arrays.edge_ends)
+        links = len(self.arrays.seconds_per_byte)
+        state = State(
+            self.config(strategy),
+            np.zeros((2, edges, 2, links)),
+            np.zeros((2, edges)),
+            np.zeros((2, ops, links)),
+            np.zeros((2, max(edges, ops)), np.int64),
+        )
+        refresh(self.arrays, state)
+        return state
+
+    def iteration_time_s(self, strategy: ParallelStrategy) -> float:
+        """Return the kernel's estimate for a strategy, in seconds."""
+        return float(evaluate(self.arrays, self.state(strategy)))
+
+
+def make_problem(job: Job, fabric: Fabric, *, measured_only: bool = False, seed: int = 0) -> SearchProblem:
+    """Lay out a job and a fabric as arrays.
+
+    ``measured_only`` restricts operators to the data-parallel degrees that were profiled and forbids channel
+    splits: the search space of the authors' release.
+    """
+    cluster, topology = job.cluster, fabric.topology
+    servers = cluster.servers
+    divisors = np.array([k for k in range(1, servers + 1) if servers % k == 0], np.int64)
+    choices = tables.candidate_splits(job, divisors, measured_only)
+    routes = tables.route_tables(fabric)
+    group_tables, rings_of = tables.group_tables(fabric, divisors, cluster.degree, seed)
+    limit = np.inf
+    if job.settings.memory_check == "enforce":
+        limit = find_accelerator(cluster.accelerator).memory_bytes
+    arrays = Problem(
+        servers=servers,
+        global_batch=job.global_batch,
+        accelerators=cluster.accelerators_per_server,
+        memory_limit_bytes=float(limit),
+        hop_overhead_s=tables.hop_overhead_s(topology),
+        divisors=divisors,
+        operator=tables.operator_table(job, choices),
+        cost=tables.cost_table(job, fabric, divisors, choices, rings_of),
+        candidate=tables.candidate_table(choices),
+        **tables.edge_tables(job),
+        **routes,
+        seconds_per_byte=8.0 / topology.bandwidth_bps,
+        fan_out=tables.fan_out_table(job, fabric, routes),
+        fan_hops=float(routes["row_hops"].max()),
+        **group_tables,
+    )
+    return SearchProblem(job, fabric, arrays)

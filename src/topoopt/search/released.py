@@ -1,0 +1,85 @@
+"""The authors' released search: the topology is rebuilt inside the Markov chain, after every accepted move."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from topoopt.job import Job
+from topoopt.routing import Fabric
+from topoopt.search.alternating import Found, fabric_for
+from topoopt.search.kernel import State, evaluate, run_chain
+from topoopt.search.options import SearchOptions
+from topoopt.search.problem import SearchProblem, make_problem
+from topoopt.search.start import starting_strategy
+
+FORCED_AFTER = 50
+"""Proposals without an accepted one after which the topology is rebuilt all the same."""
+
+
+def search_released(
+    job: Job,
+    options: SearchOptions,
+    budget: int,
+    rng: np.random.Generator,
+    on_progress: Callable[[int], None] = lambda proposals: None,
+) -> Found:
+    """Search as the authors' code does: measured degrees only, re-draws and propagation only.
+
+    Starts from data parallelism; accepts what is faster, else with exp(-alpha·Δms); returns to the best
+    strategy every hundredth part of the budget.
+    """
+    strategy = starting_strategy(job)
+    problem = make_problem(job, fabric_for(job, strategy, options), measured_only=True, seed=options.seed)
+    state = problem.state(strategy)
+    time_s = float(evaluate(problem.arrays, state))
+    best = Found(strategy, problem.fabric, time_s, 0, "budget", ((0, time_s),))
+    random = rng.integers(1, 2**63, size=1, dtype=np.uint64)
+    made, interrupted, last_reset = 0, False, 0
+    while made < budget and not interrupted:
+        try:
+            times_s, config = np.array([time_s, np.inf]), state.config.copy()
+            step = min(FORCED_AFTER, budget - made)
+            done = run_chain(
+                problem.arrays,
+                state,
+                config,
+                times_s,
+                step,
+                options.alpha_per_ms,
+                False,
+                step + 1,
+                True,
+                random,
+            )
+            made += done
+            on_progress(done)
+            rebuilt = fabric_for(job, problem.strategy(state.config), options)
+            if not same_links(rebuilt, problem.fabric):
+                strategy = problem.strategy(state.config)
+                problem = make_problem(job, rebuilt, measured_only=True, seed=options.seed)
+                state = problem.state(strategy)
+            time_s = float(evaluate(problem.arrays, state))
+            if time_s < best.time_s:
+                point = (*best.convergence, (made, time_s))
+                best = Found(problem.strategy(state.config), problem.fabric, time_s, made, "budget", point)
+            if made - last_reset >= max(budget // 100, 1):
+                last_reset = made
+                problem, state = _return_to(best, problem, job, options)
+                time_s = best.time_s
+        except KeyboardInterrupt:
+            interrupted = True
+    because = "interrupted" if interrupted else "budget"
+    return Found(best.strategy, best.fabric, best.time_s, made, because, best.convergence)
+
+
+def same_links(a: Fabric, b: Fabric) -> bool:
+    """Return whether two fabrics are wired alike."""
+    return np.array_equal(a.topology.src, b.topology.src) and np.array_equal(a.topology.dst, b.topology.dst)
+
+
+def _return_to(
+    best: Found, problem: SearchProblem, job: Job, options: SearchOptions
+) -> tuple[SearchProblem, State]:
+    if not same_links(best.fabric, problem.fabric):
+        problem = make_problem(job, best.fabric, measured_only=True, seed=options.seed)
+    return problem, problem.state(best.strategy)

@@ -1,0 +1,73 @@
+"""Where a search starts: data parallel as the authors do, split only as far as memory makes it necessary."""
+
+from topoopt.errors import Infeasible
+from topoopt.hardware import find_accelerator
+from topoopt.job import Job
+from topoopt.search.tables import MAX_CHANNEL_DEGREE
+from topoopt.strategy import MemoryUse, OperatorSplit, ParallelStrategy, data_parallel, memory_use
+from topoopt.units import format_bytes
+
+
+def starting_strategy(job: Job) -> ParallelStrategy:
+    """Return data parallelism with round-robin tables; with memory enforced, the least split that fits.
+
+    Tables are then split by rows and linear layers on output channels, over ever more servers.
+
+    Raises
+    ------
+    Infeasible
+        If memory is enforced and not even the widest split fits.
+    """
+    servers = job.cluster.servers
+    start = data_parallel(job.graph, servers)
+    if job.settings.memory_check != "enforce":
+        return start
+    available = find_accelerator(job.cluster.accelerator).memory_bytes
+    degrees = [k for k in range(1, MAX_CHANNEL_DEGREE + 1) if servers % k == 0]
+    fullest = fullest_server(job, start)
+    for layers in degrees:
+        for tables in degrees:
+            candidate = _split(job, start, tables, layers)
+            fullest = fullest_server(job, candidate)
+            if fullest.total_bytes <= available:
+                return candidate
+    raise Infeasible(
+        f"memory: even split over {degrees[-1]} servers, server {fullest.server} needs "
+        f"{format_bytes(fullest.total_bytes)} on an accelerator ({_causes(fullest)}); "
+        f"{job.cluster.accelerator} has {format_bytes(available)}; use --memory-check warn, "
+        f"a smaller batch or another accelerator"
+    )
+
+
+def fullest_server(job: Job, strategy: ParallelStrategy) -> MemoryUse:
+    """Return the memory of the server whose fullest accelerator holds most."""
+    per_server = job.cluster.accelerators_per_server
+    use = memory_use(job.graph, strategy, job.global_batch, per_server, job.settings.optimizer)
+    return max(use, key=lambda row: row.total_bytes)
+
+
+def _split(job: Job, start: ParallelStrategy, tables: int, layers: int) -> ParallelStrategy:
+    servers, splits, placed = start.servers, [], 0
+    for op, split in zip(job.graph.operators, start.splits, strict=True):
+        if op.is_embedding:
+            dim = next((d for d in ("rows", "columns") if d in op.splits), "none")
+            degree = tables if dim != "none" else 1
+            dim = dim if degree > 1 else "none"
+            splits.append(OperatorSplit(1, placed % (servers // degree), degree, dim))
+            placed += 1
+        elif "out" in op.splits and layers > 1:
+            splits.append(OperatorSplit(split.batch_degree // layers, 0, layers, "out"))
+        else:
+            splits.append(split)
+    return ParallelStrategy(servers, tuple(splits))
+
+
+def _causes(use: MemoryUse) -> str:
+    causes = {
+        "parameters": use.parameters_bytes,
+        "gradients": use.gradients_bytes,
+        "optimizer": use.optimizer_bytes,
+        "tables": use.embedding_bytes,
+        "activations": use.activations_bytes,
+    }
+    return ", ".join(f"{name} {format_bytes(size)}" for name, size in causes.items() if size)

@@ -1,0 +1,295 @@
+"""The tables of the kernel's Problem: candidates, times, edges, routes, rings, memory."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from topoopt.collectives import PACKET_BYTES, path_overhead, ring_occupancy_bytes, ring_overhead
+from topoopt.finder import lay_rings
+from topoopt.hardware import ClusterSpec
+from topoopt.job import Job
+from topoopt.routing import Fabric, all_pair_links, pair_links
+from topoopt.search.kernel import BACKWARD_S, FORWARD_S, Floats, Ints
+from topoopt.strategy import OPTIMIZER_BYTES_PER_PARAMETER_BYTE, OperatorSplit
+from topoopt.topology import Ring, Topology
+from topoopt.workload import Operator, ProfileTimer
+
+Choices = list[list[tuple[int, int, int]]]
+CHANNEL_DIMS = ("none", "out", "in", "rows", "columns")
+MAX_FAN_OUT_BYTES = 256e6
+"""Largest table of fan-out loads that is kept; 128 servers of degree 4 need 1 MB."""
+MAX_CHANNEL_DEGREE = 16
+"""Widest tensor or table split proposed. Wider ones multiply traffic; the bound keeps the tables small."""
+
+
+def candidate_splits(job: Job, divisors: Ints, measured_only: bool) -> Choices:
+    """Return for each operator its (batch degree index, channel degree index, channel dim) choices."""
+    servers = job.cluster.servers
+    index_of = {int(degree): index for index, degree in enumerate(divisors)}
+    rows = []
+    for op in job.graph.operators:
+        degrees = [int(k) for k in divisors] if "batch" in op.splits else [1]
+        if measured_only:
+            measured = measured_parts(job, op)
+            degrees = [k for k in degrees if k in measured] or degrees
+        choices = [(index_of[k], 0, 0) for k in degrees]
+        if not measured_only:
+            for dim in sorted(op.splits - {"batch"}, key=CHANNEL_DIMS.index):
+                choices += [
+                    (index_of[b], index_of[c], CHANNEL_DIMS.index(dim))
+                    for b in degrees
+                    for c in (int(k) for k in divisors if 1 < k <= MAX_CHANNEL_DEGREE)
+                    if servers % (b * c) == 0
+                ]
+        rows.append(choices)
+    return rows
+
+
+def candidate_table(choices: Choices) -> Ints:
+    """Return the choices as one array, shape (operators, most choices, 3), padded with -1."""
+    table = np.full((len(choices), max(len(rows) for rows in choices), 3), -1, np.int64)
+    for index, rows in enumerate(choices):
+        table[index, : len(rows)] = rows
+    return table
+
+
+def operator_table(job: Job, choices: Choices) -> Ints:
+    """Return output bytes on the wire, kind, placed or not, and number of choices of each operator."""
+    kinds: dict[str, int] = {}
+    factor = job.settings.embedding_bytes_factor
+    return np.array(
+        [
+            (
+                op.output_bytes_per_sample * (factor if op.is_embedding else 1),
+                kinds.setdefault(op.kind, len(kinds)),
+                op.is_embedding,
+                len(rows),
+            )
+            for op, rows in zip(job.graph.operators, choices, strict=True)
+        ],
+        np.int64,
+    )
+
+
+def cost_table(
+    job: Job, fabric: Fabric, divisors: Ints, choices: Choices, rings_of: list[list[Ring]]
+) -> Floats:
+    """Return what a part costs by (operator, batch degree, channel degree, cost); see the kernel's constants.
+
+    Degrees that are no choice of an operator cost infinite time.
+    """
+    cost = np.zeros((len(choices), len(divisors), len(divisors), 7))
+    cost[..., (FORWARD_S, BACKWARD_S)] = np.inf
+    ring = ring_costs(job, fabric, divisors, rings_of)
+    seen: dict[tuple[Operator, int, int, int], list[float]] = {}
+    for index, rows in enumerate(choices):
+        op = job.graph.operators[index]
+        alike = replace(op, name="", inputs=())  # equal layers are timed once
+        for b, c, dim in rows:
+            key = (alike, b, c, dim)
+            if key not in seen:
+                split = OperatorSplit(int(divisors[b]), 0, int(divisors[c]), CHANNEL_DIMS[dim])
+                time = job.time(index, split)
+                seen[key] = [time.forward_s, time.backward_s, *ring(op, b, c), *_memory(job, op, split)]
+            cost[index, b, c] = seen[key]
+    return cost
+
+
+def ring_costs(
+    job: Job, fabric: Fabric, divisors: Ints, rings_of: list[list[Ring]]
+) -> Callable[[Operator, int, int], tuple[float, float, float]]:
+    """Return what gives bytes per ring edge, fixed time and intra-server delay of an operator's AllReduces."""
+    cluster = job.cluster
+    bandwidth_bps = float(fabric.topology.bandwidth_bps.min())
+    latency_s = float(fabric.topology.latency_s.max())
+
+    @cache
+    def fixed_s(batch: int) -> float:
+        edge = path_overhead([bandwidth_bps] * max(longest_edge(ring) for ring in rings_of[batch]), latency_s)
+        return ring_overhead("allreduce", int(divisors[batch]), edge, "stepped").total_s
+
+    def cost(op: Operator, batch: int, channel: int) -> tuple[float, float, float]:
+        if not op.weights or op.is_embedding:
+            return 0.0, 0.0, 0.0
+        sizes = [weight.size_bytes // int(divisors[channel]) for weight in op.weights]
+        delay_s = intra_server_delay_s(max(sizes), cluster)
+        if divisors[batch] == 1:
+            return 0.0, 0.0, delay_s
+        members, rings = int(divisors[batch]), len(rings_of[batch])
+        occupied = [ring_occupancy_bytes("allreduce", members, size, rings, "stepped") for size in sizes]
+        return sum(occupied), fixed_s(batch), delay_s
+
+    return cost
+
+
+def intra_server_delay_s(size_bytes: int, cluster: ClusterSpec) -> float:
+    """Return the AllReduce inside a server that comes first: 2·S / accelerators / bandwidth (section 5)."""
+    if cluster.accelerators_per_server == 1:
+        return 0.0
+    return 2.0 * size_bytes / cluster.accelerators_per_server * 8 / cluster.intra_server_bandwidth_bps
+
+
+def _memory(job: Job, op: Operator, split: OperatorSplit) -> tuple[float, float]:
+    states = OPTIMIZER_BYTES_PER_PARAMETER_BYTE[job.settings.optimizer]
+    held = split.channel_degree if split.channel_dim in ("out", "columns") else 1
+    outputs = op.output_bytes_per_sample * job.global_batch / split.batch_degree / held
+    outputs /= job.cluster.accelerators_per_server
+    parameters = op.parameter_bytes / split.channel_degree
+    return (
+        (outputs, (1 + states) * parameters)
+        if op.is_embedding
+        else (outputs + (2 + states) * parameters, 0.0)
+    )
+
+
+def hop_overhead_s(topology: Topology) -> float:
+    """Return the fixed time that one more hop adds to a transfer: two latencies and one packet."""
+    slowest_bps = float(topology.bandwidth_bps.min())
+    return 2 * float(topology.latency_s.max()) + PACKET_BYTES * 8.0 / slowest_bps
+
+
+def edge_tables(job: Job) -> dict[str, Any]:
+    """Return the graph's edges and who they lead into and out of (CSR)."""
+    ends = [(producer, consumer) for consumer, op in enumerate(job.graph.operators) for producer in op.inputs]
+    edge_ends = np.array(ends, np.int64).reshape(-1, 2)
+    operators = np.arange(len(job.graph.operators) + 1)
+    into = np.argsort(edge_ends[:, 1], kind="stable")
+    out_of = np.argsort(edge_ends[:, 0], kind="stable")
+    return {
+        "edge_ends": edge_ends,
+        "first_in": np.searchsorted(edge_ends[into, 1], operators).astype(np.int64),
+        "in_edge": into.astype(np.int64),
+        "first_out": np.searchsorted(edge_ends[out_of, 0], operators).astype(np.int64),
+        "out_edge": out_of.astype(np.int64),
+    }
+
+
+def route_tables(fabric: Fabric) -> dict[str, Any]:
+    """Return every pair's links; for a circulant only those of server 0, the others are shifts of them."""
+    topology, servers = fabric.topology, fabric.topology.servers
+    if is_shiftable(fabric):
+        destinations = np.arange(1, servers, dtype=np.int64)
+        links = pair_links(topology, fabric.routes, np.zeros_like(destinations), destinations)
+        node = topology.src[links.link]
+        return {
+            "row_first": np.concatenate([[0], links.pair_first]).astype(np.int64),
+            "entry": np.stack([node, coin_of_link(topology)[links.link]], axis=1).astype(np.int32),
+            "entry_share": links.share,
+            "row_hops": np.concatenate([[0.0], links.mean_hops()]),
+            "link_of": link_of_coin(topology),
+        }
+    links = all_pair_links(topology, fabric.routes)
+    return {
+        "row_first": links.pair_first.astype(np.int64),
+        "entry": np.stack([links.link, np.zeros_like(links.link)], axis=1).astype(np.int32),
+        "entry_share": links.share,
+        "row_hops": links.mean_hops(),
+        "link_of": np.zeros((1, 1), np.int32),
+    }
+
+
+def fan_out_table(job: Job, fabric: Fabric, routes: Mapping[str, Any]) -> Floats:
+    """Return the seconds on each link when a server sends one byte to every other one, and the reverse.
+
+    Shape (servers, 2, links); (1, 1, 1) for models without tables and where it would not fit
+    :data:`MAX_FAN_OUT_BYTES`.
+    """
+    topology, servers = fabric.topology, fabric.topology.servers
+    has_tables = any(op.is_embedding for op in job.graph.operators)
+    if not has_tables or servers * 2 * len(topology) * 8 > MAX_FAN_OUT_BYTES:
+        return np.zeros((1, 1, 1))
+    table = np.zeros((servers, 2, len(topology)))
+    rows = np.repeat(np.arange(len(routes["row_first"]) - 1), np.diff(routes["row_first"]))
+    share = routes["entry_share"]
+    if is_shiftable(fabric):
+        node, coin = routes["entry"].T
+        for server in range(servers):
+            for way, source in enumerate((server, (server - rows) % servers)):
+                link = routes["link_of"][(node + source) % servers, coin]
+                table[server, way] = np.bincount(link, share, minlength=len(topology))
+    else:
+        link = routes["entry"][:, 0]
+        for way, end in enumerate((rows // servers, rows % servers)):
+            cells = np.bincount(end * len(topology) + link, share, minlength=servers * len(topology))
+            table[:, way] = cells.reshape(servers, len(topology))
+    return table * (8.0 / topology.bandwidth_bps)
+
+
+def group_tables(
+    fabric: Fabric, divisors: Ints, rings_wanted: int, seed: int
+) -> tuple[dict[str, Any], list[list[Ring]]]:
+    """Return how often each regular group's rings cross each link (CSR), and each degree's rings at start 0.
+
+    Group (degree m, start s) is s, s + n/m, …; its row is ``group_first[index of m] + s``.
+    """
+    topology, servers = fabric.topology, fabric.topology.servers
+    first: list[int] = []
+    rows: list[Ints] = []
+    rings_of: list[list[Ring]] = []
+    for degree in (int(k) for k in divisors):
+        first.append(len(rows))
+        step = servers // degree
+        rings_of.append([])
+        base: Ints = np.zeros(0, np.int64)
+        for start in range(step):
+            if degree == 1:
+                rows.append(np.zeros(0, np.int64))
+            elif start and is_shiftable(fabric):
+                rows.append(shifted_links(topology, base, start))
+            else:
+                members = tuple(range(start, servers, step))
+                rings = fabric.rings.get(members) or lay_rings(
+                    topology, fabric.routes, members, rings_wanted, seed
+                )
+                base = np.concatenate([topology.link_ids(*ring.edges()) for ring in rings])
+                rows.append(base)
+                if not start:
+                    rings_of[-1] = list(rings)
+    tables = {
+        "group_first": np.array(first, np.int64),
+        "crossing_first": np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64),
+        "crossing_link": np.concatenate(rows).astype(np.int32),
+    }
+    return tables, rings_of
+
+
+def measured_parts(job: Job, op: Operator) -> tuple[int, ...]:
+    """Return the data-parallel degrees that were profiled, none without a profile."""
+    timer = job.timer
+    return timer.measured_parts(op, job.global_batch) if isinstance(timer, ProfileTimer) else ()
+
+
+def is_shiftable(fabric: Fabric) -> bool:
+    """Return whether server s's routes and rings are server 0's, moved by s."""
+    return bool(fabric.topology.offsets) and fabric.routes.method == "coin-change"
+
+
+def link_of_coin(topology: Topology) -> np.ndarray[tuple[int, int], np.dtype[np.int32]]:
+    """Return the link of (server, index of offset) of a circulant."""
+    servers = np.arange(topology.servers)[:, None]
+    ends = (servers + np.array(topology.offsets)) % topology.servers
+    starts = np.broadcast_to(servers, ends.shape)
+    return topology.link_ids(starts.ravel(), ends.ravel()).reshape(ends.shape).astype(np.int32)
+
+
+def coin_of_link(topology: Topology) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+    """Return the index of each link's offset of a circulant."""
+    step = (topology.dst.astype(np.int64) - topology.src) % topology.servers
+    return np.searchsorted(topology.offsets, step).astype(np.int32)
+
+
+def shifted_links(topology: Topology, links: Ints, shift: int) -> Ints:
+    """Return the links of a circulant that lie ``shift`` servers further round."""
+    src = (topology.src[links].astype(np.int64) + shift) % topology.servers
+    dst = (topology.dst[links].astype(np.int64) + shift) % topology.servers
+    return topology.link_ids(src, dst)
+
+
+def longest_edge(ring: Ring) -> int:
+    """Return the links between the two ring neighbors that are farthest apart on the walk."""
+    members = set(ring.members)
+    at = [position for position, node in enumerate(ring.walk) if node in members]
+    return max(after - before for before, after in zip(at, [*at[1:], ring.hops + at[0]], strict=True))
