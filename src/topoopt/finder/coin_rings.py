@@ -52,7 +52,7 @@ def coin_patterns(servers: int, offsets: tuple[int, ...], size: int, limit: int)
     Examples
     --------
     >>> coin_patterns(12, (1, 5, 7, 11), 4, 2)
-    ((1, (5, 5, 5)), (3, (7, 7, 7)))
+    ((1, (5, 11, 11)), (3, (1, 1, 7)))
     """
     left = _shortest_patterns(servers, offsets, size)
     load = dict.fromkeys(offsets, 0)

@@ -1,0 +1,52 @@
+"""The fabrics TopoOpt is compared with."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+
+from topoopt.errors import InvalidInput
+from topoopt.finder import FABRICS
+from topoopt.topology import Ring, Topology
+
+RingCheck = Callable[[Topology, Sequence[int], Ring], None]
+GROUPS = (tuple(range(16)), (0, 4, 8, 12), (1, 2, 7))
+
+
+@pytest.mark.parametrize("name", FABRICS)
+def test_every_fabric_carries_the_rings_of_every_group(name: str, check_ring: RingCheck) -> None:
+    fabric = FABRICS[name](16, 4, 100e9, GROUPS, seed=1)
+    assert fabric.name == name
+    assert set(fabric.rings) == set(GROUPS)
+    for group, rings in fabric.rings.items():
+        for ring in rings:
+            check_ring(fabric.topology, group, ring)
+
+
+# Bandwidth of a server out of d·B = 400 Gb/s (spec section 8).
+@pytest.mark.parametrize(
+    ("name", "bandwidth_bps"),
+    [
+        ("ideal-switch", 400e9),
+        ("fat-tree", 125e9),
+        ("oversub-fat-tree", 400e9),
+        ("expander", 400e9),
+        ("torus", 400e9),
+        ("full-mesh", 400e9),
+    ],
+)
+def test_bandwidth_of_a_server(name: str, bandwidth_bps: float) -> None:
+    for given, expected in ((None, bandwidth_bps), (80e9, 80e9)):
+        topology = FABRICS[name](16, 4, 100e9, (), server_bandwidth_bps=given).topology
+        out = np.bincount(topology.src, topology.bandwidth_bps)[:16]
+        assert out == pytest.approx(np.full(16, expected))
+
+
+def test_table_names_the_issues_baselines() -> None:
+    assert {"ideal-switch", "fat-tree", "oversub-fat-tree", "expander", "torus", "full-mesh"} == set(FABRICS)
+
+
+@pytest.mark.parametrize("name", FABRICS)
+def test_degree_zero_is_refused(name: str) -> None:
+    with pytest.raises(InvalidInput, match="degree: must be at least 1, got 0"):
+        FABRICS[name](16, 0, 100e9, GROUPS)

@@ -1,0 +1,53 @@
+"""The torus family."""
+
+import networkx as nx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from topoopt.errors import InvalidInput
+from topoopt.topology import hop_metrics, torus, torus_shape
+
+
+@given(st.integers(2, 300), st.integers(1, 3))
+def test_shape_holds_exactly_the_servers_and_no_side_of_one(servers: int, dimensions: int) -> None:
+    shape = torus_shape(servers, dimensions)
+    product = 1
+    for side in shape:
+        product *= side
+    assert product == servers
+    assert 1 <= len(shape) <= dimensions
+    assert min(shape) > 1
+
+
+def test_shape_is_the_most_square_one() -> None:
+    assert [torus_shape(n, 2) for n in (12, 16, 36, 432)] == [(4, 3), (4, 4), (6, 6), (24, 18)]
+    assert [torus_shape(n, 3) for n in (64, 128, 432)] == [(4, 4, 4), (8, 4, 4), (9, 8, 6)]
+
+
+def test_prime_number_of_servers_is_a_ring() -> None:
+    ring = torus(13, 40e9)
+    assert len(ring) == 26
+    assert set(ring.bandwidth_bps.tolist()) == {20e9}
+    assert hop_metrics(ring).diameter == 6
+
+
+def test_bandwidth_of_a_server_is_divided_over_its_neighbors() -> None:
+    assert set(torus(16, 40e9).bandwidth_bps.tolist()) == {10e9}
+    # 4 × 2: three distinct neighbors.
+    eight = torus(8, 30e9)
+    assert len(eight) == 24
+    assert set(eight.bandwidth_bps.tolist()) == {10e9}
+
+
+@pytest.mark.parametrize(("servers", "dimensions"), [(12, 2), (20, 2), (24, 3), (8, 3)])
+def test_hops_equal_those_of_an_independent_torus(servers: int, dimensions: int) -> None:
+    oracle = nx.grid_graph(torus_shape(servers, dimensions), periodic=True)
+    metrics = hop_metrics(torus(servers, 40e9, dimensions=dimensions))
+    assert metrics.diameter == nx.diameter(oracle)
+    assert metrics.average_hops == pytest.approx(nx.average_shortest_path_length(oracle))
+
+
+def test_four_dimensions_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="dimensions must be 1, 2 or 3, got 4"):
+        torus(16, 40e9, dimensions=4)
