@@ -5,6 +5,7 @@ from topoopt.simulate.max_min import max_min_rates as max_min_rates
 from topoopt.simulate.options import SimulationOptions as SimulationOptions
 from topoopt.simulate.result import SimResult as SimResult
 from topoopt.simulate.result import steady_state_time_s as steady_state_time_s
+from topoopt.simulate.schedule_tasks import schedule_task_graph as schedule_task_graph
 from topoopt.simulate.table import SIMULATORS as SIMULATORS
 from topoopt.simulate.table import Simulator as Simulator
 from topoopt.simulate.table import simulate as simulate

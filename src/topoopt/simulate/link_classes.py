@@ -24,8 +24,6 @@ class PairClasses:
 
     Attributes
     ----------
-    key : int64 array, shape (pairs,)
-        ``src * servers + dst``, ascending.
     pair_first : int64 array, shape (pairs+1,)
         Classes of each pair.
     part : float64 array, shape (classes,)
@@ -36,7 +34,6 @@ class PairClasses:
         Fixed overhead of the transfer law.
     """
 
-    key: Ints
     pair_first: Ints
     part: Floats
     first: Ints
@@ -62,7 +59,7 @@ class RingClass:
 
 
 def pair_classes(fabric: Fabric, key: Ints, split: str) -> PairClasses:
-    """Return the classes of the given ordered pairs (ascending unique ``src * servers + dst``).
+    """Return the classes of the given ordered pairs, each ``src * servers + dst``.
 
     Raises
     ------
@@ -79,7 +76,7 @@ def pair_classes(fabric: Fabric, key: Ints, split: str) -> PairClasses:
         pair_first, part = np.arange(len(key) + 1), np.ones(len(key))
     topology = fabric.topology
     before_s, after_s = path_overheads(topology.bandwidth_bps[link], topology.latency_s[link], share, first)
-    return PairClasses(key, pair_first, part, first, link, share, before_s, after_s)
+    return PairClasses(pair_first, part, first, link, share, before_s, after_s)
 
 
 def _paths(fabric: Fabric, src: Ints, dst: Ints) -> tuple[Ints, Floats, Ints, Ints]:
