@@ -6,12 +6,13 @@
 import sys
 from collections.abc import Callable, Iterator
 
-from benchmarks import program, search, topology
+from benchmarks import program, search, simulators, topology
 from benchmarks.figure import Figure
 
 TABLE: dict[str, Callable[[], Iterator[Figure]]] = {
     "topology": topology.figures,
     "search": search.figures,
+    "simulators": simulators.figures,
     "program": program.figures,
 }
 ROW = "{:<44} {:>12} {:<16} {:>12} {:>6} {:>10} {:>10}"
