@@ -55,7 +55,7 @@ def _play(
     fair: bool,
     tolerance: float = 0.0,
 ) -> tuple[Floats, Floats]:
-    start_s, finish_s, finished, _ = kernel.run_events(
+    start_s, finish_s, finished = kernel.run_events(
         fair,
         tolerance,
         graph.servers,

@@ -265,8 +265,8 @@ def run_events(
     class_link: Ints,
     class_coefficient: Floats,
     capacity: Floats,
-) -> tuple[Floats, Floats, int, int]:
-    """Run the task graph once; return start and finish of every task, tasks finished, and rate solutions.
+) -> tuple[Floats, Floats, int]:
+    """Run the task graph once; return start and finish of every task and how many tasks finished.
 
     With ``fair`` the active flows share links max-min fairly: rates are held between solutions, and what
     happens within ``tolerance`` × now after a change is handled with it. Within a class all flows get the
@@ -294,7 +294,6 @@ def run_events(
     codes = np.empty(tasks + flows + 1, np.int64)
     size = 0
     finished = 0
-    solutions = 0
     link_free = np.zeros(len(capacity))
     owner = np.empty(flows, np.int64)
     for task in range(tasks):
@@ -356,8 +355,7 @@ def run_events(
                         entering_count += 1
                         if not changed:
                             changed = True
-                            horizon = now * (1.0 + tolerance)
-                            horizon = min(horizon, next_end)
+                            horizon = min(now * (1.0 + tolerance), next_end)
                         continue
                     c = flow_class[f]
                     end = now
@@ -430,10 +428,9 @@ def run_events(
         max_min_levels(
             active_count, active, class_first, class_link, class_coefficient, weight, capacity, level
         )
-        solutions += 1
         next_end = NEVER
         for i in range(active_count):
             c = active[i]
             end = clock + max(ends_at[first_flow[c]] - served[c], 0.0) / level[c]
             next_end = min(next_end, end)
-    return start, finish, finished, solutions
+    return start, finish, finished
