@@ -1,15 +1,25 @@
 """How bytes travel: routes, forwarding, link loads and the bound on them."""
 
+from topoopt.routing.balanced import BalancedRoutes as BalancedRoutes
+from topoopt.routing.balanced import balanced_routes as balanced_routes
+from topoopt.routing.circulant_bound import circulant_max_load as circulant_max_load
 from topoopt.routing.coin_change import CoinTable as CoinTable
 from topoopt.routing.coin_change import coin_change_mod as coin_change_mod
 from topoopt.routing.coin_routes import CoinChangeRoutes as CoinChangeRoutes
 from topoopt.routing.ecmp import EcmpRoutes as EcmpRoutes
+from topoopt.routing.explicit import ExplicitRoutes as ExplicitRoutes
+from topoopt.routing.explicit import explicit_routes as explicit_routes
 from topoopt.routing.fabric import Fabric as Fabric
 from topoopt.routing.k_shortest import KShortestRoutes as KShortestRoutes
 from topoopt.routing.link_loads import all_pair_links as all_pair_links
 from topoopt.routing.link_loads import circulant_link_loads as circulant_link_loads
 from topoopt.routing.link_loads import link_loads as link_loads
 from topoopt.routing.link_loads import pair_links as pair_links
+from topoopt.routing.load_optimum import LoadOptimum as LoadOptimum
+from topoopt.routing.lp_bound import max_load_s as max_load_s
+from topoopt.routing.lp_bound import optimal_max_load as optimal_max_load
+from topoopt.routing.mapping import routes_from_mapping as routes_from_mapping
+from topoopt.routing.mapping import routes_to_mapping as routes_to_mapping
 from topoopt.routing.methods import ROUTING as ROUTING
 from topoopt.routing.methods import make_routes as make_routes
 from topoopt.routing.pair_links import PairLinks as PairLinks

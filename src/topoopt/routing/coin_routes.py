@@ -12,6 +12,7 @@ from topoopt.routing.coin_change import CoinTable, coin_change_mod
 from topoopt.routing.coin_options import CoinOptions, balanced_options, ranges, single_options
 from topoopt.routing.kernel import circulant_loads
 from topoopt.routing.pair_links import PairLinks, merged_pair_links
+from topoopt.routing.path_arrays import PathArrays
 from topoopt.routing.routes import Path
 from topoopt.topology import Topology
 
@@ -109,6 +110,25 @@ class CoinChangeRoutes:
         at = (np.repeat(src, size) + place[entries]) % n
         link = self.link_of[at, coin[entries]].astype(np.int32)
         return PairLinks(np.concatenate(([0], np.cumsum(size))), link, share[entries])
+
+    def path_arrays(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> PathArrays:
+        """Return the paths of many pairs."""
+        n, options, coins = self.topology.servers, self.options, np.array(self.table.coins, np.int64)
+        distance = (dst - src) % n
+        chosen = options.of(distance)
+        size = options.first[distance + 1] - options.first[distance]
+        count = options.count[chosen]
+        hops = count.sum(axis=1)
+        node_first = np.concatenate(([0], np.cumsum(hops + 1)))
+        # Every path is its source followed by steps; the running sum restarts at each source.
+        step = np.zeros(int(node_first[-1]), np.int64)
+        inner = np.ones(len(step), bool)
+        inner[node_first[:-1]] = False
+        step[inner] = np.repeat(coins[options.coin[chosen].ravel()], count.ravel())
+        travelled = np.cumsum(step)
+        start = np.repeat(src, size) - travelled[node_first[:-1]]
+        nodes = ((travelled + np.repeat(start, hops + 1)) % n).astype(np.int32)
+        return PathArrays(np.concatenate(([0], np.cumsum(size))), node_first, nodes, options.weight[chosen])
 
     def link_bytes(self, demand: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return bytes on each link for a demand matrix (servers, servers), in O(n² · hops) at most."""

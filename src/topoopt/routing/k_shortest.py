@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from topoopt.errors import InvalidInput
 from topoopt.routing.breadth_first import TreesTo, require_reached, trees_to
 from topoopt.routing.kernel import shortest_few
-from topoopt.routing.pair_links import PairLinks, PathArrays, links_of_paths
+from topoopt.routing.pair_links import PairLinks, links_of_paths
+from topoopt.routing.path_arrays import PathArrays
 from topoopt.routing.routes import Path
 from topoopt.topology import Topology
 

@@ -15,6 +15,9 @@ resource, amount : int32, float64 (entries,)
                                  what an entry loads (coin class, link) and by how much (bytes) at weight 1
 capacity, load : float64 (resources,)  in units of one another: utilisation = load / capacity
 first_link, link_dst, ports : int64 (nodes+1,), int32 (links,), int32 (links,)  a graph by rows
+link_src : int32 (links,)        the row of each link
+demand : float64 (servers, servers)  bytes of each ordered pair
+flow : float64 (sources, links)  bytes that each source puts on each link
 hops, ways : int32, float64 (rows, nodes)
                                  links and number of shortest paths between a row's root and a node
 """
@@ -142,11 +145,14 @@ def balance_options(
                     high, high_cost = option, cost
             if high < 0 or low == high or high_cost - low_cost <= 1e-12 * high_cost:
                 continue
-            bend = 0.0
+            bend, jolt = 0.0, 0.0
             for option in (low, high):
                 for e in range(entry_first[option], entry_first[option + 1]):
-                    bend += slope * price[resource[e]] / capacity[resource[e]] * amount[e] ** 2
-            move = min(weight[high], (high_cost - low_cost) / bend)
+                    change = slope * amount[e] / capacity[resource[e]]
+                    bend += change * amount[e] * price[resource[e]]
+                    jolt = max(jolt, change)
+            # Beyond e-fold the second order says nothing about the exponential.
+            move = min(weight[high], (high_cost - low_cost) / bend, 1.0 / jolt)
             weight[high] -= move
             weight[low] += move
             for option in (low, high):
@@ -420,3 +426,123 @@ def shortest_few(
                     depth -= 1
         path_first[pair + 1] = paths
     return path_first, ends[: paths + 1], nodes[: ends[paths]]
+
+
+@njit(cache=True)
+def shortest_tree(
+    first_link: Longs, link_dst: Ints, length: Floats, root: int, far: Floats, via: Ints, queue: Ints
+) -> None:
+    """Fill the distance of every node from ``root`` and its last link, for links of positive length.
+
+    Label-correcting with a first-in first-out queue: on graphs of small degree it beats a heap.
+    """
+    size = len(first_link) - 1
+    waiting = np.zeros(size, np.bool_)
+    for v in range(size):
+        far[v] = np.inf
+        via[v] = -1
+    far[root] = 0.0
+    queue[0] = root
+    head, waits = 0, 1
+    while waits > 0:
+        here = queue[head]
+        head = (head + 1) % size
+        waits -= 1
+        waiting[here] = False
+        for e in range(first_link[here], first_link[here + 1]):
+            there = link_dst[e]
+            reach = far[here] + length[e]
+            if reach < far[there]:
+                far[there] = reach
+                via[there] = e
+                if not waiting[there]:
+                    waiting[there] = True
+                    queue[(head + waits) % size] = there
+                    waits += 1
+
+
+@njit(cache=True)
+def tree_loads(link_src: Ints, link_dst: Ints, via: Ints, demand: Floats, load: Floats, queue: Ints) -> None:
+    """Fill the bytes on each link when ``demand[v]`` bytes go from the root to node v along the tree."""
+    size = len(via)
+    below = np.zeros(size, np.int32)
+    through = np.zeros(size)
+    for e in range(len(load)):
+        load[e] = 0.0
+    for v in range(size):
+        if v < len(demand):
+            through[v] = demand[v]
+        if via[v] >= 0:
+            below[link_src[via[v]]] += 1
+    tail = 0
+    for v in range(size):
+        if via[v] >= 0 and below[v] == 0:
+            queue[tail] = v
+            tail += 1
+    head = 0
+    while head < tail:
+        v = queue[head]
+        head += 1
+        before = link_src[via[v]]
+        load[via[v]] = through[v]
+        through[before] += through[v]
+        below[before] -= 1
+        if below[before] == 0 and via[before] >= 0:
+            queue[tail] = before
+            tail += 1
+
+
+@njit(cache=True)
+def reroute_sources(
+    first_link: Longs,
+    link_src: Ints,
+    link_dst: Ints,
+    demand: Floats,
+    capacity: Floats,
+    flow: Floats,
+    load: Floats,
+    sharp: float,
+) -> None:
+    """Move each source's flow towards its cheapest tree, by a Newton step, under prices of the load.
+
+    ``flow[s]`` is what source s puts on each link and ``load`` the sum with the background. A link's
+    price is exponential in its utilisation, ``sharp`` being the exponent of the fullest.
+    """
+    size, links = len(first_link) - 1, len(link_dst)
+    price, new = np.empty(links), np.empty(links)
+    far, via, queue = np.empty(size), np.empty(size, np.int32), np.empty(size, np.int32)
+    for s in range(len(demand)):
+        peak = highest(load, capacity)
+        slope = sharp / peak
+        for e in range(links):
+            # The floor keeps lengths positive, so that no tree has a cycle.
+            price[e] = (math.exp(slope * (load[e] / capacity[e] - peak)) + 1e-12) / capacity[e]
+        shortest_tree(first_link, link_dst, price, s, far, via, queue)
+        tree_loads(link_src, link_dst, via, demand[s], new, queue)
+        gain, bend, jolt = 0.0, 0.0, 0.0
+        for e in range(links):
+            change = new[e] - flow[s, e]
+            gain -= price[e] * change
+            bend += slope * price[e] / capacity[e] * change * change
+            jolt = max(jolt, slope * change / capacity[e])
+        if gain > 0.0 and bend > 0.0:
+            # Beyond e-fold the second order says nothing about the exponential.
+            step = min(1.0, gain / bend, 1.0 / jolt)
+            for e in range(links):
+                change = step * (new[e] - flow[s, e])
+                flow[s, e] += change
+                load[e] += change
+
+
+@njit(cache=True)
+def demand_distance(first_link: Longs, link_dst: Ints, demand: Floats, length: Floats) -> float:
+    """Return the sum over pairs of bytes times distance, under the lengths."""
+    size = len(first_link) - 1
+    far, via, queue = np.empty(size), np.empty(size, np.int32), np.empty(size, np.int32)
+    total = 0.0
+    for s in range(len(demand)):
+        shortest_tree(first_link, link_dst, length, s, far, via, queue)
+        for v in range(len(demand)):
+            if demand[s, v] > 0.0:
+                total += demand[s, v] * far[v]
+    return total

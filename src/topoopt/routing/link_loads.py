@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput
 from topoopt.routing.coin_routes import CoinChangeRoutes
-from topoopt.routing.pair_links import PairLinks, PathArrays, links_of_paths
-from topoopt.routing.routes import Path, Routes
+from topoopt.routing.pair_links import PairLinks, links_of_paths
+from topoopt.routing.path_arrays import path_arrays
+from topoopt.routing.routes import Routes
 from topoopt.topology import Topology
 
 # Pairs whose links are held at once: a few hundred megabytes at most.
@@ -46,8 +47,7 @@ def pair_links(
     src, dst = np.asarray(src, np.int64), np.asarray(dst, np.int64)
     if isinstance(routes, BulkRoutes) and routes.topology is topology:
         return routes.pair_links(src, dst)
-    paths = [routes.paths(a, b) if a != b else () for a, b in zip(src.tolist(), dst.tolist(), strict=True)]
-    return links_of_paths(topology, path_arrays(paths))
+    return links_of_paths(topology, path_arrays(routes, src, dst))
 
 
 def all_pair_links(topology: Topology, routes: Routes) -> PairLinks:
@@ -105,14 +105,3 @@ def circulant_link_loads(
             f"demand by distance: expected {topology.servers} numbers, got {demand_by_distance.shape}"
         )
     return routes.link_bytes_by_distance(demand_by_distance)
-
-
-def path_arrays(paths: list[tuple[Path, ...]]) -> PathArrays:
-    """Return the paths of a list of pairs as arrays."""
-    flat = [path for of_pair in paths for path in of_pair]
-    return PathArrays(
-        np.concatenate(([0], np.cumsum([len(of_pair) for of_pair in paths]))).astype(np.int64),
-        np.concatenate(([0], np.cumsum([len(path.nodes) for path in flat]))).astype(np.int64),
-        np.array([node for path in flat for node in path.nodes], np.int32),
-        np.array([path.weight for path in flat], np.float64),
-    )

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.errors import NoRoute
+from topoopt.routing.path_arrays import PathArrays
 from topoopt.topology import Topology
 
 
@@ -41,27 +42,6 @@ class PairLinks:
         """Return the mean links a byte of each pair crosses, shape (pairs,)."""
         rows = np.repeat(np.arange(len(self)), np.diff(self.pair_first))
         return np.asarray(np.bincount(rows, self.share, minlength=len(self)), np.float64)
-
-
-@dataclass(frozen=True, slots=True)
-class PathArrays:
-    """Weighted node paths of a list of ordered pairs, by rows.
-
-    Attributes
-    ----------
-    path_first : int64 array, shape (pairs+1,)
-        Paths of each pair; a pair of a server with itself has none.
-    node_first : int64 array, shape (paths+1,)
-    nodes : int32 array, shape (entries,)
-        Both ends included.
-    weight : float64 array, shape (paths,)
-        Share of the pair's bytes on each path.
-    """
-
-    path_first: NDArray[np.int64]
-    node_first: NDArray[np.int64]
-    nodes: NDArray[np.int32]
-    weight: NDArray[np.float64]
 
 
 def links_of_paths(topology: Topology, paths: PathArrays) -> PairLinks:

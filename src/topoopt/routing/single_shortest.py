@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.routing.breadth_first import Trees, require_reached, trees_from
-from topoopt.routing.pair_links import PairLinks, PathArrays, links_of_paths
+from topoopt.routing.pair_links import PairLinks, links_of_paths
+from topoopt.routing.path_arrays import PathArrays
 from topoopt.routing.routes import Path
 from topoopt.topology import Topology
 

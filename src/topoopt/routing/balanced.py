@@ -1,0 +1,208 @@
+"""Balanced routes: the weights of candidate paths shifted so that the fullest link of a job is less full."""
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import linprog
+
+from topoopt.errors import InvalidInput
+from topoopt.routing.coin_options import ranges
+from topoopt.routing.kernel import balance_options
+from topoopt.routing.pair_links import PairLinks, links_of_paths, steps_of_paths
+from topoopt.routing.path_arrays import PathArrays, path_arrays
+from topoopt.routing.routes import Path, Routes
+from topoopt.topology import Topology
+
+# HiGHS takes 0.5 s for 3,000 paths on 512 links; the kernel 0.02 s, for an answer at most 0.5 % worse.
+_LARGEST_LP = 1_500
+_SHARPNESS = np.geomspace(10.0, 2000.0, 120)
+# Weights are kept as written into a plan file, so that a plan read back loads links alike.
+_DIGITS = 6
+
+
+@dataclass(frozen=True, eq=False)
+class BalancedRoutes:
+    """Candidate routes with weights of its own for some pairs; all others keep theirs.
+
+    Attributes
+    ----------
+    candidates : Routes
+        Gives the paths.
+    src, dst : int64 arrays, shape (pairs,)
+        The pairs with weights of their own, in order of (src, dst).
+    weight_first : int64 array, shape (pairs+1,)
+    weight : float64 array, shape (weights,)
+        One for each path of the candidates, in their order; sums to 1 over a pair. Zero drops a path.
+    """
+
+    topology: Topology
+    candidates: Routes
+    src: NDArray[np.int64]
+    dst: NDArray[np.int64]
+    weight_first: NDArray[np.int64]
+    weight: NDArray[np.float64]
+    method: ClassVar[str] = "balanced"
+
+    def __post_init__(self) -> None:
+        key = self._key(self.src, self.dst)
+        if (np.diff(key) <= 0).any():
+            raise InvalidInput("routes: balanced pairs must be in order of (src, dst), each once")
+
+    def paths(self, src: int, dst: int) -> tuple[Path, ...]:
+        """Return the paths of a pair; see :class:`topoopt.routing.Routes`."""
+        paths = self.candidates.paths(src, dst)
+        row = int(self._rows(np.array([src]), np.array([dst]))[0])
+        if row < 0:
+            return paths
+        weights = self.weight[self.weight_first[row] : self.weight_first[row + 1]]
+        if len(weights) != len(paths):
+            raise InvalidInput(
+                f"routes: pair {src}->{dst}: {len(weights)} weights for {len(paths)} candidate paths"
+            )
+        own = zip(paths, weights.tolist(), strict=True)
+        return tuple(replace(path, weight=weight) for path, weight in own if weight > 0)
+
+    def pair_links(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> PairLinks:
+        """Return the links of many pairs."""
+        paths = path_arrays(self.candidates, src, dst)
+        row = self._rows(src, dst)
+        own = np.flatnonzero(row >= 0)
+        begin, end = self.weight_first[row[own]], self.weight_first[row[own] + 1]
+        counts = np.diff(paths.path_first)[own]
+        if (end - begin != counts).any():
+            at = own[np.flatnonzero(end - begin != counts)[0]]
+            raise InvalidInput(f"routes: pair {src[at]}->{dst[at]}: weights do not fit the candidate paths")
+        weight = paths.weight.copy()
+        weight[ranges(paths.path_first[own], paths.path_first[own + 1])] = self.weight[ranges(begin, end)]
+        return links_of_paths(self.topology, replace(paths, weight=weight))
+
+    def _rows(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the row of each pair, -1 where it has no weights of its own."""
+        if not len(self.src):
+            return np.full(len(src), -1, np.int64)
+        known, wanted = self._key(self.src, self.dst), self._key(src, dst)
+        found = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+        return np.where(known[found] == wanted, found, -1)
+
+    def _key(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> NDArray[np.int64]:
+        return src * self.topology.nodes + dst
+
+
+def balanced_routes(
+    topology: Topology,
+    demand: NDArray[np.float64],
+    candidates: Routes,
+    background_bytes: NDArray[np.float64] | None = None,
+) -> Routes:
+    """Return the candidates with weights that lower the highest link load of a demand.
+
+    Small cases (up to 1,500 candidate paths) are solved exactly over these paths by HiGHS, larger ones by
+    shifting weight along exponential prices, measured within 0.5 % of that. The answer is never worse
+    than the candidates as they are: if nothing is gained they are returned themselves.
+
+    Parameters
+    ----------
+    demand : float64 array, shape (servers, servers)
+        Bytes of each ordered pair; the diagonal is ignored.
+    candidates : Routes
+        Several paths a pair, e.g. coin change or k-shortest. ECMP works too but lists its paths slowly.
+    background_bytes : float64 array, shape (links,), optional
+        Bytes that cross each link anyway, e.g. those of AllReduce rings.
+
+    Raises
+    ------
+    InvalidInput
+        If an array has the wrong shape.
+    NoRoute
+        If a pair with demand cannot be reached.
+    """
+    n, links = topology.servers, len(topology)
+    before = np.zeros(links) if background_bytes is None else np.asarray(background_bytes, np.float64)
+    if demand.shape != (n, n) or before.shape != (links,):
+        raise InvalidInput(
+            f"balanced routes: expected demand {n}×{n} and {links} background numbers, "
+            f"got {demand.shape} and {before.shape}"
+        )
+    src, dst = np.nonzero(demand * (1 - np.eye(n)))
+    paths = path_arrays(candidates, src, dst)
+    if len(paths.weight) == len(src):
+        return candidates
+    weight = _lowest_weights(topology, paths, demand[src, dst], before)
+    return _rounded_or_as_before(topology, candidates, src, dst, paths, weight, demand[src, dst], before)
+
+
+def _lowest_weights(
+    topology: Topology, paths: PathArrays, pair_bytes: NDArray[np.float64], before: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    path_of, link = steps_of_paths(topology, paths)
+    pair_of = np.repeat(np.arange(len(pair_bytes)), np.diff(paths.path_first))
+    unit = float(pair_bytes.max())
+    amount = pair_bytes[pair_of[path_of]] / unit
+    speed = topology.bandwidth_bps / topology.bandwidth_bps.max()
+    if len(paths.weight) <= _LARGEST_LP:
+        return _path_lp(pair_of, path_of, link, amount, speed, before / unit)
+    entry_first = np.searchsorted(path_of, np.arange(len(paths.weight) + 1))
+    weight = paths.weight.copy()
+    load = before / unit
+    first, resource = paths.path_first, link.astype(np.int32)
+    balance_options(first, entry_first, resource, amount, speed, load, weight, _SHARPNESS)
+    return weight
+
+
+def _path_lp(
+    pair_of: NDArray[np.int64],
+    path_of: NDArray[np.int64],
+    link: NDArray[np.int64],
+    amount: NDArray[np.float64],
+    speed: NDArray[np.float64],
+    before: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return the weights of the paths that minimise the highest load, exactly."""
+    paths, links, pairs = len(pair_of), len(speed), int(pair_of[-1]) + 1
+    # Column ``paths`` is the highest load.
+    row = np.concatenate((link, np.arange(links)))
+    column = np.concatenate((path_of, np.full(links, paths)))
+    # The stubs of linprog know no sparse arrays.
+    busy: Any = sparse.csr_array((np.concatenate((amount, -speed)), (row, column)), shape=(links, paths + 1))
+    whole: Any = sparse.csr_array((np.ones(paths), (pair_of, np.arange(paths))), shape=(pairs, paths + 1))
+    cost = np.zeros(paths + 1)
+    cost[-1] = 1.0
+    found = linprog(cost, busy, -before, whole, np.ones(pairs), method="highs")
+    assert found.status == 0, found.message
+    return np.asarray(found.x, np.float64)[:paths]
+
+
+def _rounded_or_as_before(
+    topology: Topology,
+    candidates: Routes,
+    src: NDArray[np.int64],
+    dst: NDArray[np.int64],
+    paths: PathArrays,
+    weight: NDArray[np.float64],
+    pair_bytes: NDArray[np.float64],
+    before: NDArray[np.float64],
+) -> Routes:
+    def highest(weights: NDArray[np.float64]) -> float:
+        links = links_of_paths(topology, replace(paths, weight=weights))
+        return float(((links.loads(pair_bytes, len(topology)) + before) / topology.bandwidth_bps).max())
+
+    rounded = _rounded(paths.path_first, weight)
+    if highest(rounded) >= highest(paths.weight):
+        return candidates
+    size = np.diff(paths.path_first)
+    pair = np.repeat(np.arange(len(src)), size)
+    moved = np.bincount(pair, np.abs(rounded - paths.weight)) > 0
+    first = np.concatenate(([0], np.cumsum(size[moved])))
+    return BalancedRoutes(topology, candidates, src[moved], dst[moved], first, rounded[moved[pair]])
+
+
+def _rounded(first: NDArray[np.int64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Round to the digits of a plan file; the heaviest path of a pair takes up what is left over."""
+    rounded = np.asarray(np.round(np.maximum(weight, 0.0), _DIGITS), np.float64)
+    pair = np.repeat(np.arange(len(first) - 1), np.diff(first))
+    heaviest = np.lexsort((-rounded, pair))[first[:-1]]
+    rounded[heaviest] += 1.0 - np.bincount(pair, rounded)
+    return np.asarray(np.round(rounded, _DIGITS), np.float64)
