@@ -17,7 +17,10 @@ from topoopt.workload import (
     OperatorGraph,
     OperatorTime,
     OperatorTimer,
+    ProfileTable,
+    ProfileTimer,
     Roofline,
+    RooflineTimer,
     operator_timer,
 )
 
@@ -67,12 +70,16 @@ class JobSettings:
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """One training job on one cluster; make it with :func:`make_job`."""
+    """One training job on one cluster; make it with :func:`make_job`.
+
+    ``profiles`` are the user's own measurements of its operators, where there are any.
+    """
 
     graph: OperatorGraph
     cluster: ClusterSpec
     timer: OperatorTimer
     settings: JobSettings
+    profiles: tuple[ProfileTable, ...] = ()
 
     @cached_property
     def global_batch(self) -> int:
@@ -85,17 +92,30 @@ class Job:
         return self.timer.time(self.graph.operators[op_index], samples, split.channel_degree)
 
 
-def make_job(graph: OperatorGraph, cluster: ClusterSpec, settings: JobSettings) -> Job:
-    """Return the job, its operators timed as the settings say.
+def make_job(
+    graph: OperatorGraph,
+    cluster: ClusterSpec,
+    settings: JobSettings,
+    profiles: tuple[ProfileTable, ...] = (),
+) -> Job:
+    """Return the job, its operators timed as the settings say, or by the user's own ``profiles``.
 
-    Profiles hold for the accelerator and precision that they were measured on. For any other the roofline is
-    taken, and every operator's time says so.
+    The authors' profiles hold for the accelerator and precision that they were measured on. For any other the
+    roofline is taken, and every operator's time says so.
 
     Raises
     ------
     InvalidInput
         If the accelerator lacks the precision.
     """
+    if profiles:
+        last = RooflineTimer(job_roofline(graph, cluster, settings), cluster.accelerators_per_server)
+        own = ProfileTimer(
+            [(table, graph) for table in profiles],
+            last,
+            accelerators_per_server=cluster.accelerators_per_server,
+        )
+        return Job(graph, cluster, own, settings, profiles)
     part = find_accelerator(cluster.accelerator)
     measured = (part.name, settings.precision) == PROFILED
     timer = operator_timer(

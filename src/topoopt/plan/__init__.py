@@ -1,5 +1,11 @@
 """The answer as a noun, and as a file that every verb reads."""
 
+from topoopt.plan.file import baseline_to_mapping as baseline_to_mapping
+from topoopt.plan.file import plan_from_mapping as plan_from_mapping
+from topoopt.plan.file import plan_schema as plan_schema
+from topoopt.plan.file import plan_to_mapping as plan_to_mapping
+from topoopt.plan.file import read_plan as read_plan
+from topoopt.plan.file import write_plan as write_plan
 from topoopt.plan.plan import Baseline as Baseline
 from topoopt.plan.plan import Bounds as Bounds
 from topoopt.plan.plan import Outcome as Outcome

@@ -95,7 +95,8 @@ class Baseline:
 class Plan:
     """Strategy, topology, rings and routes for a job, with what they are worth.
 
-    A baseline is a plan like any other: its fabric has another name and no strides.
+    A baseline is a plan like any other: its fabric has another name and no strides. ``data_parallel`` is what data
+    parallelism with round-robin tables gets from the same finder, to see what the search has gained.
     """
 
     job: Job
@@ -106,6 +107,7 @@ class Plan:
     routing_gap: RoutingGap
     search: SearchRecord
     provenance: Provenance
+    data_parallel: Outcome
     options: Mapping[str, Any] = field(default_factory=dict)
     baselines: tuple[Baseline, ...] = ()
     price: Mapping[str, Any] = field(default_factory=dict)
@@ -114,6 +116,15 @@ class Plan:
     def gap(self) -> float:
         """Iteration time over its lower bound, minus 1."""
         return self.outcome.iteration_time_s / self.bounds.lower_bound_s - 1
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Strides of the largest group's rings, each once; of the +p and -p of a duplex ring the smaller."""
+        largest = max(self.fabric.rings, key=len, default=())
+        strides = {ring.stride for ring in self.fabric.rings.get(largest, ()) if ring.stride}
+        if self.job.cluster.links == "duplex":
+            strides = {min(stride, len(largest) - stride) for stride in strides}
+        return tuple(sorted(strides))
 
     def traffic(self) -> Traffic:
         """Return what one iteration moves."""

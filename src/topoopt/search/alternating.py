@@ -11,11 +11,10 @@ from topoopt.routing import Fabric
 from topoopt.search.chain import ChainResult, search_strategy
 from topoopt.search.options import SearchOptions
 from topoopt.search.problem import SearchProblem, make_problem
-from topoopt.search.start import starting_strategy
 from topoopt.strategy import ParallelStrategy, extract_traffic
 
 CONVERGED = 1e-4
-"""A round that improves the iteration time by less than this fraction is the last."""
+"""After two rounds that improve the iteration time by less than this fraction the search stops."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,16 +50,17 @@ def fabric_for(job: Job, strategy: ParallelStrategy, options: SearchOptions) -> 
 def alternate(
     job: Job,
     options: SearchOptions,
+    start: ParallelStrategy,
     budget: int,
     rng: np.random.Generator,
     on_progress: Callable[[int], None] = lambda proposals: None,
 ) -> Found:
     """Search strategy and topology in turn until neither improves, or the budget or the rounds end."""
-    strategy = starting_strategy(job)
+    strategy = start
     rounds: list[ChainResult] = []
     fabrics: list[Fabric] = []
     convergence: list[tuple[int, float]] = []
-    because, made = "budget", 0
+    because, made, idle = "budget", 0, 0
     for step in range(options.rounds):
         fabrics.append(fabric_for(job, strategy, options))
         problem = make_problem(job, fabrics[-1], seed=options.seed)
@@ -76,7 +76,8 @@ def alternate(
         if result.interrupted:
             because = "interrupted"
             break
-        if result.time_s >= so_far * (1 - CONVERGED):
+        idle = idle + 1 if result.time_s >= so_far * (1 - CONVERGED) else 0
+        if idle == 2 and step + 1 < options.rounds:
             because = "converged"
             break
     best = min(range(len(rounds)), key=lambda index: rounds[index].time_s)
@@ -99,11 +100,10 @@ def fixed_fabric(
     options: SearchOptions,
     budget: int,
     rng: np.random.Generator,
-    start: tuple[ParallelStrategy, ...] = (),
+    starts: tuple[ParallelStrategy, ...],
 ) -> tuple[SearchProblem, Found]:
     """Search only the strategy, on a fabric that cannot be rewired; begin at the best of the given starts."""
     problem = make_problem(job, fabric, seed=options.seed)
-    starts = (starting_strategy(job), *start)
     first = min(starts, key=problem.iteration_time_s)
     result = search_strategy(problem, first, budget, rng, alpha_per_ms=options.alpha_per_ms)
     because = "interrupted" if result.interrupted else "budget"

@@ -108,7 +108,7 @@ def search_baseline(
     starts: tuple[ParallelStrategy, ...],
     simulator: str = "analytic",
 ) -> Baseline:
-    """Search a strategy for one baseline and simulate it; ``starts`` are tried beside data parallelism."""
+    """Search a strategy for one baseline and simulate it; the search begins at the best of ``starts``."""
     fabric = baseline_fabric(job, rule, prices, options.seed)
     rng = np.random.default_rng(np.random.SeedSequence(options.seed))
     _, found = fixed_fabric(job, fabric, options, options.baseline_budget, rng, starts)

@@ -1,7 +1,7 @@
 """The main job: search, simulate, bound, compare, price; the result is a Plan."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 from topoopt.cost import PriceTable, bill_of_materials, find_prices
@@ -9,10 +9,14 @@ from topoopt.errors import InvalidInput
 from topoopt.job import Job
 from topoopt.plan import Baseline, Plan, SearchRecord
 from topoopt.provenance import Provenance
+from topoopt.routing import Fabric
+from topoopt.search.alternating import fabric_for
 from topoopt.search.baselines import BASELINES, DEFAULT_BASELINES, check_fabrics, search_baseline
 from topoopt.search.chains import run_chains
 from topoopt.search.options import SearchOptions
+from topoopt.search.start import starting_strategy
 from topoopt.search.worth import bounds, outcome, routing_gap, simulated, traffic_of, with_rings
+from topoopt.simulate import SimResult
 from topoopt.strategy import ParallelStrategy
 
 Progress = Callable[[str, int, int], None]
@@ -60,27 +64,38 @@ def make_plan(
         on_progress("searching strategy and topology", made, options.budget)
 
     chains = run_chains(job, options, tick)
-    best = chains.best
-    strategy, fabric = best.strategy, best.fabric
-    traffic = traffic_of(job, strategy)
-    fabric = with_rings(fabric, traffic, job.cluster.degree, options.seed)
-    result = simulated(job, strategy, fabric)
+    plain = starting_strategy(job)
+    searched = _with_rings(job, chains.best.strategy, chains.best.fabric, options)
+    unsearched = _with_rings(job, plain, fabric_for(job, plain, options), options)
+    strategy, fabric, result = min(searched, unsearched, key=lambda row: row[2].iteration_time_s)
     record = SearchRecord(
-        chains.proposals, best.stopped_because, chains.chain_times_s, best.convergence, chains.cpu_s
+        chains.proposals,
+        chains.best.stopped_because,
+        chains.chain_times_s,
+        chains.best.convergence,
+        chains.cpu_s,
     )
-    plan = Plan(
+    return Plan(
         job,
         strategy,
         fabric,
         outcome(result),
         bounds(job, result),
-        routing_gap(fabric, traffic, result),
+        routing_gap(fabric, traffic_of(job, strategy), result),
         record,
         Provenance(options.seed, dict(inputs or {})),
+        outcome(unsearched[2]),
         {key: value for key, value in asdict(options).items() if key != "processes"},
-        price=priced(job, table),
+        compare(job, options, wanted, table, (plain, strategy), on_progress),
+        priced(job, table),
     )
-    return replace(plan, baselines=compare(job, options, wanted, table, (strategy,), on_progress))
+
+
+def _with_rings(
+    job: Job, strategy: ParallelStrategy, fabric: Fabric, options: SearchOptions
+) -> tuple[ParallelStrategy, Fabric, SimResult]:
+    ready = with_rings(fabric, traffic_of(job, strategy), job.cluster.degree, options.seed)
+    return strategy, ready, simulated(job, strategy, ready)
 
 
 def compare(

@@ -10,7 +10,7 @@ from topoopt.search.alternating import Found, fabric_for
 from topoopt.search.kernel import State, evaluate, run_chain
 from topoopt.search.options import SearchOptions
 from topoopt.search.problem import SearchProblem, make_problem
-from topoopt.search.start import starting_strategy
+from topoopt.strategy import ParallelStrategy
 
 FORCED_AFTER = 50
 """Proposals without an accepted one after which the topology is rebuilt all the same."""
@@ -19,6 +19,7 @@ FORCED_AFTER = 50
 def search_released(
     job: Job,
     options: SearchOptions,
+    start: ParallelStrategy,
     budget: int,
     rng: np.random.Generator,
     on_progress: Callable[[int], None] = lambda proposals: None,
@@ -28,8 +29,8 @@ def search_released(
     Starts from data parallelism; accepts what is faster, else with exp(-alpha·Δms); returns to the best
     strategy every hundredth part of the budget.
     """
-    strategy = starting_strategy(job)
-    problem = make_problem(job, fabric_for(job, strategy, options), measured_only=True, seed=options.seed)
+    strategy = start
+    problem = make_problem(job, fabric_for(job, start, options), measured_only=True, seed=options.seed)
     state = problem.state(strategy)
     time_s = float(evaluate(problem.arrays, state))
     best = Found(strategy, problem.fabric, time_s, 0, "budget", ((0, time_s),))

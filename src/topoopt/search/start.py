@@ -7,6 +7,8 @@ from topoopt.search.tables import MAX_CHANNEL_DEGREE
 from topoopt.strategy import MemoryUse, OperatorSplit, ParallelStrategy, data_parallel, memory_use
 from topoopt.units import format_bytes
 
+START_CHANNEL_DEGREES = (2, 4, 8)
+
 
 def starting_strategy(job: Job) -> ParallelStrategy:
     """Return data parallelism with round-robin tables; with memory enforced, the least split that fits.
@@ -37,6 +39,36 @@ def starting_strategy(job: Job) -> ParallelStrategy:
         f"{job.cluster.accelerator} has {format_bytes(available)}; use --memory-check warn, "
         f"a smaller batch or another accelerator"
     )
+
+
+def tensor_parallel_starts(job: Job) -> tuple[ParallelStrategy, ...]:
+    """Return uniform tensor-parallel strategies, which single moves from data parallelism do not reach.
+
+    Each needs a topology of its own to be worth anything: AllReduce groups of every k-th server, and
+    activations between neighbors.
+    """
+    servers = job.cluster.servers
+    start = data_parallel(job.graph, servers)
+    rows = []
+    for dim in ("in", "out"):
+        if any(dim in op.splits for op in job.graph.operators):
+            rows += [_tensor_parallel(job, start, k, dim) for k in START_CHANNEL_DEGREES if servers % k == 0]
+    return tuple(rows)
+
+
+def _tensor_parallel(job: Job, start: ParallelStrategy, degree: int, dim: str) -> ParallelStrategy:
+    splits = [
+        OperatorSplit(start.servers // degree, 0, degree, dim) if dim in op.splits else split
+        for op, split in zip(job.graph.operators, start.splits, strict=True)
+    ]
+    return ParallelStrategy(start.servers, tuple(splits))
+
+
+def fits(job: Job, strategy: ParallelStrategy) -> bool:
+    """Return whether a strategy may be used: it fits in memory, or memory is not enforced."""
+    available = find_accelerator(job.cluster.accelerator).memory_bytes
+    enforced = job.settings.memory_check == "enforce"
+    return not enforced or fullest_server(job, strategy).total_bytes <= available
 
 
 def fullest_server(job: Job, strategy: ParallelStrategy) -> MemoryUse:

@@ -1,0 +1,334 @@
+"""A plan to a JSON document and back."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.errors import InvalidInput
+from topoopt.files import read_text, validated, write_atomically
+from topoopt.hardware import ClusterSpec, find_accelerator
+from topoopt.job import Job, JobSettings, make_job
+from topoopt.plan import model
+from topoopt.plan.plan import Baseline, Bounds, Outcome, Plan, RoutingGap, SearchRecord
+from topoopt.provenance import Provenance
+from topoopt.routing import Fabric, routes_from_mapping, routes_to_mapping
+from topoopt.strategy import OperatorSplit, ParallelStrategy, memory_use
+from topoopt.topology import Ring, Topology, hop_metrics
+from topoopt.workload import Measurement, Operator, OperatorGraph, ProfileTable, Weight
+
+
+def plan_to_mapping(plan: Plan) -> dict[str, Any]:
+    """Return the plan as the JSON document of ``topoopt plan --json`` and of a plan file."""
+    job, fabric, traffic = plan.job, plan.fabric, plan.traffic()
+    hops = hop_metrics(fabric.topology)
+    groups = sorted(fabric.rings, key=lambda members: (-len(members), members))
+    document = {
+        "schema": model.SCHEMA,
+        "fabric": fabric.name,
+        "model": job.graph.name,
+        "servers": job.cluster.servers,
+        "degree": job.cluster.degree,
+        "bandwidth_bps": job.cluster.link_bandwidth_bps,
+        "strategy": _strategy_rows(job, plan.strategy),
+        "strides": list(plan.strides),
+        "rings": [
+            _ring(index, ring) for index, members in enumerate(groups) for ring in fabric.rings[members]
+        ],
+        "groups": [list(members) for members in groups],
+        "diameter": hops.diameter,
+        "average_hops": hops.average_hops,
+        "hop_histogram": {distance: int(count) for distance, count in enumerate(hops.histogram) if count},
+        "iteration_time_s": plan.outcome.iteration_time_s,
+        "compute_time_s": plan.outcome.compute_time_s,
+        "exposed_communication_s": plan.outcome.exposed_communication_s,
+        "simulator": plan.outcome.simulator,
+        "data_parallel": asdict(plan.data_parallel),
+        "allreduce_bytes": traffic.allreduce_bytes,
+        "mp_bytes": traffic.mp_bytes,
+        "link_bytes_max": plan.outcome.link_bytes_max,
+        "bandwidth_tax": plan.outcome.bandwidth_tax,
+        "lower_bound_s": plan.bounds.lower_bound_s,
+        "gap": plan.gap,
+        "bounds": asdict(plan.bounds),
+        "routing": {**asdict(plan.routing_gap), "gap": plan.routing_gap.gap},
+        "memory": _memory(job, plan.strategy),
+        "proposals": plan.search.proposals,
+        "proposals_per_s": plan.search.proposals_per_s,
+        "stopped_because": plan.search.stopped_because,
+        "search": {
+            "options": dict(plan.options),
+            "seed_times_s": list(plan.search.seed_times_s),
+            "convergence": [list(point) for point in plan.search.convergence],
+            "cpu_s": plan.search.cpu_s,
+        },
+        "baselines": [baseline_to_mapping(row, plan.outcome.iteration_time_s) for row in plan.baselines],
+        "cost_usd": plan.price.get("cost_usd"),
+        "price": dict(plan.price),
+        "cluster": asdict(job.cluster),
+        "settings": asdict(job.settings),
+        "graph": _graph(job.graph),
+        "profiles": [_profile(table) for table in job.profiles],
+        "topology": _topology(fabric.topology),
+        "routes": routes_to_mapping(fabric.routes),
+        "provenance": {
+            "version": plan.provenance.version,
+            "seed": plan.provenance.seed,
+            "inputs": dict(plan.provenance.inputs),
+        },
+    }
+    return model.PlanFile.model_validate(document).model_dump(by_alias=True, exclude_none=False, mode="json")
+
+
+def baseline_to_mapping(row: Baseline, plan_time_s: float) -> dict[str, Any]:
+    """Return one row of the comparison."""
+    return {
+        "fabric": row.fabric,
+        "description": row.description,
+        "server_bandwidth_bps": row.server_bandwidth_bps,
+        "relative_time": row.outcome.iteration_time_s / plan_time_s,
+        **asdict(row.outcome),
+        "cost_usd": row.cost_usd,
+        "proposals": row.proposals,
+        "strategy": [(s.batch_degree, s.start, s.channel_degree, s.channel_dim) for s in row.strategy.splits],
+    }
+
+
+def write_plan(path: str | Path, plan: Plan) -> None:
+    """Write a plan file, whole or not at all."""
+    write_atomically(path, json.dumps(plan_to_mapping(plan), indent=1) + "\n")
+
+
+def read_plan(path: str | Path) -> Plan:
+    """Return the plan of a file.
+
+    Raises
+    ------
+    InvalidInput
+        In one line, if the file is not JSON, truncated, or not a plan.
+    """
+    text = read_text(path)
+    try:
+        document = json.loads(text)
+    except json.JSONDecodeError as error:
+        what = "truncated" if error.pos >= len(text.rstrip()) - 1 else f"not JSON: {error.msg}"
+        raise InvalidInput(f"{path}: line {error.lineno}: {what}; expected a plan file") from None
+    return plan_from_mapping(document, str(path))
+
+
+def plan_from_mapping(document: Any, place: str = "plan") -> Plan:
+    """Return the plan that a JSON document describes; errors as :func:`read_plan`."""
+    if isinstance(document, dict) and document.get("schema") != model.SCHEMA:
+        got = document.get("schema", "no schema")
+        raise InvalidInput(f"{place}: expected a plan file with schema {model.SCHEMA}, got {got}")
+    said = validated(model.PlanFile, document, place)
+    try:
+        return _plan(said)
+    except InvalidInput as error:
+        raise InvalidInput(f"{place}: {error}") from None
+
+
+def plan_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a plan file."""
+    return model.PlanFile.model_json_schema(by_alias=True)
+
+
+def _plan(said: model.PlanFile) -> Plan:
+    graph = OperatorGraph(
+        said.graph.name,
+        tuple(_operator(op) for op in said.graph.operators),
+        said.graph.batch_per_accelerator,
+    )
+    cluster = ClusterSpec(**said.cluster.model_dump())
+    settings = JobSettings(**said.settings.model_dump())
+    job = make_job(graph, cluster, settings, tuple(_profile_table(part) for part in said.profiles))
+    rows = [(row.batch_degree, row.start, row.channel_degree, row.channel_dim) for row in said.strategy]
+    topology = _topology_of(said.topology)
+    fabric = Fabric(said.fabric, topology, routes_from_mapping(said.routes, topology), _rings(said, topology))
+    return Plan(
+        job,
+        _strategy(graph, cluster.servers, rows),
+        fabric,
+        Outcome(
+            said.simulator,
+            said.iteration_time_s,
+            said.compute_time_s,
+            said.exposed_communication_s,
+            said.link_bytes_max,
+            said.bandwidth_tax,
+        ),
+        Bounds(**said.bounds.model_dump()),
+        RoutingGap(**said.routing.model_dump(exclude={"gap"})),
+        SearchRecord(
+            said.proposals,
+            said.stopped_because,
+            tuple(said.search.seed_times_s),
+            tuple(said.search.convergence),
+            said.search.cpu_s,
+        ),
+        Provenance(said.provenance.seed, said.provenance.inputs, said.provenance.version),
+        Outcome(**said.data_parallel.model_dump()),
+        said.search.options,
+        tuple(_baseline(row, graph, cluster.servers) for row in said.baselines),
+        said.price,
+    )
+
+
+def _strategy_rows(job: Job, strategy: ParallelStrategy) -> list[dict[str, Any]]:
+    rows = []
+    for index, split in enumerate(strategy.splits):
+        time = job.time(index, split)
+        rows.append(
+            {
+                "operator": job.graph.operators[index].name,
+                **asdict(split),
+                "forward_s": time.forward_s,
+                "backward_s": time.backward_s,
+                "time_source": time.source,
+            }
+        )
+    return rows
+
+
+def _strategy(graph: OperatorGraph, servers: int, rows: list[tuple[int, int, int, str]]) -> ParallelStrategy:
+    if len(rows) != len(graph.operators):
+        raise InvalidInput(
+            f"strategy: expected a row for each of {len(graph.operators)} operators, got {len(rows)}"
+        )
+    return ParallelStrategy(servers, tuple(OperatorSplit(*row) for row in rows))
+
+
+def _baseline(row: model.BaselinePart, graph: OperatorGraph, servers: int) -> Baseline:
+    return Baseline(
+        row.fabric,
+        row.description,
+        row.server_bandwidth_bps,
+        Outcome(
+            row.simulator,
+            row.iteration_time_s,
+            row.compute_time_s,
+            row.exposed_communication_s,
+            row.link_bytes_max,
+            row.bandwidth_tax,
+        ),
+        row.cost_usd,
+        _strategy(graph, servers, row.strategy),
+        row.proposals,
+    )
+
+
+def _ring(group: int, ring: Ring) -> dict[str, Any]:
+    walk = None if ring.walk == ring.members else list(ring.walk)
+    return {"group": group, "stride": ring.stride, "members": list(ring.members), "walk": walk}
+
+
+def _rings(said: model.PlanFile, topology: Topology) -> dict[tuple[int, ...], tuple[Ring, ...]]:
+    rings: dict[tuple[int, ...], tuple[Ring, ...]] = {tuple(members): () for members in said.groups}
+    for index, row in enumerate(said.rings):
+        ring = Ring(row.stride, tuple(row.walk or row.members), tuple(row.members))
+        nodes = [*ring.walk, *ring.members]
+        if not nodes or not 0 <= min(nodes) <= max(nodes) < topology.nodes:
+            raise InvalidInput(f"rings[{index}]: nodes must be in 0..{topology.nodes - 1}")
+        src, dst = ring.edges()
+        missing = np.flatnonzero(topology.link_ids(src, dst) < 0)
+        if len(missing):
+            raise InvalidInput(
+                f"rings[{index}]: no link {src[missing[0]]}->{dst[missing[0]]} in the topology"
+            )
+        if not 0 <= row.group < len(said.groups):
+            raise InvalidInput(f"rings[{index}]: group must be in 0..{len(said.groups) - 1}, got {row.group}")
+        key = tuple(said.groups[row.group])
+        rings[key] = (*rings[key], ring)
+    return rings
+
+
+def _topology(topology: Topology) -> dict[str, Any]:
+    return {
+        "family": topology.family,
+        "servers": topology.servers,
+        "nodes": topology.nodes,
+        "offsets": list(topology.offsets),
+        "links": {
+            "src": topology.src.tolist(),
+            "dst": topology.dst.tolist(),
+            "ports": topology.ports.tolist(),
+            "bandwidth_bps": _column(topology.bandwidth_bps),
+            "latency_s": _column(topology.latency_s),
+        },
+    }
+
+
+def _topology_of(part: model.TopologyPart) -> Topology:
+    links = part.links
+    count = len(links.src)
+    if not len(links.dst) == len(links.ports) == count:
+        raise InvalidInput("topology: links: src, dst and ports must be of one length")
+    for name in ("bandwidth_bps", "latency_s"):
+        column = getattr(links, name)
+        if isinstance(column, list) and len(column) != count:
+            raise InvalidInput(f"topology: links: {name}: expected {count} values, got {len(column)}")
+    nodes = [*links.src, *links.dst]
+    if nodes and not 0 <= min(nodes) <= max(nodes) < part.nodes:
+        raise InvalidInput(f"topology: links: nodes must be in 0..{part.nodes - 1}")
+    return Topology(
+        part.family,
+        part.servers,
+        part.nodes,
+        np.array(links.src, np.int32),
+        np.array(links.dst, np.int32),
+        np.array(links.ports, np.int32),
+        np.broadcast_to(np.array(links.bandwidth_bps, np.float64), (count,)).copy(),
+        np.broadcast_to(np.array(links.latency_s, np.float64), (count,)).copy(),
+        tuple(part.offsets),
+    )
+
+
+def _column(values: NDArray[np.float64]) -> float | list[float]:
+    return float(values[0]) if len(values) and (values == values[0]).all() else values.tolist()
+
+
+def _memory(job: Job, strategy: ParallelStrategy) -> dict[str, Any]:
+    per_server = job.cluster.accelerators_per_server
+    use = memory_use(job.graph, strategy, job.global_batch, per_server, job.settings.optimizer)
+    fullest = max(use, key=lambda row: row.total_bytes)
+    available = find_accelerator(job.cluster.accelerator).memory_bytes
+    return {
+        **asdict(fullest),
+        "total_bytes": fullest.total_bytes,
+        "available_bytes": available,
+        "fits": fullest.total_bytes <= available,
+    }
+
+
+def _graph(graph: OperatorGraph) -> dict[str, Any]:
+    operators = [
+        {**asdict(op), "inputs": list(op.inputs), "splits": sorted(op.splits)} for op in graph.operators
+    ]
+    return {"name": graph.name, "batch_per_accelerator": graph.batch_per_accelerator, "operators": operators}
+
+
+def _operator(part: model.OperatorPart) -> Operator:
+    fields = part.model_dump(exclude={"inputs", "weights", "splits"})
+    weights = tuple(Weight(weight.name, weight.size_bytes) for weight in part.weights)
+    return Operator(inputs=tuple(part.inputs), weights=weights, splits=frozenset(part.splits), **fields)
+
+
+def _profile(table: ProfileTable) -> dict[str, Any]:
+    measurements = {name: [asdict(row) for row in rows] for name, rows in table.measurements.items()}
+    return {
+        "model": table.model,
+        "servers": table.servers,
+        "global_batch": table.global_batch,
+        "measurements": measurements,
+    }
+
+
+def _profile_table(part: model.ProfilePart) -> ProfileTable:
+    measurements = {
+        name: tuple(Measurement(**row.model_dump()) for row in rows)
+        for name, rows in part.measurements.items()
+    }
+    return ProfileTable(part.model, part.servers, part.global_batch, measurements)
