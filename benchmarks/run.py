@@ -6,11 +6,12 @@
 import sys
 from collections.abc import Callable, Iterator
 
-from benchmarks import program, search, simulators, topology
+from benchmarks import program, routing, search, simulators, topology
 from benchmarks.figure import Figure
 
 TABLE: dict[str, Callable[[], Iterator[Figure]]] = {
     "topology": topology.figures,
+    "routing": routing.figures,
     "search": search.figures,
     "simulators": simulators.figures,
     "program": program.figures,

@@ -44,9 +44,9 @@ class EcmpRoutes:
         hops = trees_to(self.topology, ends).hops
         require_reached(hops[row, src], src, dst)
         first_link = self.topology.first_link.astype(np.int64)
-        return PairLinks(
-            *ecmp_shares(first_link, self.topology.dst, self.topology.ports, hops, row, src, dst)
-        )
+        # The kernel is compiled once, for arrays without gaps.
+        pairs = [np.ascontiguousarray(part) for part in (row, src, dst)]
+        return PairLinks(*ecmp_shares(first_link, self.topology.dst, self.topology.ports, hops, *pairs))
 
     def _walk(self, nodes: tuple[int, ...], weight: float, to: NDArray[np.int32]) -> Iterator[Path]:
         here = nodes[-1]

@@ -87,8 +87,10 @@ class KShortestRoutes:
     ) -> PathArrays:
         require_reached(hops[row, src], src, dst)
         first_link, link_dst = self.topology.first_link.astype(np.int64), self.topology.dst
+        # The kernel is compiled once, for arrays without gaps.
+        row, a, b = np.ascontiguousarray(row), np.ascontiguousarray(src), np.ascontiguousarray(dst)
         path_first, node_first, nodes = shortest_few(
-            first_link, link_dst, hops, ways, row, src, dst, self.k, self.slack, self.seed
+            first_link, link_dst, hops, ways, row, a, b, self.k, self.slack, self.seed
         )
         length = np.diff(node_first) - 1
         raw = np.ones(len(length)) if self.weighting == "equal" else 1.0 / length
