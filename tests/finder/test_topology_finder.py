@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from topoopt.errors import Infeasible, InvalidInput
-from topoopt.finder import DAMPING, STRIDE_RULES, find_topology
+from topoopt.finder import DAMPING, DEGREE_SPLITS, STRIDE_RULES, find_topology
 from topoopt.routing import Fabric, link_loads
 from topoopt.topology import Ring, Topology, hop_metrics
 from topoopt.traffic import AllReduceGroup, AllToAllGroup, Traffic, Transfer, merged_traffic
@@ -66,6 +66,19 @@ def test_heavy_transfers_get_links_of_their_own() -> None:
     assert fabric.routes.method == "k-shortest"
 
 
+def test_served_demand_is_halved_both_ways_before_the_next_matching() -> None:
+    moves = [Transfer(4, 0, 10 * 10**9), Transfer(0, 2, 6 * 10**9)]
+    traffic = merged_traffic(8, [AllReduceGroup(tuple(range(8)), 10**6)], (), moves)
+    topology = _find(traffic, 4).topology
+    assert topology.link_id(0, 4) >= 0
+    assert topology.link_id(0, 2) >= 0
+
+
+def test_uniform_exchange_gets_links_that_the_rings_do_not_have() -> None:
+    fabric = _find(_dense(32, mp_bytes=10**9, gradients=10**6), 6)
+    assert int(fabric.topology.ports.max()) == 1
+
+
 def test_without_any_traffic_the_servers_are_still_joined() -> None:
     assert hop_metrics(_find(Traffic(8), 2).topology).diameter == 4
 
@@ -101,6 +114,18 @@ def test_degree_is_divided_as_the_groups_weigh() -> None:
     assert ports.ports[ports.link_id(0, 9)] == 1
 
 
+def test_shares_are_rounded_up_until_the_degree_is_used_up() -> None:
+    # 40 %, 30 % and 30 % of four: ceil gives 2 and 2, and the third group has to relay.
+    twelve = tuple(range(12))
+    groups = [
+        AllReduceGroup(twelve, 12 * 10**8),
+        AllReduceGroup(twelve[:-1], round(9 * 10**8 * 11 / 10)),
+        AllReduceGroup(twelve[1:], round(9 * 10**8 * 11 / 10)),
+    ]
+    shares = DEGREE_SPLITS["proportional"](merged_traffic(12, groups), 4, "directed")
+    assert shares == {twelve: 2, twelve[:-1]: 2}
+
+
 def test_left_over_degree_goes_round_to_the_groups() -> None:
     # ceil(4 · 1/2) = 2 interfaces each; the ring of everybody has taken 2 of six before.
     halves = [AllReduceGroup(tuple(range(start, 16, 2)), 10**9) for start in (0, 1)]
@@ -111,7 +136,8 @@ def test_left_over_degree_goes_round_to_the_groups() -> None:
 
 def test_odd_interface_of_an_even_circulant_is_the_half_turn() -> None:
     for split in ("proportional", "all-to-allreduce"):
-        assert 64 in _find(_dense(128), 5, degree_split=split).topology.offsets
+        # Chosen together with ±37, which suits it better than ±15 does.
+        assert _find(_dense(128), 5, degree_split=split).topology.offsets == (1, 37, 64, 91, 127)
     assert 64 in _find(_dense(128, mp_bytes=10**6), 5, degree_split="all-to-allreduce").topology.offsets
 
 
