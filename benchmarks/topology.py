@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 
 from benchmarks.figure import Figure, best_cpu_seconds
-from topoopt.finder import find_topology
+from topoopt.finder import STRIDE_RULES, find_topology, lay_rings
 from topoopt.routing import Fabric, link_loads
 from topoopt.strategy import data_parallel, extract_traffic
 from topoopt.traffic import AllReduceGroup, AllToAllGroup, Traffic
@@ -49,6 +49,24 @@ def largest() -> None:
     print(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / GIGABYTE)
 
 
+def all_groups(servers: int) -> list[tuple[int, ...]]:
+    """Every regular group of two or more: what a strategy search can ask rings for."""
+    sizes = [size for size in range(2, servers + 1) if servers % size == 0]
+    steps = [servers // size for size in sizes]
+    return [tuple(range(start, servers, step)) for step in steps for start in range(step)]
+
+
+def best_strides() -> None:
+    """Search the strides of 128 servers anew: their rule remembers its answers, which would cost nothing."""
+    rule = STRIDE_RULES["best"]
+    rule.__wrapped__(128, 4, "duplex")  # type: ignore[attr-defined]
+
+
+def rings_of_all_groups(fabric: Fabric, groups: list[tuple[int, ...]]) -> None:
+    for group in groups:
+        lay_rings(fabric.topology, fabric.routes, group, 4)
+
+
 def figures() -> Iterator[Figure]:
     job = dlrm_traffic(128)
     find(job, 4)  # compile the kernels
@@ -56,6 +74,10 @@ def figures() -> Iterator[Figure]:
     yield Figure(
         "find_topology and loads, n=4,096 d=8", best_cpu_seconds(lambda: hall(4096, 8)), "CPU s", 1.0
     )
+    yield Figure("best strides, n=128 d=8, not remembered", best_cpu_seconds(best_strides), "CPU s", 0.020)
+    fabric, groups = find(job, 4), all_groups(128)
+    rings = best_cpu_seconds(lambda: rings_of_all_groups(fabric, groups))
+    yield Figure("rings of all 127 groups, n=128 d=4", rings, "CPU s", 0.050)
     command = [sys.executable, "-c", "from benchmarks.topology import largest; largest()"]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     seconds, gigabytes = (float(word) for word in printed.split())
