@@ -1,0 +1,62 @@
+"""The table of fabrics beside each other: bandwidth, iteration time, price."""
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from topoopt.plan import Baseline, Outcome, Plan
+
+
+def fabric_rows(plan: "Plan", outcome: "Outcome", others: "Iterable[Baseline]") -> list[dict[str, Any]]:
+    """Return the plan's own fabric and the others, in the form of a plan file's ``baselines``."""
+    from topoopt.plan import baseline_to_mapping
+
+    own = {
+        "fabric": plan.fabric.name,
+        "description": "this plan",
+        "server_bandwidth_bps": plan.job.cluster.server_bandwidth_bps,
+        "relative_time": 1.0,
+        **asdict(outcome),
+        "cost_usd": plan.price.get("cost_usd"),
+        "proposals": plan.search.proposals,
+    }
+    rows = [own, *(baseline_to_mapping(other, outcome.iteration_time_s) for other in others)]
+    return [{key: value for key, value in row.items() if key != "strategy"} for row in rows]
+
+
+def print_fabrics(console: "Console", rows: list[dict[str, Any]]) -> None:
+    """Print the rows of :func:`fabric_rows`."""
+    from topoopt.cli.render import print_table
+    from topoopt.units import format_bandwidth, format_time
+
+    numbers = ("a server", "iteration", "×", "exposed", "price")
+    print_table(
+        console,
+        ("fabric", *numbers, "what it is"),
+        [
+            (
+                row["fabric"],
+                format_bandwidth(row["server_bandwidth_bps"]),
+                format_time(row["iteration_time_s"]),
+                f"{row['relative_time']:.2f}",
+                format_time(row["exposed_communication_s"]),
+                usd(row["cost_usd"]),
+                row["description"],
+            )
+            for row in rows
+        ],
+        numbers=numbers,
+    )
+
+
+def usd(price: float | None) -> str:
+    """Return ``$1.23 M``, ``$83 k`` or a dash where there is no price."""
+    if price is None:
+        return "–"
+    for unit, scale in (("M", 1e6), ("k", 1e3)):
+        if price >= scale:
+            return f"${price / scale:.3g} {unit}"
+    return f"${price:.0f}"

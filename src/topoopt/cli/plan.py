@@ -1,0 +1,103 @@
+"""``topoopt plan``: from a model and a cluster to a plan."""
+
+import shlex
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from topoopt.cli.job_arguments import JobArguments
+from topoopt.cli.search_arguments import FinderArguments, SearchArguments
+from topoopt.cli.spread import spread
+
+if TYPE_CHECKING:
+    from topoopt.job_file import JobRequest
+
+FABRICS_HELP = "Baselines, with commas: ideal-switch, fat-tree, oversub-fat-tree, expander, torus, full-mesh."
+PRICES_HELP = "Price list: 2022, 2025 or a file of your own."
+INTERRUPTED = 130
+
+
+@spread
+def plan(
+    job: JobArguments,
+    finder: FinderArguments,
+    search: SearchArguments,
+    fabrics: Annotated[
+        str | None, typer.Option(metavar="LIST", help=f"{FABRICS_HELP} All but the last; none for none.")
+    ] = None,
+    prices: Annotated[str, typer.Option(metavar="2022|2025|FILE", help=PRICES_HELP)] = "2022",
+    out: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write the plan, for simulate, traffic and compare.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON.")] = False,
+) -> None:
+    """Find strategy, topology and routing together, and say what they are worth."""
+    from topoopt.cli.job_arguments import read_request
+    from topoopt.cli.output_file import check_writable
+    from topoopt.cli.plan_report import print_plan
+    from topoopt.cli.progress import progress
+    from topoopt.cli.render import print_json, terminal
+    from topoopt.cli.search_arguments import search_options
+    from topoopt.job_file import requested_job
+    from topoopt.plan import plan_to_mapping, write_plan
+    from topoopt.search import make_plan
+
+    check_writable(out, "--out")
+    options, request = search_options(read_request(job), finder, search)
+    with progress("searching") as report:
+        made = make_plan(
+            requested_job(request),
+            options,
+            fabrics=listed(fabrics),
+            prices=prices,
+            inputs=request.input_digests(),
+            on_progress=report,
+        )
+    if out is not None:
+        write_plan(out, made)
+    if as_json:
+        print_json(plan_to_mapping(made))
+    else:
+        print_plan(terminal(), made, _remarks(request), _next_steps(out))
+    if made.search.stopped_because == "interrupted":
+        raise typer.Exit(INTERRUPTED)
+
+
+def listed(text: str | None) -> tuple[str, ...] | None:
+    """Return the words of ``a,b,c``; None where nothing was said, and nothing for ``none``."""
+    if text is None:
+        return None
+    words = tuple(word.strip() for word in text.split(",") if word.strip())
+    return () if words == ("none",) else words
+
+
+def _remarks(request: "JobRequest") -> list[tuple[str, str]]:
+    """Return where the model comes from, in words."""
+    from topoopt.workload import MODELS, resolve_variant
+
+    if request.operators or (request.profile and not request.model):
+        return [("model", f"from {request.operators or request.profile}")]
+    name, variant = resolve_variant(
+        request.model, variant=request.variant or None, servers=request.cluster.get("servers")
+    )
+    changes = dict(request.hyperparameters)
+    if request.batch_per_accelerator:
+        changes["batch_per_accelerator"] = request.batch_per_accelerator
+    changed = ", ".join(f"{key}={value}" for key, value in changes.items())
+    return [
+        ("model", f"{MODELS[name].title}, {variant.name}: {variant.description}"),
+        ("changed", changed),
+        ("operator times", f"from {request.profile}" if request.profile else ""),
+    ]
+
+
+def _next_steps(out: str | None) -> list[str]:
+    if out is None:
+        return ["To keep the plan for simulate, traffic and compare: --out plan.json"]
+    path = shlex.quote(out)
+    return [
+        f"The plan is in {out}, every split and every link.",
+        f"topoopt simulate {path} --simulator flow",
+        f"topoopt traffic {path}",
+        f"topoopt compare {path} --simulator flow",
+    ]

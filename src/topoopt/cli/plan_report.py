@@ -1,0 +1,240 @@
+"""A plan as a person reads it: what, how, how fast, how good it could be, beside what, and what next."""
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from topoopt.cli.render import counted
+from topoopt.units import format_bandwidth, format_bytes, format_time
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from topoopt.plan import Plan
+
+Facts = list[tuple[str, str]]
+
+BOUNDS = {
+    "compute_s": "free communication",
+    "injection_s": "bytes out of each server at d·B",
+    "average_hop_s": "bytes × hops of the best graph of this degree",
+}
+
+
+def print_plan(console: "Console", plan: "Plan", remarks: Facts, next_steps: list[str]) -> None:
+    """Print the whole report.
+
+    Parameters
+    ----------
+    remarks
+        Facts about the job that are not in the plan, such as where its hyper-parameters come from.
+    next_steps
+        Commands to go on with.
+    """
+    from topoopt.cli.baseline_table import fabric_rows, print_fabrics
+    from topoopt.cli.render import print_facts, print_title, print_warning
+
+    cluster = plan.job.cluster
+    print_title(console, plan.job.graph.name, f"on {cluster.servers} servers")
+    print_facts(console, [*remarks, *_job(plan)])
+    print_title(console, "Strategy")
+    print_facts(console, _strategy(plan))
+    print_title(console, "Network")
+    print_facts(console, _network(plan))
+    print_title(console, "Iteration time", format_time(plan.outcome.iteration_time_s))
+    print_facts(console, _time(plan))
+    print_title(console, "How good it could be")
+    print_facts(console, _bounds(plan))
+    print_title(console, "Beside other fabrics", "each with a strategy searched for it")
+    print_fabrics(console, fabric_rows(plan, plan.outcome, plan.baselines))
+    print_title(console, "Search")
+    print_facts(console, _search(plan))
+    found = warnings(plan)
+    if found:
+        print_title(console, "Mind")
+        for warning in found:
+            print_warning(console, warning)
+    if next_steps:
+        print_title(console, "Next")
+        for step in next_steps:
+            console.print(f"  {step}", markup=False)
+
+
+def warnings(plan: "Plan") -> list[str]:
+    """Return what the reader should know before he believes the numbers."""
+    from topoopt.hardware import find_accelerator
+    from topoopt.search import fullest_server
+
+    found = []
+    if plan.job.settings.memory_check != "off":
+        use, part = fullest_server(plan.job, plan.strategy), find_accelerator(plan.job.cluster.accelerator)
+        if use.total_bytes > part.memory_bytes:
+            found.append(
+                f"Does not fit in memory: an accelerator of server {use.server} needs "
+                f"{format_bytes(use.total_bytes)}, {part.name} has {format_bytes(part.memory_bytes)}. "
+                "With --memory-check enforce only what fits is searched."
+            )
+    beyond = sum(count for source, count in time_sources(plan).items() if "extrapolated" in source)
+    if beyond:
+        found.append(f"Times of {beyond} operators lie outside the measured range and are extrapolated.")
+    if plan.search.stopped_because == "interrupted":
+        found.append("The search was interrupted: this is the best that it had found.")
+    return found
+
+
+def time_sources(plan: "Plan") -> "Counter[str]":
+    """Return how many operators have their time from which source."""
+    return Counter(plan.job.time(index, split).source for index, split in enumerate(plan.strategy.splits))
+
+
+def _job(plan: "Plan") -> Facts:
+    job, cluster = plan.job, plan.job.cluster
+    graph, settings = job.graph, job.settings
+    return [
+        (
+            "size",
+            f"{len(graph.operators)} operators, {format_bytes(graph.parameter_bytes)} of parameters, "
+            f"{format_bytes(graph.dense_parameter_bytes)} of them outside embedding tables",
+        ),
+        ("batch", f"{graph.batch_per_accelerator} an accelerator, {job.global_batch} in all"),
+        (
+            "cluster",
+            f"{cluster.servers} servers of {cluster.accelerators_per_server} × {cluster.accelerator}, "
+            f"{cluster.degree} {cluster.links} ports of {format_bandwidth(cluster.link_bandwidth_bps)}",
+        ),
+        (
+            "operator times",
+            f"{settings.precision}: "
+            + ", ".join(f"{count} {source}" for source, count in time_sources(plan).most_common()),
+        ),
+    ]
+
+
+def _strategy(plan: "Plan") -> Facts:
+    from topoopt.cli.strategy_words import strategy_words
+
+    traffic = plan.traffic()
+    words = strategy_words(plan.job.graph, plan.strategy)
+    split = [("operators" if index == 0 else "", line) for index, line in enumerate(words)]
+    moved = (
+        f"{format_bytes(traffic.allreduce_bytes)} AllReduced in {counted(len(traffic.allreduce), 'group')}, "
+        f"{format_bytes(traffic.mp_bytes)} model parallel"
+    )
+    return [*split, ("traffic", moved), ("memory", _memory(plan))]
+
+
+def _memory(plan: "Plan") -> str:
+    from topoopt.hardware import find_accelerator
+    from topoopt.search import fullest_server
+
+    use = fullest_server(plan.job, plan.strategy)
+    causes = {
+        "parameters": use.parameters_bytes,
+        "gradients": use.gradients_bytes,
+        "optimizer": use.optimizer_bytes,
+        "tables": use.embedding_bytes,
+        "activations": use.activations_bytes,
+    }
+    listed = ", ".join(f"{name} {format_bytes(size)}" for name, size in causes.items() if size)
+    available = find_accelerator(plan.job.cluster.accelerator).memory_bytes
+    return (
+        f"{format_bytes(use.total_bytes)} of {format_bytes(available)} on the fullest accelerator "
+        f"(server {use.server}: {listed})"
+    )
+
+
+def _network(plan: "Plan") -> Facts:
+    from topoopt.topology import hop_metrics
+
+    topology, metrics = plan.fabric.topology, hop_metrics(plan.fabric.topology)
+    rings = [("rings" if index == 0 else "", line) for index, line in enumerate(_ring_lines(plan))]
+    ports = int(topology.ports.sum())
+    return [
+        ("wiring", _wiring(plan)),
+        *rings,
+        ("distance", f"diameter {metrics.diameter}, {metrics.average_hops:.3f} hops on average"),
+        ("ports", f"{ports} of {plan.job.cluster.servers * plan.job.cluster.degree} in use"),
+        ("routing", plan.fabric.routes.method),
+    ]
+
+
+def _wiring(plan: "Plan") -> str:
+    topology = plan.fabric.topology
+    if not topology.offsets:
+        return "rings and single links; every link is in the plan file"
+    servers = topology.servers
+    if plan.job.cluster.links == "duplex":
+        strides = [
+            f"i ± {p}" if 2 * p != servers else f"i + {p}" for p in topology.offsets if 2 * p <= servers
+        ]
+    else:
+        strides = [f"i + {p}" for p in topology.offsets]
+    return f"server i to {', '.join(strides)} (mod {servers})"
+
+
+def _ring_lines(plan: "Plan") -> list[str]:
+    """Groups of equal size whose rings have equal strides share a line."""
+    alike = Counter(
+        (len(members), tuple(ring.stride for ring in rings)) for members, rings in plan.fabric.rings.items()
+    )
+    lines = [
+        f"{counted(count, 'group')} of {size} servers, {counted(len(strides), 'ring')}: "
+        f"strides {', '.join(str(stride) for stride in strides)}"
+        for (size, strides), count in sorted(alike.items(), key=lambda item: -item[0][0])
+    ]
+    return [*lines[:6], *([f"and {len(lines) - 6} more kinds of group"] if len(lines) > 6 else [])]
+
+
+def _time(plan: "Plan") -> Facts:
+    outcome = plan.outcome
+    return [
+        ("compute", format_time(outcome.compute_time_s)),
+        (
+            "exposed",
+            f"{format_time(outcome.exposed_communication_s)} of communication that compute cannot hide",
+        ),
+        (
+            "busiest link",
+            f"{format_bytes(outcome.link_bytes_max)}; bandwidth tax {outcome.bandwidth_tax:.3f}",
+        ),
+    ]
+
+
+def _bounds(plan: "Plan") -> Facts:
+    bounds, routing = plan.bounds, plan.routing_gap
+    binding = max(BOUNDS, key=lambda name: getattr(bounds, name))
+    lines: Facts = [
+        (
+            "lower bound" if index == 0 else "",
+            f"{format_time(getattr(bounds, name))}  {meaning}{'  ← binds' if name == binding else ''}",
+        )
+        for index, (name, meaning) in enumerate(BOUNDS.items())
+    ]
+    exactly = "" if routing.exact else "at most "
+    return [
+        *lines,
+        ("gap", f"{plan.gap:.1%} above the bound, for this strategy"),
+        ("routing", f"busiest link {exactly}{routing.gap:.1%} above the best routing ({routing.method})"),
+    ]
+
+
+def _search(plan: "Plan") -> Facts:
+    record = plan.search
+    times = sorted(record.seed_times_s)
+    spread = f", the worst {times[-1] / times[0] - 1:.2%} slower" if len(times) > 1 else ""
+    return [
+        (
+            "proposals",
+            f"{record.proposals} in {format_time(record.cpu_s)} of CPU ({record.proposals_per_s:,.0f}/s)",
+        ),
+        ("stopped", record.stopped_because),
+        ("gained", _gained(plan)),
+        ("chains", f"best of {len(times)}{spread}; seed {plan.provenance.seed}"),
+    ]
+
+
+def _gained(plan: "Plan") -> str:
+    plain_s = plan.data_parallel.iteration_time_s
+    factor = plain_s / plan.outcome.iteration_time_s
+    if factor < 1.0005:
+        return "nothing over data parallel with round-robin tables, which is the best that was found"
+    return f"data parallel with round-robin tables takes {format_time(plain_s)}, {factor:.2f} × as long"

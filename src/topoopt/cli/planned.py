@@ -1,0 +1,58 @@
+"""A plan for a verb that takes either a plan file or a model: read, or made now."""
+
+from typing import TYPE_CHECKING
+
+from topoopt.cli.job_arguments import JobArguments, given_flags, read_request
+from topoopt.cli.search_arguments import FinderArguments, SearchArguments, search_options
+from topoopt.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from topoopt.cli.progress import Progress
+    from topoopt.plan import Plan
+    from topoopt.search import SearchOptions
+
+
+def plan_from_file(
+    job: JobArguments, finder: FinderArguments, search: SearchArguments
+) -> "tuple[Plan, SearchOptions] | None":
+    """Return the plan and its search options with the flags above them; None where the source is no plan file.
+
+    Raises
+    ------
+    InvalidInput
+        If the file is no whole plan, or a flag would change the job that was planned.
+    """
+    from topoopt.cli.source import is_plan
+
+    if not is_plan(job.source):
+        return None
+    from topoopt.job_file import JobRequest
+    from topoopt.plan import read_plan
+
+    plan = read_plan(job.source)
+    flags = given_flags(job)
+    if flags:
+        raise InvalidInput(
+            f"{flags[0]}: {job.source} is a plan, whose job is fixed; plan again with {flags[0]}"
+        )
+    options, _ = search_options(JobRequest(search=plan.options, files=(job.source,)), finder, search)
+    return plan, options
+
+
+def plan_now(
+    job: JobArguments, finder: FinderArguments, search: SearchArguments, prices: str, report: "Progress"
+) -> "tuple[Plan, SearchOptions]":
+    """Return a plan of the job, without baselines."""
+    from topoopt.job_file import requested_job
+    from topoopt.search import make_plan
+
+    options, request = search_options(read_request(job), finder, search)
+    plan = make_plan(
+        requested_job(request),
+        options,
+        fabrics=(),
+        prices=prices,
+        inputs=request.input_digests(),
+        on_progress=report,
+    )
+    return plan, options

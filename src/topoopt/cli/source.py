@@ -1,0 +1,80 @@
+"""What the first argument of a verb is: a model of the zoo, or which kind of file."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from topoopt.errors import InvalidInput
+from topoopt.files import read_text, read_yaml
+from topoopt.job_file import JobRequest, job_from_mapping
+
+SUFFIXES = (".yaml", ".yml", ".json", ".csv", ".npy")
+
+
+def is_plan(word: str) -> bool:
+    """Return whether the word is the name of a plan file.
+
+    Raises
+    ------
+    InvalidInput
+        If it is a JSON file that is missing or cut short.
+    """
+    suffix = Path(word).suffix.lower()
+    return (suffix == ".json" or (suffix not in SUFFIXES and Path(word).is_file())) and _plan(_json(word))
+
+
+def request_of(word: str) -> JobRequest:
+    """Return the request of a model's name, or of a file by its suffix and content.
+
+    ``.npy`` and a CSV without a header are traffic matrices; a CSV with a column ``name`` and a YAML with a
+    list ``operators`` are operators; a JSON with ``measurements`` is a FlexNet profile; other YAML and JSON
+    is a job file.
+
+    Raises
+    ------
+    InvalidInput
+        If the file cannot be read, or is a plan.
+    """
+    suffix = Path(word).suffix.lower()
+    if suffix not in SUFFIXES:
+        if "/" in word or Path(word).is_file():
+            raise InvalidInput(
+                f"{word}: what kind of file is this? Expected one that ends in {', '.join(SUFFIXES)}"
+            )
+        return JobRequest(model=word)
+    if suffix == ".npy":
+        return JobRequest(traffic=word)
+    if suffix == ".csv":
+        return JobRequest(operators=word) if _has_header(word) else JobRequest(traffic=word)
+    content = _json(word) if suffix == ".json" else read_yaml(word)
+    if isinstance(content, Mapping):
+        if isinstance(content.get("operators"), list):
+            return JobRequest(operators=word)
+        if "measurements" in content:
+            return JobRequest(profile=word)
+        if _plan(content):
+            raise InvalidInput(f"{word}: is a plan already; topoopt simulate, traffic and compare read it")
+        if "servers" in content and "cluster" not in content:
+            raise InvalidInput(f"{word}: is a cluster, not a job; give a model and --cluster {word}")
+    return job_from_mapping(content, word)
+
+
+def _plan(content: Mapping[str, object]) -> bool:
+    return str(content.get("schema", "")).startswith("topoopt-plan") or "strategy" in content
+
+
+def _has_header(path: str) -> bool:
+    lines = (line for line in read_text(path).splitlines() if line.strip())
+    return "name" in [cell.strip().lower() for cell in next(lines, "").split(",")]
+
+
+def _json(path: str) -> Mapping[str, object]:
+    try:
+        content = json.loads(read_text(path))
+    except json.JSONDecodeError as error:
+        raise InvalidInput(f"{path}: line {error.lineno}: not a whole JSON file: {error.msg}") from None
+    except RecursionError:
+        raise InvalidInput(f"{path}: nested too deeply for any file that topoopt reads") from None
+    if not isinstance(content, Mapping):
+        raise InvalidInput(f"{path}: expected a mapping of keys to values, got a {type(content).__name__}")
+    return content

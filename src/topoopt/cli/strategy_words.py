@@ -1,0 +1,58 @@
+"""A strategy in words: operators that are split alike in one line each."""
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from topoopt.cli.render import counted
+
+if TYPE_CHECKING:
+    from topoopt.strategy import OperatorSplit, ParallelStrategy
+    from topoopt.workload import OperatorGraph
+
+MOST_LINES = 8
+TABLE = "embedding table"
+_DIMENSIONS = {
+    "out": "output channels",
+    "in": "input channels",
+    "rows": "rows",
+    "columns": "columns",
+}
+
+
+def strategy_words(graph: "OperatorGraph", strategy: "ParallelStrategy") -> list[str]:
+    """Return lines such as ``23 dense, 1 concat: data parallel over 128 servers``, the most operators first."""
+    kinds: dict[str, Counter[str]] = {}
+    servers: dict[str, set[int]] = {}
+    for op, split in zip(graph.operators, strategy.splits, strict=True):
+        how = _how(split, op.is_embedding)
+        kinds.setdefault(how, Counter())[_kind(op.kind)] += 1
+        servers.setdefault(how, set()).update(split.servers(strategy.servers))
+    ordered = sorted(kinds, key=lambda how: -kinds[how].total())
+    lines = [f"{_counted(kinds[how])}: {how}, on {counted(len(servers[how]), 'server')}" for how in ordered]
+    if len(lines) > MOST_LINES:
+        rest = sum(kinds[how].total() for how in ordered[MOST_LINES - 1 :])
+        lines[MOST_LINES - 1 :] = [
+            f"{rest} more, in {len(lines) - MOST_LINES + 1} other ways: see the plan file"
+        ]
+    return lines
+
+
+def _how(split: "OperatorSplit", placed: bool) -> str:
+    channels = ""
+    if split.channel_degree > 1:
+        channels = f"{_DIMENSIONS[split.channel_dim]} split in {split.channel_degree}"
+    if split.batch_degree > 1:
+        copies = f"data parallel in {split.batch_degree}"
+        return f"{channels}, {copies}" if channels else copies
+    return channels or ("whole" if placed else "on one server")
+
+
+def _kind(kind: str) -> str:
+    return TABLE if kind == "embedding" else kind
+
+
+def _counted(kinds: "Counter[str]") -> str:
+    # A kind is a word for one operator ("dense", "conv2d"); only tables have a plural.
+    return ", ".join(
+        counted(count, kind) if kind == TABLE else f"{count} {kind}" for kind, count in kinds.most_common()
+    )

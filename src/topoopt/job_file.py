@@ -1,0 +1,274 @@
+"""A job from a file: what a ``job.yaml``, or the flags beside it, asks for, and the job that it means.
+
+Only what was said is in a :class:`JobRequest`. Several of them may be laid over each other (a file, then flags)
+before :func:`requested_job` fills in the defaults.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from topoopt.errors import InvalidInput
+from topoopt.files import BandwidthText, TimeText, read_bytes, read_yaml, validated
+from topoopt.hardware import ClusterSpec
+from topoopt.job import Job, JobSettings, make_job
+from topoopt.provenance import digest
+from topoopt.traffic import Traffic, traffic_from_matrix
+from topoopt.workload import (
+    OperatorGraph,
+    load_model,
+    read_flexnet_profile,
+    read_operators,
+    read_traffic_matrix,
+    resolve_variant,
+)
+
+DEFAULT_CLUSTER: Mapping[str, Any] = {"servers": 128, "degree": 4, "link_bandwidth_bps": 100e9}
+"""The cluster of the TopoOpt authors' dedicated jobs."""
+
+SETTINGS = ("compute", "precision", "embedding_bytes_factor", "memory_check", "optimizer")
+"""Keys of a job file that are fields of :class:`~topoopt.job.JobSettings`."""
+
+_CLUSTER_FIELDS = {
+    "link_bandwidth": "link_bandwidth_bps",
+    "intra_server_bandwidth": "intra_server_bandwidth_bps",
+    "link_latency": "link_latency_s",
+}
+_Text = Annotated[str, BeforeValidator(lambda value: str(value) if type(value) is int else value)]
+
+
+class ClusterPart(BaseModel):
+    """Keys of a cluster of which any may be left to the flags or the defaults."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    servers: int | None = Field(default=None, ge=2)
+    degree: int | None = Field(default=None, ge=1)
+    link_bandwidth: BandwidthText | None = None
+    accelerators_per_server: int | None = Field(default=None, ge=1)
+    accelerator: str | None = None
+    intra_server_bandwidth: BandwidthText | None = None
+    link_latency: TimeText | None = None
+    links: Literal["duplex", "directed"] | None = None
+
+
+class JobModel(BaseModel):
+    """The keys of a job file; see ``examples/dlrm.yaml``."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    model: str | None = None
+    variant: _Text | None = None
+    hyperparameters: dict[str, Any] = Field(default={}, alias="set")
+    operators: str | None = None
+    profile: str | None = None
+    traffic: str | None = None
+    batch_per_accelerator: int | None = Field(default=None, ge=1)
+    cluster: ClusterPart | None = None
+    compute: str | None = None
+    precision: str | None = None
+    embedding_bytes_factor: int | None = None
+    memory_check: str | None = None
+    optimizer: str | None = None
+    search: dict[str, Any] = {}
+
+    @model_validator(mode="after")
+    def _one_workload(self) -> "JobModel":
+        given = [name for name in ("operators", "profile", "traffic") if getattr(self, name) is not None]
+        if self.model is not None and given != ["profile"]:
+            given.insert(0, "model")
+        if len(given) != 1:
+            got = " and ".join(given) or "none"
+            raise ValueError(
+                f"give one of model, operators, profile (with or without model), traffic; got {got}"
+            )
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class JobRequest:
+    """What was asked for; empty where nothing was said.
+
+    Attributes
+    ----------
+    model, variant, operators, profile, traffic : str
+        A model's name, or the path of a file.
+    hyperparameters : mapping
+        Changes to the model, named as in its parameter class.
+    batch_per_accelerator : int
+        0 for the model's own.
+    cluster, settings : mapping
+        Fields of :class:`~topoopt.hardware.ClusterSpec` and of :class:`~topoopt.job.JobSettings`.
+    search : mapping
+        Options of the search; the search room knows which there are.
+    files : tuple of str
+        The files read so far.
+    """
+
+    model: str = ""
+    variant: str = ""
+    hyperparameters: Mapping[str, Any] = field(default_factory=dict)
+    operators: str = ""
+    profile: str = ""
+    traffic: str = ""
+    batch_per_accelerator: int = 0
+    cluster: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    search: Mapping[str, Any] = field(default_factory=dict)
+    files: tuple[str, ...] = ()
+
+    def overlaid(self, above: "JobRequest") -> "JobRequest":
+        """Return this request with everything replaced that ``above`` says."""
+        said: dict[str, Any] = {name: getattr(above, name) or getattr(self, name) for name in _PLAIN}
+        merged: dict[str, Any] = {name: {**getattr(self, name), **getattr(above, name)} for name in _MERGED}
+        return JobRequest(**said, **merged, files=self.files + above.files)
+
+    def input_digests(self) -> dict[str, str]:
+        """Return the SHA-256 of every file that the job is made of, by file name."""
+        paths = (*self.files, *filter(None, (self.operators, self.profile, self.traffic)))
+        return {Path(path).name: digest(read_bytes(path)) for path in paths}
+
+
+_PLAIN = ("model", "variant", "operators", "profile", "traffic", "batch_per_accelerator")
+_MERGED = ("hyperparameters", "cluster", "settings", "search")
+
+
+def read_job(path: str | Path) -> JobRequest:
+    """Return what a job file asks for; files that it names lie beside it.
+
+    Raises
+    ------
+    InvalidInput
+        In one line: ``job.yaml: cluster.degree: expected an integer >= 1, got 0``.
+    """
+    return job_from_mapping(read_yaml(path), path)
+
+
+def job_from_mapping(mapping: Any, path: str | Path) -> JobRequest:
+    """Return what the content of a job file asks for; see :func:`read_job`."""
+    place, folder = str(path), Path(path).parent
+    files: tuple[str, ...] = (place,)
+    cluster: dict[str, Any] = {}
+    if isinstance(mapping, Mapping) and isinstance(mapping.get("cluster"), str):
+        beside = str(folder / mapping["cluster"])
+        cluster, files = read_cluster_part(beside), (place, beside)
+        mapping = {key: value for key, value in mapping.items() if key != "cluster"}
+    said = validated(JobModel, mapping, place)
+    settings = {name: getattr(said, name) for name in SETTINGS if getattr(said, name) is not None}
+    _check_settings(settings, place)
+    return JobRequest(
+        model=said.model or "",
+        variant=said.variant or "",
+        hyperparameters=said.hyperparameters,
+        operators=str(folder / said.operators) if said.operators else "",
+        profile=str(folder / said.profile) if said.profile else "",
+        traffic=str(folder / said.traffic) if said.traffic else "",
+        batch_per_accelerator=said.batch_per_accelerator or 0,
+        cluster=_cluster_fields(said.cluster) if said.cluster else cluster,
+        settings=settings,
+        search=said.search,
+        files=files,
+    )
+
+
+def read_cluster_part(path: str | Path) -> dict[str, Any]:
+    """Return the fields of :class:`~topoopt.hardware.ClusterSpec` that a cluster file says."""
+    return _cluster_fields(validated(ClusterPart, read_yaml(path), str(path)))
+
+
+def requested_cluster(request: JobRequest, servers: int) -> ClusterSpec:
+    """Return the cluster asked for, the rest from :data:`DEFAULT_CLUSTER`; ``servers`` where none were named."""
+    return ClusterSpec(**{**DEFAULT_CLUSTER, "servers": servers, **request.cluster})
+
+
+def requested_job(request: JobRequest) -> Job:
+    """Return the job that a request means.
+
+    Where it names no number of servers, a model has that of its variant, a profile that which it was measured
+    for, and operators have 128.
+
+    Raises
+    ------
+    InvalidInput
+        If anything in the request is unknown, out of range, or does not go together.
+    """
+    settings = JobSettings(**request.settings)
+    if request.traffic:
+        raise InvalidInput(
+            f"{request.traffic}: a traffic matrix has no operators; give a model, operators or a profile"
+        )
+    if request.profile:
+        return _profiled_job(request, settings)
+    if request.operators:
+        _refuse_model_words(request, request.operators)
+        graph = read_operators(request.operators, batch_per_accelerator=request.batch_per_accelerator or None)
+        return make_job(graph, requested_cluster(request, DEFAULT_CLUSTER["servers"]), settings)
+    graph, servers = _zoo_graph(request)
+    return make_job(graph, requested_cluster(request, servers), settings)
+
+
+def requested_traffic(request: JobRequest) -> Traffic:
+    """Return the traffic matrix of a request that has one, for as many servers as it asks for.
+
+    Raises
+    ------
+    InvalidInput
+        If the file is not such a matrix, or has another number of servers than the request.
+    """
+    traffic = traffic_from_matrix(read_traffic_matrix(request.traffic), request.traffic)
+    wanted = request.cluster.get("servers", traffic.servers)
+    if wanted != traffic.servers:
+        raise InvalidInput(
+            f"servers: {request.traffic} has {traffic.servers} rows, got {wanted}; leave --servers out"
+        )
+    _refuse_model_words(request, request.traffic)
+    if request.batch_per_accelerator:
+        raise InvalidInput(f"batch_per_accelerator: {request.traffic} holds bytes, which have no batch")
+    return traffic
+
+
+def _zoo_graph(request: JobRequest) -> tuple[OperatorGraph, int]:
+    variant = request.variant or None
+    servers = request.cluster.get("servers")
+    _, chosen = resolve_variant(request.model, variant=variant, servers=servers)
+    changes = dict(request.hyperparameters)
+    if request.batch_per_accelerator:
+        changes["batch_per_accelerator"] = request.batch_per_accelerator
+    return load_model(request.model, variant=variant, servers=servers, **changes), chosen.servers
+
+
+def _profiled_job(request: JobRequest, settings: JobSettings) -> Job:
+    table, graph = read_flexnet_profile(request.profile)
+    if request.model:
+        named = replace(request, cluster={"servers": table.servers, **request.cluster})
+        graph, _ = _zoo_graph(named)
+    if graph is None:
+        raise InvalidInput(
+            f"{request.profile}: its operators are those of no model in the zoo; name the model that was measured"
+        )
+    if not request.model:
+        _refuse_model_words(request, request.profile)
+        if request.batch_per_accelerator:
+            graph = replace(graph, batch_per_accelerator=request.batch_per_accelerator)
+    return make_job(graph, requested_cluster(request, table.servers), settings, (table,))
+
+
+def _refuse_model_words(request: JobRequest, place: str) -> None:
+    for word, said in (("variant", request.variant), ("hyper-parameters (set)", request.hyperparameters)):
+        if said:
+            raise InvalidInput(f"{place}: {word} are for models of the zoo; change the file instead")
+
+
+def _cluster_fields(part: ClusterPart) -> dict[str, Any]:
+    said = part.model_dump(exclude_none=True)
+    return {_CLUSTER_FIELDS.get(name, name): value for name, value in said.items()}
+
+
+def _check_settings(settings: Mapping[str, Any], place: str) -> None:
+    try:
+        JobSettings(**settings)
+    except InvalidInput as error:
+        raise InvalidInput(f"{place}: {error}") from None
