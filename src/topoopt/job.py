@@ -1,6 +1,6 @@
 """The noun Job: a model on a cluster, with what its operators cost there."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from topoopt.errors import InvalidInput, unknown_name
@@ -11,7 +11,14 @@ from topoopt.hardware import (
     find_accelerator,
     roofline_efficiency,
 )
-from topoopt.strategy import OPTIMIZER_BYTES_PER_PARAMETER_BYTE, OperatorSplit, part_samples
+from topoopt.strategy import (
+    OPTIMIZER_BYTES_PER_PARAMETER_BYTE,
+    OperatorSplit,
+    ParallelStrategy,
+    extract_traffic,
+    part_samples,
+)
+from topoopt.traffic import Traffic, Transfer, merged_traffic
 from topoopt.workload import (
     COMPUTE_MODES,
     OperatorGraph,
@@ -45,6 +52,8 @@ class JobSettings:
         ``enforce`` (out of memory is infeasible), ``warn`` or ``off``.
     optimizer : str
         ``sgd``, ``momentum`` or ``adam``: state kept per parameter.
+    bucket_bytes : int
+        Gradients are joined into AllReduces of at least so many bytes; 0: one for every weight tensor.
     """
 
     compute: str = "profile"
@@ -52,6 +61,7 @@ class JobSettings:
     embedding_bytes_factor: int = 1
     memory_check: str = "warn"
     optimizer: str = "sgd"
+    bucket_bytes: int = 0
 
     def __post_init__(self) -> None:
         allowed = {
@@ -66,13 +76,16 @@ class JobSettings:
         if self.embedding_bytes_factor not in (1, 2):
             got = self.embedding_bytes_factor
             raise InvalidInput(f"embedding_bytes_factor: allowed are 1 and 2, got {got}")
+        if self.bucket_bytes < 0:
+            raise InvalidInput(f"bucket_bytes: must be >= 0, got {self.bucket_bytes}")
 
 
 @dataclass(frozen=True, eq=False)
 class Job:
     """One training job on one cluster; make it with :func:`make_job`.
 
-    ``profiles`` are the user's own measurements of its operators, where there are any.
+    ``profiles`` are the user's own measurements of its operators, where there are any. ``fixed_traffic`` is moved
+    besides whatever the operators need; a job known by its traffic matrix alone has no operators.
     """
 
     graph: OperatorGraph
@@ -80,6 +93,7 @@ class Job:
     timer: OperatorTimer
     settings: JobSettings
     profiles: tuple[ProfileTable, ...] = ()
+    fixed_traffic: tuple[Transfer, ...] = ()
 
     @cached_property
     def global_batch(self) -> int:
@@ -126,6 +140,29 @@ def make_job(
         roofline=job_roofline(graph, cluster, settings),
     )
     return Job(graph, cluster, timer, settings)
+
+
+def job_traffic(job: Job, strategy: ParallelStrategy) -> Traffic:
+    """Return what one iteration of a job moves under a strategy."""
+    if job.fixed_traffic:
+        return merged_traffic(job.cluster.servers, (), (), job.fixed_traffic)
+    return extract_traffic(job.graph, strategy, job.global_batch, job.settings.embedding_bytes_factor)
+
+
+def traffic_job(name: str, traffic: Traffic, cluster: ClusterSpec) -> Job:
+    """Return the job of a traffic matrix: no operators, all bytes ready at once.
+
+    Raises
+    ------
+    InvalidInput
+        If the matrix is not of the cluster's servers, or moves nothing.
+    """
+    if traffic.servers != cluster.servers:
+        raise InvalidInput(f"{name}: {traffic.servers} rows for {cluster.servers} servers")
+    if not traffic.transfers:
+        raise InvalidInput(f"{name}: no server sends another one anything; there is nothing to plan")
+    job = make_job(OperatorGraph(name, (), 1), cluster, JobSettings())
+    return replace(job, fixed_traffic=traffic.transfers)
 
 
 def job_roofline(graph: OperatorGraph, cluster: ClusterSpec, settings: JobSettings) -> Roofline:

@@ -4,11 +4,11 @@ A plan file is also what ``topoopt plan --json`` prints. Everything needed to si
 it; nothing in it refers to other files.
 """
 
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-SCHEMA = "topoopt-plan/1"
+SCHEMA: Final = "topoopt-plan/1"
 
 
 class Strict(BaseModel):
@@ -38,6 +38,7 @@ class SettingsPart(Strict):
     embedding_bytes_factor: int
     memory_check: str
     optimizer: str
+    bucket_bytes: int = 0
 
 
 class WeightPart(Strict):
@@ -247,6 +248,9 @@ class PlanFile(Strict):
     settings: SettingsPart
     graph: GraphPart
     profiles: list[ProfilePart]
+    fixed_traffic: list[tuple[int, int, int]] = Field(
+        default=[], description="source, destination and bytes of a job known by its traffic matrix"
+    )
     topology: TopologyPart
     routes: dict[str, Any]
     provenance: ProvenancePart

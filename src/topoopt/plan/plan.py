@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from topoopt.job import Job
+from topoopt.job import Job, job_traffic
 from topoopt.provenance import Provenance
 from topoopt.routing import Fabric
-from topoopt.strategy import ParallelStrategy, extract_traffic
+from topoopt.strategy import ParallelStrategy
 from topoopt.traffic import Traffic
 
 
@@ -128,5 +128,4 @@ class Plan:
 
     def traffic(self) -> Traffic:
         """Return what one iteration moves."""
-        factor = self.job.settings.embedding_bytes_factor
-        return extract_traffic(self.job.graph, self.strategy, self.job.global_batch, factor)
+        return job_traffic(self.job, self.strategy)

@@ -74,7 +74,12 @@ def steps_of_paths(topology: Topology, paths: PathArrays) -> tuple[NDArray[np.in
 def merged_pair_links(
     pairs: int, links: int, pair: NDArray[np.int64], link: NDArray[np.int64], share: NDArray[np.float64]
 ) -> PairLinks:
-    """Return rows from entries in any order, the entries of one pair and link summed."""
+    """Return rows from entries in any order, the entries of one pair and link summed.
+
+    A path of weight zero carries nothing, so its links are left out.
+    """
+    used = share > 0
+    pair, link, share = pair[used], link[used], share[used]
     keys, inverse = np.unique(pair * links + link, return_inverse=True)
     summed = np.asarray(np.bincount(inverse, share, minlength=len(keys)), np.float64)
     first = np.searchsorted(keys, np.arange(pairs + 1) * links)

@@ -11,4 +11,3 @@ from topoopt.search.planner import make_plan as make_plan
 from topoopt.search.start import fullest_server as fullest_server
 from topoopt.search.worth import simulated as simulated
 from topoopt.search.worth import task_graph_of as task_graph_of
-from topoopt.search.worth import traffic_of as traffic_of

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from topoopt.finder import find_topology
-from topoopt.job import Job
+from topoopt.job import Job, job_traffic
 from topoopt.routing import Fabric
 from topoopt.search.chain import ChainResult, search_strategy
 from topoopt.search.options import SearchOptions
-from topoopt.search.problem import SearchProblem, make_problem
-from topoopt.strategy import ParallelStrategy, extract_traffic
+from topoopt.search.problem import make_problem
+from topoopt.strategy import ParallelStrategy
 
 CONVERGED = 1e-4
 """After two rounds that improve the iteration time by less than this fraction the search stops."""
@@ -31,10 +31,9 @@ class Found:
 
 def fabric_for(job: Job, strategy: ParallelStrategy, options: SearchOptions) -> Fabric:
     """Run the topology finder on a strategy's traffic."""
-    traffic = extract_traffic(job.graph, strategy, job.global_batch, job.settings.embedding_bytes_factor)
     cluster = job.cluster
     return find_topology(
-        traffic,
+        job_traffic(job, strategy),
         degree=cluster.degree,
         bandwidth_bps=cluster.link_bandwidth_bps,
         latency_s=cluster.link_latency_s,
@@ -101,11 +100,12 @@ def fixed_fabric(
     budget: int,
     rng: np.random.Generator,
     starts: tuple[ParallelStrategy, ...],
-) -> tuple[SearchProblem, Found]:
+) -> Found:
     """Search only the strategy, on a fabric that cannot be rewired; begin at the best of the given starts."""
+    if job.fixed_traffic:
+        return Found(starts[0], fabric, 0.0, 0, "fixed traffic", ())
     problem = make_problem(job, fabric, seed=options.seed)
     first = min(starts, key=problem.iteration_time_s)
     result = search_strategy(problem, first, budget, rng, alpha_per_ms=options.alpha_per_ms)
     because = "interrupted" if result.interrupted else "budget"
-    found = Found(result.strategy, fabric, result.time_s, result.proposals, because, result.convergence)
-    return problem, found
+    return Found(result.strategy, fabric, result.time_s, result.proposals, because, result.convergence)

@@ -14,12 +14,12 @@ from topoopt.cost import (
 from topoopt.errors import InvalidInput, unknown_name
 from topoopt.finder import FABRICS
 from topoopt.hardware import ClusterSpec
-from topoopt.job import Job
+from topoopt.job import Job, job_traffic
 from topoopt.plan import Baseline
 from topoopt.routing import Fabric
 from topoopt.search.alternating import fixed_fabric
 from topoopt.search.options import SearchOptions
-from topoopt.search.worth import outcome, simulated, traffic_of, with_rings
+from topoopt.search.worth import outcome, simulated, with_rings
 from topoopt.strategy import ParallelStrategy
 
 
@@ -111,8 +111,8 @@ def search_baseline(
     """Search a strategy for one baseline and simulate it; the search begins at the best of ``starts``."""
     fabric = baseline_fabric(job, rule, prices, options.seed)
     rng = np.random.default_rng(np.random.SeedSequence(options.seed))
-    _, found = fixed_fabric(job, fabric, options, options.baseline_budget, rng, starts)
-    ready = with_rings(fabric, traffic_of(job, found.strategy), job.cluster.degree, options.seed)
+    found = fixed_fabric(job, fabric, options, options.baseline_budget, rng, starts)
+    ready = with_rings(fabric, job_traffic(job, found.strategy), job.cluster.degree, options.seed)
     result = simulated(job, found.strategy, ready, simulator)
     interfaces, bandwidth_bps = rule.interfaces(job.cluster, prices)
     return Baseline(

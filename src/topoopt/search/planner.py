@@ -1,12 +1,14 @@
 """The main job: search, simulate, bound, compare, price; the result is a Plan."""
 
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from topoopt.cost import PriceTable, bill_of_materials, find_prices
 from topoopt.errors import InvalidInput
-from topoopt.job import Job
+from topoopt.finder import DEGREE_SPLITS
+from topoopt.job import Job, job_traffic
 from topoopt.plan import Baseline, Plan, SearchRecord
 from topoopt.provenance import Provenance
 from topoopt.routing import Fabric
@@ -15,10 +17,11 @@ from topoopt.search.baselines import BASELINES, DEFAULT_BASELINES, check_fabrics
 from topoopt.search.chains import run_chains
 from topoopt.search.options import SearchOptions
 from topoopt.search.start import starting_strategy
-from topoopt.search.worth import bounds, outcome, routing_gap, simulated, traffic_of, with_rings
+from topoopt.search.worth import balanced, bounds, outcome, routing_gap, simulated, with_rings
 from topoopt.simulate import SimResult
 from topoopt.strategy import ParallelStrategy
 
+Simulated = tuple[ParallelStrategy, Fabric, SimResult]
 Progress = Callable[[str, int, int], None]
 """Called with what is going on, how much of it is done, and how much there is."""
 
@@ -56,32 +59,18 @@ def make_plan(
     wanted = DEFAULT_BASELINES if fabrics is None else fabrics
     check_fabrics(wanted)
     table = find_prices(prices)
-    made = 0
-
-    def tick(proposals: int) -> None:
-        nonlocal made
-        made += proposals
-        on_progress("searching strategy and topology", made, options.budget)
-
-    chains = run_chains(job, options, tick)
     plain = starting_strategy(job)
-    searched = _with_rings(job, chains.best.strategy, chains.best.fabric, options)
-    unsearched = _with_rings(job, plain, fabric_for(job, plain, options), options)
-    strategy, fabric, result = min(searched, unsearched, key=lambda row: row[2].iteration_time_s)
-    record = SearchRecord(
-        chains.proposals,
-        chains.best.stopped_because,
-        chains.chain_times_s,
-        chains.best.convergence,
-        chains.cpu_s,
-    )
+    wired, record = _wire(job, options) if job.fixed_traffic else _search(job, options, on_progress)
+    unsearched = _simulated(job, plain, fabric_for(job, plain, options), options)
+    strategy, fabric, result = min([*wired, unsearched], key=lambda row: row[2].iteration_time_s)
+    fabric, result = balanced(job, strategy, fabric, result)
     return Plan(
         job,
         strategy,
         fabric,
         outcome(result),
         bounds(job, result),
-        routing_gap(fabric, traffic_of(job, strategy), result),
+        routing_gap(fabric, job_traffic(job, strategy), result),
         record,
         Provenance(options.seed, dict(inputs or {})),
         outcome(unsearched[2]),
@@ -91,10 +80,36 @@ def make_plan(
     )
 
 
-def _with_rings(
-    job: Job, strategy: ParallelStrategy, fabric: Fabric, options: SearchOptions
-) -> tuple[ParallelStrategy, Fabric, SimResult]:
-    ready = with_rings(fabric, traffic_of(job, strategy), job.cluster.degree, options.seed)
+def _search(job: Job, options: SearchOptions, on_progress: Progress) -> tuple[list[Simulated], SearchRecord]:
+    made = 0
+
+    def tick(proposals: int) -> None:
+        nonlocal made
+        made += proposals
+        on_progress("searching strategy and topology", made, options.budget)
+
+    chains = run_chains(job, options, tick)
+    best = chains.best
+    record = SearchRecord(
+        chains.proposals, best.stopped_because, chains.chain_times_s, best.convergence, chains.cpu_s
+    )
+    return [_simulated(job, best.strategy, best.fabric, options)], record
+
+
+def _wire(job: Job, options: SearchOptions) -> tuple[list[Simulated], SearchRecord]:
+    """Wire a job known by its traffic alone, by each degree split; there is no strategy to search."""
+    began = time.process_time()
+    nothing = ParallelStrategy(job.cluster.servers, ())
+    rows = [
+        _simulated(job, nothing, fabric_for(job, nothing, replace(options, degree_split=split)), options)
+        for split in DEGREE_SPLITS
+    ]
+    times_s = tuple(row[2].iteration_time_s for row in rows)
+    return rows, SearchRecord(0, "fixed traffic", times_s, (), time.process_time() - began)
+
+
+def _simulated(job: Job, strategy: ParallelStrategy, fabric: Fabric, options: SearchOptions) -> Simulated:
+    ready = with_rings(fabric, job_traffic(job, strategy), job.cluster.degree, options.seed)
     return strategy, ready, simulated(job, strategy, ready)
 
 

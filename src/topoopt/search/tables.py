@@ -115,6 +115,8 @@ def ring_costs(
         if not op.weights or op.is_embedding:
             return 0.0, 0.0, 0.0
         sizes = [weight.size_bytes // int(divisors[channel]) for weight in op.weights]
+        if job.settings.bucket_bytes:  # tensors of one operator travel together; buckets over several do not
+            sizes = [sum(sizes)]
         delay_s = intra_server_delay_s(max(sizes), cluster)
         if divisors[batch] == 1:
             return 0.0, 0.0, delay_s

@@ -1,11 +1,12 @@
 """What a strategy is worth on a fabric: its task graph simulated, its bounds, its routing gap."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from topoopt.finder import lay_rings
-from topoopt.job import Job
+from topoopt.job import Job, job_traffic
 from topoopt.plan import Bounds, Outcome, RoutingGap
-from topoopt.routing import Fabric, link_loads, optimal_max_load
+from topoopt.routing import Fabric, balanced_routes, link_loads, max_load_s, optimal_max_load
 from topoopt.search.bounds import Released, lower_bounds
 from topoopt.simulate import (
     COLLECTIVE,
@@ -13,15 +14,21 @@ from topoopt.simulate import (
     SimResult,
     SimulationOptions,
     TaskGraph,
+    TaskRows,
     build_task_graph,
     simulate,
+    task_graph_from_edges,
 )
-from topoopt.strategy import ParallelStrategy, extract_traffic
+from topoopt.strategy import ParallelStrategy
 from topoopt.traffic import Traffic
+
+Floats = NDArray[np.float64]
 
 
 def task_graph_of(job: Job, strategy: ParallelStrategy, iterations: int = 1) -> TaskGraph:
-    """Return the task graph of a job under a strategy."""
+    """Return the task graph of a job under a strategy; of a traffic matrix, its transfers all at once."""
+    if job.fixed_traffic:
+        return _transfers_at_once(job)
     return build_task_graph(
         job.graph,
         strategy,
@@ -30,12 +37,15 @@ def task_graph_of(job: Job, strategy: ParallelStrategy, iterations: int = 1) -> 
         job.cluster.intra_server_bandwidth_bps,
         job.settings.embedding_bytes_factor,
         iterations,
+        job.settings.bucket_bytes,
     )
 
 
-def traffic_of(job: Job, strategy: ParallelStrategy) -> Traffic:
-    """Return what one iteration of a job moves under a strategy."""
-    return extract_traffic(job.graph, strategy, job.global_batch, job.settings.embedding_bytes_factor)
+def _transfers_at_once(job: Job) -> TaskGraph:
+    src, dst, size_bytes = np.array([(t.src, t.dst, t.size_bytes) for t in job.fixed_traffic], np.int64).T
+    rows = TaskRows(TRANSFER, len(src), src=src, dst=dst, size_bytes=size_bytes)
+    nothing = np.zeros(0, np.int64)
+    return task_graph_from_edges(job.cluster.servers, [rows], nothing, nothing)
 
 
 def with_rings(fabric: Fabric, traffic: Traffic, degree: int, seed: int) -> Fabric:
@@ -93,15 +103,45 @@ def bounds(job: Job, result: SimResult) -> Bounds:
     return lower_bounds(job.cluster, result.compute_time_s, released)
 
 
+LARGEST_FOR_ROUTING = 512
+"""Servers above which the bytes of each pair are not weighed against each other: n² of them."""
+
+
+def balanced(
+    job: Job, strategy: ParallelStrategy, fabric: Fabric, result: SimResult
+) -> tuple[Fabric, SimResult]:
+    """Shift transfers from the fullest links to other candidate paths, where that makes the job faster."""
+    traffic = job_traffic(job, strategy)
+    if not traffic.mp_bytes or job.cluster.servers > LARGEST_FOR_ROUTING:
+        return fabric, result
+    if routing_gap(fabric, traffic, result).gap < WORTH_BALANCING:
+        return fabric, result
+    demand = traffic.mp_matrix()
+    fixed = background(fabric, demand, result)
+    routes = balanced_routes(fabric.topology, demand, fabric.routes, fixed)
+    other = Fabric(fabric.name, fabric.topology, routes, fabric.rings)
+    again = simulated(job, strategy, other)
+    return (other, again) if again.iteration_time_s < result.iteration_time_s else (fabric, result)
+
+
+def background(fabric: Fabric, demand: Floats, result: SimResult) -> Floats:
+    """Return the bytes on each link that are not transfers: those of AllReduce rings."""
+    return np.maximum(result.link_bytes - link_loads(fabric.topology, fabric.routes, demand), 0.0)
+
+
 def routing_gap(fabric: Fabric, traffic: Traffic, result: SimResult) -> RoutingGap:
     """Compare the busiest link with the best routing of the same transfers beside the same rings.
 
-    Loads are in seconds of link time; the rings' bytes stay where they are.
+    Loads are in seconds of link time; the rings' bytes stay where they are. On clusters of more than
+    :data:`LARGEST_FOR_ROUTING` servers the optimum is not looked for, and its bound is 0.
     """
+    busiest = max_load_s(fabric.topology, result.link_bytes)
+    if fabric.topology.servers > LARGEST_FOR_ROUTING:
+        return RoutingGap(busiest, 0.0, False, "not computed")
     demand = traffic.mp_matrix()
-    seconds_per_byte = 8.0 / fabric.topology.bandwidth_bps
-    moved = link_loads(fabric.topology, fabric.routes, demand)
-    background = np.maximum(result.link_bytes - moved, 0.0)
-    busiest = float((result.link_bytes * seconds_per_byte).max(initial=0.0))
-    best = optimal_max_load(fabric.topology, demand, background)
+    best = optimal_max_load(fabric.topology, demand, background(fabric, demand, result))
     return RoutingGap(busiest, min(best.lower_bound_s, busiest), best.exact, best.method)
+
+
+WORTH_BALANCING = 1e-3
+"""Routing gap above which re-weighting the candidate paths is tried."""

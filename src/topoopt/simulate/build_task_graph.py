@@ -88,12 +88,16 @@ def build_task_graph(
     intra_server_bandwidth_bps: float = DEFAULT_INTRA_SERVER_BANDWIDTH_BPS,
     embedding_bytes_factor: int = 1,
     iterations: int = 1,
+    bucket_bytes: int = 0,
 ) -> TaskGraph:
     """Return the task graph of ``iterations`` training iterations.
 
     Before the AllReduce of S bytes over servers, each server reduces over its accelerators, which takes
     2·S / accelerators / intra-server bandwidth; not for embedding tables, which live on one of them. A tensor
     without replicas on other servers has only that delay.
+
+    ``bucket_bytes`` above 0 joins gradients of equal replica groups, in the order of the backward pass, into
+    AllReduces of at least so many bytes (the last of a group may be smaller), as data-parallel frameworks do.
 
     In iteration i+1 a forward part waits for its own backward part and its own AllReduces of iteration i: the
     next forward pass overlaps the tail of the AllReduces, layer by layer.
@@ -116,6 +120,8 @@ def build_task_graph(
     messages = _messages(graph, strategy, parts, batch, embedding_bytes_factor)
     per_byte_s = 0.0 if accelerators_per_server == 1 else 8.0 / intra_server_bandwidth_bps
     syncs = list(_syncs(graph, strategy, parts, 2.0 * per_byte_s / accelerators_per_server))
+    if bucket_bytes:
+        syncs = _bucketed(syncs, bucket_bytes)
     return _assemble(graph, strategy.servers, parts, messages, syncs, iterations)
 
 
@@ -184,6 +190,29 @@ def _syncs(
                 parts.forward[index] + own,
                 parts.backward[index] + own,
             )
+
+
+def _bucketed(syncs: list[_Sync], bucket_bytes: int) -> list[_Sync]:
+    """Join syncs of equal members, the last operators' first, until a bucket is full."""
+    done: list[_Sync] = []
+    filling: dict[tuple[int, ...], list[_Sync]] = {}
+    for sync in sorted(syncs, key=lambda row: -row.operator):
+        bucket = filling.setdefault(sync.members, [])
+        bucket.append(sync)
+        if sum(row.size_bytes for row in bucket) >= bucket_bytes:
+            done.append(_joined(filling.pop(sync.members)))
+    return done + [_joined(bucket) for bucket in filling.values()]
+
+
+def _joined(bucket: list[_Sync]) -> _Sync:
+    return _Sync(
+        bucket[-1].operator,
+        bucket[0].members,
+        sum(row.size_bytes for row in bucket),
+        sum(row.delay_s for row in bucket),
+        np.unique(np.concatenate([row.forward for row in bucket])),
+        np.unique(np.concatenate([row.backward for row in bucket])),
+    )
 
 
 def _assemble(
