@@ -110,6 +110,9 @@ def test_ecmp_counts_every_port_of_a_fat_link() -> None:
     topology = wired(2, [(0, 2), (0, 2), (0, 3), (2, 1), (3, 1)], 4)
     weights = {path.nodes[1]: path.weight for path in EcmpRoutes(topology).paths(0, 1)}
     assert weights == pytest.approx({2: 2 / 3, 3: 1 / 3})
+    shares = EcmpRoutes(topology).pair_links(np.array([0]), np.array([1]))
+    load = shares.loads(np.ones(1), len(topology))
+    assert load[[topology.link_id(0, 2), topology.link_id(3, 1)]] == pytest.approx([2 / 3, 1 / 3])
 
 
 def test_ecmp_lists_no_more_paths_than_its_limit() -> None:
