@@ -12,11 +12,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from topoopt.errors import InvalidInput
-from topoopt.files import BandwidthText, TimeText, read_bytes, read_yaml, validated
+from topoopt.files import BandwidthText, BytesText, TimeText, read_bytes, read_yaml, validated
 from topoopt.hardware import ClusterSpec
-from topoopt.job import Job, JobSettings, make_job
+from topoopt.job import Job, JobSettings, make_job, traffic_job
 from topoopt.provenance import digest
-from topoopt.traffic import Traffic, traffic_from_matrix
+from topoopt.traffic import traffic_from_matrix
 from topoopt.workload import (
     OperatorGraph,
     load_model,
@@ -30,7 +30,7 @@ DEFAULT_CLUSTER: Mapping[str, Any] = {"servers": 128, "degree": 4, "link_bandwid
 """The cluster of the TopoOpt authors' dedicated jobs."""
 
 SETTINGS = ("compute", "precision", "embedding_bytes_factor", "memory_check", "optimizer")
-"""Keys of a job file that are fields of :class:`~topoopt.job.JobSettings`."""
+"""Keys of a job file that are fields of :class:`~topoopt.job.JobSettings`; ``bucket`` is its ``bucket_bytes``."""
 
 _CLUSTER_FIELDS = {
     "link_bandwidth": "link_bandwidth_bps",
@@ -56,7 +56,7 @@ class ClusterPart(BaseModel):
 
 
 class JobModel(BaseModel):
-    """The keys of a job file; see ``examples/dlrm.yaml``."""
+    """The keys of a job file; see ``examples/job.yaml``."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -73,6 +73,7 @@ class JobModel(BaseModel):
     embedding_bytes_factor: int | None = None
     memory_check: str | None = None
     optimizer: str | None = None
+    bucket: BytesText | None = None
     search: dict[str, Any] = {}
 
     @model_validator(mode="after")
@@ -158,6 +159,8 @@ def job_from_mapping(mapping: Any, path: str | Path) -> JobRequest:
         mapping = {key: value for key, value in mapping.items() if key != "cluster"}
     said = validated(JobModel, mapping, place)
     settings = {name: getattr(said, name) for name in SETTINGS if getattr(said, name) is not None}
+    if said.bucket is not None:
+        settings["bucket_bytes"] = round(said.bucket)
     _check_settings(settings, place)
     return JobRequest(
         model=said.model or "",
@@ -188,7 +191,7 @@ def requested_job(request: JobRequest) -> Job:
     """Return the job that a request means.
 
     Where it names no number of servers, a model has that of its variant, a profile that which it was measured
-    for, and operators have 128.
+    for, a traffic matrix that of its rows, and operators have 128.
 
     Raises
     ------
@@ -197,9 +200,7 @@ def requested_job(request: JobRequest) -> Job:
     """
     settings = JobSettings(**request.settings)
     if request.traffic:
-        raise InvalidInput(
-            f"{request.traffic}: a traffic matrix has no operators; give a model, operators or a profile"
-        )
+        return _traffic_job(request)
     if request.profile:
         return _profiled_job(request, settings)
     if request.operators:
@@ -210,24 +211,16 @@ def requested_job(request: JobRequest) -> Job:
     return make_job(graph, requested_cluster(request, servers), settings)
 
 
-def requested_traffic(request: JobRequest) -> Traffic:
-    """Return the traffic matrix of a request that has one, for as many servers as it asks for.
-
-    Raises
-    ------
-    InvalidInput
-        If the file is not such a matrix, or has another number of servers than the request.
-    """
+def _traffic_job(request: JobRequest) -> Job:
     traffic = traffic_from_matrix(read_traffic_matrix(request.traffic), request.traffic)
+    _refuse_model_words(request, request.traffic)
+    for word, said in (("batch_per_accelerator", request.batch_per_accelerator), *request.settings.items()):
+        if said:
+            raise InvalidInput(f"{word}: {request.traffic} holds bytes and no operators; leave it out")
     wanted = request.cluster.get("servers", traffic.servers)
     if wanted != traffic.servers:
-        raise InvalidInput(
-            f"servers: {request.traffic} has {traffic.servers} rows, got {wanted}; leave --servers out"
-        )
-    _refuse_model_words(request, request.traffic)
-    if request.batch_per_accelerator:
-        raise InvalidInput(f"batch_per_accelerator: {request.traffic} holds bytes, which have no batch")
-    return traffic
+        raise InvalidInput(f"servers: {request.traffic} is for {traffic.servers} servers, got {wanted}")
+    return traffic_job(Path(request.traffic).name, traffic, requested_cluster(request, traffic.servers))
 
 
 def _zoo_graph(request: JobRequest) -> tuple[OperatorGraph, int]:

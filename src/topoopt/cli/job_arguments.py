@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from topoopt.errors import InvalidInput
-from topoopt.units import parse_bandwidth, parse_time
+from topoopt.units import parse_bandwidth, parse_bytes, parse_time
 
 if TYPE_CHECKING:
     from topoopt.job_file import JobRequest
@@ -103,6 +103,14 @@ class JobArguments:
             help="Copies of embedding activations on the wire; 1. The authors' task graphs carry 2.",
         ),
     ] = None
+    bucket: Annotated[
+        str | None,
+        Option(
+            metavar="SIZE",
+            rich_help_panel=COSTS,
+            help="Join gradients into AllReduces of so much, such as 25MB; one for each tensor if not given.",
+        ),
+    ] = None
 
 
 _SETTINGS = {
@@ -130,7 +138,7 @@ def read_request(arguments: JobArguments) -> "JobRequest":
             hyperparameters=_changes(arguments.change or []),
             batch_per_accelerator=_batch(arguments.batch_per_accelerator),
             cluster=_cluster(arguments),
-            settings=_said(arguments, _SETTINGS),
+            settings=_settings(arguments),
         )
     )
 
@@ -151,6 +159,13 @@ def _said(arguments: JobArguments, names: dict[str, str]) -> dict[str, Any]:
         for name, target in names.items()
         if getattr(arguments, name) is not None
     }
+
+
+def _settings(arguments: JobArguments) -> dict[str, Any]:
+    said = _said(arguments, _SETTINGS)
+    if arguments.bucket is not None:
+        said["bucket_bytes"] = round(parse_bytes(arguments.bucket, "--bucket"))
+    return said
 
 
 def _cluster(arguments: JobArguments) -> dict[str, Any]:

@@ -75,8 +75,9 @@ def _remarks(request: "JobRequest") -> list[tuple[str, str]]:
     """Return where the model comes from, in words."""
     from topoopt.workload import MODELS, resolve_variant
 
-    if request.operators or (request.profile and not request.model):
-        return [("model", f"from {request.operators or request.profile}")]
+    file = request.operators or request.traffic or (not request.model and request.profile)
+    if file:
+        return [("traffic" if request.traffic else "model", f"from {file}")]
     name, variant = resolve_variant(
         request.model, variant=request.variant or None, servers=request.cluster.get("servers")
     )

@@ -36,15 +36,17 @@ def print_plan(console: "Console", plan: "Plan", remarks: Facts, next_steps: lis
     cluster = plan.job.cluster
     print_title(console, plan.job.graph.name, f"on {cluster.servers} servers")
     print_facts(console, [*remarks, *_job(plan)])
-    print_title(console, "Strategy")
-    print_facts(console, _strategy(plan))
+    if plan.strategy.splits:
+        print_title(console, "Strategy")
+        print_facts(console, _strategy(plan))
     print_title(console, "Network")
     print_facts(console, _network(plan))
     print_title(console, "Iteration time", format_time(plan.outcome.iteration_time_s))
     print_facts(console, _time(plan))
     print_title(console, "How good it could be")
     print_facts(console, _bounds(plan))
-    print_title(console, "Beside other fabrics", "each with a strategy searched for it")
+    searched = "each with a strategy searched for it" if plan.strategy.splits else ""
+    print_title(console, "Beside other fabrics", searched)
     print_fabrics(console, fabric_rows(plan, plan.outcome, plan.baselines))
     print_title(console, "Search")
     print_facts(console, _search(plan))
@@ -89,6 +91,13 @@ def time_sources(plan: "Plan") -> "Counter[str]":
 def _job(plan: "Plan") -> Facts:
     job, cluster = plan.job, plan.job.cluster
     graph, settings = job.graph, job.settings
+    hardware = (
+        f"{cluster.servers} servers of {cluster.accelerators_per_server} × {cluster.accelerator}, "
+        f"{cluster.degree} {cluster.links} ports of {format_bandwidth(cluster.link_bandwidth_bps)}"
+    )
+    if not graph.operators:
+        moved = f"{format_bytes(plan.traffic().mp_bytes)}, all of it ready at once; no strategy to search"
+        return [("bytes", moved), ("cluster", hardware)]
     return [
         (
             "size",
@@ -96,11 +105,7 @@ def _job(plan: "Plan") -> Facts:
             f"{format_bytes(graph.dense_parameter_bytes)} of them outside embedding tables",
         ),
         ("batch", f"{graph.batch_per_accelerator} an accelerator, {job.global_batch} in all"),
-        (
-            "cluster",
-            f"{cluster.servers} servers of {cluster.accelerators_per_server} × {cluster.accelerator}, "
-            f"{cluster.degree} {cluster.links} ports of {format_bandwidth(cluster.link_bandwidth_bps)}",
-        ),
+        ("cluster", hardware),
         (
             "operator times",
             f"{settings.precision}: "
@@ -209,11 +214,13 @@ def _bounds(plan: "Plan") -> Facts:
         )
         for index, (name, meaning) in enumerate(BOUNDS.items())
     ]
-    exactly = "" if routing.exact else "at most "
+    best = f"busiest link {'' if routing.exact else 'at most '}{routing.gap:.1%} above the best routing"
+    if not routing.optimal_load_s:
+        best = "the best routing"
     return [
         *lines,
         ("gap", f"{plan.gap:.1%} above the bound, for this strategy"),
-        ("routing", f"busiest link {exactly}{routing.gap:.1%} above the best routing ({routing.method})"),
+        ("routing", f"{best} ({routing.method})"),
     ]
 
 
@@ -221,6 +228,8 @@ def _search(plan: "Plan") -> Facts:
     record = plan.search
     times = sorted(record.seed_times_s)
     spread = f", the worst {times[-1] / times[0] - 1:.2%} slower" if len(times) > 1 else ""
+    if not plan.strategy.splits:
+        return [("tried", f"{counted(len(times), 'degree split')}{spread}")]
     return [
         (
             "proposals",

@@ -123,6 +123,8 @@ def search_options(
     chosen = dict(preset(finder.preset or named))
     known = asdict(SearchOptions())
     costs = {key: chosen.pop(key) for key in list(chosen) if key not in known}
+    if request.traffic:  # bytes are bytes: there is nothing to count otherwise
+        costs = {}
     place = request.files[0] if request.files else "job file"
     said = {**_checked(in_file, known, place), **_flags(finder), **_flags(search)}
     return SearchOptions(**{**chosen, **said}), replace(

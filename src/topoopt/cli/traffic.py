@@ -78,22 +78,22 @@ def traffic(
 def _moved(job: JobArguments, finder: FinderArguments) -> _Moved:
     from topoopt.cli.planned import plan_from_file
     from topoopt.cli.search_arguments import SearchArguments
-    from topoopt.job_file import requested_cluster, requested_job, requested_traffic
-    from topoopt.search import traffic_of
-    from topoopt.strategy import data_parallel
+    from topoopt.job import job_traffic
+    from topoopt.job_file import requested_job
+    from topoopt.strategy import ParallelStrategy, data_parallel
 
     found = plan_from_file(job, finder, SearchArguments())
     if found is not None:
         plan, _ = found
         return _on(plan.job.graph.name, "the plan's", plan.traffic(), plan.fabric)
     options, request = search_options(read_request(job), finder)
-    if request.traffic:
-        demand = requested_traffic(request)
-        cluster = requested_cluster(request, demand.servers)
-        return _on(request.traffic, "none: a traffic matrix", demand, _find(demand, cluster, options))
     wanted = requested_job(request)
-    demand = traffic_of(wanted, data_parallel(wanted.graph, wanted.cluster.servers))
-    words = "data parallel, tables round-robin"
+    servers = wanted.cluster.servers
+    if wanted.fixed_traffic:
+        strategy, words = ParallelStrategy(servers, ()), "none: a traffic matrix"
+    else:
+        strategy, words = data_parallel(wanted.graph, servers), "data parallel, tables round-robin"
+    demand = job_traffic(wanted, strategy)
     return _on(wanted.graph.name, words, demand, _find(demand, wanted.cluster, options))
 
 
