@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from topoopt.hardware import read_cluster
+from topoopt.job_file import read_job
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -10,3 +11,8 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 def test_the_cluster_file_is_a_cluster() -> None:
     cluster = read_cluster(EXAMPLES / "cluster.yaml")
     assert (cluster.servers, cluster.degree, cluster.link_bandwidth_bps) == (16, 4, 100e9)
+
+
+def test_the_job_file_is_a_job() -> None:
+    request = read_job(EXAMPLES / "job.yaml")
+    assert (request.model, request.cluster["servers"]) == ("dlrm", 16)

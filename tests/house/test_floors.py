@@ -38,7 +38,7 @@ def rooms_on_disk() -> set[str]:
         path.stem
         for path in PACKAGE.iterdir()
         if (path.is_dir() and (path / "__init__.py").exists())
-        or (path.suffix == ".py" and path.stem != "__init__")
+        or (path.suffix == ".py" and path.stem not in {"__init__", "__main__"})
     }
 
 

@@ -14,9 +14,10 @@ import json, sys
 from topoopt.cli import main
 sys.argv = ["topoopt", *json.loads(sys.argv[1])]
 try:
-    main()
+    code = main()
 except SystemExit as end:
-    assert end.code in (0, None), end.code
+    code = end.code
+assert code in (0, None), code
 print(json.dumps(sorted({name.split(".")[0] for name in sys.modules})))
 """
 
