@@ -1,0 +1,108 @@
+"""A job file says what is wanted; requests laid over each other become one job."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from topoopt.errors import InvalidInput
+from topoopt.job_file import JobRequest, read_cluster_part, read_job, requested_job
+from topoopt.workload import load_model
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+def test_a_whole_job_file(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "job.yaml",
+        "model: dlrm\nvariant: 16\nset: {tables: 8}\nbatch_per_accelerator: 64\nprecision: bf16\nbucket: 25 MB\n"
+        "cluster: {servers: 8, degree: 2, link_bandwidth: 25 Gbps, link_latency: 2 us}\nsearch: {budget: 10}\n",
+    )
+    request = read_job(path)
+    job = requested_job(request)
+    assert request.search == {"budget": 10}
+    assert (job.graph.name, job.graph.batch_per_accelerator) == ("dlrm-16", 64)
+    assert sum(op.is_embedding for op in job.graph.operators) == 8
+    assert (job.cluster.servers, job.cluster.degree) == (8, 2)
+    assert (job.cluster.link_bandwidth_bps, job.cluster.link_latency_s) == (25e9, 2e-6)
+    assert (job.settings.precision, job.settings.bucket_bytes) == ("bf16", 25_000_000)
+
+
+def test_what_lies_above_wins_and_the_rest_stays() -> None:
+    below = JobRequest(
+        model="dlrm", hyperparameters={"tables": 8, "dim": 64}, cluster={"servers": 16, "degree": 8}
+    )
+    above = JobRequest(hyperparameters={"dim": 128}, cluster={"degree": 4}, settings={"precision": "tf32"})
+    both = below.overlaid(above)
+    assert both.model == "dlrm"
+    assert both.hyperparameters == {"tables": 8, "dim": 128}
+    assert both.cluster == {"servers": 16, "degree": 4}
+    assert both.settings == {"precision": "tf32"}
+
+
+@pytest.mark.parametrize(
+    ("request_", "variant", "servers"),
+    [
+        (JobRequest(model="dlrm"), "dlrm-128", 128),
+        (JobRequest(model="dlrm-16"), "dlrm-16", 16),
+        (JobRequest(model="dlrm", variant="testbed"), "dlrm-testbed", 12),
+        (JobRequest(model="dlrm", cluster={"servers": 24}), "dlrm-16", 24),
+        (JobRequest(model="dlrm-16", cluster={"servers": 64}), "dlrm-16", 64),
+    ],
+)
+def test_servers_come_from_the_variant_unless_said(request_: JobRequest, variant: str, servers: int) -> None:
+    job = requested_job(request_)
+    assert (job.graph.name, job.cluster.servers) == (variant, servers)
+
+
+def test_files_lie_beside_the_job_file_and_are_digested(tmp_path: Path) -> None:
+    folder = tmp_path / "jobs"
+    folder.mkdir()
+    write(folder / "hall.yaml", "servers: 4\ndegree: 2\n")
+    write(folder / "bytes.csv", "0,1,0,0\n0,0,1,0\n0,0,0,1\n1,0,0,0\n")
+    request = read_job(write(folder / "job.yaml", "traffic: bytes.csv\ncluster: hall.yaml\n"))
+    job = requested_job(request)
+    assert (job.cluster.degree, len(job.fixed_traffic)) == (2, 4)
+    assert set(request.input_digests()) == {"job.yaml", "hall.yaml", "bytes.csv"}
+    assert all(value.startswith("sha256:") for value in request.input_digests().values())
+
+
+def test_a_cluster_file_may_leave_things_out(tmp_path: Path) -> None:
+    path = write(tmp_path / "c.yaml", "intra_server_bandwidth: 300 GB/s\naccelerator: h100\n")
+    assert read_cluster_part(path) == {"intra_server_bandwidth_bps": 2.4e12, "accelerator": "h100"}
+
+
+def test_own_measurements_time_the_model_that_was_measured(tmp_path: Path) -> None:
+    """A profile in which every operator of VGG takes 1 ms forward and 2 ms backward, whatever its part."""
+    names = {op.profile_key for op in load_model("vgg16-16").operators}
+    rows = [
+        {"name": name, "pc_str": f"1-{parts}", "fw_time": 1.0, "bw_time": 2.0, "mem_req": 0}
+        for name in sorted(names)
+        for parts in (8, 16)
+    ]
+    path = tmp_path / "measure_vgg.json"
+    path.write_text(json.dumps({"batch_size": 4096, "ngpus": 16, "measurements": rows}))
+    for request in (JobRequest(profile=str(path)), JobRequest(profile=str(path), model="vgg16")):
+        job = requested_job(request)
+        assert (job.cluster.servers, job.graph.batch_per_accelerator) == (16, 64)
+        time = job.timer.time(job.graph.operators[0], 256)
+        assert (time.forward_s, time.backward_s, time.source) == (1e-3, 2e-3, "profile")
+
+
+@pytest.mark.parametrize(
+    ("request_", "said"),
+    [
+        (
+            JobRequest(model="dlrm", cluster={"servers": 2, "degree": 5}),
+            "2 servers can use at most 4 interfaces",
+        ),
+        (JobRequest(model="dlrm", settings={"precision": "fp64"}), "precision: unknown name"),
+        (JobRequest(model="dlrm-16", variant="128"), "already names a variant"),
+    ],
+)
+def test_what_does_not_go_together(request_: JobRequest, said: str) -> None:
+    with pytest.raises(InvalidInput, match=said):
+        requested_job(request_)
