@@ -1,6 +1,6 @@
 """The noun Job: a model on a cluster, with what its operators cost there."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from topoopt.errors import InvalidInput, unknown_name
@@ -18,7 +18,7 @@ from topoopt.strategy import (
     extract_traffic,
     part_samples,
 )
-from topoopt.traffic import Traffic, Transfer, merged_traffic
+from topoopt.traffic import Traffic, Transfers, merged_traffic, no_transfers
 from topoopt.workload import (
     COMPUTE_MODES,
     OperatorGraph,
@@ -93,7 +93,7 @@ class Job:
     timer: OperatorTimer
     settings: JobSettings
     profiles: tuple[ProfileTable, ...] = ()
-    fixed_traffic: tuple[Transfer, ...] = ()
+    fixed_traffic: Transfers = field(default_factory=no_transfers)
 
     @cached_property
     def global_batch(self) -> int:
@@ -144,7 +144,7 @@ def make_job(
 
 def job_traffic(job: Job, strategy: ParallelStrategy) -> Traffic:
     """Return what one iteration of a job moves under a strategy."""
-    if job.fixed_traffic:
+    if len(job.fixed_traffic):
         return merged_traffic(job.cluster.servers, (), (), job.fixed_traffic)
     return extract_traffic(job.graph, strategy, job.global_batch, job.settings.embedding_bytes_factor)
 
@@ -159,7 +159,7 @@ def traffic_job(name: str, traffic: Traffic, cluster: ClusterSpec) -> Job:
     """
     if traffic.servers != cluster.servers:
         raise InvalidInput(f"{name}: {traffic.servers} rows for {cluster.servers} servers")
-    if not traffic.transfers:
+    if not len(traffic.transfers):
         raise InvalidInput(f"{name}: no server sends another one anything; there is nothing to plan")
     job = make_job(OperatorGraph(name, (), 1), cluster, JobSettings())
     return replace(job, fixed_traffic=traffic.transfers)

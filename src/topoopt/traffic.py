@@ -4,13 +4,15 @@ AllReduce traffic is *mutable*: any order of the ring, or a split over several r
 Transfers and all-to-all exchanges (together: model-parallel, MP, traffic) are not (TopoOpt section 3).
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput
+
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,47 @@ class Transfer:
     size_bytes: int
 
 
+@dataclass(frozen=True, eq=False)
+class Transfers:
+    """Many transfers as columns, each of shape (transfers,) and dtype int64, in order of (src, dst).
+
+    Iterating gives :class:`Transfer` rows. Make one with :func:`merged_transfers`.
+    """
+
+    src: Ints
+    dst: Ints
+    size_bytes: Ints
+
+    def __len__(self) -> int:
+        return len(self.src)
+
+    def __iter__(self) -> Iterator[Transfer]:
+        columns = zip(self.src.tolist(), self.dst.tolist(), self.size_bytes.tolist(), strict=True)
+        return (Transfer(*row) for row in columns)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Transfers) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def merged_transfers(src: Ints, dst: Ints, size_bytes: Ints) -> Transfers:
+    """Return transfers with equal pairs summed, idle ones and those to oneself dropped, in order."""
+    used = (src != dst) & (size_bytes > 0)
+    src, dst, size_bytes = src[used], dst[used], size_bytes[used]
+    width = int(max(src.max(), dst.max())) + 1 if len(src) else 1
+    pairs, row = np.unique(src * width + dst, return_inverse=True)
+    total = np.zeros(len(pairs), np.int64)
+    np.add.at(total, row, size_bytes)  # exact, which float weights of bincount are not above 2**53 bytes
+    return Transfers(pairs // width, pairs % width, total)
+
+
+def no_transfers() -> Transfers:
+    """Return an empty list of transfers."""
+    nothing = np.zeros(0, np.int64)
+    return Transfers(nothing, nothing, nothing)
+
+
 @dataclass(frozen=True, slots=True)
 class Traffic:
     """All traffic of one iteration of one job on servers ``0 .. servers-1``.
@@ -54,7 +97,7 @@ class Traffic:
     servers: int
     allreduce: tuple[AllReduceGroup, ...] = ()
     alltoall: tuple[AllToAllGroup, ...] = ()
-    transfers: tuple[Transfer, ...] = ()
+    transfers: Transfers = field(default_factory=no_transfers)
 
     @property
     def allreduce_bytes(self) -> int:
@@ -70,7 +113,7 @@ class Traffic:
     def mp_bytes(self) -> int:
         """Sum over all ordered pairs of the model-parallel bytes."""
         pairs = sum(len(g.members) * (len(g.members) - 1) * g.bytes_per_pair for g in self.alltoall)
-        return pairs + sum(transfer.size_bytes for transfer in self.transfers)
+        return pairs + int(self.transfers.size_bytes.sum())
 
     def mp_matrix(self) -> NDArray[np.float64]:
         """Return the model-parallel bytes of each ordered pair, shape (servers, servers)."""
@@ -78,8 +121,7 @@ class Traffic:
         for group in self.alltoall:
             members = np.asarray(group.members)
             matrix[np.ix_(members, members)] += group.bytes_per_pair
-        for transfer in self.transfers:
-            matrix[transfer.src, transfer.dst] += transfer.size_bytes
+        matrix[self.transfers.src, self.transfers.dst] += self.transfers.size_bytes
         np.fill_diagonal(matrix, 0.0)
         return matrix
 
@@ -88,7 +130,7 @@ def merged_traffic(
     servers: int,
     allreduce: Sequence[AllReduceGroup],
     alltoall: Sequence[AllToAllGroup] = (),
-    transfers: Sequence[Transfer] = (),
+    transfers: Iterable[Transfer] | Transfers = (),
 ) -> Traffic:
     """Return the traffic with equal groups and equal pairs summed, idle ones dropped, in canonical order."""
     groups: dict[tuple[int, ...], int] = {}
@@ -99,17 +141,15 @@ def merged_traffic(
     for exchange in alltoall:
         if len(exchange.members) > 1 and exchange.bytes_per_pair > 0:
             exchanges[exchange.members] = exchanges.get(exchange.members, 0) + exchange.bytes_per_pair
-    pairs: dict[tuple[int, int], int] = {}
-    for transfer in transfers:
-        if transfer.src != transfer.dst and transfer.size_bytes > 0:
-            key = (transfer.src, transfer.dst)
-            pairs[key] = pairs.get(key, 0) + transfer.size_bytes
     summed = [AllReduceGroup(members, size) for members, size in groups.items()]
+    if not isinstance(transfers, Transfers):
+        rows = np.array([(t.src, t.dst, t.size_bytes) for t in transfers], np.int64).reshape(-1, 3)
+        transfers = Transfers(*rows.T)
     return Traffic(
         servers,
         tuple(sorted(summed, key=lambda g: (-g.wire_bytes, g.members))),
         tuple(AllToAllGroup(members, size) for members, size in sorted(exchanges.items())),
-        tuple(Transfer(src, dst, size) for (src, dst), size in sorted(pairs.items())),
+        merged_transfers(transfers.src, transfers.dst, transfers.size_bytes),
     )
 
 
@@ -129,8 +169,6 @@ def traffic_from_matrix(matrix: NDArray[np.float64], place: str = "traffic matri
         row, column = (int(index) for index in bad[0])
         value = matrix[row, column]
         raise InvalidInput(f"{place}: row {row}, column {column}: bytes must be >= 0 and finite, got {value}")
-    rows, columns = np.nonzero(matrix)
-    transfers = [
-        Transfer(int(i), int(j), round(matrix[i, j])) for i, j in zip(rows, columns, strict=True) if i != j
-    ]
-    return merged_traffic(matrix.shape[0], (), (), transfers)
+    src, dst = np.nonzero(matrix)
+    size_bytes = np.rint(matrix[src, dst]).astype(np.int64)
+    return merged_traffic(matrix.shape[0], (), (), Transfers(src, dst, size_bytes))

@@ -109,7 +109,7 @@ def _job(plan: "Plan") -> Facts:
         (
             "operator times",
             f"{settings.precision}: "
-            + ", ".join(f"{count} {source}" for source, count in time_sources(plan).most_common()),
+            + "; ".join(f"{count} {source}" for source, count in time_sources(plan).most_common()),
         ),
     ]
 

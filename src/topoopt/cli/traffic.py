@@ -89,7 +89,7 @@ def _moved(job: JobArguments, finder: FinderArguments) -> _Moved:
     options, request = search_options(read_request(job), finder)
     wanted = requested_job(request)
     servers = wanted.cluster.servers
-    if wanted.fixed_traffic:
+    if len(wanted.fixed_traffic):
         strategy, words = ParallelStrategy(servers, ()), "none: a traffic matrix"
     else:
         strategy, words = data_parallel(wanted.graph, servers), "data parallel, tables round-robin"

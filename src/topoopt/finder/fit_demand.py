@@ -25,8 +25,8 @@ def demand_by_distance(traffic: Traffic) -> NDArray[np.float64]:
         member[list(group.members)] = 1.0
         pairs = np.fft.irfft(np.abs(np.fft.rfft(member)) ** 2, servers)
         total += np.rint(pairs) * group.bytes_per_pair
-    for transfer in traffic.transfers:
-        total[(transfer.dst - transfer.src) % servers] += transfer.size_bytes
+    distance = (traffic.transfers.dst - traffic.transfers.src) % servers
+    total += np.bincount(distance, traffic.transfers.size_bytes, minlength=servers)
     total[0] = 0.0
     return total
 

@@ -18,7 +18,7 @@ from topoopt.provenance import Provenance
 from topoopt.routing import Fabric, routes_from_mapping, routes_to_mapping
 from topoopt.strategy import OperatorSplit, ParallelStrategy, memory_use
 from topoopt.topology import Ring, Topology, hop_metrics
-from topoopt.traffic import Transfer
+from topoopt.traffic import Transfers
 from topoopt.workload import Measurement, Operator, OperatorGraph, ProfileTable, Weight
 
 
@@ -73,7 +73,9 @@ def plan_to_mapping(plan: Plan) -> dict[str, Any]:
         "settings": asdict(job.settings),
         "graph": _graph(job.graph),
         "profiles": [_profile(table) for table in job.profiles],
-        "fixed_traffic": [(t.src, t.dst, t.size_bytes) for t in job.fixed_traffic],
+        "fixed_traffic": np.stack(
+            [job.fixed_traffic.src, job.fixed_traffic.dst, job.fixed_traffic.size_bytes], axis=1
+        ).tolist(),
         "topology": _topology(fabric.topology),
         "routes": routes_to_mapping(fabric.routes),
         "provenance": {
@@ -147,7 +149,7 @@ def _plan(said: model.PlanFile) -> Plan:
     cluster = ClusterSpec(**said.cluster.model_dump())
     settings = JobSettings(**said.settings.model_dump())
     job = make_job(graph, cluster, settings, tuple(_profile_table(part) for part in said.profiles))
-    job = replace(job, fixed_traffic=tuple(Transfer(*row) for row in said.fixed_traffic))
+    job = replace(job, fixed_traffic=Transfers(*np.array(said.fixed_traffic, np.int64).reshape(-1, 3).T))
     rows = [(row.batch_degree, row.start, row.channel_degree, row.channel_dim) for row in said.strategy]
     topology = _topology_of(said.topology)
     fabric = Fabric(said.fabric, topology, routes_from_mapping(said.routes, topology), _rings(said, topology))

@@ -102,7 +102,7 @@ def fixed_fabric(
     starts: tuple[ParallelStrategy, ...],
 ) -> Found:
     """Search only the strategy, on a fabric that cannot be rewired; begin at the best of the given starts."""
-    if job.fixed_traffic:
+    if len(job.fixed_traffic):
         return Found(starts[0], fabric, 0.0, 0, "fixed traffic", ())
     problem = make_problem(job, fabric, seed=options.seed)
     first = min(starts, key=problem.iteration_time_s)

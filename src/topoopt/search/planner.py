@@ -60,7 +60,7 @@ def make_plan(
     check_fabrics(wanted)
     table = find_prices(prices)
     plain = starting_strategy(job)
-    wired, record = _wire(job, options) if job.fixed_traffic else _search(job, options, on_progress)
+    wired, record = _wire(job, options) if len(job.fixed_traffic) else _search(job, options, on_progress)
     unsearched = _simulated(job, plain, fabric_for(job, plain, options), options)
     strategy, fabric, result = min([*wired, unsearched], key=lambda row: row[2].iteration_time_s)
     fabric, result = balanced(job, strategy, fabric, result)

@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 
 def task_graph_of(job: Job, strategy: ParallelStrategy, iterations: int = 1) -> TaskGraph:
     """Return the task graph of a job under a strategy; of a traffic matrix, its transfers all at once."""
-    if job.fixed_traffic:
+    if len(job.fixed_traffic):
         return _transfers_at_once(job)
     return build_task_graph(
         job.graph,
@@ -42,8 +42,8 @@ def task_graph_of(job: Job, strategy: ParallelStrategy, iterations: int = 1) -> 
 
 
 def _transfers_at_once(job: Job) -> TaskGraph:
-    src, dst, size_bytes = np.array([(t.src, t.dst, t.size_bytes) for t in job.fixed_traffic], np.int64).T
-    rows = TaskRows(TRANSFER, len(src), src=src, dst=dst, size_bytes=size_bytes)
+    moved = job.fixed_traffic
+    rows = TaskRows(TRANSFER, len(moved), src=moved.src, dst=moved.dst, size_bytes=moved.size_bytes)
     nothing = np.zeros(0, np.int64)
     return task_graph_from_edges(job.cluster.servers, [rows], nothing, nothing)
 
@@ -103,6 +103,8 @@ def bounds(job: Job, result: SimResult) -> Bounds:
     return lower_bounds(job.cluster, result.compute_time_s, released)
 
 
+LARGEST_FOR_BALANCING = 256
+"""Servers above which candidate paths are not re-weighted: it takes longer than it gains."""
 LARGEST_FOR_ROUTING = 512
 """Servers above which the bytes of each pair are not weighed against each other: n² of them."""
 
@@ -112,7 +114,7 @@ def balanced(
 ) -> tuple[Fabric, SimResult]:
     """Shift transfers from the fullest links to other candidate paths, where that makes the job faster."""
     traffic = job_traffic(job, strategy)
-    if not traffic.mp_bytes or job.cluster.servers > LARGEST_FOR_ROUTING:
+    if not traffic.mp_bytes or job.cluster.servers > LARGEST_FOR_BALANCING:
         return fabric, result
     if routing_gap(fabric, traffic, result).gap < WORTH_BALANCING:
         return fabric, result

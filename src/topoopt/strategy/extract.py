@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.strategy.strategy import OperatorSplit, ParallelStrategy
-from topoopt.traffic import AllReduceGroup, Traffic, Transfer, merged_traffic
+from topoopt.traffic import AllReduceGroup, Traffic, Transfers, merged_traffic
 from topoopt.workload import OperatorGraph
 
 IntArray = NDArray[np.int64]
@@ -109,17 +109,20 @@ def extract_traffic(
         for shard in weight_shards(graph, strategy, index)
         if len(shard.members) > 1
     ]
-    demand: dict[tuple[int, int], int] = {}
-    for consumer, op in enumerate(graph.operators):
-        for producer in op.inputs:
-            edge = edge_transfers(graph, strategy, producer, consumer, global_batch, embedding_bytes_factor)
-            away = edge.src != edge.dst
-            for i, j, size in zip(edge.src[away], edge.dst[away], edge.size_bytes[away], strict=True):
-                forward, backward = (int(i), int(j)), (int(j), int(i))
-                demand[forward] = demand.get(forward, 0) + int(size)
-                demand[backward] = demand.get(backward, 0) + int(size)
-    transfers = [Transfer(i, j, size) for (i, j), size in demand.items()]
-    return merged_traffic(strategy.servers, groups, (), transfers)
+    edges = [
+        edge_transfers(graph, strategy, producer, consumer, global_batch, embedding_bytes_factor)
+        for consumer, op in enumerate(graph.operators)
+        for producer in op.inputs
+    ]
+    if not edges:
+        return merged_traffic(strategy.servers, groups)
+    src = np.concatenate([edge.src for edge in edges])
+    dst = np.concatenate([edge.dst for edge in edges])
+    size_bytes = np.concatenate([edge.size_bytes for edge in edges])
+    both_ways = Transfers(
+        np.concatenate([src, dst]), np.concatenate([dst, src]), np.concatenate([size_bytes, size_bytes])
+    )
+    return merged_traffic(strategy.servers, groups, (), both_ways)
 
 
 def _boundaries(extent: int, parts: int) -> IntArray:
