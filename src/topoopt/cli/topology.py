@@ -34,13 +34,15 @@ def topology(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Choose the AllReduce rings of all servers, and show the network that they make together."""
+    from topoopt.cli.progress import progress
     from topoopt.cli.render import print_json
     from topoopt.routing import coin_change_mod
     from topoopt.topology import stride_offsets
 
-    chosen = _chosen_strides(servers, degree, links, strides)
-    offsets = stride_offsets(servers, chosen, links)
-    table = coin_change_mod(servers, offsets)
+    with progress("choosing strides"):
+        chosen = _chosen_strides(servers, degree, links, strides)
+        offsets = stride_offsets(servers, chosen, links)
+        table = coin_change_mod(servers, offsets)
     facts = {
         "servers": servers,
         "degree": len(offsets) if degree is None else degree,
