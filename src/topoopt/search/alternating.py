@@ -104,8 +104,11 @@ def fixed_fabric(
     """Search only the strategy, on a fabric that cannot be rewired; begin at the best of the given starts."""
     if len(job.fixed_traffic):
         return Found(starts[0], fabric, 0.0, 0, "fixed traffic", ())
-    problem = make_problem(job, fabric, seed=options.seed)
+    released = options.mode == "released"
+    problem = make_problem(job, fabric, measured_only=released, seed=options.seed)
     first = min(starts, key=problem.iteration_time_s)
-    result = search_strategy(problem, first, budget, rng, alpha_per_ms=options.alpha_per_ms)
+    result = search_strategy(
+        problem, first, budget, rng, alpha_per_ms=options.alpha_per_ms, own_moves=not released
+    )
     because = "interrupted" if result.interrupted else "budget"
     return Found(result.strategy, fabric, result.time_s, result.proposals, because, result.convergence)

@@ -111,7 +111,7 @@ def search_baseline(
     """Search a strategy for one baseline and simulate it; the search begins at the best of ``starts``."""
     fabric = baseline_fabric(job, rule, prices, options.seed)
     rng = np.random.default_rng(np.random.SeedSequence(options.seed))
-    found = fixed_fabric(job, fabric, options, options.baseline_budget, rng, starts)
+    found = fixed_fabric(job, fabric, options, min(options.baseline_budget, options.budget), rng, starts)
     ready = with_rings(fabric, job_traffic(job, found.strategy), job.cluster.degree, options.seed)
     result = simulated(job, found.strategy, ready, simulator)
     interfaces, bandwidth_bps = rule.interfaces(job.cluster, prices)

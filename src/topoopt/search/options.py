@@ -24,7 +24,7 @@ class SearchOptions:
     budget : int
         Proposals over all chains and rounds.
     baseline_budget : int
-        Proposals for each baseline fabric.
+        Proposals for each baseline fabric, but no more than ``budget``.
     rounds : int
         Most alternations of a chain.
     alpha_per_ms : float
