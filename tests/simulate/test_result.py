@@ -67,7 +67,7 @@ def alltoall_study() -> SimResult:
 
 
 def test_dlrm_puts_the_published_bytes_on_every_link() -> None:
-    """[exact] 2·127/128 · 1,359,273,988 / 8 bytes: a table a server, eight rings."""
+    """As in the authors' released outputs: 2·127/128 · 1,359,273,988 / 8 bytes: a table a server, eight rings."""
     study = job("dlrm-alltoall", SERVERS)
     assert study.graph.dense_parameter_bytes == 1_359_273_988
     result = run(study, topoopt(SERVERS, [1, 5, 13, 39]))
@@ -84,7 +84,7 @@ def _pairs_bytes(result: SimResult) -> list[float]:
 
 
 def test_path_lengths_of_all_pairs_are_those_of_the_published_circulant(alltoall_study: SimResult) -> None:
-    """[exact] C128(±1,±13), cumulative."""
+    """Path lengths of C128(±1,±13), cumulative."""
     shares = np.cumsum(alltoall_study.hop_pairs)[1:] / (SERVERS * (SERVERS - 1))
     published = [0.0315, 0.0945, 0.189, 0.315, 0.472, 0.638, 0.780, 0.890, 0.969, 1]
     assert shares.tolist() == pytest.approx(published, abs=6e-4)
