@@ -50,12 +50,12 @@ def search_strategy(
     best, times_s = state.config.copy(), np.array([first_s, first_s])
     random = rng.integers(1, 2**63, size=1, dtype=np.uint64)
     convergence, made, interrupted = [(0, first_s)], 0, False
+    reset_every = max(budget // 100, 1)
     while made < budget and times_s[1] > good_enough_s:
         try:
             step = min(SLICE, budget - made)
-            reset_every = max(budget // 100, 1)
             made += run_chain(
-                arrays, state, best, times_s, step, alpha_per_ms, own_moves, reset_every, False, random
+                arrays, state, best, times_s, made, step, alpha_per_ms, own_moves, reset_every, False, random
             )
             on_progress(step)
         except KeyboardInterrupt:

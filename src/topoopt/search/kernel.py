@@ -1,6 +1,7 @@
 """Numba kernels of the strategy search: incremental evaluation of one strategy, and a Markov chain over them.
 
-Arrays (n servers, O operators, G graph edges, L links, D divisors of n, K candidates, E route entries):
+Arrays (n servers, O operators, G graph edges, L links, D divisors of n, K candidates, R most rings of a group, E
+route entries):
 
 ================  =======  ===============  ==============================================================
 name              dtype    shape            meaning
@@ -8,7 +9,8 @@ name              dtype    shape            meaning
 divisors          int64    (D,)             divisors of n, ascending
 operator          int64    (O, 4)           output bytes per sample times the embedding factor; kind; 1 for a
                                             placed table; number of candidates
-cost              float64  (O, D, D, 7)     by (batch degree, channel degree): see the constants below
+cost              float64  (O, D, D, 5)     by (batch degree, channel degree): see the constants below
+ring_bytes        float64  (O, D, D, R)     bytes that AllReduces put on an edge of each of 1, 2, … R rings
 candidate         int64    (O, K, 3)        allowed (batch index, channel index, channel dim)
 edge_ends         int64    (G, 2)           producer, consumer
 first_in, in_edge int64    (O+1,), (G,)     edges into an operator (CSR); first_out, out_edge: out of it
@@ -22,7 +24,10 @@ link_of           int32    (n, d) (1, 1)    link of (source, coin) for circulant
 seconds_per_byte  float64  (L,)             8 / bandwidth
 fan_out           float64  (n, 2, L)        seconds on each link when a server sends a byte to every other one,
                                             and when it gets one from each; shape (1, 1, 1) where not kept
+fan_hops          float64  (n,)             mean hops of the farthest pair that a server is an end of
 group_first       int64    (D,)             first group of a degree; the group with start s is s rows on
+group_rings       int64    (groups,)        rings of a group, 0 for a single server
+group_overhead_s  float64  (groups,)        fixed time of one AllReduce
 crossing_first    int64    (groups+1,)      crossings of a group's rings (CSR)
 crossing_link     int32    (crossings,)     the link crossed, once for each time
 config            int64    (O, 4)           index of batch degree, index of channel degree, channel dim, start
@@ -48,11 +53,9 @@ Ints = NDArray[np.int64]
 
 WIDTH, KIND, IS_TABLE, CANDIDATES = 0, 1, 2, 3
 FORWARD_S, BACKWARD_S = 0, 1
-RING_BYTES = 2  # bytes on one ring edge, all weight tensors
-RING_OVERHEAD_S = 3  # fixed time of one AllReduce
-RING_DELAY_S = 4  # intra-server AllReduce before it
-MEMORY_BYTES = 5  # on each accelerator of the part's server
-TABLE_BYTES = 6  # of a placed table's part, on one accelerator
+RING_DELAY_S = 2  # intra-server AllReduce before the one over servers
+MEMORY_BYTES = 3  # on each accelerator of the part's server
+TABLE_BYTES = 4  # of a placed table's part, on one accelerator
 
 
 class Problem(NamedTuple):
@@ -63,10 +66,10 @@ class Problem(NamedTuple):
     accelerators: int
     memory_limit_bytes: float
     hop_overhead_s: float
-    fan_hops: float
     divisors: Ints
     operator: Ints
     cost: Floats
+    ring_bytes: Floats
     candidate: Ints
     edge_ends: Ints
     first_in: Ints
@@ -80,7 +83,10 @@ class Problem(NamedTuple):
     link_of: NDArray[np.int32]
     seconds_per_byte: Floats
     fan_out: Floats
+    fan_hops: Floats
     group_first: Ints
+    group_rings: Ints
+    group_overhead_s: Floats
     crossing_first: Ints
     crossing_link: NDArray[np.int32]
 
@@ -114,15 +120,17 @@ def _load_edge(p: Problem, state: State, edge: int) -> None:
     a_ranges = a_parts if config[a, 2] == 1 or config[a, 2] == 4 else 1
     b_ranges = b_parts if config[b, 2] == 2 else 1
     if a_batch == 1 and b_batch == n and b_parts == 1 and p.fan_out.shape[0] == n and n > 1:
+        fan_hops = 0.0
         for c in range(a_parts):  # a placed table and replicas everywhere: the common case, and the dearest
             low = c * width // a_ranges if a_ranges > 1 else 0
             high = (c + 1) * width // a_ranges if a_ranges > 1 else width
             size_bytes = float(p.global_batch // n) * float(high - low)
             src = config[a, 3] + c * a_step
+            fan_hops = max(fan_hops, p.fan_hops[src])
             for link in range(load.shape[1]):
                 load[0, link] += size_bytes * p.fan_out[src, 0, link]
                 load[1, link] += size_bytes * p.fan_out[src, 1, link]
-        state.edge_overhead_s[slot, edge] = p.fan_hops * p.hop_overhead_s
+        state.edge_overhead_s[slot, edge] = fan_hops * p.hop_overhead_s
         return
     hops = -1.0
     i, j, low = 0, 0, 0
@@ -163,11 +171,11 @@ def _load_reduce(p: Problem, state: State, op: int) -> None:
     load = state.reduce_load[slot, op]
     for link in range(load.shape[0]):
         load[link] = 0.0
-    size_bytes = p.cost[op, batch, channel, RING_BYTES]
-    if size_bytes > 0:
+    if p.ring_bytes[op, batch, channel, 0] > 0:
         step = p.servers // (p.divisors[batch] * p.divisors[channel])
         for c in range(p.divisors[channel]):
             group = p.group_first[batch] + start + c * step
+            size_bytes = p.ring_bytes[op, batch, channel, p.group_rings[group] - 1]
             for k in range(p.crossing_first[group], p.crossing_first[group + 1]):
                 link = p.crossing_link[k]
                 load[link] += size_bytes * p.seconds_per_byte[link]
@@ -282,7 +290,7 @@ def evaluate(p: Problem, state: State) -> float:
                     arrived[edge] = exchanged
         ready = done + p.cost[op, config[op, 0], config[op, 1], RING_DELAY_S]
         end = max(end, ready)
-        if p.cost[op, config[op, 0], config[op, 1], RING_BYTES] > 0:
+        if p.ring_bytes[op, config[op, 0], config[op, 1], 0] > 0:
             k = queued
             while k > served and waiting_ready[k - 1] > ready:
                 waiting[k], waiting_ready[k] = waiting[k - 1], waiting_ready[k - 1]
@@ -297,7 +305,10 @@ def evaluate(p: Problem, state: State) -> float:
 
 @njit(cache=True)
 def _reduce(p: Problem, state: State, op: int, ready: float, free: Floats) -> float:
-    overhead = p.cost[op, state.config[op, 0], state.config[op, 1], RING_OVERHEAD_S]
+    batch, channel, start = state.config[op, 0], state.config[op, 1], state.config[op, 3]
+    step, overhead = p.servers // (p.divisors[batch] * p.divisors[channel]), 0.0
+    for c in range(p.divisors[channel]):
+        overhead = max(overhead, p.group_overhead_s[p.group_first[batch] + start + c * step])
     return _transmit(free, state.reduce_load[state.slot[1, op], op], ready) + overhead
 
 
@@ -451,6 +462,7 @@ def run_chain(
     state: State,
     best_config: Ints,
     times_s: Floats,
+    made_before: int,
     proposals: int,
     alpha_per_ms: float,
     own_moves: bool,
@@ -458,7 +470,7 @@ def run_chain(
     stop_on_accept: bool,
     random: NDArray[np.uint64],
 ) -> int:
-    """Advance a Markov chain and return how many proposals were made.
+    """Advance a Markov chain that has made ``made_before`` proposals; return how many more were made.
 
     ``times_s`` holds the current and the best iteration time, read at the start and updated; ``best_config``
     follows the best. With ``stop_on_accept`` the chain returns after the first accepted change, so that the
@@ -503,7 +515,7 @@ def run_chain(
                 for op in range(ops):
                     if changed[op]:
                         state.slot[1, op] = 1 - state.slot[1, op]
-        if made % reset_every == 0 and times_s[0] > times_s[1]:
+        if (made_before + made) % reset_every == 0 and times_s[0] > times_s[1]:
             _copy(best_config, state.config)
             refresh(p, state)
             times_s[0] = evaluate(p, state)

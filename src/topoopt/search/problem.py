@@ -79,7 +79,7 @@ def make_problem(job: Job, fabric: Fabric, *, measured_only: bool = False, seed:
     divisors = np.array([k for k in range(1, servers + 1) if servers % k == 0], np.int64)
     choices = tables.candidate_splits(job, divisors, measured_only)
     routes = tables.route_tables(fabric)
-    group_tables, rings_of = tables.group_tables(fabric, divisors, cluster.degree, seed)
+    groups = tables.group_tables(fabric, divisors, cluster.degree, seed)
     limit = np.inf
     if job.settings.memory_check == "enforce":
         limit = find_accelerator(cluster.accelerator).memory_bytes
@@ -91,13 +91,13 @@ def make_problem(job: Job, fabric: Fabric, *, measured_only: bool = False, seed:
         hop_overhead_s=tables.hop_overhead_s(topology),
         divisors=divisors,
         operator=tables.operator_table(job, choices),
-        cost=tables.cost_table(job, fabric, divisors, choices, rings_of),
+        **tables.cost_tables(job, divisors, choices, int(groups["group_rings"].max())),
         candidate=tables.candidate_table(choices),
         **tables.edge_tables(job),
         **routes,
         seconds_per_byte=8.0 / topology.bandwidth_bps,
         fan_out=tables.fan_out_table(job, fabric, routes),
-        fan_hops=float(routes["row_hops"].max()),
-        **group_tables,
+        fan_hops=tables.fan_hops(fabric, routes["row_hops"]),
+        **groups,
     )
     return SearchProblem(job, fabric, arrays)

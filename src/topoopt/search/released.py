@@ -45,6 +45,7 @@ def search_released(
                 state,
                 config,
                 times_s,
+                0,
                 step,
                 options.alpha_per_ms,
                 False,

@@ -1,8 +1,7 @@
 """The tables of the kernel's Problem: candidates, times, edges, routes, rings, memory."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -74,17 +73,15 @@ def operator_table(job: Job, choices: Choices) -> Ints:
     )
 
 
-def cost_table(
-    job: Job, fabric: Fabric, divisors: Ints, choices: Choices, rings_of: list[list[Ring]]
-) -> Floats:
-    """Return what a part costs by (operator, batch degree, channel degree, cost); see the kernel's constants.
+def cost_tables(job: Job, divisors: Ints, choices: Choices, most_rings: int) -> dict[str, Any]:
+    """Return what a part costs by (operator, batch degree, channel degree, …); see the kernel's constants.
 
     Degrees that are no choice of an operator cost infinite time.
     """
-    cost = np.zeros((len(choices), len(divisors), len(divisors), 7))
+    shape = len(choices), len(divisors), len(divisors)
+    cost, on_ring = np.zeros((*shape, 5)), np.zeros((*shape, most_rings))
     cost[..., (FORWARD_S, BACKWARD_S)] = np.inf
-    ring = ring_costs(job, fabric, divisors, rings_of)
-    seen: dict[tuple[Operator, int, int, int], list[float]] = {}
+    seen: dict[tuple[Operator, int, int, int], tuple[list[float], list[float]]] = {}
     for index, rows in enumerate(choices):
         op = job.graph.operators[index]
         alike = replace(op, name="", inputs=())  # equal layers are timed once
@@ -92,39 +89,29 @@ def cost_table(
             key = (alike, b, c, dim)
             if key not in seen:
                 split = OperatorSplit(int(divisors[b]), 0, int(divisors[c]), CHANNEL_DIMS[dim])
-                time = job.time(index, split)
-                seen[key] = [time.forward_s, time.backward_s, *ring(op, b, c), *_memory(job, op, split)]
-            cost[index, b, c] = seen[key]
-    return cost
+                time, sizes = job.time(index, split), reduced_bytes(job, op, split)
+                delay_s = intra_server_delay_s(max(sizes, default=0), job.cluster)
+                seen[key] = (
+                    [time.forward_s, time.backward_s, delay_s, *_memory(job, op, split)],
+                    [ring_bytes(sizes, split.batch_degree, rings + 1) for rings in range(most_rings)],
+                )
+            cost[index, b, c], on_ring[index, b, c] = seen[key]
+    return {"cost": cost, "ring_bytes": on_ring}
 
 
-def ring_costs(
-    job: Job, fabric: Fabric, divisors: Ints, rings_of: list[list[Ring]]
-) -> Callable[[Operator, int, int], tuple[float, float, float]]:
-    """Return what gives bytes per ring edge, fixed time and intra-server delay of an operator's AllReduces."""
-    cluster = job.cluster
-    bandwidth_bps = float(fabric.topology.bandwidth_bps.min())
-    latency_s = float(fabric.topology.latency_s.max())
+def reduced_bytes(job: Job, op: Operator, split: OperatorSplit) -> list[int]:
+    """Return the size of each AllReduce of one part: a tensor's, or in buckets those of the operator together."""
+    if op.is_embedding:
+        return []
+    sizes = [weight.size_bytes // split.channel_degree for weight in op.weights]
+    return [sum(sizes)] if job.settings.bucket_bytes else sizes  # no buckets over several operators here
 
-    @cache
-    def fixed_s(batch: int) -> float:
-        edge = path_overhead([bandwidth_bps] * max(longest_edge(ring) for ring in rings_of[batch]), latency_s)
-        return ring_overhead("allreduce", int(divisors[batch]), edge, "stepped").total_s
 
-    def cost(op: Operator, batch: int, channel: int) -> tuple[float, float, float]:
-        if not op.weights or op.is_embedding:
-            return 0.0, 0.0, 0.0
-        sizes = [weight.size_bytes // int(divisors[channel]) for weight in op.weights]
-        if job.settings.bucket_bytes:  # tensors of one operator travel together; buckets over several do not
-            sizes = [sum(sizes)]
-        delay_s = intra_server_delay_s(max(sizes), cluster)
-        if divisors[batch] == 1:
-            return 0.0, 0.0, delay_s
-        members, rings = int(divisors[batch]), len(rings_of[batch])
-        occupied = [ring_occupancy_bytes("allreduce", members, size, rings, "stepped") for size in sizes]
-        return sum(occupied), fixed_s(batch), delay_s
-
-    return cost
+def ring_bytes(sizes: list[int], members: int, rings: int) -> float:
+    """Return the bytes that AllReduces of these sizes put on each edge of each of so many rings."""
+    if members == 1:
+        return 0.0
+    return sum(ring_occupancy_bytes("allreduce", members, size, rings, "stepped") for size in sizes)
 
 
 def intra_server_delay_s(size_bytes: int, cluster: ClusterSpec) -> float:
@@ -220,42 +207,57 @@ def fan_out_table(job: Job, fabric: Fabric, routes: Mapping[str, Any]) -> Floats
     return table * (8.0 / topology.bandwidth_bps)
 
 
-def group_tables(
-    fabric: Fabric, divisors: Ints, rings_wanted: int, seed: int
-) -> tuple[dict[str, Any], list[list[Ring]]]:
-    """Return how often each regular group's rings cross each link (CSR), and each degree's rings at start 0.
+def fan_hops(fabric: Fabric, row_hops: Floats) -> Floats:
+    """Return the mean hops of the farthest pair that each server is an end of, shape (servers,)."""
+    servers = fabric.topology.servers
+    if is_shiftable(fabric):
+        return np.full(servers, row_hops.max())
+    hops: Floats = row_hops.reshape(servers, servers)
+    farthest: Floats = np.maximum(hops.max(axis=0), hops.max(axis=1))
+    return farthest
+
+
+def group_tables(fabric: Fabric, divisors: Ints, rings_wanted: int, seed: int) -> dict[str, Any]:
+    """Return the rings of each regular group: how many, their fixed time, and which links they cross (CSR).
 
     Group (degree m, start s) is s, s + n/m, …; its row is ``group_first[index of m] + s``.
     """
     topology, servers = fabric.topology, fabric.topology.servers
     first: list[int] = []
     rows: list[Ints] = []
-    rings_of: list[list[Ring]] = []
+    of_group: list[tuple[int, float]] = []
     for degree in (int(k) for k in divisors):
         first.append(len(rows))
         step = servers // degree
-        rings_of.append([])
-        base: Ints = np.zeros(0, np.int64)
         for start in range(step):
             if degree == 1:
                 rows.append(np.zeros(0, np.int64))
+                of_group.append((0, 0.0))
             elif start and is_shiftable(fabric):
-                rows.append(shifted_links(topology, base, start))
+                rows.append(shifted_links(topology, rows[first[-1]], start))
+                of_group.append(of_group[first[-1]])
             else:
                 members = tuple(range(start, servers, step))
                 rings = fabric.rings.get(members) or lay_rings(
                     topology, fabric.routes, members, rings_wanted, seed
                 )
-                base = np.concatenate([topology.link_ids(*ring.edges()) for ring in rings])
-                rows.append(base)
-                if not start:
-                    rings_of[-1] = list(rings)
-    tables = {
+                rows.append(np.concatenate([topology.link_ids(*ring.edges()) for ring in rings]))
+                of_group.append((len(rings), ring_overhead_s(topology, rings)))
+    return {
         "group_first": np.array(first, np.int64),
+        "group_rings": np.array([count for count, _ in of_group], np.int64),
+        "group_overhead_s": np.array([seconds for _, seconds in of_group]),
         "crossing_first": np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64),
         "crossing_link": np.concatenate(rows).astype(np.int32),
     }
-    return tables, rings_of
+
+
+def ring_overhead_s(topology: Topology, rings: Sequence[Ring]) -> float:
+    """Return the fixed time of an AllReduce over these rings: that of the edge over most links, every round."""
+    bandwidth_bps = float(topology.bandwidth_bps.min())
+    latency_s = float(topology.latency_s.max())
+    edge = path_overhead([bandwidth_bps] * max(longest_edge(ring) for ring in rings), latency_s)
+    return ring_overhead("allreduce", len(rings[0].members), edge, "stepped").total_s
 
 
 def measured_parts(job: Job, op: Operator) -> tuple[int, ...]:
