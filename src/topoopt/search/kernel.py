@@ -9,7 +9,7 @@ name              dtype    shape            meaning
 divisors          int64    (D,)             divisors of n, ascending
 operator          int64    (O, 4)           output bytes per sample times the embedding factor; kind; 1 for a
                                             placed table; number of candidates
-cost              float64  (O, D, D, 5)     by (batch degree, channel degree): see the constants below
+cost              float64  (O, D, D, 6)     by (batch degree, channel degree): see the constants below
 ring_bytes        float64  (O, D, D, R)     bytes that AllReduces put on an edge of each of 1, 2, … R rings
 candidate         int64    (O, K, 3)        allowed (batch index, channel index, channel dim)
 edge_ends         int64    (G, 2)           producer, consumer
@@ -42,7 +42,7 @@ exchange per graph edge: devices serve operators in a fixed order, each link is 
 last link does. Loops are written out because each array expression costs Numba seconds of compilation.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -51,11 +51,18 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+jit: Any = njit  # its published types lack the wrappers
+outer = jit(cache=True, error_model="numpy", no_cfunc_wrapper=True)
+"""Makes a kernel that is called from Python."""
+inner = jit(cache=True, error_model="numpy", no_cfunc_wrapper=True, no_cpython_wrapper=True)
+"""Makes one that only kernels call: without a way in from Python it compiles in half the time."""
+
 WIDTH, KIND, IS_TABLE, CANDIDATES = 0, 1, 2, 3
 FORWARD_S, BACKWARD_S = 0, 1
 RING_DELAY_S = 2  # intra-server AllReduce before the one over servers
-MEMORY_BYTES = 3  # on each accelerator of the part's server
-TABLE_BYTES = 4  # of a placed table's part, on one accelerator
+OUTPUT_BYTES = 3  # activations on each accelerator of the part's server, of all channels
+STATE_BYTES = 4  # parameters, gradients and optimizer there
+TABLE_BYTES = 5  # of a placed table's part, on one accelerator
 
 
 class Problem(NamedTuple):
@@ -101,7 +108,7 @@ class State(NamedTuple):
     slot: Ints
 
 
-@njit(cache=True)
+@inner
 def _load_edge(p: Problem, state: State, edge: int) -> None:
     """Fill the edge's other slot from the overlaps of its parts and make it the current one."""
     config, n = state.config, p.servers
@@ -162,7 +169,7 @@ def _load_edge(p: Problem, state: State, edge: int) -> None:
     state.edge_overhead_s[slot, edge] = hops * p.hop_overhead_s if hops >= 0 else -1.0
 
 
-@njit(cache=True)
+@inner
 def _load_reduce(p: Problem, state: State, op: int) -> None:
     """Fill the operator's other AllReduce slot and make it the current one."""
     batch, channel, start = state.config[op, 0], state.config[op, 1], state.config[op, 3]
@@ -181,7 +188,7 @@ def _load_reduce(p: Problem, state: State, op: int) -> None:
                 load[link] += size_bytes * p.seconds_per_byte[link]
 
 
-@njit(cache=True, fastmath={"nnan", "nsz"})
+@jit(cache=True, no_cfunc_wrapper=True, no_cpython_wrapper=True, fastmath={"nnan", "nsz"})
 def _transmit(free: Floats, load: Floats, ready: float) -> float:
     """Put a load on FIFO links at time ``ready``; return when the last link is done."""
     finish = ready
@@ -192,7 +199,7 @@ def _transmit(free: Floats, load: Floats, ready: float) -> float:
     return finish
 
 
-@njit(cache=True)
+@inner
 def _run_parts(
     p: Problem, config: Ints, op: int, cost: int, ready: float, finish: Floats, local: Ints, device: Floats
 ) -> float:
@@ -217,7 +224,7 @@ def _run_parts(
     return last
 
 
-@njit(cache=True)
+@outer
 def evaluate(p: Problem, state: State) -> float:
     """Return the iteration time in seconds of the state's strategy (analytic timeline by operator)."""
     config, ops, links = state.config, p.operator.shape[0], p.seconds_per_byte.shape[0]
@@ -303,7 +310,7 @@ def evaluate(p: Problem, state: State) -> float:
     return end
 
 
-@njit(cache=True)
+@inner
 def _reduce(p: Problem, state: State, op: int, ready: float, free: Floats) -> float:
     batch, channel, start = state.config[op, 0], state.config[op, 1], state.config[op, 3]
     step, overhead = p.servers // (p.divisors[batch] * p.divisors[channel]), 0.0
@@ -312,7 +319,7 @@ def _reduce(p: Problem, state: State, op: int, ready: float, free: Floats) -> fl
     return _transmit(free, state.reduce_load[state.slot[1, op], op], ready) + overhead
 
 
-@njit(cache=True)
+@outer
 def refresh(p: Problem, state: State) -> None:
     """Fill all caches from the configuration."""
     for edge in range(p.edge_ends.shape[0]):
@@ -321,20 +328,34 @@ def refresh(p: Problem, state: State) -> None:
         _load_reduce(p, state, op)
 
 
-@njit(cache=True)
+@inner
 def fullest_bytes(p: Problem, config: Ints) -> float:
-    """Return the bytes on the fullest accelerator of the cluster."""
+    """Return the bytes on the fullest accelerator of the cluster; tables go, largest first, to the emptiest one."""
     everywhere = np.zeros(p.servers)
     bins = np.zeros((p.servers, p.accelerators))
+    largest_first, table_bytes = np.zeros(p.operator.shape[0], np.int64), np.zeros(p.operator.shape[0])
     for op in range(p.operator.shape[0]):
-        parts = p.divisors[config[op, 0]] * p.divisors[config[op, 1]]
+        table_bytes[op] = p.cost[op, config[op, 0], config[op, 1], TABLE_BYTES]
+        k = op
+        while k > 0 and table_bytes[largest_first[k - 1]] < table_bytes[op]:
+            largest_first[k] = largest_first[k - 1]
+            k -= 1
+        largest_first[k] = op
+    for k in range(p.operator.shape[0]):
+        table = largest_first[k]
+        batch, channel, dim = config[table, 0], config[table, 1], config[table, 2]
+        parts, ranges = p.divisors[batch] * p.divisors[channel], 1
+        if dim in (1, 4):  # the other dims leave whole outputs
+            ranges = p.divisors[channel]
+        cost = p.cost[table, batch, channel]
+        on_each = cost[OUTPUT_BYTES] / ranges + cost[STATE_BYTES]
         for part in range(parts):
-            server = config[op, 3] + part * (p.servers // parts)
-            everywhere[server] += p.cost[op, config[op, 0], config[op, 1], MEMORY_BYTES]
+            server = config[table, 3] + part * (p.servers // parts)
+            everywhere[server] += on_each
             emptiest = 0
-            for k in range(1, p.accelerators):
-                emptiest = k if bins[server, k] < bins[server, emptiest] else emptiest
-            bins[server, emptiest] += p.cost[op, config[op, 0], config[op, 1], TABLE_BYTES]
+            for j in range(1, p.accelerators):
+                emptiest = j if bins[server, j] < bins[server, emptiest] else emptiest
+            bins[server, emptiest] += table_bytes[table]
     fullest = 0.0
     for server in range(p.servers):
         for k in range(p.accelerators):
@@ -342,7 +363,7 @@ def fullest_bytes(p: Problem, config: Ints) -> float:
     return fullest
 
 
-@njit(cache=True)
+@inner
 def _random(random: NDArray[np.uint64]) -> float:
     """Return a number in [0, 1) and advance the xorshift64* state."""
     x = random[0]
@@ -353,19 +374,19 @@ def _random(random: NDArray[np.uint64]) -> float:
     return float((x * np.uint64(2685821657736338717)) >> np.uint64(11)) / 9007199254740992.0
 
 
-@njit(cache=True)
+@inner
 def _pick(random: NDArray[np.uint64], count: int) -> int:
     return min(int(_random(random) * count), count - 1)
 
 
-@njit(cache=True)
+@inner
 def _configure(p: Problem, config: Ints, op: int, choice: int, start: int) -> None:
     for k in range(3):
         config[op, k] = p.candidate[op, choice, k]
     config[op, 3] = start % (p.servers // (p.divisors[config[op, 0]] * p.divisors[config[op, 1]]))
 
 
-@njit(cache=True)
+@inner
 def _choice_like(p: Problem, op: int, batch: int, channel: int, dim: int) -> int:
     """Return which candidate of ``op`` is this split, -1 if none."""
     for k in range(p.operator[op, CANDIDATES]):
@@ -378,7 +399,7 @@ def _choice_like(p: Problem, op: int, batch: int, channel: int, dim: int) -> int
     return -1
 
 
-@njit(cache=True)
+@inner
 def _propagate(p: Problem, config: Ints, op: int, random: NDArray[np.uint64]) -> None:
     """Copy an operator's configuration to a neighbor, and on from there with probability 0.75."""
     going = True
@@ -399,7 +420,7 @@ def _propagate(p: Problem, config: Ints, op: int, random: NDArray[np.uint64]) ->
         op = neighbor
 
 
-@njit(cache=True)
+@inner
 def _redraw_kind(p: Problem, config: Ints, op: int, random: NDArray[np.uint64]) -> None:
     """Give all operators of one kind the same split: tables spread evenly, the others in one place."""
     chosen, start = _pick(random, p.operator[op, CANDIDATES]), _pick(random, p.servers)
@@ -417,7 +438,7 @@ def _redraw_kind(p: Problem, config: Ints, op: int, random: NDArray[np.uint64]) 
             placed += 1
 
 
-@njit(cache=True)
+@inner
 def _spread(p: Problem, config: Ints, op: int) -> None:
     """Move an operator to where its busiest server has the least other work."""
     work = np.zeros(p.servers)
@@ -439,7 +460,7 @@ def _spread(p: Problem, config: Ints, op: int) -> None:
             config[op, 3] = start
 
 
-@njit(cache=True)
+@inner
 def _propose(p: Problem, config: Ints, own_moves: bool, random: NDArray[np.uint64]) -> None:
     op, draw = _pick(random, p.operator.shape[0]), _random(random)
     if draw < 0.25:
@@ -456,7 +477,7 @@ def _propose(p: Problem, config: Ints, own_moves: bool, random: NDArray[np.uint6
         _spread(p, config, op)
 
 
-@njit(cache=True)
+@outer
 def run_chain(
     p: Problem,
     state: State,
@@ -476,53 +497,56 @@ def run_chain(
     follows the best. With ``stop_on_accept`` the chain returns after the first accepted change, so that the
     caller may rebuild the topology. Accepts what is not slower, else with probability exp(-alpha·Δms).
     """
-    ops, edges = p.operator.shape[0], p.edge_ends.shape[0]
+    ops, edges, made = p.operator.shape[0], p.edge_ends.shape[0], 0
     before, changed = np.zeros((ops, 4), np.int64), np.zeros(ops, np.bool_)
-    for made in range(1, proposals + 1):
+    while made < proposals:
         _copy(state.config, before)
-        _propose(p, state.config, own_moves, random)
+        due = made_before + made > 0 and (made_before + made) % reset_every == 0
+        returning = due and times_s[0] > times_s[1]
+        if returning:
+            _copy(best_config, state.config)
+        else:
+            made += 1
+            _propose(p, state.config, own_moves, random)
         different = False
         for op in range(ops):
             changed[op] = False
             for k in range(4):
                 changed[op] = changed[op] or state.config[op, k] != before[op, k]
             different = different or changed[op]
-        limited = different and p.memory_limit_bytes < np.inf
+        if not different:
+            continue
+        limited = p.memory_limit_bytes < np.inf and not returning
         if limited and fullest_bytes(p, state.config) > p.memory_limit_bytes:
             _copy(before, state.config)
-            different = False
-        if different:
+            continue
+        for edge in range(edges):
+            if changed[p.edge_ends[edge, 0]] or changed[p.edge_ends[edge, 1]]:
+                _load_edge(p, state, edge)
+        for op in range(ops):
+            if changed[op]:
+                _load_reduce(p, state, op)
+        time_s = evaluate(p, state)
+        slower_ms = (time_s - times_s[0]) * 1e3
+        if returning or slower_ms <= 0 or _random(random) < np.exp(-alpha_per_ms * slower_ms):
+            times_s[0] = time_s
+            if time_s < times_s[1] * (1 - 1e-12):
+                times_s[1] = time_s
+                _copy(state.config, best_config)
+            if stop_on_accept and not returning:
+                return made
+        else:  # the other slots still hold what was
+            _copy(before, state.config)
             for edge in range(edges):
                 if changed[p.edge_ends[edge, 0]] or changed[p.edge_ends[edge, 1]]:
-                    _load_edge(p, state, edge)
+                    state.slot[0, edge] = 1 - state.slot[0, edge]
             for op in range(ops):
                 if changed[op]:
-                    _load_reduce(p, state, op)
-            time_s = evaluate(p, state)
-            slower_ms = (time_s - times_s[0]) * 1e3
-            if slower_ms <= 0 or _random(random) < np.exp(-alpha_per_ms * slower_ms):
-                times_s[0] = time_s
-                if time_s < times_s[1] * (1 - 1e-12):
-                    times_s[1] = time_s
-                    _copy(state.config, best_config)
-                if stop_on_accept:
-                    return made
-            else:  # the other slots still hold what was
-                _copy(before, state.config)
-                for edge in range(edges):
-                    if changed[p.edge_ends[edge, 0]] or changed[p.edge_ends[edge, 1]]:
-                        state.slot[0, edge] = 1 - state.slot[0, edge]
-                for op in range(ops):
-                    if changed[op]:
-                        state.slot[1, op] = 1 - state.slot[1, op]
-        if (made_before + made) % reset_every == 0 and times_s[0] > times_s[1]:
-            _copy(best_config, state.config)
-            refresh(p, state)
-            times_s[0] = evaluate(p, state)
-    return proposals
+                    state.slot[1, op] = 1 - state.slot[1, op]
+    return made
 
 
-@njit(cache=True)
+@inner
 def _copy(source: Ints, target: Ints) -> None:
     for i in range(source.shape[0]):
         for k in range(source.shape[1]):

@@ -12,7 +12,7 @@ from topoopt.hardware import ClusterSpec
 from topoopt.job import Job
 from topoopt.routing import Fabric, all_pair_links, pair_links
 from topoopt.search.kernel import BACKWARD_S, FORWARD_S, Floats, Ints
-from topoopt.strategy import OPTIMIZER_BYTES_PER_PARAMETER_BYTE, OperatorSplit
+from topoopt.strategy import OPTIMIZER_BYTES_PER_PARAMETER_BYTE, OperatorSplit, part_samples
 from topoopt.topology import Ring, Topology
 from topoopt.workload import Operator, ProfileTimer
 
@@ -79,7 +79,7 @@ def cost_tables(job: Job, divisors: Ints, choices: Choices, most_rings: int) -> 
     Degrees that are no choice of an operator cost infinite time.
     """
     shape = len(choices), len(divisors), len(divisors)
-    cost, on_ring = np.zeros((*shape, 5)), np.zeros((*shape, most_rings))
+    cost, on_ring = np.zeros((*shape, 6)), np.zeros((*shape, most_rings))
     cost[..., (FORWARD_S, BACKWARD_S)] = np.inf
     seen: dict[tuple[Operator, int, int, int], tuple[list[float], list[float]]] = {}
     for index, rows in enumerate(choices):
@@ -121,16 +121,15 @@ def intra_server_delay_s(size_bytes: int, cluster: ClusterSpec) -> float:
     return 2.0 * size_bytes / cluster.accelerators_per_server * 8 / cluster.intra_server_bandwidth_bps
 
 
-def _memory(job: Job, op: Operator, split: OperatorSplit) -> tuple[float, float]:
+def _memory(job: Job, op: Operator, split: OperatorSplit) -> tuple[float, float, float]:
     states = OPTIMIZER_BYTES_PER_PARAMETER_BYTE[job.settings.optimizer]
-    held = split.channel_degree if split.channel_dim in ("out", "columns") else 1
-    outputs = op.output_bytes_per_sample * job.global_batch / split.batch_degree / held
+    outputs = op.output_bytes_per_sample * part_samples(split, job.global_batch)
     outputs /= job.cluster.accelerators_per_server
     parameters = op.parameter_bytes / split.channel_degree
     return (
-        (outputs, (1 + states) * parameters)
+        (outputs, 0.0, (1 + states) * parameters)
         if op.is_embedding
-        else (outputs + (2 + states) * parameters, 0.0)
+        else (outputs, (2 + states) * parameters, 0.0)
     )
 
 

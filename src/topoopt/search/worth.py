@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from topoopt.finder import lay_rings
 from topoopt.job import Job, job_traffic
 from topoopt.plan import Bounds, Outcome, RoutingGap
-from topoopt.routing import Fabric, balanced_routes, link_loads, max_load_s, optimal_max_load
+from topoopt.routing import Fabric, KShortestRoutes, balanced_routes, link_loads, max_load_s, optimal_max_load
 from topoopt.search.bounds import Released, lower_bounds
 from topoopt.simulate import (
     COLLECTIVE,
@@ -103,6 +103,9 @@ def bounds(job: Job, result: SimResult) -> Bounds:
     return lower_bounds(job.cluster, result.compute_time_s, released)
 
 
+MOST_PATHS, MOST_DETOUR = 16, 2
+"""Candidate paths of a pair and hops beyond the shortest: sparse demands come within 2 % of the optimum with
+these and stay 30 to 70 % above it on shortest paths (random demands on 6 to 64 servers of degree 4)."""
 LARGEST_FOR_BALANCING = 256
 """Servers above which candidate paths are not re-weighted: it takes longer than it gains."""
 LARGEST_FOR_ROUTING = 512
@@ -120,10 +123,14 @@ def balanced(
         return fabric, result
     demand = traffic.mp_matrix()
     fixed = background(fabric, demand, result)
-    routes = balanced_routes(fabric.topology, demand, fabric.routes, fixed)
-    other = Fabric(fabric.name, fabric.topology, routes, fabric.rings)
-    again = simulated(job, strategy, other)
-    return (other, again) if again.iteration_time_s < result.iteration_time_s else (fabric, result)
+    best = fabric, result
+    for candidates in (fabric.routes, KShortestRoutes(fabric.topology, k=MOST_PATHS, slack=MOST_DETOUR)):
+        routes = balanced_routes(fabric.topology, demand, candidates, fixed)
+        other = Fabric(fabric.name, fabric.topology, routes, fabric.rings)
+        again = simulated(job, strategy, other)
+        if again.iteration_time_s < best[1].iteration_time_s:
+            best = other, again
+    return best
 
 
 def background(fabric: Fabric, demand: Floats, result: SimResult) -> Floats:
