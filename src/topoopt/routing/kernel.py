@@ -526,8 +526,11 @@ def reroute_sources(
             bend += slope * price[e] / capacity[e] * change * change
             jolt = max(jolt, slope * change / capacity[e])
         if gain > 0.0 and bend > 0.0:
-            # Beyond e-fold the second order says nothing about the exponential.
-            step = min(1.0, gain / bend, 1.0 / jolt)
+            step = min(1.0, gain / bend)
+            # Beyond e-fold the second order says nothing about the exponential. Where flow only falls
+            # (rounding leaves such sources) there is no jolt.
+            if jolt * step > 1.0:
+                step = 1.0 / jolt
             for e in range(links):
                 change = step * (new[e] - flow[s, e])
                 flow[s, e] += change
