@@ -1,7 +1,7 @@
 """How good could it be: iteration times that no degree-d topology can beat for a given strategy.
 
-Every byte has a *release*: the moment at which it exists if communication is free. Whatever is released at r
-or later leaves after r, so r + bytes ÷ bandwidth bounds the end of the iteration, for each server's own
+Every byte has a *release*: the earliest moment at which it can exist (:mod:`topoopt.search.earliest`). Whatever is
+released at r or later leaves after r, so r + bytes ÷ bandwidth bounds the end of the iteration, for each server's own
 interfaces (injection bound) and for all links together, where a byte that must travel h hops counts h times.
 No graph of degree d has fewer hops than Moore's tree: d servers at one hop, d(d-1) at two (directed: d²), …
 An AllReduce of M bytes over g members puts at least 2(g-1)·M on the wire, one hop each; every member sends
@@ -45,7 +45,7 @@ class Released:
 
 
 def lower_bounds(cluster: ClusterSpec, compute_s: float, released: Released) -> Bounds:
-    """Return the three bounds; ``compute_s`` is the iteration time with free communication."""
+    """Return the three bounds; ``compute_s`` is the least time of the computation with free communication."""
     return Bounds(compute_s, injection_bound_s(cluster, released), average_hop_bound_s(cluster, released))
 
 

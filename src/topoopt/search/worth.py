@@ -8,6 +8,7 @@ from topoopt.job import Job, job_traffic
 from topoopt.plan import Bounds, Outcome, RoutingGap
 from topoopt.routing import Fabric, KShortestRoutes, balanced_routes, link_loads, max_load_s, optimal_max_load
 from topoopt.search.bounds import Released, lower_bounds
+from topoopt.search.earliest import earliest
 from topoopt.simulate import (
     COLLECTIVE,
     TRANSFER,
@@ -85,7 +86,7 @@ def outcome(result: SimResult) -> Outcome:
 
 def bounds(job: Job, result: SimResult) -> Bounds:
     """Return the lower bounds of the simulated strategy on the job's cluster."""
-    graph = result.graph
+    graph, first = result.graph, earliest(result.graph)
     transfers = np.flatnonzero(graph.kind == TRANSFER)
     transfers = transfers[graph.src[transfers] != graph.dst[transfers]]
     collectives = np.flatnonzero(graph.kind == COLLECTIVE)
@@ -95,12 +96,12 @@ def bounds(job: Job, result: SimResult) -> Bounds:
         graph.src[transfers],
         graph.dst[transfers],
         graph.size_bytes[transfers].astype(np.float64),
-        result.compute_finish_s[transfers],
+        first.start_s[transfers],
         graph.member,
         np.repeat(share, count),
-        np.repeat(result.compute_finish_s[collectives], count),
+        np.repeat(first.start_s[collectives], count),
     )
-    return lower_bounds(job.cluster, result.compute_time_s, released)
+    return lower_bounds(job.cluster, first.least_time_s, released)
 
 
 MOST_PATHS, MOST_DETOUR = 16, 2
