@@ -400,24 +400,50 @@ def _choice_like(p: Problem, op: int, batch: int, channel: int, dim: int) -> int
 
 
 @inner
+def _neighbor(p: Problem, op: int, random: NDArray[np.uint64]) -> int:
+    """Return a producer or consumer of an operator, -1 if it has none."""
+    ins, outs = p.first_in[op + 1] - p.first_in[op], p.first_out[op + 1] - p.first_out[op]
+    if ins + outs == 0:
+        return -1
+    k = _pick(random, ins + outs)
+    if k < ins:
+        return p.edge_ends[p.in_edge[p.first_in[op] + k], 0]
+    return p.edge_ends[p.out_edge[p.first_out[op] + k - ins], 1]
+
+
+@inner
 def _propagate(p: Problem, config: Ints, op: int, random: NDArray[np.uint64]) -> None:
     """Copy an operator's configuration to a neighbor, and on from there with probability 0.75."""
     going = True
     while going:
-        ins, outs = p.first_in[op + 1] - p.first_in[op], p.first_out[op + 1] - p.first_out[op]
-        if ins + outs == 0:
+        neighbor = _neighbor(p, op, random)
+        if neighbor < 0:
             return
-        k = _pick(random, ins + outs)
-        neighbor = (
-            p.edge_ends[p.in_edge[p.first_in[op] + k], 0]
-            if k < ins
-            else p.edge_ends[p.out_edge[p.first_out[op] + k - ins], 1]
-        )
         choice = _choice_like(p, neighbor, config[op, 0], config[op, 1], config[op, 2])
         if choice >= 0:
             _configure(p, config, neighbor, choice, config[op, 3])
         going = choice >= 0 and _random(random) < 0.75
         op = neighbor
+
+
+@inner
+def _redraw_pair(p: Problem, config: Ints, op: int, random: NDArray[np.uint64]) -> None:
+    """Re-draw an operator and give a neighbor as many parts in the same place, split on any dim.
+
+    Tensor parallelism pays only if a layer split on its output feeds one split on its input: two changes at once.
+    """
+    _configure(p, config, op, _pick(random, p.operator[op, CANDIDATES]), _pick(random, p.servers))
+    neighbor = _neighbor(p, op, random)
+    if neighbor < 0:
+        return
+    count = p.operator[neighbor, CANDIDATES]
+    first = _pick(random, count)
+    for k in range(first, first + count):
+        choice = k % count
+        same_batch = p.candidate[neighbor, choice, 0] == config[op, 0]
+        if same_batch and p.candidate[neighbor, choice, 1] == config[op, 1]:
+            _configure(p, config, neighbor, choice, config[op, 3])
+            return
 
 
 @inner
@@ -465,8 +491,10 @@ def _propose(p: Problem, config: Ints, own_moves: bool, random: NDArray[np.uint6
     op, draw = _pick(random, p.operator.shape[0]), _random(random)
     if draw < 0.25:
         _propagate(p, config, op, random)
-    elif not own_moves or draw < 0.65:
+    elif not own_moves or draw < 0.5:
         _configure(p, config, op, _pick(random, p.operator[op, CANDIDATES]), _pick(random, p.servers))
+    elif draw < 0.65:
+        _redraw_pair(p, config, op, random)
     elif draw < 0.75:
         _redraw_kind(p, config, op, random)
     elif draw < 0.9:  # exchange the places of two operators that are split alike
