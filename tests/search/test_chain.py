@@ -1,0 +1,210 @@
+"""A chain of thousands of proposals leaves the state that its configuration alone would give."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from topoopt.job import Job
+from topoopt.routing import Fabric
+from topoopt.search import tables
+from topoopt.search.chain import search_strategy
+from topoopt.search.kernel import evaluate, run_chain
+from topoopt.search.problem import SearchProblem, make_problem
+from topoopt.strategy import OperatorSplit, ParallelStrategy, data_parallel
+
+MakeJob = Callable[..., Job]
+MakeFabric = Callable[[str, int], Fabric]
+RandomStrategy = Callable[[SearchProblem, np.random.Generator, float], ParallelStrategy]
+
+COLD, WARM, HOT = 1e6, 3.0, 0.0
+"""Acceptance per millisecond: nothing slower, some of it, everything."""
+
+
+class Chain:
+    """A chain that is run a few proposals at a time."""
+
+    def __init__(self, problem: SearchProblem, start: ParallelStrategy) -> None:
+        self.problem, self.made = problem, 0
+        self.state = problem.state(start)
+        first_s = float(evaluate(problem.arrays, self.state))
+        self.best, self.times_s = self.state.config.copy(), np.array([first_s, first_s])
+        self.random = np.array([2022], np.uint64)
+
+    def run(self, proposals: int, alpha: float, *, own: bool = True, reset_every: int = 10**9) -> None:
+        self.made += run_chain(
+            self.problem.arrays, self.state, self.best, self.times_s, self.made, proposals, alpha, own,
+            reset_every, False, self.random,
+        )  # fmt: skip
+
+    def check(self) -> None:
+        """Assert that caches, current time and best time are those of fresh evaluations, to the last bit."""
+        fresh = self.problem.state(self.problem.strategy(self.state.config))
+        from_scratch_s = evaluate(self.problem.arrays, fresh)
+        assert evaluate(self.problem.arrays, self.state) == from_scratch_s == self.times_s[0]
+        assert self.problem.iteration_time_s(self.problem.strategy(self.best)) == self.times_s[1]
+
+
+@pytest.mark.parametrize("own", [True, False])
+@pytest.mark.parametrize(
+    ("name", "servers"), [("circulant", 16), ("circulant", 4), ("expander", 12), ("ideal-switch", 6)]
+)
+def test_incremental_evaluation_is_evaluation_from_scratch(
+    name: str, servers: int, own: bool, small_job: MakeJob, fabric: MakeFabric
+) -> None:
+    job = small_job(servers)
+    chain = Chain(make_problem(job, fabric(name, servers)), data_parallel(job.graph, servers))
+    for step in range(150):
+        chain.run(20, (COLD, WARM, HOT)[step % 3], own=own, reset_every=70)
+        chain.check()
+    assert chain.made == 3000
+
+
+def test_rejections_leave_no_trace(small_job: MakeJob, fabric: MakeFabric) -> None:
+    job = small_job(8)
+    chain = Chain(make_problem(job, fabric("circulant", 8)), data_parallel(job.graph, 8))
+    chain.run(3000, COLD)
+    settled_s = chain.times_s[0]
+    for _ in range(100):  # at the end of a cold search almost everything is rejected
+        chain.run(5, COLD)
+        chain.check()
+    assert chain.times_s[0] == settled_s
+
+
+def test_a_cold_chain_only_descends_and_a_hot_one_takes_everything(
+    small_job: MakeJob, fabric: MakeFabric
+) -> None:
+    job = small_job(6)
+    chain = Chain(make_problem(job, fabric("expander", 6)), data_parallel(job.graph, 6))
+    for _ in range(50):
+        before_s = chain.times_s[0]
+        chain.run(10, COLD)
+        assert chain.times_s[0] <= before_s
+        assert chain.times_s[1] == chain.times_s[0]
+    chain.run(200, HOT)
+    assert chain.times_s[0] > chain.times_s[1]
+
+
+def test_a_chain_returns_to_the_best_at_every_reset(small_job: MakeJob, fabric: MakeFabric) -> None:
+    job = small_job(6)
+    chain = Chain(make_problem(job, fabric("expander", 6)), data_parallel(job.graph, 6))
+    away = 0
+    for _ in range(30):
+        chain.run(100, HOT, reset_every=100)
+        best_s = chain.times_s[1]
+        away += chain.times_s[0] > best_s
+        chain.run(1, COLD, reset_every=chain.made)  # due now: first back to the best, then one proposal
+        assert chain.times_s[0] <= best_s
+        chain.check()
+        chain.made = 0
+    assert away > 20
+
+
+def test_long_budgets_return_to_the_best_too(
+    small_job: MakeJob, fabric: MakeFabric, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The hundredth part of 50,000 proposals is longer than the slices between two looks at the clock."""
+    resets: list[tuple[int, int, int]] = []
+
+    def spy(*arguments: object) -> int:
+        made_before, proposals, reset_every = (int(str(arguments[i])) for i in (4, 5, 8))
+        resets.append((made_before, proposals, reset_every))
+        return proposals
+
+    monkeypatch.setattr("topoopt.search.chain.run_chain", spy)
+    job = small_job(4)
+    problem = make_problem(job, fabric("circulant", 4))
+    search_strategy(problem, data_parallel(job.graph, 4), 50_000, np.random.default_rng(0))
+    assert {row[2] for row in resets} == {500}
+    assert [row[0] for row in resets] == list(range(0, 50_000, 250))
+
+
+def test_the_budget_is_kept_to_the_proposal(small_job: MakeJob, fabric: MakeFabric) -> None:
+    job = small_job(6)
+    problem = make_problem(job, fabric("circulant", 6))
+    for budget in (0, 1, 249, 250, 251, 777):
+        ticks: list[int] = []
+        result = search_strategy(
+            problem,
+            data_parallel(job.graph, 6),
+            budget,
+            np.random.default_rng(0),
+            on_progress=ticks.append,
+        )
+        assert result.proposals == sum(ticks) == budget
+
+
+def test_the_search_ends_early_when_it_is_good_enough(small_job: MakeJob, fabric: MakeFabric) -> None:
+    job = small_job(6)
+    problem = make_problem(job, fabric("circulant", 6))
+    start = data_parallel(job.graph, 6)
+    slow_s = problem.iteration_time_s(start)
+    found = search_strategy(problem, start, 5000, np.random.default_rng(0), good_enough_s=0.999 * slow_s)
+    assert found.time_s < slow_s
+    assert 0 < found.proposals < 5000
+
+
+def test_interrupting_keeps_the_best(
+    small_job: MakeJob, fabric: MakeFabric, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = small_job(6)
+    problem = make_problem(job, fabric("circulant", 6))
+    start = data_parallel(job.graph, 6)
+
+    def stop(proposals: int) -> None:
+        raise KeyboardInterrupt
+
+    found = search_strategy(problem, start, 5000, np.random.default_rng(0), on_progress=stop)
+    assert found.interrupted
+    assert found.time_s <= problem.iteration_time_s(start)
+    assert problem.iteration_time_s(found.strategy) == found.time_s
+
+
+def test_convergence_descends_to_the_answer(small_job: MakeJob, fabric: MakeFabric) -> None:
+    job = small_job(8)
+    problem = make_problem(job, fabric("expander", 8))
+    start = data_parallel(job.graph, 8)
+    found = search_strategy(problem, start, 2000, np.random.default_rng(1))
+    proposals, times_s = zip(*found.convergence, strict=True)
+    assert proposals[0] == 0
+    assert times_s[0] == problem.iteration_time_s(start)
+    assert list(times_s) == sorted(times_s, reverse=True)
+    assert times_s[-1] == found.time_s == problem.iteration_time_s(found.strategy)
+
+
+@pytest.mark.parametrize("servers", [6, 8, 16])
+def test_circulants_by_shifts_are_circulants_by_tables(
+    servers: int,
+    small_job: MakeJob,
+    fabric: MakeFabric,
+    random_strategy: RandomStrategy,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    job, on = small_job(servers), fabric("circulant", servers)
+    shifted = make_problem(job, on)
+    monkeypatch.setattr(tables, "is_shiftable", lambda fabric: False)
+    tabled = make_problem(job, on)
+    assert shifted.arrays.link_of.shape != tabled.arrays.link_of.shape
+    rng = np.random.default_rng(servers)
+    for _ in range(40):
+        strategy = random_strategy(shifted, rng, 0.6)
+        assert shifted.iteration_time_s(strategy) == pytest.approx(
+            tabled.iteration_time_s(strategy), rel=1e-12
+        )
+
+
+@pytest.mark.parametrize("name", ["circulant", "expander", "fat-tree"])
+def test_a_table_fans_out_as_its_pairs_do(
+    name: str, small_job: MakeJob, fabric: MakeFabric, random_strategy: RandomStrategy
+) -> None:
+    problem = make_problem(small_job(16), fabric(name, 16))
+    assert problem.arrays.fan_out.shape[0] == 16
+    slow = SearchProblem(problem.job, problem.fabric, problem.arrays._replace(fan_out=np.zeros((1, 1, 1))))
+    rng = np.random.default_rng(0)
+    for server in range(16):
+        drawn = random_strategy(problem, rng, 0.5).splits
+        placed = OperatorSplit(1, server % 8, 2, ("rows", "columns")[server % 2])
+        strategy = ParallelStrategy(
+            16, (OperatorSplit(1, server), placed, *drawn[2:3], OperatorSplit(16), *drawn[4:])
+        )
+        assert problem.iteration_time_s(strategy) == pytest.approx(slow.iteration_time_s(strategy), rel=1e-12)
