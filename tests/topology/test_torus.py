@@ -1,12 +1,13 @@
 """The torus family."""
 
 import networkx as nx
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from topoopt.errors import InvalidInput
-from topoopt.topology import hop_metrics, torus, torus_shape
+from topoopt.topology import FAMILIES, hop_metrics, torus, torus_shape
 
 
 @given(st.integers(2, 300), st.integers(1, 3))
@@ -23,6 +24,17 @@ def test_shape_holds_exactly_the_servers_and_no_side_of_one(servers: int, dimens
 def test_shape_is_the_most_square_one() -> None:
     assert [torus_shape(n, 2) for n in (12, 16, 36, 432)] == [(4, 3), (4, 4), (6, 6), (24, 18)]
     assert [torus_shape(n, 3) for n in (64, 128, 432)] == [(4, 4, 4), (8, 4, 4), (9, 8, 6)]
+
+
+@given(st.integers(2, 300), st.integers(2, 8))
+def test_no_server_has_more_neighbors_than_ports(servers: int, ports: int) -> None:
+    built = FAMILIES["torus"](servers, ports, 100e9)
+    assert np.bincount(built.src).max() <= ports
+
+
+def test_ports_decide_the_dimensions() -> None:
+    assert [torus_shape(16, 3, ports) for ports in (2, 3, 4)] == [(16,), (8, 2), (4, 4)]
+    assert [torus_shape(27, 3, ports) for ports in (5, 6)] == [(9, 3), (3, 3, 3)]
 
 
 def test_prime_number_of_servers_is_a_ring() -> None:

@@ -49,7 +49,7 @@ def _oversub_fat_tree(
 def _torus(
     servers: int, degree: int, bandwidth_bps: float, latency_s: float = DEFAULT_LATENCY_S, seed: int = 0
 ) -> Topology:
-    return torus(servers, degree * bandwidth_bps, latency_s, dimensions=3 if degree >= 6 else 2)
+    return torus(servers, degree * bandwidth_bps, latency_s, dimensions=3, most_neighbors=degree)
 
 
 def _full_mesh(

@@ -1,4 +1,6 @@
-"""The torus: servers on a 2D or 3D grid with wrap-around, as square as their number allows."""
+"""The torus: servers on a grid of up to three dimensions with wrap-around, as square as number and ports allow."""
+
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -8,12 +10,21 @@ from topoopt.topology.topology import DEFAULT_LATENCY_S, Topology, topology_from
 
 
 def torus(
-    servers: int, server_bandwidth_bps: float, latency_s: float = DEFAULT_LATENCY_S, dimensions: int = 2
+    servers: int,
+    server_bandwidth_bps: float,
+    latency_s: float = DEFAULT_LATENCY_S,
+    dimensions: int = 2,
+    most_neighbors: int = 6,
 ) -> Topology:
     """Return the torus; the bandwidth of a server is divided equally over its distinct neighbors.
 
     A server's number counts along the last axis first. An axis of length 1 is dropped (a prime number of
     servers is a ring) and on one of length 2 both directions lead to the same neighbor, which counts once.
+
+    Parameters
+    ----------
+    dimensions, most_neighbors : int
+        See :func:`torus_shape`.
 
     Raises
     ------
@@ -21,7 +32,7 @@ def torus(
         If ``dimensions`` is not 1, 2 or 3.
     """
     check_numbers("torus", servers, 1, server_bandwidth_bps, latency_s)
-    shape = torus_shape(servers, dimensions)
+    shape = torus_shape(servers, dimensions, most_neighbors)
     grid = np.arange(servers).reshape(shape)
     steps = [(axis, way) for axis, size in enumerate(shape) for way in (-1, 1)[: min(size - 1, 2)]]
     dst = np.concatenate([np.roll(grid, way, axis).ravel() for axis, way in steps])
@@ -36,26 +47,40 @@ def torus(
     )
 
 
-def torus_shape(servers: int, dimensions: int) -> tuple[int, ...]:
+def torus_shape(servers: int, dimensions: int, most_neighbors: int = 6) -> tuple[int, ...]:
     """Return the most square grid of that many servers (smallest sum of sides), longest side first.
+
+    Parameters
+    ----------
+    dimensions : int
+        Most axes of the grid.
+    most_neighbors : int
+        Ports of a server: no grid in which it has more neighbors is taken. A ring of two neighbors always is.
 
     Examples
     --------
     >>> torus_shape(128, 2), torus_shape(128, 3), torus_shape(13, 2)
     ((16, 8), (8, 4, 4), (13,))
+    >>> [torus_shape(128, 3, ports) for ports in (2, 3, 4, 5)]
+    [(128,), (64, 2), (16, 8), (8, 8, 2)]
     """
     if dimensions not in (1, 2, 3):
         raise InvalidInput(f"torus: dimensions must be 1, 2 or 3, got {dimensions}")
-    sides = _most_square(servers, dimensions)
-    return tuple(sorted((side for side in sides if side > 1), reverse=True))
-
-
-def _most_square(size: int, dimensions: int) -> tuple[int, ...]:
-    if dimensions == 1:
-        return (size,)
-    splits = [
-        (side, *_most_square(size // side, dimensions - 1))
-        for side in range(1, int(size**0.5) + 1)
-        if size % side == 0
+    reachable = [
+        sides for sides in _grids(servers, dimensions) if _neighbors(sides) <= max(most_neighbors, 2)
     ]
-    return min(splits, key=lambda sides: (sum(sides), sides))
+    sides = min(reachable, key=lambda sides: (sum(sides), len(sides), sides))
+    return tuple(sorted(sides, reverse=True))
+
+
+def _grids(servers: int, dimensions: int, shortest: int = 2) -> Iterator[tuple[int, ...]]:
+    """Yield the ways to write a number as a product of so many sides or fewer, ascending, none of 1."""
+    yield (servers,)
+    if dimensions > 1:
+        for side in range(shortest, int(servers**0.5) + 1):
+            if servers % side == 0:
+                yield from ((side, *others) for others in _grids(servers // side, dimensions - 1, side))
+
+
+def _neighbors(sides: tuple[int, ...]) -> int:
+    return sum(min(side - 1, 2) for side in sides)
