@@ -4,14 +4,19 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from math import gcd
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from topoopt.errors import InvalidInput, NoRoute
-from topoopt.finder import coin_patterns, lay_rings
+from topoopt.finder import FABRICS, coin_patterns, lay_rings
+from topoopt.finder.busiest_share import busiest_share
+from topoopt.finder.direct_rings import direct_rings
+from topoopt.finder.hamiltonian_rings import hamiltonian_rings
+from topoopt.finder.tours import member_order_ring, tours
 from topoopt.routing import ROUTING, Routes
-from topoopt.topology import FAMILIES, Ring, Topology, circulant, expander, torus
+from topoopt.topology import FAMILIES, Ring, Topology, circulant, expander
 
 RingCheck = Callable[[Topology, Sequence[int], Ring], None]
 
@@ -130,28 +135,77 @@ def test_direct_rings_of_arbitrary_members_are_found() -> None:
     assert all(ring.walk == ring.members for ring in rings)
 
 
-def _link_load(rings: Sequence[Ring]) -> Counter[tuple[int, int]]:
-    return Counter(
-        link for ring in rings for link in zip(ring.walk, (*ring.walk[1:], ring.walk[0]), strict=True)
-    )
+def _random_fabric(data: st.DataObject) -> tuple[Topology, int]:
+    servers, degree = data.draw(st.integers(2, 40)), data.draw(st.integers(2, 7))
+    family = data.draw(st.sampled_from(["torus", "expander", "full-mesh"]))
+    return FAMILIES[family](servers, degree, 1e9, seed=data.draw(st.integers(0, 4))), degree
 
 
-@pytest.mark.parametrize("servers", [36, 64])
-def test_torus_gets_closed_tours_over_nearly_all_links(servers: int) -> None:
-    # A torus with an even side has closed walks over all servers without a detour.
-    grid = torus(servers, 4e9)
-    rings = lay_rings(grid, ROUTING["ecmp"](grid, 0), range(servers), 4)
+@settings(deadline=None, max_examples=150)
+@given(st.data())
+def test_no_other_rings_of_all_servers_load_the_busiest_link_less(data: st.DataObject) -> None:
+    topology, limit = _random_fabric(data)
+    routes = ROUTING["ecmp"](topology, 1)
+    group = np.arange(topology.servers)
+    laid = busiest_share(topology, lay_rings(topology, routes, group.tolist(), limit, seed=2))
+    for others in (
+        direct_rings(topology, group, limit),
+        hamiltonian_rings(topology, group, limit, 2),
+        tours(topology, routes, group, limit, 2),
+        (member_order_ring(routes, group),),
+    ):
+        for count in range(1, len(others) + 1):
+            assert laid <= busiest_share(topology, others[:count]) + 1e-12
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.data())
+def test_no_stride_rings_or_else_tours_of_a_group_load_the_busiest_link_less(data: st.DataObject) -> None:
+    topology, limit = _random_fabric(data)
+    routes = ROUTING["ecmp"](topology, 1)
+    members = data.draw(st.lists(st.integers(0, topology.servers - 1), min_size=2, unique=True))
+    group = np.unique(members)
+    others = direct_rings(topology, group, limit) or tours(topology, routes, group, limit, 2)
+    laid = lay_rings(topology, routes, members, limit, seed=2)
+    assert busiest_share(topology, laid) <= busiest_share(topology, others) + 1e-12
+
+
+@pytest.mark.parametrize("name", ["torus", "expander"])
+@pytest.mark.parametrize("servers", [16, 64, 128])
+def test_an_even_degree_carries_an_allreduce_at_full_bandwidth(name: str, servers: int) -> None:
+    # A ring AllReduce of S bytes sends 2 (n-1)/n S out of each server, here at d·B = 4 × 100 Gb/s.
+    fabric = FABRICS[name](servers, 4, 100e9, [tuple(range(servers))])
+    (rings,) = fabric.rings.values()
+    sent_bytes = 2 * (servers - 1) / servers * 1e9
+    busiest_bytes = busiest_share(fabric.topology, rings) * sent_bytes
+    assert busiest_bytes * 8 / fabric.topology.bandwidth_bps.min() == pytest.approx(sent_bytes * 8 / 400e9)
     assert [ring.hops for ring in rings] == [servers] * 4
-    assert len(_link_load(rings)) >= 0.9 * len(grid)
 
 
-def test_tours_of_an_expander_are_short_and_share_few_links() -> None:
+@pytest.mark.parametrize(
+    ("servers", "strides", "share"), [(12, (2, 3), 1 / 4), (60, (6, 10, 15), 1 / 6), (128, (1, 13), 1 / 4)]
+)
+def test_circulant_keeps_all_interfaces_busy_with_or_without_strides_that_visit_all(
+    servers: int, strides: tuple[int, ...], share: float
+) -> None:
+    topology = circulant(servers, strides, 1e9)
+    rings = lay_rings(topology, ROUTING["coin-change"](topology, 0), range(servers), 2 * len(strides))
+    assert busiest_share(topology, rings) == pytest.approx(share)
+
+
+def test_stride_rings_stay_where_links_were_plugged_in_for_them() -> None:
+    # ±2 visits half of the servers: in a plan it is there for other traffic.
+    topology = circulant(16, (1, 2), 1e9)
+    rings = lay_rings(topology, ROUTING["coin-change"](topology, 0), range(16), 4)
+    assert [ring.stride for ring in rings] == [1, 15]
+
+
+def test_tours_of_part_of_an_expander_are_short_and_share_few_links() -> None:
     graph = expander(64, 4, 1e9, seed=0)
-    rings = lay_rings(graph, ROUTING["ecmp"](graph, 0), range(64), 4)
-    assert max(ring.hops for ring in rings) <= 70
-    load = _link_load(rings)
-    assert max(load.values()) <= 2
-    assert len(load) >= 0.9 * len(graph)
+    group = range(0, 64, 2)
+    rings = lay_rings(graph, ROUTING["ecmp"](graph, 0), group, 4)
+    assert max(ring.hops for ring in rings) <= 2 * len(group)
+    assert busiest_share(graph, rings) <= 1 / 2
 
 
 def test_rings_that_would_unbalance_the_offsets_are_left_out() -> None:
