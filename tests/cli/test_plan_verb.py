@@ -210,6 +210,17 @@ def test_compare_has_the_plan_first_and_the_others_in_order(topoopt: Topoopt, pl
         )
 
 
+def test_compare_gives_what_the_plan_says_of_the_same_fabrics(topoopt: Topoopt, tmp_path: Path) -> None:
+    # On this expander data parallelism is a better start than the plan's own strategy.
+    cluster = ("--servers", "12", "--degree", "3", "--bandwidth", "10Gbps")
+    fabrics = ("--fabrics", "expander,ideal-switch", "--json")
+    searched = ("--budget", "1000", "--baseline-budget", "40", "--out", "plan.json")
+    planned = json.loads(topoopt("plan", "dlrm", *cluster, *searched, *fabrics).out)
+    compared = json.loads(topoopt("compare", "plan.json", *fabrics).out)
+    times_s = [row["iteration_time_s"] for row in compared["fabrics"]]
+    assert times_s == [planned["iteration_time_s"], *(b["iteration_time_s"] for b in planned["baselines"])]
+
+
 def test_compare_a_model_at_another_fidelity(topoopt: Topoopt) -> None:
     words = (
         "compare",

@@ -36,12 +36,14 @@ def compare(
     from topoopt.cli.render import print_json, print_title, terminal
     from topoopt.cost import find_prices
     from topoopt.search import compare as compared
+    from topoopt.search import starting_strategy
 
     wanted, table = _wanted(fabrics, simulator), find_prices(prices)
     with progress("searching") as report:
         plan, options = plan_from_file(job, finder, search) or plan_now(job, finder, search, prices, report)
         own = _simulated(plan, simulator)
-        others = compared(plan.job, options, wanted, table, (plan.strategy,), report, simulator)
+        starts = starting_strategy(plan.job), plan.strategy  # as plan does, for the same answer
+        others = compared(plan.job, options, wanted, table, starts, report, simulator)
     rows = fabric_rows(plan, own, others)
     cluster = plan.job.cluster
     if as_json:
