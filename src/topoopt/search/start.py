@@ -58,7 +58,7 @@ def tensor_parallel_starts(job: Job) -> tuple[ParallelStrategy, ...]:
 
 def _tensor_parallel(job: Job, start: ParallelStrategy, degree: int, dim: str) -> ParallelStrategy:
     splits = [
-        OperatorSplit(start.servers // degree, 0, degree, dim) if dim in op.splits else split
+        OperatorSplit(max(split.batch_degree // degree, 1), 0, degree, dim) if dim in op.splits else split
         for op, split in zip(job.graph.operators, start.splits, strict=True)
     ]
     return ParallelStrategy(start.servers, tuple(splits))
@@ -88,7 +88,7 @@ def _split(job: Job, start: ParallelStrategy, tables: int, layers: int) -> Paral
             splits.append(OperatorSplit(1, placed % (servers // degree), degree, dim))
             placed += 1
         elif "out" in op.splits and layers > 1:
-            splits.append(OperatorSplit(split.batch_degree // layers, 0, layers, "out"))
+            splits.append(OperatorSplit(max(split.batch_degree // layers, 1), 0, layers, "out"))
         else:
             splits.append(split)
     return ParallelStrategy(servers, tuple(splits))
