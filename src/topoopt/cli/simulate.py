@@ -22,7 +22,8 @@ def simulate(
     steady_state: Annotated[
         bool,
         typer.Option(
-            "--steady-state", help=f"Mean of {STEADY_ITERATIONS} iterations that overlap, after the first."
+            "--steady-state",
+            help=f"Of {STEADY_ITERATIONS} iterations that overlap, the mean of those in the middle.",
         ),
     ] = False,
     collective: Annotated[

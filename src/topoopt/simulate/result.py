@@ -90,14 +90,15 @@ class SimResult:
 
 
 def steady_state_time_s(graph: TaskGraph, finish_s: NDArray[np.float64]) -> float:
-    """Return (T_k - T_1)/(k - 1) for k iterations, the finish T_1 for one.
+    """Return the mean time between the ends of the iterations that have both a predecessor and a successor.
 
-    T_i is when the last task of iteration i is finished.
+    With T_i when the last task of iteration i is finished this is (T_(k-1) - T_1)/(k - 2) for k iterations: the
+    first has no predecessor whose gradients it meets on the links, and the last is quicker than any other, since
+    no successor takes links and accelerators from it. One iteration gives T_1, two give T_2 - T_1.
     """
     if not len(graph):
         return 0.0
-    first = float(finish_s[graph.iteration == 0].max())
-    if graph.iterations == 1:
-        return first
-    last = float(finish_s[graph.iteration == graph.iterations - 1].max())
-    return (last - first) / (graph.iterations - 1)
+    ends_s = [float(finish_s[graph.iteration == i].max()) for i in range(graph.iterations)]
+    if len(ends_s) > 2:
+        ends_s.pop()
+    return (ends_s[-1] - ends_s[0]) / (len(ends_s) - 1) if len(ends_s) > 1 else ends_s[0]
