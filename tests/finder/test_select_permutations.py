@@ -152,3 +152,8 @@ def test_random_restarts_find_more_than_one_descent() -> None:
     diameter, average_hops = _score(64, select_permutations(64, 8, links="directed"), "directed")
     assert diameter == 4
     assert average_hops < 2.35
+
+
+def test_best_keeps_a_published_choice_that_nothing_beats() -> None:
+    """DLRM's demo on 16 servers of degree 4 has ±1, ±5; ±1, ±3 is exactly as good."""
+    assert select_permutations(16, 4) == (1, 5)

@@ -21,7 +21,7 @@ def best(size: int, count: int, links: str, also: tuple[int, ...] = ()) -> tuple
     """Return the strides of least diameter, and among those of least average hops.
 
     One stride is 1 without loss of generality: dividing all strides by one of them renumbers the servers. All
-    sets are tried if there are few. Otherwise the better of the two published rules is improved by replacing
+    sets are tried if there are few, and of equally good ones a published rule's is kept. Otherwise the better of the two published rules is improved by replacing
     one stride at a time, and again from random starts, until a fixed amount of work is spent; so the answer
     is never worse than either rule, and always the same.
 
@@ -40,7 +40,7 @@ def best(size: int, count: int, links: str, also: tuple[int, ...] = ()) -> tuple
     if math.comb(len(candidates) - 1, count - 1) * steps_of_one <= search.steps_left:
         others = itertools.combinations(candidates[1:].tolist(), count - 1)
         everything = np.array([(1, *rest) for rest in others], np.int32)
-        return _ascending(search.improve(everything, search.nothing_yet)[0])
+        return _ascending(search.improve(everything, _published(search))[0])
     return _ascending(_local_search(search))
 
 
@@ -71,17 +71,22 @@ class _Search:
 
 def _local_search(search: _Search) -> _Strides:
     rng = np.random.default_rng((search.size, search.count))
-    published = [rule(search.size, search.count, search.links) for rule in (nearest, lower_bound)]
-    sets = np.array(published, np.int32)
-    if search.links == "duplex":
-        sets = np.minimum(sets, search.size - sets)
-    answer = _descend(search, search.improve(sets, search.nothing_yet), rng)
+    answer = _descend(search, _published(search), rng)
     while search.steps_left > 0:
         start = search.improve(_random_sets(search, 16, rng), search.nothing_yet)
         again = _descend(search, start, rng)
         if again[1:] < answer[1:]:
             answer = again
     return answer[0]
+
+
+def _published(search: _Search) -> _Found:
+    """Return the better of the two published rules; nothing that is only as good replaces it."""
+    published = [rule(search.size, search.count, search.links) for rule in (nearest, lower_bound)]
+    sets = np.array(published, np.int32)
+    if search.links == "duplex":
+        sets = np.minimum(sets, search.size - sets)
+    return search.improve(sets, search.nothing_yet)
 
 
 def _descend(search: _Search, found: _Found, rng: np.random.Generator) -> _Found:
