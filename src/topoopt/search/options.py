@@ -49,7 +49,7 @@ class SearchOptions:
     def __post_init__(self) -> None:
         if self.mode not in MODES:
             raise unknown_name("search mode", self.mode, MODES)
-        for name in ("budget", "baseline_budget", "seed", "processes"):
+        for name in ("budget", "baseline_budget", "alpha_per_ms", "seed", "processes"):
             if getattr(self, name) < 0:
                 raise InvalidInput(f"{name}: must be >= 0, got {getattr(self, name)}")
         for name in ("chains", "rounds"):

@@ -1,0 +1,102 @@
+"""Chains: the same answer on one process or two, and a budget that is shared out to the proposal."""
+
+from collections.abc import Callable
+
+import pytest
+
+from topoopt.job import Job
+from topoopt.search import SearchOptions, make_plan
+from topoopt.search.chains import ChainsResult, run_chains
+from topoopt.strategy import data_parallel
+
+MakeJob = Callable[..., Job]
+
+
+def answer(result: ChainsResult) -> tuple[object, ...]:
+    """Return all but the measurements of time."""
+    best = result.best
+    links = best.fabric.topology
+    return (
+        best.strategy,
+        best.time_s,
+        best.convergence,
+        best.stopped_because,
+        result.chain_times_s,
+        result.proposals,
+        links.src.tolist(),
+        links.dst.tolist(),
+    )
+
+
+@pytest.mark.parametrize("mode", ["alternating", "released"])
+def test_two_processes_find_what_one_finds(mode: str, small_job: MakeJob) -> None:
+    job = small_job(8, batch=8)
+    one = SearchOptions(mode=mode, budget=61, chains=3, processes=1)
+    two = SearchOptions(mode=mode, budget=61, chains=3, processes=2)
+    ticks: list[int] = []
+    assert answer(run_chains(job, one)) == answer(run_chains(job, two, ticks.append))
+    assert ticks == [20, 20, 21]
+
+
+def test_the_seed_decides(small_job: MakeJob) -> None:
+    job = small_job(12, degree=3, batch=8)
+    answers = [answer(run_chains(job, SearchOptions(budget=120, seed=seed))) for seed in (0, 0, 1, 2)]
+    assert answers[0] == answers[1]
+    assert len({row[0] for row in answers}) > 1
+
+
+def test_chains_differ_from_each_other(small_job: MakeJob) -> None:
+    """Too few proposals to reach the best, so each chain ends where its own chance led it."""
+    result = run_chains(small_job(12, degree=3, batch=8), SearchOptions(budget=240, chains=4))
+    assert len(set(result.chain_times_s)) > 1
+    assert result.best.time_s == min(result.chain_times_s)
+
+
+@pytest.mark.parametrize("mode", ["alternating", "released"])
+@pytest.mark.parametrize(("budget", "chains"), [(0, 2), (1, 2), (7, 3), (100, 1), (1003, 4)])
+def test_no_more_proposals_than_the_budget(mode: str, budget: int, chains: int, small_job: MakeJob) -> None:
+    ticks: list[int] = []
+    result = run_chains(small_job(6), SearchOptions(mode=mode, budget=budget, chains=chains), ticks.append)
+    assert result.proposals == sum(ticks) <= budget
+    if mode == "released":  # which never converges
+        assert result.proposals == budget
+    assert len(result.chain_times_s) == chains
+
+
+@pytest.mark.parametrize("mode", ["alternating", "released"])
+def test_without_a_budget_it_is_data_parallelism(mode: str, small_job: MakeJob) -> None:
+    job = small_job(8)
+    plan = make_plan(job, SearchOptions(mode=mode, budget=0), fabrics=())
+    assert plan.strategy == data_parallel(job.graph, 8)
+    assert plan.search.proposals == 0
+    # the same topology, but for transfers that are shifted to less busy paths
+    assert plan.outcome.compute_time_s == plan.data_parallel.compute_time_s
+    assert plan.outcome.iteration_time_s <= plan.data_parallel.iteration_time_s
+
+
+def test_alternation_stops_when_two_rounds_gain_nothing(small_job: MakeJob) -> None:
+    result = run_chains(small_job(4, batch=4096), SearchOptions(budget=4000, rounds=20, chains=1))
+    assert result.best.stopped_because == "converged"
+    assert result.proposals < 4000
+
+
+def test_convergence_falls_from_round_to_round(small_job: MakeJob) -> None:
+    best = run_chains(small_job(12, batch=8), SearchOptions(budget=2000, chains=1)).best
+    proposals, times_s = zip(*best.convergence, strict=True)
+    assert list(proposals) == sorted(proposals)
+    assert list(times_s) == sorted(times_s, reverse=True)
+    assert times_s[-1] == best.time_s
+
+
+def test_interrupting_keeps_the_best_so_far(small_job: MakeJob) -> None:
+    made: list[int] = []
+
+    def stop(proposals: int) -> None:
+        made.append(proposals)
+        if len(made) == 3:
+            raise KeyboardInterrupt
+
+    result = run_chains(small_job(8), SearchOptions(budget=8000, chains=4), stop)
+    assert result.best.stopped_because == "interrupted"
+    assert len(result.chain_times_s) == 1
+    assert result.proposals < 2000
