@@ -19,6 +19,7 @@ from topoopt.plan import Baseline
 from topoopt.routing import Fabric
 from topoopt.search.alternating import fixed_fabric
 from topoopt.search.options import SearchOptions
+from topoopt.search.tables import rings_wanted
 from topoopt.search.worth import outcome, simulated, with_rings
 from topoopt.strategy import ParallelStrategy
 
@@ -112,7 +113,8 @@ def search_baseline(
     fabric = baseline_fabric(job, rule, prices, options.seed)
     rng = np.random.default_rng(np.random.SeedSequence(options.seed))
     found = fixed_fabric(job, fabric, options, min(options.baseline_budget, options.budget), rng, starts)
-    ready = with_rings(fabric, job_traffic(job, found.strategy), job.cluster.degree, options.seed)
+    rings = rings_wanted(job.cluster, fabric.topology)
+    ready = with_rings(fabric, job_traffic(job, found.strategy), rings, options.seed)
     result = simulated(job, found.strategy, ready, simulator)
     interfaces, bandwidth_bps = rule.interfaces(job.cluster, prices)
     return Baseline(

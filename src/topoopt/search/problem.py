@@ -79,7 +79,7 @@ def make_problem(job: Job, fabric: Fabric, *, measured_only: bool = False, seed:
     divisors = np.array([k for k in range(1, servers + 1) if servers % k == 0], np.int64)
     choices = tables.candidate_splits(job, divisors, measured_only)
     routes = tables.route_tables(fabric)
-    groups = tables.group_tables(fabric, divisors, cluster.degree, seed)
+    groups = tables.group_tables(fabric, divisors, tables.rings_wanted(cluster, topology), seed)
     limit = np.inf
     if job.settings.memory_check == "enforce":
         limit = find_accelerator(cluster.accelerator).memory_bytes

@@ -216,7 +216,13 @@ def fan_hops(fabric: Fabric, row_hops: Floats) -> Floats:
     return farthest
 
 
-def group_tables(fabric: Fabric, divisors: Ints, rings_wanted: int, seed: int) -> dict[str, Any]:
+def rings_wanted(cluster: ClusterSpec, topology: Topology) -> int:
+    """Return the most rings of a group: one for each port, of which a full mesh has more than the cluster."""
+    ports = np.bincount(topology.src, topology.ports)[: topology.servers]
+    return max(cluster.degree, int(ports.max()))
+
+
+def group_tables(fabric: Fabric, divisors: Ints, most_rings: int, seed: int) -> dict[str, Any]:
     """Return the rings of each regular group: how many, their fixed time, and which links they cross (CSR).
 
     Group (degree m, start s) is s, s + n/m, …; its row is ``group_first[index of m] + s``.
@@ -238,7 +244,7 @@ def group_tables(fabric: Fabric, divisors: Ints, rings_wanted: int, seed: int) -
             else:
                 members = tuple(range(start, servers, step))
                 rings = fabric.rings.get(members) or lay_rings(
-                    topology, fabric.routes, members, rings_wanted, seed
+                    topology, fabric.routes, members, most_rings, seed
                 )
                 rows.append(np.concatenate([topology.link_ids(*ring.edges()) for ring in rings]))
                 of_group.append((len(rings), ring_overhead_s(topology, rings)))
