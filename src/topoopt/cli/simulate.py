@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from topoopt.simulate import SimResult
 
 STEADY_ITERATIONS = 4
-SIMULATOR_HELP = "analytic: the busiest link, quick. flow: fair shares over time, where flows meet on links."
+SIMULATOR_HELP = "analytic: first come, first served on each link, quick. flow: fair shares over time."
 
 
 def simulate(

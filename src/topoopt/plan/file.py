@@ -18,7 +18,7 @@ from topoopt.provenance import Provenance
 from topoopt.routing import Fabric, routes_from_mapping, routes_to_mapping
 from topoopt.strategy import OperatorSplit, ParallelStrategy, memory_use
 from topoopt.topology import Ring, Topology, hop_metrics
-from topoopt.traffic import Transfers
+from topoopt.traffic import Transfers, merged_transfers
 from topoopt.workload import Measurement, Operator, OperatorGraph, ProfileTable, Weight
 
 
@@ -140,7 +140,22 @@ def plan_schema() -> dict[str, Any]:
     return model.PlanFile.model_json_schema(by_alias=True)
 
 
+def _check_said_twice(said: model.PlanFile) -> None:
+    """Refuse a file that says one thing in two ways."""
+    for name, short, full in (
+        ("model", said.model, said.graph.name),
+        ("servers", said.servers, said.cluster.servers),
+        ("degree", said.degree, said.cluster.degree),
+        ("bandwidth_bps", said.bandwidth_bps, said.cluster.link_bandwidth_bps),
+        ("topology: servers", said.topology.servers, said.cluster.servers),
+        ("cost_usd", said.cost_usd, said.price.get("cost_usd")),
+    ):
+        if short != full:
+            raise InvalidInput(f"{name}: {short} here, {full} elsewhere in the file")
+
+
 def _plan(said: model.PlanFile) -> Plan:
+    _check_said_twice(said)
     graph = OperatorGraph(
         said.graph.name,
         tuple(_operator(op) for op in said.graph.operators),
@@ -149,7 +164,7 @@ def _plan(said: model.PlanFile) -> Plan:
     cluster = ClusterSpec(**said.cluster.model_dump())
     settings = JobSettings(**said.settings.model_dump())
     job = make_job(graph, cluster, settings, tuple(_profile_table(part) for part in said.profiles))
-    job = replace(job, fixed_traffic=Transfers(*np.array(said.fixed_traffic, np.int64).reshape(-1, 3).T))
+    job = replace(job, fixed_traffic=_transfers(said.fixed_traffic, cluster.servers))
     rows = [(row.batch_degree, row.start, row.channel_degree, row.channel_dim) for row in said.strategy]
     topology = _topology_of(said.topology)
     fabric = Fabric(said.fabric, topology, routes_from_mapping(said.routes, topology), _rings(said, topology))
@@ -180,6 +195,13 @@ def _plan(said: model.PlanFile) -> Plan:
         tuple(_baseline(row, graph, cluster.servers) for row in said.baselines),
         said.price,
     )
+
+
+def _transfers(rows: list[tuple[int, int, int]], servers: int) -> Transfers:
+    for index, (src, dst, _) in enumerate(rows):
+        if max(src, dst) >= servers:
+            raise InvalidInput(f"fixed_traffic[{index}]: servers are 0..{servers - 1}, got {src} and {dst}")
+    return merged_transfers(*np.array(rows, np.int64).reshape(-1, 3).T)
 
 
 def _strategy_rows(job: Job, strategy: ParallelStrategy) -> list[dict[str, Any]]:
@@ -275,10 +297,14 @@ def _topology_of(part: model.TopologyPart) -> Topology:
         column = getattr(links, name)
         if isinstance(column, list) and len(column) != count:
             raise InvalidInput(f"topology: links: {name}: expected {count} values, got {len(column)}")
-    nodes = [*links.src, *links.dst]
-    if nodes and not 0 <= min(nodes) <= max(nodes) < part.nodes:
-        raise InvalidInput(f"topology: links: nodes must be in 0..{part.nodes - 1}")
-    return Topology(
+    if max([*links.src, *links.dst], default=0) >= part.nodes or part.nodes < part.servers:
+        raise InvalidInput(f"topology: links: nodes must be in 0..{part.nodes - 1}, servers first")
+    ends = list(zip(links.src, links.dst, strict=True))
+    if ends != sorted(set(ends)) or any(src == dst for src, dst in ends):
+        raise InvalidInput(
+            "topology: links: must be in order of src and dst, each once, none from a node to itself"
+        )
+    topology = Topology(
         part.family,
         part.servers,
         part.nodes,
@@ -289,6 +315,11 @@ def _topology_of(part: model.TopologyPart) -> Topology:
         np.broadcast_to(np.array(links.latency_s, np.float64), (count,)).copy(),
         tuple(part.offsets),
     )
+    server = np.repeat(np.arange(part.servers), len(part.offsets))
+    ahead = (server + np.tile(np.array(part.offsets, np.int64), part.servers)) % part.servers
+    if part.offsets and (count != len(server) or (topology.link_ids(server, ahead) < 0).any()):
+        raise InvalidInput("topology: offsets: every server must have a link along each, and no other")
+    return topology
 
 
 def _column(values: NDArray[np.float64]) -> float | list[float]:
@@ -316,6 +347,8 @@ def _graph(graph: OperatorGraph) -> dict[str, Any]:
 
 
 def _operator(part: model.OperatorPart) -> Operator:
+    if part.forward_time_s is not None and not part.timed_samples:
+        raise InvalidInput(f"graph: operator {part.name}: forward_time_s needs timed_samples >= 1")
     fields = part.model_dump(exclude={"inputs", "weights", "splits"})
     weights = tuple(Weight(weight.name, weight.size_bytes) for weight in part.weights)
     return Operator(inputs=tuple(part.inputs), weights=weights, splits=frozenset(part.splits), **fields)

@@ -4,11 +4,19 @@ A plan file is also what ``topoopt plan --json`` prints. Everything needed to si
 it; nothing in it refers to other files.
 """
 
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 SCHEMA: Final = "topoopt-plan/1"
+
+LARGEST: Final = 2**53
+"""Counts and bytes up to here are exact in every JSON reader."""
+Count = Annotated[int, Field(ge=0, le=LARGEST)]
+Number = Annotated[int, Field(ge=1, le=LARGEST)]
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+ChannelDim = Literal["none", "out", "in", "rows", "columns"]
 
 
 class Strict(BaseModel):
@@ -38,14 +46,14 @@ class SettingsPart(Strict):
     embedding_bytes_factor: int
     memory_check: str
     optimizer: str
-    bucket_bytes: int = 0
+    bucket_bytes: Count = 0
 
 
 class WeightPart(Strict):
     """One parameter tensor."""
 
     name: str
-    size_bytes: int
+    size_bytes: Count
 
 
 class OperatorPart(Strict):
@@ -53,16 +61,16 @@ class OperatorPart(Strict):
 
     name: str
     kind: str
-    inputs: list[int]
+    inputs: list[Count]
     weights: list[WeightPart]
-    output_bytes_per_sample: int
-    forward_flops_per_sample: float = 0.0
-    memory_traffic_bytes_per_sample: float = 0.0
-    splits: list[str]
+    output_bytes_per_sample: Count
+    forward_flops_per_sample: Amount = 0.0
+    memory_traffic_bytes_per_sample: Amount = 0.0
+    splits: list[Literal["batch", "out", "in", "rows", "columns"]]
     profile_key: str = ""
-    forward_time_s: float | None = None
-    backward_time_s: float | None = None
-    timed_samples: int = 0
+    forward_time_s: Amount | None = None
+    backward_time_s: Amount | None = None
+    timed_samples: Count = 0
 
 
 class GraphPart(Strict):
@@ -76,18 +84,18 @@ class GraphPart(Strict):
 class MeasurementPart(Strict):
     """One measurement of a user's profile."""
 
-    samples: float
-    forward_s: float
-    backward_s: float
-    memory_bytes: int
+    samples: Positive
+    forward_s: Amount
+    backward_s: Amount
+    memory_bytes: Count
 
 
 class ProfilePart(Strict):
     """A user's own profile."""
 
     model: str
-    servers: int
-    global_batch: int
+    servers: Number
+    global_batch: Number
     measurements: dict[str, list[MeasurementPart]]
 
 
@@ -95,57 +103,57 @@ class SplitPart(Strict):
     """How one operator is split, and what a part of it costs."""
 
     operator: str
-    batch_degree: int
-    start: int = 0
-    channel_degree: int = 1
-    channel_dim: str = "none"
-    forward_s: float = Field(description="seconds of one part's forward pass")
-    backward_s: float
+    batch_degree: Number
+    start: Count = 0
+    channel_degree: Number = 1
+    channel_dim: ChannelDim = "none"
+    forward_s: Amount = Field(description="seconds of one part's forward pass")
+    backward_s: Amount
     time_source: str = Field(description="profile, roofline or imported")
 
 
 class RingPart(Strict):
     """One ring; ``walk`` is left out where it holds the members only."""
 
-    group: int = Field(description="index into groups")
-    stride: int
-    members: list[int]
-    walk: list[int] | None = None
+    group: Count = Field(description="index into groups")
+    stride: Count
+    members: list[Count]
+    walk: list[Count] | None = None
 
 
 class LinksPart(Strict):
     """Directed links by columns; a bandwidth or latency that all links share is one number."""
 
-    src: list[int]
-    dst: list[int]
-    ports: list[int]
-    bandwidth_bps: float | list[float]
-    latency_s: float | list[float]
+    src: list[Count]
+    dst: list[Count]
+    ports: list[Number]
+    bandwidth_bps: Positive | list[Positive]
+    latency_s: Amount | list[Amount]
 
 
 class TopologyPart(Strict):
     """The fields of Topology."""
 
     family: str
-    servers: int
-    nodes: int
-    offsets: list[int]
+    servers: Number
+    nodes: Number
+    offsets: list[Number]
     links: LinksPart
 
 
 class BoundsPart(Strict):
     """Lower bounds of the iteration time."""
 
-    compute_s: float
-    injection_s: float
-    average_hop_s: float
+    compute_s: Amount
+    injection_s: Amount
+    average_hop_s: Amount
 
 
 class RoutingPart(Strict):
     """How far the busiest link is from the best routing."""
 
-    max_load_s: float
-    optimal_load_s: float
+    max_load_s: Amount
+    optimal_load_s: Amount
     gap: float
     exact: bool
     method: str
@@ -155,11 +163,11 @@ class OutcomePart(Strict):
     """What one iteration costs."""
 
     simulator: str
-    iteration_time_s: float
-    compute_time_s: float
+    iteration_time_s: Positive
+    compute_time_s: Amount
     exposed_communication_s: float
-    link_bytes_max: float
-    bandwidth_tax: float
+    link_bytes_max: Amount
+    bandwidth_tax: Amount
 
 
 class BaselinePart(OutcomePart):
@@ -167,11 +175,11 @@ class BaselinePart(OutcomePart):
 
     fabric: str
     description: str
-    server_bandwidth_bps: float
-    relative_time: float = Field(description="iteration time over the plan's")
-    cost_usd: float | None
-    proposals: int
-    strategy: list[tuple[int, int, int, str]] = Field(
+    server_bandwidth_bps: Positive
+    relative_time: Positive = Field(description="iteration time over the plan's")
+    cost_usd: Amount | None
+    proposals: Count
+    strategy: list[tuple[Number, Count, Number, ChannelDim]] = Field(
         description="batch degree, start, channel degree, channel dim of each operator"
     )
 
@@ -180,9 +188,9 @@ class SearchPart(Strict):
     """How the search went; times and rates are measurements and differ between runs."""
 
     options: dict[str, Any]
-    seed_times_s: list[float]
-    convergence: list[tuple[int, float]]
-    cpu_s: float
+    seed_times_s: list[Amount]
+    convergence: list[tuple[Count, Amount]]
+    cpu_s: Amount
 
 
 class MemoryPart(Strict):
@@ -203,7 +211,7 @@ class ProvenancePart(Strict):
     """What made the plan."""
 
     version: str
-    seed: int
+    seed: Count
     inputs: dict[str, str]
 
 
@@ -219,36 +227,36 @@ class PlanFile(Strict):
     strategy: list[SplitPart]
     strides: list[int]
     rings: list[RingPart]
-    groups: list[list[int]]
-    diameter: int
-    average_hops: float
-    hop_histogram: dict[int, int] = Field(description="ordered pairs of servers by distance")
-    iteration_time_s: float
-    compute_time_s: float
+    groups: list[list[Count]]
+    diameter: Count
+    average_hops: Amount
+    hop_histogram: dict[int, Count] = Field(description="ordered pairs of servers by distance")
+    iteration_time_s: Positive
+    compute_time_s: Amount
     exposed_communication_s: float
     simulator: str
     data_parallel: OutcomePart
-    allreduce_bytes: int
-    mp_bytes: int
-    link_bytes_max: float
-    bandwidth_tax: float
-    lower_bound_s: float
+    allreduce_bytes: Count
+    mp_bytes: Count
+    link_bytes_max: Amount
+    bandwidth_tax: Amount
+    lower_bound_s: Amount
     gap: float
     bounds: BoundsPart
     routing: RoutingPart
     memory: MemoryPart
-    proposals: int
-    proposals_per_s: float
+    proposals: Count
+    proposals_per_s: Amount
     stopped_because: str
     search: SearchPart
     baselines: list[BaselinePart]
-    cost_usd: float | None
+    cost_usd: Amount | None
     price: dict[str, Any]
     cluster: ClusterPart
     settings: SettingsPart
     graph: GraphPart
     profiles: list[ProfilePart]
-    fixed_traffic: list[tuple[int, int, int]] = Field(
+    fixed_traffic: list[tuple[Count, Count, Count]] = Field(
         default=[], description="source, destination and bytes of a job known by its traffic matrix"
     )
     topology: TopologyPart
