@@ -1,6 +1,7 @@
 """A plan to a JSON document and back."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -156,6 +157,8 @@ def _check_said_twice(said: model.PlanFile) -> None:
 
 def _plan(said: model.PlanFile) -> Plan:
     _check_said_twice(said)
+    if not said.graph.operators and not said.fixed_traffic:
+        raise InvalidInput("graph: no operators, and no fixed_traffic either: there is nothing to do")
     graph = OperatorGraph(
         said.graph.name,
         tuple(_operator(op) for op in said.graph.operators),
@@ -220,7 +223,9 @@ def _strategy_rows(job: Job, strategy: ParallelStrategy) -> list[dict[str, Any]]
     return rows
 
 
-def _strategy(graph: OperatorGraph, servers: int, rows: list[tuple[int, int, int, str]]) -> ParallelStrategy:
+def _strategy(
+    graph: OperatorGraph, servers: int, rows: Sequence[tuple[int, int, int, str]]
+) -> ParallelStrategy:
     if len(rows) != len(graph.operators):
         raise InvalidInput(
             f"strategy: expected a row for each of {len(graph.operators)} operators, got {len(rows)}"
