@@ -21,9 +21,9 @@ def best(size: int, count: int, links: str, also: tuple[int, ...] = ()) -> tuple
     """Return the strides of least diameter, and among those of least average hops.
 
     One stride is 1 without loss of generality: dividing all strides by one of them renumbers the servers. All
-    sets are tried if there are few, and of equally good ones a published rule's is kept. Otherwise the better of the two published rules is improved by replacing
-    one stride at a time, and again from random starts, until a fixed amount of work is spent; so the answer
-    is never worse than either rule, and always the same.
+    sets are tried if there are few, and of equally good ones a published rule's is kept. Otherwise the better
+    of the two published rules is improved by replacing one stride at a time, and again from random starts,
+    until a fixed amount of work is spent; so the answer is never worse than either rule, and always the same.
 
     Examples
     --------
