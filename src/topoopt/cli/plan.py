@@ -40,10 +40,11 @@ def plan(
     from topoopt.cli.search_arguments import search_options
     from topoopt.job_file import requested_job
     from topoopt.plan import plan_to_mapping, write_plan
-    from topoopt.search import make_plan
+    from topoopt.search import make_plan, start_compiling_ahead
 
     check_writable(out, "--out")
     options, request = search_options(read_request(job), finder, search)
+    start_compiling_ahead()
     with progress("searching") as report:
         made = make_plan(
             requested_job(request),

@@ -44,9 +44,10 @@ def plan_now(
 ) -> "tuple[Plan, SearchOptions]":
     """Return a plan of the job, without baselines."""
     from topoopt.job_file import requested_job
-    from topoopt.search import make_plan
+    from topoopt.search import make_plan, start_compiling_ahead
 
     options, request = search_options(read_request(job), finder, search)
+    start_compiling_ahead()
     plan = make_plan(
         requested_job(request),
         options,
