@@ -116,7 +116,7 @@ def errors(
 def test_times_are_near_those_of_the_analytic_simulator(
     name: str, small_job: MakeJob, fabric: MakeFabric, random_strategy: RandomStrategy
 ) -> None:
-    """Exchanges as a whole make it slower: measured median +5 %, 5–95 %: +0.2 to +20 % on 1,200 strategies."""
+    """Exchanges as a whole make it slower: measured median +5 %, 5–95 %: 0 to +20 % on 1,200 strategies."""
     apart = np.concatenate(
         [
             errors(small_job(servers), fabric(name, servers), share, 15, random_strategy, "analytic")

@@ -37,9 +37,16 @@ reduce_load       float64  (2, O, L)        seconds on each link of an operator'
 slot              int64    (2, G or O)      current slot of each edge (row 0) and operator (row 1)
 ================  =======  ===============  ==============================================================
 
-A channel dim is 0 none, 1 out, 2 in, 3 rows, 4 columns. The timeline is the analytic simulator's with one
-exchange per graph edge: devices serve operators in a fixed order, each link is FIFO, and an exchange ends when its
-last link does. Loops are written out because each array expression costs Numba seconds of compilation.
+A channel dim is 0 none, 1 out, 2 in, 3 rows, 4 columns. Loops are written out because each array expression costs
+Numba seconds of compilation.
+
+The timeline is the analytic simulator's with one exchange per graph edge: it starts when the last part of its
+producer ends, and ends when its last link does. Servers serve operators in the graph's order, links serve exchanges
+first come, first served. Bytes on links, groups and memory are exact; transfers are not rounded to packets, and
+buckets join the tensors of one operator only. Against the simulator, data parallelism of the zoo's models takes 0 to
+0.6 % longer; 1,200 random strategies of two small jobs on 4 to 16 servers take 5 % longer in the median and 0 to
++20 % (5th to 95th percentile), and against max-min fair sharing 1.5 % and -8 to +14 %. Ranks agree: Spearman's
+coefficient is 0.88 to 1.00 by fabric, size and job.
 """
 
 from typing import Any, NamedTuple
