@@ -75,8 +75,11 @@ def search_released(
 
 
 def same_links(a: Fabric, b: Fabric) -> bool:
-    """Return whether two fabrics are wired alike."""
-    return np.array_equal(a.topology.src, b.topology.src) and np.array_equal(a.topology.dst, b.topology.dst)
+    """Return whether two fabrics are wired alike, parallel links included."""
+    return all(
+        np.array_equal(getattr(a.topology, column), getattr(b.topology, column))
+        for column in ("src", "dst", "ports")
+    )
 
 
 def _return_to(
