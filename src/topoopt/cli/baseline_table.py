@@ -52,6 +52,12 @@ def print_fabrics(console: "Console", rows: list[dict[str, Any]]) -> None:
     )
 
 
+def print_skipped(console: "Console", skipped: "Iterable[tuple[str, str]]") -> None:
+    """Say which fabrics are not in the table, and why."""
+    for fabric, reason in skipped:
+        console.print(f"  without {fabric}: {reason}", highlight=False, markup=False)
+
+
 def usd(price: float | None) -> str:
     """Return ``$1.23 M``, ``$83 k`` or a dash where there is no price."""
     if price is None:

@@ -13,6 +13,7 @@ from topoopt.errors import unknown_name
 
 if TYPE_CHECKING:
     from topoopt.plan import Outcome, Plan
+    from topoopt.simulate import SimulationOptions
 
 OWN = "topoopt"
 
@@ -26,24 +27,41 @@ def compare(
         str | None, typer.Option(metavar="LIST", help=f"{FABRICS_HELP} All but the last if not given.")
     ] = None,
     simulator: Annotated[str, typer.Option(metavar="analytic|flow", help=SIMULATOR_HELP)] = "analytic",
+    collective: Annotated[
+        str,
+        typer.Option(metavar="stepped|bulk", help="Rings in rounds, or one flow for all (FlexNet's way)."),
+    ] = "stepped",
     prices: Annotated[str, typer.Option(metavar="2022|2025|FILE", help=PRICES_HELP)] = "2022",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Put the same job on other fabrics, each with a strategy searched for it."""
-    from topoopt.cli.baseline_table import fabric_rows, print_fabrics
+    from topoopt.cli.baseline_table import fabric_rows, print_fabrics, print_skipped
     from topoopt.cli.planned import plan_from_file, plan_now
     from topoopt.cli.progress import progress
     from topoopt.cli.render import print_json, print_title, terminal
     from topoopt.cost import find_prices
     from topoopt.search import compare as compared
     from topoopt.search import starting_strategy
+    from topoopt.simulate import SimulationOptions
 
     wanted, table = _wanted(fabrics, simulator), find_prices(prices)
     with progress("searching") as report:
         plan, options = plan_from_file(job, finder, search) or plan_now(job, finder, search, prices, report)
-        own = _simulated(plan, simulator)
+        simulation = SimulationOptions(ring_model=collective)
+        own = _simulated(plan, simulator, simulation)
         starts = starting_strategy(plan.job), plan.strategy  # as plan does, for the same answer
-        others = compared(plan.job, options, wanted, table, starts, report, simulator)
+        skipped: list[tuple[str, str]] = []
+        others = compared(
+            plan.job,
+            options,
+            wanted,
+            table,
+            starts,
+            report,
+            simulator,
+            simulation,
+            on_skip=lambda *row: skipped.append(row),
+        )
     rows = fabric_rows(plan, own, others)
     cluster = plan.job.cluster
     if as_json:
@@ -54,6 +72,8 @@ def compare(
                 "degree": cluster.degree,
                 "bandwidth_bps": cluster.link_bandwidth_bps,
                 "simulator": simulator,
+                "collective": collective,
+                "skipped_fabrics": skipped,
                 "seed": options.seed,
                 "prices": table.name,
                 "fabrics": rows,
@@ -63,6 +83,7 @@ def compare(
     console = terminal()
     print_title(console, plan.job.graph.name, f"on {cluster.servers} servers, simulator {simulator}")
     print_fabrics(console, rows)
+    print_skipped(console, skipped)
 
 
 def _wanted(fabrics: str | None, simulator: str) -> tuple[str, ...]:
@@ -79,13 +100,14 @@ def _wanted(fabrics: str | None, simulator: str) -> tuple[str, ...]:
     return DEFAULT_BASELINES if names is None else tuple(name for name in names if name != OWN)
 
 
-def _simulated(plan: "Plan", simulator: str) -> "Outcome":
+def _simulated(plan: "Plan", simulator: str, simulation: "SimulationOptions") -> "Outcome":
     from topoopt.plan import Outcome
     from topoopt.search import simulated
+    from topoopt.simulate import SimulationOptions
 
-    if simulator == plan.outcome.simulator:
+    if simulator == plan.outcome.simulator and simulation == SimulationOptions():
         return plan.outcome
-    result = simulated(plan.job, plan.strategy, plan.fabric, simulator)
+    result = simulated(plan.job, plan.strategy, plan.fabric, simulator, simulation)
     return Outcome(
         result.simulator,
         result.iteration_time_s,

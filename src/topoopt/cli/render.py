@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
 
 WIDTH_IN_A_FILE = 110
 """Columns where standard output is no terminal and COLUMNS does not say."""
@@ -47,23 +47,34 @@ def print_facts(console: "Console", facts: Iterable[tuple[str, str]]) -> None:
     for name, value in facts:
         if value:
             grid.add_row(f"  {name}", Text(value))
-    console.print(grid)
+    _print_trimmed(console, grid)
 
 
 def print_table(
     console: "Console", columns: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[str] = ()
 ) -> None:
-    """Print a table; the columns named in ``numbers`` are aligned to the right."""
+    """Print a table; the columns named in ``numbers`` are aligned to the right.
+
+    Where it is wider than the terminal, sentences in the last column are wrapped; where that is not enough, the
+    table goes on below with its first column repeated. No number, name or word is ever broken.
+    """
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), header_style="bold", show_edge=False)
-    for column in columns:
-        table.add_column(column, justify="right" if column in numbers else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    console.print(table)
+    from topoopt.cli.columns import column_blocks
+
+    cells = [tuple(row) for row in rows]
+    for index, block in enumerate(column_blocks(columns, cells, numbers, console.width)):
+        table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), header_style="bold", show_edge=False)
+        for column, width in block.items():
+            right = columns[column] in numbers
+            table.add_column(columns[column], justify="right" if right else "left", width=width)
+        for row in cells:
+            table.add_row(*(Text(row[column]) for column in block))
+        if index:
+            console.print()
+        _print_trimmed(console, table)
 
 
 def print_warning(console: "Console", warning: str) -> None:
@@ -76,3 +87,13 @@ def print_warning(console: "Console", warning: str) -> None:
 def counted(count: int, thing: str) -> str:
     """Return ``1 ring`` or ``4 rings``."""
     return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
+
+
+def _print_trimmed(console: "Console", block: "RenderableType") -> None:
+    """Print without the spaces at the ends of lines, which only show in files and when marked to be copied."""
+    from rich.text import Text
+
+    for segments in console.render_lines(block, pad=False):
+        line = Text.assemble(*((segment.text, segment.style or "") for segment in segments), end="")
+        line.rstrip()
+        console.print(line, soft_wrap=True)

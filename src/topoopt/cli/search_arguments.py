@@ -141,11 +141,12 @@ def _flags(arguments: FinderArguments | SearchArguments) -> dict[str, Any]:
 
 
 def _checked(said: Mapping[str, Any], known: Mapping[str, Any], place: str) -> dict[str, Any]:
-    kinds = {int: "an integer", float: "a number", str: "text"}
+    kinds = {int: "an integer", float: "a number", str: "text", bool: "true or false"}
     for key, value in said.items():
         if key not in known:
             raise unknown_name(f"{place}: search: key", key, [*known, "preset"])
         kind = type(known[key])
-        if isinstance(value, bool) or not isinstance(value, (int, float) if kind is float else kind):
+        allowed = (int, float) if kind is float else kind
+        if isinstance(value, bool) != (kind is bool) or not isinstance(value, allowed):
             raise InvalidInput(f"{place}: search.{key}: expected {kinds[kind]}, got {value!r}")
     return dict(said)

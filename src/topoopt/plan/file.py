@@ -68,6 +68,7 @@ def plan_to_mapping(plan: Plan) -> dict[str, Any]:
             "cpu_s": plan.search.cpu_s,
         },
         "baselines": [baseline_to_mapping(row, plan.outcome.iteration_time_s) for row in plan.baselines],
+        "skipped_fabrics": list(plan.skipped_fabrics),
         "cost_usd": plan.price.get("cost_usd"),
         "price": dict(plan.price),
         "cluster": asdict(job.cluster),
@@ -197,6 +198,7 @@ def _plan(said: model.PlanFile) -> Plan:
         said.search.options,
         tuple(_baseline(row, graph, cluster.servers) for row in said.baselines),
         said.price,
+        tuple(said.skipped_fabrics),
     )
 
 

@@ -250,6 +250,9 @@ class PlanFile(Strict):
     stopped_because: str
     search: SearchPart
     baselines: list[BaselinePart]
+    skipped_fabrics: list[tuple[str, str]] = Field(
+        default=[], description="baselines that could not be built, and why"
+    )
     cost_usd: Amount | None
     price: dict[str, Any]
     cluster: ClusterPart

@@ -97,6 +97,7 @@ class Plan:
 
     A baseline is a plan like any other: its fabric has another name and no strides. ``data_parallel`` is what data
     parallelism with round-robin tables gets from the same finder, to see what the search has gained.
+    ``skipped_fabrics`` are baselines that could not be built, each with the reason.
     """
 
     job: Job
@@ -111,6 +112,7 @@ class Plan:
     options: Mapping[str, Any] = field(default_factory=dict)
     baselines: tuple[Baseline, ...] = ()
     price: Mapping[str, Any] = field(default_factory=dict)
+    skipped_fabrics: tuple[tuple[str, str], ...] = ()
 
     @property
     def gap(self) -> float:

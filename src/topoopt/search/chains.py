@@ -9,13 +9,16 @@ from multiprocessing import get_context
 import numpy as np
 
 from topoopt.job import Job
+from topoopt.routing import Fabric
 from topoopt.search.alternating import Found, alternate, fabric_for
 from topoopt.search.options import SearchOptions
-from topoopt.search.problem import make_problem
 from topoopt.search.released import search_released
 from topoopt.search.start import fits, starting_strategy, tensor_parallel_starts
+from topoopt.search.worth import simulated_with_rings
+from topoopt.simulate import SimResult
 from topoopt.strategy import ParallelStrategy
 
+Simulated = tuple[ParallelStrategy, Fabric, SimResult]
 METHODS = {"alternating": alternate, "released": search_released}
 
 LARGEST_FOR_STARTS = 256
@@ -24,23 +27,30 @@ LARGEST_FOR_STARTS = 256
 
 @dataclass(frozen=True, eq=False)
 class ChainsResult:
-    """The best chain's answer, and every chain's time for the spread over seeds."""
+    """Every chain's answer and the best, by the estimate of the search's kernel."""
 
     best: Found
+    found: tuple[Found, ...]
     chain_times_s: tuple[float, ...]
     proposals: int
     cpu_s: float
 
 
 def run_chains(
-    job: Job, options: SearchOptions, on_progress: Callable[[int], None] = lambda proposals: None
+    job: Job,
+    options: SearchOptions,
+    on_progress: Callable[[int], None] = lambda proposals: None,
+    start: ParallelStrategy | None = None,
 ) -> ChainsResult:
     """Run the chains and return the best; ties go to the earlier chain.
+
+    Even chains begin at ``start``, odd ones at data parallelism; so do all where no start is given.
 
     Chain i draws from the i-th child of the seed and gets an equal share of the budget, so the result
     depends on neither the number of processes nor on which finishes first.
     """
-    starts = _starts(job, options)
+    plain = starting_strategy(job)
+    starts = [plain if chain % 2 else start or plain for chain in range(options.chains)]
     seeds = np.random.SeedSequence(options.seed).spawn(options.chains)
     shares = [
         options.budget * (i + 1) // options.chains - options.budget * i // options.chains
@@ -62,13 +72,14 @@ def run_chains(
     else:
         method = METHODS[options.mode]
         found = []
-        for start, share, seed in zip(starts, shares, seeds, strict=True):
-            found.append(method(job, options, start, share, np.random.default_rng(seed), on_progress))
+        for first, share, seed in zip(starts, shares, seeds, strict=True):
+            found.append(method(job, options, first, share, np.random.default_rng(seed), on_progress))
             if found[-1].stopped_because == "interrupted":
                 break
         cpu_s = time.process_time() - began
     best = min(found, key=lambda row: row.time_s)
-    return ChainsResult(best, tuple(row.time_s for row in found), sum(row.proposals for row in found), cpu_s)
+    times_s = tuple(row.time_s for row in found)
+    return ChainsResult(best, tuple(found), times_s, sum(row.proposals for row in found), cpu_s)
 
 
 def _run_chain(
@@ -83,16 +94,15 @@ def _run_chain(
     return found, time.process_time() - began
 
 
-def _starts(job: Job, options: SearchOptions) -> list[ParallelStrategy]:
-    """Return each chain's start: data parallelism for odd chains, the best of the uniform starts for even ones.
+def uniform_starts(job: Job, options: SearchOptions) -> list[Simulated]:
+    """Return data parallelism and the uniform tensor-parallel strategies, simulated on topologies of their own.
 
-    The authors' mode, a search without budget and clusters of more than :data:`LARGEST_FOR_STARTS` servers
-    start from data parallelism alone.
+    They are what the search may begin at, and answers already: the search's kernel, which makes exchanges wait
+    for each other, takes strategies that exchange a lot for slower than they are. The authors' mode, a search
+    without budget and clusters of more than :data:`LARGEST_FOR_STARTS` servers have data parallelism only.
     """
-    plain = starting_strategy(job)
+    rows = [starting_strategy(job)]
     eligible = options.mode == "alternating" and options.budget > 0
-    if not eligible or job.cluster.servers > LARGEST_FOR_STARTS:
-        return [plain] * options.chains
-    uniform = [plain, *(s for s in tensor_parallel_starts(job) if fits(job, s))]
-    best = min(uniform, key=lambda s: make_problem(job, fabric_for(job, s, options)).iteration_time_s(s))
-    return [plain if chain % 2 else best for chain in range(options.chains)]
+    if eligible and job.cluster.servers <= LARGEST_FOR_STARTS:
+        rows += [strategy for strategy in tensor_parallel_starts(job) if fits(job, strategy)]
+    return [simulated_with_rings(job, row, fabric_for(job, row, options), options.seed) for row in rows]

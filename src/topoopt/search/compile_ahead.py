@@ -9,7 +9,6 @@ compiles itself, so nothing waits and nothing but time is at stake.
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 
@@ -19,16 +18,14 @@ from topoopt.job import JobSettings, job_traffic, make_job
 from topoopt.routing import KShortestRoutes, all_pair_links
 from topoopt.search.baselines import BASELINES, baseline_fabric
 from topoopt.search.worth import routing_gap, simulated, with_rings
-from topoopt.simulate.kernel import run_events
+from topoopt.simulate import is_compiled
 from topoopt.strategy import data_parallel
 from topoopt.workload import Operator, OperatorGraph, Weight
 
 
 def start_compiling_ahead() -> None:
     """Start the second process, if nothing is compiled yet and there is a second core; do not wait for it."""
-    # Numba has no public name for where it keeps what it compiled.
-    cache = Path(run_events._cache.cache_path)  # type: ignore[attr-defined]
-    if any(cache.glob("kernel.run_events*")) or (os.cpu_count() or 1) < 2:
+    if is_compiled() or (os.cpu_count() or 1) < 2:
         return
     subprocess.Popen(
         [sys.executable, "-c", f"from {__name__} import compile_ahead; compile_ahead()"],

@@ -29,6 +29,8 @@ class SearchOptions:
         Most alternations of a chain.
     alpha_per_ms : float
         Temperature of the acceptance test; the authors use 1, and 0.2 for BERT.
+    balance : bool
+        Shift transfers from the fullest links to other paths at the end; the paper and its code do not.
     processes : int
         Processes that share the chains; 0 chooses. The answer does not depend on it.
     """
@@ -44,6 +46,7 @@ class SearchOptions:
     rounds: int = 4
     alpha_per_ms: float = 1.0
     seed: int = 0
+    balance: bool = True
     processes: int = 0
 
     def __post_init__(self) -> None:
@@ -65,12 +68,14 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "strides": "nearest",
             "routing": "k-shortest",
             "damping": "halving",
+            "balance": False,
         },
         "released": {
             "mode": "released",
             "degree_split": "all-to-allreduce",
             "strides": "lower-bound",
             "damping": "c/(c+1)",
+            "balance": False,
             "embedding_bytes_factor": 2,
             "memory_check": "off",
         },

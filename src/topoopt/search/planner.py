@@ -13,15 +13,20 @@ from topoopt.plan import Baseline, Plan, SearchRecord
 from topoopt.provenance import Provenance
 from topoopt.routing import Fabric
 from topoopt.search.alternating import fabric_for
-from topoopt.search.baselines import BASELINES, DEFAULT_BASELINES, check_fabrics, search_baseline
-from topoopt.search.chains import run_chains
+from topoopt.search.baselines import (
+    BASELINES,
+    DEFAULT_BASELINES,
+    baseline_fabric,
+    best_of,
+    check_fabrics,
+    search_baseline,
+)
+from topoopt.search.chains import Simulated, run_chains, uniform_starts
 from topoopt.search.options import SearchOptions
-from topoopt.search.start import starting_strategy
-from topoopt.search.worth import balanced, bounds, outcome, routing_gap, simulated, with_rings
-from topoopt.simulate import SimResult
+from topoopt.search.worth import balanced, bounds, outcome, routing_gap, simulated_with_rings
+from topoopt.simulate import SimulationOptions
 from topoopt.strategy import ParallelStrategy
 
-Simulated = tuple[ParallelStrategy, Fabric, SimResult]
 Progress = Callable[[str, int, int], None]
 """Called with what is going on, how much of it is done, and how much there is."""
 
@@ -59,11 +64,15 @@ def make_plan(
     wanted = DEFAULT_BASELINES if fabrics is None else fabrics
     check_fabrics(wanted)
     table = find_prices(prices)
-    plain = starting_strategy(job)
-    wired, record = _wire(job, options) if len(job.fixed_traffic) else _search(job, options, on_progress)
-    unsearched = _simulated(job, plain, fabric_for(job, plain, options), options)
-    strategy, fabric, result = min([*wired, unsearched], key=lambda row: row[2].iteration_time_s)
-    fabric, result = balanced(job, strategy, fabric, result)
+    starts, searched, record = (_wire if len(job.fixed_traffic) else _search)(job, options, on_progress)
+    strategy, fabric, result = min([*searched, *starts], key=lambda row: row[2].iteration_time_s)
+    if options.balance:
+        fabric, result = balanced(job, strategy, fabric, result)
+    plain, _, unsearched = starts[0]
+    skipped: list[tuple[str, str]] = []
+    baselines = compare(
+        job, options, wanted, table, (plain, strategy), on_progress, on_skip=lambda *row: skipped.append(row)
+    )
     return Plan(
         job,
         strategy,
@@ -73,14 +82,18 @@ def make_plan(
         routing_gap(fabric, job_traffic(job, strategy), result),
         record,
         Provenance(options.seed, dict(inputs or {})),
-        outcome(unsearched[2]),
+        outcome(unsearched),
         {key: value for key, value in asdict(options).items() if key != "processes"},
-        compare(job, options, wanted, table, (plain, strategy), on_progress),
+        baselines,
         priced(job, table),
+        tuple(skipped),
     )
 
 
-def _search(job: Job, options: SearchOptions, on_progress: Progress) -> tuple[list[Simulated], SearchRecord]:
+def _search(
+    job: Job, options: SearchOptions, on_progress: Progress
+) -> tuple[list[Simulated], list[Simulated], SearchRecord]:
+    """Return the starts, data parallelism first, and every chain's answer, all simulated."""
     made = 0
 
     def tick(proposals: int) -> None:
@@ -88,29 +101,33 @@ def _search(job: Job, options: SearchOptions, on_progress: Progress) -> tuple[li
         made += proposals
         on_progress("searching strategy and topology", made, options.budget)
 
-    chains = run_chains(job, options, tick)
-    best = chains.best
-    record = SearchRecord(
-        chains.proposals, best.stopped_because, chains.chain_times_s, best.convergence, chains.cpu_s
-    )
-    return [_simulated(job, best.strategy, best.fabric, options)], record
+    starts = uniform_starts(job, options)
+    first = min(starts, key=lambda row: row[2].iteration_time_s)[0]
+    chains = run_chains(job, options, tick, first)
+    searched = [simulated_with_rings(job, row.strategy, row.fabric, options.seed) for row in chains.found]
+    times_s = tuple(row[2].iteration_time_s for row in searched)
+    because, convergence = chains.best.stopped_because, chains.best.convergence
+    return starts, searched, SearchRecord(chains.proposals, because, times_s, convergence, chains.cpu_s)
 
 
-def _wire(job: Job, options: SearchOptions) -> tuple[list[Simulated], SearchRecord]:
+def _wire(
+    job: Job, options: SearchOptions, on_progress: Progress
+) -> tuple[list[Simulated], list[Simulated], SearchRecord]:
     """Wire a job known by its traffic alone, by each degree split; there is no strategy to search."""
+    on_progress("wiring", 0, 0)
     began = time.process_time()
     nothing = ParallelStrategy(job.cluster.servers, ())
-    rows = [
-        _simulated(job, nothing, fabric_for(job, nothing, replace(options, degree_split=split)), options)
-        for split in DEGREE_SPLITS
-    ]
+    starts, rows = (
+        [
+            simulated_with_rings(
+                job, nothing, fabric_for(job, nothing, replace(options, degree_split=split)), options.seed
+            )
+            for split in splits
+        ]
+        for splits in ([options.degree_split], DEGREE_SPLITS)
+    )
     times_s = tuple(row[2].iteration_time_s for row in rows)
-    return rows, SearchRecord(0, "fixed traffic", times_s, (), time.process_time() - began)
-
-
-def _simulated(job: Job, strategy: ParallelStrategy, fabric: Fabric, options: SearchOptions) -> Simulated:
-    ready = with_rings(fabric, job_traffic(job, strategy), job.cluster.degree, options.seed)
-    return strategy, ready, simulated(job, strategy, ready)
+    return starts, rows, SearchRecord(0, "fixed traffic", times_s, (), time.process_time() - began)
 
 
 def compare(
@@ -121,14 +138,30 @@ def compare(
     starts: tuple[ParallelStrategy, ...],
     on_progress: Progress = _silent,
     simulator: str = "analytic",
+    simulation: SimulationOptions | None = None,
+    on_skip: Callable[[str, str], None] = lambda fabric, reason: None,
 ) -> tuple[Baseline, ...]:
-    """Return the job on each fabric, in the order asked for, each with a strategy searched for it."""
+    """Return the job on each fabric, in the order asked for, each with a strategy searched for it.
+
+    A fabric that cannot be built with these interfaces, or has no price to be dimensioned by, is left out and
+    ``on_skip`` told why.
+    """
     rules = [rule for fabric in fabrics for rule in BASELINES[fabric]]
-    rows = []
+    rows: list[tuple[Baseline, Fabric]] = []
     for index, rule in enumerate(rules):
         on_progress(f"searching for {rule.fabric}", index, len(rules))
-        rows.append(search_baseline(job, rule, options, prices, starts, simulator))
-    return tuple(rows)
+        try:
+            fabric = baseline_fabric(job, rule, prices, options.seed)
+        except InvalidInput as error:
+            on_skip(rule.fabric, str(error))
+            continue
+        found = search_baseline(job, rule, fabric, options, prices, starts, simulator, simulation)
+        rows.append((found, fabric))
+    # What is good on one fabric may be better than what the search has found on another.
+    everywhere = tuple(dict.fromkeys(row[0].strategy for row in rows))
+    return tuple(
+        best_of(job, found, fabric, everywhere, options.seed, simulator, simulation) for found, fabric in rows
+    )
 
 
 def priced(job: Job, prices: PriceTable) -> dict[str, Any]:

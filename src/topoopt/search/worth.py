@@ -72,6 +72,14 @@ def simulated(
     return simulate(simulator, graph, fabric, options or SimulationOptions())
 
 
+def simulated_with_rings(
+    job: Job, strategy: ParallelStrategy, fabric: Fabric, seed: int
+) -> tuple[ParallelStrategy, Fabric, SimResult]:
+    """Return a strategy, its fabric with the rings that it needs, and one simulated iteration."""
+    ready = with_rings(fabric, job_traffic(job, strategy), job.cluster.degree, seed)
+    return strategy, ready, simulated(job, strategy, ready)
+
+
 def outcome(result: SimResult) -> Outcome:
     """Return the figures of a simulation that a plan keeps."""
     return Outcome(

@@ -1,6 +1,7 @@
 """From a task graph and a fabric to an iteration time, at several fidelities."""
 
 from topoopt.simulate.build_task_graph import build_task_graph as build_task_graph
+from topoopt.simulate.compiled import is_compiled as is_compiled
 from topoopt.simulate.max_min import max_min_rates as max_min_rates
 from topoopt.simulate.options import SimulationOptions as SimulationOptions
 from topoopt.simulate.result import SimResult as SimResult
