@@ -27,9 +27,7 @@ def column_blocks(
     """
     widest = [max([len(row[column]) for row in rows], default=0) for column in range(len(headings))]
     full = [max(len(heading), size) for heading, size in zip(headings, widest, strict=True)]
-    least = [
-        max(_longest_word(heading), size) for heading, size in zip(headings, widest, strict=True)
-    ]
+    least = [max(_longest_word(heading), size) for heading, size in zip(headings, widest, strict=True)]
     if headings[-1] not in numbers:
         words = max([_longest_word(row[-1]) for row in rows], default=0)
         least[-1] = min(least[-1], max(SENTENCE, words))

@@ -74,7 +74,7 @@ def print_table(
             table.add_row(*(Text(row[column]) for column in block))
         if index:
             console.print()
-        _print_trimmed(console, table)
+        _print_trimmed(console, table, width=sum(block.values()) + 3 * len(block))
 
 
 def print_warning(console: "Console", warning: str) -> None:
@@ -89,11 +89,12 @@ def counted(count: int, thing: str) -> str:
     return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
 
 
-def _print_trimmed(console: "Console", block: "RenderableType") -> None:
+def _print_trimmed(console: "Console", block: "RenderableType", width: int = 0) -> None:
     """Print without the spaces at the ends of lines, which only show in files and when marked to be copied."""
     from rich.text import Text
 
-    for segments in console.render_lines(block, pad=False):
+    options = console.options.update(width=max(width, console.width))
+    for segments in console.render_lines(block, options, pad=False):
         line = Text.assemble(*((segment.text, segment.style or "") for segment in segments), end="")
         line.rstrip()
         console.print(line, soft_wrap=True)
