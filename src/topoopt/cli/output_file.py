@@ -1,21 +1,32 @@
 """A file that a verb is asked to write: refused before the work where it cannot be written after it."""
 
+import os
 from pathlib import Path
 
 from topoopt.errors import InvalidInput
 
 
 def check_writable(path: str | None, flag: str) -> None:
-    """Refuse a place where nothing can be written.
+    """Refuse a place where nothing can be written, and what a written file must not take the place of.
+
+    A file is replaced as a whole, so a device such as ``/dev/null`` or a pipe would be gone afterwards.
 
     Raises
     ------
     InvalidInput
-        If the path is a folder, or lies in one that does not exist.
+        If there is no file name, the path is a folder, a device or a pipe, or its folder does not exist or may
+        not be written.
     """
     if path is None:
         return
-    if Path(path).is_dir():
+    if not path:
+        raise InvalidInput(f"{flag}: expected a file name, got nothing")
+    place, folder = Path(path), Path(path).parent
+    if place.is_dir():
         raise InvalidInput(f"{flag}: {path} is a folder, expected a file name")
-    if not Path(path).parent.is_dir():
-        raise InvalidInput(f"{flag}: {path}: the folder {Path(path).parent} does not exist")
+    if not folder.is_dir():
+        raise InvalidInput(f"{flag}: {path}: the folder {folder} does not exist")
+    if place.exists() and not place.is_file():
+        raise InvalidInput(f"{flag}: {path} is a device or a pipe, expected a file name")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InvalidInput(f"{flag}: {path}: the folder {folder} may not be written")
