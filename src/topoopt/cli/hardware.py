@@ -11,7 +11,7 @@ def hardware(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="[TABLE]",
+            metavar="TABLE",
             help="accelerators, nics, transceivers, switches, optical-switches or efficiency; all if not named.",
         ),
     ] = None,

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 def models(
     name: Annotated[
-        str | None, typer.Argument(metavar="[MODEL]", help="Show one model with its hyper-parameters.")
+        str | None, typer.Argument(metavar="MODEL", help="Show one model with its hyper-parameters.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -88,8 +88,8 @@ def _print_overview(rows: list[dict[str, Any]]) -> None:
         numbers=counts + sizes,
     )
     console.print(
-        "\nBatch: samples per accelerator. AllReduced: parameters outside embedding tables. "
-        "\nA plain model name means its variant for 16 servers on up to 32 servers, else that for 128.\n"
+        "\nBatch: samples per accelerator. AllReduced: parameters outside embedding tables.\n"
+        "A plain model name means its variant for 16 servers on up to 32 servers, else that for 128.\n"
         "Hyper-parameters: topoopt models dlrm. To change one: topoopt plan dlrm --set tables=32"
     )
 

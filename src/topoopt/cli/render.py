@@ -62,7 +62,7 @@ def print_table(
     from rich.table import Table
     from rich.text import Text
 
-    from topoopt.cli.columns import column_blocks
+    from topoopt.cli.columns import BETWEEN, column_blocks
 
     cells = [tuple(row) for row in rows]
     for index, block in enumerate(column_blocks(columns, cells, numbers, console.width)):
@@ -74,7 +74,7 @@ def print_table(
             table.add_row(*(Text(row[column]) for column in block))
         if index:
             console.print()
-        _print_trimmed(console, table, width=sum(block.values()) + 3 * len(block))
+        _print_trimmed(console, table, width=sum(block.values()) + BETWEEN * len(block))
 
 
 def print_warning(console: "Console", warning: str) -> None:
