@@ -55,7 +55,9 @@ def print_fabrics(console: "Console", rows: list[dict[str, Any]]) -> None:
 def print_skipped(console: "Console", skipped: "Iterable[tuple[str, str]]") -> None:
     """Say which fabrics are not in the table, and why."""
     for fabric, reason in skipped:
-        console.print(f"  without {fabric}: {reason}", highlight=False, markup=False)
+        console.print(
+            f"  without {fabric}: {reason.removeprefix(f'{fabric}: ')}", highlight=False, markup=False
+        )
 
 
 def usd(price: float | None) -> str:

@@ -94,7 +94,7 @@ def _job(plan: "Plan") -> Facts:
     graph, settings = job.graph, job.settings
     hardware = (
         f"{cluster.servers} servers of {cluster.accelerators_per_server} × {cluster.accelerator}, "
-        f"{cluster.degree} {cluster.links} ports of {format_bandwidth(cluster.link_bandwidth_bps)}"
+        f"{counted(cluster.degree, f'{cluster.links} port')} of {format_bandwidth(cluster.link_bandwidth_bps)}"
     )
     if not graph.operators:
         moved = f"{format_bytes(plan.traffic().mp_bytes)}, all of it ready at once; no strategy to search"
@@ -164,17 +164,14 @@ def _network(plan: "Plan") -> Facts:
 
 
 def _wiring(plan: "Plan") -> str:
+    from topoopt.cli.wiring_words import wiring_words
+
     topology = plan.fabric.topology
     if not topology.offsets:
         return "rings and single links; every link is in the plan file"
-    servers = topology.servers
-    if plan.job.cluster.links == "duplex":
-        strides = [
-            f"i ± {p}" if 2 * p != servers else f"i + {p}" for p in topology.offsets if 2 * p <= servers
-        ]
-    else:
-        strides = [f"i + {p}" for p in topology.offsets]
-    return f"server i to {', '.join(strides)} (mod {servers})"
+    cables = {offset: int(topology.ports[topology.link_id(0, offset)]) for offset in topology.offsets}
+    offsets = [offset for offset, count in cables.items() for _ in range(count)]
+    return wiring_words(topology.servers, offsets, plan.job.cluster.links)
 
 
 def _ring_lines(plan: "Plan") -> list[str]:

@@ -95,19 +95,20 @@ def _listed(strides: str) -> tuple[int, ...] | None:
 
 
 def _print(facts: dict[str, Any], table: "CoinTable") -> None:
-    from topoopt.cli.render import print_facts, print_table, print_title, terminal
+    from topoopt.cli.render import counted, print_facts, print_table, print_title, terminal
+    from topoopt.cli.wiring_words import wiring_words
+    from topoopt.topology import stride_offsets
 
     console = terminal()
     servers, listed = facts["servers"], ", ".join(str(stride) for stride in facts["strides"])
-    print_title(console, f"{servers} servers, {facts['degree']} {facts['links']} ports each")
-    sign = "±" if facts["links"] == "duplex" else "+"
-    neighbors = ", ".join(f"i {sign} {stride}" for stride in facts["strides"])
+    print_title(console, f"{servers} servers, {counted(facts['degree'], facts['links'] + ' port')} each")
+    offsets = stride_offsets(servers, facts["strides"], facts["links"])
     print_facts(
         console,
         [
             ("strides", f"{listed} (rule: {facts['rule']})"),
-            ("wiring", f"server i to {neighbors} (mod {servers})"),
-            ("diameter", f"{facts['diameter']} hops"),
+            ("wiring", wiring_words(servers, offsets, facts["links"])),
+            ("diameter", counted(facts["diameter"], "hop")),
             ("average", f"{facts['average_hops']:.3f} hops"),
         ],
     )
