@@ -18,7 +18,7 @@ from topoopt.cli.plan import plan
 from topoopt.cli.simulate import simulate
 from topoopt.cli.topology import topology
 from topoopt.cli.traffic import traffic
-from topoopt.cli.verbs import Verbs
+from topoopt.cli.verbs import Verb, Verbs, help_of
 
 VERBS = (plan, topology, traffic, compare, simulate, models, hardware)
 
@@ -32,7 +32,7 @@ app = typer.Typer(
     help="Which network, and which way of splitting the model over it, trains this job fastest for the money?",
 )
 for verb in VERBS:
-    app.command()(verb)
+    app.command(cls=Verb, help=help_of(verb))(verb)
 
 
 def _print_version(asked: bool) -> None:

@@ -1,11 +1,26 @@
 """The group of verbs: a misspelled one is answered with the nearest, an interrupted one says so."""
 
+import inspect
+from collections.abc import Callable
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from topoopt.errors import unknown_name
+
+
+def help_of(verb: Callable[..., None]) -> str:
+    """Return the docstring with each paragraph on one line, for the terminal to wrap."""
+    return "\n\n".join(" ".join(part.split()) for part in inspect.cleandoc(verb.__doc__ or "").split("\n\n"))
+
+
+class Verb(TyperCommand):
+    """One verb; its help does not show a flag as if it took a value."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """Return the parameters, ``--help`` among them."""
+        return _plain_flags(super().get_params(ctx))
 
 
 class Verbs(TyperGroup):
@@ -17,6 +32,17 @@ class Verbs(TyperGroup):
             raise unknown_name("verb", cmd_name, self.commands)
         return super().get_command(ctx, cmd_name)
 
+    def get_params(self, ctx: Any) -> Any:
+        """Return the parameters of the program itself, ``--help`` among them."""
+        return _plain_flags(super().get_params(ctx))
+
+    def make_context(self, *words: Any, **more: Any) -> Any:
+        """Read the words; Ctrl-C is an ``Abort`` here, too."""
+        try:
+            return super().make_context(*words, **more)
+        except KeyboardInterrupt:
+            raise typer.Abort from None
+
     def invoke(self, ctx: Any) -> Any:
         """Run the verb; Ctrl-C is an ``Abort``, which the parser does not swallow."""
         try:
@@ -27,3 +53,10 @@ class Verbs(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the verbs as they were added, not by the alphabet."""
         return list(self.commands)
+
+
+def _plain_flags(parameters: Any) -> Any:
+    for parameter in parameters:
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = ""  # "<bool>" otherwise
+    return parameters
