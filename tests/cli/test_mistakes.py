@@ -1,5 +1,6 @@
 """Every mistake of a user's is one line on standard error and exit code 2, and leaves no file."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,9 @@ MISTAKES = [
     ((*PLAN, "--degree", "0"), "degree: expected an integer >= 1, got 0"),
     ((*PLAN, "--degree", "61"), "degree: 16 servers can use at most 60 interfaces each"),
     ((*PLAN, "--degree", "1"), "use 2 or more, or directed links"),
-    ((*PLAN, "--degree", "four"), "'--degree'"),
+    ((*PLAN, "--degree", "four"), '--degree: expected an integer, got "four"'),
+    ((*PLAN, "--alpha", "warm"), '--alpha: expected a number, got "warm"'),
+    ((*PLAN, "--cluster", ""), "--cluster: expected a name, got nothing"),
     (("plan", "dlrm", "--servers", "1", "--out", "out.json"), "servers: expected an integer >= 2, got 1"),
     (("plan", "dlmr", "--out", "out.json"), 'model: unknown name "dlmr"; did you mean dlrm'),
     (("plam", "dlrm", "--out", "out.json"), 'verb: unknown name "plam"; did you mean plan?'),
@@ -25,6 +28,7 @@ MISTAKES = [
     ((*PLAN, "--variant", "17"), 'variant of dlrm: unknown name "17"'),
     ((*PLAN, "--set", "tabels=3"), 'unknown name "tabels"; did you mean tables?'),
     ((*PLAN, "--set", "tables"), '--set: expected KEY=VALUE such as tables=32, got "tables"'),
+    ((*PLAN, "--set", "tables=8", "--set", "tables=9"), "--set: tables is given twice, 8 and 9"),
     ((*PLAN, "--set", "tables=many"), 'tables: expected an integer, got "many"'),
     ((*PLAN, "--batch-per-accelerator", "0"), "--batch-per-accelerator: expected an integer >= 1, got 0"),
     ((*PLAN, "--preset", "papr"), 'preset: unknown name "papr"; did you mean paper?'),
@@ -48,6 +52,8 @@ MISTAKES = [
         ("plan", "dlrm", "--out", "no/such/out.json"),
         "--out: no/such/out.json: the folder no/such does not exist",
     ),
+    (("plan", "dlrm", "--out", ""), "--out: expected a file name, got nothing"),
+    (("plan", "dlrm", "--out", "."), "--out: . is a folder, expected a file name"),
     (("plan", "nowhere.yaml", "--out", "out.json"), "nowhere.yaml: no such file"),
     (("plan", "notes.txt", "--out", "out.json"), "notes.txt: what kind of file is this?"),
     (("plan", "--out", "out.json"), "MODEL|FILE"),
@@ -95,6 +101,11 @@ FILES = [
     ("t.csv", "0,0\n0,0\n", "no server sends another one anything"),
     ("t.npy", "no array", "t.npy: not a NumPy array file"),
     ("ops.csv", "name,inputs,activation_byts,forward_ms\n", 'unknown name "activation_byts"; did you mean'),
+    (
+        "ops.csv",
+        "name,inputs,activation_bytes,forward_flops\na,,4,1\n",
+        "write it there or give --batch-per-accelerator",
+    ),
     ("ops.yaml", "operators: [{name: a}]\n", "ops.yaml: operators[0]: missing key"),
     ("p.json", '{"schema": "topoopt-plan/1", "strategy"', "p.json: line 1: not a whole JSON file"),
     ("p.json", "[1, 2]", "p.json: expected a mapping of keys to values, got a list"),
@@ -180,6 +191,21 @@ def test_words_that_a_traffic_matrix_has_no_use_for(topoopt: Topoopt, tmp_path: 
         ("--set", "a=1"),
     ):
         assert_one_line(topoopt("plan", "t.csv", flag, value), "t.csv")
+
+
+def test_a_file_never_takes_the_place_of_a_device_or_pipe(topoopt: Topoopt, tmp_path: Path) -> None:
+    """As root, replacing /dev/null would succeed."""
+    os.mkfifo(tmp_path / "pipe")
+    for words in (("plan", "dlrm", "--out"), ("traffic", "dlrm", "--csv"), ("traffic", "dlrm", "--matrix")):
+        assert_one_line(topoopt(*words, "pipe"), f"{words[-1]}: pipe is a device or a pipe")
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_a_folder_that_may_not_be_written_is_refused_before_the_search(
+    topoopt: Topoopt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    assert_one_line(topoopt("plan", "dlrm", "--out", "plan.json"), "the folder . may not be written")
 
 
 def test_an_error_of_our_own_is_a_traceback(topoopt: Topoopt, monkeypatch: pytest.MonkeyPatch) -> None:

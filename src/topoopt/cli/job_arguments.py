@@ -81,7 +81,11 @@ class JobArguments:
     ] = None
     precision: Annotated[
         str | None,
-        Option(metavar="fp32|tf32|bf16|fp16|fp8", rich_help_panel=COSTS, help="Of the arithmetic; fp32."),
+        Option(
+            metavar="fp32|tf32|bf16|fp16|fp8",
+            rich_help_panel=COSTS,
+            help="Of the arithmetic, not of what is kept and sent: that has 4 bytes a number; fp32.",
+        ),
     ] = None
     optimizer: Annotated[
         str | None,
@@ -128,6 +132,9 @@ def read_request(arguments: JobArguments) -> "JobRequest":
     from topoopt.cli.source import request_of
     from topoopt.job_file import JobRequest, read_cluster_part
 
+    for name in ("variant", "cluster"):
+        if getattr(arguments, name) == "":
+            raise InvalidInput(f"--{name}: expected a name, got nothing")
     request = request_of(arguments.source)
     if arguments.cluster is not None:
         part = JobRequest(cluster=read_cluster_part(arguments.cluster), files=(arguments.cluster,))
@@ -193,5 +200,8 @@ def _changes(pairs: list[str]) -> dict[str, str]:
         key, sign, value = pair.partition("=")
         if not sign or not key.strip() or not value.strip():
             raise InvalidInput(f'--set: expected KEY=VALUE such as tables=32, got "{pair}"')
-        changes[key.strip().replace("-", "_")] = value.strip()
+        name = key.strip().replace("-", "_")
+        if name in changes:
+            raise InvalidInput(f"--set: {name} is given twice, {changes[name]} and {value.strip()}")
+        changes[name] = value.strip()
     return changes

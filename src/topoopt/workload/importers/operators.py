@@ -84,7 +84,8 @@ def read_operators(path: str | Path, *, batch_per_accelerator: int | None = None
     batch = batch_per_accelerator if batch_per_accelerator is not None else model.batch_per_accelerator
     if batch is None:
         raise InvalidInput(
-            f"{place}: batch_per_accelerator is not in the file; give it with the batch per accelerator"
+            f"{place}: batch_per_accelerator is not in the file; write it there or give "
+            "--batch-per-accelerator"
         )
     operators: list[Operator] = []
     index: dict[str, int] = {}
