@@ -20,7 +20,7 @@ def test_what_is_compiled_ahead_is_on_disk_afterwards(tmp_path: Path) -> None:
 
 def test_a_compiled_program_starts_no_second_process(monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[list[str]] = []
-    monkeypatch.setattr(subprocess, "Popen", lambda command, **_: started.append(command))
+    monkeypatch.setattr(room, "_second_process", lambda: started.append([]))
     room.compile_ahead()  # now it is on disk
     room.start_compiling_ahead()
     assert started == []

@@ -44,10 +44,11 @@ def plan(
 
     check_writable(out, "--out")
     options, request = search_options(read_request(job), finder, search)
+    asked = requested_job(request)
     start_compiling_ahead()
     with progress("searching") as report:
         made = make_plan(
-            requested_job(request),
+            asked,
             options,
             fabrics=listed(fabrics),
             prices=prices,

@@ -47,9 +47,10 @@ def plan_now(
     from topoopt.search import make_plan, start_compiling_ahead
 
     options, request = search_options(read_request(job), finder, search)
+    asked = requested_job(request)
     start_compiling_ahead()
     plan = make_plan(
-        requested_job(request),
+        asked,
         options,
         fabrics=(),
         prices=prices,

@@ -9,6 +9,7 @@ compiles itself, so nothing waits and nothing but time is at stake.
 import os
 import subprocess
 import sys
+from functools import cache
 
 import numpy as np
 
@@ -25,9 +26,14 @@ from topoopt.workload import Operator, OperatorGraph, Weight
 
 def start_compiling_ahead() -> None:
     """Start the second process, if nothing is compiled yet and there is a second core; do not wait for it."""
-    if is_compiled() or (os.cpu_count() or 1) < 2:
-        return
-    subprocess.Popen(
+    if not is_compiled() and (os.cpu_count() or 1) > 1:
+        _second_process()
+
+
+@cache
+def _second_process() -> subprocess.Popen[bytes]:
+    """Start it once; the handle is kept, for a handle that is dropped early is taken for a mistake."""
+    return subprocess.Popen(
         [sys.executable, "-c", f"from {__name__} import compile_ahead; compile_ahead()"],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
