@@ -1,3 +1,3 @@
 """The command line: one verb a file; it reads arguments, calls the library and prints."""
 
-from topoopt.cli.program import main as main
+from topoopt.cli.entry import main as main

@@ -24,7 +24,7 @@ def exit_code_of(error: BaseException) -> int:
         return _say(str(error), USER_MISTAKE)
     if isinstance(error, ParserError):
         return USER_MISTAKE if _is_help(error) else _say(_parser_message(error), USER_MISTAKE)
-    if isinstance(error, KeyboardInterrupt | typer.Abort):
+    if isinstance(error, KeyboardInterrupt | typer.Abort) or _came_inside_a_kernel(error):
         return _say("interrupted: nothing was written", INTERRUPTED)
     if isinstance(error, BrokenPipeError):
         # The reader (head, less) has left: let the flush at exit go nowhere.
@@ -43,6 +43,11 @@ def _say(message: str, code: int) -> int:
     line = " ".join(message.split())
     print(line if code == INTERRUPTED else f"error: {line}", file=sys.stderr)
     return code
+
+
+def _came_inside_a_kernel(error: BaseException) -> bool:
+    """Ctrl-C during compiled code comes out of it as a ``SystemError``."""
+    return isinstance(error, SystemError) and isinstance(error.__cause__, KeyboardInterrupt)
 
 
 def _is_help(error: Exception) -> bool:

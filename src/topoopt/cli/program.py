@@ -50,7 +50,7 @@ def _options_of_all_verbs(
     pass
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code.
 
     0: done. 1: a mistake of ours, with a traceback. 2: a mistake of the user's, one line on standard error.
