@@ -1,23 +1,28 @@
 """Ctrl-C is one line and exit code 130, whatever it interrupts."""
 
+import signal
 import sys
+from types import FrameType, SimpleNamespace
 
 import pytest
 
 from tests.cli.conftest import Topoopt
-from topoopt.cli import main
+from topoopt.cli import interrupt, main
 
 
-def interrupt(*words: object) -> None:
+def stop_here(*words: object) -> None:
     raise KeyboardInterrupt
 
 
-def interrupt_in_a_kernel(*words: object) -> None:
+def stop_in_a_kernel(*words: object) -> None:
     """What numba makes of Ctrl-C during compiled code."""
-    raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
+    try:
+        raise SystemError("_numba_unpickle returned a result with an exception set") from KeyboardInterrupt()
+    except SystemError as inner:
+        raise SystemError("CPUDispatcher returned a result with an exception set") from inner
 
 
-@pytest.mark.parametrize("stop", [interrupt, interrupt_in_a_kernel])
+@pytest.mark.parametrize("stop", [stop_here, stop_in_a_kernel])
 def test_in_a_verb(topoopt: Topoopt, monkeypatch: pytest.MonkeyPatch, stop: object) -> None:
     monkeypatch.setattr("topoopt.workload.resolve_variant", stop)
     ran = topoopt("models", "dlrm")
@@ -25,7 +30,7 @@ def test_in_a_verb(topoopt: Topoopt, monkeypatch: pytest.MonkeyPatch, stop: obje
 
 
 def test_while_words_are_read(topoopt: Topoopt, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("typer.core.TyperGroup.make_context", interrupt)
+    monkeypatch.setattr("typer.core.TyperGroup.make_context", stop_here)
     ran = topoopt("models")
     assert (ran.code, ran.out, ran.err) == (130, "", "interrupted: nothing was written\n")
 
@@ -42,6 +47,40 @@ def test_while_the_program_is_imported(
     monkeypatch.setattr(sys, "meta_path", [Interrupting(), *sys.meta_path])
     assert main(["models"]) == 130
     assert capsys.readouterr().err == "interrupted: nothing was written\n"
+
+
+def test_it_waits_until_the_glue_of_numba_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled and run under the file name of the glue, the first attempt only sets a timer."""
+    timers: list[tuple[object, ...]] = []
+    monkeypatch.setattr("signal.setitimer", lambda *words: timers.append(words))
+    handler = interrupt._interrupt
+    frames: dict[str, FrameType] = {}
+    exec(compile("import sys; frames['in'] = sys._getframe()", "/x/numba/core/serialize.py", "exec"))
+    handler(signal.SIGINT, frames["in"])
+    assert timers == [(signal.ITIMER_REAL, interrupt.AGAIN_S)]
+    with pytest.raises(KeyboardInterrupt):
+        handler(signal.SIGALRM, sys._getframe())
+
+
+def test_a_handler_of_the_calling_program_is_kept() -> None:
+    def own(number: int, frame: object) -> None:
+        raise AssertionError
+
+    before = signal.signal(signal.SIGINT, own)
+    try:
+        interrupt.interrupt_when_safe()
+        assert signal.getsignal(signal.SIGINT) is own
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_a_comparison_with_half_a_search_is_none(topoopt: Topoopt, monkeypatch: pytest.MonkeyPatch) -> None:
+    def half(*words: object, **more: object) -> object:
+        return SimpleNamespace(search=SimpleNamespace(stopped_because="interrupted"))
+
+    monkeypatch.setattr("topoopt.search.make_plan", half)
+    ran = topoopt("compare", "dlrm", "--servers", "16")
+    assert (ran.code, ran.out, ran.err) == (130, "", "interrupted: nothing was written\n")
 
 
 def test_another_system_error_is_ours(topoopt: Topoopt, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,7 +47,10 @@ def _say(message: str, code: int) -> int:
 
 def _came_inside_a_kernel(error: BaseException) -> bool:
     """Ctrl-C during compiled code comes out of it as a ``SystemError``."""
-    return isinstance(error, SystemError) and isinstance(error.__cause__, KeyboardInterrupt)
+    cause = error.__cause__
+    return isinstance(error, SystemError) and (
+        isinstance(cause, KeyboardInterrupt) or (cause is not None and _came_inside_a_kernel(cause))
+    )
 
 
 def _is_help(error: Exception) -> bool:

@@ -57,4 +57,6 @@ def plan_now(
         inputs=request.input_digests(),
         on_progress=report,
     )
+    if plan.search.stopped_because == "interrupted":
+        raise KeyboardInterrupt  # half a search compares with nothing
     return plan, options
