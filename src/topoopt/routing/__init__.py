@@ -23,10 +23,15 @@ from topoopt.routing.mapping import routes_to_mapping as routes_to_mapping
 from topoopt.routing.methods import ROUTING as ROUTING
 from topoopt.routing.methods import make_routes as make_routes
 from topoopt.routing.pair_links import PairLinks as PairLinks
+from topoopt.routing.path_choice import chosen_paths as chosen_paths
+from topoopt.routing.path_choice import connection_uniform as connection_uniform
+from topoopt.routing.path_choice import cumulative_weights as cumulative_weights
 from topoopt.routing.path_lengths import bandwidth_tax as bandwidth_tax
 from topoopt.routing.path_lengths import coin_length_distribution as coin_length_distribution
 from topoopt.routing.path_lengths import hop_counts as hop_counts
 from topoopt.routing.path_lengths import path_length_distribution as path_length_distribution
+from topoopt.routing.path_table import PathTable as PathTable
+from topoopt.routing.path_table import path_table as path_table
 from topoopt.routing.routes import Path as Path
 from topoopt.routing.routes import Routes as Routes
 from topoopt.routing.single_shortest import SingleShortestRoutes as SingleShortestRoutes

@@ -1,0 +1,81 @@
+"""Which of its pair's paths a connection takes: a pure function of the seed and the connection's number.
+
+As a switch hashes the header of a connection, so two connections may collide on one path while another is
+idle. Every simulator that picks single paths calls this or, in a kernel, repeats these three lines:
+
+    h = mix(mix(seed) + number)               uint64, wrapping
+    u = (h >> 11) * 2**-53                    uniform in [0, 1)
+    path = the pair's first path whose cumulative weight is above u
+
+where ``mix`` is one step of SplitMix64:
+
+    z = x + 0x9E3779B97F4A7C15
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9
+    z = (z ^ z >> 27) * 0x94D049BB133111EB
+    return z ^ z >> 31
+
+References
+----------
+.. [1] G. Steele, D. Lea and C. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+_ALL_BITS = (1 << 64) - 1
+_STEP, _FIRST, _SECOND = (
+    np.uint64(constant) for constant in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+)
+
+
+def chosen_paths(
+    pair_first: NDArray[np.int64],
+    cumulative: NDArray[np.float64],
+    pair: NDArray[np.int64],
+    number: NDArray[np.int64],
+    seed: int,
+) -> NDArray[np.int64]:
+    """Return the index of the path that each connection takes, shape (connections,).
+
+    Parameters
+    ----------
+    pair_first : int64 array, shape (pairs+1,)
+        Paths of each pair, by rows.
+    cumulative : float64 array, shape (paths,)
+        See :func:`cumulative_weights`.
+    pair, number : int64 arrays, shape (connections,)
+        Row of its pair, which must have a path, and its own number.
+    """
+    u = connection_uniform(seed, number)
+    low, high = pair_first[pair], pair_first[pair + 1] - 1
+    while (low < high).any():
+        middle = (low + high) // 2
+        above = cumulative[middle] > u
+        high = np.where(above, middle, high)
+        low = np.where(above, low, np.minimum(middle + 1, high))
+    return low
+
+
+def connection_uniform(seed: int, number: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return a number in [0, 1) for each connection number."""
+    begin = _mix(np.array([seed & _ALL_BITS], np.uint64))
+    bits = _mix(begin + np.asarray(number, np.int64).astype(np.uint64))
+    return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def cumulative_weights(pair_first: NDArray[np.int64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the running sum of the weights within each pair, added in order; the last of a pair is 1."""
+    cumulative = weight.copy()
+    size = np.diff(pair_first)
+    for place in range(1, int(size.max(initial=0))):
+        at = pair_first[:-1][size > place] + place
+        cumulative[at] += cumulative[at - 1]
+    cumulative[pair_first[1:][size > 0] - 1] = 1.0
+    return cumulative
+
+
+def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    z = x + _STEP
+    z = (z ^ (z >> np.uint64(30))) * _FIRST
+    z = (z ^ (z >> np.uint64(27))) * _SECOND
+    return z ^ (z >> np.uint64(31))

@@ -1,0 +1,76 @@
+"""The noun PathTable: the weighted link paths of the pairs in use, as the simulators read them."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.routing.fabric import Fabric
+from topoopt.routing.pair_links import steps_of_paths
+from topoopt.routing.path_arrays import PathArrays, path_arrays
+
+
+@dataclass(frozen=True, eq=False)
+class PathTable:
+    """Paths of a list of ordered pairs, by rows; the links of a path by rows again.
+
+    Pair k has the paths ``pair_first[k] : pair_first[k+1]``, none if it is a server with itself. Path p
+    crosses ``link[path_first[p] : path_first[p+1]]``, in that order.
+
+    Attributes
+    ----------
+    pair_first : int64 array, shape (pairs+1,)
+    weight : float64 array, shape (paths,)
+        Share of the pair's bytes on each path, positive; sums to 1 over a pair.
+    path_first : int64 array, shape (paths+1,)
+    link : int32 array, shape (entries,)
+        Index of a directed link in the fabric's topology.
+    """
+
+    pair_first: NDArray[np.int64]
+    weight: NDArray[np.float64]
+    path_first: NDArray[np.int64]
+    link: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.pair_first) - 1
+
+    @property
+    def hops(self) -> NDArray[np.int64]:
+        """Number of links of each path, shape (paths,)."""
+        return np.diff(self.path_first)
+
+
+def path_table(fabric: Fabric, src: NDArray[np.int64], dst: NDArray[np.int64]) -> PathTable:
+    """Return the paths of many ordered pairs on a fabric, those of weight zero left out.
+
+    Parameters
+    ----------
+    src, dst : int arrays, shape (pairs,)
+
+    Raises
+    ------
+    NoRoute
+        If a pair cannot be reached, or a path steps where the fabric has no link; the step is named.
+    """
+    src, dst = np.asarray(src, np.int64), np.asarray(dst, np.int64)
+    paths = _used(path_arrays(fabric.routes, src, dst))
+    _, link = steps_of_paths(fabric.topology, paths)
+    path_first = paths.node_first - np.arange(len(paths.node_first))
+    return PathTable(paths.path_first, paths.weight, path_first, link.astype(np.int32))
+
+
+def _used(paths: PathArrays) -> PathArrays:
+    """Return the paths of positive weight."""
+    used = paths.weight > 0
+    if used.all():
+        return paths
+    size = np.diff(paths.node_first)
+    kept = np.concatenate(([0], np.cumsum(used)))
+    return replace(
+        paths,
+        path_first=kept[paths.path_first],
+        node_first=np.concatenate(([0], np.cumsum(size[used]))),
+        nodes=paths.nodes[np.repeat(used, size)],
+        weight=paths.weight[used],
+    )
