@@ -23,6 +23,7 @@ from topoopt.routing.mapping import routes_to_mapping as routes_to_mapping
 from topoopt.routing.methods import ROUTING as ROUTING
 from topoopt.routing.methods import make_routes as make_routes
 from topoopt.routing.pair_links import PairLinks as PairLinks
+from topoopt.routing.path_arrays import PathArrays as PathArrays
 from topoopt.routing.path_choice import chosen_paths as chosen_paths
 from topoopt.routing.path_choice import connection_uniform as connection_uniform
 from topoopt.routing.path_choice import cumulative_weights as cumulative_weights

@@ -58,8 +58,8 @@ def _play(
     start_s, finish_s, finished = kernel.run_events(
         fair,
         tolerance,
-        graph.servers,
-        graph.server,
+        graph.devices,
+        graph.device,
         duration_s,
         graph.successor_first,
         graph.successor,

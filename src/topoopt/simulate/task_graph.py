@@ -28,8 +28,8 @@ PHASES = ("forward", "backward", "activation", "gradient", "allreduce", "other")
 class TaskGraph:
     """Tasks and their dependencies, as plain arrays. Make one with :func:`task_graph_from_edges`.
 
-    Compute devices are serial, first come first served (equal ready times in order of task number) and
-    never interrupted; any number of transfers run at the same time. All arrays but the CSR ones have shape
+    Compute devices (accelerators) are serial, first come first served (equal ready times in order of task
+    number) and never interrupted; any number of transfers run at the same time. All arrays but the CSR ones have shape
     (tasks,).
 
     Attributes
@@ -38,7 +38,7 @@ class TaskGraph:
     kind : int64 array
         Index into :data:`KINDS`.
     server : int64 array
-        Device of a compute task, else -1.
+        Where a compute task runs, else -1.
     duration_s : float64 array
         Of a compute task: how long it takes. Of communication: the delay before it, e.g. for an AllReduce
         inside each server.
@@ -60,6 +60,8 @@ class TaskGraph:
         Index into :data:`PHASES`.
     iteration : int64 array
         0 for the first.
+    accelerator : int64 array
+        Which of its server's devices a compute task runs on; 0 where a server counts as one device.
     """
 
     servers: int
@@ -78,6 +80,7 @@ class TaskGraph:
     operator: Ints
     phase: Ints
     iteration: Ints
+    accelerator: Ints
     operator_names: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -87,6 +90,26 @@ class TaskGraph:
     def iterations(self) -> int:
         """Number of training iterations in the graph."""
         return int(self.iteration.max()) + 1 if len(self) else 1
+
+    @cached_property
+    def devices(self) -> int:
+        """Numbers of compute devices: as many for each server as the busiest one has."""
+        return self.servers * self._accelerators
+
+    @cached_property
+    def device(self) -> Ints:
+        """Device of a compute task, of any server, else -1; the server's number where each has one device."""
+        return np.where(self.server < 0, -1, self.server * self._accelerators + self.accelerator)
+
+    @cached_property
+    def _accelerators(self) -> int:
+        return int(self.accelerator.max(initial=0)) + 1
+
+    @cached_property
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        """Sorted members of each group that has a collective, every group once; those of one server left out."""
+        several = np.flatnonzero(np.diff(self.member_first) > 1).tolist()
+        return tuple(sorted({tuple(sorted(self.members(task))) for task in several}))
 
     def members(self, task: int) -> tuple[int, ...]:
         """Return the members of a collective, in ring order."""
@@ -106,12 +129,12 @@ class TaskGraph:
 
 @dataclass(frozen=True, eq=False)
 class TaskRows:
-    """Some tasks of one kind, by columns, before they get numbers and dependencies; see :class:`TaskGraph`.
+    """Some tasks by columns, before they get numbers and dependencies; see :class:`TaskGraph`.
 
     Scalars stand for a column of equal values. ``members`` has one tuple per collective.
     """
 
-    kind: int
+    kind: Ints | int
     count: int
     duration_s: Floats | float = 0.0
     server: Ints | int = -1
@@ -123,6 +146,7 @@ class TaskRows:
     operator: Ints | int = -1
     phase: Ints | int = len(PHASES) - 1
     iteration: Ints | int = 0
+    accelerator: Ints | int = 0
 
 
 def task_graph_from_edges(
@@ -142,7 +166,7 @@ def task_graph_from_edges(
     tasks = sum(row.count for row in rows)
     pairs = np.unique(np.asarray(before, np.int64) * tasks + np.asarray(after, np.int64))
     source, successor = np.divmod(pairs, max(tasks, 1))
-    sizes = [size for row in rows for size in _member_counts(row)]
+    sizes = np.concatenate([_member_counts(row) for row in rows] or [np.zeros(0, np.int64)])
     graph = TaskGraph(
         servers,
         kind=_ints(rows, "kind"),
@@ -160,14 +184,17 @@ def task_graph_from_edges(
         operator=_ints(rows, "operator"),
         phase=_ints(rows, "phase"),
         iteration=_ints(rows, "iteration"),
+        accelerator=_ints(rows, "accelerator"),
         operator_names=operator_names,
     )
     _check(graph)
     return graph
 
 
-def _member_counts(row: TaskRows) -> list[int]:
-    return [len(group) for group in row.members] if row.kind == COLLECTIVE else [0] * row.count
+def _member_counts(row: TaskRows) -> Ints:
+    counts = np.zeros(row.count, np.int64)
+    counts[_broadcast(row, "kind") == COLLECTIVE] = [len(group) for group in row.members]
+    return counts
 
 
 def _ints(rows: list[TaskRows], name: str) -> Ints:
@@ -183,6 +210,8 @@ def _broadcast(row: TaskRows, name: str) -> Floats:
 def _check(graph: TaskGraph) -> None:
     compute, transfer = graph.kind == COMPUTE, graph.kind == TRANSFER
     _check_range(graph, compute & ((graph.server < 0) | (graph.server >= graph.servers)), "server")
+    if (compute & (graph.accelerator < 0)).any():
+        raise InvalidInput(f"task graph: accelerator must be >= 0, got {graph.accelerator.min()}")
     for end in ("src", "dst"):
         node = getattr(graph, end)
         _check_range(graph, transfer & ((node < 0) | (node >= graph.servers)), end)
