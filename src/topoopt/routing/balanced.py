@@ -12,7 +12,7 @@ from topoopt.errors import InvalidInput
 from topoopt.routing.coin_options import ranges
 from topoopt.routing.kernel import balance_options
 from topoopt.routing.pair_links import PairLinks, links_of_paths, steps_of_paths
-from topoopt.routing.path_arrays import PathArrays, path_arrays
+from topoopt.routing.path_arrays import PathArrays, path_arrays, used_paths
 from topoopt.routing.routes import Path, Routes
 from topoopt.topology import Topology
 
@@ -65,8 +65,8 @@ class BalancedRoutes:
         own = zip(paths, weights.tolist(), strict=True)
         return tuple(replace(path, weight=weight) for path, weight in own if weight > 0)
 
-    def pair_links(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> PairLinks:
-        """Return the links of many pairs."""
+    def path_arrays(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> PathArrays:
+        """Return the paths of many pairs."""
         paths = path_arrays(self.candidates, src, dst)
         row = self._rows(src, dst)
         own = np.flatnonzero(row >= 0)
@@ -77,7 +77,11 @@ class BalancedRoutes:
             raise InvalidInput(f"routes: pair {src[at]}->{dst[at]}: weights do not fit the candidate paths")
         weight = paths.weight.copy()
         weight[ranges(paths.path_first[own], paths.path_first[own + 1])] = self.weight[ranges(begin, end)]
-        return links_of_paths(self.topology, replace(paths, weight=weight))
+        return used_paths(replace(paths, weight=weight))
+
+    def pair_links(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> PairLinks:
+        """Return the links of many pairs."""
+        return links_of_paths(self.topology, self.path_arrays(src, dst))
 
     def _rows(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the row of each pair, -1 where it has no weights of its own."""
@@ -108,7 +112,7 @@ def balanced_routes(
     demand : float64 array, shape (servers, servers)
         Bytes of each ordered pair; the diagonal is ignored.
     candidates : Routes
-        Several paths a pair, e.g. coin change or k-shortest. ECMP works too but lists its paths slowly.
+        Several paths a pair, e.g. coin change or k-shortest. ECMP works too, with the paths it lists.
     background_bytes : float64 array, shape (links,), optional
         Bytes that cross each link anyway, e.g. those of AllReduce rings.
 

@@ -1,5 +1,6 @@
 """Equal-cost multi-path: every node splits equally over all ports that lead nearer to the destination."""
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -7,9 +8,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.routing.breadth_first import TreesTo, require_reached, trees_to
-from topoopt.routing.kernel import ecmp_shares
+from topoopt.errors import InvalidInput
+from topoopt.routing.breadth_first import Trees, TreesTo, require_reached, trees_to
+from topoopt.routing.kernel import ecmp_shares, equal_paths
 from topoopt.routing.pair_links import PairLinks
+from topoopt.routing.path_arrays import PathArrays
+from topoopt.routing.path_choice import connection_uniform
 from topoopt.routing.routes import Path
 from topoopt.topology import Topology
 
@@ -18,25 +22,47 @@ from topoopt.topology import Topology
 class EcmpRoutes:
     """All shortest paths, split hop by hop; a merged fat link counts once for each of its ports.
 
-    Link shares are exact. ``paths`` lists a pair's paths one by one and so only where there are at most
-    ``limit`` of them; beyond that it gives the first ``limit`` in the order of node ids, their weights scaled up to 1.
+    Link shares are exact. Paths are listed one by one, in order of node ids, where a pair has at most
+    ``limit`` of them. Of more, ``limit`` are drawn as switches would: each path with a chance of its share,
+    and at even spacing, so that every next hop is drawn about as often as it should be.
+
+    Attributes
+    ----------
+    limit : int
+        Most paths listed of a pair.
+    seed : int
+        Enters the draw.
     """
 
     topology: Topology
     limit: int = 64
+    seed: int = 0
     _trees: TreesTo = field(init=False, repr=False)
     method: ClassVar[str] = "ecmp"
 
     def __post_init__(self) -> None:
+        if self.limit < 1:
+            raise InvalidInput(f"routing ecmp: limit must be at least 1, got {self.limit}")
         object.__setattr__(self, "_trees", TreesTo(self.topology))
 
     def paths(self, src: int, dst: int) -> tuple[Path, ...]:
         """Return the paths of a pair; see :class:`topoopt.routing.Routes`."""
-        to = self._trees.of(dst).hops[0]
-        require_reached(to[[src]], np.array([src]), np.array([dst]))
-        found = [path for path, _ in zip(self._walk((src,), 1.0, to), range(self.limit), strict=False)]
-        total = sum(path.weight for path in found)
-        return tuple(Path(path.nodes, path.weight / total) for path in found)
+        tree, row = self._trees.of(dst), np.zeros(1, np.int64)
+        ends = np.array([src]), np.array([dst])
+        require_reached(tree.hops[0, ends[0]], *ends)
+        if tree.ways[0, src] <= self.limit:
+            return tuple(self._walk((src,), 1.0, tree.hops[0]))
+        drawn = self._listed(tree, row, *ends)
+        nodes = drawn.nodes.tolist()
+        rows = zip(itertools.pairwise(drawn.node_first.tolist()), drawn.weight.tolist(), strict=True)
+        return tuple(Path(tuple(nodes[a:b]), weight) for (a, b), weight in rows)
+
+    def path_arrays(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> PathArrays:
+        """Return the paths of many pairs."""
+        ends, row = np.unique(dst, return_inverse=True)
+        trees = trees_to(self.topology, ends)
+        require_reached(trees.hops[row, src], src, dst)
+        return self._listed(trees, row, src, dst)
 
     def pair_links(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> PairLinks:
         """Return the links of many pairs."""
@@ -47,6 +73,38 @@ class EcmpRoutes:
         # The kernel is compiled once, for arrays without gaps.
         pairs = [np.ascontiguousarray(part) for part in (row, src, dst)]
         return PairLinks(*ecmp_shares(first_link, self.topology.dst, self.topology.ports, hops, *pairs))
+
+    def _listed(
+        self, trees: Trees, row: NDArray[np.int64], src: NDArray[np.int64], dst: NDArray[np.int64]
+    ) -> PathArrays:
+        topology = self.topology
+        ways = np.where(src == dst, 0.0, trees.ways[row, src])
+        most = np.minimum(ways, self.limit).astype(np.int64)
+        points = np.where(ways > self.limit, self.limit, 0).astype(np.int64)
+        offset = connection_uniform(self.seed, src * topology.nodes + dst)
+        room = int(most.sum()), int(most @ (trees.hops[row, src] + 1))
+        path_first, node_first = np.zeros(len(src) + 1, np.int64), np.zeros(room[0] + 1, np.int64)
+        nodes, weight = np.empty(room[1], np.int32), np.empty(room[0])
+        # The kernel is compiled once, for arrays without gaps.
+        row, src, dst = (np.ascontiguousarray(part) for part in (row, src, dst))
+        found = equal_paths(
+            topology.first_link.astype(np.int64),
+            topology.dst,
+            topology.ports,
+            trees.hops,
+            row,
+            src,
+            dst,
+            most,
+            points,
+            offset,
+            path_first,
+            node_first,
+            nodes,
+            weight,
+        )
+        node_first = node_first[: found + 1]
+        return PathArrays(path_first, node_first, nodes[: node_first[-1]], weight[:found])
 
     def _walk(self, nodes: tuple[int, ...], weight: float, to: NDArray[np.int32]) -> Iterator[Path]:
         here = nodes[-1]

@@ -328,6 +328,88 @@ def ecmp_shares(
 
 
 @njit(cache=True)
+def equal_paths(
+    first_link: Longs,
+    link_dst: Ints,
+    ports: Ints,
+    hops: Ints,
+    row: Longs,
+    src: Longs,
+    dst: Longs,
+    paths: Longs,
+    points: Longs,
+    offset: Floats,
+    path_first: Longs,
+    node_first: Longs,
+    nodes: Ints,
+    weight: Floats,
+) -> int:
+    """Fill paths and weights when every node splits equally over its next ports; return how many paths.
+
+    The paths of a pair, in order of node ids, share the interval [0, 1) by weight. With ``points[k]`` = 0
+    all of them are listed; else those that hold one of the points (j + offset[k]) / points[k], each with
+    the share of the points that it holds. ``paths[k]`` is the most that pair k can have, ``hops[row[k]]``
+    holds the hops of every node to ``dst[k]``; the arrays of the answer have room for all.
+    """
+    deepest = 2
+    for k in range(len(src)):
+        deepest = max(deepest, hops[row[k], src[k]] + 1)
+    node = np.empty(deepest, np.int32)
+    cursor = np.empty(deepest, np.int64)
+    width = np.empty(deepest, np.int64)
+    passed = np.empty(deepest, np.int64)
+    share = np.empty(deepest)
+    low = np.empty(deepest)
+    high = np.empty(deepest)
+    found, used = 0, 0
+    for k in range(len(src)):
+        to, n, u = hops[row[k]], points[k], offset[k]
+        path_first[k] = found
+        depth = -1
+        if paths[k] > 0:
+            depth = 0
+            node[0], cursor[0], share[0], low[0], high[0] = src[k], -1, 1.0, 0.0, 1.0
+        while depth >= 0:
+            here = node[depth]
+            if here == dst[k]:
+                for i in range(depth + 1):
+                    nodes[used + i] = node[i]
+                used += depth + 1
+                weight[found] = share[depth]
+                if n > 0:
+                    weight[found] = (math.ceil(high[depth] * n - u) - math.ceil(low[depth] * n - u)) / n
+                found += 1
+                node_first[found] = used
+                depth -= 1
+                continue
+            if cursor[depth] < 0:
+                cursor[depth], width[depth], passed[depth] = first_link[here], 0, 0
+                for e in range(first_link[here], first_link[here + 1]):
+                    if to[link_dst[e]] == to[here] - 1:
+                        width[depth] += ports[e]
+            e = cursor[depth]
+            while e < first_link[here + 1] and to[link_dst[e]] != to[here] - 1:
+                e += 1
+            cursor[depth] = e + 1
+            if e >= first_link[here + 1]:
+                depth -= 1
+                continue
+            size = high[depth] - low[depth]
+            begin = low[depth] + size * passed[depth] / width[depth]
+            passed[depth] += ports[e]
+            end = high[depth]  # exactly, so that no point is lost between neighbors
+            if passed[depth] < width[depth]:
+                end = low[depth] + size * passed[depth] / width[depth]
+            if n > 0 and math.ceil(end * n - u) == math.ceil(begin * n - u):
+                continue
+            share[depth + 1] = share[depth] * (ports[e] / width[depth])
+            depth += 1
+            node[depth], cursor[depth], low[depth], high[depth] = link_dst[e], -1, begin, end
+    path_first[len(src)] = found
+    return found
+
+
+@njit(cache=True)
 def pair_hash(seed: int, src: int, dst: int) -> int:
     """Return 31 well-mixed bits of a pair (a xorshift-multiply mix; not for cryptography)."""
     mixed = (seed * 1_000_003 + src) * 8_191 + dst + 1

@@ -47,9 +47,10 @@ class _KShortest(_Strict):
 class _Ecmp(_Strict):
     method: Literal["ecmp"]
     limit: int = Field(64, ge=1)
+    seed: int = 0
 
     def routes(self, topology: Topology) -> Routes:
-        return EcmpRoutes(topology, self.limit)
+        return EcmpRoutes(topology, self.limit, self.seed)
 
 
 class _SingleShortest(_Strict):
@@ -129,7 +130,8 @@ def routes_to_mapping(routes: Routes) -> dict[str, Any]:
         case KShortestRoutes(k=k, slack=slack, weighting=weighting, seed=seed):
             return {"method": "k-shortest", "k": k, "slack": slack, "weighting": weighting, "seed": seed}
         case EcmpRoutes():
-            return {"method": "ecmp", "limit": routes.limit}
+            drawn = {"seed": routes.seed} if routes.seed else {}
+            return {"method": "ecmp", "limit": routes.limit, **drawn}
         case SingleShortestRoutes():
             return {"method": "single-shortest"}
         case BalancedRoutes():

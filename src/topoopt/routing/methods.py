@@ -13,7 +13,7 @@ from topoopt.topology import Topology
 ROUTING: Mapping[str, Callable[[Topology, int], Routes]] = {
     "coin-change": lambda topology, seed: CoinChangeRoutes(topology, seed=seed),
     "k-shortest": lambda topology, seed: KShortestRoutes(topology, seed=seed),
-    "ecmp": lambda topology, seed: EcmpRoutes(topology),
+    "ecmp": lambda topology, seed: EcmpRoutes(topology, seed=seed),
     "single-shortest": lambda topology, seed: SingleShortestRoutes(topology),
 }
 

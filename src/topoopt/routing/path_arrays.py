@@ -1,6 +1,6 @@
 """The noun PathArrays: the weighted paths of many pairs at once, and how to get them from any routes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -61,4 +61,20 @@ def stacked_paths(paths: list[tuple[Path, ...]]) -> PathArrays:
         np.concatenate(([0], np.cumsum([len(path.nodes) for path in flat]))).astype(np.int64),
         np.array([node for path in flat for node in path.nodes], np.int32),
         np.array([path.weight for path in flat], np.float64),
+    )
+
+
+def used_paths(paths: PathArrays) -> PathArrays:
+    """Return the paths of positive weight."""
+    used = paths.weight > 0
+    if used.all():
+        return paths
+    size = np.diff(paths.node_first)
+    kept = np.concatenate(([0], np.cumsum(used)))
+    return replace(
+        paths,
+        path_first=kept[paths.path_first],
+        node_first=np.concatenate(([0], np.cumsum(size[used]))),
+        nodes=paths.nodes[np.repeat(used, size)],
+        weight=paths.weight[used],
     )

@@ -1,13 +1,13 @@
 """The noun PathTable: the weighted link paths of the pairs in use, as the simulators read them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.routing.fabric import Fabric
 from topoopt.routing.pair_links import steps_of_paths
-from topoopt.routing.path_arrays import PathArrays, path_arrays
+from topoopt.routing.path_arrays import path_arrays, used_paths
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,23 +54,7 @@ def path_table(fabric: Fabric, src: NDArray[np.int64], dst: NDArray[np.int64]) -
         If a pair cannot be reached, or a path steps where the fabric has no link; the step is named.
     """
     src, dst = np.asarray(src, np.int64), np.asarray(dst, np.int64)
-    paths = _used(path_arrays(fabric.routes, src, dst))
+    paths = used_paths(path_arrays(fabric.routes, src, dst))
     _, link = steps_of_paths(fabric.topology, paths)
     path_first = paths.node_first - np.arange(len(paths.node_first))
     return PathTable(paths.path_first, paths.weight, path_first, link.astype(np.int32))
-
-
-def _used(paths: PathArrays) -> PathArrays:
-    """Return the paths of positive weight."""
-    used = paths.weight > 0
-    if used.all():
-        return paths
-    size = np.diff(paths.node_first)
-    kept = np.concatenate(([0], np.cumsum(used)))
-    return replace(
-        paths,
-        path_first=kept[paths.path_first],
-        node_first=np.concatenate(([0], np.cumsum(size[used]))),
-        nodes=paths.nodes[np.repeat(used, size)],
-        weight=paths.weight[used],
-    )
