@@ -1,10 +1,16 @@
 """Finding the topology of a job: rings for what is mutable, few hops for what is not."""
 
+from topoopt.finder.circuits import demand_circuits as demand_circuits
+from topoopt.finder.circuits import first_circuits as first_circuits
 from topoopt.finder.coin_rings import coin_patterns as coin_patterns
 from topoopt.finder.degree_split import DEGREE_SPLITS as DEGREE_SPLITS
 from topoopt.finder.fabrics import FABRICS as FABRICS
 from topoopt.finder.fabrics import FabricBuilder as FabricBuilder
 from topoopt.finder.matching import DAMPING as DAMPING
+from topoopt.finder.reconfigurable import ReconfigurableBuilder as ReconfigurableBuilder
+from topoopt.finder.reconfigurable import reached as reached
+from topoopt.finder.reconfigurable import reconfigurable_fabric as reconfigurable_fabric
+from topoopt.finder.reconfigurable import rewired as rewired
 from topoopt.finder.rings import lay_rings as lay_rings
 from topoopt.finder.select_permutations import STRIDE_RULES as STRIDE_RULES
 from topoopt.finder.select_permutations import ring_interfaces as ring_interfaces

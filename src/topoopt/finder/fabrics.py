@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from topoopt.errors import InvalidInput
+from topoopt.finder.reconfigurable import RECONFIGURABLE, ReconfigurableBuilder
 from topoopt.finder.rings import lay_rings
 from topoopt.routing import ROUTING, Fabric
 from topoopt.topology import DEFAULT_LATENCY_S, FAMILIES
@@ -66,7 +67,7 @@ class FabricBuilder:
         return Fabric(self.family, topology, routes, rings)
 
 
-FABRICS: Mapping[str, FabricBuilder] = {
+FABRICS: Mapping[str, FabricBuilder | ReconfigurableBuilder] = {
     builder.family: builder
     for builder in (
         FabricBuilder("ideal-switch"),
@@ -75,5 +76,6 @@ FABRICS: Mapping[str, FabricBuilder] = {
         FabricBuilder("expander"),
         FabricBuilder("torus"),
         FabricBuilder("full-mesh"),
+        *RECONFIGURABLE,
     )
 }

@@ -12,6 +12,9 @@ color : int64 (cables,)             the set each cable is in, two of every membe
 label : int64 (rows, members)       the cycle, 1 and up, that each member is on, in each set and in two drafts
 state : int64 (1,)                  of the random numbers: 48 bits of a linear congruence
 cycles : int64 (sets, members)      members of each Hamiltonian cycle in the order of visit
+demand : float64 (servers, servers) bytes that wait for a circuit from the row's server to the column's
+src_free, dst_free : int64 (servers,)   ports left for circuits out of and into each server
+circuits : int64 (servers, servers) circuits of each ordered pair
 """
 
 import numpy as np
@@ -315,3 +318,51 @@ def _below(limit: int, state: NDArray[np.int64]) -> int:
     """Return a random number in 0 .. limit - 1."""
     state[0] = (state[0] * 25214903917 + 11) & 0xFFFFFFFFFFFF
     return (state[0] >> 16) % limit
+
+
+@njit(cache=True)
+def _neediest(
+    src: int, demand: NDArray[np.float64], src_free: NDArray[np.int64], dst_free: NDArray[np.int64]
+) -> int:
+    """Return the destination of most demand from ``src`` with a port left, the first of equals, or -1."""
+    best, most = -1, 0.0
+    if src_free[src] > 0:
+        for dst in range(len(demand)):
+            if demand[src, dst] > most and dst_free[dst] > 0:
+                best, most = dst, demand[src, dst]
+    return best
+
+
+@njit(cache=True)
+def take_circuits(
+    demand: NDArray[np.float64],
+    src_free: NDArray[np.int64],
+    dst_free: NDArray[np.int64],
+    circuits: NDArray[np.int64],
+) -> None:
+    """Give the pair of most demand a circuit and halve its demand, until ports or demand run out.
+
+    Of equal pairs the first in order of (src, dst). One array for both ``free`` serves duplex circuits, with
+    demand above the diagonal only. Changes all its arguments.
+    """
+    servers = len(demand)
+    best = np.empty(servers, np.int64)
+    for src in range(servers):
+        best[src] = _neediest(src, demand, src_free, dst_free)
+    while True:
+        src, most = -1, 0.0
+        for row in range(servers):
+            if best[row] < 0:
+                continue
+            if src_free[row] == 0 or dst_free[best[row]] == 0:
+                best[row] = _neediest(row, demand, src_free, dst_free)
+            if best[row] >= 0 and demand[row, best[row]] > most:
+                src, most = row, demand[row, best[row]]
+        if src < 0:
+            return
+        dst = best[src]
+        circuits[src, dst] += 1
+        src_free[src] -= 1
+        dst_free[dst] -= 1
+        demand[src, dst] *= 0.5
+        best[src] = _neediest(src, demand, src_free, dst_free)

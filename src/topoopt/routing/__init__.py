@@ -6,6 +6,7 @@ from topoopt.routing.circulant_bound import circulant_max_load as circulant_max_
 from topoopt.routing.coin_change import CoinTable as CoinTable
 from topoopt.routing.coin_change import coin_change_mod as coin_change_mod
 from topoopt.routing.coin_routes import CoinChangeRoutes as CoinChangeRoutes
+from topoopt.routing.direct import DirectRoutes as DirectRoutes
 from topoopt.routing.ecmp import EcmpRoutes as EcmpRoutes
 from topoopt.routing.explicit import ExplicitRoutes as ExplicitRoutes
 from topoopt.routing.explicit import explicit_routes as explicit_routes
@@ -33,6 +34,8 @@ from topoopt.routing.path_lengths import hop_counts as hop_counts
 from topoopt.routing.path_lengths import path_length_distribution as path_length_distribution
 from topoopt.routing.path_table import PathTable as PathTable
 from topoopt.routing.path_table import path_table as path_table
+from topoopt.routing.reconfiguration import Reconfiguration as Reconfiguration
+from topoopt.routing.reconfiguration import with_delay as with_delay
 from topoopt.routing.routes import Path as Path
 from topoopt.routing.routes import Routes as Routes
 from topoopt.routing.single_shortest import SingleShortestRoutes as SingleShortestRoutes

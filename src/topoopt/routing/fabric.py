@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from topoopt.routing.reconfiguration import Reconfiguration
 from topoopt.routing.routes import Routes
 from topoopt.topology import Ring, Topology
 
@@ -17,9 +18,13 @@ class Fabric:
         Name in the table of fabrics: ``topoopt``, ``ideal-switch``, ``fat-tree``, …
     rings : mapping from the sorted members of a group to its rings
         AllReduce bytes of the group are split equally over them.
+    reconfiguration : Reconfiguration, optional
+        How the circuits change over time; links and routes are then those of the start. None is wired for
+        good.
     """
 
     name: str
     topology: Topology
     routes: Routes
     rings: Mapping[tuple[int, ...], tuple[Ring, ...]]
+    reconfiguration: Reconfiguration | None = None

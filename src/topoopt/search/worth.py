@@ -50,7 +50,9 @@ def _transfers_at_once(job: Job) -> TaskGraph:
 
 
 def with_rings(fabric: Fabric, traffic: Traffic, degree: int, seed: int) -> Fabric:
-    """Return the fabric with rings of exactly the groups in the traffic."""
+    """Return the fabric with rings of exactly the groups in the traffic; circuits that change have none."""
+    if fabric.reconfiguration is not None:
+        return fabric
     rings = {
         group.members: fabric.rings.get(group.members)
         or lay_rings(fabric.topology, fabric.routes, group.members, degree, seed)

@@ -1,0 +1,143 @@
+"""Fabrics of circuits that follow the traffic: OCS-reconfig and SiP-ML, and what they are between changes."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.errors import InvalidInput
+from topoopt.finder.circuits import Circuits, first_circuits
+from topoopt.routing import ROUTING, DirectRoutes, Fabric, Reconfiguration, with_delay
+from topoopt.topology import DEFAULT_LATENCY_S, topology_from_arrays
+
+OCS_DELAY_S = 10e-3
+"""A change of a 3D MEMS switch (TopoOpt, NSDI 2023, section 5.1)."""
+
+SIP_ML_DELAY_S = 25e-6
+"""A change of wavelengths, from memory of the paper, unconfirmed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReconfigurableBuilder:
+    """Builds one reconfigurable fabric; called like :class:`topoopt.finder.FabricBuilder`.
+
+    Attributes
+    ----------
+    family : str
+        Name of the fabric.
+    delay_s : float
+        How long a change takes by default.
+    duplex, host_forwarding : bool
+        See :class:`topoopt.routing.Reconfiguration`; forwarding is a default, too.
+    """
+
+    family: str
+    delay_s: float
+    duplex: bool
+    host_forwarding: bool
+
+    def __call__(
+        self,
+        servers: int,
+        degree: int,
+        bandwidth_bps: float,
+        groups: Iterable[tuple[int, ...]],
+        *,
+        latency_s: float = DEFAULT_LATENCY_S,
+        server_bandwidth_bps: float | None = None,
+        seed: int = 0,
+        delay_s: float | None = None,
+        host_forwarding: bool | None = None,
+    ) -> Fabric:
+        """Return the fabric with its random circuits of the start.
+
+        Parameters
+        ----------
+        degree, bandwidth_bps : int, float
+            Circuits of a server and the bandwidth of one, each way.
+        groups : members of each AllReduce group
+            Not used: rings go in member order over whatever circuits there are.
+        server_bandwidth_bps : float, optional
+            All circuits of a server together.
+        delay_s, host_forwarding : optional
+            In place of the defaults; the beat of changes goes with the delay.
+
+        Raises
+        ------
+        InvalidInput
+            If a number is outside what is possible.
+        """
+        if degree < 1:
+            raise InvalidInput(f"degree: must be at least 1, got {degree}")
+        if server_bandwidth_bps is not None:
+            bandwidth_bps = server_bandwidth_bps / degree
+        rule = Reconfiguration(
+            degree,
+            bandwidth_bps,
+            latency_s,
+            delay_s=0.0,
+            live_s=1.0,
+            first_change_s=0.0,
+            duplex=self.duplex,
+            host_forwarding=self.host_forwarding if host_forwarding is None else host_forwarding,
+            seed=seed,
+        )
+        return reconfigurable_fabric(
+            self.family, servers, with_delay(rule, self.delay_s if delay_s is None else delay_s)
+        )
+
+
+RECONFIGURABLE = (
+    ReconfigurableBuilder("ocs-reconfig", OCS_DELAY_S, duplex=True, host_forwarding=True),
+    ReconfigurableBuilder("sip-ml", SIP_ML_DELAY_S, duplex=False, host_forwarding=False),
+)
+
+
+def reconfigurable_fabric(name: str, servers: int, rule: Reconfiguration) -> Fabric:
+    """Return a fabric that follows the rule, with the circuits of the start.
+
+    Raises
+    ------
+    InvalidInput
+        As :func:`topoopt.finder.first_circuits`.
+    """
+    return _wired(name, first_circuits(servers, rule), rule)
+
+
+def rewired(fabric: Fabric, circuits: Circuits) -> Fabric:
+    """Return the reconfigurable fabric with other circuits and the routes that go with them.
+
+    With host forwarding these are ECMP over shortest paths between all servers; without, every pair has its
+    own circuit or no route, see :func:`reached`.
+
+    Parameters
+    ----------
+    circuits : int64 array, shape (servers, servers)
+        Number of circuits of each ordered pair; see :mod:`topoopt.finder.circuits`.
+    """
+    assert fabric.reconfiguration is not None
+    return _wired(fabric.name, circuits, fabric.reconfiguration)
+
+
+def reached(fabric: Fabric, src: NDArray[np.int64], dst: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which ordered pairs of distinct servers have a route at present, shape (pairs,)."""
+    rule = fabric.reconfiguration
+    if rule is None or rule.host_forwarding:
+        return np.ones(len(src), bool)
+    return fabric.topology.link_ids(src, dst) >= 0
+
+
+def _wired(name: str, circuits: Circuits, rule: Reconfiguration) -> Fabric:
+    src, dst = np.nonzero(circuits)
+    count = circuits[src, dst]
+    topology = topology_from_arrays(
+        name,
+        len(circuits),
+        np.repeat(src, count),
+        np.repeat(dst, count),
+        np.full(count.sum(), rule.bandwidth_bps),
+        np.full(count.sum(), rule.latency_s),
+    )
+    routes = ROUTING["ecmp"](topology, rule.seed) if rule.host_forwarding else DirectRoutes(topology)
+    return Fabric(name, topology, routes, {}, rule)
