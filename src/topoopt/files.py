@@ -116,6 +116,11 @@ def write_atomically(path: str | Path, text: str) -> None:
     InvalidInput
         If the folder does not exist or may not be written.
     """
+    write_bytes_atomically(path, text.encode())
+
+
+def write_bytes_atomically(path: str | Path, data: bytes) -> None:
+    """Write a binary file; see :func:`write_atomically`."""
     target = Path(path)
     if target.is_dir():
         raise InvalidInput(f"{path}: is a directory, expected a file name")
@@ -126,8 +131,8 @@ def write_atomically(path: str | Path, text: str) -> None:
     except OSError as error:
         raise InvalidInput(f"{path}: cannot be written: {error.strerror or error}") from None
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
         Path(temporary).chmod(_mode_of_new_files())
         Path(temporary).replace(target)
     except BaseException as error:

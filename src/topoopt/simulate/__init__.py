@@ -2,6 +2,14 @@
 
 from topoopt.simulate.build_task_graph import build_task_graph as build_task_graph
 from topoopt.simulate.compiled import is_compiled as is_compiled
+from topoopt.simulate.fbuf import FlexNetGraph as FlexNetGraph
+from topoopt.simulate.fbuf import fbuf_bytes as fbuf_bytes
+from topoopt.simulate.fbuf import flexnet_fabric as flexnet_fabric
+from topoopt.simulate.fbuf import flexnet_graph as flexnet_graph
+from topoopt.simulate.fbuf import flexnet_task_graph as flexnet_task_graph
+from topoopt.simulate.fbuf import parse_fbuf as parse_fbuf
+from topoopt.simulate.fbuf import read_fbuf as read_fbuf
+from topoopt.simulate.fbuf import write_fbuf as write_fbuf
 from topoopt.simulate.max_min import max_min_rates as max_min_rates
 from topoopt.simulate.options import SimulationOptions as SimulationOptions
 from topoopt.simulate.result import SimResult as SimResult

@@ -9,14 +9,12 @@ from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput, NoRoute
 from topoopt.routing import ROUTING, Fabric, Path, PathArrays, Routes
-from topoopt.simulate.fbuf.graph import FlexNetGraph, Ints, RingDescriptor
+from topoopt.simulate.fbuf.graph import FlexNetGraph, Ints
+from topoopt.simulate.fbuf.ring_walks import walk_ring
 from topoopt.topology import DEFAULT_LATENCY_S, Ring, Topology, topology_from_arrays
 
-_LONGEST_WALK = 1 << 22
-"""Steps of one ring; nothing that is wired comes near."""
 
-
-def to_fabric(
+def flexnet_fabric(
     flexnet: FlexNetGraph,
     groups: Iterable[tuple[int, ...]],
     latency_s: float = DEFAULT_LATENCY_S,
@@ -157,9 +155,7 @@ def _ranges(begin: Ints, end: Ints) -> Ints:
 
 def _rings(flexnet: FlexNetGraph, topology: Topology, group: tuple[int, ...]) -> tuple[Ring, ...]:
     fitting = [ring for ring in flexnet.rings if ring.ringsz == len(group)]
-    walked = [
-        _walk(flexnet, descriptor, jumps, group) for descriptor in fitting for jumps in descriptor.ringpaths
-    ]
+    walked = [walk_ring(flexnet.nnode, jumps, group) for ring in fitting for jumps in ring.ringpaths]
     rings = tuple(ring for ring in walked if ring is not None)
     for ring in rings:
         src, dst = ring.edges()
@@ -171,24 +167,3 @@ def _rings(flexnet: FlexNetGraph, topology: Topology, group: tuple[int, ...]) ->
                 "has no connection; add it, or name a fabric to run on"
             )
     return rings
-
-
-def _walk(
-    flexnet: FlexNetGraph, descriptor: RingDescriptor, jumps: tuple[int, ...], group: tuple[int, ...]
-) -> Ring | None:
-    """Return the ring of a descriptor on a group, or nothing where it does not go around these members.
-
-    The same jumps lead from each member to the next, so after each pass over them the walk stands on the next
-    member. Other groups of that size (not at equal distances) would leave their members: they get nothing.
-    """
-    n, size = flexnet.nnode, len(group)
-    start = min(group)
-    stride = sum(jumps) % n
-    members = (start + stride * np.arange(size)) % n
-    if sorted(members.tolist()) != sorted(group) or stride * size % n or size * len(jumps) > _LONGEST_WALK:
-        return None
-    within = np.cumsum([0, *jumps[:-1]])
-    walk = (members[:, None] + within) % n
-    spacing = n // size
-    position = stride // spacing if n % size == 0 and stride % spacing == 0 else 0
-    return Ring(position, tuple(walk.ravel().tolist()), tuple(members.tolist()))

@@ -31,7 +31,7 @@ from topoopt.simulate.task_graph import (
 )
 
 
-def to_task_graph(flexnet: FlexNetGraph) -> TaskGraph:
+def flexnet_task_graph(flexnet: FlexNetGraph) -> TaskGraph:
     """Return the tasks and what waits for what; task t of the result is the file's row t.
 
     ``duration_s`` is the file's float32 milliseconds, widened and divided by 1000, so that
