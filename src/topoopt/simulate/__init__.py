@@ -12,6 +12,12 @@ from topoopt.simulate.fbuf import read_fbuf as read_fbuf
 from topoopt.simulate.fbuf import write_fbuf as write_fbuf
 from topoopt.simulate.max_min import max_min_rates as max_min_rates
 from topoopt.simulate.options import SimulationOptions as SimulationOptions
+from topoopt.simulate.flow_table import FlowTable as FlowTable
+from topoopt.simulate.packet.options import LinkFailure as LinkFailure
+from topoopt.simulate.packet.options import PacketOptions as PacketOptions
+from topoopt.simulate.packet.statistics import PacketStatistics as PacketStatistics
+from topoopt.simulate.packet.transports import TRANSPORTS as TRANSPORTS
+from topoopt.simulate.packet.transports import Transport as Transport
 from topoopt.simulate.result import SimResult as SimResult
 from topoopt.simulate.result import steady_state_time_s as steady_state_time_s
 from topoopt.simulate.schedule_tasks import schedule_task_graph as schedule_task_graph

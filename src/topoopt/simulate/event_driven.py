@@ -26,8 +26,6 @@ def run(
     """Run the graph on the fabric's links, and once more with free communication."""
     capacity = fabric.topology.bandwidth_bps / 8.0
     start_s, finish_s = _play(graph, graph.duration_s, flows, capacity, fair=fair, tolerance=tolerance)
-    compute_s = np.where(graph.kind == COMPUTE, graph.duration_s, 0.0)
-    _, compute_finish_s = _play(graph, compute_s, no_flows(len(graph)), capacity, fair=fair)
     link_bytes, hop_bytes = _carried(flows, len(capacity))
     demanded = float(hop_bytes.sum())
     sent = float(link_bytes[fabric.topology.src < fabric.topology.servers].sum())
@@ -37,13 +35,19 @@ def run(
         dataclasses.replace(options, tolerance=tolerance if fair else options.tolerance),
         start_s,
         finish_s,
-        compute_finish_s,
+        compute_finish_s(graph),
         link_bytes,
         demanded,
         sent / demanded if demanded else 1.0,
         hop_bytes,
         flows.pair_hops,
     )
+
+
+def compute_finish_s(graph: TaskGraph) -> Floats:
+    """Return when each task would be done if communication were free, shape (tasks,)."""
+    duration_s = np.where(graph.kind == COMPUTE, graph.duration_s, 0.0)
+    return _play(graph, duration_s, no_flows(len(graph)), np.ones(1), fair=False)[1]
 
 
 def _play(

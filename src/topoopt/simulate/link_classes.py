@@ -84,7 +84,7 @@ def _paths(fabric: Fabric, src: Ints, dst: Ints) -> tuple[Ints, Floats, Ints, In
     of_pair = [fabric.routes.paths(a, b) for a, b in zip(src.tolist(), dst.tolist(), strict=True)]
     paths = [path for found in of_pair for path in found]
     steps = [step for path in paths for step in zip(path.nodes[:-1], path.nodes[1:], strict=True)]
-    link = _links(fabric, np.array(steps, np.int64).reshape(-1, 2), "a route")
+    link = links_of_steps(fabric, np.array(steps, np.int64).reshape(-1, 2), "a route")
     return (
         np.concatenate(([0], np.cumsum([len(found) for found in of_pair]))).astype(np.int64),
         np.array([path.weight for path in paths], np.float64),
@@ -103,8 +103,8 @@ def group_rings(fabric: Fabric, members: tuple[int, ...]) -> tuple[RingClass, ..
 
 def _walked_ring(fabric: Fabric, ring: Ring) -> RingClass:
     src, dst = ring.edges()
-    link = _links(fabric, np.stack([src, dst], axis=1), f"the ring of {len(ring.members)} servers")
-    first = _edge_starts(ring)
+    link = links_of_steps(fabric, np.stack([src, dst], axis=1), f"the ring of {len(ring.members)} servers")
+    first = edge_starts(ring)
     topology = fabric.topology
     before_s, after_s = path_overheads(
         topology.bandwidth_bps[link], topology.latency_s[link], np.ones(len(link)), first
@@ -114,7 +114,7 @@ def _walked_ring(fabric: Fabric, ring: Ring) -> RingClass:
     return RingClass(used, count.astype(np.float64), _slowest(before_s, after_s), hops, np.ones(len(hops)))
 
 
-def _edge_starts(ring: Ring) -> Ints:
+def edge_starts(ring: Ring) -> Ints:
     """Return where in the walk each logical edge starts, and the walk's length."""
     starts, member = [], 0
     for place, node in enumerate(ring.walk):
@@ -159,7 +159,8 @@ def _slowest(before_s: Floats, after_s: Floats) -> PathOverhead:
     return PathOverhead(float(before_s[edge]), float(after_s[edge]))
 
 
-def _links(fabric: Fabric, steps: Ints, what: str) -> Ints:
+def links_of_steps(fabric: Fabric, steps: Ints, what: str) -> Ints:
+    """Return the link of each step, rows of two nodes; ``what`` takes them is named if one is missing."""
     link = fabric.topology.link_ids(steps[:, 0], steps[:, 1])
     if (link < 0).any():
         src, dst = steps[np.flatnonzero(link < 0)[0]]

@@ -1,9 +1,10 @@
 """What a simulation may be asked for."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from topoopt.collectives import RING_MODELS
 from topoopt.errors import InvalidInput, unknown_name
+from topoopt.simulate.packet.options import PacketOptions
 
 SPLITS = ("spread", "paths")
 """How a transfer uses several weighted paths. ``spread``: as one flow whose bytes cross each link in their
@@ -24,11 +25,18 @@ class SimulationOptions:
     tolerance : float, optional
         Flow simulator: changes within this fraction of the elapsed time are handled together; 0 is exact.
         By default exact up to 2,000 flows, 3e-4 beyond.
+    seed : int
+        For whatever is drawn: paths of connections, and the order of tasks that become ready together (0: that of
+        their numbers).
+    packet : PacketOptions
+        Options of the packet simulator alone.
     """
 
     ring_model: str = "stepped"
     split: str = "spread"
     tolerance: float | None = None
+    seed: int = 0
+    packet: PacketOptions = field(default_factory=PacketOptions)
 
     def __post_init__(self) -> None:
         if self.ring_model not in RING_MODELS:
@@ -37,6 +45,8 @@ class SimulationOptions:
             raise unknown_name("split", self.split, SPLITS)
         if self.tolerance is not None and not 0 <= self.tolerance < 1:
             raise InvalidInput(f"tolerance: must be in 0 <= tolerance < 1, got {self.tolerance}")
+        if self.seed < 0:
+            raise InvalidInput(f"seed: must be >= 0, got {self.seed}")
 
 
 DEFAULT_OPTIONS = SimulationOptions()

@@ -6,7 +6,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from topoopt.simulate.flow_table import FlowTable
 from topoopt.simulate.options import SimulationOptions
+from topoopt.simulate.packet.statistics import PacketStatistics
 from topoopt.simulate.task_graph import Floats, TaskGraph
 from topoopt.units import format_bytes, format_time
 
@@ -36,6 +38,10 @@ class SimResult:
         Demanded bytes by the number of links they cross.
     hop_pairs : float64 array, shape (hops+1,)
         Ordered pairs of servers with transfers, by the number of links between them.
+    packet : PacketStatistics, optional
+        Counts of packets, marks and queues; of the packet simulator alone.
+    flows : FlowTable, optional
+        A row for each connection, where asked for.
     """
 
     simulator: str
@@ -49,6 +55,8 @@ class SimResult:
     bandwidth_tax: float
     hop_bytes: Floats
     hop_pairs: Floats
+    packet: PacketStatistics | None = None
+    flows: FlowTable | None = None
 
     @cached_property
     def iteration_time_s(self) -> float:

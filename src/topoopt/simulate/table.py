@@ -8,6 +8,7 @@ from topoopt.routing import Fabric
 from topoopt.simulate.analytic import analytic
 from topoopt.simulate.flow import flow
 from topoopt.simulate.options import DEFAULT_OPTIONS, SimulationOptions
+from topoopt.simulate.packet.simulator import packet
 from topoopt.simulate.result import SimResult
 from topoopt.simulate.task_graph import TaskGraph
 
@@ -26,7 +27,7 @@ class Simulator(Protocol):
         ...
 
 
-SIMULATORS: Mapping[str, Simulator] = {"analytic": analytic, "flow": flow}
+SIMULATORS: Mapping[str, Simulator] = {"analytic": analytic, "flow": flow, "packet": packet}
 
 
 def simulate(

@@ -1,0 +1,1 @@
+"""The packet level: every packet through every queue."""

@@ -1,0 +1,36 @@
+"""DCTCP, in the form of the authors' packet simulator."""
+
+from topoopt.simulate.packet.kernel.compiled import inlined
+from topoopt.simulate.packet.kernel.layout import C_OWN, CWND, OWN, SSTHRESH, State
+
+ALPHA, SEEN, MARKS_SEEN, WINDOW_SIZE = OWN, OWN + 1, OWN + 2, OWN + 3
+GAIN = C_OWN
+
+
+@inlined
+def dctcp_opened(s: State, flow: int) -> None:
+    """Begin the first window of measurement."""
+    s.window[flow, WINDOW_SIZE] = s.window[flow, CWND]
+
+
+@inlined
+def dctcp_acked(s: State, flow: int, marked: bool) -> None:
+    """Measure the share of marks, once a window cut it by half of that, then grow it."""
+    w = s.window
+    w[flow, SEEN] += 1.0
+    if marked:
+        w[flow, MARKS_SEEN] += 1.0
+        w[flow, SSTHRESH] = min(w[flow, SSTHRESH], w[flow, CWND])
+    if w[flow, SEEN] >= w[flow, WINDOW_SIZE]:
+        gain = s.constant[GAIN]
+        w[flow, ALPHA] = (1.0 - gain) * w[flow, ALPHA] + gain * w[flow, MARKS_SEEN] / w[flow, SEEN]
+        w[flow, SEEN] = 0.0
+        w[flow, MARKS_SEEN] = 0.0
+        if w[flow, ALPHA] > 0.0:
+            w[flow, CWND] = max(w[flow, CWND] * (1.0 - w[flow, ALPHA] / 2.0), 1.0)
+            w[flow, SSTHRESH] = w[flow, CWND]
+        w[flow, WINDOW_SIZE] = w[flow, CWND]
+    if w[flow, CWND] < w[flow, SSTHRESH]:
+        w[flow, CWND] = min(w[flow, CWND] + 1.0, w[flow, SSTHRESH])
+    else:
+        w[flow, CWND] += 1.0 / w[flow, CWND]

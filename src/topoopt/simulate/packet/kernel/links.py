@@ -1,0 +1,240 @@
+"""Links: FIFO queues whose packets know when they leave as soon as they come.
+
+A link serves first come, first served, so a packet's departure is known on its arrival: when the one before it is
+through, plus its own time on the wire. Only the *arrival at the far end* of a link's first packet is an event: one
+for a packet and hop, and one pending for a busy link. What the queue held at a departure (for marks) is counted
+when the packet has arrived at the far end; everything that could have joined it before is there by then.
+
+``HEAD``, ``AHEAD``, ``GONE``, ``TAIL`` count packets since the start: taken at the far end; counted for marks;
+known to have left; joined. A ring buffer of 2^k slots holds those between ``HEAD`` and ``TAIL``.
+"""
+
+from topoopt.simulate.packet.kernel.compiled import compiled, inlined
+from topoopt.simulate.packet.kernel.draws import uniform
+from topoopt.simulate.packet.kernel.heaps import push_link
+from topoopt.simulate.packet.kernel.layout import (
+    AHEAD,
+    AHEAD_BYTES,
+    ARRIVE,
+    BASE,
+    BUSY,
+    C_MARK_SHARE,
+    DEPART,
+    DOWN,
+    DROPPED,
+    FREE_RINGS,
+    GONE,
+    HEAD,
+    HOPS,
+    IN_HEAP,
+    KIND_DATA,
+    KIND_OPEN,
+    LARGEST_RING,
+    LATENCY,
+    LIMIT,
+    LINK_BYTES,
+    LINK_DROPS,
+    LINK_MARKS,
+    LINK_PACKETS,
+    LINK_PEAK,
+    MARK_HIGH,
+    MARK_LOW,
+    MARKED,
+    MARKS,
+    MASK,
+    NEVER,
+    PAUSED,
+    QUEUED,
+    SEED,
+    SERIAL,
+    SERIAL_ACK,
+    SERIAL_OPEN,
+    SIZE_ACK,
+    SIZE_DATA,
+    SIZE_OPEN,
+    SLOTS_USED,
+    STATE,
+    TAIL,
+    UP,
+    WHAT,
+    WHO,
+    State,
+)
+
+FIRST_RING = 32
+"""Slots of a link's first ring buffer."""
+
+
+@inlined
+def size_of(what: int) -> int:
+    """Return the bytes of a packet on the wire."""
+    kind = what & 3
+    if kind == KIND_DATA:
+        return SIZE_DATA
+    return SIZE_OPEN if kind == KIND_OPEN else SIZE_ACK
+
+
+@inlined
+def serial_of(s: State, link: int, what: int) -> int:
+    """Return the time that a packet takes to get onto the link."""
+    kind = what & 3
+    if kind == KIND_DATA:
+        return s.link[link, SERIAL]
+    return s.link[link, SERIAL_OPEN] if kind == KIND_OPEN else s.link[link, SERIAL_ACK]
+
+
+@compiled
+def grow_ring(s: State, link: int) -> None:
+    """Move a link's packets into a ring buffer of twice the slots; the caller has seen to free slots."""
+    old = s.link[link, MASK] + 1
+    new = max(FIRST_RING, 2 * old)
+    kind = 0
+    while (1 << kind) < new:
+        kind += 1
+    base = s.count[FREE_RINGS + kind]
+    if base >= 0:
+        s.count[FREE_RINGS + kind] = s.packet[base, DEPART]
+    else:
+        base = s.count[SLOTS_USED]
+        s.count[SLOTS_USED] = base + new
+    before = s.link[link, BASE]
+    for i in range(s.link[link, HEAD], s.link[link, TAIL]):
+        for column in range(4):
+            s.packet[base + (i & (new - 1)), column] = s.packet[before + (i & (old - 1)), column]
+    if old > 0:
+        s.packet[before, DEPART] = s.count[FREE_RINGS + kind - 1]
+        s.count[FREE_RINGS + kind - 1] = before
+    s.link[link, BASE] = base
+    s.link[link, MASK] = new - 1
+    s.count[LARGEST_RING] = max(s.count[LARGEST_RING], new)
+
+
+@inlined
+def see_departures(s: State, link: int, now: int) -> None:
+    """Count what has left the queue by now."""
+    gone, tail = s.link[link, GONE], s.link[link, TAIL]
+    if gone == tail:
+        return
+    base, mask = s.link[link, BASE], s.link[link, MASK]
+    queued = s.link[link, QUEUED]
+    while gone < tail and s.packet[base + (gone & mask), DEPART] <= now:
+        queued -= size_of(s.packet[base + (gone & mask), WHAT])
+        gone += 1
+    s.link[link, GONE] = gone
+    s.link[link, QUEUED] = queued
+
+
+@compiled
+def drop(s: State, link: int) -> None:
+    """Lose a packet at a link."""
+    s.count[DROPPED] += 1
+    s.link[link, LINK_DROPS] += 1
+
+
+@inlined
+def enqueue(s: State, link: int, who: int, what: int, now: int) -> bool:
+    """Let a packet join the queue of a link; return whether it found room."""
+    see_departures(s, link, now)
+    size = size_of(what)
+    queued = s.link[link, QUEUED] + size
+    state = s.link[link, STATE]
+    if state == DOWN or queued > s.link[link, LIMIT]:
+        drop(s, link)
+        return False
+    tail = s.link[link, TAIL]
+    if tail - s.link[link, HEAD] > s.link[link, MASK]:
+        grow_ring(s, link)
+    slot = s.link[link, BASE] + (tail & s.link[link, MASK])
+    depart = NEVER
+    if state == UP:
+        depart = max(s.link[link, BUSY], now) + serial_of(s, link, what)
+        s.link[link, BUSY] = depart
+        if s.link[link, IN_HEAP] == 0:
+            s.link[link, IN_HEAP] = 1
+            push_link(s, depart + s.link[link, LATENCY], link)
+    s.packet[slot, DEPART] = depart
+    s.packet[slot, ARRIVE] = now
+    s.packet[slot, WHO] = who
+    s.packet[slot, WHAT] = what
+    s.link[link, TAIL] = tail + 1
+    s.link[link, QUEUED] = queued
+    s.link[link, LINK_PEAK] = max(s.link[link, LINK_PEAK], queued)
+    return True
+
+
+@inlined
+def take_first(s: State, link: int, depart: int, what: int) -> int:
+    """Take the first packet off a link; return its WHAT, marked if the queue was long when it left.
+
+    Source of the marking rule: the queue, the leaving packet included, is above K (DCTCP, SIGCOMM 2010), or above
+    a random place between two thresholds (RED).
+    """
+    size = size_of(what)
+    head = s.link[link, HEAD]
+    if s.link[link, MARK_HIGH] < NEVER:
+        ahead, tail = s.link[link, AHEAD], s.link[link, TAIL]
+        queue = s.link[link, AHEAD_BYTES]
+        base, mask = s.link[link, BASE], s.link[link, MASK]
+        while ahead < tail and s.packet[base + (ahead & mask), ARRIVE] <= depart:
+            queue += size_of(s.packet[base + (ahead & mask), WHAT])
+            ahead += 1
+        s.link[link, AHEAD] = ahead
+        s.link[link, AHEAD_BYTES] = queue - size
+        if queue > s.link[link, MARK_LOW] and (what & 3) == KIND_DATA:
+            low, high = s.link[link, MARK_LOW], s.link[link, MARK_HIGH]
+            if (
+                queue > high
+                or uniform(s.count[SEED], s.count[HOPS]) * (high - low)
+                < (queue - low) * s.constant[C_MARK_SHARE]
+            ):
+                what |= MARKED
+                s.count[MARKS] += 1
+                s.link[link, LINK_MARKS] += 1
+    if s.link[link, GONE] == head:
+        s.link[link, GONE] = head + 1
+        s.link[link, QUEUED] -= size
+    s.link[link, HEAD] = head + 1
+    s.link[link, LINK_PACKETS] += 1
+    s.link[link, LINK_BYTES] += size
+    return what
+
+
+@compiled
+def pause_link(s: State, link: int, now: int) -> None:
+    """Hold what the link has not begun to send."""
+    if s.link[link, STATE] != UP:
+        return
+    s.link[link, STATE] = PAUSED
+    see_departures(s, link, now)
+    base, mask = s.link[link, BASE], s.link[link, MASK]
+    busy = now
+    for i in range(s.link[link, GONE], s.link[link, TAIL]):
+        slot = base + (i & mask)
+        if s.packet[slot, DEPART] - serial_of(s, link, s.packet[slot, WHAT]) > now or (
+            i > s.link[link, GONE]
+            and s.packet[slot, DEPART] - serial_of(s, link, s.packet[slot, WHAT]) == now
+        ):
+            s.packet[slot, DEPART] = NEVER
+        else:
+            busy = s.packet[slot, DEPART]
+    s.link[link, BUSY] = busy
+
+
+@compiled
+def resume_link(s: State, link: int, now: int) -> None:
+    """Send again, what was held first."""
+    if s.link[link, STATE] == UP:
+        return
+    s.link[link, STATE] = UP
+    base, mask = s.link[link, BASE], s.link[link, MASK]
+    busy = max(s.link[link, BUSY], now)
+    for i in range(s.link[link, GONE], s.link[link, TAIL]):
+        slot = base + (i & mask)
+        if s.packet[slot, DEPART] == NEVER:
+            busy += serial_of(s, link, s.packet[slot, WHAT])
+            s.packet[slot, DEPART] = busy
+    s.link[link, BUSY] = busy
+    if s.link[link, IN_HEAP] == 0 and s.link[link, TAIL] > s.link[link, HEAD]:
+        s.link[link, IN_HEAP] = 1
+        first = base + (s.link[link, HEAD] & mask)
+        push_link(s, s.packet[first, DEPART] + s.link[link, LATENCY], link)

@@ -1,0 +1,207 @@
+"""The event loop: advances the state until something needs the caller."""
+
+from collections.abc import Callable
+
+from numba import njit
+
+from topoopt.simulate.packet.kernel.compiled import compiled, inlined
+from topoopt.simulate.packet.kernel.connections import (
+    arrived_ack,
+    arrived_data,
+    arrived_open,
+    open_connection,
+    pace,
+    packet_lost,
+    retransmit,
+)
+from topoopt.simulate.packet.kernel.failures import link_down
+from topoopt.simulate.packet.kernel.heaps import drop_top_link, drop_top_timer, replace_top_link
+from topoopt.simulate.packet.kernel.layout import (
+    BASE,
+    BOARD_USED,
+    COMPUTE_END,
+    DELAY_END,
+    DELIVERED,
+    DEPART,
+    DEVICE_START,
+    DRAINED,
+    EVENTS,
+    FINISHED,
+    FLOWS_USED,
+    FREE_FLOW,
+    FULL_BOARD,
+    FULL_FLOWS,
+    FULL_SLOTS,
+    FULL_TIMERS,
+    HEAD,
+    HEAP_SIZE,
+    HOPS,
+    IN_HEAP,
+    KIND_DATA,
+    KIND_OPEN,
+    KIND_SHIFT,
+    LARGEST_BOARD,
+    LARGEST_RING,
+    LATENCY,
+    LINK_CHANGE_DOWN,
+    LINK_CHANGE_UP,
+    LOSSY,
+    MASK,
+    NEVER,
+    NOW,
+    PACE,
+    PAUSE,
+    PFC_OFF_BYTES,
+    RESUME,
+    RETRANSMIT,
+    S_CURSOR,
+    S_EDGES,
+    SLICE_OVER,
+    SLOTS_USED,
+    STARTING_HEAD,
+    STARTING_TAIL,
+    STUCK,
+    STUCK_FLOW,
+    TAIL,
+    TASKS_DONE,
+    TIME_REACHED,
+    TIMER_SIZE,
+    WHAT,
+    WHO,
+    State,
+)
+from topoopt.simulate.packet.kernel.links import (
+    enqueue,
+    pause_link,
+    resume_link,
+    size_of,
+    take_first,
+)
+from topoopt.simulate.packet.kernel.pfc import join, leave
+from topoopt.simulate.packet.kernel.tasks import begin_streams, end_compute, start_device
+
+SPARE_SLOTS = 2048
+"""Slots that one event may need, besides a ring buffer that moves."""
+
+SPARE_TIMERS = 64
+"""Timers that one event may need, besides those of the tasks it releases."""
+
+
+def make_advance(stamp: int) -> Callable[[State, int, int, int], int]:
+    """Return the compiled loop; ``stamp`` tells versions of this package apart in the cache on disk."""
+
+    @njit(cache=True, _nrt=False, error_model="numpy")
+    def advance(s: State, events: int, until: int, most_successors: int) -> int:
+        """Serve up to ``events`` events before the time ``until`` and return why it stopped.
+
+        Of events at the same time, connections to open come first, then packets, then timers.
+        """
+        end = s.count[EVENTS] + events if stamp else 0
+        tasks = len(s.task)
+        while True:
+            if s.count[SLOTS_USED] + 4 * s.count[LARGEST_RING] + SPARE_SLOTS > len(s.packet):
+                return FULL_SLOTS
+            if s.count[TIMER_SIZE] + most_successors + SPARE_TIMERS > len(s.timer):
+                return FULL_TIMERS
+            if s.count[EVENTS] >= end:
+                return SLICE_OVER
+            head = s.count[STARTING_HEAD]
+            if head != s.count[STARTING_TAIL]:
+                if s.count[FREE_FLOW] < 0 and s.count[FLOWS_USED] == len(s.flow):
+                    return FULL_FLOWS
+                if s.count[LOSSY] == 1 and s.count[BOARD_USED] + s.count[LARGEST_BOARD] > len(s.board):
+                    return FULL_BOARD
+                stream = s.starting[head]
+                open_connection(s, stream, s.count[NOW])
+                if s.stream[stream, S_CURSOR] == s.stream[stream, S_EDGES]:
+                    s.count[STARTING_HEAD] = head + 1 if head + 1 < len(s.starting) else 0
+                s.count[EVENTS] += 1
+                continue
+            if s.count[TASKS_DONE] == tasks:
+                return FINISHED
+            packet_at = s.due[0] if s.count[HEAP_SIZE] > 0 else NEVER
+            timer_at = s.timer[0] if s.count[TIMER_SIZE] > 0 else NEVER
+            now = min(packet_at, timer_at)
+            if now >= until:
+                return DRAINED if now == NEVER else TIME_REACHED
+            if packet_at <= timer_at:
+                link = s.due_link[0]
+                depart = s.packet[s.link[link, BASE] + (s.link[link, HEAD] & s.link[link, MASK]), DEPART]
+                if s.link[link, HEAD] == s.link[link, TAIL] or depart == NEVER:
+                    s.link[link, IN_HEAP] = 0
+                    drop_top_link(s)
+                elif depart + s.link[link, LATENCY] > now:  # it was held up since
+                    replace_top_link(s, depart + s.link[link, LATENCY], link, s.count[HEAP_SIZE])
+                else:
+                    s.count[NOW] = now
+                    s.count[EVENTS] += 1
+                    move_first_packet(s, link, depart, now)
+                continue
+            code = s.timer_code[0]
+            drop_top_timer(s)
+            s.count[NOW] = now
+            s.count[EVENTS] += 1
+            serve_timer(s, code >> KIND_SHIFT, code & ((1 << KIND_SHIFT) - 1), now)
+            if s.count[STUCK_FLOW] >= 0:
+                return STUCK
+
+    return advance  # type: ignore[no-any-return]
+
+
+@inlined
+def move_first_packet(s: State, link: int, depart: int, now: int) -> None:
+    """Let the first packet of a link arrive at its far end: it joins the next link, or it is there."""
+    slot = s.link[link, BASE] + (s.link[link, HEAD] & s.link[link, MASK])
+    who = s.packet[slot, WHO]
+    what = take_first(s, link, depart, s.packet[slot, WHAT])
+    s.count[HOPS] += 1
+    if s.link[link, HEAD] < s.link[link, TAIL]:
+        after = s.packet[s.link[link, BASE] + (s.link[link, HEAD] & s.link[link, MASK]), DEPART]
+        if after == NEVER:
+            s.link[link, IN_HEAP] = 0
+            drop_top_link(s)
+        else:
+            replace_top_link(s, after + s.link[link, LATENCY], link, s.count[HEAP_SIZE])
+    else:
+        s.link[link, IN_HEAP] = 0
+        drop_top_link(s)
+    flow, place = who >> 32, who & 0xFFFFFFFF
+    pfc = s.count[PFC_OFF_BYTES] < NEVER
+    if pfc and s.path_link[place - 1] >= 0:
+        leave(s, s.path_link[place - 1], size_of(what), now)
+    onward = s.path_link[place + 1]
+    if onward >= 0:
+        if not enqueue(s, onward, who + 1, what, now):
+            packet_lost(s, flow)
+        elif pfc:
+            join(s, link, size_of(what), now)
+        return
+    s.count[DELIVERED] += 1
+    kind = what & 3
+    if kind == KIND_DATA:
+        arrived_data(s, flow, what, now)
+    elif kind == KIND_OPEN:
+        arrived_open(s, flow, now)
+    else:
+        arrived_ack(s, flow, what, now)
+
+
+@compiled
+def serve_timer(s: State, kind: int, index: int, now: int) -> None:
+    """Serve whatever is not the arrival of a packet."""
+    if kind == COMPUTE_END:
+        end_compute(s, index, now)
+    elif kind == DELAY_END:
+        begin_streams(s, index, now)
+    elif kind == DEVICE_START:
+        start_device(s, index, now)
+    elif kind == RETRANSMIT:
+        retransmit(s, index, now)
+    elif kind == PACE:
+        pace(s, index, now)
+    elif kind == PAUSE:
+        pause_link(s, index, now)
+    elif kind == RESUME or kind == LINK_CHANGE_UP:
+        resume_link(s, index, now)
+    elif kind == LINK_CHANGE_DOWN:
+        link_down(s, index, now)

@@ -1,0 +1,41 @@
+"""Priority flow control (IEEE 802.1Qbb): a switch that holds much of what came by one link pauses that link.
+
+What came by a link and has not left its node is the link's ``INGRESS``. Above one threshold the node sends a pause
+to the link's sender, below another a resume; either takes the latency of the link.
+"""
+
+from topoopt.simulate.packet.kernel.compiled import compiled
+from topoopt.simulate.packet.kernel.heaps import push_timer
+from topoopt.simulate.packet.kernel.layout import (
+    INGRESS,
+    KIND_SHIFT,
+    LATENCY,
+    PAUSE,
+    PAUSE_AT,
+    PAUSES,
+    PFC_OFF_BYTES,
+    PFC_ON_BYTES,
+    RESUME,
+    State,
+)
+
+
+@compiled
+def join(s: State, came_by: int, size: int, now: int) -> None:
+    """Count what stays in a node, and pause the link by which it came if that is too much."""
+    s.link[came_by, INGRESS] += size
+    if s.link[came_by, INGRESS] > s.count[PFC_OFF_BYTES] and s.link[came_by, PAUSE_AT] == 0:
+        when = now + s.link[came_by, LATENCY]
+        s.link[came_by, PAUSE_AT] = when
+        s.count[PAUSES] += 1
+        push_timer(s, when, (PAUSE << KIND_SHIFT) | came_by)
+
+
+@compiled
+def leave(s: State, came_by: int, size: int, now: int) -> None:
+    """Count what has left a node; its arrival at the next node, after one latency, is when the resume arrives."""
+    s.link[came_by, INGRESS] -= size
+    if s.link[came_by, PAUSE_AT] > 0 and s.link[came_by, INGRESS] <= s.count[PFC_ON_BYTES]:
+        when = max(now, s.link[came_by, PAUSE_AT])
+        s.link[came_by, PAUSE_AT] = 0
+        push_timer(s, when, (RESUME << KIND_SHIFT) | came_by)

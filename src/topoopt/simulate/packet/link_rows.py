@@ -1,0 +1,75 @@
+"""Rows of the packet engine's links, from a topology: times on the wire, thresholds and room."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.errors import InvalidInput
+from topoopt.simulate.packet.kernel import layout
+from topoopt.simulate.packet.options import PacketOptions
+from topoopt.simulate.packet.transports import UNBOUNDED_PACKETS, Transport
+from topoopt.simulate.task_graph import Floats, Ints
+from topoopt.topology import Topology
+
+PS = 1e12
+MOST_SERIAL_PS = 10**15
+"""A packet may take 1,000 s on a link; on a slower one times would not fit in 63 bits."""
+
+
+def link_rows(topology: Topology, options: PacketOptions, transport: Transport) -> Ints:
+    """Return the state of all links, idle, shape (links, ``LINK_FIELDS``).
+
+    A link from a server into a switched fabric is the server's own interface: it neither marks nor drops, for
+    the sender would rather wait than lose a packet in its own memory.
+
+    Raises
+    ------
+    InvalidInput
+        If a link is too slow to be simulated.
+    """
+    rows = np.zeros((len(topology), layout.LINK_FIELDS), np.int64)
+    for column, size in (
+        (layout.SERIAL, layout.SIZE_DATA),
+        (layout.SERIAL_OPEN, layout.SIZE_OPEN),
+        (layout.SERIAL_ACK, layout.SIZE_ACK),
+    ):
+        rows[:, column] = serial_ps(topology.bandwidth_bps, size, options.compat)
+    rows[:, layout.LATENCY] = np.rint(topology.latency_s * PS).astype(np.int64)
+    rows[:, layout.BASE] = -1
+    rows[:, layout.MASK] = -1
+    rows[:, layout.LINK_DST] = topology.dst
+    marking = ~is_server_interface(topology)
+    low, high = mark_bytes(options, transport)
+    rows[:, layout.MARK_LOW] = np.where(marking, low, layout.NEVER)
+    rows[:, layout.MARK_HIGH] = np.where(marking, high, layout.NEVER)
+    room = layout.NEVER if options.buffer_packets is None else options.buffer_packets * layout.SIZE_DATA
+    rows[:, layout.LIMIT] = np.where(marking, room, layout.NEVER)
+    return rows
+
+
+def serial_ps(bandwidth_bps: Floats, size_bytes: int, compat: str) -> Ints:
+    """Return the time of a packet on each link; FlexNetPacket cuts the time of a byte to whole picoseconds."""
+    if (bandwidth_bps <= 0).any():
+        raise InvalidInput("packet simulator: a link has no bandwidth")
+    per_byte = 8.0 * PS / bandwidth_bps
+    time = np.floor(per_byte + 1e-9) * size_bytes if compat == "flexnetpacket" else per_byte * size_bytes
+    if (time > MOST_SERIAL_PS).any():
+        slowest = bandwidth_bps.min()
+        raise InvalidInput(f"packet simulator: a link of {slowest:g} bit/s is too slow; use --simulator flow")
+    return np.maximum(np.rint(time), 1).astype(np.int64)
+
+
+def is_server_interface(topology: Topology) -> NDArray[np.bool_]:
+    """Return whether each link leads from a server to a switch."""
+    found: NDArray[np.bool_] = (topology.src < topology.servers) & (topology.dst >= topology.servers)
+    return found
+
+
+def mark_bytes(options: PacketOptions, transport: Transport) -> tuple[int, int]:
+    """Return the queues, in bytes, between which marking begins and is sure."""
+    low, high = transport.mark_low_packets, transport.mark_high_packets
+    if options.mark_packets is not None:
+        low = high = options.mark_packets or UNBOUNDED_PACKETS
+    return tuple(
+        layout.NEVER if value >= UNBOUNDED_PACKETS else round(value * layout.SIZE_DATA)
+        for value in (low, high)
+    )  # type: ignore[return-value]

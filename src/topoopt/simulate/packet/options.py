@@ -1,0 +1,92 @@
+"""What the packet simulator may be asked for."""
+
+from dataclasses import dataclass
+
+from topoopt.errors import InvalidInput, unknown_name
+from topoopt.simulate.packet.transports import TRANSPORTS
+
+COMPATIBILITIES = ("none", "flexnetpacket")
+"""``flexnetpacket``: with the shortcuts of the authors' packet simulator, so that its outputs can be replayed."""
+
+ACKS = ("free", "reverse")
+"""``free``: an acknowledgment takes no time. ``reverse``: it is a packet of 64 bytes on the way back."""
+
+PATH_CHOICES = ("connection", "paths", "packet")
+"""Who takes one of a pair's weighted paths. ``connection``: each draws one. ``paths``: a transfer is cut into one
+connection a path, by weight. ``packet``: each packet draws one (spraying)."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkFailure:
+    """A directed link that is down for a while.
+
+    Attributes
+    ----------
+    repair_s : float
+        When it is up again; infinity for never.
+    """
+
+    src: int
+    dst: int
+    fail_s: float
+    repair_s: float = float("inf")
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.fail_s < self.repair_s:
+            raise InvalidInput(
+                f"failure of link {self.src}->{self.dst}: expected 0 <= fail_s < repair_s, "
+                f"got {self.fail_s} and {self.repair_s}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class PacketOptions:
+    """Options of the packet simulator alone.
+
+    Attributes
+    ----------
+    transport : str
+        Name in :data:`TRANSPORTS`.
+    compat : str
+        One of :data:`COMPATIBILITIES`.
+    acks : str
+        One of :data:`ACKS`.
+    path_choice : str
+        One of :data:`PATH_CHOICES`.
+    mark_packets : float, optional
+        Queue length, in packets, above which packets are marked; 0 marks none. Default: the transport's rule.
+    buffer_packets : int, optional
+        Room of a queue; what does not fit is lost. Default: without limit. A server's own interface to a
+        switch has no limit in any case.
+    failures : tuple of LinkFailure
+    log_flows : bool
+        Keep a row for each connection; see :class:`topoopt.simulate.FlowTable`.
+    memory_limit_bytes : int
+        A run that would take more is refused, or stopped before it does.
+    """
+
+    transport: str = "dctcp"
+    compat: str = "none"
+    acks: str = "free"
+    path_choice: str = "connection"
+    mark_packets: float | None = None
+    buffer_packets: int | None = None
+    failures: tuple[LinkFailure, ...] = ()
+    log_flows: bool = False
+    memory_limit_bytes: int = 8 << 30
+
+    def __post_init__(self) -> None:
+        for name, value, known in (
+            ("transport", self.transport, tuple(TRANSPORTS)),
+            ("compatibility", self.compat, COMPATIBILITIES),
+            ("way of acknowledgments", self.acks, ACKS),
+            ("path choice", self.path_choice, PATH_CHOICES),
+        ):
+            if value not in known:
+                raise unknown_name(name, value, known)
+        if self.mark_packets is not None and self.mark_packets < 0:
+            raise InvalidInput(f"mark_packets: must be >= 0, got {self.mark_packets}")
+        if self.buffer_packets is not None and self.buffer_packets < 1:
+            raise InvalidInput(f"buffer_packets: must be >= 1, got {self.buffer_packets}")
+        if self.memory_limit_bytes < 1:
+            raise InvalidInput(f"memory_limit_bytes: must be >= 1, got {self.memory_limit_bytes}")

@@ -1,0 +1,97 @@
+"""One run of the packet engine: in slices, between which arrays grow, progress is told and Ctrl-C is heard."""
+
+from collections.abc import Callable
+
+from topoopt.errors import Infeasible
+from topoopt.routing import Fabric
+from topoopt.simulate.packet.edges import Edges
+from topoopt.simulate.packet.kernel import advance, layout
+from topoopt.simulate.packet.kernel.heaps import push_timer
+from topoopt.simulate.packet.kernel.layout import State
+from topoopt.simulate.packet.kernel.tasks import release
+from topoopt.simulate.packet.link_rows import PS
+from topoopt.simulate.packet.options import LinkFailure, PacketOptions
+from topoopt.simulate.packet.state import grown
+
+SLICE_EVENTS = 2_000_000
+"""Events between two reports: a fraction of a second."""
+
+Report = Callable[[float], None]
+"""Told the share of tasks that are done."""
+
+
+def begin(state: State, fabric: Fabric, options: PacketOptions) -> None:
+    """Release the first tasks, and set the timers of all failures.
+
+    Raises
+    ------
+    InvalidInput
+        If a failure names a link that the fabric does not have.
+    """
+    for failure in options.failures:
+        _schedule(state, fabric, failure)
+    for task in (state.task[:, layout.T_WAITING] == 0).nonzero()[0].tolist():
+        release(state, task, 0)
+
+
+def _schedule(state: State, fabric: Fabric, failure: LinkFailure) -> None:
+    link = fabric.topology.link_id(failure.src, failure.dst)
+    if link < 0:
+        raise Infeasible(
+            f"failure: fabric {fabric.name} has no link {failure.src}->{failure.dst}; name one that it has"
+        )
+    push_timer(state, round(failure.fail_s * PS), (layout.LINK_CHANGE_DOWN << layout.KIND_SHIFT) | link)
+    if failure.repair_s < float("inf"):
+        push_timer(state, round(failure.repair_s * PS), (layout.LINK_CHANGE_UP << layout.KIND_SHIFT) | link)
+
+
+def run_until(
+    state: State,
+    until_ps: int,
+    edges: Edges,
+    options: PacketOptions,
+    most_successors: int,
+    on_progress: Report | None = None,
+    slice_events: int = SLICE_EVENTS,
+) -> tuple[State, bool]:
+    """Serve all events before a time; return the state, whose arrays may be new, and whether all tasks are done.
+
+    Raises
+    ------
+    Infeasible
+        If the arrays exceed the memory limit, a connection can never be served, or links that pause each other
+        have come to a deadlock.
+    """
+    while True:
+        why = advance(state, slice_events, until_ps, most_successors)
+        if why == layout.FINISHED:
+            return state, True
+        if why == layout.TIME_REACHED:
+            return state, False
+        if why == layout.SLICE_OVER:
+            if on_progress is not None:
+                on_progress(float(state.count[layout.TASKS_DONE]) / max(len(state.task), 1))
+        elif why == layout.STUCK:
+            raise _stuck(state, edges)
+        elif why == layout.DRAINED:
+            raise _deadlock(state)
+        else:
+            state = grown(state, why, options)
+
+
+def _stuck(state: State, edges: Edges) -> Infeasible:
+    flow = state.flow[state.count[layout.STUCK_FLOW]]
+    pair = flow[layout.F_PAIR]
+    return Infeasible(
+        f"packet simulator: connection {edges.src[pair]}->{edges.dst[pair]} gave up after "
+        f"{flow[layout.F_TIMEOUTS]} timeouts in a row at {state.count[layout.NOW] / PS:.3f} s; "
+        "a link that it needs is never repaired, or the buffers are too small"
+    )
+
+
+def _deadlock(state: State) -> Infeasible:
+    paused = int((state.link[:, layout.STATE] == layout.PAUSED).sum())
+    return Infeasible(
+        f"packet simulator: deadlock at {state.count[layout.NOW] / PS:.3f} s: {paused} links are paused and wait "
+        "for each other in a circle; take routes without cycles, or a transport without PFC"
+    )

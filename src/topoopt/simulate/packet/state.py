@@ -1,0 +1,231 @@
+"""The arrays of a packet simulation before its first event, and larger ones when they are full."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.errors import Infeasible, InvalidInput
+from topoopt.routing import Fabric
+from topoopt.routing.path_choice import cumulative_weights
+from topoopt.simulate.options import SimulationOptions
+from topoopt.simulate.packet.edges import Edges
+from topoopt.simulate.packet.kernel import layout
+from topoopt.simulate.packet.kernel.layout import State
+from topoopt.simulate.packet.link_rows import PS, link_rows
+from topoopt.simulate.packet.options import PacketOptions
+from topoopt.simulate.packet.streams import Streams
+from topoopt.simulate.packet.transports import TRANSPORTS, Transport
+from topoopt.simulate.task_graph import COMPUTE, Ints, TaskGraph
+from topoopt.topology import Topology
+from topoopt.units import format_bytes
+
+FIRST_SLOTS = 1 << 14
+FIRST_FLOWS = 1 << 10
+FIRST_BOARD = 1 << 16
+MARGIN_TIMERS = 256
+
+
+def first_state(
+    graph: TaskGraph, fabric: Fabric, streams: Streams, edges: Edges, options: SimulationOptions
+) -> State:
+    """Return the state at time 0: nothing sent, the tasks that wait for none released.
+
+    Raises
+    ------
+    InvalidInput
+        If a failure names a link that is not there, or acknowledgments have no way back.
+    Infeasible
+        If the arrays would exceed the memory limit.
+    """
+    packet_options = options.packet
+    transport = TRANSPORTS[packet_options.transport]
+    path_start, path_link, path_reverse = _paths(fabric.topology, edges, packet_options)
+    table = edges.paths
+    successors = int(np.diff(graph.successor_first).max(initial=0))
+    timers = len(graph) + graph.devices + 2 * successors + 2 * len(packet_options.failures) + MARGIN_TIMERS
+    log = streams.connections if packet_options.log_flows else 0
+    _check_memory(log * layout.LOG_FIELDS * 8 + path_link.nbytes, packet_options)
+    state = State(
+        count=_counts(packet_options, transport, streams, options.seed),
+        due=np.zeros(len(fabric.topology) + 1, np.int64),
+        due_link=np.zeros(len(fabric.topology) + 1, np.int64),
+        timer=np.zeros(timers, np.int64),
+        timer_code=np.zeros(timers, np.int64),
+        link=link_rows(fabric.topology, packet_options, transport),
+        packet=np.zeros((FIRST_SLOTS, 4), np.int64),
+        flow=np.zeros((FIRST_FLOWS, layout.FLOW_FIELDS), np.int64),
+        window=np.zeros((FIRST_FLOWS, layout.WINDOW_FIELDS)),
+        board=np.zeros(FIRST_BOARD if _can_lose(packet_options) else 0, np.int8),
+        constant=_constants(transport),
+        path_start=path_start,
+        path_link=path_link,
+        path_cumulative=cumulative_weights(table.pair_first, table.weight),
+        path_reverse=path_reverse,
+        pair_first=table.pair_first,
+        edge_pair=edges.row,
+        stream=_stream_rows(streams),
+        task_stream=streams.task_first,
+        task=_task_rows(graph, packet_options),
+        successor_first=graph.successor_first,
+        successor=_shuffled(graph, options.seed),
+        device=np.full((graph.devices, layout.DEVICE_FIELDS), -1, np.int64),
+        starting=np.zeros(len(streams.task) + 1, np.int64),
+        log=np.zeros((log, layout.LOG_FIELDS), np.int64),
+    )
+    state.device[:, [layout.D_BUSY, layout.D_CALLED]] = 0
+    return state
+
+
+def grown(state: State, why: int, options: PacketOptions) -> State:
+    """Return the state with twice the room where the engine ran out of it.
+
+    Raises
+    ------
+    Infeasible
+        If that would exceed the memory limit.
+    """
+    count = state.count
+    if why == layout.FULL_SLOTS:
+        needed = int(count[layout.SLOTS_USED] + 4 * count[layout.LARGEST_RING]) + 4096
+        names, size = ("packet",), max(2 * len(state.packet), needed)
+    elif why == layout.FULL_FLOWS:
+        names, size = ("flow", "window"), 2 * len(state.flow)
+    elif why == layout.FULL_TIMERS:
+        names, size = ("timer", "timer_code"), 2 * len(state.timer)
+    else:
+        names, size = (
+            ("board",),
+            max(2 * len(state.board), int(count[layout.BOARD_USED] + count[layout.LARGEST_BOARD])),
+        )
+    more = sum(getattr(state, name).nbytes // max(len(getattr(state, name)), 1) * size for name in names)
+    _check_memory(memory_bytes(state) + more, options)
+    return state._replace(**{name: _longer(getattr(state, name), size) for name in names})
+
+
+def memory_bytes(state: State) -> int:
+    """Return the bytes of all arrays."""
+    return sum(array.nbytes for array in state)
+
+
+def _check_memory(size: int, options: PacketOptions) -> None:
+    if size > options.memory_limit_bytes:
+        raise Infeasible(
+            f"packet simulator: this run would need {format_bytes(size)} of memory, more than the limit of "
+            f"{format_bytes(options.memory_limit_bytes)}; raise --memory-limit, or use --simulator flow"
+        )
+
+
+def _longer(array: NDArray[np.generic], size: int) -> NDArray[np.generic]:
+    longer = np.zeros((size, *array.shape[1:]), array.dtype)
+    longer[: len(array)] = array
+    return longer
+
+
+def _can_lose(options: PacketOptions) -> bool:
+    return options.buffer_packets is not None or len(options.failures) > 0
+
+
+def _counts(options: PacketOptions, transport: Transport, streams: Streams, seed: int) -> Ints:
+    count = np.zeros(layout.COUNTS, np.int64)
+    count[[layout.FREE_FLOW, layout.STUCK_FLOW]] = -1
+    count[layout.FREE_RINGS : layout.FREE_RINGS + 64] = -1
+    count[layout.TRANSPORT] = transport.code
+    count[layout.LOSSY] = int(_can_lose(options))
+    count[layout.SPRAY] = int(options.path_choice == "packet")
+    count[layout.ACKS_TRAVEL] = int(options.acks == "reverse")
+    count[layout.SEED] = seed
+    for place, value in (
+        (layout.PFC_OFF_BYTES, transport.pfc_off_packets),
+        (layout.PFC_ON_BYTES, transport.pfc_on_packets),
+    ):
+        count[place] = layout.NEVER if value >= 1e9 else round(value * layout.SIZE_DATA)
+    largest = int(streams.packets.max(initial=1))
+    count[layout.LARGEST_BOARD] = max(8, 1 << (largest - 1).bit_length())
+    return count
+
+
+def _constants(transport: Transport) -> NDArray[np.float64]:
+    constant = np.zeros(layout.CONSTANTS)
+    constant[layout.C_FIRST_WINDOW] = transport.first_window_packets
+    constant[layout.C_SSTHRESH] = transport.ssthresh_packets
+    constant[layout.C_REORDER] = transport.reorder_packets
+    constant[layout.C_TIMEOUT_MIN] = transport.timeout_min_s * PS
+    constant[layout.C_TIMEOUT_FIRST] = transport.timeout_first_s * PS
+    constant[layout.C_MARK_SHARE] = transport.mark_share
+    constant[layout.C_PACED] = transport.notice_interval_s * PS
+    own = list(transport.own.values())
+    constant[layout.C_OWN : layout.C_OWN + len(own)] = own
+    return constant
+
+
+def _stream_rows(streams: Streams) -> Ints:
+    rows = np.zeros((len(streams.task), layout.STREAM_FIELDS), np.int64)
+    rows[:, layout.S_TASK] = streams.task
+    rows[:, layout.S_ROUNDS] = streams.rounds
+    rows[:, layout.S_PACKETS] = streams.packets
+    rows[:, layout.S_EDGE_FIRST] = streams.edge_first
+    rows[:, layout.S_EDGES] = streams.edges
+    return rows
+
+
+def _task_rows(graph: TaskGraph, options: PacketOptions) -> Ints:
+    rows = np.zeros((len(graph), layout.TASK_FIELDS), np.int64)
+    rows[:, layout.T_DEVICE] = np.where(graph.kind == COMPUTE, graph.device, -1)
+    rows[:, layout.T_DURATION] = duration_ps(graph.duration_s, options.compat)
+    rows[:, layout.T_WAITING] = graph.predecessors
+    rows[:, [layout.T_START, layout.T_FINISH]] = -1
+    rows[:, layout.T_AFTER] = -1
+    return rows
+
+
+def duration_ps(duration_s: NDArray[np.float64], compat: str) -> Ints:
+    """Return times in whole picoseconds; FlexNetPacket keeps them as 32-bit floats of milliseconds."""
+    if (duration_s * PS >= layout.NEVER / 4).any():
+        raise InvalidInput(
+            f"packet simulator: a task of {duration_s.max():g} s is too long; use --simulator flow"
+        )
+    if compat == "flexnetpacket":
+        return ((duration_s * 1e3).astype(np.float32).astype(np.float64) * 1e9).astype(np.int64)
+    return np.rint(duration_s * PS).astype(np.int64)
+
+
+def _shuffled(graph: TaskGraph, seed: int) -> Ints:
+    """Return the successors of each task in an order of the seed; seed 0 keeps that of the task numbers.
+
+    Tasks that become ready together begin in this order, and first come, first served makes a difference.
+    """
+    if seed == 0:
+        return graph.successor.astype(np.int64)
+    rows = np.repeat(np.arange(len(graph)), np.diff(graph.successor_first))
+    order = np.lexsort((np.random.default_rng(seed).random(len(rows)), rows))
+    return np.ascontiguousarray(graph.successor[order].astype(np.int64))
+
+
+def _paths(topology: Topology, edges: Edges, options: PacketOptions) -> tuple[Ints, Ints, Ints]:
+    """Return the paths with a stop before and behind each, their starts, and the way back of each."""
+    table = edges.paths
+    lengths = np.diff(table.path_first)
+    paths = len(lengths)
+    start = table.path_first[:-1] + np.arange(paths) + 1
+    link = np.full(int(table.path_first[-1]) + paths + 1, -1, np.int64)
+    place = np.repeat(start - table.path_first[:-1], lengths) + np.arange(len(table.link))
+    link[place] = table.link
+    if options.acks == "free":
+        return start, link, np.full(paths, -1, np.int64)
+    back = topology.link_ids(
+        topology.dst[table.link].astype(np.int64), topology.src[table.link].astype(np.int64)
+    )
+    if (back < 0).any():
+        bad = table.link[np.flatnonzero(back < 0)[0]]
+        raise InvalidInput(
+            f"packet simulator: acknowledgments have no way back: link {topology.src[bad]}->{topology.dst[bad]} "
+            "has no link in the other direction; use free acknowledgments"
+        )
+    mirrored = np.full_like(link, -1)
+    last = np.repeat(start + lengths - 1, lengths) - (place - np.repeat(start, lengths))
+    mirrored[last] = back
+    both = np.concatenate([link, mirrored[1:]])
+    return (
+        np.concatenate([start, start + len(link) - 1]),
+        both,
+        np.concatenate([paths + np.arange(paths), np.full(paths, -1)]),
+    )
