@@ -102,6 +102,11 @@ class EdgeBook:
         known = self.fabric.rings.get(tuple(sorted(ring.members)))
         return known is not None and ring in known and max(ring.walk) < servers
 
+    def ends(self) -> tuple[Ints, Ints]:
+        """Return source and destination of every edge so far, each of shape (edges,)."""
+        nothing = np.zeros(0, np.int64)
+        return np.concatenate([nothing, *self._src]), np.concatenate([nothing, *self._dst])
+
     def close(self) -> Edges:
         """Return the edges with the paths of each, the equal ones once.
 
@@ -110,8 +115,7 @@ class EdgeBook:
         NoRoute
             If a pair cannot be reached.
         """
-        nothing = np.zeros(0, np.int64)
-        src, dst = np.concatenate([nothing, *self._src]), np.concatenate([nothing, *self._dst])
+        src, dst = self.ends()
         routed: NDArray[np.bool_] = np.ones(self._count, np.bool_)
         routed[[number for number, _ in self._fixed]] = False
         key, inverse = np.unique((src * self.fabric.topology.nodes + dst)[routed], return_inverse=True)
