@@ -5,6 +5,7 @@ bytes over the bandwidth (cut-through), and ends when the last link is done, plu
 Fast enough for searches; equal to the flow simulator wherever nothing contends.
 """
 
+from topoopt.errors import InvalidInput
 from topoopt.routing import Fabric
 from topoopt.simulate.event_driven import run
 from topoopt.simulate.flows import make_flows
@@ -14,5 +15,15 @@ from topoopt.simulate.task_graph import TaskGraph
 
 
 def analytic(graph: TaskGraph, fabric: Fabric, options: SimulationOptions = DEFAULT_OPTIONS) -> SimResult:
-    """Simulate with first come, first served links; see :class:`topoopt.simulate.Simulator`."""
+    """Simulate with first come, first served links; see :class:`topoopt.simulate.Simulator`.
+
+    Raises
+    ------
+    InvalidInput
+        If the fabric's circuits change over time.
+    """
+    if fabric.reconfiguration is not None:
+        raise InvalidInput(
+            f"fabric {fabric.name}: the analytic simulator knows no circuits that change; use --simulator flow"
+        )
     return run("analytic", graph, fabric, make_flows(graph, fabric, options), options, fair=False)

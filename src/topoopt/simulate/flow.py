@@ -8,6 +8,7 @@ from topoopt.routing import Fabric
 from topoopt.simulate.event_driven import run
 from topoopt.simulate.flows import Flows, make_flows
 from topoopt.simulate.options import DEFAULT_OPTIONS, SimulationOptions
+from topoopt.simulate.reconfigurable.run import flow_on_circuits
 from topoopt.simulate.result import SimResult
 from topoopt.simulate.task_graph import TaskGraph
 
@@ -20,6 +21,8 @@ COARSE_TOLERANCE = 3e-4
 
 def flow(graph: TaskGraph, fabric: Fabric, options: SimulationOptions = DEFAULT_OPTIONS) -> SimResult:
     """Simulate with max-min fair rates; see :class:`topoopt.simulate.Simulator`."""
+    if fabric.reconfiguration is not None:
+        return flow_on_circuits(graph, fabric, options)
     flows = make_flows(graph, fabric, options)
     return run("flow", graph, fabric, flows, options, fair=True, tolerance=_tolerance(flows, options))
 

@@ -14,6 +14,8 @@ from topoopt.topology import Ring
 _WHOLE = 1e-6
 """Relative distance within which a bandwidth is a whole multiple of another."""
 
+_MOST_SERVERS = 4096
+
 
 def cables(fabric: Fabric, name: str) -> tuple[Connections, float]:
     """Return the duplex cables of a fabric, and the bandwidth of one, in b/s.
@@ -49,9 +51,22 @@ def cables(fabric: Fabric, name: str) -> tuple[Connections, float]:
     return Connections(src[once].astype(np.uint32), dst[once].astype(np.uint32), count), cable_bps
 
 
-def routes_of(fabric: Fabric) -> RouteRows:
-    """Return the routes of all ordered pairs of servers; one of a server with itself has no path."""
+def routes_of(fabric: Fabric, name: str) -> RouteRows:
+    """Return the routes of all ordered pairs of servers; one of a server with itself has no path.
+
+    Raises
+    ------
+    InvalidInput
+        If there are too many servers.
+    NoRoute
+        If a pair cannot be reached.
+    """
     topology = fabric.topology
+    if topology.servers > _MOST_SERVERS:
+        raise InvalidInput(
+            f"{name}: {topology.servers} servers, and .fbuf lists the routes of all pairs in 2 GiB: at most "
+            f"{_MOST_SERVERS}; write a smaller job"
+        )
     server = np.arange(topology.servers)
     src, dst = np.repeat(server, len(server)), np.tile(server, len(server))
     found = path_table(fabric, src, dst)

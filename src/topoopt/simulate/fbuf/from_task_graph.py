@@ -98,7 +98,7 @@ def flexnet_graph(
         _operators(graph),
         _tasks(graph, rows, device_of, netbw),
         devices,
-        routes_of(fabric),
+        routes_of(fabric, name),
         rings_of(fabric, graph.groups, name, drop_rings),
     )
     check(written)
@@ -181,7 +181,7 @@ def _tasks(graph: TaskGraph, rows: _Rows, device: Ints, netbw: float) -> Tasks:
         rows.type,
         (np.arange(len(rows)) + 1).astype(np.uint64),
         (device + 1).astype(np.uint64),
-        runtime.astype(np.float32),
+        np.minimum(runtime, np.finfo(np.float32).max).astype(np.float32),
         np.where(rows.type <= BACKWARD, 0, rows.size_bytes).astype(np.uint64),
         first,
         following.astype(np.uint64),

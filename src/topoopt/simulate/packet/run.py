@@ -2,13 +2,11 @@
 
 from collections.abc import Callable
 
-from topoopt.errors import Infeasible
+from topoopt.errors import Infeasible, InvalidInput
 from topoopt.routing import Fabric
 from topoopt.simulate.packet.edges import Edges
 from topoopt.simulate.packet.kernel import advance, layout
-from topoopt.simulate.packet.kernel.heaps import push_timer
 from topoopt.simulate.packet.kernel.layout import State
-from topoopt.simulate.packet.kernel.tasks import release
 from topoopt.simulate.packet.link_rows import PS
 from topoopt.simulate.packet.options import LinkFailure, PacketOptions
 from topoopt.simulate.packet.state import grown
@@ -20,29 +18,27 @@ Report = Callable[[float], None]
 """Told the share of tasks that are done."""
 
 
-def begin(state: State, fabric: Fabric, options: PacketOptions) -> None:
-    """Release the first tasks, and set the timers of all failures.
+def schedule_failures(state: State, fabric: Fabric, failures: tuple[LinkFailure, ...]) -> None:
+    """Set the timers of all failures and repairs; the state must be that of time 0.
 
     Raises
     ------
     InvalidInput
         If a failure names a link that the fabric does not have.
     """
-    for failure in options.failures:
-        _schedule(state, fabric, failure)
-    for task in (state.task[:, layout.T_WAITING] == 0).nonzero()[0].tolist():
-        release(state, task, 0)
-
-
-def _schedule(state: State, fabric: Fabric, failure: LinkFailure) -> None:
-    link = fabric.topology.link_id(failure.src, failure.dst)
-    if link < 0:
-        raise Infeasible(
-            f"failure: fabric {fabric.name} has no link {failure.src}->{failure.dst}; name one that it has"
-        )
-    push_timer(state, round(failure.fail_s * PS), (layout.LINK_CHANGE_DOWN << layout.KIND_SHIFT) | link)
-    if failure.repair_s < float("inf"):
-        push_timer(state, round(failure.repair_s * PS), (layout.LINK_CHANGE_UP << layout.KIND_SHIFT) | link)
+    rows: list[tuple[int, int]] = []
+    for failure in failures:
+        link = fabric.topology.link_id(failure.src, failure.dst)
+        if link < 0:
+            raise InvalidInput(
+                f"failure: fabric {fabric.name} has no link {failure.src}->{failure.dst}; name one that it has"
+            )
+        rows.append((round(failure.fail_s * PS), (layout.LINK_CHANGE_DOWN << layout.KIND_SHIFT) | link))
+        if failure.repair_s < float("inf"):
+            rows.append((round(failure.repair_s * PS), (layout.LINK_CHANGE_UP << layout.KIND_SHIFT) | link))
+    for place, (when, code) in enumerate(sorted(rows)):  # a sorted list is a heap
+        state.timer[place], state.timer_code[place] = when, code
+    state.count[layout.TIMER_SIZE] = len(rows)
 
 
 def run_until(

@@ -13,7 +13,7 @@ from topoopt.simulate.packet.edges import EdgeBook, Edges, check_paths
 from topoopt.simulate.packet.kernel import layout
 from topoopt.simulate.packet.link_rows import PS
 from topoopt.simulate.packet.outcome import flow_table, statistics
-from topoopt.simulate.packet.run import Report, begin, run_until
+from topoopt.simulate.packet.run import Report, run_until, schedule_failures
 from topoopt.simulate.packet.state import first_state
 from topoopt.simulate.packet.streams import Streams, make_streams
 from topoopt.simulate.result import SimResult
@@ -38,7 +38,7 @@ def packet(
     edges = book.close()
     check_paths(edges)
     state = first_state(graph, fabric, streams, edges, options)
-    begin(state, fabric, options.packet)
+    schedule_failures(state, fabric, options.packet.failures)
     most_successors = int(np.diff(graph.successor_first).max(initial=0))
     state, done = run_until(state, layout.NEVER, edges, options.packet, most_successors, on_progress)
     assert done, "without an end in time the engine stops only when all is done"

@@ -77,13 +77,11 @@ NEVER = 1 << 62
     SEED,
     OPEN_FLOWS,
     PAUSES,
-    BOARD_LISTS,
+    BEGUN,
 ) = range(34)
 FREE_RINGS = 64
 """``count[FREE_RINGS + k]`` is the first free ring of 2^k slots, -1 for none."""
-FREE_BOARDS = 128
-"""``count[FREE_BOARDS + k]`` is the first free board of 2^k bytes, -1 for none."""
-COUNTS = 192
+COUNTS = 128
 
 # link
 (

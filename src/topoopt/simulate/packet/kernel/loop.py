@@ -18,6 +18,7 @@ from topoopt.simulate.packet.kernel.failures import link_down
 from topoopt.simulate.packet.kernel.heaps import drop_top_link, drop_top_timer, replace_top_link
 from topoopt.simulate.packet.kernel.layout import (
     BASE,
+    BEGUN,
     BOARD_USED,
     COMPUTE_END,
     DELAY_END,
@@ -78,7 +79,7 @@ from topoopt.simulate.packet.kernel.links import (
     take_first,
 )
 from topoopt.simulate.packet.kernel.pfc import join, leave
-from topoopt.simulate.packet.kernel.tasks import begin_streams, end_compute, start_device
+from topoopt.simulate.packet.kernel.tasks import begin, begin_streams, end_compute, start_device
 
 SPARE_SLOTS = 2048
 """Slots that one event may need, besides a ring buffer that moves."""
@@ -98,6 +99,8 @@ def make_advance(stamp: int) -> Callable[[State, int, int, int], int]:
         """
         end = s.count[EVENTS] + events if stamp else 0
         tasks = len(s.task)
+        if s.count[BEGUN] == 0:
+            begin(s)
         while True:
             if s.count[SLOTS_USED] + 4 * s.count[LARGEST_RING] + SPARE_SLOTS > len(s.packet):
                 return FULL_SLOTS

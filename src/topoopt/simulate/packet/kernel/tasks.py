@@ -3,6 +3,7 @@
 from topoopt.simulate.packet.kernel.compiled import compiled
 from topoopt.simulate.packet.kernel.heaps import push_timer
 from topoopt.simulate.packet.kernel.layout import (
+    BEGUN,
     COMPUTE_END,
     D_BUSY,
     D_CALLED,
@@ -29,6 +30,15 @@ from topoopt.simulate.packet.kernel.layout import (
     TASKS_DONE,
     State,
 )
+
+
+@compiled
+def begin(s: State) -> None:
+    """Release the tasks that wait for none."""
+    s.count[BEGUN] = 1
+    for task in range(len(s.task)):
+        if s.task[task, T_WAITING] == 0:
+            release(s, task, 0)
 
 
 @compiled
