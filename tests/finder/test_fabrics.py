@@ -30,7 +30,9 @@ def test_every_fabric_carries_the_rings_of_every_group(name: str, check_ring: Ri
 @pytest.mark.parametrize(
     ("name", "bandwidth_bps"),
     [
+        ("topoopt", 400e9),
         ("ideal-switch", 400e9),
+        ("rail", 400e9),
         ("fat-tree", 125e9),
         ("oversub-fat-tree", 400e9),
         ("expander", 400e9),
@@ -48,7 +50,16 @@ def test_bandwidth_of_a_server(name: str, bandwidth_bps: float) -> None:
 
 
 def test_table_names_the_issues_baselines() -> None:
-    wired = {"ideal-switch", "fat-tree", "oversub-fat-tree", "expander", "torus", "full-mesh"}
+    wired = {
+        "topoopt",
+        "ideal-switch",
+        "fat-tree",
+        "oversub-fat-tree",
+        "rail",
+        "expander",
+        "torus",
+        "full-mesh",
+    }
     assert wired | {"ocs-reconfig", "sip-ml"} == set(FABRICS)
 
 

@@ -63,3 +63,30 @@ def test_hops_equal_those_of_an_independent_torus(servers: int, dimensions: int)
 def test_four_dimensions_are_refused() -> None:
     with pytest.raises(InvalidInput, match="dimensions must be 1, 2 or 3, got 4"):
         torus(16, 40e9, dimensions=4)
+
+
+@pytest.mark.parametrize("a", [2, 3, 4, 7])
+def test_a_twist_makes_the_longest_way_of_a_rectangle_that_of_its_short_side(a: int) -> None:
+    # The diameter of the rectangular twisted torus 2a × a is a (Cámara et al., 2010, from memory of the
+    # paper, unconfirmed); that of the plain one is a + ⌊a/2⌋.
+    twisted = torus(2 * a * a, 40e9, dimensions=2, twisted=True)
+    assert hop_metrics(twisted).diameter == a
+    plain = nx.grid_graph((2 * a, a), periodic=True)
+    assert nx.diameter(plain) == a + a // 2
+    assert set(twisted.bandwidth_bps.tolist()) == {10e9}
+    assert set(np.bincount(twisted.src).tolist()) == {4}
+
+
+def test_a_twist_is_walked_back_the_way_it_was_walked() -> None:
+    twisted = torus(54, 60e9, dimensions=3, twisted=True)  # 6 × 3 × 3
+    assert all(twisted.link_id(link.dst, link.src) >= 0 for link in twisted)
+    at = {(x, y, z): 9 * x + 3 * y + z for x in range(6) for y in range(3) for z in range(3)}
+    assert twisted.link_id(at[1, 2, 1], at[4, 0, 1]) >= 0
+    assert twisted.link_id(at[1, 1, 2], at[4, 1, 0]) >= 0
+    assert twisted.link_id(at[5, 1, 1], at[0, 1, 1]) >= 0
+    assert twisted.link_id(at[1, 2, 1], at[1, 0, 1]) < 0
+
+
+def test_only_grids_twice_as_long_as_wide_are_twisted() -> None:
+    with pytest.raises(InvalidInput, match=r"a twisted one needs 2a² servers and 4 ports .* got 12 servers"):
+        torus(12, 40e9, twisted=True)

@@ -10,6 +10,7 @@ from topoopt.finder.busiest_share import best_start
 from topoopt.finder.coin_rings import coin_rings, is_regular
 from topoopt.finder.direct_rings import direct_rings
 from topoopt.finder.hamiltonian_rings import hamiltonian_rings
+from topoopt.finder.switch_rings import switch_rings
 from topoopt.finder.tours import member_order_ring, tours
 from topoopt.routing import Routes
 from topoopt.topology import Ring, Topology
@@ -26,11 +27,12 @@ def lay_rings(
 ) -> tuple[Ring, ...]:
     """Return at least one and at most ``rings`` rings, over which the group's AllReduce is split equally.
 
-    On a fabric with switches it is one ring in member order. On what TopologyFinder wired it is the stride
-    rings over direct links, as in the paper; a regular sub-group of a circulant gets rings over shortest coin
-    sequences. Everywhere else the busiest link carries as small a part as one of these can reach: stride rings
-    over direct links, both ways around edge-disjoint Hamiltonian cycles, short tours, one ring in member
-    order. A sub-group that has stride rings gets no others with relays, for these load its neighbors' links.
+    On a fabric with switches it is a ring in member order for each link of a server. On what TopologyFinder
+    wired it is the stride rings over direct links, as in the paper; a regular sub-group of a circulant gets
+    rings over shortest coin sequences. Everywhere else the busiest link carries as small a part as one of
+    these can reach: stride rings over direct links, both ways around edge-disjoint Hamiltonian cycles, short
+    tours, one ring in member order. A sub-group that has stride rings gets no others with relays, for these
+    load its neighbors' links.
 
     Parameters
     ----------
@@ -56,7 +58,7 @@ def lay_rings(
     if rings < 1:
         raise InvalidInput(f"ring: at least 1 ring must be laid, got {rings}")
     if topology.nodes > topology.servers:
-        return (member_order_ring(routes, group),)
+        return switch_rings(topology, routes, group, rings, seed)
     direct = direct_rings(topology, group, rings)
     if direct and topology.family in _WIRED_FOR_STRIDES:
         return direct

@@ -17,7 +17,8 @@ class Fabric:
     name : str
         Name in the table of fabrics: ``topoopt``, ``ideal-switch``, ``fat-tree``, …
     rings : mapping from the sorted members of a group to its rings
-        AllReduce bytes of the group are split equally over them.
+        AllReduce bytes of the group are split equally over them. A group that is not listed takes one ring in
+        member order, each edge along the routes.
     reconfiguration : Reconfiguration, optional
         How the circuits change over time; links and routes are then those of the start. None is wired for
         good.

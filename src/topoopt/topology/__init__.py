@@ -10,6 +10,7 @@ from topoopt.topology.families import fat_tree as fat_tree
 from topoopt.topology.families import fat_tree_arity as fat_tree_arity
 from topoopt.topology.families import full_mesh as full_mesh
 from topoopt.topology.families import ideal_switch as ideal_switch
+from topoopt.topology.families import rail as rail
 from topoopt.topology.families import stride_offsets as stride_offsets
 from topoopt.topology.families import torus as torus
 from topoopt.topology.families import torus_shape as torus_shape

@@ -1,10 +1,12 @@
-"""The three-tier k-ary fat-tree, drawn as a tree of trunks; full-bisection or oversubscribed.
+"""The three-tier k-ary fat-tree, switch by switch or drawn as a tree of trunks; full-bisection or oversubscribed.
 
-Parallel paths of a fat-tree are merged: the k/2 uplinks of a ToR are one trunk to its pod, the (k/2)²
-uplinks of a pod one trunk to the core. Under equal-split ECMP the members of a trunk carry equal shares of
-every flow, so rates on the trunk are those of the full tree; only hash collisions of single-path ECMP
-are lost. ``Topology.ports`` keeps the number of physical links, so 3n cables can still be counted.
+As a tree of trunks, parallel switches are merged: the aggregation switches of a pod are one node, and so
+are the core switches. Under equal-split ECMP the members of a trunk carry equal shares of every flow, so
+rates on trunks are those of the full tree; only hash collisions of single-path ECMP are lost. Plans use
+trunks, as these have fewer links and one path a pair; packets need the switches.
 """
+
+from math import ceil
 
 import numpy as np
 
@@ -18,11 +20,18 @@ def fat_tree(
     server_bandwidth_bps: float,
     latency_s: float = DEFAULT_LATENCY_S,
     oversubscription: float = 1.0,
+    arity: int | None = None,
+    switches: bool = False,
 ) -> Topology:
-    """Return server – ToR – pod – core; paths have 2 hops in a rack, 4 in a pod, 6 beyond.
+    """Return server – ToR – aggregation – core; paths have 2 hops in a rack, 4 in a pod, 6 beyond.
 
-    Nodes are numbered servers, ToRs, pods, core. Racks and pods fill up in server order; those that would
-    be empty are left out, and the switches of the last ones keep all their uplinks.
+    Server h is in rack h // (k/2) and pod h // (k/2)²: racks and pods fill up in server order. Those without
+    servers are left out. The others keep all their uplinks, and the core all its switches, so that ports
+    are spare below only. Links have the server's bandwidth; between pods a pair has (k/2)² paths.
+
+    Nodes are numbered servers, ToRs, aggregation, core. Aggregation switch j of every pod joins the core
+    switches j·k/2 : (j+1)·k/2. Without ``switches`` there is one aggregation node a pod and one core node, and
+    ``Topology.ports`` keeps the number of physical links.
 
     Parameters
     ----------
@@ -30,29 +39,47 @@ def fat_tree(
         The one link of a server.
     oversubscription : float
         Bandwidth into a full ToR from its servers over bandwidth out of it; 2 in the paper's "Oversub.
-        Fat-tree". The tiers above carry what the ToRs can send.
+        Fat-tree". A ToR has (k/2) / oversubscription uplinks, rounded up, to as many aggregation switches in
+        its pod; where it is rounded, they are slower than a server's link. The tiers above carry what the
+        ToRs can send.
+    arity : int, optional
+        The k, even; by default the smallest that holds the servers.
+    switches : bool
+        Every switch is a node of its own.
 
     Raises
     ------
     InvalidInput
-        If ``oversubscription`` is below 1.
+        If ``oversubscription`` is below 1, or ``arity`` is odd or too small.
 
     References
     ----------
     .. [1] M. Al-Fares et al., "A scalable, commodity data center network architecture", SIGCOMM 2008.
+
+    Examples
+    --------
+    >>> fat_tree(16, 100e9, switches=True).nodes, fat_tree(16, 100e9).nodes
+    (36, 29)
     """
     check_numbers("fat-tree", servers, 1, server_bandwidth_bps, latency_s)
-    if not 1 <= oversubscription < float("inf"):
-        raise InvalidInput(f"fat-tree: oversubscription must be at least 1, got {oversubscription}")
-    half = fat_tree_arity(servers) // 2
+    check_oversubscription("fat-tree", oversubscription)
+    half = _half(servers, arity)
+    uplinks, uplink_bps = thinned_uplinks(half, server_bandwidth_bps, oversubscription)
     racks, pods = -(-servers // half), -(-servers // half**2)
-    tor, pod, core = servers, servers + racks, servers + racks + pods
-    rack = np.repeat(np.arange(racks), half)
-    lower = np.concatenate([np.arange(servers), tor + rack, np.repeat(pod + np.arange(pods), half**2)])
+    aggregations = uplinks if switches else 1  # of a pod
+    tor, aggregation = servers, servers + racks
+    core = aggregation + pods * aggregations
+    cores = uplinks * half if switches else 1
+
+    rack, j = np.divmod(np.arange(racks * uplinks), uplinks)
+    rack_up = aggregation + rack // half * aggregations + (j if switches else 0)
+    pod, port = np.divmod(np.arange(pods * uplinks * half), uplinks * half)
+    pod_up = aggregation + pod * aggregations + (port // half if switches else 0)
+    lower = np.concatenate([np.arange(servers), tor + rack, pod_up])
     upper = np.concatenate(
-        [tor + np.arange(servers) // half, pod + rack // half, np.full(pods * half**2, core)]
+        [tor + np.arange(servers) // half, rack_up, core + (port if switches else np.zeros_like(port))]
     )
-    bandwidth = np.full(len(lower), server_bandwidth_bps / oversubscription)
+    bandwidth = np.full(len(lower), uplink_bps)
     bandwidth[:servers] = server_bandwidth_bps
     return topology_from_arrays(
         "fat-tree" if oversubscription == 1 else "oversub-fat-tree",
@@ -61,7 +88,7 @@ def fat_tree(
         np.concatenate([upper, lower]),
         np.tile(bandwidth, 2),
         np.full(2 * len(lower), latency_s),
-        nodes=core + 1,
+        nodes=core + cores,
     )
 
 
@@ -77,3 +104,34 @@ def fat_tree_arity(servers: int) -> int:
     while arity**3 < 4 * servers:
         arity += 2
     return arity
+
+
+def check_oversubscription(place: str, oversubscription: float) -> None:
+    """Refuse a ratio below 1.
+
+    Raises
+    ------
+    InvalidInput
+        Naming it.
+    """
+    if not 1 <= oversubscription < float("inf"):
+        raise InvalidInput(f"{place}: oversubscription must be at least 1, got {oversubscription}")
+
+
+def thinned_uplinks(downlinks: int, bandwidth_bps: float, oversubscription: float) -> tuple[int, float]:
+    """Return how many uplinks a switch of so many downlinks has, and the bandwidth of one."""
+    uplinks = max(ceil(downlinks / oversubscription - 1e-9), 1)
+    return uplinks, downlinks * bandwidth_bps / oversubscription / uplinks
+
+
+def _half(servers: int, arity: int | None) -> int:
+    smallest = fat_tree_arity(servers)
+    if arity is None:
+        return smallest // 2
+    if arity < 2 or arity % 2:
+        raise InvalidInput(f"fat-tree: arity must be even and at least 2, got {arity}")
+    if arity < smallest:
+        raise InvalidInput(
+            f"fat-tree: arity {arity} holds {arity**3 // 4} servers, got {servers}; use {smallest} or more"
+        )
+    return arity // 2

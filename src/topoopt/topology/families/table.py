@@ -8,6 +8,7 @@ from topoopt.topology.families.family import Family
 from topoopt.topology.families.fat_tree import fat_tree
 from topoopt.topology.families.full_mesh import full_mesh
 from topoopt.topology.families.ideal_switch import ideal_switch
+from topoopt.topology.families.rail import rail
 from topoopt.topology.families.torus import torus
 from topoopt.topology.topology import DEFAULT_LATENCY_S, Topology
 
@@ -46,6 +47,12 @@ def _oversub_fat_tree(
     return fat_tree(servers, degree * bandwidth_bps, latency_s, oversubscription=2.0)
 
 
+def _rail(
+    servers: int, degree: int, bandwidth_bps: float, latency_s: float = DEFAULT_LATENCY_S, seed: int = 0
+) -> Topology:
+    return rail(servers, degree, bandwidth_bps, latency_s)
+
+
 def _torus(
     servers: int, degree: int, bandwidth_bps: float, latency_s: float = DEFAULT_LATENCY_S, seed: int = 0
 ) -> Topology:
@@ -63,6 +70,7 @@ FAMILIES: Mapping[str, Family] = {
     "ideal-switch": _ideal_switch,
     "fat-tree": _fat_tree,
     "oversub-fat-tree": _oversub_fat_tree,
+    "rail": _rail,
     "expander": expander,
     "torus": _torus,
     "full-mesh": _full_mesh,

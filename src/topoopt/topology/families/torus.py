@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput
 from topoopt.topology.families.family import check_numbers
@@ -15,6 +16,7 @@ def torus(
     latency_s: float = DEFAULT_LATENCY_S,
     dimensions: int = 2,
     most_neighbors: int = 6,
+    twisted: bool = False,
 ) -> Topology:
     """Return the torus; the bandwidth of a server is divided equally over its distinct neighbors.
 
@@ -25,17 +27,32 @@ def torus(
     ----------
     dimensions, most_neighbors : int
         See :func:`torus_shape`.
+    twisted : bool
+        Who leaves a 2a × a or 2a × a × a grid over a short side comes back a steps farther along the long
+        one, and farthest pairs are nearer: the rectangular and the prismatic doubly twisted torus [1]_.
 
     Raises
     ------
     InvalidInput
-        If ``dimensions`` is not 1, 2 or 3.
+        If ``dimensions`` is not 1, 2 or 3, or no grid of so many servers can be twisted.
+
+    References
+    ----------
+    .. [1] J. Cámara et al., "Twisted torus topologies for enhanced interconnection networks", IEEE
+       Transactions on Parallel and Distributed Systems, 2010.
     """
     check_numbers("torus", servers, 1, server_bandwidth_bps, latency_s)
-    shape = torus_shape(servers, dimensions, most_neighbors)
+    if twisted:
+        shape = _twistable_shape(servers, dimensions, most_neighbors)
+    else:
+        shape = torus_shape(servers, dimensions, most_neighbors)
     grid = np.arange(servers).reshape(shape)
-    steps = [(axis, way) for axis, size in enumerate(shape) for way in (-1, 1)[: min(size - 1, 2)]]
-    dst = np.concatenate([np.roll(grid, way, axis).ravel() for axis, way in steps])
+    steps = [
+        (axis, way)
+        for axis, size in enumerate(shape)
+        for way in (-1, 1)[: 2 if twisted else min(size - 1, 2)]
+    ]
+    dst = np.concatenate([_shifted(grid, axis, way, twisted and axis > 0).ravel() for axis, way in steps])
     count = len(dst)
     return topology_from_arrays(
         "torus",
@@ -45,6 +62,26 @@ def torus(
         np.full(count, server_bandwidth_bps / len(steps)),
         np.full(count, latency_s),
     )
+
+
+def _twistable_shape(servers: int, dimensions: int, most_neighbors: int) -> tuple[int, ...]:
+    for axes in (3, 2):
+        side = round((servers / 2) ** (1 / axes))
+        if side > 1 and 2 * side**axes == servers and axes <= dimensions and 2 * axes <= most_neighbors:
+            return (2 * side,) + (side,) * (axes - 1)
+    raise InvalidInput(
+        "torus: a twisted one needs 2a² servers and 4 ports (8, 18, 32, …) or 2a³ and 6 ports (16, 54, 128, …), "
+        f"got {servers} servers of {most_neighbors} ports in {dimensions} dimensions"
+    )
+
+
+def _shifted(grid: NDArray[np.int64], axis: int, way: int, twisted: bool) -> NDArray[np.int64]:
+    """Return every server's neighbor along an axis."""
+    moved = np.roll(grid, way, axis)
+    if twisted:
+        edge = (slice(None),) * axis + (0 if way == 1 else -1,)
+        moved[edge] = np.roll(moved[edge], grid.shape[0] // 2, axis=0)
+    return moved
 
 
 def torus_shape(servers: int, dimensions: int, most_neighbors: int = 6) -> tuple[int, ...]:
