@@ -1,13 +1,14 @@
 """From our Fabric to FlexNet's connections, routes and ring descriptors."""
 
-from collections.abc import Iterable
-from itertools import pairwise
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import groupby, pairwise
 
 import numpy as np
 
-from topoopt.errors import InvalidInput
+from topoopt.errors import InvalidInput, NoRoute
 from topoopt.routing import Fabric, path_table
-from topoopt.simulate.fbuf.graph import Connections, RingDescriptor, RouteRows
+from topoopt.simulate.fbuf.graph import Connections, Ints, RingDescriptor, RouteRows
 from topoopt.simulate.fbuf.ring_walks import walk_ring
 from topoopt.topology import Ring
 
@@ -51,69 +52,120 @@ def cables(fabric: Fabric, name: str) -> tuple[Connections, float]:
     return Connections(src[once].astype(np.uint32), dst[once].astype(np.uint32), count), cable_bps
 
 
-def routes_of(fabric: Fabric, name: str) -> RouteRows:
+def routes_of(fabric: Fabric, used: Ints, name: str) -> RouteRows:
     """Return the routes of all ordered pairs of servers; one of a server with itself has no path.
+
+    Where some pairs cannot reach each other, only those in use are listed.
+
+    Parameters
+    ----------
+    used : int64 array
+        Pairs that have bytes, each src·servers + dst.
 
     Raises
     ------
     InvalidInput
         If there are too many servers.
     NoRoute
-        If a pair cannot be reached.
+        If a pair in use cannot be reached.
     """
-    topology = fabric.topology
-    if topology.servers > _MOST_SERVERS:
+    servers = fabric.topology.servers
+    if servers > _MOST_SERVERS:
         raise InvalidInput(
-            f"{name}: {topology.servers} servers, and .fbuf lists the routes of all pairs in 2 GiB: at most "
+            f"{name}: {servers} servers, and .fbuf lists the routes of all pairs in 2 GiB: at most "
             f"{_MOST_SERVERS}; write a smaller job"
         )
-    server = np.arange(topology.servers)
-    src, dst = np.repeat(server, len(server)), np.tile(server, len(server))
+    try:
+        return _routes_of_pairs(fabric, np.arange(servers**2))
+    except NoRoute:
+        return _routes_of_pairs(fabric, used)
+
+
+def _routes_of_pairs(fabric: Fabric, pairs: Ints) -> RouteRows:
+    src, dst = np.divmod(pairs, fabric.topology.servers)
     found = path_table(fabric, src, dst)
     # a path's nodes are the starts of its links and the end of the last
     hop_first = found.path_first + np.arange(len(found.path_first))
     node = np.zeros(int(hop_first[-1]), np.uint32)
     ends = np.zeros(len(node), bool)
     ends[hop_first[1:] - 1] = True
-    node[~ends] = topology.src[found.link]
+    node[~ends] = fabric.topology.src[found.link]
     node[ends] = np.repeat(dst, np.diff(found.pair_first))
-    chance = found.weight.astype(np.float32)
-    return RouteRows(src.astype(np.uint32), dst.astype(np.uint32), found.pair_first, hop_first, node, chance)
+    rows = src.astype(np.uint32), dst.astype(np.uint32)
+    return RouteRows(*rows, found.pair_first, hop_first, node, found.weight.astype(np.float32))
 
 
-def rings_of(
-    fabric: Fabric, groups: Iterable[tuple[int, ...]], name: str, drop_rings: bool
-) -> tuple[RingDescriptor, ...]:
-    """Return descriptors from which the groups' rings come out as they are on the fabric.
+@dataclass(frozen=True, eq=False)
+class RingPlan:
+    """How the rings of all groups are written.
 
-    Rings through switches need none: along the routes they come out by themselves.
+    Attributes
+    ----------
+    descriptors : tuple of RingDescriptor
+        For groups of a size that all walk their rings in the same jumps.
+    orders : mapping from the sorted members of a group to member orders
+        For groups whose rings go along the routes: an AllReduce of each order carries its part of the bytes.
+    """
+
+    descriptors: tuple[RingDescriptor, ...]
+    orders: Mapping[tuple[int, ...], tuple[tuple[int, ...], ...]]
+
+
+def ring_plan(fabric: Fabric, groups: Iterable[tuple[int, ...]], name: str, drop_rings: bool) -> RingPlan:
+    """Return how to write the rings so that they come out as they are on the fabric.
+
+    Where routes through switches spread over several paths, a ring that is laid on one of them spreads too.
 
     Raises
     ------
     InvalidInput
-        If there are none and ``drop_rings`` is not set.
+        If a group's rings can be written in neither way and ``drop_rings`` is not set.
     """
-    if fabric.topology.nodes > fabric.topology.servers:
-        return ()
+    descriptors, orders = [], {}
+    by_size = sorted(groups, key=len)
+    for size, several in groupby(by_size, key=len):
+        same_size = tuple(several)
+        jumps = _common_jumps(fabric, same_size)
+        if jumps is not None:
+            descriptors += [RingDescriptor(size, jumps)] if jumps else []
+            continue
+        for group in same_size:
+            rings = fabric.rings.get(group, ())
+            if all(_along_routes(fabric, ring) for ring in rings):
+                orders[group] = tuple(ring.members for ring in rings)
+            elif not drop_rings:
+                raise InvalidInput(
+                    f"{name}: the rings of the {size} servers from {group[0]} neither follow the routes nor "
+                    "have the same jumps for all members and groups of that size, and .fbuf knows no others; "
+                    "write it with drop_rings, for one ring along the routes"
+                )
+    return RingPlan(tuple(descriptors), {group: found for group, found in orders.items() if found})
+
+
+def _common_jumps(fabric: Fabric, groups: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...] | None:
+    """Return the jumps that make the rings of every group, nothing if there are none such."""
     nnode = fabric.topology.servers
-    by_size: dict[int, tuple[tuple[int, ...], ...] | None] = {}
+    if fabric.topology.nodes > nnode and any(fabric.rings.get(group) for group in groups):
+        return None
+    ways = set()
     for group in groups:
         rings = fabric.rings.get(group, ())
         jumps = tuple(_jumps(ring, nnode) for ring in rings)
-        fits = all(
-            _same(walk_ring(nnode, steps, group), ring) for steps, ring in zip(jumps, rings, strict=True)
-        )
-        here = jumps if fits else None
-        if len(group) in by_size and by_size[len(group)] != here:
-            here = None
-        by_size[len(group)] = here
-        if here is None and not drop_rings:
-            raise InvalidInput(
-                f"{name}: the rings of the {len(group)} servers from {group[0]} differ from member to member or "
-                "from those of another group of that size, and .fbuf has one list of jumps for all; "
-                "write it with drop_rings, for one ring along the routes"
-            )
-    return tuple(RingDescriptor(size, jumps) for size, jumps in sorted(by_size.items()) if jumps)
+        walked = [walk_ring(nnode, steps, group) for steps in jumps]
+        if not all(_same(mine, ring) for mine, ring in zip(walked, rings, strict=True)):
+            return None
+        ways.add(jumps)
+    return ways.pop() if len(ways) == 1 else None
+
+
+def _along_routes(fabric: Fabric, ring: Ring) -> bool:
+    """Return whether routes lead from each member to the next as the ring does."""
+    switched = fabric.topology.nodes > fabric.topology.servers
+    for leg in _legs(ring):
+        paths = [path.nodes for path in fabric.routes.paths(leg[0], leg[-1]) if path.weight > 0]
+        if leg not in paths or not (switched or len(paths) == 1):
+            return False
+    return True
 
 
 def _jumps(ring: Ring, nnode: int) -> tuple[int, ...]:

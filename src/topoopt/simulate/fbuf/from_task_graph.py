@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from topoopt.errors import InvalidInput
 from topoopt.routing import Fabric
 from topoopt.simulate.fbuf.check import check
-from topoopt.simulate.fbuf.from_fabric import cables, rings_of, routes_of
+from topoopt.simulate.fbuf.from_fabric import RingPlan, cables, ring_plan, routes_of
 from topoopt.simulate.fbuf.graph import (
     ALLREDUCE,
     BACKWARD,
@@ -42,13 +42,17 @@ MEMORY_BYTES_PER_MS = 33554432.0
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """Tasks to be written: which of ours each comes from, its type, its pair (src, dst) or -1, its bytes."""
+    """Tasks to be written, by task of ours that each comes from.
+
+    ``src`` and ``dst`` are -1 but for transfers; ``members`` has the ordered members of each AllReduce row.
+    """
 
     origin: Ints
     type: NDArray[np.int16]
     src: Ints
     dst: Ints
     size_bytes: Ints
+    members: tuple[tuple[int, ...], ...]
 
     def __len__(self) -> int:
         return len(self.origin)
@@ -67,8 +71,8 @@ def flexnet_graph(
     name : str
         What stands in front of error messages about the result.
     drop_rings : bool
-        Write groups whose rings the format cannot hold without rings: they then take one ring in member order
-        along the routes, as FlexNet does. Otherwise they are an error.
+        Write groups whose rings the format cannot hold (see :class:`RingPlan`) without rings: they then take
+        one ring in member order along the routes. Otherwise they are an error.
 
     Raises
     ------
@@ -78,13 +82,19 @@ def flexnet_graph(
         If two servers of the fabric cannot reach each other.
     """
     _check_expressible(graph, name)
+    if fabric.reconfiguration is not None:
+        raise InvalidInput(
+            f"{name}: fabric {fabric.name} changes its circuits, and .fbuf holds fixed connections; "
+            "write the plan on another fabric"
+        )
     if fabric.topology.servers < graph.servers:
         raise InvalidInput(
             f"{name}: {graph.servers} servers have tasks, fabric {fabric.name} has {fabric.topology.servers}"
         )
     connections, cable_bps = cables(fabric, name)
     netbw = float(np.float32(cable_bps / 8e3))
-    rows = _rows(graph)
+    plan = ring_plan(fabric, graph.groups, name, drop_rings)
+    rows = _rows(graph, plan)
     devices, device_of = _devices(graph, fabric.topology.nodes, rows)
     written = FlexNetGraph(
         name,
@@ -98,8 +108,8 @@ def flexnet_graph(
         _operators(graph),
         _tasks(graph, rows, device_of, netbw),
         devices,
-        routes_of(fabric, name),
-        rings_of(fabric, graph.groups, name, drop_rings),
+        routes_of(fabric, _pairs_in_use(rows, fabric.topology.servers), name),
+        plan.descriptors,
     )
     check(written)
     return written
@@ -129,26 +139,48 @@ def _check_expressible(graph: TaskGraph, name: str) -> None:
             raise InvalidInput(f"{name}: task {task}, {graph.name(task)}: {rule}")
 
 
-def _rows(graph: TaskGraph) -> _Rows:
-    """Return the tasks to be written, in the order of ours; an all-to-all becomes its transfers."""
-    exchanges = np.flatnonzero((graph.kind == COLLECTIVE) & (graph.collective == _ALL_TO_ALL))
+def _rows(graph: TaskGraph, plan: RingPlan) -> _Rows:
+    """Return the tasks to be written, in the order of ours."""
     moves = (graph.kind == TRANSFER) & (graph.src != graph.dst) & (graph.size_bytes > 0)
-    reduces = (graph.kind == COLLECTIVE) & (graph.collective == _ALLREDUCE)
-    plain = np.flatnonzero((graph.kind == COMPUTE) | moves | reduces)
-    kinds = np.full(len(graph), NOMINAL_COMM)
-    kinds[graph.kind == COMPUTE] = FORWARD
-    kinds[(graph.kind == COMPUTE) & (graph.phase == PHASES.index("backward"))] = BACKWARD
-    kinds[reduces] = ALLREDUCE
-    parts = [(plain, graph.src[plain], graph.dst[plain], graph.size_bytes[plain])]
-    for task in exchanges.tolist():
-        members = np.array(graph.members(task), np.int64)
-        src, dst = np.repeat(members, len(members)), np.tile(members, len(members))
-        away = (src != dst) & (graph.size_bytes[task] >= len(members))
-        share = np.full(int(away.sum()), graph.size_bytes[task] // max(len(members), 1))
-        parts.append((np.full(len(share), task), src[away], dst[away], share))
-    origin, src, dst, size = (np.concatenate(column) for column in zip(*parts, strict=True))
+    plain = np.flatnonzero((graph.kind == COMPUTE) | moves)
+    parts: list[tuple[Ints, ...]] = [(plain, graph.src[plain], graph.dst[plain], graph.size_bytes[plain])]
+    members: list[tuple[int, ...]] = []
+    for task in np.flatnonzero(graph.kind == COLLECTIVE).tolist():
+        group, size = graph.members(task), int(graph.size_bytes[task])
+        if graph.collective[task] == _ALL_TO_ALL:
+            parts.append(_exchange(task, group, size))
+            continue
+        orders = plan.orders.get(tuple(sorted(group)), (group,))
+        members += orders
+        none, share = np.full(len(orders), -1), size // len(orders)
+        rest = np.arange(len(orders)) < size % len(orders)
+        parts.append((np.full(len(orders), task), none, none, share + rest))
+    origin, src, dst, size_bytes = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.argsort(origin, kind="stable")
-    return _Rows(origin[order], kinds[origin[order]].astype(np.int16), src[order], dst[order], size[order])
+    origin = origin[order]
+    types = np.where(graph.kind == COMPUTE, FORWARD, NOMINAL_COMM)
+    types[(graph.kind == COMPUTE) & (graph.phase == PHASES.index("backward"))] = BACKWARD
+    types[graph.collective == _ALLREDUCE] = ALLREDUCE
+    rows = types[origin].astype(np.int16), src[order], dst[order], size_bytes[order]
+    return _Rows(origin, *rows, tuple(members))
+
+
+def _exchange(task: int, group: tuple[int, ...], size: int) -> tuple[Ints, ...]:
+    """Return the transfers of an all-to-all."""
+    members = np.array(group, np.int64)
+    src, dst = np.repeat(members, len(group)), np.tile(members, len(group))
+    away = (src != dst) & (size >= len(group))
+    amount = int(away.sum())
+    return np.full(amount, task), src[away], dst[away], np.full(amount, size // len(group))
+
+
+def _pairs_in_use(rows: _Rows, servers: int) -> Ints:
+    """Return each src·servers + dst between which there are transfers or ring edges."""
+    around = [(a, b) for group in rows.members for a, b in zip(group, group[1:] + group[:1], strict=True)]
+    ring = np.array(around, np.int64).reshape(-1, 2)
+    src, dst = np.concatenate([rows.src, ring[:, 0]]), np.concatenate([rows.dst, ring[:, 1]])
+    used = (src >= 0) & (src != dst)
+    return np.unique(src[used] * servers + dst[used])
 
 
 def _devices(graph: TaskGraph, nodes: int, rows: _Rows) -> tuple[Devices, Ints]:
@@ -192,9 +224,9 @@ def _following(graph: TaskGraph, rows: _Rows) -> tuple[Ints, Ints]:
     """Return nexttasks of every row: numbers of rows + 1, or of an AllReduce its members."""
     source, target = _dependencies(graph, rows)
     reduces = np.flatnonzero(rows.type == ALLREDUCE)
-    members = [graph.members(task) for task in rows.origin[reduces].tolist()]
-    owner = np.concatenate([source, np.repeat(reduces, [len(group) for group in members])])
-    entry = np.concatenate([target + 1, np.array([m for group in members for m in group], np.int64)])
+    owner = np.concatenate([source, np.repeat(reduces, [len(group) for group in rows.members])])
+    members = np.array([member for group in rows.members for member in group], np.int64)
+    entry = np.concatenate([target + 1, members])
     order = np.argsort(owner, kind="stable")
     return np.searchsorted(owner[order], np.arange(len(rows) + 1)).astype(np.int64), entry[order]
 
