@@ -6,12 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.collectives import occupancy_bytes, ring_edge_bytes, ring_occupancy_bytes, ring_overhead
-from topoopt.routing import Fabric
+from topoopt.routing import Fabric, chosen_paths, cumulative_weights
 from topoopt.simulate.link_classes import (
     Floats,
     Ints,
     PairClasses,
     RingClass,
+    drawn_ring,
     group_rings,
     pair_classes,
     sum_by,
@@ -85,9 +86,10 @@ def make_flows(graph: TaskGraph, fabric: Fabric, options: SimulationOptions) -> 
     task, src, dst, size = _pair_demands(graph)
     key, pair = np.unique(src * fabric.topology.servers + dst, return_inverse=True)
     pairs = pair_classes(fabric, key, options.split)
-    pair_flows = _pair_flows(pairs, task, pair, size)
-    rings, ring_flows = _ring_flows(graph, fabric, options, len(pairs.part))
-    return _assemble(len(graph), pairs, rings, pair_flows, ring_flows)
+    pair_flows = _drawn_flows if options.split == "one" else _pair_flows
+    pair_columns = pair_flows(pairs, task, pair, size, options.seed)
+    rings, ring_columns = _ring_flows(graph, fabric, options, len(pairs.part), len(task))
+    return _assemble(len(graph), pairs, rings, pair_columns, ring_columns)
 
 
 def no_flows(tasks: int) -> Flows:
@@ -116,7 +118,8 @@ def _pair_demands(graph: TaskGraph) -> tuple[Ints, Ints, Ints, Ints]:
     return task_ids, src, dst, size
 
 
-def _pair_flows(pairs: PairClasses, task: Ints, pair: Ints, size: Ints) -> _Columns:
+def _pair_flows(pairs: PairClasses, task: Ints, pair: Ints, size: Ints, seed: int) -> _Columns:
+    """Return a flow for each class of its pair, each with its part of the bytes; nothing is drawn."""
     count = np.diff(pairs.pair_first)[pair]
     row = np.repeat(np.arange(len(task)), count)
     flow_class = np.repeat(pairs.pair_first[pair] - np.cumsum(count) + count, count) + np.arange(len(row))
@@ -132,10 +135,31 @@ def _pair_flows(pairs: PairClasses, task: Ints, pair: Ints, size: Ints) -> _Colu
     )
 
 
+def _drawn_flows(pairs: PairClasses, task: Ints, pair: Ints, size: Ints, seed: int) -> _Columns:
+    """Return one flow a transfer, on the path drawn for it; transfers are numbered in the order given."""
+    number = np.arange(len(task))
+    flow_class = chosen_paths(
+        pairs.pair_first, cumulative_weights(pairs.pair_first, pairs.part), pair, number, seed
+    )
+    return _Columns(
+        task,
+        flow_class,
+        occupancy_bytes(size).astype(np.float64),
+        size.astype(np.float64),
+        pairs.before_s[flow_class],
+        pairs.after_s[flow_class],
+        np.ones(len(task)),
+    )
+
+
 def _ring_flows(
-    graph: TaskGraph, fabric: Fabric, options: SimulationOptions, first_class: int
+    graph: TaskGraph, fabric: Fabric, options: SimulationOptions, first_class: int, first_number: int
 ) -> tuple[list[RingClass], _Columns]:
-    """Return the classes of all rings in use, numbered from ``first_class``, and their flows."""
+    """Return the classes of all rings in use, numbered from ``first_class``, and their flows.
+
+    Where single paths are drawn, an edge of a ring without links of its own keeps one for a whole collective;
+    edges count on from ``first_number``.
+    """
     classes: list[RingClass] = []
     of_group: dict[tuple[int, ...], list[int]] = {}
     rows: list[tuple[float, ...]] = []
@@ -143,8 +167,14 @@ def _ring_flows(
         members, size = graph.members(task), int(graph.size_bytes[task])
         if len(members) < 2 or size == 0:
             continue
-        if members not in of_group:
+        found: tuple[RingClass, ...] = ()
+        if options.split == "one" and tuple(sorted(members)) not in fabric.rings:
+            number = first_number + np.arange(len(members))
+            found = (drawn_ring(fabric, members, number, options.seed),)
+            first_number += len(members)
+        elif members not in of_group:
             found = group_rings(fabric, members)
+        if found:
             of_group[members] = list(range(len(classes), len(classes) + len(found)))
             classes += found
         rings, kind = of_group[members], COLLECTIVES[graph.collective[task]]

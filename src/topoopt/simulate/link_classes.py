@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from topoopt.collectives import PathOverhead, path_overheads
 from topoopt.errors import InvalidInput
-from topoopt.routing import Fabric, pair_links
+from topoopt.routing import Fabric, chosen_paths, cumulative_weights, pair_links, path_table
 from topoopt.topology import Ring
 
 Ints = NDArray[np.int64]
@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class PairClasses:
-    """One class per ordered pair (``spread``) or per path of a pair (``paths``).
+    """One class per ordered pair (``spread``) or per path of a pair (``paths``, ``one``).
 
     Attributes
     ----------
@@ -67,30 +67,17 @@ def pair_classes(fabric: Fabric, key: Ints, split: str) -> PairClasses:
         If a pair cannot be reached.
     """
     src, dst = np.divmod(key, fabric.topology.servers)
-    if split == "paths":
-        pair_first, part, first, link = _paths(fabric, src, dst)
-        share = np.ones(len(link))
-    else:
+    if split == "spread":
         found = pair_links(fabric.topology, fabric.routes, src, dst)
         first, link, share = found.pair_first.astype(np.int64), found.link.astype(np.int64), found.share
         pair_first, part = np.arange(len(key) + 1), np.ones(len(key))
+    else:
+        table = path_table(fabric, src, dst)
+        pair_first, part, first = table.pair_first, table.weight, table.path_first
+        link, share = table.link.astype(np.int64), np.ones(len(table.link))
     topology = fabric.topology
     before_s, after_s = path_overheads(topology.bandwidth_bps[link], topology.latency_s[link], share, first)
     return PairClasses(pair_first, part, first, link, share, before_s, after_s)
-
-
-def _paths(fabric: Fabric, src: Ints, dst: Ints) -> tuple[Ints, Floats, Ints, Ints]:
-    """Return classes of each pair, share of each, and their links by rows."""
-    of_pair = [fabric.routes.paths(a, b) for a, b in zip(src.tolist(), dst.tolist(), strict=True)]
-    paths = [path for found in of_pair for path in found]
-    steps = [step for path in paths for step in zip(path.nodes[:-1], path.nodes[1:], strict=True)]
-    link = links_of_steps(fabric, np.array(steps, np.int64).reshape(-1, 2), "a route")
-    return (
-        np.concatenate(([0], np.cumsum([len(found) for found in of_pair]))).astype(np.int64),
-        np.array([path.weight for path in paths], np.float64),
-        np.concatenate(([0], np.cumsum([path.hops for path in paths]))).astype(np.int64),
-        link,
-    )
 
 
 def group_rings(fabric: Fabric, members: tuple[int, ...]) -> tuple[RingClass, ...]:
@@ -104,7 +91,23 @@ def group_rings(fabric: Fabric, members: tuple[int, ...]) -> tuple[RingClass, ..
 def _walked_ring(fabric: Fabric, ring: Ring) -> RingClass:
     src, dst = ring.edges()
     link = links_of_steps(fabric, np.stack([src, dst], axis=1), f"the ring of {len(ring.members)} servers")
-    first = edge_starts(ring)
+    return _ring_over(fabric, link, edge_starts(ring))
+
+
+def drawn_ring(fabric: Fabric, members: tuple[int, ...], number: Ints, seed: int) -> RingClass:
+    """Return one ring in the order of ``members``, each edge along one path drawn for its connection number."""
+    src = np.asarray(members, np.int64)
+    table = path_table(fabric, src, np.roll(src, -1))
+    cumulative = cumulative_weights(table.pair_first, table.weight)
+    path = chosen_paths(table.pair_first, cumulative, np.arange(len(src)), number, seed)
+    first, last = table.path_first[path], table.path_first[path + 1]
+    starts = np.concatenate(([0], np.cumsum(last - first)))
+    entries = np.arange(starts[-1]) + np.repeat(first - starts[:-1], last - first)
+    return _ring_over(fabric, table.link[entries].astype(np.int64), starts)
+
+
+def _ring_over(fabric: Fabric, link: Ints, first: Ints) -> RingClass:
+    """Return a ring whose edge e crosses ``link[first[e] : first[e+1]]``."""
     topology = fabric.topology
     before_s, after_s = path_overheads(
         topology.bandwidth_bps[link], topology.latency_s[link], np.ones(len(link)), first

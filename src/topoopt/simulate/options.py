@@ -6,9 +6,10 @@ from topoopt.collectives import RING_MODELS
 from topoopt.errors import InvalidInput, unknown_name
 from topoopt.simulate.packet.options import PacketOptions
 
-SPLITS = ("spread", "paths")
+SPLITS = ("spread", "paths", "one")
 """How a transfer uses several weighted paths. ``spread``: as one flow whose bytes cross each link in their
-share, at the pace of the slowest. ``paths``: one flow a path; the transfer ends with the last."""
+share, at the pace of the slowest. ``paths``: one flow a path; the transfer ends with the last. ``one``: on one
+path, drawn by weight with the seed, as switches hash a connection; two transfers may collide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class SimulationOptions:
         ``stepped``: rounds with barriers, a new connection each. ``bulk``: one flow per ring for all rounds
         (FlexNet's model).
     split : str
-        ``spread`` or ``paths``, see :data:`SPLITS`.
+        ``spread``, ``paths`` or ``one``, see :data:`SPLITS`.
     tolerance : float, optional
         Flow simulator: changes within this fraction of the elapsed time are handled together; 0 is exact.
         By default exact up to 2,000 flows, 3e-4 beyond.
