@@ -1,13 +1,15 @@
 """The link paths of many pairs, as the simulators read them."""
 
 import itertools
+import time
+import tracemalloc
 
 import numpy as np
 import pytest
 
 from topoopt.errors import NoRoute
 from topoopt.routing import BalancedRoutes, EcmpRoutes, Fabric, KShortestRoutes, make_routes, path_table
-from topoopt.topology import FAMILIES, Topology, circulant
+from topoopt.topology import FAMILIES, Topology, circulant, fat_tree
 
 
 def on(topology: Topology, method: str) -> Fabric:
@@ -75,3 +77,31 @@ def test_a_step_without_a_link_is_named() -> None:
     whole, part = circulant(6, (1, 2), 1e9), circulant(6, (1,), 1e9)
     with pytest.raises(NoRoute, match="steps 0->2, where the topology has no link"):
         path_table(Fabric("test", part, EcmpRoutes(whole), {}), np.array([0]), np.array([2]))
+
+
+def everyone(servers: int) -> tuple[np.ndarray, np.ndarray]:
+    src, dst = np.divmod(np.arange(servers**2), servers)
+    return src[src != dst], dst[src != dst]
+
+
+@pytest.mark.parametrize(
+    ("fabric", "paths", "limit_s"),
+    [
+        (on(circulant(128, (1, 11), 1e9), "coin-change"), 29_440, 0.3),
+        # a server has 3 others in its rack, 12 more in its pod by 4 paths each, 112 beyond by 16
+        (on(fat_tree(128, 1e9, switches=True), "ecmp"), 128 * (3 + 12 * 4 + 112 * 16), 1.0),
+    ],
+    ids=["direct", "fat-tree"],
+)
+def test_all_pairs_of_128_servers_are_listed_in_no_time_and_little_memory(
+    fabric: Fabric, paths: int, limit_s: float
+) -> None:
+    path_table(fabric, np.array([0]), np.array([1]))  # compiled
+    begin_s = time.process_time()
+    assert len(path_table(fabric, *everyone(128)).weight) == paths
+    assert time.process_time() - begin_s < limit_s
+    tracemalloc.start()
+    path_table(fabric, *everyone(128))
+    peak_bytes = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak_bytes < 100e6
