@@ -45,7 +45,7 @@ def first_state(
     log = streams.connections if packet_options.log_flows else 0
     _check_memory(log * layout.LOG_FIELDS * 8 + path_link.nbytes, packet_options)
     state = State(
-        count=_counts(packet_options, transport, streams, options.seed),
+        count=_counts(packet_options, transport, streams, graph.servers, options.seed),
         due=np.zeros(len(fabric.topology) + 1, np.int64),
         due_link=np.zeros(len(fabric.topology) + 1, np.int64),
         timer=np.zeros(timers, np.int64),
@@ -61,6 +61,7 @@ def first_state(
         path_cumulative=cumulative_weights(table.pair_first, table.weight),
         path_reverse=path_reverse,
         pair_first=table.pair_first,
+        pair_end=np.stack([edges.src, edges.dst], axis=1),
         edge_pair=edges.row,
         stream=_stream_rows(streams),
         task_stream=streams.task_first,
@@ -70,6 +71,9 @@ def first_state(
         device=np.full((graph.devices, layout.DEVICE_FIELDS), -1, np.int64),
         starting=np.zeros(len(streams.task) + 1, np.int64),
         log=np.zeros((log, layout.LOG_FIELDS), np.int64),
+        hop_first=np.zeros(1, np.int64),
+        hop_link=np.zeros(0, np.int64),
+        circuit=np.zeros((0, 3), np.int64),
     )
     state.device[:, [layout.D_BUSY, layout.D_CALLED]] = 0
     return state
@@ -124,7 +128,7 @@ def _can_lose(options: PacketOptions) -> bool:
     return options.buffer_packets is not None or len(options.failures) > 0
 
 
-def _counts(options: PacketOptions, transport: Transport, streams: Streams, seed: int) -> Ints:
+def _counts(options: PacketOptions, transport: Transport, streams: Streams, servers: int, seed: int) -> Ints:
     count = np.zeros(layout.COUNTS, np.int64)
     count[[layout.FREE_FLOW, layout.STUCK_FLOW]] = -1
     count[layout.FREE_RINGS : layout.FREE_RINGS + 64] = -1
@@ -133,6 +137,7 @@ def _counts(options: PacketOptions, transport: Transport, streams: Streams, seed
     count[layout.SPRAY] = int(options.path_choice == "packet")
     count[layout.ACKS_TRAVEL] = int(options.acks == "reverse")
     count[layout.SEED] = seed
+    count[layout.SERVERS] = servers
     for place, value in (
         (layout.PFC_OFF_BYTES, transport.pfc_off_packets),
         (layout.PFC_ON_BYTES, transport.pfc_on_packets),

@@ -25,6 +25,7 @@ from topoopt.simulate.packet.kernel.layout import (
     F_CNP_AT,
     F_CONNECTION,
     F_DEADLINE,
+    F_DST,
     F_EXPECTED,
     F_HIGHEST,
     F_LIVE,
@@ -43,6 +44,7 @@ from topoopt.simulate.packet.kernel.layout import (
     F_RESENT,
     F_SCANNED,
     F_SENT,
+    F_SRC,
     F_STARTED,
     F_STATE,
     F_STREAM,
@@ -56,6 +58,7 @@ from topoopt.simulate.packet.kernel.layout import (
     FLYING_AGAIN,
     FREE,
     FREE_FLOW,
+    HOPWISE,
     KIND_ACK,
     KIND_DATA,
     KIND_OPEN,
@@ -98,6 +101,7 @@ from topoopt.simulate.packet.kernel.layout import (
 from topoopt.simulate.packet.kernel.links import enqueue
 from topoopt.simulate.packet.kernel.tasks import connection_done
 from topoopt.simulate.packet.kernel.transports import acked, gap_ps, lost, opened, timed_out
+from topoopt.simulate.packet.kernel.ways import next_link, start_of
 
 BURST = 256
 """Packets that one acknowledgment may release."""
@@ -145,6 +149,8 @@ def open_connection(s: State, stream: int, now: int) -> None:
     row[F_PAIR] = pair
     row[F_PATH] = path
     row[F_PLACE] = s.path_start[path]
+    row[F_SRC] = s.pair_end[pair, 0]
+    row[F_DST] = s.pair_end[pair, 1]
     row[F_PACKETS] = s.stream[stream, S_PACKETS]
     row[F_HIGHEST] = -1
     row[F_TIMED] = -1
@@ -185,9 +191,12 @@ def _launch(s: State, flow: int, what: int, now: int) -> None:
     place = row[F_PLACE]
     if s.count[SPRAY] == 1 and (what & 3) == KIND_DATA:
         place = s.path_start[drawn_path(s, row[F_PAIR], s.count[SENT])]
+    link = s.path_link[place]
+    if s.count[HOPWISE] == 1:
+        link = place = next_link(s, start_of(s, flow, what), flow, what)
     s.count[SENT] += 1
     row[F_LIVE] += 1
-    if not enqueue(s, s.path_link[place], (flow << 32) | place, what, now):
+    if not enqueue(s, link, (flow << 32) | place, what, now):
         row[F_LIVE] -= 1
 
 
@@ -249,6 +258,8 @@ def pace(s: State, flow: int, now: int) -> None:
     if row[F_LOST] + row[F_PACKETS] - row[F_SENT] == 0:
         return
     first = s.path_link[row[F_PLACE]]
+    if s.count[HOPWISE] == 1:
+        first = next_link(s, row[F_SRC], flow, KIND_DATA)
     serial = s.link[first, SERIAL]
     if s.link[first, QUEUED] >= NIC_PACKETS * 8936 and s.count[SPRAY] == 0:
         wait = serial
@@ -330,9 +341,12 @@ def _send_ack(s: State, flow: int, what: int, marked: bool, now: int) -> None:
     sequence = (what >> 3) & 0x3FFFFFFF
     place = s.path_start[s.path_reverse[row[F_PATH]]]
     answer = KIND_ACK | (MARKED if marked else 0) | (sequence << 3) | (row[F_EXPECTED] << 33)
+    link = s.path_link[place]
+    if s.count[HOPWISE] == 1:
+        link = place = next_link(s, start_of(s, flow, answer), flow, answer)
     s.count[SENT] += 1
     row[F_LIVE] += 1
-    if not enqueue(s, s.path_link[place], (flow << 32) | place, answer, now):
+    if not enqueue(s, link, (flow << 32) | place, answer, now):
         row[F_LIVE] -= 1
 
 

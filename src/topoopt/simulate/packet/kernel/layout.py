@@ -19,6 +19,7 @@ path_link        int64     (entries,)           links of all paths; -1 stands be
 path_cumulative  float64   (paths,)             weights of a pair's paths, summed up
 path_reverse     int64     (paths,)             path of the acknowledgments, -1 without
 pair_first       int64     (pairs+1,)           paths of each ordered pair
+pair_end         int64     (pairs, 2)           its servers
 edge_pair        int64     (edges,)             pair of each edge along which a stream sends
 stream           int64     (streams, STREAM_FIELDS) repeated rounds of equal connections; see ``streams.py``
 task_stream      int64     (tasks+1,)           streams of each task
@@ -28,6 +29,9 @@ successor        int64     (edges,)
 device           int64     (devices, DEVICE_FIELDS)
 starting         int64     (streams+1,)         ring of streams that have connections to open
 log              int64     (connections, LOG_FIELDS) one row per finished connection, or no rows
+hop_first        int64     (servers²+1,)        on circuits that change: the next links from a server to another,
+hop_link         int64     (choices,)           by rows; a link is numbered source · servers + destination
+circuit          int64     (links, 3)           times on the wire after the next change, 0 where no circuit will be
 ================ ========= ==================== ==========================================================
 """
 
@@ -78,7 +82,10 @@ NEVER = 1 << 62
     OPEN_FLOWS,
     PAUSES,
     BEGUN,
-) = range(34)
+    SERVERS,
+    HOPWISE,
+    COMMAND,
+) = range(37)
 FREE_RINGS = 64
 """``count[FREE_RINGS + k]`` is the first free ring of 2^k slots, -1 for none."""
 COUNTS = 128
@@ -111,8 +118,9 @@ COUNTS = 128
     LINK_DROPS,
     LINK_PEAK,
     LINK_DST,
-) = range(26)
-LINK_FIELDS = 26
+    LINK_SWEPT,
+) = range(27)
+LINK_FIELDS = 27
 
 UP, PAUSED, DOWN = 0, 1, 2
 """States of a link: it sends; it holds what it has not begun to send; it loses everything."""
@@ -121,7 +129,7 @@ UP, PAUSED, DOWN = 0, 1, 2
 DEPART, ARRIVE, WHO, WHAT = range(4)
 KIND_DATA, KIND_OPEN, KIND_ACK = 0, 1, 2
 MARKED = 4
-"""WHO is flow << 32 | place in ``path_link``; WHAT is kind, MARKED, sequence << 3 and a cumulative one << 33."""
+"""WHO is flow << 32 | place in ``path_link``, or the link itself where routes change; WHAT is kind, MARKED, sequence << 3 and a cumulative one << 33."""
 
 SIZE_DATA, SIZE_OPEN, SIZE_ACK = 8936, 1, 64
 
@@ -159,8 +167,10 @@ SIZE_DATA, SIZE_OPEN, SIZE_ACK = 8936, 1, 64
     F_CONNECTION,
     F_CNP_AT,
     F_NEXT,
-) = range(32)
-FLOW_FIELDS = 32
+    F_SRC,
+    F_DST,
+) = range(34)
+FLOW_FIELDS = 34
 
 OPENING, OPEN, CLOSED, FREE = 0, 1, 2, 3
 
@@ -204,6 +214,9 @@ LOG_FIELDS = 8
 ) = range(9)
 KIND_SHIFT = 40
 
+# commands, obeyed when the loop is entered
+HOLD_ALL, RECONNECT = 1, 2
+
 # board
 UNSENT, FLYING, LANDED, MISSING, KNOWN, FLYING_AGAIN = range(6)
 """Fates of a packet: not sent; on its way; received; lost; received and acknowledged; sent again."""
@@ -231,6 +244,7 @@ class State(NamedTuple):
     path_cumulative: Floats
     path_reverse: Ints
     pair_first: Ints
+    pair_end: Ints
     edge_pair: Ints
     stream: Ints
     task_stream: Ints
@@ -240,3 +254,6 @@ class State(NamedTuple):
     device: Ints
     starting: Ints
     log: Ints
+    hop_first: Ints
+    hop_link: Ints
+    circuit: Ints

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from numba import njit
 
+from topoopt.simulate.packet.kernel.circuits import obey
 from topoopt.simulate.packet.kernel.compiled import compiled, inlined
 from topoopt.simulate.packet.kernel.connections import (
     arrived_ack,
@@ -20,6 +21,7 @@ from topoopt.simulate.packet.kernel.layout import (
     BASE,
     BEGUN,
     BOARD_USED,
+    COMMAND,
     COMPUTE_END,
     DELAY_END,
     DELIVERED,
@@ -37,6 +39,7 @@ from topoopt.simulate.packet.kernel.layout import (
     HEAD,
     HEAP_SIZE,
     HOPS,
+    HOPWISE,
     IN_HEAP,
     KIND_DATA,
     KIND_OPEN,
@@ -46,6 +49,7 @@ from topoopt.simulate.packet.kernel.layout import (
     LATENCY,
     LINK_CHANGE_DOWN,
     LINK_CHANGE_UP,
+    LINK_DST,
     LOSSY,
     MASK,
     NEVER,
@@ -80,6 +84,7 @@ from topoopt.simulate.packet.kernel.links import (
 )
 from topoopt.simulate.packet.kernel.pfc import join, leave
 from topoopt.simulate.packet.kernel.tasks import begin, begin_streams, end_compute, start_device
+from topoopt.simulate.packet.kernel.ways import end_of, next_link
 
 SPARE_SLOTS = 2048
 """Slots that one event may need, besides a ring buffer that moves."""
@@ -101,6 +106,8 @@ def make_advance(stamp: int) -> Callable[[State, int, int, int], int]:
         tasks = len(s.task)
         if s.count[BEGUN] == 0:
             begin(s)
+        if s.count[COMMAND] > 0:
+            obey(s)
         while True:
             if s.count[SLOTS_USED] + 4 * s.count[LARGEST_RING] + SPARE_SLOTS > len(s.packet):
                 return FULL_SLOTS
@@ -169,6 +176,14 @@ def move_first_packet(s: State, link: int, depart: int, now: int) -> None:
         s.link[link, IN_HEAP] = 0
         drop_top_link(s)
     flow, place = who >> 32, who & 0xFFFFFFFF
+    if s.count[HOPWISE] == 1:
+        if s.link[link, LINK_DST] != end_of(s, flow, what):
+            onward = next_link(s, s.link[link, LINK_DST], flow, what)
+            if not enqueue(s, onward, (flow << 32) | onward, what, now):
+                packet_lost(s, flow)
+            return
+        arrive(s, flow, what, now)
+        return
     pfc = s.count[PFC_OFF_BYTES] < NEVER
     if pfc and s.path_link[place - 1] >= 0:
         leave(s, s.path_link[place - 1], size_of(what), now)
@@ -179,6 +194,12 @@ def move_first_packet(s: State, link: int, depart: int, now: int) -> None:
         elif pfc:
             join(s, link, size_of(what), now)
         return
+    arrive(s, flow, what, now)
+
+
+@inlined
+def arrive(s: State, flow: int, what: int, now: int) -> None:
+    """Let a packet be where it was sent."""
     s.count[DELIVERED] += 1
     kind = what & 3
     if kind == KIND_DATA:

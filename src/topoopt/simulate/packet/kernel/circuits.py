@@ -1,0 +1,87 @@
+"""Circuits that change: everything is held, then links get other times on the wire and packets other ways.
+
+Routes are looked up hop by hop, for they change under way. What waits for a circuit that is no longer there looks
+its way up anew.
+"""
+
+from topoopt.simulate.packet.kernel.compiled import compiled
+from topoopt.simulate.packet.kernel.connections import packet_lost
+from topoopt.simulate.packet.kernel.layout import (
+    AHEAD,
+    AHEAD_BYTES,
+    BASE,
+    COMMAND,
+    GONE,
+    HEAD,
+    HOLD_ALL,
+    LINK_SWEPT,
+    MASK,
+    NOW,
+    QUEUED,
+    SERIAL,
+    SERIAL_ACK,
+    SERIAL_OPEN,
+    SERVERS,
+    TAIL,
+    WHAT,
+    WHO,
+    State,
+)
+from topoopt.simulate.packet.kernel.links import enqueue, pause_link, resume_link, see_departures, size_of
+from topoopt.simulate.packet.kernel.ways import next_link
+
+
+@compiled
+def obey(s: State) -> None:
+    """Do what the caller has asked for since the last slice."""
+    command = s.count[COMMAND]
+    s.count[COMMAND] = 0
+    now = s.count[NOW]
+    if command == HOLD_ALL:
+        for link in range(len(s.link)):
+            pause_link(s, link, now)
+    else:
+        _reconnect(s, now)
+
+
+@compiled
+def _reconnect(s: State, now: int) -> None:
+    """Put what waits into the queues of its new ways, and let the new circuits send."""
+    for link in range(len(s.link)):
+        see_departures(s, link, now)
+        s.link[link, LINK_SWEPT] = s.link[link, TAIL]
+    for link in range(len(s.link)):
+        _sweep(s, link, now)
+    for link in range(len(s.link)):
+        if s.circuit[link, 0] > 0:
+            s.link[link, SERIAL] = s.circuit[link, 0]
+            s.link[link, SERIAL_OPEN] = s.circuit[link, 1]
+            s.link[link, SERIAL_ACK] = s.circuit[link, 2]
+            resume_link(s, link, now)
+
+
+@compiled
+def _sweep(s: State, link: int, now: int) -> None:
+    """Move what waited at a link into the queues where it belongs now, this one perhaps."""
+    first, last = s.link[link, GONE], s.link[link, LINK_SWEPT]
+    if first == last:
+        return
+    node = link // s.count[SERVERS]
+    for i in range(first, last):
+        slot = s.link[link, BASE] + (i & s.link[link, MASK])
+        who, what = s.packet[slot, WHO], s.packet[slot, WHAT]
+        flow = who >> 32
+        s.link[link, QUEUED] -= size_of(what)
+        onward = next_link(s, node, flow, what)
+        if not enqueue(s, onward, (flow << 32) | onward, what, now):
+            packet_lost(s, flow)
+    base, mask, tail = s.link[link, BASE], s.link[link, MASK], s.link[link, TAIL]
+    for i in range(last, tail):
+        for column in range(4):
+            s.packet[base + ((i - last + first) & mask), column] = s.packet[base + (i & mask), column]
+    s.link[link, TAIL] = tail - (last - first)
+    s.link[link, AHEAD] = min(s.link[link, AHEAD], first)
+    ahead = 0
+    for i in range(s.link[link, HEAD], s.link[link, AHEAD]):
+        ahead += size_of(s.packet[base + (i & mask), WHAT])
+    s.link[link, AHEAD_BYTES] = ahead
