@@ -1,0 +1,1 @@
+"""The flow simulator on circuits that change over time."""

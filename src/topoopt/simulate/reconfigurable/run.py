@@ -1,0 +1,125 @@
+"""The flow simulator on a reconfigurable fabric: stretches of max-min sharing, and changes of circuits between.
+
+A ring AllReduce is rounds of one connection a member, each along the routes of its pair and with a barrier after
+each round; a transfer is a round of one. At a change nothing moves for a while, then all bytes left go on over
+the new circuits. What is on its way when a change begins arrives.
+"""
+
+import dataclasses
+
+import numpy as np
+
+from topoopt.errors import Infeasible
+from topoopt.finder import demand_circuits, rewired
+from topoopt.routing import Fabric
+from topoopt.simulate.event_driven import compute_finish_s
+from topoopt.simulate.options import SimulationOptions
+from topoopt.simulate.reconfigurable import kernel
+from topoopt.simulate.reconfigurable.carried import Carried
+from topoopt.simulate.reconfigurable.connections import Connections, first_state, make_connections
+from topoopt.simulate.reconfigurable.network import dark, network
+from topoopt.simulate.result import SimResult
+from topoopt.simulate.task_graph import Floats, TaskGraph
+
+EXACT_CONNECTIONS = 2_000
+"""Up to this many connections every change of rates is handled on its own by default."""
+
+COARSE_TOLERANCE = 3e-4
+"""Beyond, changes within this fraction of the elapsed time are handled together, divided by the most rounds."""
+
+
+def flow_on_circuits(graph: TaskGraph, fabric: Fabric, options: SimulationOptions) -> SimResult:
+    """Simulate with max-min fair rates; see :class:`topoopt.simulate.Simulator`.
+
+    In the result ``link_bytes`` has an entry for each ordered pair of servers, row by row.
+
+    Raises
+    ------
+    Infeasible
+        If a connection can never be served.
+    """
+    connections = make_connections(graph, fabric, options)
+    state = first_state(graph, connections)
+    options = dataclasses.replace(options, tolerance=_tolerance(connections, options))
+    carried = _play(graph, fabric, connections, state, options)
+    demanded = float(connections.payload_bytes.sum())
+    widest = int(np.flatnonzero(carried.hop_bytes).max(initial=0)) + 1
+    return SimResult(
+        "flow",
+        graph,
+        options,
+        state.start[:-1],
+        state.finish[:-1],
+        compute_finish_s(graph),
+        carried.link_bytes,
+        demanded,
+        float(carried.link_bytes.sum()) / demanded if demanded else 1.0,
+        carried.hop_bytes[:widest],
+        carried.hop_pairs()[:widest],
+    )
+
+
+def _tolerance(connections: Connections, options: SimulationOptions) -> float:
+    if options.tolerance is not None:
+        return options.tolerance
+    streams = connections.streams
+    few = streams.connections <= EXACT_CONNECTIONS
+    return 0.0 if few else COARSE_TOLERANCE / int(streams.rounds.max())
+
+
+def _play(
+    graph: TaskGraph,
+    fabric: Fabric,
+    connections: Connections,
+    state: kernel.State,
+    options: SimulationOptions,
+) -> Carried:
+    """Run the graph to its end, changing circuits on the beat; return what they carried."""
+    rule, tolerance = fabric.reconfiguration, options.tolerance
+    assert rule is not None
+    assert tolerance is not None
+    src, dst = connections.src, connections.dst
+    carried = Carried(connections, graph.servers)
+    left = np.zeros(len(src))
+    net, circuits = network(fabric, src, dst), None
+    change_s = rule.first_change_s
+    while True:
+        kernel.advance(state, net, change_s, tolerance)
+        kernel.bytes_left(state, left)
+        carried.add(state.entered - left, net, fabric)
+        if state.tally[kernel.DONE] == len(state.device):
+            return carried
+        demand = np.zeros((graph.servers, graph.servers))
+        demand[src, dst] = left + state.opening
+        if not demand.any():
+            event_s = float(state.keys[0])
+            change_s = max(rule.next_change_s(event_s), event_s)
+            continue
+        _check_progress(fabric, demand, change_s)
+        kernel.advance(state, dark(net), change_s + rule.delay_s, tolerance)
+        wanted = demand_circuits(demand, rule)
+        if circuits is None or (wanted != circuits).any():
+            circuits, fabric = wanted, rewired(fabric, wanted)
+            net = network(fabric, src, dst)
+        change_s += rule.period_s
+
+
+def _check_progress(fabric: Fabric, demand: Floats, now_s: float) -> None:
+    """Refuse to wait for circuits that never come, or that live for no time that the clock can tell.
+
+    Every change gives the pair of most demand a circuit or connects all servers, so that some bytes move in
+    each live time; that such changes come, and that time passes, is all that an end takes.
+    """
+    rule = fabric.reconfiguration
+    assert rule is not None
+    src, dst = np.unravel_index(int(demand.argmax()), demand.shape)
+    if not np.isfinite(now_s):
+        raise Infeasible(
+            f"fabric {fabric.name}: {src}->{dst} waits for a circuit for ever, since none changes any more; "
+            "let circuits change sooner or servers forward"
+        )
+    if not now_s + rule.period_s > now_s + rule.delay_s:
+        raise Infeasible(
+            f"fabric {fabric.name}: at {now_s:.3g} s circuits live for {rule.live_s:.3g} s, less than the clock "
+            "can tell; let them live longer"
+        )
