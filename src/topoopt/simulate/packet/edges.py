@@ -1,7 +1,7 @@
 """The book of edges: every ordered pair and ring edge along which a task graph sends, with its paths.
 
-A ring whose walk passes switches names its members only, and its connections take the routes: a switch hashes each
-connection anew. A ring over servers alone is wired, and keeps to its own links.
+A ring that the fabric lists keeps to the links of its walk. The connections of any other take the routes, where a
+switch hashes each anew.
 """
 
 from dataclasses import dataclass, field
@@ -77,17 +77,22 @@ class EdgeBook:
             If a ring steps where the fabric has no link.
         """
         if members not in self._rings:
-            rings = self.fabric.rings.get(tuple(sorted(members)))
-            self._rings[members] = tuple(
-                self._enter_ring(ring) for ring in rings or (Ring(0, members, members),)
-            )
+            rings = self.fabric.rings.get(tuple(sorted(members))) or self._member_order(members)
+            self._rings[members] = tuple(self._enter_ring(ring) for ring in rings)
         return self._rings[members]
+
+    def _member_order(self, members: tuple[int, ...]) -> tuple[Ring, ...]:
+        """Return the ring for a group that has none; on duplex circuits, made for it, a second one back."""
+        ring = Ring(0, members, members)
+        rule = self.fabric.reconfiguration
+        if rule is None or not rule.duplex or len(members) < 3:
+            return (ring,)
+        return ring, Ring(0, members[::-1], members[::-1])
 
     def _enter_ring(self, ring: Ring) -> int:
         src = np.array(ring.members, np.int64)
         numbers = self.enter_pairs(src, np.roll(src, -1))
-        wired = self._is_wired(ring)
-        if wired:
+        if self._is_listed(ring):
             starts = edge_starts(ring)
             begin, end = ring.edges()
             link = links_of_steps(
@@ -97,10 +102,8 @@ class EdgeBook:
                 self._fixed.append((number, link[first:last]))
         return int(numbers[0])
 
-    def _is_wired(self, ring: Ring) -> bool:
-        servers = self.fabric.topology.servers
-        known = self.fabric.rings.get(tuple(sorted(ring.members)))
-        return known is not None and ring in known and max(ring.walk) < servers
+    def _is_listed(self, ring: Ring) -> bool:
+        return ring in self.fabric.rings.get(tuple(sorted(ring.members)), ())
 
     def ends(self) -> tuple[Ints, Ints]:
         """Return source and destination of every edge so far, each of shape (edges,)."""

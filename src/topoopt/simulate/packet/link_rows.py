@@ -27,12 +27,8 @@ def link_rows(topology: Topology, options: PacketOptions, transport: Transport) 
         If a link is too slow to be simulated.
     """
     rows = np.zeros((len(topology), layout.LINK_FIELDS), np.int64)
-    for column, size in (
-        (layout.SERIAL, layout.SIZE_DATA),
-        (layout.SERIAL_OPEN, layout.SIZE_OPEN),
-        (layout.SERIAL_ACK, layout.SIZE_ACK),
-    ):
-        rows[:, column] = serial_ps(topology.bandwidth_bps, size, options.compat)
+    serial = [layout.SERIAL, layout.SERIAL_OPEN, layout.SERIAL_ACK]
+    rows[:, serial] = serial_columns(topology.bandwidth_bps, options.compat)
     rows[:, layout.LATENCY] = np.rint(topology.latency_s * PS).astype(np.int64)
     rows[:, layout.BASE] = -1
     rows[:, layout.MASK] = -1
@@ -44,6 +40,12 @@ def link_rows(topology: Topology, options: PacketOptions, transport: Transport) 
     room = layout.NEVER if options.buffer_packets is None else options.buffer_packets * layout.SIZE_DATA
     rows[:, layout.LIMIT] = np.where(marking, room, layout.NEVER)
     return rows
+
+
+def serial_columns(bandwidth_bps: Floats, compat: str) -> Ints:
+    """Return the times of data, of an opening packet and of an acknowledgment on each link, shape (links, 3)."""
+    sizes = (layout.SIZE_DATA, layout.SIZE_OPEN, layout.SIZE_ACK)
+    return np.stack([serial_ps(bandwidth_bps, size, compat) for size in sizes], axis=1)
 
 
 def serial_ps(bandwidth_bps: Floats, size_bytes: int, compat: str) -> Ints:

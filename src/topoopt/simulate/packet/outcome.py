@@ -16,32 +16,22 @@ def statistics(state: State) -> PacketStatistics:
     """Return the counts of a finished run."""
     count, link = state.count, state.link
     return PacketStatistics(
-        *(
-            int(count[place])
-            for place in (
-                layout.CONNECTIONS,
-                layout.SENT,
-                layout.DELIVERED,
-                layout.HOPS,
-                layout.EVENTS,
-                layout.MARKS,
-                layout.DROPPED,
-                layout.TIMEOUTS,
-                layout.RESENT,
-                layout.PAUSES,
-            )
-        ),
-        memory_bytes(state),
-        *(
-            link[:, place].copy()
-            for place in (
-                layout.LINK_PACKETS,
-                layout.LINK_BYTES,
-                layout.LINK_MARKS,
-                layout.LINK_DROPS,
-                layout.LINK_PEAK,
-            )
-        ),
+        connections=int(count[layout.CONNECTIONS]),
+        packets=int(count[layout.SENT]),
+        delivered=int(count[layout.DELIVERED]),
+        packet_hops=int(count[layout.HOPS]),
+        events=int(count[layout.EVENTS]),
+        marks=int(count[layout.MARKS]),
+        drops=int(count[layout.DROPPED]),
+        timeouts=int(count[layout.TIMEOUTS]),
+        resent=int(count[layout.RESENT]),
+        pauses=int(count[layout.PAUSES]),
+        peak_memory_bytes=memory_bytes(state),
+        link_packets=link[:, layout.LINK_PACKETS].copy(),
+        link_wire_bytes=link[:, layout.LINK_BYTES].copy(),
+        link_marks=link[:, layout.LINK_MARKS].copy(),
+        link_drops=link[:, layout.LINK_DROPS].copy(),
+        link_queue_peak_bytes=link[:, layout.LINK_PEAK].copy(),
     )
 
 

@@ -49,8 +49,12 @@ def run_until(
     most_successors: int,
     on_progress: Report | None = None,
     slice_events: int = SLICE_EVENTS,
+    *,
+    may_wait: bool = False,
 ) -> tuple[State, bool]:
     """Serve all events before a time; return the state, whose arrays may be new, and whether all tasks are done.
+
+    With ``may_wait`` it is no deadlock if nothing can happen any more before the caller changes something.
 
     Raises
     ------
@@ -62,7 +66,7 @@ def run_until(
         why = advance(state, slice_events, until_ps, most_successors)
         if why == layout.FINISHED:
             return state, True
-        if why == layout.TIME_REACHED:
+        if why == layout.TIME_REACHED or (why == layout.DRAINED and may_wait):
             return state, False
         if why == layout.SLICE_OVER:
             if on_progress is not None:

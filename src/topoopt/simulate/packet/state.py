@@ -1,11 +1,12 @@
 """The arrays of a packet simulation before its first event, and larger ones when they are full."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.errors import Infeasible, InvalidInput
-from topoopt.routing import Fabric
-from topoopt.routing.path_choice import cumulative_weights
+from topoopt.routing import cumulative_weights
 from topoopt.simulate.options import SimulationOptions
 from topoopt.simulate.packet.edges import Edges
 from topoopt.simulate.packet.kernel import layout
@@ -25,7 +26,7 @@ MARGIN_TIMERS = 256
 
 
 def first_state(
-    graph: TaskGraph, fabric: Fabric, streams: Streams, edges: Edges, options: SimulationOptions
+    graph: TaskGraph, topology: Topology, streams: Streams, edges: Edges, options: SimulationOptions
 ) -> State:
     """Return the state at time 0: nothing sent, the tasks that wait for none released.
 
@@ -38,7 +39,7 @@ def first_state(
     """
     packet_options = options.packet
     transport = TRANSPORTS[packet_options.transport]
-    path_start, path_link, path_reverse = _paths(fabric.topology, edges, packet_options)
+    path_start, path_link, path_reverse = _paths(topology, edges, packet_options)
     table = edges.paths
     successors = int(np.diff(graph.successor_first).max(initial=0))
     timers = len(graph) + graph.devices + 2 * successors + 2 * len(packet_options.failures) + MARGIN_TIMERS
@@ -46,11 +47,11 @@ def first_state(
     _check_memory(log * layout.LOG_FIELDS * 8 + path_link.nbytes, packet_options)
     state = State(
         count=_counts(packet_options, transport, streams, graph.servers, options.seed),
-        due=np.zeros(len(fabric.topology) + 1, np.int64),
-        due_link=np.zeros(len(fabric.topology) + 1, np.int64),
+        due=np.zeros(len(topology) + 1, np.int64),
+        due_link=np.zeros(len(topology) + 1, np.int64),
         timer=np.zeros(timers, np.int64),
         timer_code=np.zeros(timers, np.int64),
-        link=link_rows(fabric.topology, packet_options, transport),
+        link=link_rows(topology, packet_options, transport),
         packet=np.zeros((FIRST_SLOTS, 4), np.int64),
         flow=np.zeros((FIRST_FLOWS, layout.FLOW_FIELDS), np.int64),
         window=np.zeros((FIRST_FLOWS, layout.WINDOW_FIELDS)),
@@ -88,6 +89,7 @@ def grown(state: State, why: int, options: PacketOptions) -> State:
         If that would exceed the memory limit.
     """
     count = state.count
+    names: tuple[str, ...]
     if why == layout.FULL_SLOTS:
         needed = int(count[layout.SLOTS_USED] + 4 * count[layout.LARGEST_RING]) + 4096
         names, size = ("packet",), max(2 * len(state.packet), needed)
@@ -105,6 +107,21 @@ def grown(state: State, why: int, options: PacketOptions) -> State:
     return state._replace(**{name: _longer(getattr(state, name), size) for name in names})
 
 
+def room_to_move(state: State, options: PacketOptions) -> State:
+    """Return the state with slots enough for every waiting packet to change its queue.
+
+    Raises
+    ------
+    Infeasible
+        If that would exceed the memory limit.
+    """
+    needed = int(5 * state.count[layout.SLOTS_USED] + 4 * state.count[layout.LARGEST_RING]) + 4096
+    if len(state.packet) >= needed:
+        return state
+    _check_memory(memory_bytes(state) + needed * 32, options)
+    return state._replace(packet=_longer(state.packet, needed))
+
+
 def memory_bytes(state: State) -> int:
     """Return the bytes of all arrays."""
     return sum(array.nbytes for array in state)
@@ -118,7 +135,7 @@ def _check_memory(size: int, options: PacketOptions) -> None:
         )
 
 
-def _longer(array: NDArray[np.generic], size: int) -> NDArray[np.generic]:
+def _longer(array: NDArray[Any], size: int) -> NDArray[Any]:
     longer = np.zeros((size, *array.shape[1:]), array.dtype)
     longer[: len(array)] = array
     return longer

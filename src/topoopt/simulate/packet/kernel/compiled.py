@@ -1,14 +1,31 @@
 """How the engine is compiled: its functions own no arrays, so Numba need not count references to them.
 
-Nothing calls them but the engine, so they need no entry from Python either. Counting would cost more than serving an event, for ``State`` hands two dozen arrays to every function.
+Counting would cost more than serving an event, for ``State`` hands two dozen arrays to every function. And nothing
+but the engine calls them, so they need no entry from Python.
 """
+
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
 
 from numba import njit
 
-compiled = njit(_nrt=False, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
-"""A function of its own."""
+P = ParamSpec("P")
+R = TypeVar("R")
 
-inlined = njit(
-    _nrt=False, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True
-)
-"""A short function on the way of every packet."""
+_OPTIONS: dict[str, Any] = {"_nrt": False, "error_model": "numpy"}
+_INNER: dict[str, Any] = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+
+def compiled(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a function of its own."""
+    return njit(**_INNER)(function)
+
+
+def inlined(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a short function on the way of every packet into those that call it."""
+    return njit(**_INNER, forceinline=True)(function)
+
+
+def entry(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile the function that Python calls, and keep it on disk."""
+    return njit(**_OPTIONS, cache=True)(function)

@@ -129,7 +129,8 @@ UP, PAUSED, DOWN = 0, 1, 2
 DEPART, ARRIVE, WHO, WHAT = range(4)
 KIND_DATA, KIND_OPEN, KIND_ACK = 0, 1, 2
 MARKED = 4
-"""WHO is flow << 32 | place in ``path_link``, or the link itself where routes change; WHAT is kind, MARKED, sequence << 3 and a cumulative one << 33."""
+"""WHO is flow << 32 | place in ``path_link``, or the link itself where routes change.
+WHAT is kind, MARKED, sequence << 3 and a cumulative one << 33."""
 
 SIZE_DATA, SIZE_OPEN, SIZE_ACK = 8936, 1, 64
 
@@ -228,7 +229,7 @@ FINISHED, SLICE_OVER, TIME_REACHED, FULL_SLOTS, FULL_FLOWS, FULL_TIMERS, FULL_BO
 class State(NamedTuple):
     """Everything the engine knows between two events."""
 
-    count: Ints
+    count: Ints  # type: ignore[assignment]  # hides the method of tuples, which nobody needs here
     due: Ints
     due_link: Ints
     timer: Ints

@@ -2,10 +2,8 @@
 
 from collections.abc import Callable
 
-from numba import njit
-
 from topoopt.simulate.packet.kernel.circuits import obey
-from topoopt.simulate.packet.kernel.compiled import compiled, inlined
+from topoopt.simulate.packet.kernel.compiled import compiled, entry, inlined
 from topoopt.simulate.packet.kernel.connections import (
     arrived_ack,
     arrived_data,
@@ -96,7 +94,7 @@ SPARE_TIMERS = 64
 def make_advance(stamp: int) -> Callable[[State, int, int, int], int]:
     """Return the compiled loop; ``stamp`` tells versions of this package apart in the cache on disk."""
 
-    @njit(cache=True, _nrt=False, error_model="numpy")
+    @entry
     def advance(s: State, events: int, until: int, most_successors: int) -> int:
         """Serve up to ``events`` events before the time ``until`` and return why it stopped.
 
@@ -155,7 +153,7 @@ def make_advance(stamp: int) -> Callable[[State, int, int, int], int]:
             if s.count[STUCK_FLOW] >= 0:
                 return STUCK
 
-    return advance  # type: ignore[no-any-return]
+    return advance
 
 
 @inlined
