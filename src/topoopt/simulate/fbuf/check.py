@@ -79,7 +79,7 @@ def _check_tasks(graph: FlexNetGraph) -> None:
     needs_device = (rows.type != ALLREDUCE) & (rows.type != BARRIER)
     missing = needs_device & ~np.isin(rows.deviceid, graph.devices.deviceid)
     refuse(graph, "task", missing, rows.deviceid, "deviceid must be that of a device in the file")
-    time = f"runtime must be finite and >= 0 ({TASK_TYPES[ALLREDUCE]} or compute, in ms)"
+    time = "runtime (ms) must be finite and >= 0"
     refuse(graph, "task", ~(np.isfinite(rows.runtime) & (rows.runtime >= 0)), rows.runtime, time)
     refuse(graph, "task", rows.xfersize > MOST_BYTES, rows.xfersize, f"xfersize must be <= {MOST_BYTES}")
     owner = np.repeat(np.arange(len(rows)), np.diff(rows.next_first))
