@@ -1,0 +1,133 @@
+"""Several jobs at once on one fabric: how much each one slows the others down.
+
+Every job runs its iterations back to back, so that a short job goes on disturbing a long one. What counts is the
+time until the slowest job has done its first iteration; what runs on after that is not looked at.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from topoopt.errors import InvalidInput
+from topoopt.routing import Fabric
+from topoopt.simulate.job_placement import Placement, place_jobs
+from topoopt.simulate.merged_jobs import check_jobs, merge_jobs
+from topoopt.simulate.options import DEFAULT_OPTIONS, SimulationOptions
+from topoopt.simulate.result import SimResult
+from topoopt.simulate.table import simulate
+from topoopt.simulate.task_graph import Floats, TaskGraph
+from topoopt.units import format_time
+
+
+@dataclass(frozen=True, eq=False)
+class JobsTogether:
+    """Times of jobs that share a fabric.
+
+    An iteration of a job is one run of its task graph from start to end.
+
+    Attributes
+    ----------
+    placement : tuple of tuples of int
+        Servers of each job.
+    first_s : tuple of float
+        First iteration of each job.
+    mean_s : tuple of float
+        Mean iteration of each job, over those that ended before the slowest job's first.
+    iterations : tuple of int
+        How many these are, at least 1.
+    result : SimResult
+        Of the whole run, with the tasks of all jobs; its own iteration time has no meaning here.
+    """
+
+    placement: Placement
+    first_s: tuple[float, ...]
+    mean_s: tuple[float, ...]
+    iterations: tuple[int, ...]
+    result: SimResult
+
+    def summary(self) -> dict[str, object]:
+        """Return the figures that a table or a JSON file wants."""
+        return {
+            "simulator": self.result.simulator,
+            "jobs": len(self.first_s),
+            "first_iteration_time_s": list(self.first_s),
+            "mean_iteration_time_s": list(self.mean_s),
+            "iterations": list(self.iterations),
+        }
+
+    def __str__(self) -> str:
+        rows = zip(self.first_s, self.mean_s, self.iterations, strict=True)
+        return f"{self.result.simulator}: " + "; ".join(
+            f"job {job} {format_time(first)}, mean of {count} {format_time(mean)}"
+            for job, (first, mean, count) in enumerate(rows)
+        )
+
+
+def simulate_together(
+    simulator: str,
+    jobs: Sequence[TaskGraph],
+    fabric: Fabric,
+    placement: Placement | None = None,
+    options: SimulationOptions = DEFAULT_OPTIONS,
+) -> JobsTogether:
+    """Run jobs at once on one fabric, with any simulator.
+
+    A fabric with rings has to hold those of :func:`topoopt.simulate.placed_groups`; a group that it does not know
+    reduces on one ring along the routes.
+
+    Parameters
+    ----------
+    placement : tuple of tuples of int, optional
+        Servers of each job; by default one job after the other.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no job, one without tasks, or a placement that does not fit.
+    Infeasible
+        If the fabric has too few servers.
+    """
+    if not jobs:
+        raise InvalidInput("jobs: expected at least one, got none")
+    servers = fabric.topology.servers
+    if placement is None:
+        placement = place_jobs([job.servers for job in jobs], servers)
+    check_jobs(jobs, placement, servers)
+    repetitions = _first_guess(jobs, fabric, placement, options)
+    while True:
+        merged = merge_jobs(jobs, placement, repetitions, servers)
+        result = simulate(simulator, merged.graph, fabric, options)
+        ends_s = [merged.ends_s(job, result.finish_s) for job in range(len(jobs))]
+        until_s = max(float(ends[0]) for ends in ends_s)
+        short = [0 < ends[-1] < until_s for ends in ends_s]  # a job that takes no time is never enough
+        if not any(short):
+            return _seen(placement, ends_s, until_s, result)
+        repetitions = [2 * times if early else times for times, early in zip(repetitions, short, strict=True)]
+
+
+def _first_guess(
+    jobs: Sequence[TaskGraph], fabric: Fabric, placement: Placement, options: SimulationOptions
+) -> list[int]:
+    """Return how often each job runs until the slowest is done once, if nobody slowed anybody down."""
+    alone = [_alone_s(job, fabric, row, options) for job, row in zip(jobs, placement, strict=True)]
+    slowest = int(np.argmax(alone))
+    guess = [1 + int(alone[slowest] / time_s) if time_s > 0 else 1 for time_s in alone]
+    guess[slowest] = 1
+    return guess
+
+
+def _alone_s(job: TaskGraph, fabric: Fabric, row: tuple[int, ...], options: SimulationOptions) -> float:
+    merged = merge_jobs([job], (row,), [1], fabric.topology.servers)
+    return float(simulate("analytic", merged.graph, fabric, options).finish_s.max())
+
+
+def _seen(placement: Placement, ends_s: Sequence[Floats], until_s: float, result: SimResult) -> JobsTogether:
+    counts = [max(1, int((ends <= until_s).sum())) for ends in ends_s]
+    return JobsTogether(
+        placement,
+        tuple(float(ends[0]) for ends in ends_s),
+        tuple(float(ends[count - 1]) / count for ends, count in zip(ends_s, counts, strict=True)),
+        tuple(counts),
+        result,
+    )
