@@ -10,11 +10,17 @@ from topoopt.routing import Fabric
 from topoopt.simulate.event_driven import run
 from topoopt.simulate.flows import make_flows
 from topoopt.simulate.options import DEFAULT_OPTIONS, SimulationOptions
+from topoopt.simulate.report import Report
 from topoopt.simulate.result import SimResult
 from topoopt.simulate.task_graph import TaskGraph
 
 
-def analytic(graph: TaskGraph, fabric: Fabric, options: SimulationOptions = DEFAULT_OPTIONS) -> SimResult:
+def analytic(
+    graph: TaskGraph,
+    fabric: Fabric,
+    options: SimulationOptions = DEFAULT_OPTIONS,
+    on_progress: Report | None = None,
+) -> SimResult:
     """Simulate with first come, first served links; see :class:`topoopt.simulate.Simulator`.
 
     Raises

@@ -9,6 +9,7 @@ from topoopt.simulate.event_driven import run
 from topoopt.simulate.flows import Flows, make_flows
 from topoopt.simulate.options import DEFAULT_OPTIONS, SimulationOptions
 from topoopt.simulate.reconfigurable.run import flow_on_circuits
+from topoopt.simulate.report import Report
 from topoopt.simulate.result import SimResult
 from topoopt.simulate.task_graph import TaskGraph
 
@@ -19,7 +20,12 @@ COARSE_TOLERANCE = 3e-4
 """Beyond, changes within this fraction of the elapsed time are handled together."""
 
 
-def flow(graph: TaskGraph, fabric: Fabric, options: SimulationOptions = DEFAULT_OPTIONS) -> SimResult:
+def flow(
+    graph: TaskGraph,
+    fabric: Fabric,
+    options: SimulationOptions = DEFAULT_OPTIONS,
+    on_progress: Report | None = None,
+) -> SimResult:
     """Simulate with max-min fair rates; see :class:`topoopt.simulate.Simulator`."""
     if fabric.reconfiguration is not None:
         return flow_on_circuits(graph, fabric, options)

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from topoopt.simulate.task_graph import Floats, Ints
 
 
@@ -22,6 +24,9 @@ class FlowTable:
         Links of its path.
     packets, marks, resent : int64 arrays
         Data packets, how many arrived marked, and how many were sent again.
+    alone_s : float64 array
+        What the flow would take if nothing else moved: the closed form of its path. On circuits that change, that
+        of one circuit.
     """
 
     task: Ints
@@ -34,6 +39,18 @@ class FlowTable:
     packets: Ints
     marks: Ints
     resent: Ints
+    alone_s: Floats
 
     def __len__(self) -> int:
         return len(self.task)
+
+    @property
+    def completion_s(self) -> Floats:
+        """Flow completion times, shape (flows,)."""
+        return self.finish_s - self.start_s
+
+    @property
+    def slowdown(self) -> Floats:
+        """Completion times over those of the flows alone, shape (flows,); 1 for a flow that takes no time."""
+        taken = self.alone_s > 0
+        return np.where(taken, self.completion_s / np.where(taken, self.alone_s, 1.0), 1.0)

@@ -9,6 +9,7 @@ from topoopt.simulate.analytic import analytic
 from topoopt.simulate.flow import flow
 from topoopt.simulate.options import DEFAULT_OPTIONS, SimulationOptions
 from topoopt.simulate.packet.simulator import packet
+from topoopt.simulate.report import Report
 from topoopt.simulate.result import SimResult
 from topoopt.simulate.task_graph import TaskGraph
 
@@ -16,8 +17,19 @@ from topoopt.simulate.task_graph import TaskGraph
 class Simulator(Protocol):
     """One fidelity."""
 
-    def __call__(self, graph: TaskGraph, fabric: Fabric, options: SimulationOptions = ...) -> SimResult:
+    def __call__(
+        self,
+        graph: TaskGraph,
+        fabric: Fabric,
+        options: SimulationOptions = ...,
+        on_progress: Report | None = None,
+    ) -> SimResult:
         """Return when every task of the graph is done on the fabric.
+
+        Parameters
+        ----------
+        on_progress : Report, optional
+            Told the share of tasks that are done, by simulators that take their time.
 
         Raises
         ------
@@ -31,7 +43,11 @@ SIMULATORS: Mapping[str, Simulator] = {"analytic": analytic, "flow": flow, "pack
 
 
 def simulate(
-    simulator: str, graph: TaskGraph, fabric: Fabric, options: SimulationOptions = DEFAULT_OPTIONS
+    simulator: str,
+    graph: TaskGraph,
+    fabric: Fabric,
+    options: SimulationOptions = DEFAULT_OPTIONS,
+    on_progress: Report | None = None,
 ) -> SimResult:
     """Run the named simulator.
 
@@ -42,4 +58,4 @@ def simulate(
     """
     if simulator not in SIMULATORS:
         raise unknown_name("simulator", simulator, SIMULATORS)
-    return SIMULATORS[simulator](graph, fabric, options)
+    return SIMULATORS[simulator](graph, fabric, options, on_progress)

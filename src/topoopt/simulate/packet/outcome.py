@@ -10,6 +10,7 @@ from topoopt.simulate.packet.link_rows import PS
 from topoopt.simulate.packet.state import memory_bytes
 from topoopt.simulate.packet.statistics import PacketStatistics
 from topoopt.simulate.packet.streams import Streams
+from topoopt.simulate.task_graph import Ints
 
 
 def statistics(state: State) -> PacketStatistics:
@@ -51,4 +52,22 @@ def flow_table(state: State, edges: Edges, streams: Streams) -> FlowTable:
         packets=rows[:, layout.L_PACKETS],
         marks=rows[:, layout.L_MARKS],
         resent=rows[:, layout.L_RESENT],
+        alone_s=_alone_ps(state, edges, rows) / PS,
     )
+
+
+def _alone_ps(state: State, edges: Edges, rows: Ints) -> Ints:
+    """Return the closed form of each connection: its opening, its packets on the slowest link, one on each other."""
+    table, link = edges.paths, state.link
+    hops = np.diff(table.path_first)
+    if not hops.any():  # circuits that change: one of them
+        packet, once = link[:, layout.SERIAL].min(), link[:, layout.SERIAL_OPEN].min()
+        alone: Ints = once + 2 * link[:, layout.LATENCY].min() + rows[:, layout.L_PACKETS] * packet
+        return alone
+    first, used = table.path_first[:-1], link[table.link]
+    packet = np.add.reduceat(used[:, layout.SERIAL], first)
+    slowest = np.maximum.reduceat(used[:, layout.SERIAL], first)
+    once = np.add.reduceat(used[:, layout.SERIAL_OPEN] + 2 * used[:, layout.LATENCY], first)
+    path = rows[:, layout.L_PATH]
+    found: Ints = (once + packet - slowest)[path] + rows[:, layout.L_PACKETS] * slowest[path]
+    return found
