@@ -50,11 +50,12 @@ def make_connections(graph: TaskGraph, fabric: Fabric, options: SimulationOption
     Raises
     ------
     InvalidInput
-        If a transfer is to be cut into one flow a path.
+        If transfers are to keep to paths.
     """
     if options.split != "spread":
         raise InvalidInput(
-            f"split: transfers on {fabric.name} cannot be cut by paths, since these change; use spread"
+            f"split: transfers on {fabric.name} keep to no path, since its circuits change, got {options.split}; "
+            "use spread"
         )
     book = EdgeBook(fabric)
     streams = make_streams(graph, fabric, replace(options, packet=PacketOptions()), book)
