@@ -28,7 +28,7 @@ def flow(
 ) -> SimResult:
     """Simulate with max-min fair rates; see :class:`topoopt.simulate.Simulator`."""
     if fabric.reconfiguration is not None:
-        return flow_on_circuits(graph, fabric, options)
+        return flow_on_circuits(graph, fabric, options, on_progress)
     flows = make_flows(graph, fabric, options)
     return run("flow", graph, fabric, flows, options, fair=True, tolerance=_tolerance(flows, options))
 

@@ -2,7 +2,8 @@
 
 A ring AllReduce is rounds of one connection a member, each along the routes of its pair and with a barrier after
 each round; a transfer is a round of one. At a change nothing moves for a while, then all bytes left go on over
-the new circuits. What is on its way when a change begins arrives.
+the new circuits. What is on its way when a change begins arrives. Connections open even while their pair waits for
+a circuit, so that they can send as soon as it is there.
 """
 
 import dataclasses
@@ -18,6 +19,7 @@ from topoopt.simulate.reconfigurable import kernel
 from topoopt.simulate.reconfigurable.carried import Carried
 from topoopt.simulate.reconfigurable.connections import Connections, first_state, make_connections
 from topoopt.simulate.reconfigurable.network import dark, network
+from topoopt.simulate.report import Report
 from topoopt.simulate.result import SimResult
 from topoopt.simulate.task_graph import Floats, TaskGraph
 
@@ -28,7 +30,9 @@ COARSE_TOLERANCE = 3e-4
 """Beyond, changes within this fraction of the elapsed time are handled together, divided by the most rounds."""
 
 
-def flow_on_circuits(graph: TaskGraph, fabric: Fabric, options: SimulationOptions) -> SimResult:
+def flow_on_circuits(
+    graph: TaskGraph, fabric: Fabric, options: SimulationOptions, on_progress: Report | None = None
+) -> SimResult:
     """Simulate with max-min fair rates; see :class:`topoopt.simulate.Simulator`.
 
     In the result ``link_bytes`` has an entry for each ordered pair of servers, row by row.
@@ -41,7 +45,7 @@ def flow_on_circuits(graph: TaskGraph, fabric: Fabric, options: SimulationOption
     connections = make_connections(graph, fabric, options)
     state = first_state(graph, connections)
     options = dataclasses.replace(options, tolerance=_tolerance(connections, options))
-    carried = _play(graph, fabric, connections, state, options)
+    carried = _play(graph, fabric, connections, state, options, on_progress)
     demanded = float(connections.payload_bytes.sum())
     widest = int(np.flatnonzero(carried.hop_bytes).max(initial=0)) + 1
     return SimResult(
@@ -73,6 +77,7 @@ def _play(
     connections: Connections,
     state: kernel.State,
     options: SimulationOptions,
+    on_progress: Report | None,
 ) -> Carried:
     """Run the graph to its end, changing circuits on the beat; return what they carried."""
     rule, tolerance = fabric.reconfiguration, options.tolerance
@@ -89,6 +94,8 @@ def _play(
         carried.add(state.entered - left, net, fabric)
         if state.tally[kernel.DONE] == len(state.device):
             return carried
+        if on_progress is not None:
+            on_progress(float(state.tally[kernel.DONE]) / len(state.device))
         demand = np.zeros((graph.servers, graph.servers))
         demand[src, dst] = left + state.opening
         if not demand.any():
