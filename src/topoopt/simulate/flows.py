@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.collectives import occupancy_bytes, ring_edge_bytes, ring_occupancy_bytes, ring_overhead
+from topoopt.collectives import occupancy_bytes, ring_edge_bytes
 from topoopt.routing import Fabric, chosen_paths, cumulative_weights
 from topoopt.simulate.link_classes import (
     Floats,
@@ -19,6 +19,7 @@ from topoopt.simulate.link_classes import (
     whole_hops,
 )
 from topoopt.simulate.options import SimulationOptions
+from topoopt.simulate.ring_steps import ring_steps
 from topoopt.simulate.task_graph import COLLECTIVE, COLLECTIVES, TRANSFER, TaskGraph
 
 ALL_TO_ALL = COLLECTIVES.index("all-to-all")
@@ -177,13 +178,17 @@ def _ring_flows(
         if found:
             of_group[members] = list(range(len(classes), len(classes) + len(found)))
             classes += found
-        rings, kind = of_group[members], COLLECTIVES[graph.collective[task]]
-        what = (kind, len(members), size, len(rings))
-        occupied, payload = ring_occupancy_bytes(*what, options.ring_model), ring_edge_bytes(*what)
+        rings = of_group[members]
+        rounds, chunk = ring_steps(int(graph.collective[task]), len(members), size, len(rings), options)
+        payload = ring_edge_bytes(COLLECTIVES[graph.collective[task]], len(members), size, len(rings))
+        if options.packet.compat != "none":
+            payload = float(rounds * chunk)
+        occupied = payload if options.ring_model == "bulk" else float(rounds * int(occupancy_bytes(chunk)))
         for ring in rings:
-            overhead = ring_overhead(kind, len(members), classes[ring].slowest_edge, options.ring_model)
-            flow = (task, first_class + ring, occupied, payload, overhead.before_s, overhead.after_s, 1.0)
-            rows.append(flow)
+            edge = classes[ring].slowest_edge
+            # gaps between rounds lie inside the collective and leave the links to others: they count after it
+            after_s = rounds * edge.total_s - edge.before_s
+            rows.append((task, first_class + ring, occupied, payload, edge.before_s, after_s, 1.0))
     columns = np.array(rows, np.float64).reshape(-1, 7).T
     return classes, _Columns(columns[0].astype(np.int64), columns[1].astype(np.int64), *columns[2:])
 

@@ -102,7 +102,7 @@ def run_on_circuits(
     change_s, circuits = rule.first_change_s, None
     while True:
         state, done = run_until(
-            state, _ps(change_s), edges, options.packet, most_successors, on_progress, may_wait=True
+            state, _ps(change_s) + 1, edges, options.packet, most_successors, on_progress, may_wait=True
         )
         if done:
             return state

@@ -48,7 +48,7 @@ class PacketOptions:
     transport : str
         Name in :data:`TRANSPORTS`.
     compat : str
-        One of :data:`COMPATIBILITIES`.
+        One of :data:`COMPATIBILITIES`. The other simulators heed it for the rounds of small AllReduces.
     acks : str
         One of :data:`ACKS`.
     path_choice : str

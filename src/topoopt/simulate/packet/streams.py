@@ -8,15 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topoopt.collectives import packets, ring_rounds
+from topoopt.collectives import packets
 from topoopt.routing import Fabric
 from topoopt.simulate.options import SimulationOptions
 from topoopt.simulate.packet.edges import EdgeBook
+from topoopt.simulate.ring_steps import ring_steps
 from topoopt.simulate.task_graph import COLLECTIVE, COLLECTIVES, TRANSFER, Ints, TaskGraph
 
 ALL_TO_ALL = COLLECTIVES.index("all-to-all")
-ALLREDUCE = COLLECTIVES.index("allreduce")
-PEER_PACKET_BYTES = 9000
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,29 +107,6 @@ def _rings(
             continue
         rings = book.ring_edges(members)
         for first in rings:
-            rounds, chunk = _rounds(int(graph.collective[task]), len(members), size, len(rings), options)
+            rounds, chunk = ring_steps(int(graph.collective[task]), len(members), size, len(rings), options)
             rows.append((task, rounds, chunk, first, len(members)))
     return rows
-
-
-def _rounds(
-    collective: int, members: int, size: int, rings: int, options: SimulationOptions
-) -> tuple[int, int]:
-    """Return how many rounds a ring takes, and the bytes of a connection."""
-    rounds = ring_rounds(COLLECTIVES[collective], members)
-    if options.ring_model == "bulk":
-        return 1, rounds * size // (members * rings)
-    if options.packet.compat == "flexnetpacket" and collective == ALLREDUCE:
-        return _peer_rounds(members, size // rings)
-    return rounds, size // (rings * members)
-
-
-def _peer_rounds(members: int, size: int) -> tuple[int, int]:
-    """Return the rounds and bytes of FlexNetPacket, which cuts the AllReduce of a small tensor short."""
-    size = max(size, members)
-    rounds = 2 * (members - 1)
-    if size < PEER_PACKET_BYTES * members:
-        return 1, size * rounds // members // members
-    if size * members <= PEER_PACKET_BYTES * members * rounds:
-        return 1, size // members
-    return rounds, size // members
