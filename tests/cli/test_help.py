@@ -14,14 +14,15 @@ from topoopt import __version__
 from topoopt.cli.job_arguments import JobArguments
 from topoopt.cli.program import VERBS
 from topoopt.cli.search_arguments import FinderArguments, SearchArguments
+from topoopt.cli.simulation_arguments import FabricArguments, PacketArguments
 from topoopt.collectives import RING_MODELS
-from topoopt.finder import DAMPING, DEGREE_SPLITS, STRIDE_RULES
+from topoopt.finder import DAMPING, DEGREE_SPLITS, FABRICS, STRIDE_RULES
 from topoopt.hardware import LINK_MODES, PRECISIONS, ClusterSpec
 from topoopt.job import MEMORY_CHECKS, JobSettings
 from topoopt.job_file import DEFAULT_CLUSTER
 from topoopt.routing import ROUTING
 from topoopt.search import BASELINES, MODES, PRESETS, SearchOptions
-from topoopt.simulate import SIMULATORS
+from topoopt.simulate import ACKS, COMPATIBILITIES, PATH_CHOICES, PLACEMENTS, SIMULATORS, TRANSPORTS
 from topoopt.strategy import OPTIMIZER_BYTES_PER_PARAMETER_BYTE
 from topoopt.units import format_bandwidth
 from topoopt.workload import COMPUTE_MODES
@@ -52,6 +53,13 @@ TABLES = [
     (FinderArguments, "damping", DAMPING),
     (FinderArguments, "routing", ROUTING),
     (SearchArguments, "search", MODES),
+    (FabricArguments, "fabric", FABRICS),
+    (FabricArguments, "routing", ROUTING),
+    (FabricArguments, "placement", PLACEMENTS),
+    (PacketArguments, "transport", TRANSPORTS),
+    (PacketArguments, "compat", COMPATIBILITIES),
+    (PacketArguments, "acks", ACKS),
+    (PacketArguments, "path_choice", PATH_CHOICES),
 ]
 
 

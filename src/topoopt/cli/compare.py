@@ -1,5 +1,6 @@
 """``topoopt compare``: the same job on other fabrics."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -9,7 +10,7 @@ from topoopt.cli.plan import FABRICS_HELP, PRICES_HELP, listed
 from topoopt.cli.search_arguments import FinderArguments, SearchArguments
 from topoopt.cli.simulate import SIMULATOR_HELP
 from topoopt.cli.spread import spread
-from topoopt.errors import unknown_name
+from topoopt.errors import InvalidInput, unknown_name
 
 if TYPE_CHECKING:
     from topoopt.plan import Outcome, Plan
@@ -26,7 +27,17 @@ def compare(
     fabrics: Annotated[
         str | None, typer.Option(metavar="LIST", help=f"{FABRICS_HELP} All but the last if not given.")
     ] = None,
-    simulator: Annotated[str, typer.Option(metavar="analytic|flow", help=SIMULATOR_HELP)] = "analytic",
+    simulator: Annotated[
+        str | None,
+        typer.Option(metavar="analytic|flow|packet", help=f"{SIMULATOR_HELP} If not given, analytic."),
+    ] = None,
+    simulators: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST",
+            help="Simulate every fabric with each, such as flow,packet, and show by how much they differ.",
+        ),
+    ] = None,
     collective: Annotated[
         str,
         typer.Option(metavar="stepped|bulk", help="Rings in rounds, or one flow for all (FlexNet's way)."),
@@ -36,19 +47,22 @@ def compare(
 ) -> None:
     """Put the same job on other fabrics, each with a strategy searched for it."""
     from topoopt.cli.baseline_table import fabric_rows, print_fabrics, print_skipped
+    from topoopt.cli.fidelity_table import fidelity_names, fidelity_rows, print_fidelities
     from topoopt.cli.planned import plan_from_file, plan_now
     from topoopt.cli.progress import progress
     from topoopt.cli.render import print_json, print_title, terminal
     from topoopt.cost import find_prices
+    from topoopt.search import at_fidelities, outcome, starting_strategy
     from topoopt.search import compare as compared
-    from topoopt.search import starting_strategy
     from topoopt.simulate import SimulationOptions
 
-    wanted, table = _wanted(fabrics, simulator), find_prices(prices)
+    levels = _levels(simulator, fidelity_names(simulators))
+    wanted, table = _wanted(fabrics), find_prices(prices)
     with progress("searching") as report:
         plan, options = plan_from_file(job, finder, search) or plan_now(job, finder, search, prices, report)
         simulation = SimulationOptions(ring_model=collective)
-        own = _simulated(plan, simulator, simulation)
+        quick = "flow" if levels[0] == "packet" else levels[0]  # packets would take too long in a search
+        own = _simulated(plan, quick, simulation)
         starts = starting_strategy(plan.job), plan.strategy  # as plan does, for the same answer
         skipped: list[tuple[str, str]] = []
         others = compared(
@@ -58,11 +72,19 @@ def compare(
             table,
             starts,
             report,
-            simulator,
+            quick,
             simulation,
             on_skip=lambda *row: skipped.append(row),
         )
+        found = []
+        if levels != (quick,):
+            simulation = replace(simulation, seed=options.seed)
+            found = list(at_fidelities(plan, others, levels, table, simulation, report))
+            own, *outcomes = (outcome(row.results[0]) for row in found)
+            others = tuple(replace(row, outcome=new) for row, new in zip(others, outcomes, strict=True))
     rows = fabric_rows(plan, own, others)
+    if len(levels) > 1:
+        rows = [{**row, **more} for row, more in zip(rows, fidelity_rows(found), strict=True)]
     cluster = plan.job.cluster
     if as_json:
         print_json(
@@ -71,7 +93,8 @@ def compare(
                 "servers": cluster.servers,
                 "degree": cluster.degree,
                 "bandwidth_bps": cluster.link_bandwidth_bps,
-                "simulator": simulator,
+                "simulator": levels[0],
+                "simulators": levels,
                 "collective": collective,
                 "skipped_fabrics": skipped,
                 "seed": options.seed,
@@ -81,17 +104,27 @@ def compare(
         )
         return
     console = terminal()
-    print_title(console, plan.job.graph.name, f"on {cluster.servers} servers, simulator {simulator}")
+    print_title(console, plan.job.graph.name, f"on {cluster.servers} servers, simulator {levels[0]}")
     print_fabrics(console, rows)
     print_skipped(console, skipped)
+    if len(levels) > 1:
+        print_fidelities(console, found)
 
 
-def _wanted(fabrics: str | None, simulator: str) -> tuple[str, ...]:
-    from topoopt.search import BASELINES, DEFAULT_BASELINES
+def _levels(simulator: str | None, simulators: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the simulators; the first gives the times of the table."""
     from topoopt.simulate import SIMULATORS
 
-    if simulator not in SIMULATORS:
+    if simulator is not None and simulators:
+        raise InvalidInput("--simulator: the first of --simulators is meant; give one of the two flags")
+    if simulator is not None and simulator not in SIMULATORS:
         raise unknown_name("simulator", simulator, SIMULATORS)
+    return simulators or (simulator or "analytic",)
+
+
+def _wanted(fabrics: str | None) -> tuple[str, ...]:
+    from topoopt.search import BASELINES, DEFAULT_BASELINES
+
     names = listed(fabrics)
     for name in names or ():
         if name != OWN and name not in BASELINES:

@@ -1,29 +1,55 @@
-"""``topoopt simulate``: a plan once more, at another fidelity."""
+"""``topoopt simulate``: a plan once more, or an authors' task graph, at a fidelity and on a fabric of choice."""
 
-import csv
-import io
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from topoopt.cli.simulation_arguments import FabricArguments, FileArguments, PacketArguments
+from topoopt.cli.spread import spread
+from topoopt.errors import InvalidInput
+
 if TYPE_CHECKING:
-    from topoopt.plan import Plan
-    from topoopt.simulate import SimResult
+    from topoopt.cli.progress import Progress
+    from topoopt.cli.simulation_run import Ran
+    from topoopt.cli.simulation_source import Source
+    from topoopt.routing import Fabric
+    from topoopt.simulate import FlexNetGraph, Placement
 
 STEADY_ITERATIONS = 4
-SIMULATOR_HELP = "analytic: first come, first served on each link, quick. flow: fair shares over time."
+SIMULATOR_HELP = (
+    "analytic: first come, first served on each link, quick. flow: fair shares over time. "
+    "packet: every packet through every queue."
+)
+MOST_LOGGED = 300_000
+"""Connections up to which each one is kept for percentiles, without --flows; more would take memory for little."""
 
 
+@spread
 def simulate(
-    path: Annotated[
-        str, typer.Argument(metavar="PLAN", show_default=False, help="A file of topoopt plan --out.")
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="PLAN|GRAPH.fbuf[.xz]...",
+            show_default=False,
+            help="A file of topoopt plan --out, or a FlexNet task graph; several run at once, as jobs on one fabric.",
+        ),
     ],
-    simulator: Annotated[str, typer.Option(metavar="analytic|flow", help=SIMULATOR_HELP)] = "analytic",
+    fabric: FabricArguments,
+    packets: PacketArguments,
+    files: FileArguments,
+    simulator: Annotated[
+        str | None,
+        typer.Option(
+            metavar="packet|flow|analytic|auto",
+            help=f"{SIMULATOR_HELP} auto: analytic where nothing contends, else flow, with the error to expect. "
+            "If not given: packet for a .fbuf or with a flag about packets, auto for a plan.",
+        ),
+    ] = None,
     steady_state: Annotated[
         bool,
         typer.Option(
             "--steady-state",
-            help=f"Of {STEADY_ITERATIONS} iterations that overlap, the mean of those in the middle.",
+            help=f"Of {STEADY_ITERATIONS} iterations of a plan that overlap, the mean of those in the middle.",
         ),
     ] = False,
     collective: Annotated[
@@ -33,97 +59,102 @@ def simulate(
             help="Rings in rounds that wait for each other, or one flow for all rounds (FlexNet's way).",
         ),
     ] = "stepped",
-    timeline: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write who did what when, as CSV.")
-    ] = None,
+    seed: Annotated[
+        int,
+        typer.Option(
+            metavar="N", help="Of all chance: paths, equal ready times, wiring. Equal seeds, equal bytes."
+        ),
+    ] = 0,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON, with the bytes of every link.")
+        bool, typer.Option("--json", help="Print JSON, with what every link carried.")
     ] = False,
 ) -> None:
-    """Simulate a plan. Bytes are those of one iteration, also in the steady state."""
-    from topoopt.cli.output_file import check_writable
+    """Simulate a plan or a task graph. Bytes are those of one iteration, also in the steady state."""
     from topoopt.cli.progress import progress
     from topoopt.cli.render import print_json
-    from topoopt.files import write_atomically
-    from topoopt.plan import read_plan
-    from topoopt.search import simulated
-    from topoopt.simulate import SimulationOptions
+    from topoopt.cli.simulation_document import document
+    from topoopt.cli.simulation_files import check_files, write_files
+    from topoopt.cli.simulation_options import chosen_simulator
+    from topoopt.cli.simulation_report import print_simulation
+    from topoopt.cli.simulation_source import is_fbuf, read_source
 
-    check_writable(timeline, "--timeline")
-    options = SimulationOptions(ring_model=collective)
-    plan = read_plan(path)
+    check_files(files)
+    used = chosen_simulator(simulator, packets, all(is_fbuf(path) for path in sources))
     iterations = STEADY_ITERATIONS if steady_state else 1
     with progress("simulating") as report:
-        report(f"simulating: {simulator}", 0, 0)
-        result = simulated(plan.job, plan.strategy, plan.fabric, simulator, options, iterations)
-    if timeline is not None:
-        write_atomically(timeline, _timeline(result))
+        report("reading", 0, 0)
+        jobs = [read_source(path, iterations) for path in sources]
+        ran, flexnet = _run(jobs, fabric, packets, files, used, (collective, seed, iterations), report)
+    write_files(ran, files, flexnet)
     if as_json:
-        print_json(_document(plan, result, iterations))
+        print_json(document(ran))
     else:
-        _print(plan, result, iterations)
+        print_simulation(ran)
 
 
-def _document(plan: "Plan", result: "SimResult", iterations: int) -> dict[str, Any]:
-    topology = plan.fabric.topology
-    hops = range(1, len(result.hop_pairs))
-    return {
-        "model": plan.job.graph.name,
-        "servers": plan.job.cluster.servers,
-        "fabric": plan.fabric.name,
-        **result.summary(),
-        "link_bytes_max": result.link_bytes_max / iterations,
-        "collective": result.options.ring_model,
-        "iterations": iterations,
-        "planned_iteration_time_s": plan.outcome.iteration_time_s,
-        "demanded_bytes": result.demanded_bytes / iterations,
-        "hop_bytes": {str(hop): float(result.hop_bytes[hop]) / iterations for hop in hops},
-        "hop_pairs": {str(hop): float(result.hop_pairs[hop]) for hop in hops},
-        "links": [
-            {"src": link.src, "dst": link.dst, "bandwidth_bps": link.bandwidth_bps, "bytes": float(size)}
-            for link, size in zip(topology, result.link_bytes / iterations, strict=True)
-        ],
-    }
+def _run(
+    jobs: "list[Source]",
+    asked: FabricArguments,
+    packets: PacketArguments,
+    files: FileArguments,
+    simulator: str,
+    settings: tuple[str, int, int],
+    report: "Progress",
+) -> "tuple[Ran, FlexNetGraph | None]":
+    """Lay out the fabric and simulate; return the simulation, and its task graph where a file shall hold it."""
+    from dataclasses import replace
+
+    from topoopt.cli.simulation_options import link_failures, simulation_options
+    from topoopt.cli.simulation_run import run_job, run_jobs
+
+    collective, seed, iterations = settings
+    options = simulation_options(simulator, packets, collective, seed, log_flows=False)
+    switches = simulator == "packet" or packets.path_choice is not None
+    laid, placement = _fabric(jobs, asked, seed, switches)
+    logged = files.flows is not None or _connections(jobs, laid) <= MOST_LOGGED
+    failures = link_failures(packets.fail_link, laid.topology)
+    options = replace(options, packet=replace(options.packet, log_flows=logged, failures=failures))
+    flexnet = _flexnet(jobs, laid, files)
+    if len(jobs) > 1:
+        return run_jobs(jobs, laid, placement, simulator, options, report), flexnet
+    return run_job(jobs[0], laid, simulator, options, iterations, report), flexnet
 
 
-def _timeline(result: "SimResult") -> str:
-    from topoopt.simulate import TimelineRow, timeline
+def _fabric(
+    jobs: "list[Source]", asked: FabricArguments, seed: int, switches: bool
+) -> "tuple[Fabric, Placement]":
+    """Return the fabric and the servers of each job; a job that is alone has the first ones."""
+    from topoopt.cli.simulation_fabric import named_fabric, own_fabric
+    from topoopt.simulate import place_jobs, placed_groups
 
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(TimelineRow._fields)
-    writer.writerows(timeline(result))
-    return text.getvalue()
+    sizes = [job.graph.servers for job in jobs]
+    if len(jobs) == 1:
+        if asked.placement is not None:
+            raise InvalidInput("--placement: is for several jobs; one job has the first servers")
+        own = own_fabric(jobs[0], asked)
+        if own is not None:
+            return own, (tuple(range(sizes[0])),)
+    placement = place_jobs(sizes, asked.servers or sum(sizes), asked.placement or "contiguous", seed)
+    groups = placed_groups([job.graph for job in jobs], placement)
+    return named_fabric(jobs, groups, asked, seed, switches), placement
 
 
-def _print(plan: "Plan", result: "SimResult", iterations: int) -> None:
-    from topoopt.cli.render import print_facts, print_title, terminal
-    from topoopt.units import format_bytes, format_time
+def _connections(jobs: "list[Source]", fabric: "Fabric") -> int:
+    """Return about how many connections one run opens: one for each transfer, ring, round and member."""
+    import numpy as np
 
-    console = terminal()
-    cold = "one iteration" if iterations == 1 else f"steady state of {iterations} iterations"
-    print_title(console, f"{plan.job.graph.name} on {plan.fabric.name}", f"{result.simulator}, {cold}")
-    planned = plan.outcome
-    change = result.iteration_time_s / planned.iteration_time_s - 1
-    pairs, total = [], float(result.hop_pairs.sum())
-    for hop in range(1, len(result.hop_pairs)):
-        if result.hop_pairs[hop]:
-            pairs.append(f"{hop}: {result.hop_pairs[hop] / total:.1%}")
-    print_facts(
-        console,
-        [
-            ("iteration", format_time(result.iteration_time_s)),
-            ("compute", format_time(result.compute_time_s)),
-            (
-                "exposed",
-                f"{format_time(result.exposed_communication_s)} of communication that compute cannot hide",
-            ),
-            ("busiest link", format_bytes(result.link_bytes_max / iterations)),
-            ("bandwidth tax", f"{result.bandwidth_tax:.3f}"),
-            ("hops of transfers", ", ".join(pairs)),
-            (
-                "the plan says",
-                f"{format_time(planned.iteration_time_s)} ({planned.simulator}); this is {change:+.1%}",
-            ),
-        ],
+    rings = max((len(found) for found in fabric.rings.values()), default=1)
+    return sum(
+        len(job.graph) + int((2 * np.diff(job.graph.member_first).astype(np.float64) ** 2).sum()) * rings
+        for job in jobs
     )
+
+
+def _flexnet(jobs: "list[Source]", fabric: "Fabric", files: FileArguments) -> "FlexNetGraph | None":
+    from topoopt.simulate import flexnet_graph
+
+    if files.write_fbuf is None:
+        return None
+    if len(jobs) > 1:
+        raise InvalidInput("--write-fbuf: a .fbuf holds one job; write each one on its own")
+    return flexnet_graph(jobs[0].graph, fabric, jobs[0].path, files.drop_rings)

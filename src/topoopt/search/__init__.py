@@ -3,6 +3,8 @@
 from topoopt.search.baselines import BASELINES as BASELINES
 from topoopt.search.baselines import DEFAULT_BASELINES as DEFAULT_BASELINES
 from topoopt.search.compile_ahead import start_compiling_ahead as start_compiling_ahead
+from topoopt.search.fidelities import Fidelities as Fidelities
+from topoopt.search.fidelities import at_fidelities as at_fidelities
 from topoopt.search.options import MODES as MODES
 from topoopt.search.options import PRESETS as PRESETS
 from topoopt.search.options import SearchOptions as SearchOptions
@@ -11,5 +13,6 @@ from topoopt.search.planner import compare as compare
 from topoopt.search.planner import make_plan as make_plan
 from topoopt.search.start import fullest_server as fullest_server
 from topoopt.search.start import starting_strategy as starting_strategy
+from topoopt.search.worth import outcome as outcome
 from topoopt.search.worth import simulated as simulated
 from topoopt.search.worth import task_graph_of as task_graph_of

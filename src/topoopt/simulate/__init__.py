@@ -1,7 +1,13 @@
 """From a task graph and a fabric to an iteration time, at several fidelities."""
 
+from topoopt.simulate.auto import AUTO as AUTO
+from topoopt.simulate.auto import Choice as Choice
+from topoopt.simulate.auto import choose_and_simulate as choose_and_simulate
+from topoopt.simulate.auto_expected_error import ExpectedError as ExpectedError
+from topoopt.simulate.auto_expected_error import expected_error as expected_error
 from topoopt.simulate.build_task_graph import build_task_graph as build_task_graph
 from topoopt.simulate.compiled import is_compiled as is_compiled
+from topoopt.simulate.compiled import is_packet_engine_compiled as is_packet_engine_compiled
 from topoopt.simulate.fbuf import FlexNetGraph as FlexNetGraph
 from topoopt.simulate.fbuf import fbuf_bytes as fbuf_bytes
 from topoopt.simulate.fbuf import flexnet_fabric as flexnet_fabric
@@ -10,22 +16,31 @@ from topoopt.simulate.fbuf import flexnet_task_graph as flexnet_task_graph
 from topoopt.simulate.fbuf import parse_fbuf as parse_fbuf
 from topoopt.simulate.fbuf import read_fbuf as read_fbuf
 from topoopt.simulate.fbuf import write_fbuf as write_fbuf
+from topoopt.simulate.flow_rows import FlowRow as FlowRow
+from topoopt.simulate.flow_rows import flow_rows as flow_rows
+from topoopt.simulate.flow_rows import flow_table as flow_table
 from topoopt.simulate.flow_table import FlowTable as FlowTable
 from topoopt.simulate.job_placement import PLACEMENTS as PLACEMENTS
 from topoopt.simulate.job_placement import Placement as Placement
 from topoopt.simulate.job_placement import place_jobs as place_jobs
 from topoopt.simulate.jobs_together import JobsTogether as JobsTogether
 from topoopt.simulate.jobs_together import simulate_together as simulate_together
+from topoopt.simulate.link_statistics import LinkRow as LinkRow
+from topoopt.simulate.link_statistics import link_statistics as link_statistics
 from topoopt.simulate.max_min import max_min_rates as max_min_rates
 from topoopt.simulate.merged_jobs import MergedJobs as MergedJobs
 from topoopt.simulate.merged_jobs import merge_jobs as merge_jobs
 from topoopt.simulate.merged_jobs import placed_groups as placed_groups
 from topoopt.simulate.options import SimulationOptions as SimulationOptions
+from topoopt.simulate.packet.options import ACKS as ACKS
+from topoopt.simulate.packet.options import COMPATIBILITIES as COMPATIBILITIES
+from topoopt.simulate.packet.options import PATH_CHOICES as PATH_CHOICES
 from topoopt.simulate.packet.options import LinkFailure as LinkFailure
 from topoopt.simulate.packet.options import PacketOptions as PacketOptions
 from topoopt.simulate.packet.statistics import PacketStatistics as PacketStatistics
 from topoopt.simulate.packet.transports import TRANSPORTS as TRANSPORTS
 from topoopt.simulate.packet.transports import Transport as Transport
+from topoopt.simulate.report import Report as Report
 from topoopt.simulate.result import SimResult as SimResult
 from topoopt.simulate.result import steady_state_time_s as steady_state_time_s
 from topoopt.simulate.schedule_tasks import schedule_task_graph as schedule_task_graph
@@ -44,3 +59,4 @@ from topoopt.simulate.task_graph import find_cycle as find_cycle
 from topoopt.simulate.task_graph import task_graph_from_edges as task_graph_from_edges
 from topoopt.simulate.timeline import TimelineRow as TimelineRow
 from topoopt.simulate.timeline import timeline as timeline
+from topoopt.simulate.trace import chrome_trace as chrome_trace

@@ -1,12 +1,23 @@
-"""Whether the simulators' kernel is compiled and on disk, or its first use will take seconds."""
+"""Whether the simulators' kernels are compiled and on disk, or their first use will take seconds."""
 
 from pathlib import Path
+from typing import Any
 
 from topoopt.simulate.kernel import run_events
+from topoopt.simulate.packet.kernel import advance
 
 
 def is_compiled() -> bool:
-    """Return whether Numba's cache holds the event loop."""
+    """Return whether Numba's cache holds the event loop of the analytic and the flow simulator."""
     # Numba has no public name for where it keeps what it compiled.
     cache = Path(run_events._cache.cache_path)  # type: ignore[attr-defined]
     return any(cache.glob("kernel.run_events*"))
+
+
+def is_packet_engine_compiled() -> bool:
+    """Return whether Numba's cache holds the packet engine in its present form, for this processor."""
+    # The file of the cache stays when the code changes; its keys tell.
+    compiled: Any = advance
+    cache = compiled._cache
+    wanted = cache._index_key(None, compiled.targetctx.codegen())[1:]
+    return any(key[1:] == wanted for key in cache._cache_file._load_index())

@@ -1,0 +1,115 @@
+"""The fabrics of a comparison, each simulated at several fidelities: by how much the answers differ."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from topoopt.cost import PriceTable
+from topoopt.finder import FABRICS, FabricShape
+from topoopt.job import Job, job_traffic
+from topoopt.plan import Baseline, Plan
+from topoopt.routing import Fabric
+from topoopt.search.baselines import BASELINES, baseline_fabric
+from topoopt.search.tables import rings_wanted
+from topoopt.search.worth import task_graph_of, with_rings
+from topoopt.simulate import COMPUTE, SimResult, SimulationOptions, simulate
+
+WITH_SWITCHES = ("fat-tree", "oversub-fat-tree")
+"""Fabrics that plans draw with trunks in place of parallel switches."""
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskDifference:
+    """A task of the network, and how long it took by each simulator, in the order in which they were named."""
+
+    task: int
+    name: str
+    seconds: tuple[float, ...]
+
+    @property
+    def difference_s(self) -> float:
+        """Of the last simulator against the first."""
+        return self.seconds[-1] - self.seconds[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Fidelities:
+    """One fabric at several fidelities.
+
+    Attributes
+    ----------
+    results : tuple of SimResult
+        By each simulator, in the order in which they were named.
+    """
+
+    fabric: str
+    description: str
+    results: tuple[SimResult, ...]
+
+    @property
+    def difference(self) -> float:
+        """Iteration time of the last simulator over that of the first, minus 1."""
+        return self.results[-1].iteration_time_s / self.results[0].iteration_time_s - 1
+
+    def tasks(self, most: int) -> list[TaskDifference]:
+        """Return the tasks of the network whose times differ most between the first and the last simulator."""
+        graph = self.results[0].graph
+        seconds = np.stack([result.finish_s - result.start_s for result in self.results])
+        gap = np.where(graph.kind == COMPUTE, 0.0, np.abs(seconds[-1] - seconds[0]))
+        order = np.argsort(-gap, kind="stable")[:most]
+        return [
+            TaskDifference(task, graph.name(task), tuple(seconds[:, task].tolist()))
+            for task in order.tolist()
+            if gap[task] > 0
+        ]
+
+
+def at_fidelities(
+    plan: Plan,
+    others: Iterable[Baseline],
+    simulators: Sequence[str],
+    prices: PriceTable,
+    options: SimulationOptions,
+    on_progress: Progress | None = None,
+) -> Iterator[Fidelities]:
+    """Yield the plan's own fabric and the others, each simulated by each simulator.
+
+    All simulators get one fabric. Where packets are among them, every switch of a fat-tree is there, and every
+    transfer takes one path that is drawn for it, in the other simulators, too.
+    """
+    packets = "packet" in simulators
+    if packets:
+        options = replace(options, split="one")
+    fabrics = [(plan.fabric.name, "this plan", plan.strategy, plan.fabric)]
+    for other in others:
+        fabric = _fabric(plan.job, other, prices, options.seed, packets)
+        fabrics.append((other.fabric, other.description, other.strategy, fabric))
+    for place, (name, description, strategy, fabric) in enumerate(fabrics):
+        graph = task_graph_of(plan.job, strategy)
+        results = []
+        for simulator in simulators:
+            if on_progress is not None:
+                on_progress(f"simulating {name}: {simulator}", place, len(fabrics))
+            results.append(simulate(simulator, graph, fabric, options))
+        yield Fidelities(name, description, tuple(results))
+
+
+def _fabric(job: Job, other: Baseline, prices: PriceTable, seed: int, switches: bool) -> Fabric:
+    rule = next(rule for rule in BASELINES[other.fabric] if rule.description == other.description)
+    cluster = job.cluster
+    if switches and other.fabric in WITH_SWITCHES:
+        return FABRICS[other.fabric](  # type: ignore[call-arg]
+            cluster.servers,
+            cluster.degree,
+            cluster.link_bandwidth_bps,
+            (),
+            latency_s=cluster.link_latency_s,
+            server_bandwidth_bps=other.server_bandwidth_bps,
+            seed=seed,
+            shape=FabricShape(switches=True),
+        )
+    fabric = baseline_fabric(job, rule, prices, seed)
+    return with_rings(fabric, job_traffic(job, other.strategy), rings_wanted(cluster, fabric.topology), seed)

@@ -1,0 +1,59 @@
+"""Whether anything contends: two transfers that would use one link at the same time."""
+
+import numpy as np
+
+from topoopt.simulate.flows import Flows
+from topoopt.simulate.task_graph import Floats, Ints, TaskGraph
+
+ROUNDING = 1e-12
+"""Relative distance below which the end of one transfer and the beginning of the next are one moment."""
+
+
+def contends(graph: TaskGraph, flows: Flows, start_s: Floats, capacity: Floats) -> bool:
+    """Return whether any link has bytes of two flows at the same time.
+
+    Every flow holds all links of its paths from its first byte to its last, for as long as it would take alone.
+    Nothing contends exactly if no two of these stretches on one link overlap. Then no transfer ever waits or
+    shares, and first come, first served, fair shares and packets give the same times.
+
+    Parameters
+    ----------
+    start_s : float64 array, shape (tasks,)
+        When each task was ready in a run of the analytic simulator. If transfers waited in it, they overlap here.
+    capacity : float64 array, shape (links,)
+        Bytes per second.
+    """
+    link, begin, end = _stretches(graph, flows, start_s, capacity)
+    order = np.lexsort((begin, link))
+    link, begin, end = link[order], begin[order], end[order]
+    # sorted by begin, any overlap on a link shows between two neighbors
+    overlap = (link[1:] == link[:-1]) & (begin[1:] < end[:-1] * (1 - ROUNDING))
+    return bool(overlap.any())
+
+
+def alone_s(flows: Flows, capacity: Floats) -> Floats:
+    """Return for how long each flow's bytes hold its slowest link if nothing else moves, shape (flows,)."""
+    entry_s = flows.class_coefficient / capacity[flows.class_link]
+    classes = len(flows.class_first) - 1
+    slowest = np.zeros(classes)
+    np.maximum.at(slowest, np.repeat(np.arange(classes), np.diff(flows.class_first)), entry_s)
+    return flows.occupied_bytes * slowest[flows.flow_class]
+
+
+def owners(flows: Flows) -> Ints:
+    """Return the task of each flow."""
+    return np.repeat(np.arange(len(flows.task_flow) - 1), np.diff(flows.task_flow))
+
+
+def _stretches(
+    graph: TaskGraph, flows: Flows, start_s: Floats, capacity: Floats
+) -> tuple[Ints, Floats, Floats]:
+    """Return link, begin and end of every stretch."""
+    task = owners(flows)
+    begin = start_s[task] + graph.duration_s[task] + flows.before_s
+    end = begin + alone_s(flows, capacity)
+    first = flows.class_first[flows.flow_class]
+    count = flows.class_first[flows.flow_class + 1] - first
+    flow = np.repeat(np.arange(len(flows)), count)
+    place = np.repeat(first - np.cumsum(count) + count, count) + np.arange(len(flow))
+    return flows.class_link[place], begin[flow], end[flow]

@@ -1,0 +1,68 @@
+"""A row for every link of a result: what it carried and what its queue saw."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from topoopt.routing import Fabric
+from topoopt.simulate.result import SimResult
+from topoopt.simulate.task_graph import Floats, Ints
+
+
+class LinkRow(NamedTuple):
+    """One directed link; of a fabric of circuits one ordered pair of servers, with the bandwidth of one circuit.
+
+    ``utilization`` is of the time until the last task is done, and of one circuit. ``None`` where the simulator
+    does not know.
+    """
+
+    src: int
+    dst: int
+    bandwidth_bps: float
+    bytes: float
+    utilization: float
+    packets: int | None
+    marks: int | None
+    drops: int | None
+    queue_peak_bytes: int | None
+
+
+def link_statistics(result: SimResult, fabric: Fabric) -> list[LinkRow]:
+    """Return the links in the order of the topology; pairs of servers that never had bytes are left out."""
+    src, dst, bandwidth_bps = _links(fabric)
+    duration_s = float(result.finish_s.max(initial=0.0))
+    seconds = result.link_bytes * 8.0 / bandwidth_bps
+    packet = result.packet
+    nothing: list[None] = [None] * len(src)
+    counted = (
+        (nothing,) * 4
+        if packet is None
+        else tuple(
+            column.tolist()
+            for column in (
+                packet.link_packets,
+                packet.link_marks,
+                packet.link_drops,
+                packet.link_queue_peak_bytes,
+            )
+        )
+    )
+    rows = zip(
+        src.tolist(),
+        dst.tolist(),
+        bandwidth_bps.tolist(),
+        result.link_bytes.tolist(),
+        (seconds / duration_s if duration_s else seconds).tolist(),
+        *counted,
+        strict=True,
+    )
+    kept = (LinkRow(*row) for row in rows)
+    return [row for row in kept if row.bytes or fabric.reconfiguration is None]
+
+
+def _links(fabric: Fabric) -> tuple[Ints, Ints, Floats]:
+    topology, rule = fabric.topology, fabric.reconfiguration
+    if rule is None:
+        return topology.src.astype(np.int64), topology.dst.astype(np.int64), topology.bandwidth_bps
+    src, dst = np.divmod(np.arange(topology.servers**2), topology.servers)
+    return src, dst, np.full(len(src), rule.bandwidth_bps)
