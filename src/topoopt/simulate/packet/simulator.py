@@ -4,6 +4,8 @@ Time, packets, connections and marks are those of the authors' packet simulator 
 htsim); with ``compat="flexnetpacket"`` its shortcuts too.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from topoopt.routing import Fabric
@@ -19,7 +21,8 @@ from topoopt.simulate.packet.run import Report, run_until, schedule_failures
 from topoopt.simulate.packet.state import first_state
 from topoopt.simulate.packet.streams import make_streams
 from topoopt.simulate.result import SimResult
-from topoopt.simulate.task_graph import TaskGraph
+from topoopt.simulate.start_order import renumbered, start_order
+from topoopt.simulate.task_graph import Ints, TaskGraph
 
 
 def packet(
@@ -35,6 +38,15 @@ def packet(
     Infeasible
         If the run would exceed the memory limit, or can never end.
     """
+    order = start_order(len(graph), options.seed)
+    found = _by_number(renumbered(graph, order), fabric, options, on_progress)
+    return _as_numbered(found, graph, order)
+
+
+def _by_number(
+    graph: TaskGraph, fabric: Fabric, options: SimulationOptions, on_progress: Report | None
+) -> SimResult:
+    """Simulate; what happens at the same time goes by task number."""
     circuits = fabric.reconfiguration is not None
     if circuits:
         check_options(options.packet, fabric)
@@ -64,4 +76,17 @@ def packet(
         *carried,
         packet=statistics(state),
         flows=flow_table(state, edges, streams) if options.packet.log_flows else None,
+    )
+
+
+def _as_numbered(found: SimResult, graph: TaskGraph, order: Ints) -> SimResult:
+    """Return a result in the task numbers of a graph, whose task ``order[i]`` is task ``i`` of the result."""
+    place = np.argsort(order)
+    return replace(
+        found,
+        graph=graph,
+        start_s=found.start_s[place],
+        finish_s=found.finish_s[place],
+        compute_finish_s=found.compute_finish_s[place],
+        flows=None if found.flows is None else replace(found.flows, task=order[found.flows.task]),
     )

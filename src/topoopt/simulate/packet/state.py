@@ -68,7 +68,7 @@ def first_state(
         task_stream=streams.task_first,
         task=_task_rows(graph, packet_options),
         successor_first=graph.successor_first,
-        successor=_shuffled(graph, options.seed),
+        successor=graph.successor.astype(np.int64),
         device=np.full((graph.devices, layout.DEVICE_FIELDS), -1, np.int64),
         starting=np.zeros(len(streams.task) + 1, np.int64),
         log=np.zeros((log, layout.LOG_FIELDS), np.int64),
@@ -208,18 +208,6 @@ def duration_ps(duration_s: NDArray[np.float64], compat: str) -> Ints:
     if compat == "flexnetpacket":
         return ((duration_s * 1e3).astype(np.float32).astype(np.float64) * 1e9).astype(np.int64)
     return np.rint(duration_s * PS).astype(np.int64)
-
-
-def _shuffled(graph: TaskGraph, seed: int) -> Ints:
-    """Return the successors of each task in an order of the seed; seed 0 keeps that of the task numbers.
-
-    Tasks that become ready together begin in this order, and first come, first served makes a difference.
-    """
-    if seed == 0:
-        return graph.successor.astype(np.int64)
-    rows = np.repeat(np.arange(len(graph)), np.diff(graph.successor_first))
-    order = np.lexsort((np.random.default_rng(seed).random(len(rows)), rows))
-    return np.ascontiguousarray(graph.successor[order].astype(np.int64))
 
 
 def _paths(topology: Topology, edges: Edges, options: PacketOptions) -> tuple[Ints, Ints, Ints]:
