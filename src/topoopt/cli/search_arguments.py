@@ -120,7 +120,7 @@ def search_options(
 
     in_file = dict(request.search)
     named = str(in_file.pop("preset", "default"))
-    chosen = dict(preset(finder.preset or named))
+    chosen = dict(preset(named if finder.preset is None else finder.preset))
     known = asdict(SearchOptions())
     costs = {key: chosen.pop(key) for key in list(chosen) if key not in known}
     if request.traffic:  # bytes are bytes: there is nothing to count otherwise

@@ -128,13 +128,16 @@ def _fabric(
     from topoopt.simulate import place_jobs, placed_groups
 
     sizes = [job.graph.servers for job in jobs]
+    first = (tuple(range(sizes[0])),)
     if len(jobs) == 1:
         if asked.placement is not None:
             raise InvalidInput("--placement: is for several jobs; one job has the first servers")
         own = own_fabric(jobs[0], asked)
         if own is not None:
-            return own, (tuple(range(sizes[0])),)
-    placement = place_jobs(sizes, asked.servers or sum(sizes), asked.placement or "contiguous", seed)
+            return own, first
+        return named_fabric(jobs, jobs[0].graph.groups, asked, seed, switches), first
+    servers = sum(sizes) if asked.servers is None else asked.servers
+    placement = place_jobs(sizes, servers, "contiguous" if asked.placement is None else asked.placement, seed)
     groups = placed_groups([job.graph for job in jobs], placement)
     return named_fabric(jobs, groups, asked, seed, switches), placement
 

@@ -94,7 +94,8 @@ def named_fabric(
         raise unknown_name("fabric", name, FABRICS)
     shape = _shape(name, asked, switches)
     needed = sum(source.graph.servers for source in sources)
-    degree = _degree(name, sources[0], asked, shape, asked.servers or needed)
+    servers = needed if asked.servers is None else asked.servers
+    degree = _degree(name, sources[0], asked, shape, max(servers, needed))
     bandwidth_bps = _bandwidth_bps(sources[0], asked)
     return build_fabric(
         name,
@@ -102,7 +103,7 @@ def named_fabric(
         degree,
         bandwidth_bps,
         groups,
-        servers=asked.servers,
+        servers=servers,
         latency_s=_latency_s(sources[0], asked),
         server_bandwidth_bps=degree * bandwidth_bps,
         seed=seed,
@@ -131,6 +132,7 @@ def _name(sources: Sequence[Source], asked: FabricArguments) -> str:
 
 def _shape(name: str, asked: FabricArguments, switches: bool) -> "FabricShape":
     from topoopt.finder import FabricShape
+    from topoopt.routing import ROUTING
 
     for flag, value, names in (
         ("--strides", asked.strides, (OWN,)),
@@ -139,6 +141,8 @@ def _shape(name: str, asked: FabricArguments, switches: bool) -> "FabricShape":
     ):
         if value is not None and name not in names:
             raise InvalidInput(f"{flag}: not for the fabric {name}; it is for {' and '.join(names)}")
+    if asked.routing is not None and asked.routing not in ROUTING:
+        raise unknown_name("routing", asked.routing, ROUTING)
     if asked.routing is not None and name in CIRCUITS:
         raise InvalidInput(f"--routing: not for the fabric {name}, whose paths change with its circuits")
     delay_s = (

@@ -20,7 +20,7 @@ def print_simulation(ran: Ran) -> None:
     cold = "one iteration" if ran.iterations == 1 else f"steady state of {ran.iterations} iterations"
     names = " + ".join(source.name for source in ran.sources)
     print_title(console, f"{names} on {ran.fabric.name}", f"{_how(ran)}, {cold}")
-    print_facts(console, [*_times(ran), *_traffic(ran), *_packets(ran), *_effort(ran)])
+    print_facts(console, [*_times(ran), *_fabric(ran), *_traffic(ran), *_packets(ran), *_effort(ran)])
     if ran.expected_error is not None and ran.expected_error.caution:
         print_warning(console, ran.expected_error.caution)
     if ran.together is not None:
@@ -68,6 +68,28 @@ def _times(ran: Ran) -> list[tuple[str, str]]:
             measured = "none"
         facts.append(("error expected", f"{measured} against packets ({error.traffic})"))
     return facts
+
+
+def _fabric(ran: Ran) -> list[tuple[str, str]]:
+    """Return what a server has, and how a built fabric is laid out."""
+    topology, rule = ran.fabric.topology, ran.fabric.reconfiguration
+    mine = topology.src == 0
+    ports, together_bps = int(topology.ports[mine].sum()), float(topology.bandwidth_bps[mine].sum())
+    if rule is not None:
+        ports, together_bps = rule.degree, rule.degree * rule.bandwidth_bps
+    what = format_bandwidth(together_bps)
+    if ports > 1:
+        what += f" over {counted(ports, 'interface')}"
+    if topology.offsets:
+        n = topology.servers
+        strides = sorted({min(offset, n - offset) for offset in topology.offsets})
+        what += f", strides {', '.join(map(str, strides))}"
+    spare = topology.servers - sum(source.graph.servers for source in ran.sources)
+    if spare:
+        what += f"; {topology.servers} servers, {spare} of them spare"
+    if ran.fabric.name == "fat-tree" and ran.sources[0].plan is not None:
+        what += " (not divided by 3.2, as in topoopt compare)"
+    return [("a server has", what)]
 
 
 def _traffic(ran: Ran) -> list[tuple[str, str]]:

@@ -1,7 +1,7 @@
 """What ``topoopt simulate`` is given: a plan or a FlexNet task graph, each a job with tasks and a network."""
 
 from dataclasses import dataclass
-from pathlib import PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from topoopt.errors import InvalidInput
@@ -52,10 +52,14 @@ def read_source(path: str, iterations: int = 1) -> Source:
     if not path:
         raise InvalidInput("PLAN|GRAPH: expected a file name, got nothing")
     if not is_fbuf(path):
+        if not Path(path).exists():
+            raise InvalidInput(
+                f"{path}: no such file; expected a plan of topoopt plan --out, or a .fbuf task graph"
+            )
         plan = read_plan(path)
         graph = task_graph_of(plan.job, plan.strategy, iterations)
         return Source(path, plan.job.graph.name, graph, plan=plan)
     if iterations > 1:
         raise InvalidInput(f"--steady-state: {path} holds one iteration; it is for plans")
     flexnet = read_fbuf(path)
-    return Source(path, PurePath(path).name.split(".fbuf")[0], flexnet_task_graph(flexnet), flexnet=flexnet)
+    return Source(path, Path(path).name.split(".fbuf")[0], flexnet_task_graph(flexnet), flexnet=flexnet)

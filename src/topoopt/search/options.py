@@ -6,6 +6,8 @@ from types import MappingProxyType
 from typing import Any
 
 from topoopt.errors import InvalidInput, unknown_name
+from topoopt.finder import DAMPING, DEGREE_SPLITS, STRIDE_RULES
+from topoopt.routing import ROUTING
 
 MODES = ("alternating", "released")
 
@@ -50,8 +52,15 @@ class SearchOptions:
     processes: int = 0
 
     def __post_init__(self) -> None:
-        if self.mode not in MODES:
-            raise unknown_name("search mode", self.mode, MODES)
+        for what, value, known in (
+            ("search mode", self.mode, MODES),
+            ("degree split", self.degree_split, DEGREE_SPLITS),
+            ("strides", self.strides, STRIDE_RULES),
+            ("damping", self.damping, DAMPING),
+            ("routing", self.routing, ROUTING),
+        ):
+            if value not in known:
+                raise unknown_name(what, value, known)
         for name in ("budget", "baseline_budget", "alpha_per_ms", "seed", "processes"):
             if getattr(self, name) < 0:
                 raise InvalidInput(f"{name}: must be >= 0, got {getattr(self, name)}")
