@@ -11,7 +11,7 @@ DEV := $(VENV)/.ready-to-develop
 PIP_INSTALL = $(BIN)/python -m pip install -qq --disable-pip-version-check --editable
 CODE := src tests benchmarks examples docs
 
-.PHONY: demo test check format bench clean help
+.PHONY: demo test check format bench reference clean help
 .DEFAULT_GOAL := help
 
 help: ## Say what can be made.
@@ -35,6 +35,9 @@ format: $(DEV) ## Bring the code into shape.
 
 bench: $(DEV) ## Measure the hot loops; print figures and ratios to the originals.
 	@$(BIN)/python -m benchmarks.run
+
+reference: $(DEV) ## Replay the authors' runs and write docs/simulators.md.
+	@$(BIN)/python -m benchmarks.reference
 
 clean: ## Remove all that was built, .venv included.
 	rm -rf $(VENV) dist build out .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
