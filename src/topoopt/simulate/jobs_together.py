@@ -14,6 +14,7 @@ from topoopt.routing import Fabric
 from topoopt.simulate.job_placement import Placement, place_jobs
 from topoopt.simulate.merged_jobs import check_jobs, merge_jobs
 from topoopt.simulate.options import DEFAULT_OPTIONS, SimulationOptions
+from topoopt.simulate.report import Report
 from topoopt.simulate.result import SimResult
 from topoopt.simulate.table import simulate
 from topoopt.simulate.task_graph import Floats, TaskGraph
@@ -70,6 +71,7 @@ def simulate_together(
     fabric: Fabric,
     placement: Placement | None = None,
     options: SimulationOptions = DEFAULT_OPTIONS,
+    on_progress: Report | None = None,
 ) -> JobsTogether:
     """Run jobs at once on one fabric, with any simulator.
 
@@ -97,7 +99,7 @@ def simulate_together(
     repetitions = _first_guess(jobs, fabric, placement, options)
     while True:
         merged = merge_jobs(jobs, placement, repetitions, servers)
-        result = simulate(simulator, merged.graph, fabric, options)
+        result = simulate(simulator, merged.graph, fabric, options, on_progress)
         ends_s = [merged.ends_s(job, result.finish_s) for job in range(len(jobs))]
         until_s = max(float(ends[0]) for ends in ends_s)
         short = [0 < ends[-1] < until_s for ends in ends_s]  # a job that takes no time is never enough
@@ -119,7 +121,8 @@ def _first_guess(
 
 def _alone_s(job: TaskGraph, fabric: Fabric, row: tuple[int, ...], options: SimulationOptions) -> float:
     merged = merge_jobs([job], (row,), [1], fabric.topology.servers)
-    return float(simulate("analytic", merged.graph, fabric, options).finish_s.max())
+    quick = "analytic" if fabric.reconfiguration is None else "flow"
+    return float(simulate(quick, merged.graph, fabric, options).finish_s.max())
 
 
 def _seen(placement: Placement, ends_s: Sequence[Floats], until_s: float, result: SimResult) -> JobsTogether:

@@ -91,23 +91,18 @@ def max_min_levels(
     capacity: Floats,
     level: Floats,
 ) -> None:
-    """Set ``level``, the fair rate per unit of weight, of the first ``count`` classes in ``active``.
-
-    Progressive filling: all levels rise together; the link that fills first freezes its classes; and so on.
-    A link's share only grows as others freeze, so a heap with stale (too small) keys finds the next one.
-    """
+    """Set ``level``, the fair rate per unit of weight, of the first ``count`` classes in ``active``."""
     links = len(capacity)
     demand = np.zeros(links)
-    unfrozen = np.zeros(links, np.int64)
+    users = np.zeros(links, np.int64)
     for i in range(count):
         c = active[i]
-        level[c] = -1.0
         for e in range(class_first[c], class_first[c + 1]):
             demand[class_link[e]] += class_coefficient[e] * class_weight[c]
-            unfrozen[class_link[e]] += 1
+            users[class_link[e]] += 1
     first = np.zeros(links + 1, np.int64)
     for m in range(links):
-        first[m + 1] = first[m] + unfrozen[m]
+        first[m + 1] = first[m] + users[m]
     member = np.empty(first[links], np.int64)
     place = first[:links].copy()
     for i in range(count):
@@ -115,11 +110,46 @@ def max_min_levels(
         for e in range(class_first[c], class_first[c + 1]):
             member[place[class_link[e]]] = c
             place[class_link[e]] += 1
-    left = capacity.copy()
     keys = np.empty(links + 1)
     codes = np.empty(links + 1, np.int64)
+    left = np.empty(links)
+    _fill(
+        count, active, class_first, class_link, class_coefficient, class_weight,
+        first, member, users, np.empty(links, np.int64), demand, capacity, left, keys, codes, level,
+    )  # fmt: skip
+
+
+@njit(cache=True)
+def _fill(
+    count: int,
+    active: Ints,
+    class_first: Ints,
+    class_link: Ints,
+    class_coefficient: Floats,
+    class_weight: Floats,
+    first: Ints,
+    member: Ints,
+    users: Ints,
+    unfrozen: Ints,
+    demand: Floats,
+    capacity: Floats,
+    left: Floats,
+    keys: Floats,
+    codes: Ints,
+    level: Floats,
+) -> None:
+    """Progressive filling: all levels rise together; the link that fills first freezes its classes; and so on.
+
+    A link's share only grows as others freeze, so a heap with stale (too small) keys finds the next one. The
+    classes on link m are ``member[first[m] : first[m] + users[m]]``, which together ask for ``demand[m]`` per unit
+    of level; that is used up. ``unfrozen``, ``left``, ``keys`` and ``codes`` are room to work in.
+    """
+    for i in range(count):
+        level[active[i]] = -1.0
     size = 0
-    for m in range(links):
+    for m in range(len(capacity)):
+        left[m] = capacity[m]
+        unfrozen[m] = users[m]
         if unfrozen[m] > 0:
             size = _push(keys, codes, size, left[m] / demand[m], m)
     while size > 0:
@@ -132,7 +162,7 @@ def max_min_levels(
         if share > key * (1.0 + TIE):
             size = _push(keys, codes, size, share, m)
             continue
-        for i in range(first[m], first[m + 1]):
+        for i in range(first[m], first[m] + users[m]):
             c = member[i]
             if level[c] >= 0.0:
                 continue
@@ -142,6 +172,64 @@ def max_min_levels(
                 left[class_link[e]] -= used * key
                 demand[class_link[e]] -= used
                 unfrozen[class_link[e]] -= 1
+
+
+@njit(cache=True)
+def _list_class(
+    c: int,
+    class_first: Ints,
+    class_link: Ints,
+    link_first: Ints,
+    member: Ints,
+    entry_at: Ints,
+    place: Ints,
+    users: Ints,
+) -> None:
+    """Note on all links of a class that it is active."""
+    for e in range(class_first[c], class_first[c + 1]):
+        m = class_link[e]
+        place[e] = link_first[m] + users[m]
+        member[place[e]] = c
+        entry_at[place[e]] = e
+        users[m] += 1
+
+
+@njit(cache=True)
+def _strike_class(
+    c: int,
+    class_first: Ints,
+    class_link: Ints,
+    link_first: Ints,
+    member: Ints,
+    entry_at: Ints,
+    place: Ints,
+    users: Ints,
+) -> None:
+    """Note on all links of a class that it is active no more; the last of a link takes its place."""
+    for e in range(class_first[c], class_first[c + 1]):
+        m = class_link[e]
+        users[m] -= 1
+        last = link_first[m] + users[m]
+        member[place[e]] = member[last]
+        entry_at[place[e]] = entry_at[last]
+        place[entry_at[last]] = place[e]
+
+
+@njit(cache=True)
+def _reweigh_class(
+    c: int,
+    change: float,
+    class_first: Ints,
+    class_link: Ints,
+    class_coefficient: Floats,
+    users: Ints,
+    demand: Floats,
+) -> None:
+    """Add to the demand of a class on all its links."""
+    for e in range(class_first[c], class_first[c + 1]):
+        m = class_link[e]
+        # no trace of rounding stays where nobody is left
+        demand[m] = demand[m] + class_coefficient[e] * change if users[m] > 0 else 0.0
 
 
 @njit(cache=True)
@@ -310,6 +398,25 @@ def run_events(
     entering = np.empty(flows, np.int64)
     clock = 0.0
     next_end = NEVER
+    links = len(capacity)
+    entries = len(class_link)
+    # who is active on each link, kept up to date so that sharing anew needs no search
+    listed_weight = np.zeros(classes)
+    link_first = np.zeros(links + 1, np.int64)
+    for e in range(entries):
+        link_first[class_link[e] + 1] += 1
+    for m in range(links):
+        link_first[m + 1] += link_first[m]
+    member = np.empty(entries, np.int64)
+    entry_at = np.empty(entries, np.int64)
+    place = np.empty(entries, np.int64)
+    users = np.zeros(links, np.int64)
+    demand = np.zeros(links)
+    unfrozen = np.empty(links, np.int64)
+    asked = np.empty(links)
+    left = np.empty(links)
+    link_keys = np.empty(links + 1)
+    link_codes = np.empty(links + 1, np.int64)
 
     for task in range(tasks):
         if waiting[task] == 0:
@@ -404,6 +511,11 @@ def run_events(
                 kept += 1
             else:
                 weight[c] = 0.0
+                _strike_class(c, class_first, class_link, link_first, member, entry_at, place, users)
+            if weight[c] != listed_weight[c]:
+                change = weight[c] - listed_weight[c]
+                _reweigh_class(c, change, class_first, class_link, class_coefficient, users, demand)
+                listed_weight[c] = weight[c]
         active_count = kept
         clock = horizon
         for i in range(entering_count):
@@ -413,8 +525,11 @@ def run_events(
                 active[active_count] = c
                 active_count += 1
                 served[c] = 0.0
+                _list_class(c, class_first, class_link, link_first, member, entry_at, place, users)
             ends_at[f] = served[c] + flow_bytes[f] / flow_weight[f]
             weight[c] += flow_weight[f]
+            listed_weight[c] = weight[c]
+            _reweigh_class(c, flow_weight[f], class_first, class_link, class_coefficient, users, demand)
             before = -1
             here = first_flow[c]
             while here >= 0 and ends_at[here] <= ends_at[f]:
@@ -425,9 +540,11 @@ def run_events(
                 first_flow[c] = f
             else:
                 next_flow[before] = f
-        max_min_levels(
-            active_count, active, class_first, class_link, class_coefficient, weight, capacity, level
-        )
+        asked[:] = demand
+        _fill(
+            active_count, active, class_first, class_link, class_coefficient, weight,
+            link_first, member, users, unfrozen, asked, capacity, left, link_keys, link_codes, level,
+        )  # fmt: skip
         next_end = NEVER
         for i in range(active_count):
             c = active[i]
