@@ -6,7 +6,7 @@
 import sys
 from collections.abc import Callable, Iterator
 
-from benchmarks import packets, program, routing, search, simulators, topology
+from benchmarks import flows, packets, program, routing, search, simulators, topology
 from benchmarks.figure import Figure
 
 TABLE: dict[str, Callable[[], Iterator[Figure]]] = {
@@ -14,6 +14,7 @@ TABLE: dict[str, Callable[[], Iterator[Figure]]] = {
     "routing": routing.figures,
     "search": search.figures,
     "simulators": simulators.figures,
+    "flows": flows.figures,
     "packets": packets.figures,
     "program": program.figures,
 }
