@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.collectives import occupancy_bytes, ring_edge_bytes
-from topoopt.routing import Fabric, chosen_paths, cumulative_weights
+from topoopt.routing import Fabric, PathTable, chosen_paths, cumulative_weights
 from topoopt.simulate.link_classes import (
     Floats,
     Ints,
@@ -15,6 +15,7 @@ from topoopt.simulate.link_classes import (
     drawn_ring,
     group_rings,
     pair_classes,
+    ring_paths,
     sum_by,
     whole_hops,
 )
@@ -163,6 +164,7 @@ def _ring_flows(
     """
     classes: list[RingClass] = []
     of_group: dict[tuple[int, ...], list[int]] = {}
+    paths: dict[tuple[int, ...], tuple[PathTable, Floats]] = {}
     rows: list[tuple[float, ...]] = []
     for task in np.flatnonzero((graph.kind == COLLECTIVE) & (graph.collective != ALL_TO_ALL)).tolist():
         members, size = graph.members(task), int(graph.size_bytes[task])
@@ -171,7 +173,9 @@ def _ring_flows(
         found: tuple[RingClass, ...] = ()
         if options.split == "one" and tuple(sorted(members)) not in fabric.rings:
             number = first_number + np.arange(len(members))
-            found = (drawn_ring(fabric, members, number, options.seed),)
+            if members not in paths:
+                paths[members] = ring_paths(fabric, members)
+            found = (drawn_ring(fabric, paths[members], number, options.seed),)
             first_number += len(members)
         elif members not in of_group:
             found = group_rings(fabric, members)

@@ -4,6 +4,7 @@ Every job runs its iterations back to back, so that a short job goes on disturbi
 time until the slowest job has done its first iteration; what runs on after that is not looked at.
 """
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -121,6 +122,7 @@ def _first_guess(
 
 def _alone_s(job: TaskGraph, fabric: Fabric, row: tuple[int, ...], options: SimulationOptions) -> float:
     merged = merge_jobs([job], (row,), [1], fabric.topology.servers)
+    options = dataclasses.replace(options, split="spread")  # the quickest to prepare
     quick = "analytic" if fabric.reconfiguration is None else "flow"
     return float(simulate(quick, merged.graph, fabric, options).finish_s.max())
 

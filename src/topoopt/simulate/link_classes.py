@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from topoopt.collectives import PathOverhead, path_overheads
 from topoopt.errors import InvalidInput
-from topoopt.routing import Fabric, chosen_paths, cumulative_weights, pair_links, path_table
+from topoopt.routing import Fabric, PathTable, chosen_paths, cumulative_weights, pair_links, path_table
 from topoopt.topology import Ring
 
 Ints = NDArray[np.int64]
@@ -94,12 +94,17 @@ def _walked_ring(fabric: Fabric, ring: Ring) -> RingClass:
     return _ring_over(fabric, link, edge_starts(ring))
 
 
-def drawn_ring(fabric: Fabric, members: tuple[int, ...], number: Ints, seed: int) -> RingClass:
-    """Return one ring in the order of ``members``, each edge along one path drawn for its connection number."""
+def ring_paths(fabric: Fabric, members: tuple[int, ...]) -> tuple[PathTable, Floats]:
+    """Return the paths of each edge of a ring in the order of ``members``, and their cumulative weights."""
     src = np.asarray(members, np.int64)
     table = path_table(fabric, src, np.roll(src, -1))
-    cumulative = cumulative_weights(table.pair_first, table.weight)
-    path = chosen_paths(table.pair_first, cumulative, np.arange(len(src)), number, seed)
+    return table, cumulative_weights(table.pair_first, table.weight)
+
+
+def drawn_ring(fabric: Fabric, paths: tuple[PathTable, Floats], number: Ints, seed: int) -> RingClass:
+    """Return a ring, each edge along one of its paths (:func:`ring_paths`) drawn for its connection number."""
+    table, cumulative = paths
+    path = chosen_paths(table.pair_first, cumulative, np.arange(len(table)), number, seed)
     first, last = table.path_first[path], table.path_first[path + 1]
     starts = np.concatenate(([0], np.cumsum(last - first)))
     entries = np.arange(starts[-1]) + np.repeat(first - starts[:-1], last - first)
