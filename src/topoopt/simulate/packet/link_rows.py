@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from topoopt.errors import InvalidInput
 from topoopt.simulate.packet.kernel import layout
 from topoopt.simulate.packet.options import PacketOptions
-from topoopt.simulate.packet.transports import UNBOUNDED_PACKETS, Transport
+from topoopt.simulate.packet.transports import PFC_STEP_PACKETS, UNBOUNDED_PACKETS, Transport
 from topoopt.simulate.task_graph import Floats, Ints
 from topoopt.topology import Topology
 
@@ -30,8 +30,16 @@ def link_rows(topology: Topology, options: PacketOptions, transport: Transport) 
     serial = [layout.SERIAL, layout.SERIAL_OPEN, layout.SERIAL_ACK]
     rows[:, serial] = serial_columns(topology.bandwidth_bps, options.compat)
     rows[:, layout.LATENCY] = np.rint(topology.latency_s * PS).astype(np.int64)
-    rows[:, layout.BASE] = -1
-    rows[:, layout.MASK] = -1
+    for column in (
+        layout.BASE,
+        layout.MASK,
+        layout.WAIT_HEAD,
+        layout.WAIT_TAIL,
+        layout.WAKE_AT,
+        layout.LAST,
+        layout.LAST_BUT_ONE,
+    ):
+        rows[:, column] = -1
     rows[:, layout.LINK_DST] = topology.dst
     marking = ~is_server_interface(topology)
     low, high = mark_bytes(options, transport)
@@ -64,6 +72,17 @@ def is_server_interface(topology: Topology) -> NDArray[np.bool_]:
     """Return whether each link leads from a server to a switch."""
     found: NDArray[np.bool_] = (topology.src < topology.servers) & (topology.dst >= topology.servers)
     return found
+
+
+def pfc_bytes(options: PacketOptions, transport: Transport) -> tuple[int, int]:
+    """Return how much of what came by a link may wait before it is paused, and how little before it resumes."""
+    off, on = transport.pfc_off_packets, transport.pfc_on_packets
+    if options.pfc_packets is not None:
+        off = options.pfc_packets or UNBOUNDED_PACKETS
+        on = max(off - PFC_STEP_PACKETS, off / 2.0)
+    if off >= UNBOUNDED_PACKETS:
+        return layout.NEVER, layout.NEVER
+    return round(off * layout.SIZE_DATA), round(on * layout.SIZE_DATA)
 
 
 def mark_bytes(options: PacketOptions, transport: Transport) -> tuple[int, int]:

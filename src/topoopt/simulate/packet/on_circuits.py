@@ -15,7 +15,7 @@ from topoopt.simulate.options import SimulationOptions
 from topoopt.simulate.packet.edges import EdgeBook, Edges
 from topoopt.simulate.packet.kernel import layout
 from topoopt.simulate.packet.kernel.layout import State
-from topoopt.simulate.packet.link_rows import PS, serial_columns
+from topoopt.simulate.packet.link_rows import PS, pfc_bytes, serial_columns
 from topoopt.simulate.packet.options import PacketOptions
 from topoopt.simulate.packet.run import Report, run_until
 from topoopt.simulate.packet.state import room_to_move
@@ -57,7 +57,7 @@ def check_options(options: PacketOptions, fabric: Fabric) -> None:
         (len(options.failures) > 0, "failures of links"),
         (options.path_choice != "connection", f"path choice {options.path_choice}"),
         (
-            transport.pfc_off_packets < 1e9,
+            pfc_bytes(options, transport)[0] < layout.NEVER,
             f"transport {options.transport}, which needs priority flow control",
         ),
         (options.acks == "reverse" and not _rule(fabric).duplex, "acknowledgments on the way back"),

@@ -16,6 +16,11 @@ PATH_CHOICES = ("connection", "paths", "packet")
 connection a path, by weight. ``packet``: each packet draws one (spraying)."""
 
 
+RECOVERIES = ("selective", "go-back-n")
+"""What is sent again after a loss. ``selective``: what was lost. ``go-back-n``: everything from there on, for the
+receiver keeps nothing that is out of order, like early network interfaces with RDMA."""
+
+
 @dataclass(frozen=True, slots=True)
 class LinkFailure:
     """A directed link that is down for a while.
@@ -53,8 +58,13 @@ class PacketOptions:
         One of :data:`ACKS`.
     path_choice : str
         One of :data:`PATH_CHOICES`.
+    recovery : str
+        One of :data:`RECOVERIES`; matters where packets can be lost.
     mark_packets : float, optional
         Queue length, in packets, above which packets are marked; 0 marks none. Default: the transport's rule.
+    pfc_packets : float, optional
+        Priority flow control: pause a link when more packets that came by it wait in its node; 0 never. Default:
+        the transport's rule.
     buffer_packets : int, optional
         Room of a queue; what does not fit is lost. Default: without limit. A server's own interface to a
         switch has no limit in any case.
@@ -69,7 +79,9 @@ class PacketOptions:
     compat: str = "none"
     acks: str = "free"
     path_choice: str = "connection"
+    recovery: str = "selective"
     mark_packets: float | None = None
+    pfc_packets: float | None = None
     buffer_packets: int | None = None
     failures: tuple[LinkFailure, ...] = ()
     log_flows: bool = False
@@ -81,11 +93,14 @@ class PacketOptions:
             ("compatibility", self.compat, COMPATIBILITIES),
             ("way of acknowledgments", self.acks, ACKS),
             ("path choice", self.path_choice, PATH_CHOICES),
+            ("recovery", self.recovery, RECOVERIES),
         ):
             if value not in known:
                 raise unknown_name(name, value, known)
         if self.mark_packets is not None and self.mark_packets < 0:
             raise InvalidInput(f"mark_packets: must be >= 0, got {self.mark_packets}")
+        if self.pfc_packets is not None and self.pfc_packets < 0:
+            raise InvalidInput(f"pfc_packets: must be >= 0, got {self.pfc_packets}")
         if self.buffer_packets is not None and self.buffer_packets < 1:
             raise InvalidInput(f"buffer_packets: must be >= 1, got {self.buffer_packets}")
         if self.memory_limit_bytes < 1:

@@ -11,7 +11,8 @@ from topoopt.simulate.options import SimulationOptions
 from topoopt.simulate.packet.edges import Edges
 from topoopt.simulate.packet.kernel import layout
 from topoopt.simulate.packet.kernel.layout import State
-from topoopt.simulate.packet.link_rows import PS, link_rows
+from topoopt.simulate.packet.kernel.room import slots_needed, timers_needed
+from topoopt.simulate.packet.link_rows import PS, link_rows, pfc_bytes
 from topoopt.simulate.packet.options import PacketOptions
 from topoopt.simulate.packet.streams import Streams
 from topoopt.simulate.packet.transports import TRANSPORTS, Transport
@@ -22,7 +23,8 @@ from topoopt.units import format_bytes
 FIRST_SLOTS = 1 << 14
 FIRST_FLOWS = 1 << 10
 FIRST_BOARD = 1 << 16
-MARGIN_TIMERS = 256
+SPRAY_REORDER = 128
+"""More than a queue holds in front of an ECN threshold of 50 packets."""
 
 
 def first_state(
@@ -42,11 +44,14 @@ def first_state(
     path_start, path_link, path_reverse = _paths(topology, edges, packet_options)
     table = edges.paths
     successors = int(np.diff(graph.successor_first).max(initial=0))
-    timers = len(graph) + graph.devices + 2 * successors + 2 * len(packet_options.failures) + MARGIN_TIMERS
+    count = _counts(packet_options, transport, streams, topology, options.seed)
+    timers = (
+        len(graph) + graph.devices + 2 * len(packet_options.failures) + timers_needed(count, 2 * successors)
+    )
     log = streams.connections if packet_options.log_flows else 0
     _check_memory(log * layout.LOG_FIELDS * 8 + path_link.nbytes, packet_options)
     state = State(
-        count=_counts(packet_options, transport, streams, graph.servers, options.seed),
+        count=count,
         due=np.zeros(len(topology) + 1, np.int64),
         due_link=np.zeros(len(topology) + 1, np.int64),
         timer=np.zeros(timers, np.int64),
@@ -55,8 +60,8 @@ def first_state(
         packet=np.zeros((FIRST_SLOTS, 4), np.int64),
         flow=np.zeros((FIRST_FLOWS, layout.FLOW_FIELDS), np.int64),
         window=np.zeros((FIRST_FLOWS, layout.WINDOW_FIELDS)),
-        board=np.zeros(FIRST_BOARD if _can_lose(packet_options) else 0, np.int8),
-        constant=_constants(transport),
+        board=np.zeros(FIRST_BOARD if _has_board(packet_options) else 0, np.int8),
+        constant=_constants(transport, packet_options),
         path_start=path_start,
         path_link=path_link,
         path_cumulative=cumulative_weights(table.pair_first, table.weight),
@@ -91,12 +96,13 @@ def grown(state: State, why: int, options: PacketOptions) -> State:
     count = state.count
     names: tuple[str, ...]
     if why == layout.FULL_SLOTS:
-        needed = int(count[layout.SLOTS_USED] + 4 * count[layout.LARGEST_RING]) + 4096
+        needed = 2 * int(slots_needed(count))
         names, size = ("packet",), max(2 * len(state.packet), needed)
     elif why == layout.FULL_FLOWS:
         names, size = ("flow", "window"), 2 * len(state.flow)
     elif why == layout.FULL_TIMERS:
-        names, size = ("timer", "timer_code"), 2 * len(state.timer)
+        needed = int(count[layout.TIMER_SIZE] + timers_needed(count, 0))
+        names, size = ("timer", "timer_code"), len(state.timer) + needed
     else:
         names, size = (
             ("board",),
@@ -115,7 +121,8 @@ def room_to_move(state: State, options: PacketOptions) -> State:
     Infeasible
         If that would exceed the memory limit.
     """
-    needed = int(5 * state.count[layout.SLOTS_USED] + 4 * state.count[layout.LARGEST_RING]) + 4096
+    senders = min(int(state.count[layout.OPEN_FLOWS]), len(state.link))
+    needed = 2 * int(slots_needed(state.count)) + 3 * int(state.count[layout.SLOTS_USED]) + 64 * senders
     if len(state.packet) >= needed:
         return state
     _check_memory(memory_bytes(state) + needed * 32, options)
@@ -141,11 +148,17 @@ def _longer(array: NDArray[Any], size: int) -> NDArray[Any]:
     return longer
 
 
+def _has_board(options: PacketOptions) -> bool:
+    return _can_lose(options) and options.recovery == "selective"
+
+
 def _can_lose(options: PacketOptions) -> bool:
     return options.buffer_packets is not None or len(options.failures) > 0
 
 
-def _counts(options: PacketOptions, transport: Transport, streams: Streams, servers: int, seed: int) -> Ints:
+def _counts(
+    options: PacketOptions, transport: Transport, streams: Streams, topology: Topology, seed: int
+) -> Ints:
     count = np.zeros(layout.COUNTS, np.int64)
     count[[layout.FREE_FLOW, layout.STUCK_FLOW]] = -1
     count[layout.FREE_RINGS : layout.FREE_RINGS + 64] = -1
@@ -154,29 +167,44 @@ def _counts(options: PacketOptions, transport: Transport, streams: Streams, serv
     count[layout.SPRAY] = int(options.path_choice == "packet")
     count[layout.ACKS_TRAVEL] = int(options.acks == "reverse")
     count[layout.SEED] = seed
-    count[layout.SERVERS] = servers
-    for place, value in (
-        (layout.PFC_OFF_BYTES, transport.pfc_off_packets),
-        (layout.PFC_ON_BYTES, transport.pfc_on_packets),
-    ):
-        count[place] = layout.NEVER if value >= 1e9 else round(value * layout.SIZE_DATA)
+    count[layout.SERVERS] = topology.servers
+    count[layout.PACED] = int(transport.paced)
+    count[layout.GO_BACK_N] = int(options.recovery == "go-back-n")
+    count[layout.SPREAD] = np.bincount(topology.src).max() if options.path_choice == "packet" else 1
+    count[layout.MORE_TIMERS] = np.bincount(topology.dst).max()
+    count[[layout.PFC_OFF_BYTES, layout.PFC_ON_BYTES]] = pfc_bytes(options, transport)
     largest = int(streams.packets.max(initial=1))
+    if largest >= layout.NO_SEQUENCE:
+        raise InvalidInput(
+            f"packet simulator: a connection of {largest:.3g} packets is too long, the most is "
+            f"{layout.NO_SEQUENCE - 1}; use --simulator flow"
+        )
     count[layout.LARGEST_BOARD] = max(8, 1 << (largest - 1).bit_length())
     return count
 
 
-def _constants(transport: Transport) -> NDArray[np.float64]:
+def _constants(transport: Transport, options: PacketOptions) -> NDArray[np.float64]:
     constant = np.zeros(layout.CONSTANTS)
     constant[layout.C_FIRST_WINDOW] = transport.first_window_packets
     constant[layout.C_SSTHRESH] = transport.ssthresh_packets
-    constant[layout.C_REORDER] = transport.reorder_packets
+    constant[layout.C_REORDER] = _reorder_packets(transport, options)
     constant[layout.C_TIMEOUT_MIN] = transport.timeout_min_s * PS
     constant[layout.C_TIMEOUT_FIRST] = transport.timeout_first_s * PS
     constant[layout.C_MARK_SHARE] = transport.mark_share
-    constant[layout.C_PACED] = transport.notice_interval_s * PS
-    own = list(transport.own.values())
+    constant[layout.C_NOTICE] = transport.notice_interval_s * PS
+    own = [round(value * PS) if name.endswith("_s") else value for name, value in transport.own.items()]
     constant[layout.C_OWN : layout.C_OWN + len(own)] = own
     return constant
+
+
+def _reorder_packets(transport: Transport, options: PacketOptions) -> int:
+    """Return how many later packets must be in before one counts as lost.
+
+    A sprayed packet may be overtaken by as many as wait in its queue.
+    """
+    if options.path_choice != "packet":
+        return transport.reorder_packets
+    return max(transport.reorder_packets, min(options.buffer_packets or SPRAY_REORDER, SPRAY_REORDER))
 
 
 def _stream_rows(streams: Streams) -> Ints:

@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 
 UNBOUNDED_PACKETS = 1e9
 
+PFC_STEP_PACKETS = 2.0
+"""A paused link resumes when so much less waits (Y. Zhu et al., SIGCOMM 2015, section 4: two packets)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Transport:
@@ -16,6 +19,8 @@ class Transport:
         Number in ``kernel/transports.py``.
     source : str
         Where the rules and constants come from.
+    paced : bool
+        Whether packets leave by a clock of their connection, and not by a window and acknowledgments.
     first_window_packets, ssthresh_packets : float
         Window of a new connection, and where its slow start ends at the latest.
     mark_low_packets, mark_high_packets, mark_share : float
@@ -24,17 +29,19 @@ class Transport:
     reorder_packets : int
         A packet is lost when one that was sent so many later has been acknowledged.
     timeout_min_s, timeout_first_s : float
-        Retransmission timeout: the least, and the one before a round-trip time is known.
+        Retransmission timeout: the least, and the one before a round-trip time is known. RFC 6298 asks for 1 s
+        of each, for the Internet; round trips in a data center are four powers of ten shorter.
     notice_interval_s : float
-        Above 0 for a transport that paces its packets: marks are told to the sender once in this time.
+        A paced sender is told of marks once in this time.
     pfc_off_packets, pfc_on_packets : float
         Priority flow control: pause a link when so much of what came by it waits, resume at so much.
     own : mapping from name to value
-        Constants of this transport alone, in the order in which the kernel knows them.
+        Constants of this transport alone, in the order in which the kernel knows them; names in ``_s`` are times.
     """
 
     code: int
     source: str
+    paced: bool = False
     first_window_packets: float = 10.0
     ssthresh_packets: float = UNBOUNDED_PACKETS
     mark_low_packets: float = UNBOUNDED_PACKETS
@@ -53,12 +60,49 @@ TRANSPORTS: Mapping[str, Transport] = {
     "dctcp": Transport(
         0,
         "M. Alizadeh et al., DCTCP, SIGCOMM 2010; window of 100 packets, K = 50 and gain 1/16 as in the TopoOpt "
-        "authors' packet simulator",
+        "authors' packet simulator; half the window after a loss",
         first_window_packets=100.0,
         ssthresh_packets=10_000.0,
         mark_low_packets=50.0,
         mark_high_packets=50.0,
         own={"gain": 1.0 / 16.0},
+    ),
+    "reno": Transport(
+        1,
+        "RFC 5681 with the recovery of RFC 6675, timeouts of RFC 6298, first window of RFC 6928, and marks, where "
+        "queues mark, as in RFC 3168",
+    ),
+    "cubic": Transport(
+        2,
+        "RFC 9438 with the recovery of RFC 6675, timeouts of RFC 6298, first window of RFC 6928, and marks, where "
+        "queues mark, as in RFC 3168",
+        own={"scale": 0.4, "beta": 0.7},
+    ),
+    "dcqcn": Transport(
+        3,
+        "Y. Zhu et al., Congestion control for large-scale RDMA deployments, SIGCOMM 2015. Marks at 5 and 200 of its "
+        "packets of 1 kB are at so many of our packets, the hyper increase is ten additive ones (both our choice), "
+        "and the least rate is one additive increase",
+        paced=True,
+        mark_low_packets=5.0,
+        mark_high_packets=200.0,
+        mark_share=0.01,
+        notice_interval_s=50e-6,
+        pfc_off_packets=100.0,
+        pfc_on_packets=100.0 - PFC_STEP_PACKETS,
+        own={
+            "gain": 1.0 / 256.0,
+            "alpha_timer_s": 55e-6,
+            "rise_timer_s": 55e-6,
+            "byte_counter_bytes": 10e6,
+            "fast_steps": 5.0,
+            "additive_bps": 40e6,
+            "hyper_bps": 400e6,
+            "least_bps": 40e6,
+        },
+    ),
+    "line-rate": Transport(
+        4, "No congestion control: packets follow each other at the rate of the first link", paced=True
     ),
 }
 """Transports by name. The first is the default."""

@@ -5,7 +5,7 @@ its way up anew.
 """
 
 from topoopt.simulate.packet.kernel.compiled import compiled
-from topoopt.simulate.packet.kernel.connections import packet_lost
+from topoopt.simulate.packet.kernel.flows import packet_lost
 from topoopt.simulate.packet.kernel.layout import (
     AHEAD,
     AHEAD_BYTES,
@@ -14,6 +14,8 @@ from topoopt.simulate.packet.kernel.layout import (
     GONE,
     HEAD,
     HOLD_ALL,
+    LAST,
+    LAST_BUT_ONE,
     LINK_SWEPT,
     MASK,
     NOW,
@@ -23,11 +25,13 @@ from topoopt.simulate.packet.kernel.layout import (
     SERIAL_OPEN,
     SERVERS,
     TAIL,
+    WAIT_HEAD,
     WHAT,
     WHO,
     State,
 )
-from topoopt.simulate.packet.kernel.links import enqueue, pause_link, resume_link, see_departures, size_of
+from topoopt.simulate.packet.kernel.links import pause_link, put, resume_link, see_departures, size_of
+from topoopt.simulate.packet.kernel.pacing import wake
 from topoopt.simulate.packet.kernel.ways import next_link
 
 
@@ -58,6 +62,10 @@ def _reconnect(s: State, now: int) -> None:
             s.link[link, SERIAL_OPEN] = s.circuit[link, 1]
             s.link[link, SERIAL_ACK] = s.circuit[link, 2]
             resume_link(s, link, now)
+    for link in range(len(s.link)):  # those that wait for their turn may have another way, too
+        if s.link[link, WAIT_HEAD] >= 0:
+            s.link[link, LAST] = s.link[link, LAST_BUT_ONE] = -1
+            wake(s, link, now)
 
 
 @compiled
@@ -73,7 +81,7 @@ def _sweep(s: State, link: int, now: int) -> None:
         flow = who >> 32
         s.link[link, QUEUED] -= size_of(what)
         onward = next_link(s, node, flow, what)
-        if not enqueue(s, onward, (flow << 32) | onward, what, now):
+        if not put(s, onward, (flow << 32) | onward, what, now):
             packet_lost(s, flow)
     base, mask, tail = s.link[link, BASE], s.link[link, MASK], s.link[link, TAIL]
     for i in range(last, tail):

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 from numba import njit
+from numba.extending import register_jitable
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -29,3 +30,13 @@ def inlined(function: Callable[P, R]) -> Callable[P, R]:
 def entry(function: Callable[P, R]) -> Callable[P, R]:
     """Compile the function that Python calls, and keep it on disk."""
     return njit(**_OPTIONS, cache=True)(function)
+
+
+def shared(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a function into the engine's, and leave it to Python, too."""
+    return register_jitable(**_OPTIONS)(function)
+
+
+def spliced(function: Callable[P, R]) -> Callable[P, R]:
+    """Put a function into the one place that calls it, before either is compiled."""
+    return njit(**_INNER, inline="always")(function)

@@ -2,6 +2,7 @@
 
 from topoopt.simulate.packet.kernel.compiled import inlined
 from topoopt.simulate.packet.kernel.layout import C_OWN, CWND, OWN, SSTHRESH, State
+from topoopt.simulate.packet.kernel.reno import grow_window
 
 ALPHA, SEEN, MARKS_SEEN, WINDOW_SIZE = OWN, OWN + 1, OWN + 2, OWN + 3
 GAIN = C_OWN
@@ -33,4 +34,4 @@ def dctcp_acked(s: State, flow: int, marked: bool) -> None:
     if w[flow, CWND] < w[flow, SSTHRESH]:
         w[flow, CWND] = min(w[flow, CWND] + 1.0, w[flow, SSTHRESH])
     else:
-        w[flow, CWND] += 1.0 / w[flow, CWND]
+        grow_window(s, flow, 1.0 / w[flow, CWND])

@@ -60,6 +60,20 @@ def drop_top_link(s: State) -> None:
 
 
 @compiled
+def remove_link(s: State, link: int) -> None:
+    """Remove a link, wherever it stands."""
+    place = 0
+    while s.due_link[place] != link:
+        place += 1
+    while place > 0:  # those above it come down, and it is the first
+        parent = (place - 1) >> 1
+        s.due[place] = s.due[parent]
+        s.due_link[place] = s.due_link[parent]
+        place = parent
+    drop_top_link(s)
+
+
+@compiled
 def push_timer(s: State, key: int, code: int) -> None:
     """Add a timer."""
     hole = s.count[TIMER_SIZE]

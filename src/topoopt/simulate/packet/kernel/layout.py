@@ -85,7 +85,11 @@ NEVER = 1 << 62
     SERVERS,
     HOPWISE,
     COMMAND,
-) = range(37)
+    PACED,
+    GO_BACK_N,
+    SPREAD,
+    MORE_TIMERS,
+) = range(41)
 FREE_RINGS = 64
 """``count[FREE_RINGS + k]`` is the first free ring of 2^k slots, -1 for none."""
 COUNTS = 128
@@ -119,11 +123,16 @@ COUNTS = 128
     LINK_PEAK,
     LINK_DST,
     LINK_SWEPT,
-) = range(27)
-LINK_FIELDS = 27
+    WAIT_HEAD,
+    WAIT_TAIL,
+    WAKE_AT,
+    LAST,
+    LAST_BUT_ONE,
+) = range(32)
+LINK_FIELDS = 32
 
 UP, PAUSED, DOWN = 0, 1, 2
-"""States of a link: it sends; it holds what it has not begun to send; it loses everything."""
+"""States of a link: it sends; it holds what it has not begun to send; it loses everything. The last two are bits."""
 
 # packet
 DEPART, ARRIVE, WHO, WHAT = range(4)
@@ -170,18 +179,27 @@ SIZE_DATA, SIZE_OPEN, SIZE_ACK = 8936, 1, 64
     F_NEXT,
     F_SRC,
     F_DST,
-) = range(34)
-FLOW_FIELDS = 34
+    F_RECOVERING,
+    F_FURTHEST,
+    F_REFUSED,
+) = range(37)
+FLOW_FIELDS = 37
 
 OPENING, OPEN, CLOSED, FREE = 0, 1, 2, 3
+
+PACE_IDLE, PACE_WAITING = -1, -2
+"""Otherwise F_PACE is when a sender that paces its packets goes on: it has nothing to send; it waits for its link."""
+
+NO_SEQUENCE = (1 << 30) - 1
+"""More than the sequence number of any packet."""
 
 # window: the first four serve every transport, the rest belong to the one in use
 CWND, SSTHRESH, SRTT, RTTVAR = range(4)
 OWN = 4
-WINDOW_FIELDS = 14
+WINDOW_FIELDS = 16
 
 # constant: the first serve every transport, the rest belong to the one in use
-C_FIRST_WINDOW, C_SSTHRESH, C_REORDER, C_TIMEOUT_MIN, C_TIMEOUT_FIRST, C_MARK_SHARE, C_PACED = range(7)
+C_FIRST_WINDOW, C_SSTHRESH, C_REORDER, C_TIMEOUT_MIN, C_TIMEOUT_FIRST, C_MARK_SHARE, C_NOTICE = range(7)
 C_OWN = 8
 CONSTANTS = 24
 
@@ -211,8 +229,9 @@ LOG_FIELDS = 8
     RESUME,
     RETRANSMIT,
     PACE,
+    ROOM,
     DEVICE_START,
-) = range(9)
+) = range(10)
 KIND_SHIFT = 40
 
 # commands, obeyed when the loop is entered

@@ -44,6 +44,7 @@ from topoopt.simulate.packet.kernel.layout import (
     MASK,
     NEVER,
     PAUSED,
+    PFC_OFF_BYTES,
     QUEUED,
     SEED,
     SERIAL,
@@ -60,6 +61,7 @@ from topoopt.simulate.packet.kernel.layout import (
     WHO,
     State,
 )
+from topoopt.simulate.packet.kernel.pfc import leave
 
 FIRST_RING = 32
 """Slots of a link's first ring buffer."""
@@ -117,8 +119,13 @@ def see_departures(s: State, link: int, now: int) -> None:
         return
     base, mask = s.link[link, BASE], s.link[link, MASK]
     queued = s.link[link, QUEUED]
+    pfc = s.count[PFC_OFF_BYTES] < NEVER
     while gone < tail and s.packet[base + (gone & mask), DEPART] <= now:
-        queued -= size_of(s.packet[base + (gone & mask), WHAT])
+        slot = base + (gone & mask)
+        size = size_of(s.packet[slot, WHAT])
+        if pfc:
+            leave(s, slot, size, s.packet[slot, DEPART], now)
+        queued -= size
         gone += 1
     s.link[link, GONE] = gone
     s.link[link, QUEUED] = queued
@@ -138,7 +145,7 @@ def enqueue(s: State, link: int, who: int, what: int, now: int) -> bool:
     size = size_of(what)
     queued = s.link[link, QUEUED] + size
     state = s.link[link, STATE]
-    if state == DOWN or queued > s.link[link, LIMIT]:
+    if state >= DOWN or queued > s.link[link, LIMIT]:
         drop(s, link)
         return False
     tail = s.link[link, TAIL]
@@ -162,13 +169,20 @@ def enqueue(s: State, link: int, who: int, what: int, now: int) -> bool:
     return True
 
 
+@compiled
+def put(s: State, link: int, who: int, what: int, now: int) -> bool:
+    """Let a packet join the queue of a link; return whether it found room. The same, where speed is no matter."""
+    return enqueue(s, link, who, what, now)
+
+
 @inlined
-def take_first(s: State, link: int, depart: int, what: int) -> int:
+def take_first(s: State, link: int, slot: int, depart: int, now: int) -> int:
     """Take the first packet off a link; return its WHAT, marked if the queue was long when it left.
 
     Source of the marking rule: the queue, the leaving packet included, is above K (DCTCP, SIGCOMM 2010), or above
     a random place between two thresholds (RED).
     """
+    what = s.packet[slot, WHAT]
     size = size_of(what)
     head = s.link[link, HEAD]
     if s.link[link, MARK_HIGH] < NEVER:
@@ -193,6 +207,8 @@ def take_first(s: State, link: int, depart: int, what: int) -> int:
     if s.link[link, GONE] == head:
         s.link[link, GONE] = head + 1
         s.link[link, QUEUED] -= size
+        if s.count[PFC_OFF_BYTES] < NEVER:
+            leave(s, slot, size, depart, now)
     s.link[link, HEAD] = head + 1
     s.link[link, LINK_PACKETS] += 1
     s.link[link, LINK_BYTES] += size
@@ -202,18 +218,15 @@ def take_first(s: State, link: int, depart: int, what: int) -> int:
 @compiled
 def pause_link(s: State, link: int, now: int) -> None:
     """Hold what the link has not begun to send."""
-    if s.link[link, STATE] != UP:
+    if s.link[link, STATE] & PAUSED != 0:
         return
-    s.link[link, STATE] = PAUSED
+    s.link[link, STATE] |= PAUSED
     see_departures(s, link, now)
     base, mask = s.link[link, BASE], s.link[link, MASK]
     busy = now
     for i in range(s.link[link, GONE], s.link[link, TAIL]):
         slot = base + (i & mask)
-        if s.packet[slot, DEPART] - serial_of(s, link, s.packet[slot, WHAT]) > now or (
-            i > s.link[link, GONE]
-            and s.packet[slot, DEPART] - serial_of(s, link, s.packet[slot, WHAT]) == now
-        ):
+        if s.packet[slot, DEPART] - serial_of(s, link, s.packet[slot, WHAT]) > now:
             s.packet[slot, DEPART] = NEVER
         else:
             busy = s.packet[slot, DEPART]
@@ -222,10 +235,25 @@ def pause_link(s: State, link: int, now: int) -> None:
 
 @compiled
 def resume_link(s: State, link: int, now: int) -> None:
-    """Send again, what was held first."""
-    if s.link[link, STATE] == UP:
+    """Send again, what was held first; a link that is down stays so."""
+    if s.link[link, STATE] & PAUSED == 0:
         return
-    s.link[link, STATE] = UP
+    s.link[link, STATE] &= ~PAUSED
+    if s.link[link, STATE] == UP:
+        _start(s, link, now)
+
+
+@compiled
+def repair_link(s: State, link: int, now: int) -> None:
+    """Let a link that was down send again, unless it has been paused meanwhile."""
+    s.link[link, STATE] &= ~DOWN
+    if s.link[link, STATE] == UP:
+        _start(s, link, now)
+
+
+@compiled
+def _start(s: State, link: int, now: int) -> None:
+    """Give everything that is held its time."""
     base, mask = s.link[link, BASE], s.link[link, MASK]
     busy = max(s.link[link, BUSY], now)
     for i in range(s.link[link, GONE], s.link[link, TAIL]):

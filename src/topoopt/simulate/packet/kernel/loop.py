@@ -3,17 +3,16 @@
 from collections.abc import Callable
 
 from topoopt.simulate.packet.kernel.circuits import obey
-from topoopt.simulate.packet.kernel.compiled import compiled, entry, inlined
+from topoopt.simulate.packet.kernel.compiled import compiled, entry, spliced
 from topoopt.simulate.packet.kernel.connections import (
     arrived_ack,
     arrived_data,
     arrived_open,
     open_connection,
-    pace,
-    packet_lost,
     retransmit,
 )
 from topoopt.simulate.packet.kernel.failures import link_down
+from topoopt.simulate.packet.kernel.flows import packet_lost
 from topoopt.simulate.packet.kernel.heaps import drop_top_link, drop_top_timer, replace_top_link
 from topoopt.simulate.packet.kernel.layout import (
     BASE,
@@ -34,6 +33,7 @@ from topoopt.simulate.packet.kernel.layout import (
     FULL_FLOWS,
     FULL_SLOTS,
     FULL_TIMERS,
+    GO_BACK_N,
     HEAD,
     HEAP_SIZE,
     HOPS,
@@ -43,7 +43,6 @@ from topoopt.simulate.packet.kernel.layout import (
     KIND_OPEN,
     KIND_SHIFT,
     LARGEST_BOARD,
-    LARGEST_RING,
     LATENCY,
     LINK_CHANGE_DOWN,
     LINK_CHANGE_UP,
@@ -57,10 +56,10 @@ from topoopt.simulate.packet.kernel.layout import (
     PFC_OFF_BYTES,
     RESUME,
     RETRANSMIT,
+    ROOM,
     S_CURSOR,
     S_EDGES,
     SLICE_OVER,
-    SLOTS_USED,
     STARTING_HEAD,
     STARTING_TAIL,
     STUCK,
@@ -69,26 +68,22 @@ from topoopt.simulate.packet.kernel.layout import (
     TASKS_DONE,
     TIME_REACHED,
     TIMER_SIZE,
-    WHAT,
     WHO,
     State,
 )
 from topoopt.simulate.packet.kernel.links import (
     enqueue,
     pause_link,
+    repair_link,
     resume_link,
     size_of,
     take_first,
 )
-from topoopt.simulate.packet.kernel.pfc import join, leave
+from topoopt.simulate.packet.kernel.pacing import pace, wake, woken
+from topoopt.simulate.packet.kernel.pfc import join
+from topoopt.simulate.packet.kernel.room import slots_needed, timers_needed
 from topoopt.simulate.packet.kernel.tasks import begin, begin_streams, end_compute, start_device
 from topoopt.simulate.packet.kernel.ways import end_of, next_link
-
-SPARE_SLOTS = 2048
-"""Slots that one event may need, besides a ring buffer that moves."""
-
-SPARE_TIMERS = 64
-"""Timers that one event may need, besides those of the tasks it releases."""
 
 
 def make_advance(stamp: int) -> Callable[[State, int, int, int], int]:
@@ -107,9 +102,9 @@ def make_advance(stamp: int) -> Callable[[State, int, int, int], int]:
         if s.count[COMMAND] > 0:
             obey(s)
         while True:
-            if s.count[SLOTS_USED] + 4 * s.count[LARGEST_RING] + SPARE_SLOTS > len(s.packet):
+            if slots_needed(s.count) > len(s.packet):
                 return FULL_SLOTS
-            if s.count[TIMER_SIZE] + most_successors + SPARE_TIMERS > len(s.timer):
+            if s.count[TIMER_SIZE] + timers_needed(s.count, most_successors) > len(s.timer):
                 return FULL_TIMERS
             if s.count[EVENTS] >= end:
                 return SLICE_OVER
@@ -117,7 +112,11 @@ def make_advance(stamp: int) -> Callable[[State, int, int, int], int]:
             if head != s.count[STARTING_TAIL]:
                 if s.count[FREE_FLOW] < 0 and s.count[FLOWS_USED] == len(s.flow):
                     return FULL_FLOWS
-                if s.count[LOSSY] == 1 and s.count[BOARD_USED] + s.count[LARGEST_BOARD] > len(s.board):
+                if (
+                    s.count[LOSSY] == 1
+                    and s.count[GO_BACK_N] == 0
+                    and s.count[BOARD_USED] + s.count[LARGEST_BOARD] > len(s.board)
+                ):
                     return FULL_BOARD
                 stream = s.starting[head]
                 open_connection(s, stream, s.count[NOW])
@@ -156,12 +155,12 @@ def make_advance(stamp: int) -> Callable[[State, int, int, int], int]:
     return advance
 
 
-@inlined
+@spliced
 def move_first_packet(s: State, link: int, depart: int, now: int) -> None:
     """Let the first packet of a link arrive at its far end: it joins the next link, or it is there."""
     slot = s.link[link, BASE] + (s.link[link, HEAD] & s.link[link, MASK])
     who = s.packet[slot, WHO]
-    what = take_first(s, link, depart, s.packet[slot, WHAT])
+    what = take_first(s, link, slot, depart, now)
     s.count[HOPS] += 1
     if s.link[link, HEAD] < s.link[link, TAIL]:
         after = s.packet[s.link[link, BASE] + (s.link[link, HEAD] & s.link[link, MASK]), DEPART]
@@ -174,28 +173,23 @@ def move_first_packet(s: State, link: int, depart: int, now: int) -> None:
         s.link[link, IN_HEAP] = 0
         drop_top_link(s)
     flow, place = who >> 32, who & 0xFFFFFFFF
-    if s.count[HOPWISE] == 1:
-        if s.link[link, LINK_DST] != end_of(s, flow, what):
-            onward = next_link(s, s.link[link, LINK_DST], flow, what)
-            if not enqueue(s, onward, (flow << 32) | onward, what, now):
-                packet_lost(s, flow)
-            return
+    if s.count[HOPWISE] == 0:
+        onward = s.path_link[place + 1]
+        who += 1
+    elif s.link[link, LINK_DST] == end_of(s, flow, what):
+        onward = -1
+    else:
+        onward = next_link(s, s.link[link, LINK_DST], flow, what)
+        who = (flow << 32) | onward
+    if onward < 0:
         arrive(s, flow, what, now)
-        return
-    pfc = s.count[PFC_OFF_BYTES] < NEVER
-    if pfc and s.path_link[place - 1] >= 0:
-        leave(s, s.path_link[place - 1], size_of(what), now)
-    onward = s.path_link[place + 1]
-    if onward >= 0:
-        if not enqueue(s, onward, who + 1, what, now):
-            packet_lost(s, flow)
-        elif pfc:
-            join(s, link, size_of(what), now)
-        return
-    arrive(s, flow, what, now)
+    elif not enqueue(s, onward, who, what, now):
+        packet_lost(s, flow)
+    elif s.count[PFC_OFF_BYTES] < NEVER:
+        join(s, link, size_of(what), now)
 
 
-@inlined
+@spliced
 def arrive(s: State, flow: int, what: int, now: int) -> None:
     """Let a packet be where it was sent."""
     s.count[DELIVERED] += 1
@@ -223,7 +217,13 @@ def serve_timer(s: State, kind: int, index: int, now: int) -> None:
         pace(s, index, now)
     elif kind == PAUSE:
         pause_link(s, index, now)
-    elif kind == RESUME or kind == LINK_CHANGE_UP:
+    elif kind == RESUME:
         resume_link(s, index, now)
+        wake(s, index, now)
+    elif kind == LINK_CHANGE_UP:
+        repair_link(s, index, now)
+        wake(s, index, now)
+    elif kind == ROOM:
+        woken(s, index, now)
     elif kind == LINK_CHANGE_DOWN:
         link_down(s, index, now)

@@ -1,7 +1,9 @@
 """Priority flow control (IEEE 802.1Qbb): a switch that holds much of what came by one link pauses that link.
 
-What came by a link and has not left its node is the link's ``INGRESS``. Above one threshold the node sends a pause
-to the link's sender, below another a resume; either takes the latency of the link.
+What came by a link and waits in its node is the link's ``INGRESS``. Above one threshold the node sends a pause to
+the link's sender, below another a resume; either takes the latency of the link. Departures are seen when the next
+packet joins their queue, or at the far end: a node may count what left an otherwise silent queue for one latency
+longer, and a resume still comes in time where all latencies are equal.
 """
 
 from topoopt.simulate.packet.kernel.compiled import compiled
@@ -16,6 +18,7 @@ from topoopt.simulate.packet.kernel.layout import (
     PFC_OFF_BYTES,
     PFC_ON_BYTES,
     RESUME,
+    WHO,
     State,
 )
 
@@ -32,10 +35,13 @@ def join(s: State, came_by: int, size: int, now: int) -> None:
 
 
 @compiled
-def leave(s: State, came_by: int, size: int, now: int) -> None:
-    """Count what has left a node; its arrival at the next node, after one latency, is when the resume arrives."""
+def leave(s: State, slot: int, size: int, left_at: int, now: int) -> None:
+    """Count a packet that has left a queue; its node may want the link by which it came to send again."""
+    came_by = s.path_link[(s.packet[slot, WHO] & 0xFFFFFFFF) - 1]
+    if came_by < 0:
+        return
     s.link[came_by, INGRESS] -= size
     if s.link[came_by, PAUSE_AT] > 0 and s.link[came_by, INGRESS] <= s.count[PFC_ON_BYTES]:
-        when = max(now, s.link[came_by, PAUSE_AT])
+        when = max(now, left_at + s.link[came_by, LATENCY], s.link[came_by, PAUSE_AT])
         s.link[came_by, PAUSE_AT] = 0
         push_timer(s, when, (RESUME << KIND_SHIFT) | came_by)

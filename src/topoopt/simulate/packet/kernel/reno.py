@@ -1,0 +1,64 @@
+"""TCP Reno, with explicit congestion notification: half the window once a window, one packet more each window.
+
+The growth of a window is one step in one place, ``grow_window``, which every transport with a window calls: what
+weighs connections differently belongs there.
+"""
+
+from topoopt.simulate.packet.kernel.compiled import compiled, inlined
+from topoopt.simulate.packet.kernel.layout import (
+    CWND,
+    F_FURTHEST,
+    F_PIPE,
+    F_RECOVER,
+    F_SENT,
+    OWN,
+    SSTHRESH,
+    State,
+)
+
+HOLD = OWN
+LEAST_SSTHRESH = 2.0
+
+
+@inlined
+def grow_window(s: State, flow: int, packets: float) -> None:
+    """Let the window grow by some packets, for one that was acknowledged."""
+    s.window[flow, CWND] += packets
+
+
+@inlined
+def slow_start(s: State, flow: int) -> bool:
+    """Grow by a packet for each below the threshold; return whether that was so."""
+    w = s.window
+    if w[flow, CWND] >= w[flow, SSTHRESH]:
+        return False
+    grow_window(s, flow, min(1.0, w[flow, SSTHRESH] - w[flow, CWND]))
+    return True
+
+
+@inlined
+def hold_window(s: State, flow: int) -> None:
+    """Change the window no more for what is under way: neither marks nor losses of it count again (RFC 3168)."""
+    row = s.flow[flow]
+    s.window[flow, HOLD] = float(row[F_PIPE])
+    row[F_RECOVER] = max(row[F_SENT], row[F_FURTHEST])
+
+
+@compiled
+def reno_acked(s: State, flow: int, marked: bool) -> None:
+    """Halve on a mark, but once for all that was under way then; else grow."""
+    w = s.window
+    if w[flow, HOLD] > 0.0:
+        w[flow, HOLD] -= 1.0
+    elif marked:
+        reno_cut(s, flow)
+        hold_window(s, flow)
+    elif not slow_start(s, flow):
+        grow_window(s, flow, 1.0 / w[flow, CWND])
+
+
+@inlined
+def reno_cut(s: State, flow: int) -> None:
+    """Go on with half the window."""
+    s.window[flow, SSTHRESH] = max(s.window[flow, CWND] / 2.0, LEAST_SSTHRESH)
+    s.window[flow, CWND] = s.window[flow, SSTHRESH]

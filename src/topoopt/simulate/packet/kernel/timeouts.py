@@ -1,0 +1,50 @@
+"""Round-trip times, and how long a sender waits before it takes what is under way as lost (RFC 6298)."""
+
+from topoopt.simulate.packet.kernel.compiled import compiled, inlined
+from topoopt.simulate.packet.kernel.heaps import push_timer
+from topoopt.simulate.packet.kernel.layout import (
+    C_TIMEOUT_FIRST,
+    C_TIMEOUT_MIN,
+    F_DEADLINE,
+    F_TIMEOUTS,
+    F_TIMER,
+    KIND_SHIFT,
+    RETRANSMIT,
+    RTTVAR,
+    SRTT,
+    State,
+)
+
+MOST_BACKOFF = 6
+"""Each timeout in a row waits twice as long as the one before, up to 2^6 times the first."""
+
+
+@inlined
+def measure(s: State, flow: int, sample_ps: int) -> None:
+    """Smooth the round-trip time and its variation."""
+    w, sample = s.window, float(sample_ps)
+    if w[flow, SRTT] == 0.0:
+        w[flow, SRTT] = sample
+        w[flow, RTTVAR] = sample / 2.0
+    else:
+        w[flow, RTTVAR] += (abs(w[flow, SRTT] - sample) - w[flow, RTTVAR]) / 4.0
+        w[flow, SRTT] += (sample - w[flow, SRTT]) / 8.0
+
+
+@compiled
+def wait_for_news(s: State, flow: int, now: int) -> None:
+    """Set the flow's deadline, and its timer if none fires before."""
+    timeout = s.constant[C_TIMEOUT_FIRST]
+    if s.window[flow, SRTT] > 0.0:
+        timeout = max(s.constant[C_TIMEOUT_MIN], s.window[flow, SRTT] + 4.0 * s.window[flow, RTTVAR])
+    deadline = now + (int(timeout) << min(s.flow[flow, F_TIMEOUTS], MOST_BACKOFF))
+    s.flow[flow, F_DEADLINE] = deadline
+    if s.flow[flow, F_TIMER] < 0 or s.flow[flow, F_TIMER] > deadline:
+        set_timer(s, flow, deadline)
+
+
+@compiled
+def set_timer(s: State, flow: int, when: int) -> None:
+    """Look at the flow's deadline at a time."""
+    s.flow[flow, F_TIMER] = when
+    push_timer(s, when, (RETRANSMIT << KIND_SHIFT) | flow)
