@@ -125,7 +125,9 @@ def test_every_task_that_takes_time_has_its_bars(result: SimResult, trace: dict[
 
 def test_accelerators_of_a_server_are_lanes_of_their_own() -> None:
     nothing = np.zeros(0, np.int64)
-    rows = [TaskRows(COMPUTE, 2, duration_s=1e-3, server=np.zeros(2), accelerator=np.arange(2), phase=0)]
+    rows = [
+        TaskRows(COMPUTE, 2, duration_s=1e-3, server=np.zeros(2, np.int64), accelerator=np.arange(2), phase=0)
+    ]
     graph = task_graph_from_edges(2, rows, nothing, nothing)
     trace = chrome_trace(simulate("flow", graph, build_fabric("ideal-switch", 2, 1, 1e9, ())))
     assert [(bar["pid"], bar["tid"], bar["name"]) for bar in bars(trace)] == [

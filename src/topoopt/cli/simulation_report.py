@@ -58,9 +58,10 @@ def _times(ran: Ran) -> list[tuple[str, str]]:
     plan = ran.sources[0].plan
     if plan is not None and ran.together is None:
         change = result.iteration_time_s / plan.outcome.iteration_time_s - 1
-        what = (
-            f"{format_time(plan.outcome.iteration_time_s)} ({plan.outcome.simulator}); this is {change:+.1%}"
-        )
+        there = plan.outcome.simulator
+        if ran.fabric is not plan.fabric:
+            there += f" on {plan.fabric.name}, its own"
+        what = f"{format_time(plan.outcome.iteration_time_s)} ({there}); this is {change:+.1%}"
         facts.append(("the plan says", what))
     if error is not None:
         measured = f"{error.median:.1%} median, {error.p90:.1%} in 9 of 10, {error.largest:.1%} at most"
@@ -88,7 +89,7 @@ def _fabric(ran: Ran) -> list[tuple[str, str]]:
     if spare:
         what += f"; {topology.servers} servers, {spare} of them spare"
     if ran.fabric.name == "fat-tree" and ran.sources[0].plan is not None:
-        what += " (not divided by 3.2, as in topoopt compare)"
+        what += " (not divided by 3.2, as topoopt compare does)"
     return [("a server has", what)]
 
 

@@ -109,7 +109,8 @@ def warm_up(simulator: str, report: Progress) -> None:
     packets = simulator == "packet"
     ready = is_packet_engine_compiled() if packets else is_compiled()
     engine = "the packet engine" if packets else "the simulator"
-    report(f"loading {engine}" if ready else f"compiling {engine}, once: some 20 seconds", 0, 0)
+    lasts = "half a minute" if packets else "some seconds"
+    report(f"loading {engine}" if ready else f"compiling {engine}, once: {lasts}", 0, 0)
     nothing = np.zeros(0, np.int64)
     graph = task_graph_from_edges(2, [TaskRows(TRANSFER, 1, src=0, dst=1, size_bytes=1)], nothing, nothing)
     simulate("packet" if packets else "flow", graph, build_fabric("ideal-switch", 2, 1, 1e9, ()))

@@ -10,11 +10,12 @@ ROUNDING = 1e-12
 
 
 def contends(graph: TaskGraph, flows: Flows, start_s: Floats, capacity: Floats) -> bool:
-    """Return whether any link has bytes of two flows at the same time.
+    """Return whether any link is part of two flows at the same time.
 
-    Every flow holds all links of its paths from its first byte to its last, for as long as it would take alone.
-    Nothing contends exactly if no two of these stretches on one link overlap. Then no transfer ever waits or
-    shares, and first come, first served, fair shares and packets give the same times.
+    Every flow holds all links of its paths from when it opens its connection until its last byte is in, for as
+    long as it would take alone. Nothing contends exactly if no two of these stretches on one link overlap. Then
+    no transfer ever waits or shares, not even the packet that opens a connection, and first come, first served,
+    fair shares and packets give the same times.
 
     Parameters
     ----------
@@ -50,8 +51,8 @@ def _stretches(
 ) -> tuple[Ints, Floats, Floats]:
     """Return link, begin and end of every stretch."""
     task = owners(flows)
-    begin = start_s[task] + graph.duration_s[task] + flows.before_s
-    end = begin + alone_s(flows, capacity)
+    begin = start_s[task] + graph.duration_s[task]
+    end = begin + flows.before_s + alone_s(flows, capacity) + flows.after_s
     first = flows.class_first[flows.flow_class]
     count = flows.class_first[flows.flow_class + 1] - first
     flow = np.repeat(np.arange(len(flows)), count)
