@@ -91,7 +91,9 @@ class PacketArguments:
     transport: Annotated[
         str | None,
         Option(
-            metavar="dctcp|reno|cubic|dcqcn|line-rate", rich_help_panel=PACKETS, help="When to send; dctcp."
+            metavar="dctcp|dctcp-rfc8257|reno|cubic|dcqcn|line-rate",
+            rich_help_panel=PACKETS,
+            help="When to send; dctcp.",
         ),
     ] = None
     compat: Annotated[

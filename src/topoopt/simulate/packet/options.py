@@ -68,6 +68,9 @@ class PacketOptions:
     buffer_packets : int, optional
         Room of a queue; what does not fit is lost. Default: without limit. A server's own interface to a
         switch has no limit in any case.
+    timeout_min_s : float, optional
+        Least retransmission timeout, and the one before a round-trip time is known. Default: the transport's, which
+        suit round trips far below a millisecond.
     failures : tuple of LinkFailure
     log_flows : bool
         Keep a row for each connection; see :class:`topoopt.simulate.FlowTable`.
@@ -83,6 +86,7 @@ class PacketOptions:
     mark_packets: float | None = None
     pfc_packets: float | None = None
     buffer_packets: int | None = None
+    timeout_min_s: float | None = None
     failures: tuple[LinkFailure, ...] = ()
     log_flows: bool = False
     memory_limit_bytes: int = 8 << 30
@@ -103,5 +107,7 @@ class PacketOptions:
             raise InvalidInput(f"pfc_packets: must be >= 0, got {self.pfc_packets}")
         if self.buffer_packets is not None and self.buffer_packets < 1:
             raise InvalidInput(f"buffer_packets: must be >= 1, got {self.buffer_packets}")
+        if self.timeout_min_s is not None and not 0 < self.timeout_min_s < float("inf"):
+            raise InvalidInput(f"timeout_min_s: must be positive, got {self.timeout_min_s}")
         if self.memory_limit_bytes < 1:
             raise InvalidInput(f"memory_limit_bytes: must be >= 1, got {self.memory_limit_bytes}")

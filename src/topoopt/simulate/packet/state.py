@@ -188,8 +188,8 @@ def _constants(transport: Transport, options: PacketOptions) -> NDArray[np.float
     constant[layout.C_FIRST_WINDOW] = transport.first_window_packets
     constant[layout.C_SSTHRESH] = transport.ssthresh_packets
     constant[layout.C_REORDER] = _reorder_packets(transport, options)
-    constant[layout.C_TIMEOUT_MIN] = transport.timeout_min_s * PS
-    constant[layout.C_TIMEOUT_FIRST] = transport.timeout_first_s * PS
+    constant[layout.C_TIMEOUT_MIN] = (options.timeout_min_s or transport.timeout_min_s) * PS
+    constant[layout.C_TIMEOUT_FIRST] = (options.timeout_min_s or transport.timeout_first_s) * PS
     constant[layout.C_MARK_SHARE] = transport.mark_share
     constant[layout.C_NOTICE] = transport.notice_interval_s * PS
     own = [round(value * PS) if name.endswith("_s") else value for name, value in transport.own.items()]

@@ -65,7 +65,15 @@ TRANSPORTS: Mapping[str, Transport] = {
         ssthresh_packets=10_000.0,
         mark_low_packets=50.0,
         mark_high_packets=50.0,
-        own={"gain": 1.0 / 16.0},
+        own={"gain": 1.0 / 16.0, "cut_always": 1.0},
+    ),
+    "dctcp-rfc8257": Transport(
+        0,
+        "RFC 8257, which cuts only after windows with marks, K = 50 as in the TopoOpt authors' packet simulator; "
+        "recovery of RFC 6675, timeouts of RFC 6298, first window of RFC 6928",
+        mark_low_packets=50.0,
+        mark_high_packets=50.0,
+        own={"gain": 1.0 / 16.0, "cut_always": 0.0},
     ),
     "reno": Transport(
         1,

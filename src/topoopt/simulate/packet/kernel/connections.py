@@ -9,11 +9,13 @@ from topoopt.simulate.packet.kernel.compiled import compiled, inlined
 from topoopt.simulate.packet.kernel.flows import free_if_done, log_connection
 from topoopt.simulate.packet.kernel.layout import (
     ACKS_TRAVEL,
+    AGAIN,
     C_NOTICE,
     CLOSED,
     CONNECTIONS,
     F_ACKED,
     F_ARRIVED,
+    F_BACKOFF,
     F_BOARD,
     F_BOARD_CLASS,
     F_CNP_AT,
@@ -45,6 +47,7 @@ from topoopt.simulate.packet.kernel.layout import (
     GO_BACK_N,
     HOPWISE,
     KIND_ACK,
+    KIND_ACK_AGAIN,
     KIND_OPEN,
     LOSSY,
     MARKED,
@@ -141,7 +144,7 @@ def arrived_open(s: State, flow: int, now: int) -> None:
     """Take the packet that opens a connection: the sender may send, or is told so."""
     s.flow[flow, F_LIVE] -= 1
     if s.count[ACKS_TRAVEL] == 1 and s.flow[flow, F_STATE] != CLOSED:
-        _send_ack(s, flow, NO_SEQUENCE, False, now)
+        _send_ack(s, flow, NO_SEQUENCE, False, False, now)
     elif s.flow[flow, F_STATE] == OPENING:
         _begin_to_send(s, flow, now)
     free_if_done(s, flow)  # a second one, sent after a timeout, may be the last of its connection
@@ -169,7 +172,7 @@ def arrived_data(s: State, flow: int, what: int, now: int) -> None:
         row[F_MARKS] += 1
         if s.count[PACED] == 1:
             marked = _notice_is_due(s, flow, now)
-    sequence = (what >> 3) & NO_SEQUENCE
+    sequence, again = (what >> 3) & NO_SEQUENCE, (what & AGAIN) != 0
     if s.count[LOSSY] == 1:
         sequence = land(s, flow, sequence)
     else:
@@ -179,9 +182,9 @@ def arrived_data(s: State, flow: int, what: int, now: int) -> None:
         log_connection(s, flow, now)
         connection_done(s, row[F_STREAM], now)
     if s.count[ACKS_TRAVEL] == 1:
-        _send_ack(s, flow, sequence, marked, now)
+        _send_ack(s, flow, sequence, again, marked, now)
     elif row[F_STATE] == OPEN:
-        _acknowledged(s, flow, sequence, row[F_EXPECTED], marked, now)
+        _acknowledged(s, flow, sequence, row[F_EXPECTED], again, marked, now)
     free_if_done(s, flow)
 
 
@@ -195,9 +198,10 @@ def _notice_is_due(s: State, flow: int, now: int) -> bool:
 
 
 @compiled
-def _send_ack(s: State, flow: int, sequence: int, marked: bool, now: int) -> None:
+def _send_ack(s: State, flow: int, sequence: int, again: bool, marked: bool, now: int) -> None:
     row = s.flow[flow]
-    answer = KIND_ACK | (MARKED if marked else 0) | (sequence << 3) | (row[F_EXPECTED] << 33)
+    answer = (KIND_ACK_AGAIN if again else KIND_ACK) | (MARKED if marked else 0)
+    answer |= (sequence << 3) | (row[F_EXPECTED] << 33)
     if s.count[HOPWISE] == 1:
         link = place = next_link(s, start_of(s, flow, answer), flow, answer)
     else:
@@ -216,20 +220,23 @@ def arrived_ack(s: State, flow: int, what: int, now: int) -> None:
     s.flow[flow, F_LIVE] -= 1
     if state == OPENING:
         _begin_to_send(s, flow, now)
-    elif state == OPEN:
-        sequence, expected = (what >> 3) & NO_SEQUENCE, (what >> 33) & NO_SEQUENCE
-        _acknowledged(s, flow, sequence, expected, (what & MARKED) != 0, now)
+    sequence, expected = (what >> 3) & NO_SEQUENCE, (what >> 33) & NO_SEQUENCE
+    if state == OPEN and (sequence != NO_SEQUENCE or s.count[GO_BACK_N] == 1):
+        again, marked = (what & 3) == KIND_ACK_AGAIN, (what & MARKED) != 0
+        _acknowledged(s, flow, sequence, expected, again, marked, now)
     free_if_done(s, flow)
 
 
 @inlined
-def _acknowledged(s: State, flow: int, sequence: int, expected: int, marked: bool, now: int) -> None:
+def _acknowledged(
+    s: State, flow: int, sequence: int, expected: int, again: bool, marked: bool, now: int
+) -> None:
     """Let the sender learn that a packet is in, and send more."""
     row = s.flow[flow]
     if marked and s.count[PACED] == 1:
         noticed(s, flow, now)
     if s.count[LOSSY] == 1:
-        learn(s, flow, sequence, expected, marked, now)
+        learn(s, flow, sequence, expected, again, marked, now)
     else:
         row[F_PIPE] -= 1
         row[F_ACKED] += 1
@@ -255,6 +262,7 @@ def retransmit(s: State, flow: int, now: int) -> None:
         wait_for_news(s, flow, now)
         return
     row[F_TIMEOUTS] += 1
+    row[F_BACKOFF] += 1
     s.count[TIMEOUTS] += 1
     if row[F_TIMEOUTS] > MOST_TIMEOUTS:
         s.count[STUCK_FLOW] = flow

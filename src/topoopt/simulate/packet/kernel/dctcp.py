@@ -1,11 +1,15 @@
-"""DCTCP, in the form of the authors' packet simulator."""
+"""DCTCP: the window is cut by half the share of marks, as an average over many windows.
+
+RFC 8257 cuts at the end of a window in which there was a mark. The TopoOpt authors' packet simulator does at the end
+of every window, as long as the average is not yet forgotten.
+"""
 
 from topoopt.simulate.packet.kernel.compiled import inlined
 from topoopt.simulate.packet.kernel.layout import C_OWN, CWND, OWN, SSTHRESH, State
 from topoopt.simulate.packet.kernel.reno import grow_window
 
 ALPHA, SEEN, MARKS_SEEN, WINDOW_SIZE = OWN, OWN + 1, OWN + 2, OWN + 3
-GAIN = C_OWN
+GAIN, ALWAYS = C_OWN, C_OWN + 1
 
 
 @inlined
@@ -16,7 +20,7 @@ def dctcp_opened(s: State, flow: int) -> None:
 
 @inlined
 def dctcp_acked(s: State, flow: int, marked: bool) -> None:
-    """Measure the share of marks, once a window cut it by half of that, then grow it."""
+    """Measure the share of marks, once a window cut it, then grow it."""
     w = s.window
     w[flow, SEEN] += 1.0
     if marked:
@@ -25,9 +29,10 @@ def dctcp_acked(s: State, flow: int, marked: bool) -> None:
     if w[flow, SEEN] >= w[flow, WINDOW_SIZE]:
         gain = s.constant[GAIN]
         w[flow, ALPHA] = (1.0 - gain) * w[flow, ALPHA] + gain * w[flow, MARKS_SEEN] / w[flow, SEEN]
+        due = w[flow, MARKS_SEEN] > 0.0 or s.constant[ALWAYS] > 0.0
         w[flow, SEEN] = 0.0
         w[flow, MARKS_SEEN] = 0.0
-        if w[flow, ALPHA] > 0.0:
+        if due and w[flow, ALPHA] > 0.0:
             w[flow, CWND] = max(w[flow, CWND] * (1.0 - w[flow, ALPHA] / 2.0), 1.0)
             w[flow, SSTHRESH] = w[flow, CWND]
         w[flow, WINDOW_SIZE] = w[flow, CWND]

@@ -136,10 +136,11 @@ UP, PAUSED, DOWN = 0, 1, 2
 
 # packet
 DEPART, ARRIVE, WHO, WHAT = range(4)
-KIND_DATA, KIND_OPEN, KIND_ACK = 0, 1, 2
-MARKED = 4
+KIND_DATA, KIND_OPEN, KIND_ACK, KIND_ACK_AGAIN = 0, 1, 2, 3
+MARKED, AGAIN = 4, 1 << 33
 """WHO is flow << 32 | place in ``path_link``, or the link itself where routes change.
-WHAT is kind, MARKED, sequence << 3 and a cumulative one << 33."""
+WHAT is kind, MARKED and sequence << 3; then AGAIN for data that was sent before, or of an acknowledgment (which is of
+another kind for such data) the next sequence number that is expected << 33."""
 
 SIZE_DATA, SIZE_OPEN, SIZE_ACK = 8936, 1, 64
 
@@ -182,8 +183,10 @@ SIZE_DATA, SIZE_OPEN, SIZE_ACK = 8936, 1, 64
     F_RECOVERING,
     F_FURTHEST,
     F_REFUSED,
-) = range(37)
-FLOW_FIELDS = 37
+    F_BACKOFF,
+    F_TIMED_AGAIN,
+) = range(39)
+FLOW_FIELDS = 39
 
 OPENING, OPEN, CLOSED, FREE = 0, 1, 2, 3
 

@@ -27,6 +27,7 @@ from topoopt.simulate.packet.kernel.layout import (
     F_SCANNED,
     F_SENT,
     F_TIMED,
+    F_TIMED_AGAIN,
     F_TIMED_AT,
     F_TIMEOUTS,
     FLYING,
@@ -96,13 +97,11 @@ def _land_in_order(s: State, flow: int, sequence: int) -> int:
 
 
 @compiled
-def learn(s: State, flow: int, sequence: int, expected: int, marked: bool, now: int) -> None:
+def learn(s: State, flow: int, sequence: int, expected: int, again: bool, marked: bool, now: int) -> None:
     """Note at the sender what is in, find what must be lost, and let the transport react."""
     row = s.flow[flow]
-    told = s.count[GO_BACK_N] == 0 and row[F_TIMED] == sequence
-    if row[F_TIMED] >= 0 and (told or row[F_TIMED] < expected):
-        measure(s, flow, now - row[F_TIMED_AT])
-        row[F_TIMED] = -1
+    if row[F_TIMED] >= 0:
+        _measure(s, flow, sequence, expected, again, now)
     if expected >= row[F_RECOVER]:
         row[F_RECOVERING] = 0
     if s.count[GO_BACK_N] == 1:
@@ -126,6 +125,17 @@ def learn(s: State, flow: int, sequence: int, expected: int, marked: bool, now: 
         row[F_SCANNED] += 1
     if cut:
         _cut(s, flow, now)
+
+
+@compiled
+def _measure(s: State, flow: int, sequence: int, expected: int, again: bool, now: int) -> None:
+    """Measure the round trip of the packet that is timed, unless another copy of it was acknowledged."""
+    row = s.flow[flow]
+    told = s.count[GO_BACK_N] == 0 and row[F_TIMED] == sequence
+    if told or row[F_TIMED] < expected:
+        if (again if told else False) == (row[F_TIMED_AGAIN] == 1):
+            measure(s, flow, now - row[F_TIMED_AT])
+        row[F_TIMED] = -1
 
 
 @compiled

@@ -3,6 +3,7 @@
 from topoopt.simulate.packet.kernel.compiled import compiled, inlined
 from topoopt.simulate.packet.kernel.draws import uniform
 from topoopt.simulate.packet.kernel.layout import (
+    AGAIN,
     CWND,
     F_BOARD,
     F_FURTHEST,
@@ -16,6 +17,7 @@ from topoopt.simulate.packet.kernel.layout import (
     F_RESENT,
     F_SENT,
     F_TIMED,
+    F_TIMED_AGAIN,
     F_TIMED_AT,
     FLYING,
     FLYING_AGAIN,
@@ -133,14 +135,12 @@ def send_one(s: State, flow: int, now: int) -> None:
     if again:
         row[F_RESENT] += 1
         s.count[RESENT] += 1
-        if row[F_TIMED] == sequence:  # whose acknowledgment would it be? (RFC 6298, after Karn)
-            row[F_TIMED] = -1
-    else:
-        row[F_FURTHEST] = sequence + 1
-        if row[F_TIMED] < 0:
-            row[F_TIMED] = sequence
-            row[F_TIMED_AT] = now
+    row[F_FURTHEST] = max(row[F_FURTHEST], sequence + 1)
+    if row[F_TIMED] < 0 or row[F_TIMED] == sequence:
+        row[F_TIMED] = sequence
+        row[F_TIMED_AT] = now
+        row[F_TIMED_AGAIN] = again
     if s.count[LOSSY] == 1 and s.count[GO_BACK_N] == 0:
         s.board[row[F_BOARD] + sequence] = FLYING_AGAIN if again else FLYING
     row[F_PIPE] += 1
-    launch_one(s, flow, sequence << 3, now)
+    launch_one(s, flow, (sequence << 3) | (AGAIN if again else 0), now)

@@ -5,8 +5,8 @@ from topoopt.simulate.packet.kernel.heaps import push_timer
 from topoopt.simulate.packet.kernel.layout import (
     C_TIMEOUT_FIRST,
     C_TIMEOUT_MIN,
+    F_BACKOFF,
     F_DEADLINE,
-    F_TIMEOUTS,
     F_TIMER,
     KIND_SHIFT,
     RETRANSMIT,
@@ -16,12 +16,13 @@ from topoopt.simulate.packet.kernel.layout import (
 )
 
 MOST_BACKOFF = 6
-"""Each timeout in a row waits twice as long as the one before, up to 2^6 times the first."""
+"""Each timeout waits twice as long as the one before, up to 2^6 times the first, until a round trip is measured."""
 
 
 @inlined
 def measure(s: State, flow: int, sample_ps: int) -> None:
-    """Smooth the round-trip time and its variation."""
+    """Smooth the round-trip time and its variation; timeouts are no longer backed off."""
+    s.flow[flow, F_BACKOFF] = 0
     w, sample = s.window, float(sample_ps)
     if w[flow, SRTT] == 0.0:
         w[flow, SRTT] = sample
@@ -37,7 +38,7 @@ def wait_for_news(s: State, flow: int, now: int) -> None:
     timeout = s.constant[C_TIMEOUT_FIRST]
     if s.window[flow, SRTT] > 0.0:
         timeout = max(s.constant[C_TIMEOUT_MIN], s.window[flow, SRTT] + 4.0 * s.window[flow, RTTVAR])
-    deadline = now + (int(timeout) << min(s.flow[flow, F_TIMEOUTS], MOST_BACKOFF))
+    deadline = now + (int(timeout) << min(s.flow[flow, F_BACKOFF], MOST_BACKOFF))
     s.flow[flow, F_DEADLINE] = deadline
     if s.flow[flow, F_TIMER] < 0 or s.flow[flow, F_TIMER] > deadline:
         set_timer(s, flow, deadline)

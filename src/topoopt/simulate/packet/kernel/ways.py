@@ -8,13 +8,13 @@ from topoopt.simulate.packet.kernel.layout import F_CONNECTION, F_DST, F_SRC, KI
 @inlined
 def start_of(s: State, flow: int, what: int) -> int:
     """Return the server that sends a packet of a flow."""
-    return s.flow[flow, F_DST] if (what & 3) == KIND_ACK else s.flow[flow, F_SRC]
+    return s.flow[flow, F_DST] if (what & 3) >= KIND_ACK else s.flow[flow, F_SRC]
 
 
 @inlined
 def end_of(s: State, flow: int, what: int) -> int:
     """Return the server to which a packet of a flow goes."""
-    return s.flow[flow, F_SRC] if (what & 3) == KIND_ACK else s.flow[flow, F_DST]
+    return s.flow[flow, F_SRC] if (what & 3) >= KIND_ACK else s.flow[flow, F_DST]
 
 
 @inlined
