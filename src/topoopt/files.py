@@ -10,9 +10,9 @@ import difflib
 import json
 import os
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, BinaryIO, TypeVar
 
 import yaml
 from pydantic import BaseModel, BeforeValidator, ValidationError, ValidationInfo
@@ -121,6 +121,19 @@ def write_atomically(path: str | Path, text: str) -> None:
 
 def write_bytes_atomically(path: str | Path, data: bytes) -> None:
     """Write a binary file; see :func:`write_atomically`."""
+    with whole_file(path) as stream:
+        stream.write(data)
+
+
+@contextlib.contextmanager
+def whole_file(path: str | Path) -> Iterator[BinaryIO]:
+    """Open a file to be written bit by bit, which takes its name when all is done, and is gone otherwise.
+
+    Raises
+    ------
+    InvalidInput
+        As :func:`write_atomically`.
+    """
     target = Path(path)
     if target.is_dir():
         raise InvalidInput(f"{path}: is a directory, expected a file name")
@@ -132,7 +145,7 @@ def write_bytes_atomically(path: str | Path, data: bytes) -> None:
         raise InvalidInput(f"{path}: cannot be written: {error.strerror or error}") from None
     try:
         with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
+            yield stream
         Path(temporary).chmod(_mode_of_new_files())
         Path(temporary).replace(target)
     except BaseException as error:

@@ -1,5 +1,6 @@
 """Flow rows: every simulator's flows with names, completion times and slowdowns; links with what they carried."""
 
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -76,6 +77,14 @@ def test_connections_of_packets_carry_the_bytes_of_the_flows() -> None:
     for task in np.flatnonzero(graph.kind == TRANSFER).tolist():
         assert packet.size_bytes[packet.task == task].sum() == flow.size_bytes[flow.task == task].sum()
     assert packet.size_bytes.sum() == pytest.approx(flow.size_bytes.sum(), rel=1e-3)  # chunks are cut down
+
+
+def test_rows_come_in_pieces_without_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph, fabric = job("taskgraph12")
+    result = simulate("flow", graph, fabric)
+    whole = list(flow_rows(result, fabric))
+    monkeypatch.setattr(import_module("topoopt.simulate.flow_rows"), "PIECE", 7)
+    assert list(flow_rows(result, fabric)) == whole
 
 
 def test_flows_come_in_the_order_in_which_they_ended() -> None:

@@ -2,14 +2,17 @@
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import PurePath
-from typing import Any
+from typing import Any, BinaryIO
 
 from topoopt.cli.output_file import check_writable
 from topoopt.errors import InvalidInput
 
 CSV, PARQUET = ".csv", ".parquet"
+PIECE = 100_000
+"""Rows that are held at once."""
 
 
 def check_table(path: str | None, flag: str) -> None:
@@ -34,7 +37,7 @@ def check_table(path: str | None, flag: str) -> None:
 
 
 def write_table(path: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Write a table, whole or not at all.
+    """Write a table, whole or not at all; long ones in pieces, so that they need little memory.
 
     Parameters
     ----------
@@ -46,27 +49,43 @@ def write_table(path: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]
     InvalidInput
         If the file cannot be written.
     """
-    from topoopt.files import write_atomically, write_bytes_atomically
+    from topoopt.files import whole_file
 
-    if PurePath(path).suffix.lower() == PARQUET:
-        write_bytes_atomically(path, _parquet(columns, rows))
-        return
-    text = io.StringIO()
+    write = _write_parquet if PurePath(path).suffix.lower() == PARQUET else _write_csv
+    with whole_file(path) as stream:
+        write(stream, columns, rows)
+
+
+def _write_csv(stream: BinaryIO, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    text = io.TextIOWrapper(stream, encoding="utf-8", newline="", write_through=True)
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows(rows)
-    write_atomically(path, text.getvalue())
+    for piece in _pieces(rows):
+        writer.writerows(piece)
+    text.detach()
 
 
-def _parquet(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
+def _write_parquet(stream: BinaryIO, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     import pyarrow
     from pyarrow import parquet
 
-    by_column = list(zip(*rows, strict=True)) or [()] * len(columns)
-    table = pyarrow.table(dict(zip(columns, map(list, by_column), strict=True)))
-    buffer = io.BytesIO()
-    parquet.write_table(table, buffer)
-    return buffer.getvalue()
+    writer = None
+    for piece in _pieces(rows):
+        by_column = list(zip(*piece, strict=True)) or [()] * len(columns)
+        table = pyarrow.table(dict(zip(columns, map(list, by_column), strict=True)))
+        writer = writer or parquet.ParquetWriter(stream, table.schema)
+        writer.write_table(table)
+    assert writer is not None, "there is always a first piece"
+    writer.close()
+
+
+def _pieces(rows: Iterable[Sequence[Any]]) -> Iterator[list[Sequence[Any]]]:
+    """Yield the rows some at a time; of a table without rows, one empty piece."""
+    source = iter(rows)
+    piece = list(islice(source, PIECE))
+    yield piece
+    while piece := list(islice(source, PIECE)):
+        yield piece
 
 
 def _has_pyarrow() -> bool:

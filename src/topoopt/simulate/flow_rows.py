@@ -1,6 +1,7 @@
 """A row for every flow of a result, whichever simulator made it, in the form in which files want them."""
 
 from collections.abc import Iterator
+from dataclasses import fields
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,9 @@ from topoopt.simulate.flow_table import FlowTable
 from topoopt.simulate.flows import ALL_TO_ALL, make_flows
 from topoopt.simulate.result import SimResult
 from topoopt.simulate.task_graph import COLLECTIVE, COLLECTIVES, PHASES, TRANSFER, Floats, Ints, TaskGraph
+
+PIECE = 100_000
+"""Rows that are made at once."""
 
 
 class FlowRow(NamedTuple):
@@ -65,9 +69,18 @@ def flow_table(result: SimResult, fabric: Fabric) -> FlowTable:
 
 
 def flow_rows(result: SimResult, fabric: Fabric) -> Iterator[FlowRow]:
-    """Yield the rows of :func:`flow_table` with names."""
-    table, graph = flow_table(result, fabric), result.graph
-    counted = result.packet is not None
+    """Yield the rows of :func:`flow_table` with names, made some at a time: there may be millions."""
+    table = flow_table(result, fabric)
+    for first in range(0, len(table), PIECE):
+        yield from _named(result, _part(table, first, first + PIECE))
+
+
+def _part(table: FlowTable, first: int, last: int) -> FlowTable:
+    return FlowTable(*(getattr(table, item.name)[first:last] for item in fields(table)))
+
+
+def _named(result: SimResult, table: FlowTable) -> Iterator[FlowRow]:
+    graph, counted = result.graph, result.packet is not None
     names = (*graph.operator_names, "")
     nothing = [None] * len(table)
     columns = zip(
