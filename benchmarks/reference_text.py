@@ -8,7 +8,7 @@ PAGE = """\
 The authors of TopoOpt have two simulators: FlexNet searches strategies with a fluid network model, FlexNetPacket
 plays the result packet by packet. All that we know of their outputs stands in `benchmarks/data/` with its source, and
 is compared here with ours, row by row. Latency is 1 µs a hop throughout. All columns but `CPU s` are the same
-whenever this page is made, on any machine; tests make them again. CPU seconds are of one core of the machine that
+whenever this page is made, and tests make them again. CPU seconds are of one core of the machine that
 wrote the page, without compilation and reading of files.
 
 **off** is ours over theirs minus one. **allowed** is a limit set beforehand, in the digits given. Its rules stand in
