@@ -22,7 +22,15 @@ from topoopt.job import MEMORY_CHECKS, JobSettings
 from topoopt.job_file import DEFAULT_CLUSTER
 from topoopt.routing import ROUTING
 from topoopt.search import BASELINES, MODES, PRESETS, SearchOptions
-from topoopt.simulate import ACKS, COMPATIBILITIES, PATH_CHOICES, PLACEMENTS, SIMULATORS, TRANSPORTS
+from topoopt.simulate import (
+    ACKS,
+    COMPATIBILITIES,
+    PATH_CHOICES,
+    PLACEMENTS,
+    RECOVERIES,
+    SIMULATORS,
+    TRANSPORTS,
+)
 from topoopt.strategy import OPTIMIZER_BYTES_PER_PARAMETER_BYTE
 from topoopt.units import format_bandwidth
 from topoopt.workload import COMPUTE_MODES
@@ -60,6 +68,7 @@ TABLES = [
     (PacketArguments, "compat", COMPATIBILITIES),
     (PacketArguments, "acks", ACKS),
     (PacketArguments, "path_choice", PATH_CHOICES),
+    (PacketArguments, "recovery", RECOVERIES),
 ]
 
 

@@ -254,6 +254,26 @@ def test_queues_mark_and_drop_as_asked(topoopt: Topoopt) -> None:
     assert max(link["queue_peak_bytes"] for link in short["links"]) <= 60 * 8936
 
 
+def test_losses_are_mended_as_asked(topoopt: Topoopt) -> None:
+    words = (DLRM, "--fabric", "topoopt", "--strides", "1,5", "--buffer", "60")
+    selective, all_again = (answer(topoopt, *words, "--recovery", how) for how in ("selective", "go-back-n"))
+    assert all_again["resent"] > selective["resent"] > 0
+    patient = answer(topoopt, DLRM, "--fail-link", "3-16@1ms:5ms", "--timeout-min", "100ms")
+    assert patient["iteration_time_s"] > 0.1  # the first timeout comes then
+    paused, never = (
+        answer(topoopt, *words[:-2], "--transport", "dcqcn", "--pfc", packets) for packets in ("20", "0")
+    )
+    assert paused["pauses"] > never["pauses"] == 0
+
+
+def test_small_allreduces_are_cut_short_alike_in_compatible_simulators(topoopt: Topoopt) -> None:
+    own, compatible = (
+        answer(topoopt, TESTBED, "--simulator", "flow", "--compat", how) for how in ("none", "flexnetpacket")
+    )
+    assert (own["compat"], compatible["compat"]) == ("none", "flexnetpacket")
+    assert compatible["demanded_bytes"] < own["demanded_bytes"]
+
+
 def test_a_path_choice_means_the_same_to_every_simulator(topoopt: Topoopt) -> None:
     words = (DLRM, "--fabric", "expander", "--bandwidth", "25Gbps")
     times = {

@@ -101,7 +101,8 @@ class PacketArguments:
         Option(
             metavar="none|flexnetpacket",
             rich_help_panel=PACKETS,
-            help="With the shortcuts of the authors' simulator, to replay its outputs; none.",
+            help="With the shortcuts of the authors' simulator, to replay its outputs (the other simulators take "
+            "over those of small AllReduces); none.",
         ),
     ] = None
     acks: Annotated[
@@ -121,12 +122,34 @@ class PacketArguments:
             "For flow and analytic, too; connection for packets and auto, else packet.",
         ),
     ] = None
+    recovery: Annotated[
+        str | None,
+        Option(
+            metavar="selective|go-back-n",
+            rich_help_panel=PACKETS,
+            help="What is sent again after a loss: what was lost, or everything from there on; selective.",
+        ),
+    ] = None
+    timeout_min: Annotated[
+        str | None,
+        Option(
+            metavar="TIME", rich_help_panel=PACKETS, help="Least retransmission timeout; the transport's own."
+        ),
+    ] = None
     mark: Annotated[
         float | None,
         Option(
             metavar="K",
             rich_help_panel=PACKETS,
             help="Queue in packets above which packets are marked, 0 for never; the transport's own.",
+        ),
+    ] = None
+    pfc: Annotated[
+        float | None,
+        Option(
+            metavar="PACKETS",
+            rich_help_panel=PACKETS,
+            help="Pause a link when more packets that came by it wait, 0 for never; the transport's own.",
         ),
     ] = None
     buffer: Annotated[

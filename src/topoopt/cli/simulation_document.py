@@ -31,7 +31,7 @@ def document(ran: Ran) -> dict[str, Any]:
         "collective": result.options.ring_model,
         "seed": result.options.seed,
         "transport": result.options.packet.transport if result.packet is not None else None,
-        "compat": result.options.packet.compat if result.packet is not None else None,
+        "compat": result.options.packet.compat,
         "chosen_because": ran.reason or None,
         "expected_error": asdict(ran.expected_error) if ran.expected_error is not None else None,
         "iterations": iterations,

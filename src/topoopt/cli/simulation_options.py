@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from topoopt.topology import Topology
 
 DEFAULT_MEMORY_BYTES = 8_000_000_000
+FOR_ALL = ("path_choice", "compat")
+"""Flags of packets that mean something to the other simulators, too."""
 SPLIT_OF = {"connection": "one", "paths": "paths", "packet": "spread"}
 """What the flow and the analytic simulator call a path choice."""
 
@@ -29,15 +31,12 @@ def chosen_simulator(asked: str | None, packets: PacketArguments, all_graphs: bo
 
     if asked is not None and asked not in (AUTO, *SIMULATORS):
         raise unknown_name("simulator", asked, [AUTO, *SIMULATORS])
-    given = [
-        item.name
-        for item in fields(packets)
-        if item.name != "path_choice" and getattr(packets, item.name) not in (None, [])
-    ]
+    given = [item.name for item in fields(packets) if getattr(packets, item.name) not in (None, [])]
+    alone = [name for name in given if name not in FOR_ALL]
     if asked is None:
-        return "packet" if all_graphs or given else AUTO
-    if asked != "packet" and given:
-        flag = "--" + given[0].replace("_", "-")
+        return "packet" if all_graphs or alone or "compat" in given else AUTO
+    if asked != "packet" and alone:
+        flag = "--" + alone[0].replace("_", "-")
         raise InvalidInput(f"{flag}: only the packet simulator knows it; use --simulator packet")
     return asked
 
@@ -61,7 +60,7 @@ def packet_options(packets: PacketArguments, log_flows: bool) -> "PacketOptions"
 
     said = {
         name: getattr(packets, name)
-        for name in ("transport", "compat", "acks", "path_choice")
+        for name in ("transport", "compat", "acks", "path_choice", "recovery")
         if getattr(packets, name) is not None
     }
     memory = DEFAULT_MEMORY_BYTES
@@ -69,11 +68,18 @@ def packet_options(packets: PacketArguments, log_flows: bool) -> "PacketOptions"
         memory = round(parse_bytes(packets.memory_limit, "--memory-limit"))
     if packets.mark is not None and not packets.mark >= 0:
         raise InvalidInput(f"--mark: expected a number of packets >= 0, got {packets.mark:g}")
+    if packets.pfc is not None and not packets.pfc >= 0:
+        raise InvalidInput(f"--pfc: expected a number of packets >= 0, got {packets.pfc:g}")
+    timeout_s = None if packets.timeout_min is None else parse_time(packets.timeout_min, "--timeout-min")
+    if timeout_s == 0:
+        raise InvalidInput(f'--timeout-min: must be positive, got "{packets.timeout_min}"')
     if packets.buffer is not None and packets.buffer < 1:
         raise InvalidInput(f"--buffer: expected a number of packets >= 1, got {packets.buffer}")
     return PacketOptions(
         **said,
         mark_packets=packets.mark,
+        pfc_packets=packets.pfc,
+        timeout_min_s=timeout_s,
         buffer_packets=packets.buffer,
         log_flows=log_flows,
         memory_limit_bytes=memory,

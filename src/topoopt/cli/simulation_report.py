@@ -38,11 +38,10 @@ def digits(time_s: float) -> str:
 
 
 def _how(ran: Ran) -> str:
-    if ran.result.packet is None:
-        return ran.result.simulator
     options = ran.result.options.packet
+    transport = "" if ran.result.packet is None else f", {options.transport}"
     compat = "" if options.compat == "none" else f", as {options.compat}"
-    return f"packet, {options.transport}{compat}"
+    return f"{ran.result.simulator}{transport}{compat}"
 
 
 def _times(ran: Ran) -> list[tuple[str, str]]:

@@ -35,6 +35,7 @@ from topoopt.simulate.options import SimulationOptions as SimulationOptions
 from topoopt.simulate.packet.options import ACKS as ACKS
 from topoopt.simulate.packet.options import COMPATIBILITIES as COMPATIBILITIES
 from topoopt.simulate.packet.options import PATH_CHOICES as PATH_CHOICES
+from topoopt.simulate.packet.options import RECOVERIES as RECOVERIES
 from topoopt.simulate.packet.options import LinkFailure as LinkFailure
 from topoopt.simulate.packet.options import PacketOptions as PacketOptions
 from topoopt.simulate.packet.statistics import PacketStatistics as PacketStatistics
