@@ -71,7 +71,7 @@ TITLES = {
 def test_packets_are_as_near_as_is_allowed(row: ReplayRow) -> None:
     same = replay_packets(row)
     assert within(percent_off(same.time_ms, row.peer_ms), row.packet_percent)
-    small = not row.draws_paths and same.packet_hops < 10e6
+    small = not row.draws_paths and same.packet_hops < 3e6
     free = replay_packets(row, PacketOptions()) if small else same
     made = page.packet_cells(row, same, free)
     written = line_of(page.PACKET_TITLES, *made[:3])
