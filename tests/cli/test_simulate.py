@@ -296,7 +296,7 @@ def test_circuits_change_as_fast_as_they_are_told(topoopt: Topoopt) -> None:
     assert quick < usual < alone
 
 
-def test_the_progress_tells_of_the_engine_and_of_its_share_of_tasks(
+def test_the_progress_tells_of_the_engine_and_of_how_much_is_done(
     topoopt: Topoopt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[tuple[str, int, int]] = []
@@ -316,7 +316,8 @@ def test_the_progress_tells_of_the_engine_and_of_its_share_of_tasks(
     ]
     shares = [done for stage, done, total in told if total]
     assert shares == sorted(shares)
-    assert len(shares) > 1
+    assert len(set(shares)) > 2
+    assert 0 < shares[0] < shares[-1] <= 1000
 
 
 def test_ctrl_c_under_way_leaves_nothing(

@@ -3,4 +3,4 @@
 from collections.abc import Callable
 
 Report = Callable[[float], None]
-"""Told the share of tasks that are done, from 0 to 1."""
+"""Told how much is done, from 0 to 1."""

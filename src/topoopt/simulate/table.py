@@ -29,7 +29,7 @@ class Simulator(Protocol):
         Parameters
         ----------
         on_progress : Report, optional
-            Told the share of tasks that are done, by simulators that take their time.
+            Told how much is done, from 0 to 1, by simulators that take their time.
 
         Raises
         ------
