@@ -20,6 +20,7 @@ from topoopt.simulate.packet.options import PacketOptions
 from topoopt.simulate.packet.run import Report, run_until
 from topoopt.simulate.packet.state import room_to_move
 from topoopt.simulate.packet.transports import TRANSPORTS
+from topoopt.simulate.reconfigurable.progress import check_progress
 from topoopt.simulate.task_graph import Floats, Ints
 from topoopt.topology import Topology
 
@@ -110,6 +111,7 @@ def run_on_circuits(
         if not demand.any():
             change_s = max(rule.next_change_s(_next_event_s(state)), change_s + rule.period_s)
             continue
+        check_progress(fabric, demand, change_s)
         _command(state, layout.HOLD_ALL, _ps(change_s))
         until = _ps(change_s + rule.delay_s)
         state, done = run_until(
@@ -132,7 +134,7 @@ def _rule(fabric: Fabric) -> Reconfiguration:
 
 
 def _ps(time_s: float) -> int:
-    return min(round(time_s * PS), layout.NEVER - 1)
+    return round(min(time_s * PS, layout.NEVER / 2))
 
 
 def _command(state: State, command: int, now_ps: int) -> None:

@@ -15,7 +15,7 @@ SLICE_EVENTS = 2_000_000
 """Events between two reports: a fraction of a second."""
 
 Report = Callable[[float], None]
-"""Told the share of tasks that are done."""
+"""Told how much is done, from 0 to 1."""
 
 
 def schedule_failures(state: State, fabric: Fabric, failures: tuple[LinkFailure, ...]) -> None:
@@ -70,13 +70,24 @@ def run_until(
             return state, False
         if why == layout.SLICE_OVER:
             if on_progress is not None:
-                on_progress(float(state.count[layout.TASKS_DONE]) / max(len(state.task), 1))
+                on_progress(_share_done(state))
         elif why == layout.STUCK:
-            raise _stuck(state, edges)
+            raise _deadlock(state) if _paused(state) else _stuck(state, edges)
         elif why == layout.DRAINED:
             raise _deadlock(state)
         else:
             state = grown(state, why, options)
+
+
+def _share_done(state: State) -> float:
+    """Return the part of all packets that belongs to rounds that are done.
+
+    Tasks would mislead: the largest AllReduces of a job are few, and come last.
+    """
+    stream = state.stream
+    packets = stream[:, layout.S_EDGES] * stream[:, layout.S_PACKETS]
+    total = float((packets * stream[:, layout.S_ROUNDS]).sum())
+    return float((packets * stream[:, layout.S_ROUND]).sum()) / total if total else 0.0
 
 
 def _stuck(state: State, edges: Edges) -> Infeasible:
@@ -89,9 +100,12 @@ def _stuck(state: State, edges: Edges) -> Infeasible:
     )
 
 
+def _paused(state: State) -> int:
+    return int((state.link[:, layout.STATE] & layout.PAUSED > 0).sum())
+
+
 def _deadlock(state: State) -> Infeasible:
-    paused = int((state.link[:, layout.STATE] == layout.PAUSED).sum())
     return Infeasible(
-        f"packet simulator: deadlock at {state.count[layout.NOW] / PS:.3f} s: {paused} links are paused and wait "
-        "for each other in a circle; take routes without cycles, or a transport without PFC"
+        f"packet simulator: deadlock at {state.count[layout.NOW] / PS:.3f} s: {_paused(state)} links are paused and "
+        "wait for each other in a circle; take routes without cycles, or a transport without PFC"
     )

@@ -10,7 +10,6 @@ import dataclasses
 
 import numpy as np
 
-from topoopt.errors import Infeasible
 from topoopt.finder import demand_circuits, rewired
 from topoopt.routing import Fabric
 from topoopt.simulate.event_driven import compute_finish_s
@@ -19,9 +18,10 @@ from topoopt.simulate.reconfigurable import kernel
 from topoopt.simulate.reconfigurable.carried import Carried
 from topoopt.simulate.reconfigurable.connections import Connections, first_state, make_connections
 from topoopt.simulate.reconfigurable.network import dark, network
+from topoopt.simulate.reconfigurable.progress import check_progress
 from topoopt.simulate.report import Report
 from topoopt.simulate.result import SimResult
-from topoopt.simulate.task_graph import Floats, TaskGraph
+from topoopt.simulate.task_graph import TaskGraph
 
 EXACT_CONNECTIONS = 2_000
 """Up to this many connections every change of rates is handled on its own by default."""
@@ -102,31 +102,10 @@ def _play(
             event_s = float(state.keys[0])
             change_s = max(rule.next_change_s(event_s), event_s)
             continue
-        _check_progress(fabric, demand, change_s)
+        check_progress(fabric, demand, change_s)
         kernel.advance(state, dark(net), change_s + rule.delay_s, tolerance)
         wanted = demand_circuits(demand, rule)
         if circuits is None or (wanted != circuits).any():
             circuits, fabric = wanted, rewired(fabric, wanted)
             net = network(fabric, src, dst)
         change_s += rule.period_s
-
-
-def _check_progress(fabric: Fabric, demand: Floats, now_s: float) -> None:
-    """Refuse to wait for circuits that never come, or that live for no time that the clock can tell.
-
-    Every change gives the pair of most demand a circuit or connects all servers, so that some bytes move in
-    each live time; that such changes come, and that time passes, is all that an end takes.
-    """
-    rule = fabric.reconfiguration
-    assert rule is not None
-    src, dst = np.unravel_index(int(demand.argmax()), demand.shape)
-    if not np.isfinite(now_s):
-        raise Infeasible(
-            f"fabric {fabric.name}: {src}->{dst} waits for a circuit for ever, since none changes any more; "
-            "let circuits change sooner or servers forward"
-        )
-    if not now_s + rule.period_s > now_s + rule.delay_s:
-        raise Infeasible(
-            f"fabric {fabric.name}: at {now_s:.3g} s circuits live for {rule.live_s:.3g} s, less than the clock "
-            "can tell; let them live longer"
-        )

@@ -11,6 +11,7 @@ from topoopt.simulate.packet.kernel.layout import (
     AHEAD_BYTES,
     BASE,
     COMMAND,
+    DEPART,
     GONE,
     HEAD,
     HOLD_ALL,
@@ -18,6 +19,7 @@ from topoopt.simulate.packet.kernel.layout import (
     LAST_BUT_ONE,
     LINK_SWEPT,
     MASK,
+    NEVER,
     NOW,
     QUEUED,
     SERIAL,
@@ -72,6 +74,8 @@ def _reconnect(s: State, now: int) -> None:
 def _sweep(s: State, link: int, now: int) -> None:
     """Move what waited at a link into the queues where it belongs now, this one perhaps."""
     first, last = s.link[link, GONE], s.link[link, LINK_SWEPT]
+    while first < last and s.packet[s.link[link, BASE] + (first & s.link[link, MASK]), DEPART] < NEVER:
+        first += 1  # it is on the wire already, and arrives
     if first == last:
         return
     node = link // s.count[SERVERS]
