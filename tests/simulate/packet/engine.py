@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from topoopt.routing import ROUTING, Fabric
 from topoopt.simulate import (
@@ -23,6 +24,9 @@ from topoopt.simulate.packet.run import run_until, schedule_failures
 from topoopt.simulate.packet.state import first_state, grown
 from topoopt.simulate.packet.streams import make_streams
 from topoopt.topology import FAMILIES, Link, Topology, topology_from_links
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 PACKET = 8936
 PS = 1e12
@@ -138,3 +142,60 @@ class Engine:
 def engine(graph: TaskGraph, fabric: Fabric, seed: int = 0, **options: object) -> Engine:
     packet = PacketOptions(**options)  # type: ignore[arg-type]
     return Engine(graph, fabric, SimulationOptions(seed=seed, packet=packet))
+
+
+@dataclass
+class Trace:
+    """Samples of a link and of the windows of connections.
+
+    Attributes
+    ----------
+    time_s : float64 array, shape (samples,)
+    waiting : float64 array, shape (samples,)
+        Packets that wait for the link; the one that is being sent does not count.
+    window : float64 array, shape (samples, flows, WINDOW_FIELDS)
+    share : float64 array, shape (flows,)
+        Of each connection, in what receivers got.
+    utilization : float
+    """
+
+    time_s: Floats
+    waiting: Floats
+    window: Floats
+    share: Floats
+    utilization: float
+
+    def cuts(self, flow: int = 0) -> Ints:
+        """Return the samples after which the congestion window was smaller by more than an eighth."""
+        cwnd = self.window[:, flow, layout.CWND]
+        return np.flatnonzero(cwnd[1:] < 0.875 * cwnd[:-1])
+
+
+def watched(run: Engine, link: int, flows: int, from_s: float, until_s: float, step_s: float) -> Trace:
+    """Run to a time, and note what is to be seen from another time on; connections must be open all the while."""
+    run.run_to(from_s)
+    received = run.state.flow[:flows, layout.F_ARRIVED].copy()
+    carried = int(run.state.link[link, layout.LINK_BYTES])
+    times = np.arange(1, round((until_s - from_s) / step_s) + 1) * step_s + from_s
+    waiting, windows = [], []
+    for time_s in times.tolist():
+        assert not run.run_to(time_s)
+        waiting.append(_waiting(run.state, link, round(time_s * PS)))
+        windows.append(run.state.window[:flows].copy())
+    received = run.state.flow[:flows, layout.F_ARRIVED] - received
+    carried = int(run.state.link[link, layout.LINK_BYTES]) - carried
+    rate = PACKET * PS / run.state.link[link, layout.SERIAL]
+    return Trace(
+        times,
+        np.array(waiting, np.float64),
+        np.array(windows),
+        received / received.sum(),
+        carried / rate / (times[-1] - from_s),
+    )
+
+
+def _waiting(state: State, link: int, now_ps: int) -> int:
+    row = state.link[link]
+    places = row[layout.BASE] + (np.arange(row[layout.HEAD], row[layout.TAIL]) & row[layout.MASK])
+    depart = state.packet[places, layout.DEPART]
+    return max(int((depart >= now_ps).sum()) - 1, 0)

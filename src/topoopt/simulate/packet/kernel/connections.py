@@ -69,7 +69,7 @@ from topoopt.simulate.packet.kernel.layout import (
 from topoopt.simulate.packet.kernel.links import enqueue
 from topoopt.simulate.packet.kernel.pacing import go_on_pacing
 from topoopt.simulate.packet.kernel.recovery import give_up, land, learn, take_board
-from topoopt.simulate.packet.kernel.sending import drawn_path, launch_one, send
+from topoopt.simulate.packet.kernel.sending import drawn_path, launch_one, send, send_one
 from topoopt.simulate.packet.kernel.tasks import connection_done
 from topoopt.simulate.packet.kernel.timeouts import measure, set_timer, wait_for_news
 from topoopt.simulate.packet.kernel.transports import acked, noticed, opened, timed_out
@@ -236,7 +236,10 @@ def _acknowledged(
     if marked and s.count[PACED] == 1:
         noticed(s, flow, now)
     if s.count[LOSSY] == 1:
-        learn(s, flow, sequence, expected, again, marked, now)
+        if learn(s, flow, sequence, expected, again, marked, now) and s.count[PACED] == 0:
+            send_one(
+                s, flow, now
+            )  # the first that was lost goes at once, before the window allows it (RFC 6675)
     else:
         row[F_PIPE] -= 1
         row[F_ACKED] += 1
@@ -258,8 +261,7 @@ def retransmit(s: State, flow: int, now: int) -> None:
     if row[F_DEADLINE] > now:
         set_timer(s, flow, row[F_DEADLINE])
         return
-    if row[F_STATE] == OPEN and row[F_PIPE] == 0:  # it waits for its turn to send, and not for news
-        wait_for_news(s, flow, now)
+    if row[F_STATE] == OPEN and row[F_PIPE] == 0:  # it waits for its turn to send; then it will wait for news
         return
     row[F_TIMEOUTS] += 1
     row[F_BACKOFF] += 1

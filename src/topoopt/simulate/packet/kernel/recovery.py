@@ -97,16 +97,15 @@ def _land_in_order(s: State, flow: int, sequence: int) -> int:
 
 
 @compiled
-def learn(s: State, flow: int, sequence: int, expected: int, again: bool, marked: bool, now: int) -> None:
-    """Note at the sender what is in, find what must be lost, and let the transport react."""
+def learn(s: State, flow: int, sequence: int, expected: int, again: bool, marked: bool, now: int) -> bool:
+    """Note at the sender what is in, find what must be lost, and let the transport react; return whether it did."""
     row = s.flow[flow]
     if row[F_TIMED] >= 0:
         _measure(s, flow, sequence, expected, again, now)
     if expected >= row[F_RECOVER]:
         row[F_RECOVERING] = 0
     if s.count[GO_BACK_N] == 1:
-        _learn_in_order(s, flow, sequence, expected, marked, now)
-        return
+        return _learn_in_order(s, flow, sequence, expected, marked, now)
     while row[F_LOWEST] < expected:
         _know(s, flow, row[F_LOWEST], marked and row[F_LOWEST] == sequence, now)
         row[F_LOWEST] += 1
@@ -125,6 +124,7 @@ def learn(s: State, flow: int, sequence: int, expected: int, again: bool, marked
         row[F_SCANNED] += 1
     if cut:
         _cut(s, flow, now)
+    return cut
 
 
 @compiled
@@ -139,19 +139,22 @@ def _measure(s: State, flow: int, sequence: int, expected: int, again: bool, now
 
 
 @compiled
-def _learn_in_order(s: State, flow: int, sequence: int, expected: int, marked: bool, now: int) -> None:
+def _learn_in_order(s: State, flow: int, sequence: int, expected: int, marked: bool, now: int) -> bool:
     """Move the window up to what is expected, or go back to it."""
     row = s.flow[flow]
     for place in range(row[F_LOWEST], expected):
         _news(s, flow, marked and place == expected - 1, now)
     row[F_LOWEST] = max(row[F_LOWEST], expected)
     row[F_SENT] = max(row[F_SENT], row[F_LOWEST])
+    cut = False
     if sequence == expected and expected >= row[F_LOWEST]:
         row[F_SENT] = expected
         row[F_TIMED] = -1
-        if expected >= row[F_RECOVER]:
+        cut = expected >= row[F_RECOVER]
+        if cut:
             _cut(s, flow, now)
     row[F_PIPE] = row[F_SENT] - row[F_LOWEST]
+    return cut
 
 
 @compiled
