@@ -10,10 +10,9 @@ from topoopt.simulate.task_graph import Floats, Ints
 
 
 class LinkRow(NamedTuple):
-    """One directed link; of a fabric of circuits one ordered pair of servers, with the bandwidth of one circuit.
+    """One directed link; of a fabric of circuits one ordered pair of servers, with all circuits that it may get.
 
-    ``utilization`` is of the time until the last task is done, and of one circuit. ``None`` where the simulator
-    does not know.
+    ``utilization`` is of the time until the last task is done. ``None`` where the simulator does not know.
     """
 
     src: int
@@ -65,4 +64,4 @@ def _links(fabric: Fabric) -> tuple[Ints, Ints, Floats]:
     if rule is None:
         return topology.src.astype(np.int64), topology.dst.astype(np.int64), topology.bandwidth_bps
     src, dst = np.divmod(np.arange(topology.servers**2), topology.servers)
-    return src, dst, np.full(len(src), rule.bandwidth_bps)
+    return src, dst, np.full(len(src), rule.degree * rule.bandwidth_bps)
