@@ -86,7 +86,7 @@ def print_warning(console: "Console", warning: str) -> None:
 
 def counted(count: int, thing: str) -> str:
     """Return ``1 ring`` or ``4 rings``."""
-    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
+    return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
 
 
 def _print_trimmed(console: "Console", block: "RenderableType", width: int = 0) -> None:
