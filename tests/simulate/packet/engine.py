@@ -176,7 +176,7 @@ def watched(run: Engine, link: int, flows: int, from_s: float, until_s: float, s
     run.run_to(from_s)
     received = run.state.flow[:flows, layout.F_ARRIVED].copy()
     carried = int(run.state.link[link, layout.LINK_BYTES])
-    times = np.arange(1, round((until_s - from_s) / step_s) + 1) * step_s + from_s
+    times: Floats = np.arange(1, round((until_s - from_s) / step_s) + 1) * np.float64(step_s) + from_s
     waiting, windows = [], []
     for time_s in times.tolist():
         assert not run.run_to(time_s)

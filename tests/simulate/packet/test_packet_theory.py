@@ -1,5 +1,7 @@
 """Transports on one bottleneck do what their papers and RFCs derive: sawtooths, shares, queues, rates."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -20,7 +22,7 @@ from topoopt.simulate.packet.kernel.cubic import EPOCH, LARGEST, ORIGIN, RISE
 
 
 def on_a_dumbbell(
-    flows: int, bandwidth_bps: float, rtt_s: float, seconds: float, apart_s: float = 0.0, **options: object
+    flows: int, bandwidth_bps: float, rtt_s: float, seconds: float, apart_s: float = 0.0, **options: Any
 ) -> Engine:
     """Flows that each would need all the time at the full rate, acknowledged on the way back."""
     fabric = dumbbell(flows, bandwidth_bps, rtt_s)

@@ -4,7 +4,7 @@ Routes are looked up hop by hop, for they change under way. What waits for a cir
 its way up anew.
 """
 
-from topoopt.simulate.packet.kernel.compiled import compiled
+from topoopt.simulate.packet.kernel.compiled import compiled, spliced
 from topoopt.simulate.packet.kernel.flows import packet_lost
 from topoopt.simulate.packet.kernel.layout import (
     AHEAD,
@@ -37,7 +37,7 @@ from topoopt.simulate.packet.kernel.pacing import wake
 from topoopt.simulate.packet.kernel.ways import next_link
 
 
-@compiled
+@spliced
 def obey(s: State) -> None:
     """Do what the caller has asked for since the last slice."""
     command = s.count[COMMAND]
@@ -50,7 +50,7 @@ def obey(s: State) -> None:
         _reconnect(s, now)
 
 
-@compiled
+@spliced
 def _reconnect(s: State, now: int) -> None:
     """Put what waits into the queues of its new ways, and let the new circuits send."""
     for link in range(len(s.link)):

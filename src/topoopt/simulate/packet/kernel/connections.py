@@ -5,7 +5,7 @@ at its own pace. A packet that arrives is acknowledged, at once or by a packet o
 opens is answered likewise before the sender may send.
 """
 
-from topoopt.simulate.packet.kernel.compiled import compiled, inlined
+from topoopt.simulate.packet.kernel.compiled import compiled, inlined, spliced
 from topoopt.simulate.packet.kernel.flows import free_if_done, log_connection
 from topoopt.simulate.packet.kernel.layout import (
     ACKS_TRAVEL,
@@ -48,6 +48,7 @@ from topoopt.simulate.packet.kernel.layout import (
     HOPWISE,
     KIND_ACK,
     KIND_ACK_AGAIN,
+    KIND_DATA,
     KIND_OPEN,
     LOSSY,
     MARKED,
@@ -139,7 +140,7 @@ def begin(s: State, flow: int, now: int) -> None:
     go_on(s, flow, now)
 
 
-@compiled
+@spliced
 def arrived_open(s: State, flow: int, now: int) -> None:
     """Take the packet that opens a connection: the sender may send, or is told so."""
     s.flow[flow, F_LIVE] -= 1
@@ -163,28 +164,42 @@ def _begin_to_send(s: State, flow: int, now: int) -> None:
 
 
 @inlined
-def arrived_data(s: State, flow: int, what: int, now: int) -> None:
-    """Take a data packet at the receiver and acknowledge it."""
+def arrived(s: State, flow: int, what: int, now: int) -> None:
+    """Take data at the receiver, and acknowledge it; or an acknowledgment at the sender.
+
+    The first acknowledgment answers the packet that opens. There is one place for news, whether they travel or not,
+    since all that sending takes is compiled into it.
+    """
     row = s.flow[flow]
     row[F_LIVE] -= 1
-    marked = (what & MARKED) != 0
-    if marked:
-        row[F_MARKS] += 1
-        if s.count[PACED] == 1:
-            marked = _notice_is_due(s, flow, now)
-    sequence, again = (what >> 3) & NO_SEQUENCE, (what & AGAIN) != 0
-    if s.count[LOSSY] == 1:
-        sequence = land(s, flow, sequence)
+    sequence, marked = (what >> 3) & NO_SEQUENCE, (what & MARKED) != 0
+    if (what & 3) == KIND_DATA:
+        again = (what & AGAIN) != 0
+        if marked:
+            row[F_MARKS] += 1
+            if s.count[PACED] == 1:
+                marked = _notice_is_due(s, flow, now)
+        if s.count[LOSSY] == 1:
+            sequence = land(s, flow, sequence)
+        else:
+            row[F_ARRIVED] += 1
+        if row[F_ARRIVED] == row[F_PACKETS] and row[F_STATE] == OPEN:
+            row[F_STATE] = CLOSED
+            log_connection(s, flow, now)
+            connection_done(s, row[F_STREAM], now)
+        expected = row[F_EXPECTED]
+        news = row[F_STATE] == OPEN
+        if s.count[ACKS_TRAVEL] == 1:
+            news = False
+            _send_ack(s, flow, sequence, again, marked, now)
     else:
-        row[F_ARRIVED] += 1
-    if row[F_ARRIVED] == row[F_PACKETS] and row[F_STATE] == OPEN:
-        row[F_STATE] = CLOSED
-        log_connection(s, flow, now)
-        connection_done(s, row[F_STREAM], now)
-    if s.count[ACKS_TRAVEL] == 1:
-        _send_ack(s, flow, sequence, again, marked, now)
-    elif row[F_STATE] == OPEN:
-        _acknowledged(s, flow, sequence, row[F_EXPECTED], again, marked, now)
+        again = (what & 3) == KIND_ACK_AGAIN
+        expected = (what >> 33) & NO_SEQUENCE
+        news = row[F_STATE] == OPEN and (sequence != NO_SEQUENCE or s.count[GO_BACK_N] == 1)
+        if row[F_STATE] == OPENING:
+            _begin_to_send(s, flow, now)
+    if news:
+        _acknowledged(s, flow, sequence, expected, again, marked, now)
     free_if_done(s, flow)
 
 
@@ -213,20 +228,6 @@ def _send_ack(s: State, flow: int, sequence: int, again: bool, marked: bool, now
         row[F_LIVE] -= 1
 
 
-@compiled
-def arrived_ack(s: State, flow: int, what: int, now: int) -> None:
-    """Take an acknowledgment at the sender; the first answers the packet that opened."""
-    state = s.flow[flow, F_STATE]
-    s.flow[flow, F_LIVE] -= 1
-    if state == OPENING:
-        _begin_to_send(s, flow, now)
-    sequence, expected = (what >> 3) & NO_SEQUENCE, (what >> 33) & NO_SEQUENCE
-    if state == OPEN and (sequence != NO_SEQUENCE or s.count[GO_BACK_N] == 1):
-        again, marked = (what & 3) == KIND_ACK_AGAIN, (what & MARKED) != 0
-        _acknowledged(s, flow, sequence, expected, again, marked, now)
-    free_if_done(s, flow)
-
-
 @inlined
 def _acknowledged(
     s: State, flow: int, sequence: int, expected: int, again: bool, marked: bool, now: int
@@ -251,7 +252,7 @@ def _acknowledged(
     go_on(s, flow, now)
 
 
-@compiled
+@spliced
 def retransmit(s: State, flow: int, now: int) -> None:
     """Handle the flow's timer: nothing was heard for a timeout, so all that is under way is lost."""
     row = s.flow[flow]

@@ -1,6 +1,6 @@
 """A link that fails loses what has not left it; what is on the wire still arrives."""
 
-from topoopt.simulate.packet.kernel.compiled import compiled
+from topoopt.simulate.packet.kernel.compiled import spliced
 from topoopt.simulate.packet.kernel.flows import packet_lost
 from topoopt.simulate.packet.kernel.heaps import remove_link
 from topoopt.simulate.packet.kernel.layout import (
@@ -27,7 +27,7 @@ from topoopt.simulate.packet.kernel.pacing import wake
 from topoopt.simulate.packet.kernel.pfc import leave
 
 
-@compiled
+@spliced
 def link_down(s: State, link: int, now: int) -> None:
     """Fail a link: its queue is lost, and everything that comes until it is up again."""
     see_departures(s, link, now)

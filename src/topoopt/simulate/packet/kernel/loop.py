@@ -3,10 +3,9 @@
 from collections.abc import Callable
 
 from topoopt.simulate.packet.kernel.circuits import obey
-from topoopt.simulate.packet.kernel.compiled import compiled, entry, spliced
+from topoopt.simulate.packet.kernel.compiled import entry, spliced
 from topoopt.simulate.packet.kernel.connections import (
-    arrived_ack,
-    arrived_data,
+    arrived,
     arrived_open,
     open_connection,
     retransmit,
@@ -39,7 +38,6 @@ from topoopt.simulate.packet.kernel.layout import (
     HOPS,
     HOPWISE,
     IN_HEAP,
-    KIND_DATA,
     KIND_OPEN,
     KIND_SHIFT,
     LARGEST_BOARD,
@@ -193,16 +191,13 @@ def move_first_packet(s: State, link: int, depart: int, now: int) -> None:
 def arrive(s: State, flow: int, what: int, now: int) -> None:
     """Let a packet be where it was sent."""
     s.count[DELIVERED] += 1
-    kind = what & 3
-    if kind == KIND_DATA:
-        arrived_data(s, flow, what, now)
-    elif kind == KIND_OPEN:
+    if (what & 3) == KIND_OPEN:
         arrived_open(s, flow, now)
     else:
-        arrived_ack(s, flow, what, now)
+        arrived(s, flow, what, now)
 
 
-@compiled
+@spliced
 def serve_timer(s: State, kind: int, index: int, now: int) -> None:
     """Serve whatever is not the arrival of a packet."""
     if kind == COMPUTE_END:

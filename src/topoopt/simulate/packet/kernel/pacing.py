@@ -5,7 +5,7 @@ on the wire and one behind it, for a network interface holds no more. Others wai
 What other servers have sent is no matter here: where servers forward, both kinds share the queue.
 """
 
-from topoopt.simulate.packet.kernel.compiled import compiled
+from topoopt.simulate.packet.kernel.compiled import compiled, spliced
 from topoopt.simulate.packet.kernel.flows import free_if_done
 from topoopt.simulate.packet.kernel.heaps import push_timer
 from topoopt.simulate.packet.kernel.layout import (
@@ -39,7 +39,7 @@ from topoopt.simulate.packet.kernel.sending import draw_place, first_link, has_m
 from topoopt.simulate.packet.kernel.transports import sent, wait_ps
 
 
-@compiled
+@spliced
 def pace(s: State, flow: int, now: int) -> None:
     """Handle the flow's own timer."""
     row = s.flow[flow]
@@ -83,7 +83,7 @@ def wake(s: State, link: int, now: int) -> None:
     _look_again(s, link, now)
 
 
-@compiled
+@spliced
 def woken(s: State, link: int, now: int) -> None:
     """Handle the link's timer."""
     if s.link[link, WAKE_AT] == now:
