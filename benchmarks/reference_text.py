@@ -65,7 +65,7 @@ queue before the first switch that nobody marks lets one connection starve its n
 
 ## Fair flows
 
-The flow simulator on the same rows: max-min fair rates, rings in rounds as above, on fat-trees one drawn path a
+The flow simulator on the same rows: max-min fair rates, rings in the rounds of `compat`, on fat-trees one drawn path a
 connection (mean of the same seeds).
 
 {flow}
@@ -77,10 +77,10 @@ Over all rows of a model, without sign (`taskgraph12` is DLRM):
 A plain max-min model was measured against FlexNetPacket before, over 88 runs, median / 90 % / worst: AllReduce only
 0.04–0.14 / 2 / 2.7 %, DLRM 0.6 / 5.6 / 5.7 %, CANDLE 6.6 / 10.6 / 14.6 %. Its worst cases are the limits here.
 
-One row is outside. `25dlrm_128_circ_d4_rings` comes out 6.7 % slow (6.6 % with exact rates) because of how links are
-shared. A transfer of 0.5 MB is 59 packets and fits into the first window of 100, so nothing regulates it and every
-link serves first come, first served. Transfers over one hop then take 0.07 ms on average in place of 2.1 ms with fair
-shares, those over nine hops 6.1 in place of 9.3 ms, and the last of all ends at 42.7 ms in place of 47.8 ms.
+On `25dlrm_128_circ_d4_rings` fair shares differ in a way that the sum hides. A transfer of 0.5 MB is 59 packets and
+fits into the first window of 100, so nothing regulates it and every link serves first come, first served. Transfers
+over one hop then take 0.07 ms on average in place of 2.1 ms with fair shares, those over nine hops 6.1 in place of
+9.3 ms, and the last of all ends at 42.7 ms in place of 47.8 ms.
 
 ## FlexNet's fluid model
 

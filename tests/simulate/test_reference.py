@@ -29,9 +29,6 @@ from topoopt.simulate import PacketOptions
 
 pytestmark = pytest.mark.reproduction
 
-FLOW_OUTSIDE = {"25dlrm_128_circ_d4_rings own 100G": 6.8}
-"""Rows on which fair shares are further away than elsewhere, in percent; the page says why."""
-
 replayed = pytest.mark.parametrize("row", replay_rows(), ids=lambda row: row.key)
 
 
@@ -83,7 +80,7 @@ def test_packets_are_as_near_as_is_allowed(row: ReplayRow) -> None:
 @replayed
 def test_flows_are_as_near_as_is_allowed(row: ReplayRow) -> None:
     found = flows_of(row)
-    assert within(percent_off(found.time_ms, row.peer_ms), FLOW_OUTSIDE.get(row.key, row.flow_percent))
+    assert within(percent_off(found.time_ms, row.peer_ms), row.flow_percent)
     made = page.flow_cells(row, found)
     assert list(line_of(page.FLOW_TITLES, *made[:3])[:-1]) == made[:-1], "run make reference"
 
