@@ -69,8 +69,8 @@ class PacketOptions:
         Room of a queue; what does not fit is lost. Default: without limit. A server's own interface to a
         switch has no limit in any case.
     timeout_min_s : float, optional
-        Least retransmission timeout, and the one before a round-trip time is known. Default: the transport's, which
-        suit round trips far below a millisecond.
+        Least retransmission timeout, and the one before a round-trip time is known. Default: the transport's
+        (10 ms), which suits round trips of a data center.
     failures : tuple of LinkFailure
     log_flows : bool
         Keep a row for each connection; see :class:`topoopt.simulate.FlowTable`.

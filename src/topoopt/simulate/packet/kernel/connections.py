@@ -24,6 +24,7 @@ from topoopt.simulate.packet.kernel.layout import (
     F_DST,
     F_EXPECTED,
     F_HIGHEST,
+    F_LEAVES,
     F_LIVE,
     F_MARKS,
     F_NEXT,
@@ -263,6 +264,9 @@ def retransmit(s: State, flow: int, now: int) -> None:
         set_timer(s, flow, row[F_DEADLINE])
         return
     if row[F_STATE] == OPEN and row[F_PIPE] == 0:  # it waits for its turn to send; then it will wait for news
+        return
+    if row[F_LEAVES] > now:  # it cannot have been answered, for it waits in the server's own interface
+        wait_for_news(s, flow, row[F_LEAVES])
         return
     row[F_TIMEOUTS] += 1
     row[F_BACKOFF] += 1

@@ -4,9 +4,11 @@ from topoopt.simulate.packet.kernel.compiled import compiled, inlined
 from topoopt.simulate.packet.kernel.draws import uniform
 from topoopt.simulate.packet.kernel.layout import (
     AGAIN,
+    BUSY,
     CWND,
     F_BOARD,
     F_FURTHEST,
+    F_LEAVES,
     F_LIVE,
     F_LOST,
     F_LOST_FROM,
@@ -79,8 +81,9 @@ def launch(s: State, flow: int, what: int, now: int) -> None:
 
 @compiled
 def launch_one(s: State, flow: int, what: int, now: int) -> None:
-    """Put a packet onto the first link of the flow's path. The same, where speed is no matter."""
+    """Put a packet onto the first link of the flow's path, and note when it will have left the server."""
     launch(s, flow, what, now)
+    s.flow[flow, F_LEAVES] = s.link[first_link(s, flow, what), BUSY]
 
 
 @inlined
