@@ -12,6 +12,7 @@ from tests.cli.test_mistakes import assert_one_line
 from topoopt.cli.program import VERBS
 
 GRAPH = str(EXAMPLES / "taskgraphs" / "100dlrm_16.fbuf.xz")
+HUGE = "1" + 25 * "0"
 
 MISTAKES = [
     (("--transport", "dctpc"), 'transport: unknown name "dctpc"; did you mean dctcp'),
@@ -28,6 +29,20 @@ MISTAKES = [
     (("--memory-limit", "1MB"), "this run would need 1."),
     (("--memory-limit", "1"), "--memory-limit: unknown or missing unit"),
     (("--buffer", "0"), "--buffer: expected a number of packets >= 1, got 0"),
+    (("--buffer", HUGE), "--buffer: expected a number of packets <= 1000000000, got 1000000"),
+    (("--seed", HUGE), "--seed: expected an integer <= 9223372036854775807, got 1000000"),
+    (("--fabric", "torus", "--servers", HUGE), "--servers: expected an integer <= 100000, got 1000000"),
+    (("--fabric", "torus", "--degree", HUGE), "--degree: expected an integer <= 1000, got 1000000"),
+    (("--strides", HUGE), '--strides: expected numbers of 1..15, got "1000000'),
+    (("--strides", "1,17"), '--strides: expected numbers of 1..15, got "1,17"'),
+    (("--latency", "1e300s"), '--latency: expected a time of at most 1000 s, got "1e300s"'),
+    (("--fabric", "torus", "--latency", "1e300s"), "--latency: expected a time of at most 1000 s"),
+    (("--fabric", "sip-ml", "--reconfiguration-delay", "1e300s"), "--reconfiguration-delay: expected a time"),
+    (("--timeout-min", "1e300s"), "--timeout-min: expected a time of at most 1000 s"),
+    (("--fail-link", "0-16@1e300s"), "--fail-link: expected a time of at most 1000000 s"),
+    (("--fail-link", "0-16@1ms:1e300s"), "--fail-link: expected a time of at most 1000000 s"),
+    (("--bandwidth", "1e-300bps"), '--bandwidth: expected at least 1 bps, got "1e-300bps"'),
+    (("--fabric", "torus", "--bandwidth", "0.5bps"), '--bandwidth: expected at least 1 bps, got "0.5bps"'),
     (("--mark", "-1"), "--mark: expected a number of packets >= 0, got -1"),
     (("--mark", "nan"), "--mark: expected a number of packets >= 0, got nan"),
     (("--pfc", "-1"), "--pfc: expected a number of packets >= 0, got -1"),
@@ -84,6 +99,15 @@ def test_a_mistake_in_the_words(topoopt: Topoopt, tmp_path: Path, words: tuple[s
     files = () if any(word in ("--links", "--write-fbuf") for word in words) else ("--links", "out.csv")
     assert_one_line(topoopt("simulate", GRAPH, *words, *files), said)
     assert not list(tmp_path.iterdir())
+
+
+def test_what_is_simulated_is_not_written_over(topoopt: Topoopt, tmp_path: Path) -> None:
+    source = tmp_path / "graph.fbuf"
+    source.write_bytes(before := lzma.decompress(Path(GRAPH).read_bytes()))
+    for flag in ("--write-fbuf", "--trace"):
+        ran = topoopt("simulate", "graph.fbuf", flag, "./graph.fbuf")
+        assert_one_line(ran, f"{flag}: ./graph.fbuf is what is simulated; name another file")
+    assert source.read_bytes() == before
 
 
 @pytest.mark.parametrize(

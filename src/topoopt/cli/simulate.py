@@ -78,7 +78,7 @@ def simulate(
     from topoopt.cli.simulation_report import print_simulation
     from topoopt.cli.simulation_source import is_fbuf, read_source
 
-    check_files(files)
+    check_files(files, sources)
     used = chosen_simulator(simulator, packets, all(is_fbuf(path) for path in sources))
     iterations = STEADY_ITERATIONS if steady_state else 1
     with progress("simulating") as report:

@@ -4,9 +4,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from topoopt.cli.simulation_arguments import FabricArguments
+from topoopt.cli.simulation_limits import (
+    MOST_INTERFACES,
+    MOST_SERVERS,
+    bounded,
+    bounded_bandwidth,
+    bounded_time,
+)
 from topoopt.cli.simulation_source import Source
 from topoopt.errors import InvalidInput, unknown_name
-from topoopt.units import parse_bandwidth, parse_time
 
 if TYPE_CHECKING:
     from topoopt.finder import FabricShape
@@ -61,8 +67,8 @@ def _flexnet_fabric(source: Source, asked: FabricArguments) -> "Fabric":
     from topoopt.topology import DEFAULT_LATENCY_S
 
     assert source.flexnet is not None
-    latency_s = DEFAULT_LATENCY_S if asked.latency is None else parse_time(asked.latency, "--latency")
-    bandwidth_bps = None if asked.bandwidth is None else parse_bandwidth(asked.bandwidth, "--bandwidth")
+    latency_s = DEFAULT_LATENCY_S if asked.latency is None else bounded_time(asked.latency, "--latency")
+    bandwidth_bps = None if asked.bandwidth is None else bounded_bandwidth(asked.bandwidth)
     return flexnet_fabric(source.flexnet, source.graph.groups, latency_s, bandwidth_bps)
 
 
@@ -95,6 +101,12 @@ def named_fabric(
     shape = _shape(name, asked, switches)
     needed = sum(source.graph.servers for source in sources)
     servers = needed if asked.servers is None else asked.servers
+    if servers > MOST_SERVERS:
+        raise InvalidInput(f"--servers: expected an integer <= {MOST_SERVERS}, got {servers}")
+    if shape.strides and max(shape.strides) >= max(servers, needed):
+        raise InvalidInput(
+            f'--strides: expected numbers of 1..{max(servers, needed) - 1}, got "{asked.strides}"'
+        )
     degree = _degree(name, sources[0], asked, shape, max(servers, needed))
     bandwidth_bps = _bandwidth_bps(sources[0], asked)
     return build_fabric(
@@ -148,7 +160,7 @@ def _shape(name: str, asked: FabricArguments, switches: bool) -> "FabricShape":
     delay_s = (
         None
         if asked.reconfiguration_delay is None
-        else parse_time(asked.reconfiguration_delay, "--reconfiguration-delay")
+        else bounded_time(asked.reconfiguration_delay, "--reconfiguration-delay")
     )
     return FabricShape(
         switches=switches,
@@ -175,9 +187,7 @@ def _degree(name: str, source: Source, asked: FabricArguments, shape: "FabricSha
     from topoopt.topology import stride_offsets
 
     if asked.degree is not None:
-        if asked.degree < 1:
-            raise InvalidInput(f"--degree: expected an integer >= 1, got {asked.degree}")
-        return asked.degree
+        return bounded(asked.degree, "--degree", 1, MOST_INTERFACES)
     if shape.strides:
         return len(stride_offsets(servers, shape.strides, "duplex"))
     if source.plan is not None:
@@ -187,7 +197,7 @@ def _degree(name: str, source: Source, asked: FabricArguments, shape: "FabricSha
 
 def _bandwidth_bps(source: Source, asked: FabricArguments) -> float:
     if asked.bandwidth is not None:
-        return parse_bandwidth(asked.bandwidth, "--bandwidth")
+        return bounded_bandwidth(asked.bandwidth)
     if source.plan is not None:
         return source.plan.job.cluster.link_bandwidth_bps
     assert source.flexnet is not None
@@ -200,5 +210,5 @@ def _latency_s(source: Source, asked: FabricArguments) -> float:
     from topoopt.topology import DEFAULT_LATENCY_S
 
     if asked.latency is not None:
-        return parse_time(asked.latency, "--latency")
+        return bounded_time(asked.latency, "--latency")
     return source.plan.job.cluster.link_latency_s if source.plan is not None else DEFAULT_LATENCY_S

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from topoopt.cli.output_file import check_writable
@@ -18,13 +19,13 @@ if TYPE_CHECKING:
     from topoopt.simulate import FlexNetGraph, SimResult
 
 
-def check_files(files: FileArguments) -> None:
+def check_files(files: FileArguments, sources: Sequence[str]) -> None:
     """Refuse, before the work, files that could not be written after it.
 
     Raises
     ------
     InvalidInput
-        For a place that cannot be written, a wrong suffix, or one place for two files.
+        For a place that cannot be written, a wrong suffix, one place for two files, or that of a source.
     """
     check_writable(files.timeline, "--timeline")
     check_writable(files.trace, "--trace")
@@ -36,11 +37,14 @@ def check_files(files: FileArguments) -> None:
             f"--write-fbuf: {files.write_fbuf}: expected a file name that ends in {' or '.join(PACKED)}"
         )
     flags = {name: getattr(files, name) for name in ("timeline", "trace", "flows", "links", "write_fbuf")}
+    read = {os.path.realpath(path) for path in sources}
     taken: dict[str, str] = {}
     for name, path in flags.items():
         if path is None:
             continue
         flag, place = "--" + name.replace("_", "-"), os.path.realpath(path)
+        if place in read:
+            raise InvalidInput(f"{flag}: {path} is what is simulated; name another file")
         if place in taken:
             raise InvalidInput(f"{flag}: {path} is the file of {taken[place]} already; name another one")
         taken[place] = flag

@@ -5,8 +5,9 @@ from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from topoopt.cli.simulation_arguments import PacketArguments
+from topoopt.cli.simulation_limits import MOST_MOMENT_S, MOST_PACKETS, MOST_SEED, bounded, bounded_time
 from topoopt.errors import InvalidInput, unknown_name
-from topoopt.units import parse_bytes, parse_time
+from topoopt.units import parse_bytes
 
 if TYPE_CHECKING:
     from topoopt.simulate import LinkFailure, PacketOptions, SimulationOptions
@@ -47,6 +48,8 @@ def simulation_options(
     """Return the options without failures, which need a fabric; see :func:`with_failures`."""
     from topoopt.simulate import SimulationOptions
 
+    if seed > MOST_SEED:
+        raise InvalidInput(f"--seed: expected an integer <= {MOST_SEED}, got {seed}")
     packet = packet_options(packets, log_flows)
     split = "spread"
     if simulator != "packet" and packets.path_choice is not None:
@@ -70,11 +73,11 @@ def packet_options(packets: PacketArguments, log_flows: bool) -> "PacketOptions"
         raise InvalidInput(f"--mark: expected a number of packets >= 0, got {packets.mark:g}")
     if packets.pfc is not None and not packets.pfc >= 0:
         raise InvalidInput(f"--pfc: expected a number of packets >= 0, got {packets.pfc:g}")
-    timeout_s = None if packets.timeout_min is None else parse_time(packets.timeout_min, "--timeout-min")
+    timeout_s = None if packets.timeout_min is None else bounded_time(packets.timeout_min, "--timeout-min")
     if timeout_s == 0:
         raise InvalidInput(f'--timeout-min: must be positive, got "{packets.timeout_min}"')
-    if packets.buffer is not None and packets.buffer < 1:
-        raise InvalidInput(f"--buffer: expected a number of packets >= 1, got {packets.buffer}")
+    if packets.buffer is not None:
+        bounded(packets.buffer, "--buffer", 1, MOST_PACKETS, "a number of packets")
     return PacketOptions(
         **said,
         mark_packets=packets.mark,
@@ -104,8 +107,10 @@ def link_failures(words: list[str] | None, topology: "Topology") -> "tuple[LinkF
                 f'--fail-link: expected A-B@TIME or A-B@TIME:TIME, such as 0-5@1ms, got "{word}"'
             )
         src, dst = int(match[1]), int(match[2])
-        fail_s = parse_time(match[3], "--fail-link")
-        repair_s = float("inf") if match[4] is None else parse_time(match[4], "--fail-link")
+        fail_s = bounded_time(match[3], "--fail-link", MOST_MOMENT_S)
+        repair_s = float("inf")
+        if match[4] is not None:
+            repair_s = bounded_time(match[4], "--fail-link", MOST_MOMENT_S)
         if not fail_s < repair_s:
             raise InvalidInput(f'--fail-link: the repair must come after the failure, got "{word}"')
         ends = [(a, b) for a, b in ((src, dst), (dst, src)) if _has_link(topology, a, b)]
