@@ -105,6 +105,11 @@ def _paused(state: State) -> int:
 
 
 def _deadlock(state: State) -> Infeasible:
+    if not _paused(state):
+        return Infeasible(
+            f"packet simulator: at {state.count[layout.NOW] / PS:.3g} s the clock of 2^62 ps ends before the job does; "
+            "links are too slow for it, use --simulator flow"
+        )
     return Infeasible(
         f"packet simulator: deadlock at {state.count[layout.NOW] / PS:.3f} s: {_paused(state)} links are paused and "
         "wait for each other in a circle; take routes without cycles, or a transport without PFC"
