@@ -81,13 +81,13 @@ def replay_packets(row: ReplayRow, packet: PacketOptions = COMPATIBLE) -> Replay
     return Replayed(tuple(times), hops[0], seconds[0])
 
 
-def replay_flows(row: ReplayRow) -> Replayed:
+def replay_flows(row: ReplayRow, packet: PacketOptions = COMPATIBLE) -> Replayed:
     """Replay with max-min fair flows: rings in the original's rounds, one path for a transfer as packets have it."""
     fabric(row.graph, row.fabric, row.gbps)
     times, seconds = [], []
     for seed in _seeds(row):
         began = time.process_time()
-        result = run_row(row, "flow", SimulationOptions(split="one", seed=seed, packet=COMPATIBLE))
+        result = run_row(row, "flow", SimulationOptions(split="one", seed=seed, packet=packet))
         seconds.append(time.process_time() - began)
         times.append(result.iteration_time_s * 1e3)
     return Replayed(tuple(times), 0, seconds[0])

@@ -87,10 +87,16 @@ def test_flows_are_as_near_as_is_allowed(row: ReplayRow) -> None:
 
 @pytest.mark.parametrize(("model", "median_percent"), [("vgg", 0.14), ("dlrm", 1.0), ("candle", 6.6)])
 def test_flows_are_typically_much_nearer(model: str, median_percent: float) -> None:
-    """As a plain max-min model over 88 runs, where DLRM had 0.6 %; of those we have the 12 rows without timeouts."""
+    """The medians of a plain max-min model over 88 runs; DLRM's 0.6 % holds where no timer has fired."""
+    plain = [
+        (row, abs(percent_off(replay_flows(row, PacketOptions()).time_ms, row.peer_ms)))
+        for row in replay_rows()
+        if row.model == model
+    ]
+    assert median(off for _, off in plain) <= median_percent
+    clean = median(off for row, off in plain if not row.timeouts)
+    assert clean <= min(median_percent, 0.6 if model == "dlrm" else median_percent)
     found = [(row, flows_of(row)) for row in replay_rows()]
-    clean = [(row, flow) for row, flow in found if row.model == model and not row.timeouts]
-    assert median(abs(percent_off(flow.time_ms, row.peer_ms)) for row, flow in clean) <= median_percent
     assert list(line_of(page.CLASS_TITLES, model)) == page.class_cells(model, found), "run make reference"
 
 
