@@ -1,0 +1,1 @@
+"""What fails, what that costs, and how a plan is repaired."""

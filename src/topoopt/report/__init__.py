@@ -1,0 +1,1 @@
+"""Results as charts, and as one HTML page that needs no network."""

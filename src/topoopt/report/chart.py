@@ -1,0 +1,101 @@
+"""The nouns of a chart: what is drawn, not how; every renderer reads the same ones.
+
+A chart holds numbers and words only. One renderer draws it for the screen, another for paper.
+"""
+
+from dataclasses import dataclass
+
+Value = float | str
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One line, cloud of points or row of bars.
+
+    Attributes
+    ----------
+    x, y : tuple
+        Equally long. NaN in ``y`` leaves a gap; x may be words.
+    published : bool
+        A figure of a paper, not one of ours: drawn hollow, so that nobody mistakes one for the other.
+    joined : bool
+        Whether points are joined by a line.
+    stepped : bool
+        Whether the line keeps a value until the next point, as a cumulative distribution does.
+    labels : tuple of str
+        What to say of each point when asked; empty for nothing.
+    """
+
+    name: str
+    x: tuple[Value, ...]
+    y: tuple[float, ...]
+    published: bool = False
+    joined: bool = True
+    stepped: bool = False
+    labels: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        assert len(self.x) == len(self.y), f"series {self.name}: {len(self.x)} x for {len(self.y)} y"
+        assert len(self.labels) in (0, len(self.x)), f"series {self.name}: {len(self.labels)} labels"
+
+
+@dataclass(frozen=True, slots=True)
+class LineChart:
+    """Lines and points over two axes.
+
+    Attributes
+    ----------
+    name : str
+        Stem of the file that it is drawn to.
+    x_label, y_label : str
+        With units.
+    """
+
+    name: str
+    title: str
+    x_label: str
+    y_label: str
+    series: tuple[Series, ...]
+    x_log: bool = False
+    y_log: bool = False
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BarChart:
+    """Bars of several series beside each other, or on top of each other; x are the categories."""
+
+    name: str
+    title: str
+    x_label: str
+    y_label: str
+    series: tuple[Series, ...]
+    stacked: bool = False
+    horizontal: bool = False
+    y_log: bool = False
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HeatmapChart:
+    """A matrix as colors; row 0 on top.
+
+    Attributes
+    ----------
+    values : tuple of rows
+        ``values[y][x]``.
+    value_label : str
+        What a color means, with its unit.
+    """
+
+    name: str
+    title: str
+    x_label: str
+    y_label: str
+    value_label: str
+    values: tuple[tuple[float, ...], ...]
+    value_log: bool = False
+    note: str = ""
+
+
+Chart = LineChart | BarChart | HeatmapChart

@@ -1,0 +1,1 @@
+"""The papers' figures as code: rows, published values beside them, charts."""
