@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from topoopt.report.chart import Chart
+from topoopt.report import Chart
 
 Row = Mapping[str, Any]
 Progress = Callable[[str, int, int], None]
