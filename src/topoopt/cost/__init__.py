@@ -1,9 +1,12 @@
 """What a fabric costs: bill of materials and price."""
 
 from topoopt.cost.accounting import ACCOUNTINGS as ACCOUNTINGS
+from topoopt.cost.accounting import CUSTOM as CUSTOM
 from topoopt.cost.accounting import FIBER_ON as FIBER_ON
 from topoopt.cost.accounting import Accounting as Accounting
 from topoopt.cost.accounting import find_accounting as find_accounting
+from topoopt.cost.accounting_sweep import AccountingRow as AccountingRow
+from topoopt.cost.accounting_sweep import accounting_sweep as accounting_sweep
 from topoopt.cost.bill import PRICED_FABRICS as PRICED_FABRICS
 from topoopt.cost.bill import Bill as Bill
 from topoopt.cost.bill import BillLine as BillLine

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from topoopt.errors import InvalidInput, unknown_name
 
 FIBER_ON = ("every-fabric", "fat-trees", "none")
+CUSTOM = "custom"
+"""Name of an accounting that is none of the named ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,21 @@ class Accounting:
             raise InvalidInput(f"fiber_length_m: expected meters >= 0, got {self.fiber_length_m}")
         if self.tiers not in (1, 2, 3):
             raise InvalidInput(f"tiers: expected 1, 2 or 3, got {self.tiers}")
+
+    @property
+    def words(self) -> str:
+        """Every choice in words, to stand beside a price."""
+        panels = "two panels and 1×2 switches" if self.look_ahead else "one panel"
+        where = {"every-fabric": "on every fabric", "fat-trees": "on fat-trees only"}.get(self.fiber_on)
+        second = ", those of the second panel too" if self.look_ahead and self.look_ahead_fiber else ""
+        second = second if self.fiber_on == "every-fabric" else ""
+        fiber = f"{self.fiber_length_m:g} m of fiber a link {where}{second}" if where else "no fiber"
+        return f"{'NICs' if self.nics else 'no NICs'}; {panels}; {fiber}; fat-trees of {counted_tiers(self.tiers)}"
+
+
+def counted_tiers(tiers: int) -> str:
+    """Return ``3 tiers`` or ``1 tier``."""
+    return f"{tiers} tier" if tiers == 1 else f"{tiers} tiers"
 
 
 ACCOUNTINGS: Mapping[str, Accounting] = {
