@@ -98,4 +98,77 @@ class HeatmapChart:
     note: str = ""
 
 
-Chart = LineChart | BarChart | HeatmapChart
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One bar of a timeline, in seconds.
+
+    Attributes
+    ----------
+    lane : int
+        The row, or the first of them.
+    kind : str
+        Bars of a kind have one color.
+    lanes : int
+        How many rows it is high.
+    """
+
+    lane: int
+    start_s: float
+    finish_s: float
+    kind: str
+    label: str = ""
+    lanes: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineChart:
+    """Bars over time, in lanes from the top down.
+
+    Attributes
+    ----------
+    lanes : tuple of str
+        Their names; empty where they are numbered, as servers are.
+    """
+
+    name: str
+    title: str
+    x_label: str
+    y_label: str
+    lanes: tuple[str, ...]
+    bars: tuple[Bar, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RingLine:
+    """A closed walk over the nodes of a circle, with what is said of it."""
+
+    name: str
+    walk: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CircleChart:
+    """A topology drawn on a circle: server 0 on top, the others clockwise, switches inside.
+
+    Attributes
+    ----------
+    links : tuple of (src, dst, ports, bytes)
+        Directed, of one iteration.
+    rings : tuple of RingLine
+        Rings of the AllReduce groups, the widest group first.
+    routes : mapping-like tuple of ((src, dst), paths)
+        Weighted paths of the ordered pairs that are shown; a path is ``(weight, nodes)``.
+    """
+
+    name: str
+    title: str
+    servers: int
+    nodes: int
+    links: tuple[tuple[int, int, int, float], ...]
+    rings: tuple[RingLine, ...]
+    routes: tuple[tuple[tuple[int, int], tuple[tuple[float, tuple[int, ...]], ...]], ...] = ()
+    note: str = ""
+
+
+Chart = LineChart | BarChart | HeatmapChart | TimelineChart | CircleChart

@@ -1,0 +1,109 @@
+"""One chart as the bytes of a picture: its look, and what stands around its axes."""
+
+import io
+import textwrap
+from collections.abc import Sequence
+from typing import Any, Final
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from topoopt.report.chart import Chart
+from topoopt.report.paper_axes import draw_on, size_of
+
+_METADATA: Final[dict[str, Any]] = {
+    "png": {"Software": "topoopt"},
+    "svg": {"Date": None, "Creator": "topoopt"},
+    "pdf": {"CreationDate": None, "ModDate": None, "Creator": "topoopt", "Producer": "topoopt"},
+}
+_LOOK: Final[Any] = {
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "axes.labelsize": 9,
+    "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "axes.unicode_minus": True,
+    "grid.color": "#DDDDDD",
+    "grid.linewidth": 0.6,
+    "hatch.linewidth": 0.7,
+    "legend.frameon": False,
+    "legend.fontsize": 8.5,
+    "lines.linewidth": 1.6,
+    "lines.markersize": 5,
+    "pdf.fonttype": 42,  # letters stay letters, as conferences ask for
+    "svg.fonttype": "path",
+    "svg.hashsalt": "topoopt",
+    "savefig.dpi": 200,
+    "xtick.labelsize": 8.5,
+    "ytick.labelsize": 8.5,
+}
+_GAP_POINTS: Final = 6
+_LEGEND_LETTERS: Final = 72
+"""Letters of a legend's line, over which it is broken."""
+_TEXT_LETTERS: Final = 92
+"""Letters of a line of the title and of the note."""
+
+
+def drawn(chart: Chart, formats: Sequence[str]) -> dict[str, bytes]:
+    """Return one chart as the bytes of a file of each format."""
+    result = {}
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(_LOOK)
+        figure = Figure(figsize=size_of(chart))
+        FigureCanvasAgg(figure)
+        axes = figure.add_subplot()
+        draw_on(axes, chart)
+        _write_around(figure, axes, chart)
+        for name in formats:
+            stream = io.BytesIO()
+            figure.savefig(
+                stream, format=name, metadata=_METADATA[name], bbox_inches="tight", pad_inches=0.06
+            )
+            result[name] = stream.getvalue()
+    return result
+
+
+def _write_around(figure: Figure, axes: Axes, chart: Chart) -> None:
+    """Put the title above the axes, the legend below them and the note below that, none over another."""
+    figure.canvas.draw()
+    scale = figure.dpi / 72
+    box = axes.get_tightbbox()
+    assert box is not None
+    frame = axes.get_window_extent()
+    top, bottom = max(box.y1, frame.y1), box.y0
+    to_figure = figure.transFigure.inverted().transform
+    left = float(to_figure((box.x0, 0))[0])
+    title = "\n".join(textwrap.wrap(chart.title, _TEXT_LETTERS * 5 // 6))
+    figure.text(
+        left,
+        float(to_figure((0, top + _GAP_POINTS * scale))[1]),
+        title,
+        fontsize=10.5,
+        fontweight="bold",
+        va="bottom",
+    )
+    handles, labels = axes.get_legend_handles_labels()
+    if labels and (len(labels) > 1 or labels[0]):
+        widest = max(map(len, labels)) + 6
+        columns = max(1, min(len(labels), _LEGEND_LETTERS // widest))
+        legend = figure.legend(
+            handles,
+            labels,
+            loc="upper left",
+            bbox_to_anchor=(left, float(to_figure((0, bottom - _GAP_POINTS * scale / 2))[1])),
+            ncols=columns,
+            borderaxespad=0,
+            handlelength=2.6,
+        )
+        figure.canvas.draw()
+        bottom = legend.get_window_extent().y0
+    if chart.note:
+        note = "\n".join(textwrap.wrap(chart.note, _TEXT_LETTERS))
+        at = float(to_figure((0, bottom - _GAP_POINTS * scale))[1])
+        figure.text(left, at, note, fontsize=8, color="#444444", va="top")

@@ -1,0 +1,73 @@
+"""One chart of each kind, small."""
+
+import math
+
+from topoopt.report import (
+    Bar,
+    BarChart,
+    Chart,
+    CircleChart,
+    HeatmapChart,
+    LineChart,
+    RingLine,
+    Series,
+    TimelineChart,
+)
+
+SPEEDS = (10, 25, 40, 100, 200)
+MODELS = ("DLRM", "BERT", "VGG16")
+
+
+def lines() -> LineChart:
+    return LineChart(
+        "bandwidth",
+        "Iteration time against bandwidth",
+        "bandwidth of a link (Gb/s)",
+        "iteration time (ms)",
+        (
+            Series("topoopt", SPEEDS, (90, 40, 30, math.nan, 10)),
+            Series("fat-tree", SPEEDS, (270, 130, 90, 30, 20)),
+            Series("fat-tree (published)", SPEEDS, (280, 120, 95, 33, 22), published=True, joined=False),
+        ),
+        x_log=True,
+        y_log=True,
+        note="A remark <with> signs & letters.",
+    )
+
+
+def bars(*, stacked: bool = False, horizontal: bool = False) -> BarChart:
+    series = (
+        Series("ours", MODELS, (15.0, 20.0, math.nan)),
+        Series("published", MODELS[::2], (16.0, 100.56), published=True),
+    )
+    return BarChart("models", "By model", "model", "ms", series, stacked, horizontal)
+
+
+def heatmap(*, log: bool = True) -> HeatmapChart:
+    values = ((0.0, 1e6, 2e9), (3.0, 0.0, math.nan), (1.0, 5.0, 0.0))
+    return HeatmapChart("traffic", "Traffic", "to", "from", "bytes", values, log)
+
+
+def bars_over_time() -> TimelineChart:
+    bars = (
+        Bar(0, 0.0, 0.5, "forward", "dense"),
+        Bar(0, 0.5, 1.5, "backward", "dense"),
+        Bar(1, 0.6, 1.8, "AllReduce"),
+    )
+    return TimelineChart("iteration", "Iteration", "time (s)", "", ("compute", "network"), bars)
+
+
+def circle(servers: int = 8, switches: int = 0) -> CircleChart:
+    links = tuple(
+        (i, (i + step) % servers, 1, 1e6) for i in range(servers) for step in (1, servers - 1, 3, servers - 3)
+    )
+    up = tuple((i, servers + k, 1, 2e6) for i in range(servers) for k in range(switches))
+    rings = tuple(
+        RingLine(f"ring +{step}", tuple(i * step % servers for i in range(servers))) for step in (1, 3)
+    )
+    routes = (((0, 2), ((0.5, (0, 1, 2)), (0.5, (0, 3, 2)))),)
+    return CircleChart("topology", "Topology", servers, servers + switches, links + up, rings, routes)
+
+
+def every_kind() -> tuple[Chart, ...]:
+    return (lines(), bars(), heatmap(), bars_over_time(), circle())

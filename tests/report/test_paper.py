@@ -1,0 +1,115 @@
+"""Charts on paper: the files asked for, equal bytes for equal charts, published figures hollow."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+
+from tests.report import charts
+from topoopt.errors import InvalidInput
+from topoopt.report import BarChart, Chart, HeatmapChart, LineChart, Series, TimelineChart, draw_charts
+from topoopt.report.paper_axes import draw_on
+from topoopt.report.style import LIGHT
+
+STARTS = {"png": b"\x89PNG\r\n", "svg": b"<?xml", "pdf": b"%PDF"}
+
+
+def test_each_chart_is_drawn_in_each_format(tmp_path: Path) -> None:
+    paths = draw_charts(charts.every_kind(), tmp_path / "new" / "folder")
+    assert len(paths) == 3 * len(charts.every_kind())
+    for path in map(Path, paths):
+        assert path.read_bytes().startswith(STARTS[path.suffix[1:]])
+    assert sorted(map(str, (tmp_path / "new" / "folder").iterdir())) == sorted(paths)
+
+
+@pytest.mark.parametrize("chart", charts.every_kind(), ids=lambda chart: chart.name)
+def test_equal_charts_give_equal_bytes(chart: Chart, tmp_path: Path) -> None:
+    first, second = (draw_charts([chart], tmp_path / name) for name in ("a", "b"))
+    for one, other in zip(first, second, strict=True):
+        assert Path(one).read_bytes() == Path(other).read_bytes()
+
+
+def test_no_date_stands_in_a_file(tmp_path: Path) -> None:
+    for path in draw_charts([charts.lines()], tmp_path, ("svg", "pdf")):
+        data = Path(path).read_bytes()
+        assert b"dc:date" not in data
+        assert b"CreationDate" not in data
+
+
+EMPTY = (
+    LineChart("empty", "Empty", "x", "y", ()),
+    LineChart("points", "No points", "x", "y", (Series("a", (), ()),), x_log=True, y_log=True),
+    LineChart("below", "Nothing above zero", "x", "y", (Series("a", (1, 2), (0, -1)),), y_log=True),
+    BarChart("bars", "No bars", "x", "y", ()),
+    BarChart("gaps", "Gaps only", "x", "y", (Series("a", ("u",), (float("nan"),)),), stacked=True),
+    HeatmapChart("zeros", "Zeros", "x", "y", "bytes", ((0.0, 0.0), (0.0, 0.0)), value_log=True),
+    HeatmapChart("nothing", "No number", "x", "y", "bytes", ((float("nan"),),)),
+    TimelineChart("idle", "Idle", "s", "", (), ()),
+)
+
+
+@pytest.mark.parametrize("chart", EMPTY, ids=lambda chart: chart.name)
+def test_charts_of_nothing_are_drawn_without_a_warning(chart: Chart, tmp_path: Path) -> None:
+    assert draw_charts([chart], tmp_path, ("png",))
+
+
+def test_a_published_series_is_hollow_and_has_the_color_of_ours() -> None:
+    axes = Figure().add_subplot()
+    draw_on(axes, charts.lines())
+    topoopt, ours, published = axes.get_lines()
+    assert ours.get_color() == published.get_color() != topoopt.get_color()
+    assert ours.get_markerfacecolor() == ours.get_color()
+    assert published.get_markerfacecolor() == "white"
+    assert ours.get_marker() != topoopt.get_marker()
+    assert axes.get_xscale() == axes.get_yscale() == "log"
+
+
+def test_published_bars_are_hollow() -> None:
+    axes = Figure().add_subplot()
+    draw_on(axes, charts.bars())
+    ours, published = axes.containers
+    assert to_hex(ours[0].get_facecolor()) == LIGHT[0].lower()
+    assert to_hex(published[0].get_facecolor()) == "#ffffff"
+    assert published[0].get_hatch()
+
+
+@pytest.mark.parametrize("horizontal", [False, True])
+def test_stacked_bars_stand_on_each_other(horizontal: bool) -> None:
+    axes = Figure().add_subplot()
+    draw_on(axes, charts.bars(stacked=True, horizontal=horizontal))
+    below, above = axes.containers
+    assert [np.isnan(bar.get_height() if not horizontal else bar.get_width()) for bar in below] == [0, 0, 1]
+    starts = [bar.get_x() if horizontal else bar.get_y() for bar in above]
+    assert starts == [15, 20, 0]
+
+
+def test_words_on_the_axis_are_in_the_order_of_the_series() -> None:
+    axes = Figure().add_subplot()
+    draw_on(axes, charts.bars())
+    assert [label.get_text() for label in axes.get_xticklabels()] == list(charts.MODELS)
+
+
+def test_an_unknown_format_is_refused_before_anything_is_drawn(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r'format: unknown name "jpg".*pdf, png, svg'):
+        draw_charts([charts.lines()], tmp_path / "figures", ("png", "jpg"))
+    assert not (tmp_path / "figures").exists()
+
+
+def _a_file(folder: Path) -> Path:
+    (folder / "taken").write_text("")
+    return folder / "taken"
+
+
+def _under_a_file(folder: Path) -> Path:
+    return _a_file(folder) / "figures"
+
+
+@pytest.mark.parametrize("place", [_a_file, _under_a_file])
+def test_a_folder_that_cannot_be_made_is_one_line(place: Callable[[Path], Path], tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        draw_charts([charts.lines()], place(tmp_path))
+    assert "taken" in str(caught.value)
+    assert "\n" not in str(caught.value)
