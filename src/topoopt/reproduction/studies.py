@@ -4,23 +4,63 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from topoopt.errors import unknown_name
-from topoopt.reproduction import table1
+from topoopt.reproduction import fig10, fig12, fig13, fig14, fig15, table1
 from topoopt.reproduction.figure import Study
 
 
 @dataclass(frozen=True, slots=True)
 class StudyEntry:
-    """A figure's title, and the function that makes it."""
+    """One figure of the paper.
+
+    Attributes
+    ----------
+    study : function
+        Makes the figure anew.
+    shown : str
+        What the paper's figure shows, in a sentence or two.
+    """
 
     title: str
     study: Study
+    shown: str
 
 
 STUDIES: Mapping[str, StudyEntry] = {
-    # In the order of the paper; each in a file of its own name, with its TITLE.
-    # "motivation": StudyEntry(motivation.TITLE, motivation.motivation),
-    # "fig11": StudyEntry(fig11.TITLE, fig11.fig11), and fig16, fig17 likewise
-    "table1": StudyEntry(table1.TITLE, table1.table1),
+    # In the order of the paper. motivation, fig11, fig16, fig17: an entry each, as below.
+    "fig10": StudyEntry(
+        fig10.TITLE,
+        fig10.fig10,
+        "The price of the network against the number of servers, for d=4 at 100 Gb/s and d=8 at 200 Gb/s. TopoOpt "
+        "on patch panels is the cheapest of the fabrics that can be rewired; on average an OCS costs 1.33 times "
+        "as much, and a full-bisection fat-tree of the same bandwidth 3.2 times.",
+    ),
+    "fig12": StudyEntry(
+        fig12.TITLE,
+        fig12.fig12,
+        "DLRM with an embedding table on every server, at ever larger batches: the all-to-all of the tables grows with "
+        "the batch while the AllReduce stays. At small batches TopoOpt is as fast as the ideal switch; at the "
+        "largest its forwarding makes it slower than the fat-tree.",
+    ),
+    "fig13": StudyEntry(
+        fig13.TITLE,
+        fig13.fig13,
+        "The same study, counting bytes: how many times the bytes demanded travel over links, because servers forward.",
+    ),
+    "fig14": StudyEntry(
+        fig14.TITLE,
+        fig14.fig14,
+        "The cumulative distribution of path lengths between servers for d=4 and d=8.",
+    ),
+    "fig15": StudyEntry(
+        fig15.TITLE,
+        fig15.fig15,
+        "The cumulative distribution of bytes over links, AllReduce and forwarded model-parallel traffic together.",
+    ),
+    "table1": StudyEntry(
+        table1.TITLE,
+        table1.table1,
+        "The optical switching technologies, from patch panels that take minutes to tunable lasers that take nanoseconds.",
+    ),
 }
 
 
