@@ -6,7 +6,17 @@ from topoopt.errors import InvalidInput
 
 _PREFIX = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "p": 1e15}
 _BINARY_PREFIX = {"ki": 2.0**10, "mi": 2.0**20, "gi": 2.0**30, "ti": 2.0**40}
-_TIME = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "ps": 1e-12}
+_TIME = {
+    "s": 1.0,
+    "ms": 1e-3,
+    "us": 1e-6,
+    "µs": 1e-6,
+    "ns": 1e-9,
+    "ps": 1e-12,
+    "min": 60.0,
+    "h": 3600.0,
+    "d": 86400.0,
+}
 _NUMBER = re.compile(r"^\s*([-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)\s*([A-Za-zµ/]*)\s*$")
 
 
@@ -48,12 +58,12 @@ def parse_bytes(text: str, place: str = "size") -> float:
 
 
 def parse_time(text: str, place: str = "time") -> float:
-    """Return seconds from ``1us``, ``25 ms`` or ``2 s``; zero is allowed.
+    """Return seconds from ``1us``, ``25 ms``, ``2 s`` or ``3 h``; zero is allowed.
 
     Examples
     --------
-    >>> parse_time("1us")
-    1e-06
+    >>> parse_time("1us"), parse_time("3 h")
+    (1e-06, 10800.0)
     """
     value, unit = _split(text, place, "a number with a unit, such as 1us")
     if unit not in _TIME:

@@ -1,23 +1,38 @@
-"""The bill of materials of a fabric: how many of each part, and what they cost together."""
+"""The bill of materials of a fabric: how many of each part, what they cost and what they draw."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from topoopt.cost.accounting import Accounting
+from topoopt.cost.counts import PRICED_FABRICS, Interfaces, bought_interfaces
+from topoopt.cost.fabric_options import RAIL_LEAF_PORTS, FabricOptions
+from topoopt.cost.power import PowerTable, find_power
 from topoopt.cost.prices import SPEED_ITEMS, Item, PriceTable
 from topoopt.errors import InvalidInput, unknown_name
-
-Counts = dict[Item, float]
+from topoopt.units import format_bandwidth
 
 
 @dataclass(frozen=True, slots=True)
 class BillLine:
-    """One kind of part. Fiber is counted in meters."""
+    """One kind of part. Fiber is counted in meters.
 
-    item: str
+    Attributes
+    ----------
+    bandwidth_bps : float or None
+        Speed of the part, None where it has none.
+    basis : str
+        How a price comes about that is not listed as it is: between which speeds it is interpolated.
+    unit_w, total_w : float or None
+        None where nobody's figure is known.
+    """
+
+    item: Item
     count: float
     unit_usd: float
     total_usd: float
+    bandwidth_bps: float | None
+    basis: str
+    unit_w: float | None
+    total_w: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +43,8 @@ class Bill:
     ----------
     degree, bandwidth_bps
         Interfaces of a server, and the bandwidth of each.
-    prices : str
-        Name of the price list.
+    prices, power : str
+        Names of the tables.
     note : str
         What the reader should know of the figure, empty if nothing.
     """
@@ -39,6 +54,7 @@ class Bill:
     degree: int
     bandwidth_bps: float
     prices: str
+    power: str
     accounting: Accounting
     lines: tuple[BillLine, ...]
     note: str = ""
@@ -53,6 +69,25 @@ class Bill:
         """The sum divided by the servers."""
         return self.cost_usd / self.servers
 
+    @property
+    def power_w(self) -> float | None:
+        """Watts of all lines together, None where the figure of a part is missing."""
+        return None if self.power_missing else self.known_power_w
+
+    @property
+    def known_power_w(self) -> float:
+        """Watts of the lines whose figure is known."""
+        return sum(line.total_w for line in self.lines if line.total_w is not None)
+
+    @property
+    def power_missing(self) -> tuple[str, ...]:
+        """The parts whose watts nobody's figure says, with their speed."""
+        return tuple(
+            line.item + (f" of {format_bandwidth(line.bandwidth_bps)}" if line.bandwidth_bps else "")
+            for line in self.lines
+            if line.unit_w is None
+        )
+
 
 def bill_of_materials(
     fabric: str,
@@ -61,24 +96,30 @@ def bill_of_materials(
     bandwidth_bps: float,
     prices: PriceTable,
     accounting: Accounting | None = None,
+    options: FabricOptions | None = None,
+    power: PowerTable | None = None,
 ) -> Bill:
-    """Return what the network of a fabric costs, without the servers.
+    """Return what the network of a fabric costs and draws, without the servers.
 
     Parameters
     ----------
     fabric
         A name of :data:`PRICED_FABRICS`. ``ideal-switch`` and ``fat-tree`` are both priced as a full-bisection
-        fat-tree of ``degree`` interfaces a server, ``oversub-fat-tree`` as one with half the links above the
-        first switch.
+        fat-tree of ``degree`` interfaces a server, ``oversub-fat-tree`` as one with fewer links above the first
+        switch.
     bandwidth_bps
-        Bandwidth of one interface; prices between listed speeds are interpolated.
+        Bandwidth of one interface; prices between listed speeds are interpolated, and the line says so.
     accounting
-        What is counted; everything by default.
+        What is counted; everything by default. Power is that of the parts counted.
+    options
+        How the fabric is built, where there is a choice.
+    power
+        Watts of parts; makers' typical figures by default.
 
     Raises
     ------
     InvalidInput
-        If the fabric is unknown, or the bandwidth lies above the price list.
+        If the fabric is unknown, the bandwidth lies above the price list, or a choice does not go with the degree.
 
     References
     ----------
@@ -94,84 +135,35 @@ def bill_of_materials(
     """
     if fabric not in PRICED_FABRICS:
         raise unknown_name("fabric", fabric, PRICED_FABRICS)
-    if servers < 1 or degree < 1 or not bandwidth_bps > 0:
+    if servers < 1 or degree < 1 or not 0 < bandwidth_bps < float("inf"):
         raise InvalidInput(
             "bill: servers and degree must be >= 1 and bandwidth_bps positive, "
             f"got {servers}, {degree} and {bandwidth_bps}"
         )
-    rule = accounting or Accounting()
-    counts = PRICED_FABRICS[fabric](servers * degree, rule)
-    lines = []
-    for item, count in counts.items():
-        if count:
-            unit_usd = prices.unit_usd(item, bandwidth_bps if item in SPEED_ITEMS else None)
-            lines.append(BillLine(item, count, unit_usd, count * unit_usd))
+    rule, watts = accounting or Accounting(), power or find_power()
+    bought = bought_interfaces(fabric, Interfaces(servers, degree, bandwidth_bps))
+    counts = PRICED_FABRICS[fabric](bought, rule, options or FabricOptions())
+    lines = tuple(
+        _line(item, count, bought.bandwidth_bps, prices, watts) for item, count in counts.items() if count
+    )
     note = _NOTES.get(fabric, "")
-    return Bill(fabric, servers, degree, bandwidth_bps, prices.name, rule, tuple(lines), note)
+    return Bill(fabric, servers, degree, bandwidth_bps, prices.name, watts.name, rule, lines, note)
 
 
-def _patch_panel(interfaces: int, rule: Accounting) -> Counts:
-    panels = 2 if rule.look_ahead else 1
-    fibers = 2 if rule.look_ahead and rule.look_ahead_fiber else 1
-    return {
-        **_server_side(interfaces, rule),
-        "patch_panel_port": panels * interfaces,
-        "optical_switch_1x2": interfaces if rule.look_ahead else 0,
-        "fiber_m": _fiber_m(fibers * interfaces, rule),
-    }
+def _line(item: Item, count: float, bandwidth_bps: float, prices: PriceTable, power: PowerTable) -> BillLine:
+    speed = bandwidth_bps if item in SPEED_ITEMS else None
+    unit_usd, unit_w = prices.unit_usd(item, speed), power.unit_w(item, speed)
+    total_w = None if unit_w is None else count * unit_w
+    return BillLine(
+        item, count, unit_usd, count * unit_usd, speed, prices.basis(item, speed), unit_w, total_w
+    )
 
-
-def _optical_switch(interfaces: int, rule: Accounting) -> Counts:
-    fiber_m = _fiber_m(interfaces, rule)
-    return {**_server_side(interfaces, rule), "ocs_port": interfaces, "fiber_m": fiber_m}
-
-
-def _direct(interfaces: int, rule: Accounting) -> Counts:
-    # The paper counts a fiber for every interface, although two interfaces share a cable.
-    return {**_server_side(interfaces, rule), "fiber_m": _fiber_m(interfaces, rule)}
-
-
-def _full_bisection(interfaces: int, rule: Accounting) -> Counts:
-    return _fat_tree(interfaces, (rule.tiers - 1) * interfaces, rule)
-
-
-def _oversubscribed(interfaces: int, rule: Accounting) -> Counts:
-    return _fat_tree(interfaces, (rule.tiers - 1) * -(-interfaces // 2), rule)
-
-
-def _fat_tree(interfaces: int, upper_links: int, rule: Accounting) -> Counts:
-    links = interfaces + upper_links
-    return {
-        "nic": interfaces if rule.nics else 0,
-        "transceiver": 2 * links,
-        "electrical_port": interfaces + 2 * upper_links,
-        "fiber_m": links * rule.fiber_length_m if rule.fiber_on != "none" else 0,
-    }
-
-
-def _server_side(interfaces: int, rule: Accounting) -> Counts:
-    return {"nic": interfaces if rule.nics else 0, "transceiver": interfaces}
-
-
-def _fiber_m(fibers: int, rule: Accounting) -> float:
-    return fibers * rule.fiber_length_m if rule.fiber_on == "every-fabric" else 0
-
-
-PRICED_FABRICS: Mapping[str, Callable[[int, Accounting], Counts]] = {
-    "topoopt": _patch_panel,
-    "topoopt-ocs": _optical_switch,
-    "ideal-switch": _full_bisection,
-    "fat-tree": _full_bisection,
-    "oversub-fat-tree": _oversubscribed,
-    "expander": _direct,
-    "torus": _direct,
-    "sip-ml": _optical_switch,
-    "ocs-reconfig": _optical_switch,
-}
-"""How many of each part a fabric takes for all interfaces of all its servers."""
 
 _NOTES = {
+    "topoopt-hybrid": "some interfaces of each server behind optical circuit switches, the others behind panels",
     "ideal-switch": "priced as a full-bisection fat-tree, per interface",
+    "rail": f"leaves of {RAIL_LEAF_PORTS} ports, half of them up; no spine where a rail has one leaf",
+    "full-mesh": "an interface for every other server; the bandwidth of all interfaces asked for is shared by them",
     "sip-ml": "no bill of SiP-ML is published: priced as an optical circuit switch",
     "ocs-reconfig": "priced as an optical circuit switch",
 }

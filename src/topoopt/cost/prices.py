@@ -1,18 +1,16 @@
 """Dated price lists, and the user's own: what one part costs, and how sure that is."""
 
-import csv
-import io
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from topoopt.cost.part_rows import Listed, at_speed, basis_words, csv_rows, read_rows
 from topoopt.errors import InvalidInput, unknown_name
-from topoopt.files import parse_yaml, read_text, validated
+from topoopt.files import validated
 from topoopt.units import format_bandwidth
 
 Item = Literal[
@@ -77,14 +75,21 @@ class PriceTable:
                 f"prices {self.name}: no {item} of {format_bandwidth(bandwidth_bps)}: the list ends at "
                 f"{format_bandwidth(listed[-1][0])}; use more interfaces, or another price list"
             )
-        return _interpolated(listed, bandwidth_bps)
+        return at_speed(listed, bandwidth_bps)
+
+    def basis(self, item: Item, bandwidth_bps: float | None = None) -> str:
+        """Return how :meth:`unit_usd` comes about, empty where the price is listed as it is."""
+        if item not in SPEED_ITEMS:
+            return ""
+        assert bandwidth_bps is not None
+        return basis_words(self._listed(item), bandwidth_bps)
 
     def speeds_bps(self) -> tuple[float, ...]:
         """Return the speeds at which NIC, transceiver and electrical port are all listed, ascending."""
         listed = [{speed for speed, _ in self._listed(item)} for item in SPEED_ITEMS]
         return tuple(sorted(set.intersection(*listed)))
 
-    def _listed(self, item: Item) -> list[tuple[float, float]]:
+    def _listed(self, item: Item) -> Listed:
         return sorted((row.bandwidth_bps or 0.0, row.usd) for row in self.rows if row.item == item)
 
 
@@ -123,34 +128,15 @@ def find_prices(name: str) -> PriceTable:
 
 def read_prices(path: str | Path) -> PriceTable:
     """Return the price list of a CSV or YAML file; see :func:`find_prices`."""
-    text, place = read_text(path), str(path)
-    if Path(path).suffix.lower() == ".csv":
-        rows = _csv_rows(text, place)
-    else:
-        rows = parse_yaml(text, place)
-        if isinstance(rows, Mapping) and list(rows) == ["prices"]:
-            rows = rows["prices"]
-    if not isinstance(rows, list) or not rows:
-        raise InvalidInput(f"{place}: expected a list of rows with item, bandwidth_gbps and usd")
-    return PriceTable(place, tuple(_row(row, f"{place}: row {i}") for i, row in enumerate(rows, 1)))
+    rows = read_rows(path, "prices", "item, bandwidth_gbps and usd")
+    return PriceTable(str(path), tuple(_row(row, f"{path}: row {i}") for i, row in enumerate(rows, 1)))
 
 
 @cache
 def _shipped(name: str) -> PriceTable:
     path = resources.files("topoopt.cost") / "data" / f"prices_{name}.csv"
-    rows = _csv_rows(path.read_text(encoding="utf-8"), path.name)
+    rows = csv_rows(path.read_text(encoding="utf-8"), path.name)
     return PriceTable(name, tuple(_row(row, f"{path.name}: row {i}") for i, row in enumerate(rows, 1)))
-
-
-def _csv_rows(text: str, place: str) -> list[dict[str, Any]]:
-    try:
-        rows = list(csv.DictReader(io.StringIO(text), strict=True))
-    except csv.Error as error:
-        raise InvalidInput(f"{place}: not valid CSV: {error}") from None
-    for number, row in enumerate(rows, 1):
-        if None in row:
-            raise InvalidInput(f"{place}: row {number}: more values than the header has columns")
-    return [{key: value for key, value in row.items() if value} for row in rows]
 
 
 def _row(row: object, place: str) -> PriceRow:
@@ -160,11 +146,3 @@ def _row(row: object, place: str) -> PriceRow:
         raise InvalidInput(f"{place}: {model.item} {wanted}")
     bandwidth_bps = None if model.bandwidth_gbps is None else model.bandwidth_gbps * 1e9
     return PriceRow(model.item, bandwidth_bps, model.usd, model.confidence, model.source)
-
-
-def _interpolated(listed: list[tuple[float, float]], speed: float) -> float:
-    if speed <= listed[0][0]:
-        return listed[0][1]
-    above = next(i for i, (at, _) in enumerate(listed) if at >= speed)
-    (low, low_usd), (high, high_usd) = listed[above - 1], listed[above]
-    return low_usd + (high_usd - low_usd) * (speed - low) / (high - low)

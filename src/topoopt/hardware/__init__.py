@@ -22,6 +22,8 @@ from topoopt.hardware.efficiency import efficiency_table as efficiency_table
 from topoopt.hardware.efficiency import roofline_efficiency as roofline_efficiency
 from topoopt.hardware.optics import OpticalChoice as OpticalChoice
 from topoopt.hardware.optics import OpticalSwitch as OpticalSwitch
+from topoopt.hardware.optics import break_even_bytes as break_even_bytes
+from topoopt.hardware.optics import break_even_interval_s as break_even_interval_s
 from topoopt.hardware.optics import choose_optics as choose_optics
 from topoopt.hardware.optics import find_optical_switch as find_optical_switch
 from topoopt.hardware.optics import optical_switches as optical_switches

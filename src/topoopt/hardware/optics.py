@@ -81,7 +81,7 @@ def choose_optics(servers: int, change_interval_s: float, overhead: float = 0.1)
     servers
         Ports needed on each of the d optical switches.
     change_interval_s
-        How long the job's traffic stays the same: its whole duration for fixed traffic.
+        How long the job's traffic stays the same: its whole duration for fixed traffic, or infinity.
     overhead
         The fraction of time that may go into rewiring.
 
@@ -100,6 +100,52 @@ def choose_optics(servers: int, change_interval_s: float, overhead: float = 0.1)
         )
     choices = (_choice(row, servers, change_interval_s, overhead) for row in optical_switches())
     return tuple(sorted(choices, key=lambda choice: not choice.suits))
+
+
+def break_even_bytes(reconfiguration_s: float, bandwidth_bps: float, hops: float) -> float:
+    """Return the size of a message from which on waiting for a circuit of its own beats forwarding it.
+
+    A message of S bytes over h links takes h times its share of them; where every server forwards as much as it
+    sends, that leaves it 1/h of a link, and it takes h · 8S/B. Over a circuit of its own it takes t + 8S/B. The two
+    are equal at S = t · B / (8 · (h − 1)). In a network that is otherwise idle forwarding costs nothing but latency,
+    so this is the least size: below it, one never waits.
+
+    Parameters
+    ----------
+    hops
+        Links of the route over the wiring that is there; where it is one, waiting never pays.
+
+    Examples
+    --------
+    Ten milliseconds at 100 Gb/s are 125 MB, and two hops cost as much again.
+
+    >>> break_even_bytes(10e-3, 100e9, 2.0), break_even_bytes(10e-3, 100e9, 1.0)
+    (125000000.0, inf)
+    """
+    _check_break_even(reconfiguration_s, hops)
+    return reconfiguration_s * bandwidth_bps / (8 * (hops - 1)) if hops > 1 else float("inf")
+
+
+def break_even_interval_s(reconfiguration_s: float, hops: float) -> float:
+    """Return how long traffic must stay the same for rewiring at each change to beat forwarding for good.
+
+    Rewired at every change, a network carries 1 − t/T of the time, over one link each; forwarding, it carries all
+    the time, but h links each, that is 1/h. The two are equal at T = t · h / (h − 1).
+
+    Examples
+    --------
+    >>> break_even_interval_s(10e-3, 2.0), break_even_interval_s(300.0, 1.0)
+    (0.02, inf)
+    """
+    _check_break_even(reconfiguration_s, hops)
+    return reconfiguration_s * hops / (hops - 1) if hops > 1 else float("inf")
+
+
+def _check_break_even(reconfiguration_s: float, hops: float) -> None:
+    if not (reconfiguration_s >= 0 and hops >= 1):
+        raise InvalidInput(
+            f"break-even: reconfiguration_s must be >= 0 and hops >= 1, got {reconfiguration_s} and {hops}"
+        )
 
 
 def _choice(row: OpticalSwitch, servers: int, interval_s: float, overhead: float) -> OpticalChoice:

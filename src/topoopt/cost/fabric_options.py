@@ -1,0 +1,54 @@
+"""What can be chosen of a fabric that is bought, beyond servers, degree and bandwidth."""
+
+from dataclasses import dataclass
+
+from topoopt.errors import InvalidInput
+
+RAIL_LEAF_PORTS = 64
+"""Ports of a rail's leaf, half of them for servers: as the topology has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class FabricOptions:
+    """Choices that change what is bought.
+
+    Attributes
+    ----------
+    oversubscription : float
+        Of the oversubscribed fat-tree: bandwidth into a first switch over bandwidth out of it.
+    ocs_interfaces : int or None
+        Of the hybrid: how many of a server's interfaces are behind optical circuit switches, the others behind
+        patch panels; by default half of them, and at least one.
+    """
+
+    oversubscription: float = 2.0
+    ocs_interfaces: int | None = None
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.oversubscription < float("inf"):
+            raise InvalidInput(f"oversubscription: expected a ratio >= 1, got {self.oversubscription:g}")
+
+    def hybrid_ocs_interfaces(self, degree: int) -> int:
+        """Return how many of ``degree`` interfaces the hybrid has behind optical circuit switches.
+
+        Raises
+        ------
+        InvalidInput
+            If none would be left behind a panel, or none behind a switch.
+
+        Examples
+        --------
+        >>> [FabricOptions().hybrid_ocs_interfaces(degree) for degree in (2, 3, 4, 8)]
+        [1, 1, 2, 4]
+        """
+        if degree < 2:
+            raise InvalidInput(
+                "topoopt-hybrid: a server needs 2 interfaces or more, one of each kind; use topoopt or topoopt-ocs"
+            )
+        chosen = max(degree // 2, 1) if self.ocs_interfaces is None else self.ocs_interfaces
+        if not 1 <= chosen < degree:
+            raise InvalidInput(
+                f"topoopt-hybrid: ocs_interfaces must be 1..{degree - 1} of {degree} interfaces, got {chosen}; "
+                "for all or none use topoopt-ocs or topoopt"
+            )
+        return chosen

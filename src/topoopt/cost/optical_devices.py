@@ -1,0 +1,166 @@
+"""Panels and optical circuit switches for a fabric: how many, with how many ports, of which technology."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from topoopt.cost.fabric_options import FabricOptions
+from topoopt.errors import Infeasible
+from topoopt.hardware import Transceiver, find_optical_switch, optical_switches, transceivers
+
+PANEL = "patch-panel"
+OPTICAL_FABRICS: Mapping[str, tuple[str, ...]] = {
+    "topoopt": ("patch-panel",),
+    "topoopt-ocs": ("3d-mems", "piezo"),
+    "topoopt-hybrid": ("patch-panel", "3d-mems", "piezo"),
+    "ocs-reconfig": ("3d-mems", "piezo"),
+    "sip-ml": ("silicon-photonics",),
+}
+"""Technologies that a fabric is usually built of, the first that is large enough is taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpticalDevices:
+    """Optical devices of one kind.
+
+    Attributes
+    ----------
+    technology : str
+    count : int
+        Devices in all, spare panels of look-ahead among them.
+    ports : int
+        Duplex ports that each needs: a fiber pair for every server's interface that is behind it.
+    largest : int
+        Ports of the largest device of this technology.
+    one_holds_all : bool
+        Whether a single such device could hold every interface of every server.
+    loss_db : (float, float) or None
+        Lowest and highest loss of one connection; None where no source says it.
+    """
+
+    technology: str
+    count: int
+    ports: int
+    largest: int
+    one_holds_all: bool
+    loss_db: tuple[float, float] | None
+
+    @property
+    def fits(self) -> bool:
+        """Whether the ports needed are no more than the largest device has."""
+        return self.ports <= self.largest
+
+
+def sharing_interfaces(servers: int, shards: int, links: str) -> int:
+    """Return how many interfaces of a server share a device: two where a duplex ring of odd length has to fit.
+
+    Examples
+    --------
+    >>> [sharing_interfaces(128, 1, links) for links in ("duplex", "directed")], sharing_interfaces(129, 1, "duplex")
+    ([1, 1], 2)
+    """
+    sizes = {servers // shards, -(-servers // shards)}
+    return 2 if links == "duplex" and any(size % 2 for size in sizes) else 1
+
+
+def ports_needed(servers: int, shards: int, links: str) -> int:
+    """Return the duplex ports that one device needs, a device of its own for each interface and shard."""
+    return -(-servers // shards) * sharing_interfaces(servers, shards, links)
+
+
+def least_shards(servers: int, ports: int, links: str) -> int:
+    """Return into how few shards a cluster must be split for devices of so many ports to hold one."""
+    return next(
+        count for count in range(1, servers + 1) if ports_needed(servers, count, links) <= max(ports, 2)
+    )
+
+
+def check_fits_a_panel(fabric: str, servers: int, shards: int = 1) -> None:
+    """Refuse a cluster that no optical device can hold; fabrics without one always fit.
+
+    Raises
+    ------
+    Infeasible
+        With the number of shards that would fit.
+    """
+    largest = max(optical_switches(), key=lambda row: row.ports)
+    ports = -(-servers // shards)
+    if fabric in OPTICAL_FABRICS and ports > largest.ports:
+        raise Infeasible(
+            f"{fabric}: {servers} servers need {ports} ports on each panel, and the largest ({largest.name}) has "
+            f"{largest.ports}; use --shards {-(-servers // largest.ports)} (servers of different shards cannot be "
+            "joined), or leave it out of --fabrics"
+        )
+
+
+def optical_devices(
+    fabric: str,
+    servers: int,
+    degree: int,
+    links: str,
+    shards: int,
+    technology: str | None,
+    look_ahead: bool,
+    options: FabricOptions,
+) -> tuple[OpticalDevices, ...]:
+    """Return the devices of each kind, of the first usual technology that is large enough.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such technology, or the hybrid cannot be split so.
+    """
+    kinds = _kinds(fabric, degree, technology, options)
+    return tuple(_devices(names, count, servers, links, shards, look_ahead) for names, count in kinds)
+
+
+def too_many_ports(row: OpticalDevices, servers: int, links: str) -> str:
+    """Return why the devices do not fit, with what would."""
+    ways = [
+        f"--technology {other.name} has {other.ports}"
+        for other in optical_switches()
+        if other.ports >= row.ports
+        and other.reconfiguration_s <= find_optical_switch(row.technology).reconfiguration_s
+    ]
+    if sharing_interfaces(servers, 1, links) == 2:
+        ways.append("an even number of servers needs half")
+    ways.append(f"--shards {least_shards(servers, row.largest, links)} splits the cluster")
+    return (
+        f"a device of {row.ports} ports is needed, the largest {row.technology} has {row.largest}; "
+        f"{', or '.join(ways)}"
+    )
+
+
+def transceiver_for(bandwidth_bps: float) -> Transceiver | None:
+    """Return the catalogue's module of a speed that takes fewest fibers, and of those reaches least far.
+
+    The price lists mean the cheapest module; that is the one of short reach, which can spare least light.
+    """
+    listed = [row for row in transceivers() if row.bandwidth_bps == bandwidth_bps]
+    return min(listed, key=lambda row: (row.fibers, row.reach_m), default=None)
+
+
+def _kinds(
+    fabric: str, degree: int, technology: str | None, options: FabricOptions
+) -> list[tuple[tuple[str, ...], int]]:
+    """Return the technologies to choose from, and how many interfaces of a server are behind them."""
+    if fabric == "topoopt-hybrid":
+        switched = options.hybrid_ocs_interfaces(degree)
+        named = ("3d-mems", "piezo") if technology is None else (find_optical_switch(technology).name,)
+        return [(("patch-panel",), degree - switched), (named, switched)]
+    if technology is not None:
+        return [((find_optical_switch(technology).name,), degree)]
+    return [(OPTICAL_FABRICS[fabric], degree)]
+
+
+def _devices(
+    names: tuple[str, ...], interfaces: int, servers: int, links: str, shards: int, look_ahead: bool
+) -> OpticalDevices:
+    share = min(sharing_interfaces(servers, shards, links), interfaces)
+    ports = -(-servers // shards) * share
+    rows = [find_optical_switch(name) for name in names]
+    row = next((row for row in rows if row.ports >= ports), max(rows, key=lambda row: row.ports))
+    count = shards * -(-interfaces // share)
+    if look_ahead and row.name == PANEL:
+        count *= 2
+    holds_all = servers * interfaces <= row.ports
+    return OpticalDevices(row.name, count, ports, row.ports, holds_all, row.insertion_loss_db)

@@ -1,0 +1,82 @@
+"""Rows of a table of parts, from CSV or YAML, and what holds between two listed speeds."""
+
+import csv
+import io
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from topoopt.errors import InvalidInput
+from topoopt.files import parse_yaml, read_text
+from topoopt.units import format_bandwidth
+
+Listed = list[tuple[float, float]]
+"""Speed in bits per second and value, ascending in speed."""
+
+
+def read_rows(path: str | Path, key: str, columns: str) -> list[Any]:
+    """Return the rows of a CSV file, or of a YAML file that is a list or has one under ``key``.
+
+    Raises
+    ------
+    InvalidInput
+        If the file is missing, not valid, or has no rows; ``columns`` is what the message asks for.
+    """
+    text, place = read_text(path), str(path)
+    if Path(path).suffix.lower() == ".csv":
+        rows: Any = csv_rows(text, place)
+    else:
+        rows = parse_yaml(text, place)
+        if isinstance(rows, Mapping) and list(rows) == [key]:
+            rows = rows[key]
+    if not isinstance(rows, list) or not rows:
+        raise InvalidInput(f"{place}: expected a list of rows with {columns}")
+    return rows
+
+
+def csv_rows(text: str, place: str) -> list[dict[str, Any]]:
+    """Return the rows of a CSV text, without their empty cells."""
+    try:
+        rows = list(csv.DictReader(io.StringIO(text), strict=True))
+    except csv.Error as error:
+        raise InvalidInput(f"{place}: not valid CSV: {error}") from None
+    for number, row in enumerate(rows, 1):
+        if None in row:
+            raise InvalidInput(f"{place}: row {number}: more values than the header has columns")
+    return [{key: value for key, value in row.items() if value} for row in rows]
+
+
+def at_speed(listed: Listed, bandwidth_bps: float) -> float:
+    """Return the value at a speed: interpolated linearly, and below the list what its slowest has.
+
+    The speed must not lie above the list.
+
+    Examples
+    --------
+    >>> at_speed([(100e9, 678), (200e9, 815)], 150e9), at_speed([(100e9, 678)], 25e9)
+    (746.5, 678)
+    """
+    if bandwidth_bps <= listed[0][0]:
+        return listed[0][1]
+    above = next(i for i, (at, _) in enumerate(listed) if at >= bandwidth_bps)
+    (low, low_value), (high, high_value) = listed[above - 1], listed[above]
+    return low_value + (high_value - low_value) * (bandwidth_bps - low) / (high - low)
+
+
+def basis_words(listed: Listed, bandwidth_bps: float) -> str:
+    """Return how a value at a speed comes about; empty where the speed is listed.
+
+    Examples
+    --------
+    >>> basis_words([(100e9, 678), (200e9, 815)], 150e9)
+    'interpolated between 100 Gb/s and 200 Gb/s'
+    >>> basis_words([(100e9, 678)], 25e9), basis_words([(100e9, 678)], 100e9)
+    ('as for 100 Gb/s, the slowest listed', '')
+    """
+    if any(speed == bandwidth_bps for speed, _ in listed):
+        return ""
+    if bandwidth_bps < listed[0][0]:
+        return f"as for {format_bandwidth(listed[0][0])}, the slowest listed"
+    above = next(i for i, (at, _) in enumerate(listed) if at > bandwidth_bps)
+    low, high = listed[above - 1][0], listed[above][0]
+    return f"interpolated between {format_bandwidth(low)} and {format_bandwidth(high)}"

@@ -1,0 +1,109 @@
+"""What one part draws: makers' figures with their source, and the user's own.
+
+The papers behind the price lists give no watts. Where nobody's figure is known a bill says which part it lacks.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from topoopt.cost.part_rows import Listed, at_speed, csv_rows, read_rows
+from topoopt.cost.prices import SPEED_ITEMS, Item
+from topoopt.errors import InvalidInput, unknown_name
+from topoopt.files import validated
+from topoopt.units import format_bandwidth
+
+TYPICAL_POWER = "typical"
+"""Name of the table that comes with the package."""
+
+
+@dataclass(frozen=True, slots=True)
+class PowerRow:
+    """What one part draws; ``bandwidth_bps`` is None for parts that do not depend on the speed."""
+
+    item: Item
+    bandwidth_bps: float | None
+    watts: float
+    confidence: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class PowerTable:
+    """Watts of parts: no two rows for the same item and speed."""
+
+    name: str
+    rows: tuple[PowerRow, ...]
+
+    def __post_init__(self) -> None:
+        met = set()
+        for row in self.rows:
+            if (row.item, row.bandwidth_bps) in met:
+                at = f" at {format_bandwidth(row.bandwidth_bps)}" if row.bandwidth_bps else ""
+                raise InvalidInput(f"power {self.name}: {row.item}{at} stands twice; leave one row")
+            met.add((row.item, row.bandwidth_bps))
+
+    def unit_w(self, item: Item, bandwidth_bps: float | None = None) -> float | None:
+        """Return the watts of one part, interpolated as prices are; None where nobody's figure is known."""
+        listed: Listed = sorted(
+            (row.bandwidth_bps or 0.0, row.watts) for row in self.rows if row.item == item
+        )
+        if item not in SPEED_ITEMS:
+            return listed[0][1] if listed else None
+        assert bandwidth_bps is not None
+        return at_speed(listed, bandwidth_bps) if listed and bandwidth_bps <= listed[-1][0] else None
+
+
+class _RowModel(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    item: Item
+    watts: float = Field(ge=0, allow_inf_nan=False)
+    bandwidth_gbps: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    confidence: str = "user"
+    source: str = "user"
+
+
+def find_power(name: str = TYPICAL_POWER) -> PowerTable:
+    """Return the table that comes with the package, or the one in a file.
+
+    A file is CSV with the columns ``item,bandwidth_gbps,watts,confidence,source`` (the last two may be left
+    out, and the bandwidth is blank where it does not matter), or YAML with a list of such rows.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such table or file, or a row of it is wrong.
+
+    Examples
+    --------
+    >>> find_power().unit_w("transceiver", 100e9), find_power().unit_w("nic", 800e9)
+    (3.5, None)
+    """
+    if name == TYPICAL_POWER:
+        return _typical()
+    if Path(name).suffix.lower() in (".csv", ".yaml", ".yml", ".json"):
+        rows = read_rows(name, "power", "item, bandwidth_gbps and watts")
+        return PowerTable(name, tuple(_row(row, f"{name}: row {i}") for i, row in enumerate(rows, 1)))
+    raise unknown_name("power", name, (TYPICAL_POWER, "a file .csv or .yaml"))
+
+
+@cache
+def _typical() -> PowerTable:
+    path = resources.files("topoopt.cost") / "data" / "power_typical.csv"
+    rows = csv_rows(path.read_text(encoding="utf-8"), path.name)
+    return PowerTable(
+        TYPICAL_POWER, tuple(_row(row, f"{path.name}: row {i}") for i, row in enumerate(rows, 1))
+    )
+
+
+def _row(row: object, place: str) -> PowerRow:
+    model = validated(_RowModel, row, place)
+    if (model.item in SPEED_ITEMS) != (model.bandwidth_gbps is not None):
+        wanted = "needs a bandwidth_gbps" if model.item in SPEED_ITEMS else "has no bandwidth_gbps"
+        raise InvalidInput(f"{place}: {model.item} {wanted}")
+    bandwidth_bps = None if model.bandwidth_gbps is None else model.bandwidth_gbps * 1e9
+    return PowerRow(model.item, bandwidth_bps, model.watts, model.confidence, model.source)

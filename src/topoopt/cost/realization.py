@@ -1,0 +1,209 @@
+"""Whether a fabric can be built: devices, their ports, which technology holds the fibers, and the light lost."""
+
+from dataclasses import dataclass
+
+from topoopt.cost.counts import PRICED_FABRICS
+from topoopt.cost.fabric_options import RAIL_LEAF_PORTS, FabricOptions
+from topoopt.cost.fat_tree_size import FatTreeSize, fat_tree_size
+from topoopt.cost.optical_devices import (
+    OPTICAL_FABRICS,
+    PANEL,
+    OpticalDevices,
+    optical_devices,
+    sharing_interfaces,
+    too_many_ports,
+    transceiver_for,
+)
+from topoopt.errors import InvalidInput, unknown_name
+from topoopt.hardware import Transceiver, largest_degree, packet_switches
+from topoopt.units import format_bandwidth
+
+
+@dataclass(frozen=True, slots=True)
+class Realization:
+    """What a fabric is built of, and what stands in the way.
+
+    Attributes
+    ----------
+    optical : tuple of OpticalDevices
+    tree : FatTreeSize or None
+        One of the trees of packet switches, where the fabric has them.
+    trees : int
+        How many of them: one for every interface of a server.
+    transceiver : Transceiver or None
+        Of the catalogue, for this speed: fewest fibers, then most light to spare. None where it lists none.
+    margin_db : float or None
+        Light that is left for fiber, connectors and 1×2 switches after the worst connection; None where unknown.
+    remarks : tuple of str
+        What is assumed, one sentence each.
+    problems : tuple of str
+        Why it cannot be built so, each with a remedy.
+    """
+
+    fabric: str
+    optical: tuple[OpticalDevices, ...]
+    tree: FatTreeSize | None
+    trees: int
+    transceiver: Transceiver | None
+    margin_db: float | None
+    remarks: tuple[str, ...]
+    problems: tuple[str, ...]
+
+
+def realize(
+    fabric: str,
+    servers: int,
+    degree: int,
+    bandwidth_bps: float,
+    *,
+    links: str = "duplex",
+    shards: int = 1,
+    technology: str | None = None,
+    look_ahead: bool = True,
+    tiers: int = 3,
+    options: FabricOptions | None = None,
+) -> Realization:
+    """Return what a fabric is built of: devices and ports, light lost, and what stands in the way.
+
+    Interface i of every server goes to optical device i of d, so a device has a port for every server. On directed
+    links any wiring is then possible: d permutations, one a device. On duplex links a device joins servers in
+    pairs; it can do so for rings of even length, which fall apart into two sets of pairs. A ring of odd length does
+    not, and needs both its interfaces on one device: with an odd number of servers two interfaces share a device.
+
+    Parameters
+    ----------
+    shards
+        Parts of the cluster with devices of their own.
+    technology
+        Optical technology in place of the usual ones.
+    look_ahead
+        Whether every panel has a second one, on which the next job is wired.
+
+    Raises
+    ------
+    InvalidInput
+        If a name is unknown or a number out of range.
+
+    Examples
+    --------
+    >>> realize("topoopt", 128, 4, 100e9).optical[0].count, realize("topoopt", 128, 4, 100e9).optical[0].ports
+    (8, 128)
+    """
+    if fabric not in PRICED_FABRICS:
+        raise unknown_name("fabric", fabric, PRICED_FABRICS)
+    if servers < 1 or degree < 1:
+        raise InvalidInput(f"{fabric}: servers and degree must be >= 1, got {servers} and {degree}")
+    if not 1 <= shards <= servers:
+        raise InvalidInput(f"shards: expected 1..{servers}, got {shards}")
+    chosen = options or FabricOptions()
+    if fabric in OPTICAL_FABRICS:
+        links = "directed" if fabric == "sip-ml" else links  # a wavelength goes one way
+        devices = optical_devices(fabric, servers, degree, links, shards, technology, look_ahead, chosen)
+        return _optical(fabric, devices, servers, degree, bandwidth_bps, links, shards, look_ahead)
+    if fabric == "rail":
+        return _rails(servers, degree, bandwidth_bps)
+    if fabric in ("expander", "torus", "full-mesh"):
+        return _cabled(fabric, servers, degree)
+    ratio = chosen.oversubscription if fabric == "oversub-fat-tree" else 1.0
+    return _tree(fabric, fat_tree_size(servers, tiers, ratio), degree, bandwidth_bps)
+
+
+def _optical(
+    fabric: str,
+    devices: tuple[OpticalDevices, ...],
+    servers: int,
+    degree: int,
+    bandwidth_bps: float,
+    links: str,
+    shards: int,
+    look_ahead: bool,
+) -> Realization:
+    module = transceiver_for(bandwidth_bps)
+    losses = [row.loss_db[1] for row in devices if row.loss_db is not None]
+    margin_db = None
+    if module is not None and len(losses) == len(devices):
+        margin_db = module.loss_budget_db - max(losses)
+    remarks, problems = [], []
+    if degree > 1 and sharing_interfaces(servers, shards, links) == 2:
+        remarks.append(
+            "an odd number of servers: rings of odd length need both interfaces on one device, so two share one"
+        )
+    if shards > 1:
+        remarks.append(
+            f"{shards} shards: servers of different shards cannot be joined, and no job spans them"
+        )
+    if module is None:
+        remarks.append(
+            f"the catalogue has no transceiver of {format_bandwidth(bandwidth_bps)}: light not checked"
+        )
+    elif module.fibers > 2:
+        remarks.append(
+            f"{module.name} has {module.fibers // 2} fiber pairs, each takes a port: the bill counts one a link"
+        )
+    if look_ahead and any(row.technology == PANEL for row in devices):
+        remarks.append("two 1×2 switches on every link lose light, too; no source says how much")
+    for row in devices:
+        if row.loss_db is None:
+            remarks.append(f"no source gives the loss of {row.technology}: light not checked")
+        if not row.fits:
+            problems.append(too_many_ports(row, servers, links))
+    if margin_db is not None and margin_db < 0:
+        assert module is not None
+        problems.append(
+            f"a connection loses up to {max(losses):g} dB and {module.name} can spare {module.loss_budget_db:g} dB; "
+            "take a technology that loses less (--technology), or amplifiers"
+        )
+    return Realization(fabric, devices, None, 0, module, margin_db, tuple(remarks), tuple(problems))
+
+
+def _rails(servers: int, degree: int, bandwidth_bps: float) -> Realization:
+    leaf = RAIL_LEAF_PORTS // 2
+    edge = -(-servers // leaf)
+    radix = max(RAIL_LEAF_PORTS, edge)
+    size = FatTreeSize(servers, radix, edge, 0, 0 if edge == 1 else -(-edge * leaf // radix))
+    return _tree("rail", size, degree, bandwidth_bps)
+
+
+def _tree(fabric: str, size: FatTreeSize, degree: int, bandwidth_bps: float) -> Realization:
+    remarks, problems = [], []
+    fitting = [
+        row
+        for row in packet_switches()
+        if row.ports >= size.radix and row.port_bandwidth_bps >= bandwidth_bps
+    ]
+    if fitting:
+        part = min(fitting, key=lambda row: (row.ports, row.port_bandwidth_bps))
+        remarks.append(f"switches of {size.radix} ports, such as {part.name} ({part.ports} ports)")
+    else:
+        largest = max(
+            (row.ports for row in packet_switches() if row.port_bandwidth_bps >= bandwidth_bps), default=0
+        )
+        have = f"the largest of the catalogue has {largest}" if largest else "the catalogue has none so fast"
+        problems.append(
+            f"switches of {size.radix} ports of {format_bandwidth(bandwidth_bps)} are needed, {have}; "
+            "use more --tiers or more interfaces of less bandwidth"
+        )
+    if fabric == "ideal-switch":
+        remarks.append("no switch of so many ports exists: built as trees without blocking")
+    if degree > 1:
+        remarks.append("each interface of a server has a tree of its own")
+    remarks.append("the bill counts ports in use, not whole switches")
+    return Realization(fabric, (), size, degree, None, None, tuple(remarks), tuple(problems))
+
+
+def _cabled(fabric: str, servers: int, degree: int) -> Realization:
+    remarks = ["cables from server to server, wired once: every job gets the same topology"]
+    problems = []
+    most = largest_degree(max(servers, 2))
+    if fabric == "full-mesh" and servers - 1 > degree:
+        remarks.append(f"the bill has the {servers - 1} interfaces that every server needs, not {degree}")
+    if fabric == "full-mesh" and servers - 1 > most:
+        problems.append(
+            f"every server needs {servers - 1} interfaces and the largest has {most}; use another fabric"
+        )
+    if fabric != "full-mesh" and servers * degree % 2:
+        problems.append(
+            f"{servers} servers of {degree} interfaces have an odd number of ends, so one stays free; "
+            "use an even number of either"
+        )
+    return Realization(fabric, (), None, 0, None, None, tuple(remarks), tuple(problems))

@@ -1,0 +1,93 @@
+"""Optical technologies for a job: which can hold the fibers, which is quick enough, and what it costs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from topoopt.cost.prices import Item, PriceTable
+from topoopt.hardware import (
+    OpticalChoice,
+    break_even_bytes,
+    break_even_interval_s,
+    choose_optics,
+)
+
+PRICED_BY: Mapping[str, Item] = {
+    "patch-panel": "patch_panel_port",
+    "3d-mems": "ocs_port",
+    "piezo": "ocs_port",
+}
+"""Which price of the list is that of a technology's port; the others have no price in any list."""
+
+
+@dataclass(frozen=True, slots=True)
+class TechnologyRow:
+    """One technology for one job.
+
+    Attributes
+    ----------
+    choice : OpticalChoice
+        Whether it fits and suits, its duty, the interval from which on rewiring is within the allowed overhead.
+    cost_usd : float or None
+        A port for every interface of every server; None where no list prices such ports.
+    break_even_bytes : float
+        Messages from this size on gain by waiting for a circuit, smaller ones by being forwarded.
+    pays_from_s : float
+        Rewiring at every change beats forwarding over the wiring that is there where changes are at least this
+        far apart.
+    """
+
+    choice: OpticalChoice
+    cost_usd: float | None
+    break_even_bytes: float
+    pays_from_s: float
+
+
+def technology_rows(
+    servers: int,
+    degree: int,
+    bandwidth_bps: float,
+    prices: PriceTable,
+    *,
+    change_interval_s: float = float("inf"),
+    average_hops: float,
+    overhead: float = 0.1,
+    ports: int | None = None,
+) -> tuple[TechnologyRow, ...]:
+    """Return every technology of the catalogue, those that suit first, the slowest and cheapest of them first.
+
+    Parameters
+    ----------
+    change_interval_s
+        How long the job's traffic stays the same; infinite where every iteration moves the same bytes.
+    average_hops
+        Links of a route over the wiring that is there, the alternative to rewiring.
+    overhead
+        Fraction of the time that may go into rewiring.
+    ports
+        Ports that one device needs; one for every server by default.
+
+    Raises
+    ------
+    InvalidInput
+        If a number is out of range.
+
+    Examples
+    --------
+    >>> from topoopt.cost import find_prices
+    >>> rows = technology_rows(128, 4, 100e9, find_prices("2022"), change_interval_s=1.0, average_hops=5.354)
+    >>> rows[0].choice.technology.name, rows[0].cost_usd, round(rows[0].break_even_bytes / 1e6)
+    ('piezo', 266240.0, 72)
+    """
+    found = choose_optics(servers if ports is None else ports, change_interval_s, overhead)
+    rows = []
+    for choice in found:
+        delay_s, item = choice.technology.reconfiguration_s, PRICED_BY.get(choice.technology.name)
+        rows.append(
+            TechnologyRow(
+                choice,
+                None if item is None else servers * degree * prices.unit_usd(item),
+                break_even_bytes(delay_s, bandwidth_bps, average_hops),
+                break_even_interval_s(delay_s, average_hops),
+            )
+        )
+    return tuple(rows)
