@@ -186,8 +186,9 @@ def _one_line(detail: ErrorDetails, model_class: type[BaseModel], place: str) ->
         return f'{place}: {parent}unknown key "{loc[-1]}"; {hint}Known: {", ".join(known)}'
     if detail["type"] == "missing":
         return f'{place}: {_dotted(loc[:-1])}missing key "{loc[-1]}": expected {_expected(schema, detail)}'
-    if detail["type"] == "quantity":
-        return f"{place}: {_dotted(loc[:-1])}{detail['msg']}"
+    if detail["type"] == "quantity":  # its message names the key, also of one value in a list
+        outside = loc[:-2] if isinstance(loc[-1], int) else loc[:-1]
+        return f"{place}: {_dotted(outside)}{detail['msg']}"
     if detail["type"] == "value_error":
         return f"{place}: {_dotted(loc)}{detail['msg'].removeprefix('Value error, ')}"
     return f"{place}: {_dotted(loc)}expected {_expected(schema, detail)}, got {_shown(detail['input'])}"
@@ -198,8 +199,9 @@ def _schema_at(root: dict[str, Any], loc: tuple[int | str, ...]) -> tuple[dict[s
     here, known = root, list(root.get("properties", {}))
     for step in loc:
         here = _resolved(root, here)
-        if isinstance(step, int):
-            here = here.get("items", {})
+        if isinstance(step, int):  # of a list, or of the list that may stand in place of one value
+            lists = [branch for branch in here.get("anyOf", (here,)) if "items" in branch]
+            here = lists[0]["items"] if lists else {}
             continue
         known = list(here.get("properties", {}))
         inner = here.get("properties", {}).get(step, here.get("additionalProperties"))

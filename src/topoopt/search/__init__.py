@@ -2,9 +2,13 @@
 
 from topoopt.search.baselines import BASELINES as BASELINES
 from topoopt.search.baselines import DEFAULT_BASELINES as DEFAULT_BASELINES
+from topoopt.search.baselines import BaselineRule as BaselineRule
+from topoopt.search.baselines import baseline_fabric as baseline_fabric
+from topoopt.search.baselines import search_baseline as search_baseline
 from topoopt.search.compile_ahead import start_compiling_ahead as start_compiling_ahead
 from topoopt.search.fidelities import Fidelities as Fidelities
 from topoopt.search.fidelities import at_fidelities as at_fidelities
+from topoopt.search.fidelities import fabric_of_baseline as fabric_of_baseline
 from topoopt.search.options import MODES as MODES
 from topoopt.search.options import PRESETS as PRESETS
 from topoopt.search.options import SearchOptions as SearchOptions

@@ -85,7 +85,7 @@ def at_fidelities(
         options = replace(options, split="one")
     fabrics = [(plan.fabric.name, "this plan", plan.strategy, plan.fabric)]
     for other in others:
-        fabric = _fabric(plan.job, other, prices, options.seed, packets)
+        fabric = fabric_of_baseline(plan.job, other, prices, options.seed, packets)
         fabrics.append((other.fabric, other.description, other.strategy, fabric))
     for place, (name, description, strategy, fabric) in enumerate(fabrics):
         graph = task_graph_of(plan.job, strategy)
@@ -97,7 +97,10 @@ def at_fidelities(
         yield Fidelities(name, description, tuple(results))
 
 
-def _fabric(job: Job, other: Baseline, prices: PriceTable, seed: int, switches: bool) -> Fabric:
+def fabric_of_baseline(
+    job: Job, other: Baseline, prices: PriceTable, seed: int, switches: bool = False
+) -> Fabric:
+    """Return what a baseline was simulated on, rings laid; ``switches`` draws every switch of a fat-tree."""
     rule = next(rule for rule in BASELINES[other.fabric] if rule.description == other.description)
     cluster = job.cluster
     if switches and other.fabric in WITH_SWITCHES:

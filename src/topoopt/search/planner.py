@@ -43,6 +43,7 @@ def make_plan(
     prices: str = "2022",
     inputs: Mapping[str, str] | None = None,
     on_progress: Progress = _silent,
+    weigh_routes: bool = True,
 ) -> Plan:
     """Co-optimize strategy, topology and routing for a job, and say what the answer is worth.
 
@@ -53,6 +54,8 @@ def make_plan(
     prices : str
         A price table's name or file.
     inputs : digests by input, for the plan's provenance
+    weigh_routes : bool
+        Whether the best routing of the plan's transfers is looked for, to say how far its own is from it.
 
     Raises
     ------
@@ -79,7 +82,7 @@ def make_plan(
         fabric,
         outcome(result),
         bounds(job, result),
-        routing_gap(fabric, job_traffic(job, strategy), result),
+        routing_gap(fabric, job_traffic(job, strategy), result, compute=weigh_routes),
         record,
         Provenance(options.seed, dict(inputs or {})),
         outcome(unsearched),

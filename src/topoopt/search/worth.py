@@ -149,14 +149,14 @@ def background(fabric: Fabric, demand: Floats, result: SimResult) -> Floats:
     return np.maximum(result.link_bytes - link_loads(fabric.topology, fabric.routes, demand), 0.0)
 
 
-def routing_gap(fabric: Fabric, traffic: Traffic, result: SimResult) -> RoutingGap:
+def routing_gap(fabric: Fabric, traffic: Traffic, result: SimResult, *, compute: bool = True) -> RoutingGap:
     """Compare the busiest link with the best routing of the same transfers beside the same rings.
 
     Loads are in seconds of link time; the rings' bytes stay where they are. On clusters of more than
-    :data:`LARGEST_FOR_ROUTING` servers the optimum is not looked for, and its bound is 0.
+    :data:`LARGEST_FOR_ROUTING` servers, or without ``compute``, the optimum is not looked for, and its bound is 0.
     """
     busiest = max_load_s(fabric.topology, result.link_bytes)
-    if fabric.topology.servers > LARGEST_FOR_ROUTING:
+    if not compute or fabric.topology.servers > LARGEST_FOR_ROUTING:
         return RoutingGap(busiest, 0.0, False, "not computed")
     demand = traffic.mp_matrix()
     best = optimal_max_load(fabric.topology, demand, background(fabric, demand, result))

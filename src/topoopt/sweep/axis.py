@@ -1,0 +1,59 @@
+"""An axis of a sweep file: one value, or a list of different ones."""
+
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, BeforeValidator, GetJsonSchemaHandler, WithJsonSchema
+from pydantic_core import CoreSchema
+
+from topoopt.errors import unknown_name
+from topoopt.files import BandwidthText, BytesText, TimeText
+
+T = TypeVar("T")
+NO_VALUES = "an axis without values; give one or more, or leave the key out for its default"
+
+
+def _as_list(value: Any) -> Any:
+    return value if isinstance(value, list) else [value]
+
+
+def _distinct(values: list[T]) -> list[T]:
+    if not values:
+        raise ValueError(NO_VALUES)
+    for place, value in enumerate(values):
+        if value in values[:place]:
+            raise ValueError(f"the value {value} stands twice; leave one out")
+    return values
+
+
+class _OneOrMany:
+    """The published schema of an axis: the value itself, or a list of values."""
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> Any:
+        items = handler(schema)["items"]
+        return {"anyOf": [items, {"type": "array", "items": items, "minItems": 1, "uniqueItems": True}]}
+
+
+Axis = Annotated[list[T], BeforeValidator(_as_list), AfterValidator(_distinct), _OneOrMany()]
+
+
+def one_of(kind: str, known: Iterable[str]) -> AfterValidator:
+    """Return the check of a name; a misspelled one is answered with the nearest."""
+    names = tuple(known)
+
+    def check(value: str) -> str:
+        if value not in names:
+            raise ValueError(str(unknown_name(kind, value, names)))
+        return value
+
+    return AfterValidator(check)
+
+
+def text_of_number(parse: Callable[[Any], Any] = str) -> BeforeValidator:
+    """Return the reader of a name that YAML takes for a number, such as the price list 2022."""
+    return BeforeValidator(lambda value: parse(value) if type(value) is int else value)
+
+
+Bandwidth = Annotated[BandwidthText, WithJsonSchema({"type": "string", "examples": ["100 Gbps"]})]
+Size = Annotated[BytesText, WithJsonSchema({"type": "string", "examples": ["25 MB"]})]
+Duration = Annotated[TimeText, WithJsonSchema({"type": "string", "examples": ["1 us"]})]

@@ -1,0 +1,170 @@
+"""A task computed: its plan once, then every fabric and simulator that was asked for."""
+
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from topoopt.cost import PriceTable, bill_of_materials, find_accounting, find_prices
+from topoopt.errors import InvalidInput, TopoOptError
+from topoopt.job import Job
+from topoopt.job_file import JobRequest, requested_job
+from topoopt.plan import Outcome, Plan
+from topoopt.search import (
+    BaselineRule,
+    baseline_fabric,
+    fabric_of_baseline,
+    make_plan,
+    outcome,
+    search_baseline,
+    simulated,
+    starting_strategy,
+    task_graph_of,
+)
+from topoopt.simulate import SimulationOptions, simulate
+from topoopt.strategy import ParallelStrategy
+from topoopt.sweep.answer import FAILED, INFEASIBLE, OK, Answer, Task
+from topoopt.sweep.defaults import is_file, request_of
+from topoopt.sweep.fabrics import SWEPT_FABRICS
+from topoopt.sweep.point import CLUSTER_FIELDS, SETTINGS_FIELDS, Point
+from topoopt.sweep.words import split_words
+
+
+@dataclass(frozen=True, eq=False)
+class _OnFabric:
+    """What a point's row says of its own fabric."""
+
+    outcome: Outcome
+    strategy: ParallelStrategy
+    interfaces: int
+    bandwidth_bps: float
+    proposals: int
+
+
+def solve(task: Task) -> Iterator[Answer]:
+    """Yield the answer of each point of a task, in order.
+
+    A point's answer depends on its own settings alone: it is what ``topoopt plan`` and, for another fabric,
+    ``topoopt compare --fabrics`` with that fabric alone say of the same settings.
+    """
+    plans: list[Plan | TopoOptError] = []
+
+    def plan() -> Plan:
+        if not plans:
+            try:
+                plans.append(_plan(task.points[0], task.folder))
+            except TopoOptError as error:
+                plans.append(error)
+        if isinstance(plans[0], TopoOptError):
+            raise plans[0]
+        return plans[0]
+
+    for point in task.points:
+        began = time.process_time()
+        status, error, values = _tried(lambda point=point: _values(point, plan(), task.folder))
+        yield Answer(point, status, error, values, time.process_time() - began)
+
+
+def _tried(compute: Callable[[], dict[str, Any]]) -> tuple[str, str, dict[str, Any]]:
+    try:
+        return OK, "", compute()
+    except TopoOptError as error:
+        return INFEASIBLE, str(error), {}
+    except Exception as error:  # one broken point must not take the others with it
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(last.filename).name}:{last.lineno}"
+        return FAILED, " ".join(f"{type(error).__name__}: {error} ({where})".split()), {}
+
+
+def _plan(point: Point, folder: str) -> Plan:
+    return make_plan(_job(point, folder), point.options(), fabrics=(), weigh_routes=False)
+
+
+def _job(point: Point, folder: str) -> Job:
+    """Return the point's job; of a traffic matrix, only the cluster is said: bytes are bytes."""
+    request = request_of(point.model, folder)
+    cluster = {name: getattr(point, name) for name in CLUSTER_FIELDS}
+    cluster["link_bandwidth_bps"] = cluster.pop("bandwidth_bps")
+    said = JobRequest(cluster=cluster)
+    if not request.traffic:
+        settings = {name: getattr(point, name) for name in SETTINGS_FIELDS}
+        said = replace(said, settings=settings, batch_per_accelerator=point.batch_per_accelerator)
+    return requested_job(replace(request, search={}).overlaid(said))
+
+
+def _values(point: Point, plan: Plan, folder: str) -> dict[str, Any]:
+    prices = _prices(point, folder)
+    rule = SWEPT_FABRICS[point.fabric]
+    found = _own(point, plan) if rule is None else _baseline(point, plan, rule, prices)
+    cluster, job = plan.job.cluster, plan.job
+    own = rule is None
+    bound_s = plan.bounds.lower_bound_s if own else None
+    return {
+        "variant": job.graph.name,
+        "accelerators": cluster.total_accelerators,
+        "global_batch": job.global_batch,
+        "iteration_time_s": found.outcome.iteration_time_s,
+        "compute_time_s": found.outcome.compute_time_s,
+        "exposed_communication_s": found.outcome.exposed_communication_s,
+        "bandwidth_tax": found.outcome.bandwidth_tax,
+        "link_bytes_max": found.outcome.link_bytes_max,
+        "lower_bound_s": bound_s,
+        "gap": found.outcome.iteration_time_s / bound_s - 1 if bound_s else None,
+        "data_parallel_time_s": plan.data_parallel.iteration_time_s if own else None,
+        "server_bandwidth_bps": found.interfaces * found.bandwidth_bps,
+        "cost_usd": _cost_usd(point, rule, found, prices),
+        "strategy": split_words(found.strategy),
+        "plan_strides": list(plan.strides) if own else None,
+        "proposals": found.proposals,
+    }
+
+
+def _own(point: Point, plan: Plan) -> _OnFabric:
+    result = plan.outcome
+    options = _simulation(point)
+    if point.simulator != result.simulator or options != SimulationOptions():
+        result = outcome(simulated(plan.job, plan.strategy, plan.fabric, point.simulator, options))
+    return _OnFabric(result, plan.strategy, point.degree, point.bandwidth_bps, plan.search.proposals)
+
+
+def _baseline(point: Point, plan: Plan, rule: BaselineRule, prices: PriceTable) -> _OnFabric:
+    job, options = plan.job, _simulation(point)
+    # A search with packets would take too long: it is made with flows, and its answer simulated with packets.
+    quick = "flow" if point.simulator == "packet" else point.simulator
+    starts = starting_strategy(job) if not len(job.fixed_traffic) else plan.strategy, plan.strategy
+    fabric = baseline_fabric(job, rule, prices, point.seed)
+    row = search_baseline(
+        job, rule, fabric, point.options(), prices, starts, quick, replace(options, split="spread")
+    )
+    result = row.outcome
+    if point.simulator != quick:
+        drawn = fabric_of_baseline(job, row, prices, point.seed, switches=True)
+        result = outcome(simulate(point.simulator, task_graph_of(job, row.strategy), drawn, options))
+    interfaces, bandwidth_bps = rule.interfaces(job.cluster, prices)
+    return _OnFabric(result, row.strategy, interfaces, bandwidth_bps, row.proposals)
+
+
+def _simulation(point: Point) -> SimulationOptions:
+    """Return the options that compare has for the same simulator; with packets a transfer takes one path."""
+    if point.simulator == "packet":
+        return SimulationOptions(ring_model=point.collective, split="one", seed=point.seed)
+    return SimulationOptions(ring_model=point.collective)
+
+
+def _prices(point: Point, folder: str) -> PriceTable:
+    return find_prices(str(Path(folder) / point.prices) if is_file(point.prices) else point.prices)
+
+
+def _cost_usd(point: Point, rule: BaselineRule | None, found: _OnFabric, prices: PriceTable) -> float | None:
+    """Return the network's price, None where the list has none (above its speeds, or an unpriced fabric)."""
+    fabric = point.fabric if rule is None else rule.fabric
+    accounting = find_accounting(point.accounting)
+    try:
+        bill = bill_of_materials(
+            fabric, point.servers, found.interfaces, found.bandwidth_bps, prices, accounting
+        )
+    except InvalidInput:
+        return None
+    return bill.cost_usd

@@ -1,0 +1,102 @@
+"""The DuckDB file of a sweep, opened; whatever DuckDB says against it becomes one line."""
+
+import contextlib
+import os
+import re
+import tempfile
+from pathlib import Path
+
+import duckdb
+
+from topoopt.errors import InvalidInput
+from topoopt.sweep.columns import COLUMNS
+
+FORMAT = "topoopt-sweep/1"
+
+_TABLES = (
+    "CREATE TABLE about (format VARCHAR NOT NULL)",
+    "CREATE TABLE runs (run BIGINT PRIMARY KEY, sweep VARCHAR NOT NULL, sweep_digest VARCHAR NOT NULL, "
+    "sweep_text VARCHAR NOT NULL, points BIGINT NOT NULL, version VARCHAR NOT NULL)",
+    "CREATE TABLE attempts (digest VARCHAR NOT NULL, run BIGINT NOT NULL)",
+    f"CREATE TABLE points ({', '.join(f'{name} {kind}' for name, kind in COLUMNS.items())})",
+)
+
+
+def create_database(path: str | Path) -> None:
+    """Make a results file without results, whole or not at all; one that exists already is left as it is.
+
+    Raises
+    ------
+    InvalidInput
+        If the folder does not exist or may not be written.
+    """
+    target = Path(path)
+    if target.exists():
+        return
+    try:
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as folder:
+            made = str(Path(folder) / target.name)
+            with contextlib.closing(duckdb.connect(made)) as connection:
+                for statement in _TABLES:
+                    connection.execute(statement)
+                connection.execute("INSERT INTO about VALUES (?)", [FORMAT])
+            with contextlib.suppress(FileExistsError):  # another process was quicker
+                os.link(made, target)
+    except FileNotFoundError:
+        raise InvalidInput(f"{path}: the folder {target.parent} does not exist") from None
+    except OSError as error:
+        raise InvalidInput(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+def open_database(path: str | Path, *, read_only: bool = False) -> duckdb.DuckDBPyConnection:
+    """Return a connection to a results file. What a killed process had not committed is not in it.
+
+    Raises
+    ------
+    Locked
+        If another process writes it.
+    InvalidInput
+        If there is no such file, it is none of a sweep, or it is damaged.
+    """
+    if not Path(path).exists():
+        raise InvalidInput(f"{path}: no such file")
+    try:
+        connection = duckdb.connect(str(path), read_only=read_only)
+    except duckdb.Error as error:
+        raise _refusal(path, str(error)) from None
+    try:
+        # No function of SQL reads or writes other files, and no statement can allow that again.
+        connection.execute("SET enable_external_access = false")
+        connection.execute("SET lock_configuration = true")
+        found = connection.execute("SELECT format FROM about").fetchone()
+        if found != (FORMAT,):
+            raise InvalidInput(f"{path}: expected results of format {FORMAT}, got {found and found[0]}")
+    except duckdb.Error:
+        connection.close()
+        raise InvalidInput(
+            f"{path}: is a DuckDB file, but no results of a sweep; name another file"
+        ) from None
+    except InvalidInput:
+        connection.close()
+        raise
+    return connection
+
+
+class Locked(InvalidInput):
+    """Another process writes the results file."""
+
+
+def _refusal(path: str | Path, message: str) -> InvalidInput:
+    said = " ".join(message.split())
+    if "Could not set lock" in said:
+        owner = re.search(r"\(PID (\d+)\)", said)
+        who = f"process {owner[1]}" if owner else "another process"
+        return Locked(f"{path}: {who} writes it; wait until that has ended, or name another file with --out")
+    if "not a valid DuckDB" in said:
+        return InvalidInput(f"{path}: is no DuckDB file; name another file")
+    if "WAL" in said:
+        return InvalidInput(
+            f"{path}: the log beside it is damaged; move {Path(path).name}.wal away, and the next sweep computes "
+            "again what was only there"
+        )
+    return InvalidInput(f"{path}: cannot be opened: {said.split(': ', 1)[-1].split(' See also')[0]}")

@@ -1,0 +1,138 @@
+"""A sweep file and the points that it means."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from topoopt.cost import PRICE_TABLES, find_prices
+from topoopt.errors import InvalidInput
+from topoopt.files import parse_yaml, read_bytes, read_text, validated
+from topoopt.provenance import digest
+from topoopt.sweep.defaults import defaults_of, is_file
+from topoopt.sweep.model import KEY_OF_FIELD, SweepModel
+from topoopt.sweep.point import Point
+
+MOST_POINTS = 100_000
+"""More are taken for a mistake: at a tenth of a second each they would take three hours."""
+
+Box = Mapping[str, list[Any]]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What a sweep file asks for.
+
+    Attributes
+    ----------
+    folder : str
+        Where job files and price lists of the sweep lie.
+    axes : mapping
+        The values of every field of Point that the file names, in the file's order.
+    points : tuple of Point
+        All of them different.
+    """
+
+    name: str
+    text: str
+    folder: str
+    axes: Mapping[str, tuple[Any, ...]]
+    points: tuple[Point, ...]
+
+
+def read_sweep(path: str | Path) -> Sweep:
+    """Return the points of a sweep file: every combination of its values, but for those excluded.
+
+    Raises
+    ------
+    InvalidInput
+        In one line, with the place, for whatever is misspelled, empty, double, or cannot go together.
+    """
+    text = read_text(path)
+    place, folder = str(path), Path(path).resolve().parent
+    model = validated(SweepModel, parse_yaml(text, place), place)
+    said = model.said()
+    count = prod(len(values) for values in said.values())
+    if count > MOST_POINTS:
+        raise InvalidInput(
+            f"{place}: {count:,} points, allowed are {MOST_POINTS:,}; take values out, or make several sweeps"
+        )
+    points = tuple(_points(said, [box.said() for box in model.exclude], folder, place))
+    axes = {name: tuple(values) for name, values in said.items()}
+    return Sweep(Path(path).name, text, str(folder), axes, points)
+
+
+def _points(said: Box, excluded: list[Box], folder: Path, place: str) -> Iterator[Point]:
+    prices = {name: _price_digest(name, folder, place) for name in said.get("prices", ())}
+    combinations = [dict(zip(said, values, strict=True)) for values in product(*said.values())]
+    kept = _without(combinations, excluded, place)
+    known: dict[tuple[str, str], tuple[dict[str, Any], dict[str, str]]] = {}
+    checked: set[tuple[object, ...]] = set()
+    for values in kept:
+        model = values["model"], values.get("preset", "")
+        if model not in known:
+            known[model] = defaults_of(*model, folder, place)
+        settings, digests = known[model]
+        used = {**digests, **prices.get(values.get("prices", ""), {})}
+        inputs = ",".join(f"{name}={value}" for name, value in sorted(used.items()))
+        point = Point(**{**settings, **values, "inputs": inputs})
+        _check(point, values, checked, place)
+        yield point
+
+
+def _without(combinations: list[dict[str, Any]], excluded: list[Box], place: str) -> list[dict[str, Any]]:
+    """Return the combinations that lie in none of the boxes."""
+    for index, box in enumerate(excluded):
+        if not box:
+            raise InvalidInput(f"{place}: exclude[{index}]: names nothing; give the values to leave out")
+        for field in box:
+            if field not in combinations[0]:
+                key = KEY_OF_FIELD.get(field, field)
+                raise InvalidInput(f"{place}: exclude[{index}]: {key} is no key of this sweep; add it above")
+        if not any(_inside(values, box) for values in combinations):
+            raise InvalidInput(f"{place}: exclude[{index}]: no point of the sweep has these values")
+    kept = [values for values in combinations if not any(_inside(values, box) for box in excluded)]
+    if not kept:
+        raise InvalidInput(f"{place}: exclude: nothing is left of the sweep; exclude less")
+    return kept
+
+
+def _inside(values: Mapping[str, Any], box: Box) -> bool:
+    return all(values[field] in allowed for field, allowed in box.items())
+
+
+def _check(point: Point, values: Mapping[str, Any], checked: set[tuple[object, ...]], place: str) -> None:
+    """Refuse what can be seen to be impossible before anything is computed."""
+    for part, make in (("cluster", point.cluster), ("settings", point.settings), ("options", point.options)):
+        key = (part, *(value for name, value in values.items() if name not in ("model", "fabric")))
+        if key in checked:
+            continue
+        checked.add(key)
+        try:
+            make()
+        except InvalidInput as error:
+            box = {
+                KEY_OF_FIELD.get(name, name): values[name] for name in ("servers", "degree") if name in values
+            }
+            remedy = f"take the value out, or leave these points out with exclude: [{_flow(box)}]"
+            raise InvalidInput(
+                f"{place}: {error}; {remedy if part == 'cluster' else 'take the value out'}"
+            ) from None
+
+
+def _flow(box: Mapping[str, Any]) -> str:
+    return "{" + ", ".join(f"{key}: {value}" for key, value in box.items()) + "}"
+
+
+def _price_digest(name: str, folder: Path, place: str) -> dict[str, str]:
+    """Return the digest of a price list that is a file; the others come with the package."""
+    if name in PRICE_TABLES:
+        return {}
+    path = str(folder / name) if is_file(name) else name
+    try:
+        find_prices(path)
+    except InvalidInput as error:
+        raise InvalidInput(f"{place}: prices: {str(error).removeprefix('prices: ')}") from None
+    return {name: digest(read_bytes(path))}

@@ -1,0 +1,110 @@
+"""The keys of a sweep file: every one of them is an axis, and takes one value or a list."""
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from topoopt.cost import ACCOUNTINGS
+from topoopt.finder import DAMPING, DEGREE_SPLITS, STRIDE_RULES
+from topoopt.hardware import LINK_MODES, PRECISIONS
+from topoopt.job import MEMORY_CHECKS
+from topoopt.routing import ROUTING
+from topoopt.search import MODES, PRESETS
+from topoopt.simulate import SIMULATORS
+from topoopt.sweep.axis import NO_VALUES, Axis, Bandwidth, Duration, Size, one_of, text_of_number
+from topoopt.sweep.fabrics import SWEPT_FABRICS
+from topoopt.workload import COMPUTE_MODES
+
+_Counted = Annotated[int, Field(ge=1)]
+_Natural = Annotated[int, Field(ge=0)]
+
+
+class BoxModel(BaseModel):
+    """Values by key. Of a sweep: what is combined. Under ``exclude``: the combinations to leave out."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    models: Axis[str] | None = Field(default=None, description="models of the zoo, or job files beside this")
+    servers: Axis[Annotated[int, Field(ge=2)]] | None = None
+    degree: Axis[_Counted] | None = Field(default=None, description="training ports of a server; 4")
+    bandwidth: Axis[Bandwidth] | None = Field(default=None, description="of one port; 100 Gbps")
+    fabrics: Axis[Annotated[str, one_of("fabric", SWEPT_FABRICS)]] | None = Field(
+        default=None, description=f"{', '.join(SWEPT_FABRICS)}; topoopt"
+    )
+    seeds: Axis[_Natural] | None = Field(default=None, description="of all chance; 0")
+    batch_per_accelerator: Axis[_Counted] | None = Field(default=None, description="the model's own")
+
+    accelerators_per_server: Axis[_Counted] | None = None
+    accelerator: Axis[str] | None = None
+    intra_server_bandwidth: Axis[Bandwidth] | None = None
+    link_latency: Axis[Duration] | None = None
+    links: Axis[Annotated[str, one_of("links", LINK_MODES)]] | None = None
+
+    compute: Axis[Annotated[str, one_of("compute", COMPUTE_MODES)]] | None = None
+    precision: Axis[Annotated[str, one_of("precision", PRECISIONS)]] | None = None
+    embedding_bytes_factor: Axis[Annotated[int, Field(ge=1, le=2)]] | None = None
+    memory_check: Axis[Annotated[str, one_of("memory check", MEMORY_CHECKS)]] | None = None
+    optimizer: Axis[str] | None = None
+    bucket: Axis[Size] | None = None
+
+    preset: Axis[Annotated[str, one_of("preset", PRESETS)]] | None = None
+    search: Axis[Annotated[str, one_of("search", MODES)]] | None = None
+    degree_split: Axis[Annotated[str, one_of("degree split", DEGREE_SPLITS)]] | None = None
+    strides: Axis[Annotated[str, one_of("strides", STRIDE_RULES)]] | None = None
+    damping: Axis[Annotated[str, one_of("damping", DAMPING)]] | None = None
+    routing: Axis[Annotated[str, one_of("routing", ROUTING)]] | None = None
+    budget: Axis[_Natural] | None = Field(default=None, description="strategies to try for a plan; 200")
+    baseline_budget: Axis[_Natural] | None = Field(default=None, description="for each baseline; 100")
+    chains: Axis[_Counted] | None = Field(default=None, description="independent searches; 1")
+    rounds: Axis[_Counted] | None = Field(default=None, description="most alternations; 2")
+    alpha_per_ms: Axis[Annotated[float, Field(ge=0)]] | None = None
+    balance: Axis[bool] | None = None
+
+    simulator: Axis[Annotated[str, one_of("simulator", SIMULATORS)]] | None = Field(
+        default=None, description=f"{', '.join(SIMULATORS)}; analytic"
+    )
+    collective: Axis[Annotated[str, one_of("collective", ("stepped", "bulk"))]] | None = None
+    prices: Axis[Annotated[str, text_of_number()]] | None = Field(
+        default=None, description="2022, 2025 or a file beside this; 2022"
+    )
+    accounting: Axis[Annotated[str, one_of("accounting", ACCOUNTINGS)]] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_empty_key(cls, mapping: Any) -> Any:
+        for key, value in mapping.items() if isinstance(mapping, dict) else ():
+            if value is None and key in KEYS:
+                raise ValueError(f"{key}: {NO_VALUES}")
+        return mapping
+
+    def said(self) -> dict[str, list[Any]]:
+        """Return the values of every key that was given, by the field of Point that it means."""
+        given = {key: getattr(self, key) for key in KEYS}
+        return {FIELD_OF_KEY.get(key, key): values for key, values in given.items() if values is not None}
+
+
+class SweepModel(BoxModel):
+    """A sweep file; see ``examples/sweep.yaml``."""
+
+    models: Axis[str] = Field(description="models of the zoo, or job files beside this")
+    servers: Axis[Annotated[int, Field(ge=2)]]
+    exclude: list[BoxModel] = Field(default=[], description="combinations to leave out, each a smaller sweep")
+
+
+KEYS = tuple(BoxModel.model_fields)
+FIELD_OF_KEY = {
+    "models": "model",
+    "fabrics": "fabric",
+    "seeds": "seed",
+    "bandwidth": "bandwidth_bps",
+    "intra_server_bandwidth": "intra_server_bandwidth_bps",
+    "link_latency": "link_latency_s",
+    "bucket": "bucket_bytes",
+    "search": "mode",
+}
+KEY_OF_FIELD = {field: key for key, field in FIELD_OF_KEY.items()}
+
+
+def sweep_schema() -> dict[str, Any]:
+    """Return the JSON schema of sweep files."""
+    return SweepModel.model_json_schema()
