@@ -24,13 +24,18 @@ def exit_code_of(error: BaseException) -> int:
         return _say(str(error), USER_MISTAKE)
     if isinstance(error, ParserError):
         return USER_MISTAKE if _is_help(error) else _say(_parser_message(error), USER_MISTAKE)
-    if isinstance(error, KeyboardInterrupt | typer.Abort) or _came_inside_a_kernel(error):
+    if was_interrupted(error):
         return _say("interrupted: nothing was written", INTERRUPTED)
     if isinstance(error, BrokenPipeError):
         # The reader (head, less) has left: let the flush at exit go nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     raise error
+
+
+def was_interrupted(error: BaseException) -> bool:
+    """Return whether an error is Ctrl-C, wherever it was met."""
+    return isinstance(error, KeyboardInterrupt | typer.Abort) or _came_inside_a_kernel(error)
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

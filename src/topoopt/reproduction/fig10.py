@@ -71,13 +71,13 @@ def fig10(settings: StudySettings, on_progress: Progress) -> Figure:
         (*_compared(Accounting(), prices), *_compared(sweep[0].accounting, prices)),
         (*(_costs(priced, *cluster) for cluster in CLUSTERS), _ratios(sweep)),
         (
-            f"Price list {PRICES}. Default accounting: {Accounting().words}. The ideal switch is a full-bisection fat-tree "
-            "of d interfaces of B.",
+            f"Price list {PRICES}. Default accounting: {Accounting().words}. The ideal switch is a full-bisection "
+            "fat-tree of d interfaces of B.",
             "Everything is bought by the interface, so a price per server does not depend on how many servers there "
             "are, and the published averages are in truth over two cases: 100 and 200 Gb/s.",
             _nearest(sweep),
-            f"The {FAT_TREE}, is a full-bisection fat-tree of that bandwidth a server, on the fewest interfaces that the list "
-            "has.",
+            f"The {FAT_TREE}, is a full-bisection fat-tree of that bandwidth a server, on the fewest interfaces "
+            "that the list has.",
         ),
     )
 
@@ -139,8 +139,8 @@ def _compared(rule: Accounting, prices: PriceTable) -> tuple[Comparison, ...]:
             *(PUBLISHED_OCS_OVER_PANEL,) * 2,
             None,
             QUOTED,
-            f"Counted: {rule.words}. The two fabrics differ in ports and in the second panel's parts alone, so whatever "
-            "else both pay for, network cards and fiber, draws the ratio towards 1.",
+            f"Counted: {rule.words}. The two fabrics differ in ports and in the second panel's parts alone, so "
+            "whatever else both pay for, network cards and fiber, draws the ratio towards 1.",
         ),
         Comparison(
             f"ideal switch over TopoOpt, {how}",
@@ -149,8 +149,8 @@ def _compared(rule: Accounting, prices: PriceTable) -> tuple[Comparison, ...]:
             *(PUBLISHED_IDEAL_OVER_TOPOOPT,) * 2,
             None,
             QUOTED,
-            "Fiber on the fat-tree alone raises this ratio, a second panel lowers it and the one above with it: no set of "
-            "choices gives both.",
+            "Fiber on the fat-tree alone raises this ratio, a second panel lowers it and the one above with it: no set "
+            "of choices gives both.",
         ),
         Comparison(
             f"d·B over the bandwidth of a fat-tree of equal cost, {how}",
@@ -183,9 +183,9 @@ def _bought(degree: int, bandwidth_bps: float, prices: PriceTable, rule: Account
 def _nearest(sweep: tuple[AccountingRow, ...]) -> str:
     row = sweep[0]
     return (
-        f"Of {len(sweep)} accountings none gives both published ratios; the nearest is {row.distance:.1%} off at worst, "
-        f"with {row.ocs_over_panel:.2f} and {row.ideal_over_topoopt:.2f}: {row.accounting.words}. The paper does not say "
-        "what was counted, so the default stays what has to be bought, and is not tuned."
+        f"Of {len(sweep)} accountings none gives both published ratios; the nearest is {row.distance:.1%} off "
+        f"at worst, with {row.ocs_over_panel:.2f} and {row.ideal_over_topoopt:.2f}: {row.accounting.words}. The paper "
+        "does not say what was counted, so the default stays what has to be bought, and is not tuned."
     )
 
 

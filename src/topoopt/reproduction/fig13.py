@@ -91,15 +91,13 @@ def _chart(rows: list[Row]) -> LineChart:
             ("closed form", "tax_closed_form", True),
             ("counted", "tax_counted", False),
         ):
-            series.append(
-                Series(f"d={degree}, {how}", BATCHES, tuple(row[column] for row in at), joined=joined)
-            )
-    published = Series("published", (64,), (PUBLISHED_TAX,), published=True, joined=False)
+            values = tuple(row[column] for row in at)
+            series.append(Series(f"d={degree}, {how}", tuple(map(str, BATCHES)), values, joined=joined))
+    published = Series("published", ("64",), (PUBLISHED_TAX,), published=True, joined=False)
     return LineChart(
         "fig13",
         "Bytes on links over bytes demanded",
         "batch of an accelerator",
         "bandwidth tax",
         (*series, published),
-        x_log=True,
     )

@@ -59,7 +59,7 @@ STUDIES: Mapping[str, StudyEntry] = {
     "table1": StudyEntry(
         table1.TITLE,
         table1.table1,
-        "The optical switching technologies, from patch panels that take minutes to tunable lasers that take nanoseconds.",
+        "The optical switching technologies, from patch panels that take minutes to lasers that take nanoseconds.",
     ),
 }
 

@@ -1,0 +1,82 @@
+"""The results as a page in Markdown: every figure with what the paper shows, ours beside it, and why they differ."""
+
+from collections.abc import Iterable, Sequence
+
+from topoopt.reproduction import cells
+from topoopt.reproduction.figure import Comparison, Figure
+from topoopt.reproduction.studies import find_study
+
+PICTURES = "pictures/reproduction"
+"""Folder of the pictures, from that of the page."""
+HEAD = """# The paper's figures, made again
+
+<!-- Generated: make reproduction. Edit the studies in src/topoopt/reproduction, not this page. -->
+
+Every figure of TopoOpt's evaluation (Wang et al., NSDI 2023) that can be computed, by one command:
+
+```
+topoopt reproduce all --quick
+```
+
+Ours stands beside the published value. *Met* is within the tolerance; *reported* has none, because what the figure
+assumed is not known well enough, and is explained instead. No parameter was chosen to come nearer to a published
+value. What a figure shows is told from the authors' talk and from memory of the paper; the origin of every
+value that is compared is in its row.
+
+"""
+
+
+def page(figures: Sequence[Figure]) -> str:
+    """Return the whole page."""
+    overview = _table(
+        ("figure", "what", "ours beside the published"),
+        ((f"[{row.name}](#{row.name})", row.title, cells.summary(row.comparisons)) for row in figures),
+    )
+    return HEAD + overview + "\n\n" + "\n".join(section(figure) for figure in figures)
+
+
+def section(figure: Figure) -> str:
+    """Return the part of the page that is one figure's; equal results give equal text."""
+    parts = [f"## {figure.name}", f"**{figure.title}**", f"*The paper:* {find_study(figure.name).shown}"]
+    if figure.comparisons:
+        parts += [_compared(figure.comparisons), *_explained(figure.comparisons)]
+    parts += ["\n".join(f"- {note}" for note in figure.notes)] if figure.notes else []
+    parts += [f"![{chart.title}]({PICTURES}/{chart.name}.svg)" for chart in figure.charts]
+    return "\n\n".join(parts) + "\n"
+
+
+def _compared(rows: tuple[Comparison, ...]) -> str:
+    return _table(
+        ("compared", "ours", "published", "ratio", "tolerance", "met", "origin of the published value"),
+        (
+            (
+                cells.compared(row),
+                cells.number(row.ours),
+                cells.published(row),
+                f"{row.ratio:.3f}",
+                cells.tolerance(row),
+                cells.verdict(row) if row.met is not False else "**no**",
+                row.origin,
+            )
+            for row in rows
+        ),
+    )
+
+
+def _explained(rows: tuple[Comparison, ...]) -> list[str]:
+    """Return why values differ, each reason once."""
+    reasons: dict[str, list[str]] = {}
+    for row in rows:
+        if row.explanation:
+            reasons.setdefault(row.explanation, []).append(row.what)
+    lines = [f"- *{'*; *'.join(whats)}:* {reason}" for reason, whats in reasons.items()]
+    return ["Why they differ:", "\n".join(lines)] if lines else []
+
+
+NUMBERS = {"ours", "published", "ratio", "tolerance"}
+
+
+def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    rules = ["--:" if title in NUMBERS else "---" for title in titles]
+    lines: list[Sequence[str]] = [titles, rules, *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "/") for cell in line) + " |" for line in lines)
