@@ -1,1 +1,11 @@
 """From one wiring to the next with the fewest moved fibers, and in which order."""
+
+from topoopt.rewiring.order import MoveOrder as MoveOrder
+from topoopt.rewiring.order import Step as Step
+from topoopt.rewiring.order import order_moves as order_moves
+from topoopt.rewiring.order import wiring_after as wiring_after
+from topoopt.rewiring.rewire import Rewiring as Rewiring
+from topoopt.rewiring.rewire import rewire as rewire
+from topoopt.rewiring.wire import wire as wire
+from topoopt.rewiring.wiring import Patch as Patch
+from topoopt.rewiring.wiring import Wiring as Wiring

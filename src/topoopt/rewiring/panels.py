@@ -1,0 +1,225 @@
+"""Which link goes through which panel: an edge coloring that keeps as many links as possible where they are.
+
+A panel can join a server to as many others as it has interfaces of it, so the links of one color must form a graph
+of that degree. With one interface a panel, fibers (directed) can always be divided, since a bipartite multigraph
+of degree d is a union of d matchings (König). Cables (duplex) sometimes cannot; with two interfaces a panel they
+can, since a graph of even degree is a union of 2-factors (Petersen).
+"""
+
+import itertools
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import coo_array
+
+Pair = tuple[int, int]
+Panels = dict[Pair, list[int]]
+"""How many links of each pair go through each panel."""
+
+LARGEST_EXACT = 512
+"""Pairs × panels up to which integer programming settles what re-coloring along chains could not."""
+_MOST_NODES = 50  # of the branch-and-bound tree
+
+
+def divide_among_panels(
+    links: Mapping[Pair, int], room: Sequence[int], before: Mapping[Pair, Sequence[int]]
+) -> tuple[Panels, bool] | None:
+    """Return through which panels the links go, and whether more of them could stay; None if they do not fit.
+
+    Parameters
+    ----------
+    links : mapping from (vertex, vertex) to how many links join them
+        For fibers the two sides of a server are two vertices.
+    room : sequence of int
+        Interfaces that each panel has of every vertex.
+    before : mapping from (vertex, vertex) to how many of its links go through each panel now
+        As many as possible of these stay. They fit, being a part of what is patched now.
+
+    Returns
+    -------
+    panels, proven
+        Proven: no division keeps more.
+    """
+    coloring = _Coloring(links, room, before)
+    most = sum(min(count, sum(before.get(pair, ()))) for pair, count in links.items())
+    fits = coloring.complete()
+    if fits and max(room) == 1:
+        coloring.improve()
+    if fits and coloring.kept() == most:
+        return coloring.panels(), True
+    if len(links) * len(room) <= LARGEST_EXACT:
+        exact = _integer_program(links, room, before)
+        if exact is not None:
+            return exact
+        if not fits:
+            return None
+    return (coloring.panels(), False) if fits else None
+
+
+class _Coloring:
+    """Links with their panels so far; a link that finds no panel pushes others along an alternating chain."""
+
+    def __init__(
+        self, links: Mapping[Pair, int], room: Sequence[int], before: Mapping[Pair, Sequence[int]]
+    ) -> None:
+        self._room = room
+        self._ends: list[Pair] = []
+        self._panel: list[int] = []
+        self._wish: list[int] = []
+        self._at: dict[tuple[int, int], list[int]] = {}  # (vertex, panel) to the links there
+        for pair, count in links.items():
+            stays = [panel for panel, old in enumerate(before.get(pair, ())) for _ in range(old)][:count]
+            for wish in [*stays, *([-1] * (count - len(stays)))]:
+                self._ends.append(pair)
+                self._wish.append(wish)
+                self._panel.append(-1)
+                if wish >= 0:
+                    self._put(len(self._ends) - 1, wish)
+
+    def complete(self) -> bool:
+        """Find a panel for every link that has none."""
+        return all(self._insert(link) for link, panel in enumerate(self._panel) if panel < 0)
+
+    def improve(self) -> None:
+        """Exchange two panels along a chain or circle of their links wherever more links stay, until none gains."""
+        pairs = list(itertools.combinations(range(len(self._room)), 2))
+        gained = True
+        while gained:
+            gained = False
+            for one, other in pairs:
+                for chain in self._chains_of(one, other):
+                    now = sum(self._panel[link] == self._wish[link] for link in chain)
+                    then = sum(one + other - self._panel[link] == self._wish[link] for link in chain)
+                    if then > now:
+                        gained = True
+                        moves = [(link, one + other - self._panel[link]) for link in chain]
+                        for link, _ in moves:
+                            self._take(link)
+                        for link, panel in moves:
+                            self._put(link, panel)
+
+    def kept(self) -> int:
+        return sum(panel == wish for panel, wish in zip(self._panel, self._wish, strict=True))
+
+    def panels(self) -> Panels:
+        counted: Panels = {}
+        for pair, panel in zip(self._ends, self._panel, strict=True):
+            counted.setdefault(pair, [0] * len(self._room))[panel] += 1
+        return counted
+
+    def _insert(self, link: int) -> bool:
+        """Give the link a panel; of all chains the one that moves the fewest links from where they were."""
+        a, b = self._ends[link]
+        here, there = self._free(a), self._free(b)
+        both = sorted(set(here) & set(there))
+        if both:
+            self._put(link, both[0])
+            return True
+        chains = [self._chain(link, panel, other) for panel in here for other in there]
+        found = min((chain for chain in chains if chain), key=self._cost, default=None)
+        if found is None:
+            return False
+        for moved, panel in found:
+            self._take(moved)
+            self._put(moved, panel)
+        return True
+
+    def _chain(self, link: int, panel: int, other: int) -> list[tuple[int, int]] | None:
+        """Return the new panels of links such that ``link`` may take ``panel``, which is full at its far end."""
+        moves = [(link, panel)]
+        moved = {link}
+        vertex, full, free = self._ends[link][1], panel, other
+        while True:
+            options = [one for one in self._at.get((vertex, full), ()) if one not in moved]
+            if not options:
+                return None
+            step = min(options, key=lambda one: (self._panel[one] == self._wish[one], one))
+            moves.append((step, free))
+            moved.add(step)
+            a, b = self._ends[step]
+            vertex = b if vertex == a else a
+            load = len(self._at.get((vertex, free), ())) + self._shift(moves, vertex, free)
+            if load <= self._room[free]:
+                return moves
+            full, free = free, full
+
+    def _chains_of(self, one: int, other: int) -> list[list[int]]:
+        """Return the connected parts of the links of two panels that have one interface of every server each."""
+        left = {link for link, panel in enumerate(self._panel) if panel in (one, other)}
+        found = []
+        while left:
+            chain, pending = [], [min(left)]
+            while pending:
+                link = pending.pop()
+                if link in left:
+                    left.remove(link)
+                    chain.append(link)
+                    for vertex in self._ends[link]:
+                        for panel in (one, other):
+                            pending += self._at.get((vertex, panel), ())
+            found.append(chain)
+        return found
+
+    def _shift(self, moves: list[tuple[int, int]], vertex: int, panel: int) -> int:
+        """Return by how much the moves change the links of a vertex on a panel."""
+        change = 0
+        for link, to in moves:
+            if vertex in self._ends[link]:
+                change += (to == panel) - (self._panel[link] == panel)
+        return change
+
+    def _cost(self, moves: list[tuple[int, int]]) -> tuple[int, int]:
+        return sum(self._panel[link] == self._wish[link] >= 0 for link, _ in moves), len(moves)
+
+    def _free(self, vertex: int) -> list[int]:
+        return [
+            panel for panel, room in enumerate(self._room) if len(self._at.get((vertex, panel), ())) < room
+        ]
+
+    def _put(self, link: int, panel: int) -> None:
+        self._panel[link] = panel
+        for vertex in self._ends[link]:
+            self._at.setdefault((vertex, panel), []).append(link)
+
+    def _take(self, link: int) -> None:
+        if self._panel[link] >= 0:
+            for vertex in self._ends[link]:
+                self._at[vertex, self._panel[link]].remove(link)
+
+
+def _integer_program(
+    links: Mapping[Pair, int], room: Sequence[int], before: Mapping[Pair, Sequence[int]]
+) -> tuple[Panels, bool] | None:
+    """Solve it exactly: x[pair, panel] links, of which at most as many as before count as kept, y <= x."""
+    pairs, width = list(links), len(room)
+    size = len(pairs) * width
+    if not size:
+        return {}, True
+    old = np.array([before.get(pair) or [0] * width for pair in pairs], float).ravel()
+    vertices = {vertex: row for row, vertex in enumerate(sorted({v for pair in pairs for v in pair}))}
+    x = np.arange(size)
+    pair_row, panel = np.divmod(x, width)
+    ends = np.array([[vertices[v] for v in pair] for pair in pairs])
+    all_placed = coo_array((np.ones(size), (pair_row, x)), shape=(len(pairs), 2 * size))
+    rows = np.concatenate([ends[pair_row, side] * width + panel for side in (0, 1)])
+    within = coo_array((np.ones(2 * size), (rows, np.tile(x, 2))), shape=(len(vertices) * width, 2 * size))
+    kept = coo_array(
+        (np.repeat([1.0, -1.0], size), (np.tile(x, 2), np.concatenate([x + size, x]))), shape=(size, 2 * size)
+    )
+    count = np.array([links[pair] for pair in pairs], float)
+    answer = milp(
+        np.concatenate([np.zeros(size), -np.ones(size)]),
+        integrality=np.concatenate([np.ones(size), np.zeros(size)]),
+        bounds=Bounds(0, np.concatenate([np.repeat(count, width), old])),
+        constraints=[
+            LinearConstraint(all_placed.tocsr(), count, count),
+            LinearConstraint(within.tocsr(), 0, np.tile(np.array(room, float), len(vertices))),
+            LinearConstraint(kept.tocsr(), -np.inf, 0),
+        ],
+        options={"node_limit": _MOST_NODES},
+    )
+    if answer.x is None:
+        return None
+    placed = np.rint(answer.x[:size]).astype(int).reshape(len(pairs), width)
+    return {pair: row.tolist() for pair, row in zip(pairs, placed, strict=True)}, answer.status == 0

@@ -1,0 +1,171 @@
+"""From one wiring to the next with the fewest moved fibers: which server takes which rank, which port which link."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from topoopt.errors import Infeasible, InvalidInput
+from topoopt.rewiring.panels import Pair
+from topoopt.rewiring.relabeling import (
+    Ints,
+    common_links,
+    good_relabelings,
+    link_matrix,
+    most_common_links,
+)
+from topoopt.rewiring.wire import Links, patched, placed_links
+from topoopt.rewiring.wiring import Patch, Wiring
+from topoopt.topology import Topology
+
+
+@dataclass(frozen=True, slots=True)
+class Rewiring:
+    """How a new topology is patched where an old one is plugged in.
+
+    Attributes
+    ----------
+    old, new : Wiring
+        The whole room before and after, patches of other jobs included.
+    servers : tuple of int
+        The server that takes each rank of the new topology.
+    removed, made : tuple of Patch
+        What is unplugged, and what is plugged in. A moved fiber is one of each.
+    lower_bound : int
+        No assignment of ranks and ports moves fewer fibers.
+    """
+
+    old: Wiring
+    new: Wiring
+    servers: tuple[int, ...]
+    removed: tuple[Patch, ...]
+    made: tuple[Patch, ...]
+    lower_bound: int
+
+    @property
+    def moved_fibers(self) -> int:
+        """Fibers to touch: cables of a duplex wiring, else single fibers."""
+        return max(len(self.removed), len(self.made))
+
+    @property
+    def gap(self) -> int:
+        """Moved fibers above the lower bound; 0 is proven to be the fewest."""
+        return self.moved_fibers - self.lower_bound
+
+    @property
+    def relabeled(self) -> bool:
+        """Whether some rank sits on another server than that of its number."""
+        return self.servers != tuple(range(len(self.servers)))
+
+
+def rewire(
+    old: Wiring,
+    topology: Topology,
+    *,
+    servers: Sequence[int] | None = None,
+    relabel: bool = True,
+    running: Collection[Patch] = (),
+) -> Rewiring:
+    """Return how to patch a topology with the fewest moved fibers.
+
+    Patches of the old wiring that end at one of the servers and are not wanted are unplugged. All others stay.
+
+    Parameters
+    ----------
+    old : Wiring
+        The room as it is, of the same links and degree; it may be empty.
+    topology : Topology
+        The links of the job that comes.
+    servers : sequence of int, optional
+        Servers of the room for the job, in the order of its ranks; by default ``0 .. topology.servers - 1``.
+    relabel : bool
+        Whether the ranks may be spread over these servers in another order. Not for a job that runs on.
+    running : collection of Patch
+        Patches of other jobs that must not be touched.
+
+    Raises
+    ------
+    InvalidInput
+        If the topology does not go with the wiring, or a running job has a port of one of the servers.
+    Infeasible
+        If the links cannot be divided among the panels.
+    """
+    here = tuple(range(topology.servers)) if servers is None else tuple(servers)
+    _refuse_touching(old, here, running)
+    links = placed_links(topology, old.degree, old.links)
+    touched = old.touching(here)
+    inside = Wiring(old.links, old.degree, old.interfaces_per_panel, _between(touched, here))
+    common, orders = _orders(links, inside, here, relabel)
+    best: tuple[tuple[int, ...], Wiring, bool] | None = None
+    for hoped, order in orders:
+        if best is not None and _kept(inside, best[1]) >= hoped:
+            continue
+        place = tuple(here[rank] for rank in order)
+        found = patched(_moved(links, place, old.links), inside, inside)
+        if found is not None and (best is None or _kept(inside, found[0]) > _kept(inside, best[1])):
+            best = place, *found
+    if best is None:
+        raise Infeasible(
+            f"rewiring: the links cannot be divided among panels of {old.interfaces_per_panel} interface(s) a "
+            "server; use more interfaces per panel"
+        )
+    place, wiring, proven = best
+    if proven and not relabel:
+        common = _kept(inside, wiring)
+    stay = set(inside.patches) & set(wiring.patches)
+    removed = tuple(patch for patch in touched if patch not in stay)
+    made = tuple(patch for patch in wiring.patches if patch not in stay)
+    bound = max(len(touched) - common, sum(links.values()) - common)
+    return Rewiring(old, old.changed(removed, made), place, removed, made, bound)
+
+
+def _orders(
+    links: Links, inside: Wiring, here: Sequence[int], relabel: bool
+) -> tuple[int, list[tuple[int, Ints]]]:
+    """Return how many links can stay at most, and orders of the ranks worth trying with how many can in each."""
+    duplex = inside.links == "duplex"
+    rank = {server: index for index, server in enumerate(here)}
+    counted: dict[Pair, int] = {}
+    for patch in inside.patches:
+        pair = rank[patch.src], rank[patch.dst]
+        pair = (min(pair), max(pair)) if duplex else pair
+        counted[pair] = counted.get(pair, 0) + 1
+    ways = 2 if duplex else 1
+    plain = np.arange(len(here))
+    old, new = (link_matrix(which, len(here), duplex) for which in (counted, links))
+    if not relabel:
+        common = common_links(old, new, plain) // ways
+        return common, [(common, plain)]
+    orders = [*good_relabelings(old, new), plain]
+    return most_common_links(old, new) // ways, [
+        (common_links(old, new, order) // ways, order) for order in orders
+    ]
+
+
+def _moved(links: Links, place: Sequence[int], model: str) -> Links:
+    moved = {(place[src], place[dst]): count for (src, dst), count in links.items()}
+    if model == "duplex":
+        return {(min(pair), max(pair)): count for pair, count in moved.items()}
+    return moved
+
+
+def _kept(old: Wiring, new: Wiring) -> int:
+    return len(set(old.patches) & set(new.patches))
+
+
+def _between(patches: Sequence[Patch], servers: Sequence[int]) -> tuple[Patch, ...]:
+    inside = set(servers)
+    return tuple(patch for patch in patches if patch.src in inside and patch.dst in inside)
+
+
+def _refuse_touching(old: Wiring, servers: Sequence[int], running: Collection[Patch]) -> None:
+    wanted = set(servers)
+    for patch in running:
+        for server in (patch.src, patch.dst):
+            if server in wanted:
+                raise InvalidInput(
+                    f"rewiring: server {server} has a fiber of another running job ({patch}); give the job free servers"
+                )
+    missing = set(running) - set(old.patches)
+    if missing:
+        raise InvalidInput(f"rewiring: {min(missing)} is not in the old wiring")

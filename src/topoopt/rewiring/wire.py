@@ -1,0 +1,154 @@
+"""From a topology to patches: which interface carries which link, as few as possible of them moved."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from topoopt.errors import Infeasible, InvalidInput
+from topoopt.rewiring.panels import Pair, Panels, divide_among_panels
+from topoopt.rewiring.wiring import Patch, Port, Wiring
+from topoopt.topology import Topology
+
+Links = dict[Pair, int]
+"""How many links go from the first to the second server; of cables the lower server is the first."""
+
+
+def wire(
+    topology: Topology,
+    degree: int,
+    links: str,
+    *,
+    servers: Sequence[int] | None = None,
+    previous: Wiring | None = None,
+    interfaces_per_panel: int | None = None,
+) -> Wiring:
+    """Return the patches of a topology, with as many as possible of those that are plugged in now.
+
+    Parameters
+    ----------
+    degree : int
+        Interfaces of a server.
+    links : str
+        ``duplex`` or ``directed``.
+    servers : sequence of int, optional
+        The server of the room that takes each rank of the topology; by default the one of the same number.
+    previous : Wiring, optional
+        What is plugged in now. Patches between the servers stay where they can.
+    interfaces_per_panel : int, optional
+        How many interfaces of a server share a panel; by default that of ``previous``, or the fewest with which
+        the links can be divided: one, two, or all.
+
+    Raises
+    ------
+    InvalidInput
+        If the topology is not one of direct links of that kind, has more of them than interfaces, or does not
+        go with ``previous``.
+    Infeasible
+        If the links cannot be divided among panels of so many interfaces.
+    """
+    wanted = placed_links(topology, degree, links, servers)
+    if previous is not None and (previous.links, previous.degree) != (links, degree):
+        raise InvalidInput(
+            f"rewiring: from {previous.links} links and degree {previous.degree} to {links} links and degree "
+            f"{degree}; both must be the same"
+        )
+    width = interfaces_per_panel or (previous.interfaces_per_panel if previous else None)
+    for tried in (1, 2, degree) if width is None else (width,):
+        found = patched(wanted, Wiring(links, degree, min(tried, degree)), previous)
+        if found is not None:
+            return found[0]
+    raise Infeasible(
+        f"wiring: the {links} links cannot be divided among panels of {width} interface(s) a server; "
+        f"use {min(2 * (width or 1), degree)} interfaces per panel"
+    )
+
+
+def placed_links(topology: Topology, degree: int, links: str, servers: Sequence[int] | None = None) -> Links:
+    """Return the links of a topology between the servers that take its ranks.
+
+    Raises
+    ------
+    InvalidInput
+        If there are switches, a server has more links than interfaces, cables are not there both ways, or
+        ``servers`` are not as many distinct ones as the topology has.
+    """
+    if topology.nodes > topology.servers:
+        raise InvalidInput(
+            f"wiring: the servers of a {topology.family} hang on switches; expected links from server to server"
+        )
+    place = list(range(topology.servers)) if servers is None else list(servers)
+    if len(place) != topology.servers or len(set(place)) < len(place):
+        raise InvalidInput(f"wiring: expected {topology.servers} distinct servers, got {place}")
+    found: Links = {}
+    ends = zip(topology.src.tolist(), topology.dst.tolist(), topology.ports.tolist(), strict=True)
+    # Rings of one stride are kept together, so that a fabric of rings comes out as one panel a ring.
+    for src, dst, ports in sorted(ends, key=lambda row: ((row[1] - row[0]) % topology.servers, row[0])):
+        if links == "duplex":
+            back = topology.link_id(dst, src)
+            if back < 0 or topology.ports[back] != ports:
+                raise InvalidInput(f"wiring: link {src}->{dst} has no link back, as a duplex cable must")
+            low, high = sorted((place[src], place[dst]))
+            found[low, high] = ports
+        else:
+            found[place[src], place[dst]] = ports
+    _check_degree(found, degree, links)
+    return found
+
+
+def patched(wanted: Mapping[Pair, int], empty: Wiring, previous: Wiring | None) -> tuple[Wiring, bool] | None:
+    """Return the wiring, and whether it provably keeps as much of the previous one as any; None if impossible.
+
+    ``empty`` says of what kind it is; ``previous`` is of the same kind.
+    """
+    room = [len(empty.interfaces_of(panel)) for panel in range(empty.panels)]
+    before: dict[Pair, list[int]] = {}
+    stay: dict[tuple[int, int, int], list[Patch]] = {}
+    for patch in previous.patches if previous is not None else ():
+        panel = empty.panel_of(patch)
+        before.setdefault((patch.src, patch.dst), [0] * empty.panels)[panel] += 1
+        stay.setdefault((patch.src, patch.dst, panel), []).append(patch)
+
+    def far(server: int) -> int:
+        """The two sides of a fiber are different ports: -1 - s is where server s hears; it undoes itself."""
+        return server if empty.links == "duplex" else -1 - server
+
+    divided = divide_among_panels(
+        {(src, far(dst)): count for (src, dst), count in wanted.items()},
+        room,
+        {(src, far(dst)): counts for (src, dst), counts in before.items()},
+    )
+    if divided is None:
+        return None
+    panels = {(src, far(dst)): counts for (src, dst), counts in divided[0].items()}
+    return _plugged(panels, empty, stay), divided[1]
+
+
+def _plugged(panels: Panels, empty: Wiring, stay: Mapping[tuple[int, int, int], Sequence[Patch]]) -> Wiring:
+    """Give every link its interfaces: those that it has, else the lowest free ones of its panel."""
+    kept = {
+        (*pair, panel): list(stay.get((*pair, panel), ())[:count])
+        for pair, counts in panels.items()
+        for panel, count in enumerate(counts)
+    }
+    patches = [patch for some in kept.values() for patch in some]
+    taken: set[Port] = {port for patch in patches for port in empty.ports(patch)}
+    out, into = ("both", "both") if empty.links == "duplex" else ("out", "in")
+    for (src, dst), counts in panels.items():
+        for panel, count in enumerate(counts):
+            for _ in range(count - len(kept[src, dst, panel])):
+                ends = []
+                for side, server in ((out, src), (into, dst)):
+                    free = (i for i in empty.interfaces_of(panel) if (side, server, i) not in taken)
+                    ends.append(next(free))
+                    taken.add((side, server, ends[-1]))
+                patches.append(Patch(src, ends[0], dst, ends[1]))
+    return Wiring(empty.links, empty.degree, empty.interfaces_per_panel, tuple(sorted(patches)))
+
+
+def _check_degree(links: Links, degree: int, model: str) -> None:
+    used: Counter[tuple[str, int]] = Counter()
+    for (src, dst), count in links.items():
+        used["out", src] += count
+        used["out" if model == "duplex" else "in", dst] += count
+    (_, server), most = max(used.items(), key=lambda item: item[1], default=(("out", 0), 0))
+    if most > degree:
+        raise InvalidInput(f"wiring: server {server} has {most} links and {degree} interfaces")
