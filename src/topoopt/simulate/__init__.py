@@ -8,6 +8,7 @@ from topoopt.simulate.auto_expected_error import expected_error as expected_erro
 from topoopt.simulate.build_task_graph import build_task_graph as build_task_graph
 from topoopt.simulate.compiled import is_compiled as is_compiled
 from topoopt.simulate.compiled import is_packet_engine_compiled as is_packet_engine_compiled
+from topoopt.simulate.event_driven import compute_finish_s as compute_finish_s
 from topoopt.simulate.fbuf import FlexNetGraph as FlexNetGraph
 from topoopt.simulate.fbuf import fbuf_bytes as fbuf_bytes
 from topoopt.simulate.fbuf import flexnet_fabric as flexnet_fabric
@@ -20,6 +21,8 @@ from topoopt.simulate.flow_rows import FlowRow as FlowRow
 from topoopt.simulate.flow_rows import flow_rows as flow_rows
 from topoopt.simulate.flow_rows import flow_table as flow_table
 from topoopt.simulate.flow_table import FlowTable as FlowTable
+from topoopt.simulate.flows import Flows as Flows
+from topoopt.simulate.flows import make_flows as make_flows
 from topoopt.simulate.job_placement import PLACEMENTS as PLACEMENTS
 from topoopt.simulate.job_placement import Placement as Placement
 from topoopt.simulate.job_placement import place_jobs as place_jobs

@@ -1,0 +1,136 @@
+"""Jobs that share the links of one fabric: how long their iterations take beside each other.
+
+Each job runs its iterations back to back, and what it sends competes for links under max-min fairness, as in
+:func:`topoopt.simulate.simulate_together` at flow level. Three things make it fast enough to be asked at every
+change of a day's trace: servers in lockstep are one, jobs that meet on no link which can be short are looked at
+apart, and what was found for a set of jobs is kept.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from topoopt.cluster.pace import IterationTimes, PlacedJob
+from topoopt.cluster.shared_connections import connect
+from topoopt.cluster.shared_job import SharedJob, shared_job
+from topoopt.cluster.shared_links import meeting_jobs
+from topoopt.cluster.shared_lockstep import Lockstep, lockstep
+from topoopt.cluster.shared_options import DEFAULT_SHARING, SharingOptions
+from topoopt.cluster.shared_run import run_together
+from topoopt.errors import InvalidInput
+from topoopt.finder import FabricShape, build_fabric
+from topoopt.routing import Fabric
+from topoopt.simulate import Report, TaskGraph, merge_jobs
+from topoopt.topology import DEFAULT_LATENCY_S
+
+_SWITCHES = FabricShape(switches=True)
+
+_Key = tuple[str, TaskGraph, tuple[int, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class SharedPace:
+    """A :class:`topoopt.cluster.Pace` on one fabric; make it with :func:`shared_pace`."""
+
+    fabric: Fabric
+    options: SharingOptions
+    on_progress: Report | None = None
+    _steps: dict[TaskGraph, Lockstep] = field(default_factory=dict, repr=False)
+    _jobs: dict[_Key, SharedJob] = field(default_factory=dict, repr=False)
+    _known: dict[frozenset[_Key], dict[_Key, IterationTimes]] = field(default_factory=dict, repr=False)
+
+    def __call__(self, running: Sequence[PlacedJob]) -> tuple[IterationTimes, ...]:
+        """Return the iteration times of each running job, in order.
+
+        Raises
+        ------
+        InvalidInput
+            If two jobs have one name, a job does not fit its servers, or jobs are too unlike in length.
+        """
+        keys = [(placed.job, placed.graph, placed.servers) for placed in running]
+        if len({placed.job for placed in running}) < len(running):
+            raise InvalidInput("shared fabric: two running jobs have one name; give each its own")
+        self._jobs.update({key: self._connected(*key) for key in keys if key not in self._jobs})
+        for gone in set(self._jobs).difference(keys):
+            del self._jobs[gone]
+        found: dict[_Key, IterationTimes] = {}
+        for group in meeting_jobs([self._jobs[key] for key in keys]):
+            found.update(self._times([keys[job] for job in group]))
+            if self.on_progress:
+                self.on_progress(len(found) / len(keys))
+        return tuple(found[key] for key in keys)
+
+    def _connected(self, job: str, graph: TaskGraph, servers: tuple[int, ...]) -> SharedJob:
+        placed = merge_jobs([graph], (servers,), [1], self.fabric.topology.servers).graph
+        own = connect(self.fabric, job, placed, self.options.rings, self.options.seed)
+        if graph not in self._steps:
+            self._steps[graph] = lockstep(graph)
+        return shared_job(placed, self._steps[graph], own, self.options)
+
+    def _times(self, keys: Sequence[_Key]) -> dict[_Key, IterationTimes]:
+        """Return the times of jobs that meet; the same whatever the order in which they are given."""
+        group = frozenset(keys)
+        if group not in self._known:
+            order = sorted(keys, key=lambda key: key[0])
+            times = run_together([key[0] for key in order], [self._jobs[key] for key in order], self.options)
+            self._known[group] = dict(zip(order, times, strict=True))
+        return self._known[group]
+
+
+def shared_pace(
+    fabric: Fabric, options: SharingOptions = DEFAULT_SHARING, on_progress: Report | None = None
+) -> SharedPace:
+    """Return what says how long iterations take on a fabric while a set of jobs runs.
+
+    Parameters
+    ----------
+    fabric : Fabric
+        Of fixed links; see :func:`shared_fabric`. Groups that it has rings for use those.
+    on_progress : function of a number from 0 to 1, optional
+        Told, during each call, how many of the running jobs are done with.
+
+    Raises
+    ------
+    InvalidInput
+        If the circuits of the fabric change.
+    """
+    if fabric.reconfiguration is not None:
+        raise InvalidInput(
+            f"shared fabric: {fabric.name} changes its circuits to suit one job; take one of fixed links, such as "
+            "fat-tree, oversub-fat-tree or ideal-switch"
+        )
+    return SharedPace(fabric, options, on_progress)
+
+
+def shared_fabric(
+    name: str,
+    servers: int,
+    degree: int,
+    bandwidth_bps: float,
+    *,
+    server_bandwidth_bps: float | None = None,
+    latency_s: float = DEFAULT_LATENCY_S,
+    seed: int = 0,
+    shape: FabricShape = _SWITCHES,
+) -> Fabric:
+    """Return a fabric for jobs to share: every switch a node, so that connections can collide, and no rings yet.
+
+    A server has one link of all its bandwidth into a switch (ideal-switch, fat-tree, oversub-fat-tree), one for each
+    interface on a rail, and its interfaces dealt to its neighbors on fabrics without switches, as in
+    :func:`topoopt.finder.build_fabric`. By default it has d·B in all, on a fat-tree d·B / 3.2.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such fabric, or a number is outside what it allows.
+    """
+    return build_fabric(
+        name,
+        servers,
+        degree,
+        bandwidth_bps,
+        (),
+        latency_s=latency_s,
+        server_bandwidth_bps=server_bandwidth_bps,
+        seed=seed,
+        shape=replace(shape, switches=True),
+    )

@@ -1,0 +1,56 @@
+"""What the simulation of a shared fabric may be asked for."""
+
+from dataclasses import dataclass
+
+from topoopt.collectives import RING_MODELS
+from topoopt.errors import InvalidInput, unknown_name
+
+CONNECTIONS = ("group", "collective")
+"""What opens connections. ``group``: each edge of its ring once, for all its collectives, as communication libraries
+do; a link is shared equally by the edges on it. ``collective``: every collective anew, as in the flow simulator, so
+that a job with many AllReduces under way gets as many shares; here they still take one path."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharingOptions:
+    """Options of :func:`topoopt.cluster.shared_pace`.
+
+    Attributes
+    ----------
+    seed : int
+        Decides the paths of connections and when jobs begin.
+    iterations : int
+        Iterations that every job does, at least, while all of them run. All that fall into that time count.
+    connections : str
+        Name in :data:`CONNECTIONS`.
+    staggered : bool
+        Jobs begin at random times within their own iteration; else all at once.
+    hold_s : float
+        Rates are held for so long after a flow begins or ends before links are shared anew: faster, and so much
+        coarser.
+    rings : int
+        Most rings of a group; 0 for as many as a server has links.
+    ring_model : str
+        Name in :data:`topoopt.collectives.RING_MODELS`.
+    """
+
+    seed: int = 0
+    iterations: int = 3
+    connections: str = "group"
+    staggered: bool = True
+    hold_s: float = 0.0
+    rings: int = 0
+    ring_model: str = "stepped"
+
+    def __post_init__(self) -> None:
+        if self.connections not in CONNECTIONS:
+            raise unknown_name("connections", self.connections, CONNECTIONS)
+        if self.ring_model not in RING_MODELS:
+            raise unknown_name("ring model", self.ring_model, RING_MODELS)
+        for name, least in (("seed", 0), ("iterations", 1), ("hold_s", 0), ("rings", 0)):
+            if not getattr(self, name) >= least:
+                raise InvalidInput(f"shared fabric: {name} must be >= {least}, got {getattr(self, name)}")
+
+
+DEFAULT_SHARING = SharingOptions()
+"""Connections of groups, random phases, exact rates."""

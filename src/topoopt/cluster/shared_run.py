@@ -1,0 +1,119 @@
+"""One run of jobs that meet on links, from their steps to their iteration times."""
+
+import zlib
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.cluster.kernel import run_back_to_back
+from topoopt.cluster.pace import IterationTimes
+from topoopt.cluster.shared_job import SharedJob
+from topoopt.cluster.shared_links import SharedLinks, shared_links
+from topoopt.cluster.shared_options import SharingOptions
+from topoopt.errors import InvalidInput
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+MOST_SAMPLES = 256
+"""Iterations of a job that are kept one by one; the mean is over all of them."""
+
+MOST_EVENTS = 500_000_000
+"""About ten minutes: a job that repeats so often beside a longer one is a mistake."""
+
+
+def run_together(
+    names: Sequence[str], jobs: Sequence[SharedJob], options: SharingOptions
+) -> tuple[IterationTimes, ...]:
+    """Return the iteration times of jobs that run beside each other; of one, those of its only kind.
+
+    Raises
+    ------
+    InvalidInput
+        If the jobs are so unlike in length that it would take for ever.
+    """
+    alone = [_run([job], options, 1, np.zeros(1))[0] for job in jobs]
+    busy = [place for place, times in enumerate(alone) if times.mean_s > 0]
+    if len(busy) < 2:
+        return tuple(alone)
+    phase = np.array([_phase(names[place], options) * alone[place].mean_s for place in busy])
+    together = _run([jobs[place] for place in busy], options, options.iterations, phase)
+    for place, times in zip(busy, together, strict=True):
+        alone[place] = times
+    return tuple(alone)
+
+
+def _phase(name: str, options: SharingOptions) -> float:
+    """Return when a job begins, as a part of its iteration."""
+    if not options.staggered:
+        return 0.0
+    return float(np.random.default_rng([options.seed, zlib.crc32(name.encode()), 1]).random())
+
+
+def _run(
+    jobs: Sequence[SharedJob], options: SharingOptions, iterations: int, begin_s: Floats
+) -> list[IterationTimes]:
+    links = shared_links(jobs)
+    sample_s = np.zeros((len(jobs), MOST_SAMPLES))
+    counted, total_s, events = run_back_to_back(
+        iterations,
+        options.connections == "collective",
+        options.hold_s,
+        MOST_EVENTS,
+        sum(job.devices for job in jobs),
+        *_steps(jobs, begin_s),
+        *_links(links),
+        sample_s,
+    )
+    if events > MOST_EVENTS:
+        raise InvalidInput(
+            f"shared fabric: its jobs are so unlike in length that the shortest runs {counted.max()} times before the "
+            f"longest has run {iterations} times; run jobs of more similar length together"
+        )
+    rows = zip(counted.tolist(), total_s.tolist(), sample_s, strict=True)
+    return [IterationTimes(total / count, tuple(row[:count].tolist())) for count, total, row in rows]
+
+
+def _steps(jobs: Sequence[SharedJob], begin_s: Floats) -> tuple[Ints | Floats, ...]:
+    """Return the arrays of the kernel from ``job_task`` to ``predecessors``."""
+    first = np.cumsum([0, *(len(job.steps) for job in jobs)])
+    first_device = np.cumsum([0, *(job.devices for job in jobs)])
+    first_class = np.cumsum([0, *(len(job.usages) for job in jobs)])
+    steps = [step for job in jobs for step in job.steps]
+    of = np.repeat(np.arange(len(jobs)), np.diff(first))
+    device = np.array([step.device for step in steps], np.int64)
+    usage = np.array([step.usage for step in steps], np.int64)
+    waits = [
+        (begin + before, begin + after)
+        for begin, job in zip(first.tolist(), jobs, strict=False)
+        for after, row in enumerate(job.waits_for)
+        for before in row
+    ]
+    before, after = np.array(sorted(waits), np.int64).reshape(-1, 2).T
+    return (
+        first,
+        begin_s,
+        np.where(device < 0, -1, device + first_device[of]),
+        np.array([step.lead_s for step in steps]),
+        np.array([step.tail_s for step in steps]),
+        np.array([step.size_bytes for step in steps]),
+        np.where(usage < 0, -1, usage + first_class[of]),
+        np.searchsorted(before, np.arange(len(steps) + 1)).astype(np.int64),
+        np.ascontiguousarray(after),
+        np.bincount(after, minlength=len(steps)).astype(np.int64),
+    )
+
+
+def _links(links: SharedLinks) -> tuple[Ints | Floats, ...]:
+    """Return the arrays of the kernel from ``class_first`` to ``link_class``."""
+    of_class = np.repeat(np.arange(len(links.class_first) - 1), np.diff(links.class_first))
+    order = np.argsort(links.class_link, kind="stable")
+    return (
+        links.class_first,
+        links.class_link,
+        links.coefficient,
+        links.ceiling_bytes_per_s,
+        np.searchsorted(links.class_link[order], np.arange(links.links + 1)).astype(np.int64),
+        of_class[order],
+    )
