@@ -1,8 +1,21 @@
 """Many jobs over time, on shards of one machine room or sharing one fabric."""
 
+from topoopt.cluster.course import Course as Course
+from topoopt.cluster.course import run_course as run_course
+from topoopt.cluster.course_fabrics import COURSE_FABRICS as COURSE_FABRICS
+from topoopt.cluster.course_fabrics import DEFAULT_COURSE_FABRICS as DEFAULT_COURSE_FABRICS
+from topoopt.cluster.course_fabrics import CourseFabric as CourseFabric
+from topoopt.cluster.course_fabrics import course_fabrics as course_fabrics
+from topoopt.cluster.free_servers import PLACEMENTS_OVER_TIME as PLACEMENTS_OVER_TIME
+from topoopt.cluster.generate import DURATIONS as DURATIONS
+from topoopt.cluster.generate import MIXES as MIXES
+from topoopt.cluster.generate import GeneratorSettings as GeneratorSettings
+from topoopt.cluster.generate import generate_trace as generate_trace
+from topoopt.cluster.generate import parse_mix as parse_mix
 from topoopt.cluster.pace import IterationTimes as IterationTimes
 from topoopt.cluster.pace import Pace as Pace
 from topoopt.cluster.pace import PlacedJob as PlacedJob
+from topoopt.cluster.planes import HeldWiring as HeldWiring
 from topoopt.cluster.result import ClusterResult as ClusterResult
 from topoopt.cluster.result import Distribution as Distribution
 from topoopt.cluster.result import FabricRun as FabricRun
@@ -11,3 +24,15 @@ from topoopt.cluster.result_file import read_cluster_result as read_cluster_resu
 from topoopt.cluster.result_file import result_from_mapping as result_from_mapping
 from topoopt.cluster.result_file import result_to_mapping as result_to_mapping
 from topoopt.cluster.result_file import write_cluster_result as write_cluster_result
+from topoopt.cluster.run import run_cluster as run_cluster
+from topoopt.cluster.settings import QUEUES as QUEUES
+from topoopt.cluster.settings import WEIGHTINGS as WEIGHTINGS
+from topoopt.cluster.settings import ClusterSettings as ClusterSettings
+from topoopt.cluster.settings import PanelSettings as PanelSettings
+from topoopt.cluster.snapshot import FabricSnapshot as FabricSnapshot
+from topoopt.cluster.snapshot import snapshot as snapshot
+from topoopt.cluster.trace import Trace as Trace
+from topoopt.cluster.trace import TraceJob as TraceJob
+from topoopt.cluster.trace_file import read_trace as read_trace
+from topoopt.cluster.trace_file import trace_schema as trace_schema
+from topoopt.cluster.trace_file import write_trace as write_trace

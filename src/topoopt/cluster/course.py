@@ -1,0 +1,96 @@
+"""The course of a cluster: jobs come, wait for servers and wiring, run beside each other, and go.
+
+A discrete-event loop. Between two events every running job makes progress at its present iteration time; whenever
+the set of running jobs changes, the fabric says anew how long iterations take.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from topoopt.cluster.cluster_state import ClusterState, Prepared
+from topoopt.cluster.course_fabrics import CourseFabric
+from topoopt.cluster.job_plans import JobPlan, JobShape, Progress, reference_time_s, shape_of, silent
+from topoopt.cluster.planes import HeldWiring, Planes
+from topoopt.cluster.result import FabricRun
+from topoopt.cluster.settings import ClusterSettings
+from topoopt.cluster.shards import Shards
+from topoopt.cluster.tally import fabric_run
+from topoopt.cluster.trace import Trace, check_fits
+from topoopt.rewiring import wire
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """What happened on one fabric.
+
+    Attributes
+    ----------
+    wirings : tuple of HeldWiring
+        The links of every job over time, where jobs have links of their own.
+    """
+
+    run: FabricRun
+    wirings: tuple[HeldWiring, ...]
+
+
+def run_course(
+    trace: Trace, fabric: CourseFabric, settings: ClusterSettings, on_progress: Progress = silent
+) -> Course:
+    """Run a trace on a fabric until its last job has ended.
+
+    Raises
+    ------
+    InvalidInput, Infeasible
+        If a job cannot be planned, or its links cannot be divided among panels.
+    """
+    check_fits(trace, settings.logical.servers)
+    plans = _plans(trace, fabric, settings, on_progress)
+    prepared = _prepared(trace, plans, settings)
+    servers = settings.logical.servers
+    planes = _planes(fabric, plans.values(), settings)
+    shards = Shards(servers, planes, fabric.switching, settings.placement, settings.seed)
+    state = ClusterState(prepared, servers, shards, fabric.pace, settings.queue == "backfill")
+    while state.step():
+        on_progress(f"running the trace on {fabric.name}", len(state.ended), len(trace.jobs))
+    return Course(fabric_run(fabric, state.ended, state.changes, settings), shards.wirings)
+
+
+def _plans(
+    trace: Trace, fabric: CourseFabric, settings: ClusterSettings, on_progress: Progress
+) -> dict[JobShape, JobPlan]:
+    """Plan every shape that a job may have."""
+    most = settings.logical.servers
+    shapes = dict.fromkeys(shape_of(job, size) for job in trace.jobs for size in job.sizes if size <= most)
+    plans: dict[JobShape, JobPlan] = {}
+    for shape in shapes:
+        stage = f"planning {shape.model} on {shape.servers} servers for {fabric.name}"
+        on_progress(stage, len(plans), len(shapes))
+        plans[shape] = fabric.plan(shape)
+    return plans
+
+
+def _prepared(
+    trace: Trace, plans: dict[JobShape, JobPlan], settings: ClusterSettings
+) -> tuple[Prepared, ...]:
+    """Return the jobs with their plans, and their work in iterations."""
+    times_s: dict[JobShape, float] = {}
+    jobs = []
+    for job in trace.jobs:
+        by_size = {size: plans[shape_of(job, size)] for size in job.sizes if shape_of(job, size) in plans}
+        work = job.iterations
+        if not work:
+            shape = shape_of(job, job.servers)
+            if shape not in times_s:
+                times_s[shape] = reference_time_s(shape, settings)
+            work = job.duration_s / times_s[shape]
+        jobs.append(Prepared(job, work, by_size))
+    return tuple(jobs)
+
+
+def _planes(fabric: CourseFabric, plans: Iterable[JobPlan], settings: ClusterSettings) -> Planes | None:
+    """Return the planes of a dedicated fabric, with as few interfaces a panel as all its jobs' links allow."""
+    if not fabric.switching:
+        return None
+    cluster = settings.logical
+    width = max(wire(plan.topology, cluster.degree, cluster.links).interfaces_per_panel for plan in plans)
+    return Planes(fabric.switching[0].planes, cluster.degree, cluster.links, width)

@@ -1,0 +1,115 @@
+"""The fabrics that a trace can be run on: dedicated shards, or links that all jobs share."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+from topoopt.cluster.job_plans import (
+    JobPlan,
+    JobShape,
+    MakePlan,
+    Progress,
+    dedicated_plan,
+    sharing_plan,
+    silent,
+)
+from topoopt.cluster.pace import IterationTimes, Pace, PlacedJob
+from topoopt.cluster.settings import ClusterSettings
+from topoopt.cluster.shared import shared_fabric, shared_pace
+from topoopt.cluster.switching import Switching, ocs_switching, panel_switching
+from topoopt.cost import find_prices
+from topoopt.errors import unknown_name
+from topoopt.search import BASELINES, BaselineRule
+from topoopt.simulate import TaskGraph
+
+DEDICATED: Mapping[str, tuple[str, Callable[[ClusterSettings], Switching]]] = {
+    "topoopt": ("shards of their own behind patch panels", panel_switching),
+    "topoopt-ocs": ("shards of their own behind optical circuit switches", ocs_switching),
+}
+"""Fabrics on which every job has links of its own: what they are, and how these are switched."""
+
+COURSE_FABRICS = (*DEDICATED, *BASELINES)
+DEFAULT_COURSE_FABRICS = ("topoopt", "fat-tree", "oversub-fat-tree", "ideal-switch")
+
+
+@dataclass(frozen=True, eq=False)
+class CourseFabric:
+    """What the course of a cluster asks of a fabric.
+
+    Attributes
+    ----------
+    server_bandwidth_bps : float
+        All links of a server together, each way.
+    plan : function of JobShape to JobPlan
+        Each shape is planned once.
+    pace : Pace
+        How long iterations take beside each other.
+    switching : tuple of Switching
+        One where jobs have links of their own, none where they share those that are there.
+    """
+
+    name: str
+    description: str
+    server_bandwidth_bps: float
+    plan: MakePlan
+    pace: Pace
+    switching: tuple[Switching, ...]
+
+
+def course_fabrics(
+    name: str, settings: ClusterSettings, on_progress: Progress = silent
+) -> tuple[CourseFabric, ...]:
+    """Return the fabrics of a name: one, or one for each rule by which it is dimensioned.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such fabric, or its wiring or price list does not allow these numbers.
+    Infeasible
+        If no optical switch is large enough.
+    """
+    if name in DEDICATED:
+        return (_dedicated(name, settings, on_progress),)
+    if name not in BASELINES:
+        raise unknown_name("fabric", name, COURSE_FABRICS)
+    return tuple(_sharing(rule, settings) for rule in BASELINES[name])
+
+
+def _dedicated(name: str, settings: ClusterSettings, on_progress: Progress) -> CourseFabric:
+    description, switching = DEDICATED[name]
+    alone: dict[TaskGraph, IterationTimes] = {}
+
+    @cache
+    def plan(shape: JobShape) -> JobPlan:
+        made = dedicated_plan(shape, settings, on_progress)
+        alone[made.graph] = made.alone
+        return made
+
+    def pace(running: Sequence[PlacedJob]) -> tuple[IterationTimes, ...]:
+        return tuple(alone[placed.graph] for placed in running)
+
+    rules = switching(settings)
+    return CourseFabric(name, description, settings.logical.server_bandwidth_bps, plan, pace, (rules,))
+
+
+def _sharing(rule: BaselineRule, settings: ClusterSettings) -> CourseFabric:
+    cluster = settings.logical
+    interfaces, bandwidth_bps = rule.interfaces(cluster, find_prices(settings.prices))
+    # What the whole cluster's price gives, also where a strategy is searched on a fabric of the job's size.
+    fixed = replace(rule, interfaces=lambda spec, prices: (interfaces, bandwidth_bps))
+
+    @cache
+    def plan(shape: JobShape) -> JobPlan:
+        return sharing_plan(shape, fixed, settings)
+
+    fabric = shared_fabric(
+        rule.fabric,
+        cluster.servers,
+        cluster.degree,
+        cluster.link_bandwidth_bps,
+        server_bandwidth_bps=interfaces * bandwidth_bps,
+        latency_s=cluster.link_latency_s,
+        seed=settings.seed,
+    )
+    pace = shared_pace(fabric, replace(settings.sharing, seed=settings.seed))
+    return CourseFabric(rule.fabric, rule.description, interfaces * bandwidth_bps, plan, pace, ())

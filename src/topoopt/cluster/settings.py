@@ -1,0 +1,130 @@
+"""How a cluster is run: its servers, its queue, its optical switches, and how its jobs are planned."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from topoopt.cluster.free_servers import PLACEMENTS_OVER_TIME
+from topoopt.cluster.shared_options import DEFAULT_SHARING, SharingOptions
+from topoopt.errors import InvalidInput, unknown_name
+from topoopt.hardware import ClusterSpec, find_optical_switch
+from topoopt.job import JobSettings
+from topoopt.search import SearchOptions
+
+QUEUES = ("fifo", "backfill")
+"""``fifo``: servers go to jobs in order of arrival. ``backfill``: a later job may take servers that an earlier one
+waits for, or will take, if it is done before (EASY backfilling; Lifka, JSSPP 1995)."""
+
+WEIGHTINGS = ("jobs", "iterations")
+"""Whether each job, or each iteration, counts the same in the iteration times of a fabric."""
+
+
+@dataclass(frozen=True, slots=True)
+class PanelSettings:
+    """Patch panels of the fabric ``topoopt``.
+
+    Attributes
+    ----------
+    look_ahead : bool
+        A second set of panels behind 1×2 switches: the next job is wired while the present one runs.
+    move_s : float
+        Time in which one robot or technician moves one fiber; an assumption. With a robot on each panel, 30 s make
+        4 minutes of the wiring of 16 servers with 8 interfaces; the sources say minutes.
+    hands : int
+        Robots or technicians that work at the same time on each set; 0 for one on each of its d panels. They make
+        one wiring after another.
+    flip_s : float
+        A change of 1×2 switches; milliseconds in the sources, ten are assumed.
+    """
+
+    look_ahead: bool = True
+    move_s: float = 30.0
+    hands: int = 0
+    flip_s: float = 10e-3
+
+    def __post_init__(self) -> None:
+        for name in ("move_s", "flip_s"):
+            if not 0 <= getattr(self, name) < float("inf"):
+                raise InvalidInput(f"{name}: expected seconds >= 0, got {getattr(self, name):g}")
+        if self.hands < 0:
+            raise InvalidInput(f"hands: expected an integer >= 1, got {self.hands}")
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSettings:
+    """How a cluster is run.
+
+    Attributes
+    ----------
+    cluster : ClusterSpec
+        All its servers.
+    logical_servers : int
+        Logical servers that each server is divided into. Interfaces and accelerators are divided evenly, none is
+        shared; jobs then ask for logical servers, and i is part ``i % logical_servers`` of server
+        ``i // logical_servers``.
+    queue, weighting : str
+        Names in :data:`QUEUES` and :data:`WEIGHTINGS`.
+    placement : str
+        Name in :data:`PLACEMENTS_OVER_TIME`.
+    ocs : str
+        Optical circuit switch of the fabric ``topoopt-ocs``, as in ``topoopt hardware optical-switches``.
+    search, costs : SearchOptions, JobSettings
+        How each distinct job is planned. The search's seed is that of all chance.
+    prices : str
+        Price table for the fabrics that are dimensioned by it.
+    sharing : SharingOptions
+        How jobs that share links are simulated; its seed is the search's.
+    """
+
+    cluster: ClusterSpec = field(default_factory=lambda: ClusterSpec(432, 8, 100e9))
+    logical_servers: int = 1
+    queue: str = "fifo"
+    placement: str = "contiguous"
+    weighting: str = "jobs"
+    panels: PanelSettings = field(default_factory=PanelSettings)
+    ocs: str = "piezo"
+    search: SearchOptions = field(default_factory=SearchOptions)
+    costs: JobSettings = field(default_factory=JobSettings)
+    prices: str = "2022"
+    sharing: SharingOptions = DEFAULT_SHARING
+
+    def __post_init__(self) -> None:
+        for what, value, known in (
+            ("queue", self.queue, QUEUES),
+            ("placement", self.placement, PLACEMENTS_OVER_TIME),
+            ("weighting", self.weighting, WEIGHTINGS),
+        ):
+            if value not in known:
+                raise unknown_name(what, value, known)
+        find_optical_switch(self.ocs)
+        parts = self.logical_servers
+        if parts < 1:
+            raise InvalidInput(f"logical_servers: expected an integer >= 1, got {parts}")
+        for name in ("degree", "accelerators_per_server"):
+            whole = getattr(self.cluster, name)
+            if whole % parts:
+                raise InvalidInput(
+                    f"logical_servers: {name} {whole} cannot be divided evenly by {parts}; use a divisor of both"
+                )
+
+    @property
+    def logical(self) -> ClusterSpec:
+        """The cluster as its jobs see it: logical servers with their share of interfaces and accelerators."""
+        parts = self.logical_servers
+        return replace(
+            self.cluster,
+            servers=self.cluster.servers * parts,
+            degree=self.cluster.degree // parts,
+            accelerators_per_server=self.cluster.accelerators_per_server // parts,
+        )
+
+    @property
+    def seed(self) -> int:
+        """Seed of all chance."""
+        return self.search.seed
+
+    def described(self) -> Mapping[str, Any]:
+        """Return what a result says about how it was made."""
+        said = asdict(self)
+        said["search"].pop("processes")  # the answer does not depend on it
+        return said

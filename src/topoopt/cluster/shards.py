@@ -1,0 +1,131 @@
+"""The servers of a cluster over time: which are idle, which are wired for whom, and when the wiring is done."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from topoopt.cluster.free_servers import choose_servers
+from topoopt.cluster.planes import HeldWiring, Planes
+from topoopt.cluster.switching import Switching
+from topoopt.topology import Topology
+
+SHARED_PLANE = 0
+"""Stands for the plane where there are none: on links that all jobs share."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """Servers for a job, and their wiring.
+
+    Attributes
+    ----------
+    servers : tuple of int
+        In the order of the job's own.
+    wired_s : float
+        When the last fiber is in place; the servers still have to be switched to it.
+    moves : int
+        Fibers plugged in.
+    """
+
+    servers: tuple[int, ...]
+    wired_s: float
+    moves: int
+
+
+class Shards:
+    """Idle servers, planes and the hands that wire them.
+
+    Without planes (on links that jobs share) a shard is ready at once.
+    """
+
+    def __init__(
+        self, servers: int, planes: Planes | None, switching: tuple[Switching, ...], how: str, seed: int
+    ):
+        self.idle = set(range(servers))
+        self._planes = planes
+        self._rules = switching[0] if switching else Switching(1, 0.0, 1, 0.0, elastic=True)
+        self._how = how
+        self._rng = np.random.default_rng(seed)
+        self._hands_free_s = [0.0] * self._rules.planes
+
+    @property
+    def look_ahead(self) -> bool:
+        """Whether a shard can be wired while other jobs run on its servers."""
+        return self._rules.planes > 1
+
+    @property
+    def elastic(self) -> bool:
+        """Whether jobs may change their size while they run."""
+        return self._rules.elastic
+
+    @property
+    def change_s(self) -> float:
+        """What a job waits for in any case after its servers are wired."""
+        return self._rules.change_s
+
+    @property
+    def wirings(self) -> tuple[HeldWiring, ...]:
+        """Everything that was ever wired, in order of release."""
+        return tuple(self._planes.log) if self._planes is not None else ()
+
+    def choose(self, usable: Iterable[int], size: int) -> tuple[tuple[int, ...], int] | None:
+        """Return servers of those usable now, and a plane on which all their ports are free; None if too few."""
+        for plane, servers in self._by_plane(sorted(usable)):
+            if len(servers) >= size:
+                return choose_servers(servers, size, self._how, self._rng), plane
+        return None
+
+    def earliest(
+        self, free_s: Sequence[float], size: int, taken: Iterable[int]
+    ) -> tuple[tuple[int, ...], int, float] | None:
+        """Return the servers that are free first, their plane and when; None if too few can be wired ahead.
+
+        Parameters
+        ----------
+        free_s : of each server, when its job will have left
+        taken : servers that are promised to others
+        """
+        promised = set(taken)
+        best: tuple[tuple[int, ...], int, float] | None = None
+        for plane, servers in self._by_plane([s for s in range(len(free_s)) if s not in promised]):
+            first = sorted(servers, key=lambda server: (free_s[server], server))[:size]
+            if len(first) == size:
+                when_s = max(free_s[server] for server in first)
+                if best is None or when_s < best[2]:
+                    best = tuple(sorted(first)), plane, when_s
+        return best
+
+    def wire(self, job: str, servers: tuple[int, ...], plane: int, topology: Topology, now_s: float) -> Shard:
+        """Give the ports of some servers to a job and have its links made."""
+        if self._planes is None:
+            return Shard(servers, now_s, 0)
+        order, moves = self._planes.wire(job, servers, plane, topology, now_s)
+        if not self._rules.move_s or not moves:
+            return Shard(order, now_s, moves)
+        free_s = self._hands_free_s
+        free_s[plane] = max(now_s, free_s[plane]) + self._rules.work_s(moves)
+        return Shard(order, free_s[plane], moves)
+
+    def longest_wait_s(self, links: int, now_s: float) -> float:
+        """Return how long a job waits at most if so many links were to be made from now on."""
+        return max(max(self._hands_free_s) - now_s, 0.0) + self._rules.work_s(links) + self._rules.change_s
+
+    def activate(self, job: str, now_s: float) -> None:
+        """Switch the servers of a job to its links."""
+        if self._planes is not None:
+            self._planes.activate(job, now_s)
+
+    def release(self, job: str, now_s: float) -> None:
+        """Take the ports from a job."""
+        if self._planes is not None:
+            self._planes.release(job, now_s)
+
+    def _by_plane(self, servers: Sequence[int]) -> list[tuple[int, Sequence[int]]]:
+        if self._planes is None:
+            return [(SHARED_PLANE, servers)]
+        unowned = [(server, self._planes.unowned(server)) for server in servers]
+        return [
+            (plane, [server for server, planes in unowned if plane in planes])
+            for plane in range(self._rules.planes)
+        ]

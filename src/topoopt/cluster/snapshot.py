@@ -1,0 +1,114 @@
+"""Jobs that all run at once, without arrivals and ends: how long iterations take at one load."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from topoopt.cluster.course_fabrics import DEFAULT_COURSE_FABRICS, course_fabrics
+from topoopt.cluster.distribution import distribution
+from topoopt.cluster.free_servers import choose_servers
+from topoopt.cluster.job_plans import Progress, shape_of, silent
+from topoopt.cluster.pace import IterationTimes, PlacedJob
+from topoopt.cluster.result import Distribution
+from topoopt.cluster.settings import ClusterSettings
+from topoopt.cluster.trace import TraceJob
+from topoopt.errors import Infeasible
+
+
+@dataclass(frozen=True, slots=True)
+class FabricSnapshot:
+    """Jobs that run at once on one fabric.
+
+    Attributes
+    ----------
+    fabric, description : str
+        Name in the table, and where its bandwidth comes from.
+    server_bandwidth_bps : float
+        All links of a server together, each way.
+    jobs : tuple of TraceJob
+    times : tuple of IterationTimes
+        Of each job.
+    iteration_time_s : Distribution
+        Each job counts the same, and so does each simulated iteration of one job.
+    """
+
+    fabric: str
+    description: str
+    server_bandwidth_bps: float
+    jobs: tuple[TraceJob, ...]
+    times: tuple[IterationTimes, ...]
+    iteration_time_s: Distribution
+
+
+def snapshot(
+    jobs: Sequence[TraceJob],
+    settings: ClusterSettings,
+    fabrics: tuple[str, ...] = DEFAULT_COURSE_FABRICS,
+    on_progress: Progress = silent,
+) -> tuple[FabricSnapshot, ...]:
+    """Return iteration times of jobs that all run at once, on each fabric.
+
+    Arrival times and work do not matter. Jobs are placed in the order given; ``generate_trace(GeneratorSettings(
+    jobs=27, mix=MIXES["released"]), 432).jobs`` makes them, and a part of these is a lower load.
+
+    Raises
+    ------
+    Infeasible
+        If the cluster has too few servers for all.
+    InvalidInput
+        For unknown names, or a fabric that cannot be built.
+
+    Examples
+    --------
+    >>> from topoopt.cluster import ClusterSettings, TraceJob, snapshot
+    >>> from topoopt.hardware import ClusterSpec
+    >>> settings = ClusterSettings(ClusterSpec(16, 4, 100e9))
+    >>> job = TraceJob("a", "vgg16", 16, 0.0, iterations=1)
+    >>> round(snapshot([job], settings, ("topoopt",))[0].times[0].mean_s, 3)
+    0.101
+    """
+    found = []
+    for name in fabrics:
+        for fabric in course_fabrics(name, settings, on_progress):
+            placed = []
+            for job, servers in zip(jobs, _servers(jobs, settings), strict=True):
+                on_progress(f"planning for {fabric.name}", len(placed), len(jobs))
+                plan = fabric.plan(shape_of(job, job.servers))
+                placed.append(PlacedJob(job.job, plan.graph, servers))
+            on_progress(f"{len(jobs)} jobs on {fabric.name}", 0, 0)
+            times = fabric.pace(placed)
+            found.append(
+                FabricSnapshot(
+                    fabric.name,
+                    fabric.description,
+                    fabric.server_bandwidth_bps * settings.logical_servers,
+                    tuple(jobs),
+                    times,
+                    _together(times),
+                )
+            )
+    return tuple(found)
+
+
+def _servers(jobs: Sequence[TraceJob], settings: ClusterSettings) -> list[tuple[int, ...]]:
+    free, rng = set(range(settings.logical.servers)), np.random.default_rng(settings.seed)
+    wanted = sum(job.servers for job in jobs)
+    if wanted > len(free):
+        raise Infeasible(
+            f"snapshot: {len(jobs)} jobs need {wanted} servers, the cluster has {len(free)}; "
+            "take fewer jobs or a larger cluster"
+        )
+    rows = []
+    for job in jobs:
+        rows.append(choose_servers(sorted(free), job.servers, settings.placement, rng))
+        free.difference_update(rows[-1])
+    return rows
+
+
+def _together(times: Sequence[IterationTimes]) -> Distribution:
+    values = [sample_s for row in times for sample_s in row.samples_s]
+    weights = [1.0 / len(row.samples_s) for row in times for _ in row.samples_s]
+    seen = distribution(values, weights)
+    mean_s = sum(row.mean_s for row in times) / len(times)
+    return Distribution(mean_s, seen.p50, seen.p99, seen.max)

@@ -1,0 +1,83 @@
+"""How long a job waits for its wiring: patch panels and their look-ahead, optical circuit switches."""
+
+from dataclasses import dataclass
+
+from topoopt.cluster.settings import ClusterSettings
+from topoopt.errors import Infeasible
+from topoopt.hardware import find_optical_switch
+
+PANEL = "patch-panel"
+
+
+@dataclass(frozen=True, slots=True)
+class Switching:
+    """How the links of a dedicated fabric are made.
+
+    Attributes
+    ----------
+    planes : int
+        Sets of panels or switches: 2 with look-ahead, where each port of a server is behind a 1×2 switch.
+    move_s : float
+        Time in which one pair of hands moves one fiber; wirings are made one after another. 0: all at once, whoever
+        else is rewired.
+    hands : int
+        Of each plane.
+    change_s : float
+        What a job waits for in any case: a change of 1×2 switches, or of optical circuit switches.
+    elastic : bool
+        Whether jobs may change their size while they run.
+    """
+
+    planes: int
+    move_s: float
+    hands: int
+    change_s: float
+    elastic: bool
+
+    def work_s(self, moves: int) -> float:
+        """Return how long the hands are busy with so many fibers.
+
+        Examples
+        --------
+        >>> Switching(2, 30.0, 8, 0.01, False).work_s(64)
+        240.0
+        """
+        return -(-moves // self.hands) * self.move_s
+
+
+def panel_switching(settings: ClusterSettings) -> Switching:
+    """Return the rules of patch panels; jobs on them keep the size that they started with.
+
+    Raises
+    ------
+    Infeasible
+        If a panel has fewer ports than the cluster has servers.
+    """
+    _check_ports(PANEL, settings)
+    panels = settings.panels
+    hands = panels.hands or settings.cluster.degree
+    planes = 2 if panels.look_ahead else 1
+    flip_s = panels.flip_s if panels.look_ahead else 0.0
+    return Switching(planes, panels.move_s, hands, flip_s, elastic=False)
+
+
+def ocs_switching(settings: ClusterSettings) -> Switching:
+    """Return the rules of optical circuit switches: one plane, rewired at once.
+
+    Raises
+    ------
+    Infeasible
+        If a switch has fewer ports than the cluster has servers.
+    """
+    _check_ports(settings.ocs, settings)
+    return Switching(1, 0.0, 1, find_optical_switch(settings.ocs).reconfiguration_s, elastic=True)
+
+
+def _check_ports(name: str, settings: ClusterSettings) -> None:
+    part, servers = find_optical_switch(name), settings.cluster.servers
+    if servers > part.ports:
+        remedy = "take a larger technology (topoopt hardware optical-switches) or a smaller cluster"
+        raise Infeasible(
+            f"optical switches: interface i of all {servers} servers goes to switch i, but {name} has "
+            f"{part.ports} ports; {remedy}"
+        )

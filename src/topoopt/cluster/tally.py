@@ -1,0 +1,56 @@
+"""What became of all jobs of a trace on one fabric, in few numbers."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from topoopt.cluster.active_job import ActiveJob
+from topoopt.cluster.course_fabrics import CourseFabric
+from topoopt.cluster.distribution import distribution
+from topoopt.cluster.result import Distribution, FabricRun
+from topoopt.cluster.settings import ClusterSettings
+
+
+def fabric_run(
+    fabric: CourseFabric,
+    ended: Sequence[ActiveJob],
+    changes: Sequence[tuple[float, int, int]],
+    settings: ClusterSettings,
+) -> FabricRun:
+    """Return the results of a fabric from its jobs, all of which have ended."""
+    jobs = [job.record() for job in sorted(ended, key=lambda job: job.index)]
+    parts = settings.logical_servers
+    running = tuple((time_s, count, servers / parts) for time_s, count, servers in changes)
+    busy = sum((later[0] - row[0]) * row[2] for row, later in pairwise(running))
+    last_s = max(job.end_s for job in jobs)
+    return FabricRun(
+        fabric.name,
+        fabric.description,
+        fabric.server_bandwidth_bps * parts,
+        iteration_times(ended, settings.weighting),
+        distribution([job.completion_time_s for job in jobs]),
+        distribution([job.queueing_s for job in jobs]),
+        distribution([job.rewiring_s for job in jobs]),
+        busy / (settings.cluster.servers * last_s),
+        sum(job.moves for job in jobs),
+        tuple(jobs),
+        running,
+    )
+
+
+def iteration_times(jobs: Sequence[ActiveJob], weighting: str) -> Distribution:
+    """Return the distribution of iteration times of all jobs together.
+
+    With ``jobs`` every job counts the same, and so does every iteration of one job; the mean is then the mean of the
+    jobs' means, as in the paper's figure of the shared cluster. With ``iterations`` every iteration counts the same,
+    so that jobs of short iterations count most.
+    """
+    values: list[float] = []
+    weights: list[float] = []
+    for job in jobs:
+        scale = 1.0 / job.iterations if weighting == "jobs" else 1.0
+        values += job.weights
+        weights += [weight * scale for weight in job.weights.values()]
+    counts = [1.0 if weighting == "jobs" else job.iterations for job in jobs]
+    mean_s = sum(job.mean_s * count for job, count in zip(jobs, counts, strict=True)) / sum(counts)
+    return replace(distribution(values, weights), mean=mean_s)

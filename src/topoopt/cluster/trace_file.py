@@ -1,0 +1,151 @@
+"""A trace as a CSV file: one row a job."""
+
+import csv
+import io
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+from topoopt.cluster.trace import Trace, TraceJob
+from topoopt.errors import InvalidInput, unknown_name
+from topoopt.files import read_text, validated, write_atomically
+from topoopt.workload import resolve_variant
+
+_Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+_Servers = Annotated[int, Field(ge=2, le=10**6)]
+_Positive = Annotated[float, Field(gt=0, le=10**15, allow_inf_nan=False)]
+
+
+class TraceRow(BaseModel):
+    """One job as a row of the file; see ``examples/trace.csv``."""
+
+    model_config = ConfigDict(extra="forbid", title="A row of a trace of jobs")
+
+    id: _Name = Field(description="Name of the job; each stands once.")
+    model: _Name = Field(description="A model of topoopt models, or one of its variants such as dlrm-16.")
+    servers: _Servers = Field(description="Servers that the job asks for.")
+    arrival_s: Annotated[float, Field(ge=0, le=10**12, allow_inf_nan=False)] = Field(
+        description="When it comes, in seconds."
+    )
+    iterations: _Positive | None = Field(
+        default=None, description="Training steps to do; either these or duration_s."
+    )
+    duration_s: _Positive | None = Field(
+        default=None,
+        description="How long the steps would take with an ideal switch to itself, data parallel.",
+    )
+    min_servers: _Servers | None = Field(default=None, description="An elastic job may shrink to so many.")
+    max_servers: _Servers | None = Field(default=None, description="An elastic job may grow to so many.")
+    batch_per_accelerator: Annotated[int, Field(ge=1, le=10**9)] | None = Field(
+        default=None, description="Samples per accelerator; the model's own if empty."
+    )
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> "TraceRow":
+        if (self.iterations is None) == (self.duration_s is None):
+            got = "neither" if self.iterations is None else "both"
+            raise ValueError(f"give either iterations or duration_s, got {got}")
+        if self.min_servers is not None and self.min_servers > self.servers:
+            raise ValueError(f"min_servers must be at most servers, got {self.min_servers} > {self.servers}")
+        if self.max_servers is not None and self.max_servers < self.servers:
+            raise ValueError(f"max_servers must be at least servers, got {self.max_servers} < {self.servers}")
+        return self
+
+
+COLUMNS = tuple(TraceRow.model_fields)
+
+
+def trace_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a row, its cells read as numbers where they are."""
+    return TraceRow.model_json_schema()
+
+
+def read_trace(path: str | Path) -> Trace:
+    """Return the jobs of a CSV file.
+
+    Columns are those of :class:`TraceRow`, in any order; the optional ones may be left out or empty.
+
+    Raises
+    ------
+    InvalidInput
+        In one line with file, line and column: ``trace.csv: line 3: arrival_s: expected a number >= 0, got "-5"``.
+    """
+    place = str(path)
+    rows = [
+        (number, cells)
+        for number, cells in enumerate(csv.reader(read_text(path).splitlines()), 1)
+        if any(cell.strip() for cell in cells)
+    ]
+    if not rows:
+        raise InvalidInput(f"{place}: expected a header row and a row for each job, got an empty file")
+    header = _header(rows[0][1], place)
+    if len(rows) == 1:
+        raise InvalidInput(f"{place}: expected a row for each job below the header, got none")
+    jobs: list[TraceJob] = []
+    line_of: dict[str, int] = {}
+    for number, cells in rows[1:]:
+        here = f"{place}: line {number}"
+        if len(cells) != len(header):
+            raise InvalidInput(f"{here}: expected {len(header)} cells as in the header, got {len(cells)}")
+        said = {name: cell.strip() for name, cell in zip(header, cells, strict=True) if cell.strip()}
+        job = _job(validated(TraceRow, said, here), here)
+        if job.job in line_of:
+            raise InvalidInput(
+                f'{here}: id: "{job.job}" is the id of line {line_of[job.job]}, too; give each job its own'
+            )
+        line_of[job.job] = number
+        jobs.append(job)
+    return Trace(Path(path).name, tuple(jobs))
+
+
+def write_trace(path: str | Path, trace: Trace) -> None:
+    """Write a trace that :func:`read_trace` reads, whole or not at all."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for job in trace.jobs:
+        cells = (
+            job.job,
+            job.model,
+            job.servers,
+            job.arrival_s,
+            job.iterations,
+            job.duration_s,
+            job.min_servers,
+            job.max_servers,
+            job.batch_per_accelerator,
+        )
+        writer.writerow([*cells[:4], *(cell or "" for cell in cells[4:])])
+    write_atomically(path, text.getvalue())
+
+
+def _header(cells: list[str], place: str) -> list[str]:
+    header = [cell.strip() for cell in cells]
+    for number, name in enumerate(header):
+        if name not in COLUMNS:
+            raise unknown_name(f"{place}: column {number + 1}", name, COLUMNS)
+        if name in header[:number]:
+            raise InvalidInput(f'{place}: column {number + 1}: "{name}" stands twice')
+    for name, field in TraceRow.model_fields.items():
+        if field.is_required() and name not in header:
+            raise InvalidInput(f'{place}: missing column "{name}"; expected {", ".join(COLUMNS)}')
+    return header
+
+
+def _job(row: TraceRow, here: str) -> TraceJob:
+    try:
+        resolve_variant(row.model, servers=row.servers)
+        return TraceJob(
+            row.id,
+            row.model,
+            row.servers,
+            row.arrival_s,
+            row.iterations or 0.0,
+            row.duration_s or 0.0,
+            row.min_servers or 0,
+            row.max_servers or 0,
+            row.batch_per_accelerator or 0,
+        )
+    except InvalidInput as error:
+        raise InvalidInput(f"{here}: {error}") from None
