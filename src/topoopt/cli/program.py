@@ -11,17 +11,19 @@ import typer
 
 from topoopt import __version__
 from topoopt.cli.compare import compare
+from topoopt.cli.cost import cost
 from topoopt.cli.failure import exit_code_of
 from topoopt.cli.hardware import hardware
 from topoopt.cli.models import models
 from topoopt.cli.plan import plan
 from topoopt.cli.reproduce import reproduce
+from topoopt.cli.rewire import rewire
 from topoopt.cli.simulate import simulate
 from topoopt.cli.topology import topology
 from topoopt.cli.traffic import traffic
 from topoopt.cli.verbs import Verb, Verbs, help_of
 
-VERBS = (plan, topology, traffic, compare, simulate, reproduce, models, hardware)
+VERBS = (plan, topology, traffic, compare, cost, simulate, rewire, reproduce, models, hardware)
 
 app = typer.Typer(
     cls=Verbs,

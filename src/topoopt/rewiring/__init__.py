@@ -1,5 +1,7 @@
 """From one wiring to the next with the fewest moved fibers, and in which order."""
 
+from topoopt.rewiring.duration import RewiringTime as RewiringTime
+from topoopt.rewiring.duration import rewiring_times as rewiring_times
 from topoopt.rewiring.order import MoveOrder as MoveOrder
 from topoopt.rewiring.order import Step as Step
 from topoopt.rewiring.order import order_moves as order_moves
