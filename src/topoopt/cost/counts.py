@@ -31,11 +31,12 @@ CountRule = Callable[[Interfaces, Accounting, FabricOptions], Counts]
 def bought_interfaces(fabric: str, asked: Interfaces) -> Interfaces:
     """Return the interfaces that a fabric needs for what was asked.
 
-    A full mesh has a link to every other server, which share the bandwidth of all interfaces asked for.
+    A full mesh has a link to every other server, which share the bandwidth of all interfaces asked for; where there
+    are fewer servers than interfaces, some are joined by several.
     """
-    if fabric != "full-mesh" or asked.servers < 2:
-        return asked
     others = asked.servers - 1
+    if fabric != "full-mesh" or others <= asked.degree:
+        return asked
     return Interfaces(asked.servers, others, asked.degree * asked.bandwidth_bps / others)
 
 

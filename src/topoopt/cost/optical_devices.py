@@ -139,6 +139,11 @@ def transceiver_for(bandwidth_bps: float) -> Transceiver | None:
     return min(listed, key=lambda row: (row.fibers, row.reach_m), default=None)
 
 
+def light_left_db(loss_db: tuple[float, float] | None, module: Transceiver | None) -> float | None:
+    """Return what a transceiver can still spare after the worst connection; None where a figure is not known."""
+    return None if loss_db is None or module is None else module.loss_budget_db - loss_db[1]
+
+
 def _kinds(
     fabric: str, degree: int, technology: str | None, options: FabricOptions
 ) -> list[tuple[tuple[str, ...], int]]:

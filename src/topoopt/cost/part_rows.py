@@ -4,7 +4,7 @@ import csv
 import io
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from topoopt.errors import InvalidInput
 from topoopt.files import parse_yaml, read_text
@@ -12,6 +12,14 @@ from topoopt.units import format_bandwidth
 
 Listed = list[tuple[float, float]]
 """Speed in bits per second and value, ascending in speed."""
+
+
+class _AtSpeed(Protocol):
+    @property
+    def bandwidth_bps(self) -> float | None: ...
+
+
+Row = TypeVar("Row", bound=_AtSpeed)
 
 
 def read_rows(path: str | Path, key: str, columns: str) -> list[Any]:
@@ -80,3 +88,13 @@ def basis_words(listed: Listed, bandwidth_bps: float) -> str:
     above = next(i for i, (at, _) in enumerate(listed) if at > bandwidth_bps)
     low, high = listed[above - 1][0], listed[above][0]
     return f"interpolated between {format_bandwidth(low)} and {format_bandwidth(high)}"
+
+
+def rows_around(rows: list[Row], bandwidth_bps: float) -> tuple[Row, ...]:
+    """Return the row of a speed, or the rows next to it: two inside the list, one below it, none above it."""
+    ordered = sorted(rows, key=lambda row: row.bandwidth_bps or 0.0)
+    if not ordered or bandwidth_bps > (ordered[-1].bandwidth_bps or 0.0):
+        return ()
+    above = next(i for i, row in enumerate(ordered) if (row.bandwidth_bps or 0.0) >= bandwidth_bps)
+    exact = ordered[above].bandwidth_bps == bandwidth_bps
+    return tuple(ordered[above : above + 1] if exact or above == 0 else ordered[above - 1 : above + 1])

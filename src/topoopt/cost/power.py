@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from topoopt.cost.part_rows import Listed, at_speed, csv_rows, read_rows
+from topoopt.cost.part_rows import Listed, at_speed, csv_rows, read_rows, rows_around
 from topoopt.cost.prices import SPEED_ITEMS, Item
 from topoopt.errors import InvalidInput, unknown_name
 from topoopt.files import validated
@@ -55,6 +55,14 @@ class PowerTable:
             return listed[0][1] if listed else None
         assert bandwidth_bps is not None
         return at_speed(listed, bandwidth_bps) if listed and bandwidth_bps <= listed[-1][0] else None
+
+    def rows_behind(self, item: Item, bandwidth_bps: float | None = None) -> tuple[PowerRow, ...]:
+        """Return the rows that :meth:`unit_w` is made of; none where nobody's figure is known."""
+        rows = [row for row in self.rows if row.item == item]
+        if item not in SPEED_ITEMS:
+            return tuple(rows[:1])
+        assert bandwidth_bps is not None
+        return rows_around(rows, bandwidth_bps)
 
 
 class _RowModel(BaseModel):

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from topoopt.cost.part_rows import Listed, at_speed, basis_words, csv_rows, read_rows
+from topoopt.cost.part_rows import Listed, at_speed, basis_words, csv_rows, read_rows, rows_around
 from topoopt.errors import InvalidInput, unknown_name
 from topoopt.files import validated
 from topoopt.units import format_bandwidth
@@ -83,6 +83,14 @@ class PriceTable:
             return ""
         assert bandwidth_bps is not None
         return basis_words(self._listed(item), bandwidth_bps)
+
+    def rows_behind(self, item: Item, bandwidth_bps: float | None = None) -> tuple[PriceRow, ...]:
+        """Return the rows that :meth:`unit_usd` is made of: one, or the two that it is interpolated between."""
+        rows = [row for row in self.rows if row.item == item]
+        if item not in SPEED_ITEMS:
+            return tuple(rows[:1])
+        assert bandwidth_bps is not None
+        return rows_around(rows, bandwidth_bps)
 
     def speeds_bps(self) -> tuple[float, ...]:
         """Return the speeds at which NIC, transceiver and electrical port are all listed, ascending."""

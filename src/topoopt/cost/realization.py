@@ -9,6 +9,7 @@ from topoopt.cost.optical_devices import (
     OPTICAL_FABRICS,
     PANEL,
     OpticalDevices,
+    light_left_db,
     optical_devices,
     sharing_interfaces,
     too_many_ports,
@@ -119,10 +120,9 @@ def _optical(
     look_ahead: bool,
 ) -> Realization:
     module = transceiver_for(bandwidth_bps)
-    losses = [row.loss_db[1] for row in devices if row.loss_db is not None]
-    margin_db = None
-    if module is not None and len(losses) == len(devices):
-        margin_db = module.loss_budget_db - max(losses)
+    left_db = [light_left_db(row.loss_db, module) for row in devices]
+    known_db = [value for value in left_db if value is not None]
+    margin_db = min(known_db) if len(known_db) == len(devices) else None
     remarks, problems = [], []
     if degree > 1 and sharing_interfaces(servers, shards, links) == 2:
         remarks.append(
@@ -150,7 +150,8 @@ def _optical(
     if margin_db is not None and margin_db < 0:
         assert module is not None
         problems.append(
-            f"a connection loses up to {max(losses):g} dB and {module.name} can spare {module.loss_budget_db:g} dB; "
+            f"a connection may lose {module.loss_budget_db - margin_db:g} dB and {module.name} can spare "
+            f"{module.loss_budget_db:g} dB; "
             "take a technology that loses less (--technology), or amplifiers"
         )
     return Realization(fabric, devices, None, 0, module, margin_db, tuple(remarks), tuple(problems))
@@ -173,7 +174,9 @@ def _tree(fabric: str, size: FatTreeSize, degree: int, bandwidth_bps: float) -> 
     ]
     if fitting:
         part = min(fitting, key=lambda row: (row.ports, row.port_bandwidth_bps))
-        remarks.append(f"switches of {size.radix} ports, such as {part.name} ({part.ports} ports)")
+        remarks.append(
+            f"{size.radix} ports of {format_bandwidth(bandwidth_bps)}: {part.name} has {part.ports}"
+        )
     else:
         largest = max(
             (row.ports for row in packet_switches() if row.port_bandwidth_bps >= bandwidth_bps), default=0

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from topoopt.cost.optical_devices import light_left_db, transceiver_for
 from topoopt.cost.prices import Item, PriceTable
 from topoopt.hardware import (
     OpticalChoice,
@@ -34,12 +35,20 @@ class TechnologyRow:
     pays_from_s : float
         Rewiring at every change beats forwarding over the wiring that is there where changes are at least this
         far apart.
+    margin_db : float or None
+        Light that a transceiver has left after the worst connection; None where a figure is not known.
     """
 
     choice: OpticalChoice
     cost_usd: float | None
     break_even_bytes: float
     pays_from_s: float
+    margin_db: float | None
+
+    @property
+    def suits(self) -> bool:
+        """Whether it holds the fibers, is quick enough and, as far as is known, loses little enough light."""
+        return self.choice.suits and (self.margin_db is None or self.margin_db >= 0)
 
 
 def technology_rows(
@@ -79,15 +88,22 @@ def technology_rows(
     ('piezo', 266240.0, 72)
     """
     found = choose_optics(servers if ports is None else ports, change_interval_s, overhead)
+    module = transceiver_for(bandwidth_bps)
     rows = []
     for choice in found:
-        delay_s, item = choice.technology.reconfiguration_s, PRICED_BY.get(choice.technology.name)
+        delay_s, port_usd = choice.technology.reconfiguration_s, _port_usd(choice.technology.name, prices)
         rows.append(
             TechnologyRow(
                 choice,
-                None if item is None else servers * degree * prices.unit_usd(item),
+                None if port_usd is None else servers * degree * port_usd,
                 break_even_bytes(delay_s, bandwidth_bps, average_hops),
                 break_even_interval_s(delay_s, average_hops),
+                light_left_db(choice.technology.insertion_loss_db, module),
             )
         )
-    return tuple(rows)
+    return tuple(sorted(rows, key=lambda row: not row.suits))
+
+
+def _port_usd(technology: str, prices: PriceTable) -> float | None:
+    item = PRICED_BY.get(technology)
+    return prices.unit_usd(item) if item and prices.rows_behind(item) else None

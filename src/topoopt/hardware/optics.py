@@ -113,7 +113,8 @@ def break_even_bytes(reconfiguration_s: float, bandwidth_bps: float, hops: float
     Parameters
     ----------
     hops
-        Links of the route over the wiring that is there; where it is one, waiting never pays.
+        Links of the route over the wiring that is there; where it is one, waiting never pays. Infinite where there
+        is no route: then it always does.
 
     Examples
     --------
@@ -138,7 +139,7 @@ def break_even_interval_s(reconfiguration_s: float, hops: float) -> float:
     (0.02, inf)
     """
     _check_break_even(reconfiguration_s, hops)
-    return reconfiguration_s * hops / (hops - 1) if hops > 1 else float("inf")
+    return reconfiguration_s / (1 - 1 / hops) if hops > 1 else float("inf")
 
 
 def _check_break_even(reconfiguration_s: float, hops: float) -> None:
