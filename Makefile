@@ -11,7 +11,7 @@ DEV := $(VENV)/.ready-to-develop
 PIP_INSTALL = $(BIN)/python -m pip install -qq --disable-pip-version-check --editable
 CODE := src tests benchmarks examples docs
 
-.PHONY: demo test check format bench reference clean help
+.PHONY: demo test check format bench reference reproduction clean help
 .DEFAULT_GOAL := help
 
 help: ## Say what can be made.
@@ -38,6 +38,9 @@ bench: $(DEV) ## Measure the hot loops; print figures and ratios to the original
 
 reference: $(DEV) ## Replay the authors' runs and write docs/simulators.md.
 	@$(BIN)/python -m benchmarks.reference
+
+reproduction: $(RUN) ## Make the figures of the paper again and write docs/reproduction.md.
+	@$(BIN)/topoopt reproduce all --quick --out out/reproduction --pictures none --page docs/reproduction.md
 
 clean: ## Remove all that was built, .venv included.
 	rm -rf $(VENV) dist build out .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

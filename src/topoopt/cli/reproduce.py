@@ -48,7 +48,7 @@ def reproduce(
     from topoopt.cli.failure import INTERRUPTED, was_interrupted
     from topoopt.cli.render import print_json, terminal
     from topoopt.cli.reproduce_files import check_files, write_figure, write_page
-    from topoopt.cli.reproduce_report import figure_document, print_figure, print_list
+    from topoopt.cli.reproduce_report import figure_document, print_figure, print_list, print_overview
     from topoopt.reproduction import STUDIES, StudySettings, find_study
 
     if name == LIST:
@@ -76,6 +76,8 @@ def reproduce(
             raise
         typer.echo(f"interrupted: done and kept in {out}: {', '.join(row.name for row, _ in done)}", err=True)
         raise typer.Exit(INTERRUPTED) from None
+    if len(done) > 1 and not as_json:
+        print_overview(terminal(), [figure for figure, _ in done])
     if as_json:
         figures = [figure_document(figure, files) for figure, files in done]
         print_json({"quick": quick, "seed": seed, "figures": figures})

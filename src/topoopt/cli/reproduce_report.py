@@ -49,6 +49,19 @@ def print_figure(console: "Console", figure: "Figure", files: Sequence[str]) -> 
     )
 
 
+def print_overview(console: "Console", figures: Sequence["Figure"]) -> None:
+    """Print how many comparisons of each figure are met."""
+    from topoopt.cli.render import print_table, print_title
+    from topoopt.reproduction import summary
+
+    print_title(console, "all figures")
+    print_table(
+        console,
+        ("figure", "ours beside the published", "what it shows"),
+        [(figure.name, summary(figure.comparisons), figure.title) for figure in figures],
+    )
+
+
 def figure_document(figure: "Figure", files: Sequence[str]) -> dict[str, Any]:
     """Return a figure as JSON holds it; a value that is no number is null."""
     return {

@@ -72,7 +72,7 @@ def _rows(degree: int, batch: int, factor: int) -> list[tuple[str, Row]]:
                 "exposed_communication_s": result.exposed_communication_s,
                 "bandwidth_tax": result.bandwidth_tax,
                 "all_to_all_over_allreduce": traffic.mp_bytes / traffic.allreduce_wire_bytes,
-                "times_ideal_switch": result.iteration_time_s / ideal_s,
+                "over_ideal_switch": result.iteration_time_s / ideal_s,
             },
         )
         for name, result in found.items()

@@ -40,7 +40,8 @@ def section(figure: Figure) -> str:
     parts = [f"## {figure.name}", f"**{figure.title}**", f"*The paper:* {find_study(figure.name).shown}"]
     if figure.comparisons:
         parts += [_compared(figure.comparisons), *_explained(figure.comparisons)]
-    parts += ["\n".join(f"- {note}" for note in figure.notes)] if figure.notes else []
+    if figure.notes:
+        parts += ["How it was made:", "\n".join(f"- {note}" for note in figure.notes)]
     parts += [f"![{chart.title}]({PICTURES}/{chart.name}.svg)" for chart in figure.charts]
     return "\n\n".join(parts) + "\n"
 
@@ -69,7 +70,7 @@ def _explained(rows: tuple[Comparison, ...]) -> list[str]:
     for row in rows:
         if row.explanation:
             reasons.setdefault(row.explanation, []).append(row.what)
-    lines = [f"- *{'*; *'.join(whats)}:* {reason}" for reason, whats in reasons.items()]
+    lines = [f"- *{'; '.join(whats)}:* {reason}" for reason, whats in reasons.items()]
     return ["Why they differ:", "\n".join(lines)] if lines else []
 
 
