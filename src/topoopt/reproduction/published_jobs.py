@@ -1,0 +1,61 @@
+"""The authors' jobs: their models and batches, bytes counted as in their task graphs, and their simulator's rings."""
+
+from topoopt.finder import find_topology
+from topoopt.hardware import ClusterSpec
+from topoopt.job import Job, JobSettings, make_job
+from topoopt.routing import Fabric
+from topoopt.search import SearchOptions, preset
+from topoopt.simulate import SimulationOptions
+from topoopt.traffic import Traffic
+from topoopt.workload import load_model
+
+MODEL_TITLES = {
+    "dlrm": "DLRM",
+    "candle": "CANDLE",
+    "bert": "BERT",
+    "ncf": "NCF",
+    "resnet50": "ResNet50",
+    "vgg16": "VGG",
+}
+"""The six models as the paper writes them."""
+
+COUNTED = JobSettings(embedding_bytes_factor=2, memory_check="off")
+"""Embedding activations twice, as in the authors' task graphs; their search asks for no memory."""
+
+BULK = SimulationOptions(ring_model="bulk")
+"""A ring AllReduce is one flow for all its rounds, as in FlexNet, the authors' fluid simulator."""
+
+FLUID = "Flow simulator, a ring AllReduce as one flow for all its rounds (FlexNet's model), one iteration by itself."
+
+_OF_THE_JOB = ("embedding_bytes_factor", "memory_check")
+
+
+def published_job(model: str, servers: int, degree: int, bandwidth_bps: float) -> Job:
+    """Return a model as the authors train it on so many servers of four A100, with their measured times."""
+    cluster = ClusterSpec(servers, degree, bandwidth_bps)
+    return make_job(load_model(model, servers=servers), cluster, COUNTED)
+
+
+def search_options(name: str, budget: int, baseline_budget: int, seed: int, chains: int = 1) -> SearchOptions:
+    """Return the options of a preset of the search, with a budget of proposals.
+
+    ``released`` is the authors' search: measured degrees of parallelism only, all interfaces on rings of everybody.
+    """
+    rules = {key: value for key, value in preset(name).items() if key not in _OF_THE_JOB}
+    return SearchOptions(
+        **rules, budget=budget, baseline_budget=baseline_budget, chains=chains, seed=seed, processes=1
+    )
+
+
+def released_fabric(job: Job, traffic: Traffic, seed: int = 0) -> Fabric:
+    """Return TopoOpt's fabric as the authors' code wires it: strides of all servers, by its rule."""
+    cluster = job.cluster
+    return find_topology(
+        traffic,
+        degree=cluster.degree,
+        bandwidth_bps=cluster.link_bandwidth_bps,
+        latency_s=cluster.link_latency_s,
+        degree_split="all-to-allreduce",
+        strides="lower-bound",
+        seed=seed,
+    )
