@@ -10,6 +10,7 @@ from topoopt.report import (
     HeatmapChart,
     LineChart,
     RingLine,
+    Route,
     Series,
     TimelineChart,
 )
@@ -65,7 +66,7 @@ def circle(servers: int = 8, switches: int = 0) -> CircleChart:
     rings = tuple(
         RingLine(f"ring +{step}", tuple(i * step % servers for i in range(servers))) for step in (1, 3)
     )
-    routes = (((0, 2), ((0.5, (0, 1, 2)), (0.5, (0, 3, 2)))),)
+    routes = (Route(0, 2, ((0.5, (0, 1, 2)), (0.5, (0, 7, 2)))),)
     return CircleChart("topology", "Topology", servers, servers + switches, links + up, rings, routes)
 
 

@@ -49,6 +49,8 @@ class LineChart:
         Stem of the file that it is drawn to.
     x_label, y_label : str
         With units.
+    x_from_zero, y_from_zero : bool
+        Whether an axis that is not logarithmic begins at zero.
     """
 
     name: str
@@ -59,6 +61,8 @@ class LineChart:
     x_log: bool = False
     y_log: bool = False
     note: str = ""
+    x_from_zero: bool = False
+    y_from_zero: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +152,15 @@ class RingLine:
 
 
 @dataclass(frozen=True, slots=True)
+class Route:
+    """Where the bytes of an ordered pair go: ``(weight, nodes)`` of each path, the weights sum to 1."""
+
+    src: int
+    dst: int
+    paths: tuple[tuple[float, tuple[int, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class CircleChart:
     """A topology drawn on a circle: server 0 on top, the others clockwise, switches inside.
 
@@ -157,8 +170,10 @@ class CircleChart:
         Directed, of one iteration.
     rings : tuple of RingLine
         Rings of the AllReduce groups, the widest group first.
-    routes : mapping-like tuple of ((src, dst), paths)
-        Weighted paths of the ordered pairs that are shown; a path is ``(weight, nodes)``.
+    routes : tuple of Route
+        Of the pairs that can be asked for.
+    turned : bool
+        Whether the routes are those of server 0, and those of the others the same, turned around the circle.
     """
 
     name: str
@@ -167,7 +182,8 @@ class CircleChart:
     nodes: int
     links: tuple[tuple[int, int, int, float], ...]
     rings: tuple[RingLine, ...]
-    routes: tuple[tuple[tuple[int, int], tuple[tuple[float, tuple[int, ...]], ...]], ...] = ()
+    routes: tuple[Route, ...] = ()
+    turned: bool = False
     note: str = ""
 
 

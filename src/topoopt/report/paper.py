@@ -26,10 +26,7 @@ def draw_charts(
     """
     from topoopt.report.paper_figure import drawn  # noqa: PLC0415 - matplotlib takes a second to import
 
-    wanted = tuple(dict.fromkeys(formats))
-    for name in wanted:
-        if name not in FORMATS:
-            raise unknown_name("format", name, FORMATS)
+    wanted = check_formats(formats)
     place = _made_folder(folder)
     written = []
     for chart in charts:
@@ -38,6 +35,15 @@ def draw_charts(
             write_bytes_atomically(path, data)
             written.append(str(path))
     return tuple(written)
+
+
+def check_formats(formats: Iterable[str]) -> tuple[str, ...]:
+    """Return the formats, each once; an unknown one is an :class:`InvalidInput`."""
+    wanted = tuple(dict.fromkeys(formats))
+    for name in wanted:
+        if name not in FORMATS:
+            raise unknown_name("format", name, FORMATS)
+    return wanted
 
 
 def _made_folder(folder: str | Path) -> Path:

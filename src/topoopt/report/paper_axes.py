@@ -21,8 +21,8 @@ from topoopt.report.chart import (
     Value,
 )
 from topoopt.report.circle import cables, places
-from topoopt.report.numbers_in_words import short_number
 from topoopt.report.style import Style, style, styles
+from topoopt.report.words import short_number
 
 _MARKS: Final = {
     "circle": "o",
@@ -106,6 +106,10 @@ def _lines(axes: Axes, chart: LineChart) -> None:
     if not words:
         _scale(axes, "x", chart.x_log and _any_above_zero(x for one in chart.series for x in one.x))
     _scale(axes, "y", chart.y_log and _any_above_zero(y for one in chart.series for y in one.y))
+    if chart.x_from_zero and not chart.x_log:
+        axes.set_xlim(left=0)
+    if chart.y_from_zero and not chart.y_log:
+        axes.set_ylim(bottom=0)
     axes.set_xlabel(chart.x_label)
     axes.set_ylabel(chart.y_label)
 

@@ -54,7 +54,7 @@ def styles(series: Sequence[Series]) -> tuple[Style, ...]:
     """Return the style of each series; a published one looks like ours of the same name, but is drawn hollow."""
     keys = [_key(one.name) for one in series]
     order = list(dict.fromkeys(keys))
-    fixed = {key: FABRIC_COLORS[key] for key in order if key in FABRIC_COLORS}
+    fixed = {key: FABRIC_COLORS[_fabric(key)] for key in order if _fabric(key) in FABRIC_COLORS}
     free = [index for index in range(len(LIGHT)) if index not in fixed.values()] or list(range(len(LIGHT)))
     colors, taken = dict(fixed), 0
     for key in order:
@@ -68,6 +68,11 @@ def style(index: int, color: int | None = None) -> Style:
     """Return the style of the series number ``index``, with the color of that number if none is given."""
     hue = (index if color is None else color) % len(LIGHT)
     return Style(index, LIGHT[hue], DARK[hue], MARKS[index % len(MARKS)], DASHES[index % len(DASHES)])
+
+
+def _fabric(key: str) -> str:
+    """Return the fabric of a key such as ``fat-tree,-125-gb/s``."""
+    return key.split(",", maxsplit=1)[0]
 
 
 def _key(name: str) -> str:

@@ -1,0 +1,200 @@
+"""A cluster's result as charts: distributions of times, who waits, which servers are busy when."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from topoopt.cluster import ClusterResult, FabricRun, JobRecord
+from topoopt.report.chart import Bar, BarChart, LineChart, Series, TimelineChart
+from topoopt.units import format_bandwidth, format_time
+
+MOST_POINTS = 400
+"""Steps of a distribution that are drawn."""
+
+
+def fabric_name(run: FabricRun) -> str:
+    """Return the fabric with the bandwidth of a server, by which fabrics of one name differ."""
+    return f"{run.fabric}, {format_bandwidth(run.server_bandwidth_bps)}"
+
+
+def iteration_times(result: ClusterResult) -> LineChart:
+    """Return the share of iterations that take at most so long; every job counts with its iterations."""
+    return LineChart(
+        "iteration_times",
+        "Iteration times of all jobs",
+        "mean iteration time of the job (ms)",
+        "share of iterations at or below",
+        tuple(
+            _distribution(
+                fabric_name(run),
+                [job.iteration_time_mean_s * 1e3 for job in run.jobs],
+                [job.iterations for job in run.jobs],
+            )
+            for run in result.fabrics
+        ),
+        x_from_zero=True,
+        y_from_zero=True,
+    )
+
+
+def completion_times(result: ClusterResult) -> LineChart:
+    """Return the share of jobs that are done so long after their arrival."""
+    return _over_jobs(
+        result,
+        "completion_times",
+        "From arrival to end",
+        "completion time (s)",
+        lambda job: job.completion_time_s,
+    )
+
+
+def queueing_times(result: ClusterResult) -> LineChart:
+    """Return the share of jobs that wait at most so long for servers and wiring."""
+    return _over_jobs(
+        result,
+        "queueing_times",
+        "Waiting for servers and wiring",
+        "queueing and rewiring (s)",
+        lambda job: job.queueing_s + job.rewiring_s,
+    )
+
+
+def job_times(result: ClusterResult) -> BarChart:
+    """Return the mean iteration time of each model on each fabric, in milliseconds."""
+    models = tuple(dict.fromkeys(job.model for run in result.fabrics for job in run.jobs))
+    series = []
+    for run in result.fabrics:
+        means = []
+        for model in models:
+            jobs = [job for job in run.jobs if job.model == model]
+            weight = sum(job.iterations for job in jobs)
+            total = sum(job.iteration_time_mean_s * job.iterations for job in jobs)
+            means.append(total / weight * 1e3 if weight > 0 else float("nan"))
+        series.append(Series(fabric_name(run), models, tuple(means)))
+    return BarChart(
+        "iteration_time_by_model", "Mean iteration time by model", "", "iteration time (ms)", tuple(series)
+    )
+
+
+def waiting_shares(result: ClusterResult) -> BarChart:
+    """Return what the time from arrival to end is spent with, on average over the jobs, in seconds."""
+    names = tuple(fabric_name(run) for run in result.fabrics)
+    running = tuple(
+        run.completion_time_s.mean - run.queueing_s.mean - run.rewiring_s.mean for run in result.fabrics
+    )
+    return BarChart(
+        "where_time_goes",
+        "What a job's time is spent with, on average",
+        "",
+        "time (s)",
+        (
+            Series("iterating", names, running),
+            Series("waiting for servers", names, tuple(run.queueing_s.mean for run in result.fabrics)),
+            Series("waiting for wiring", names, tuple(run.rewiring_s.mean for run in result.fabrics)),
+        ),
+        stacked=True,
+        horizontal=True,
+    )
+
+
+def utilization(result: ClusterResult) -> BarChart:
+    """Return the utilization of each fabric."""
+    names = tuple(fabric_name(run) for run in result.fabrics)
+    return BarChart(
+        "utilization",
+        "Utilization: server time spent iterating",
+        "",
+        "share of the server time",
+        (Series("utilization", names, tuple(run.utilization for run in result.fabrics)),),
+        horizontal=True,
+    )
+
+
+def servers_busy(result: ClusterResult) -> LineChart:
+    """Return on how many servers jobs iterate, over time."""
+    return LineChart(
+        "servers_busy",
+        "Servers on which a job iterates",
+        "time (s)",
+        "servers",
+        tuple(
+            Series(
+                fabric_name(run),
+                tuple(time_s for time_s, _, _ in run.running),
+                tuple(float(busy) for _, _, busy in run.running),
+                stepped=True,
+            )
+            for run in result.fabrics
+        ),
+        note=f"The cluster has {result.servers} servers.",
+        y_from_zero=True,
+    )
+
+
+def occupancy(number: int, run: FabricRun, servers: int) -> TimelineChart:
+    """Return which job is on which server when, by model.
+
+    ``number`` tells the charts of fabrics of one name apart.
+    """
+    bars = [
+        Bar(first, job.start_s, job.end_s, job.model, _label(job), last - first + 1)
+        for job in run.jobs
+        for first, last in _runs(job.servers)
+        if job.end_s > job.start_s
+    ]
+    return TimelineChart(
+        f"occupancy_{number}_{run.fabric}",
+        f"Jobs on {fabric_name(run)}",
+        "time (s)",
+        "server",
+        (),
+        tuple(bars),
+        note=f"Servers 0 to {servers - 1}; an elastic job is drawn on the servers that it started on.",
+    )
+
+
+def _over_jobs(
+    result: ClusterResult, name: str, title: str, label: str, quantity: Callable[[JobRecord], float]
+) -> LineChart:
+    return LineChart(
+        name,
+        title,
+        label,
+        "share of jobs at or below",
+        tuple(
+            _distribution(fabric_name(run), [quantity(job) for job in run.jobs], [1.0] * len(run.jobs))
+            for run in result.fabrics
+        ),
+        x_from_zero=True,
+        y_from_zero=True,
+    )
+
+
+def _distribution(name: str, values: Sequence[float], weights: Sequence[float]) -> Series:
+    """Return the steps of a weighted cumulative distribution; long ones are thinned to what can be seen."""
+    if not values or sum(weights) <= 0:
+        return Series(name, (), (), stepped=True)
+    order = np.argsort(values, kind="stable")
+    x = np.asarray(values, float)[order]
+    share = np.cumsum(np.asarray(weights, float)[order])
+    share /= share[-1]
+    last_of_equal = np.append(x[1:] > x[:-1], True)
+    x, share = x[last_of_equal], share[last_of_equal]
+    if len(x) > MOST_POINTS:
+        kept = np.unique(np.linspace(0, len(x) - 1, MOST_POINTS).astype(int))
+        x, share = x[kept], share[kept]
+    return Series(name, (float(x[0]), *x.tolist()), (0.0, *share.tolist()), stepped=True)
+
+
+def _runs(servers: Sequence[int]) -> list[tuple[int, int]]:
+    """Return first and last of each run of neighboring servers."""
+    numbers = np.unique(np.asarray(servers, np.int64))
+    cuts = np.flatnonzero(np.diff(numbers) > 1) + 1
+    return [(int(part[0]), int(part[-1])) for part in np.split(numbers, cuts) if len(part)]
+
+
+def _label(job: JobRecord) -> str:
+    return (
+        f"{job.job}, {job.model} on {len(job.servers)} servers: {format_time(job.start_s)} to "
+        f"{format_time(job.end_s)}, {format_time(job.iteration_time_mean_s)} an iteration"
+    )

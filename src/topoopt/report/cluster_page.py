@@ -1,0 +1,173 @@
+"""A trace of jobs on a cluster as a page."""
+
+from topoopt.cluster import ClusterResult, FabricRun
+from topoopt.report.cluster_charts import (
+    completion_times,
+    fabric_name,
+    iteration_times,
+    job_times,
+    occupancy,
+    queueing_times,
+    servers_busy,
+    utilization,
+    waiting_shares,
+)
+from topoopt.report.page import Block, Facts, Page, Section, Table, Tile
+from topoopt.report.words import counted, runs
+from topoopt.units import format_bandwidth, format_time
+
+
+def cluster_page(result: ClusterResult) -> Page:
+    """Return everything that there is to say about a trace on one or more fabrics."""
+    cluster = f"{result.degree} × {format_bandwidth(result.bandwidth_bps)}"
+    jobs = len(result.fabrics[0].jobs) if result.fabrics else 0
+    return Page(
+        "cluster",
+        f"{counted(jobs, 'job')} on {result.servers} servers with {cluster}",
+        headline(result),
+        _tiles(result),
+        tuple(f"Without {fabric}: {reason.removeprefix(f'{fabric}: ')}" for fabric, reason in result.skipped),
+        (
+            _iterations(result),
+            _waiting(result),
+            _occupancy(result),
+            _jobs(result),
+            Section(
+                "trust",
+                "What this rests on",
+                "Inputs, options and versions: with these the same result is made again.",
+                _facts(result),
+            ),
+        ),
+    )
+
+
+def headline(result: ClusterResult) -> str:
+    """Return the answer: iteration times of the first fabric and by how much the others are slower."""
+    if not result.fabrics:
+        return "No fabric could be built for this trace."
+    own, others = result.fabrics[0], result.fabrics[1:]
+    said = [
+        f"On {own.fabric} an iteration takes {format_time(own.iteration_time_s.mean)} on average and "
+        f"{format_time(own.iteration_time_s.p99)} at the 99th percentile; "
+        f"{own.utilization:.0%} of the server time is spent iterating."
+    ]
+    for other in others:
+        mean = other.iteration_time_s.mean / own.iteration_time_s.mean
+        tail = other.iteration_time_s.p99 / own.iteration_time_s.p99
+        said.append(
+            f"{fabric_name(other)} takes {mean:.2f} × as long on average and {tail:.2f} × at the tail."
+        )
+    return " ".join(said)
+
+
+def _tiles(result: ClusterResult) -> tuple[Tile, ...]:
+    if not result.fabrics:
+        return ()
+    own = result.fabrics[0]
+    return (
+        Tile("Average iteration", format_time(own.iteration_time_s.mean), own.fabric),
+        Tile("99th percentile", format_time(own.iteration_time_s.p99), "of the iteration times"),
+        Tile("Average completion", format_time(own.completion_time_s.mean), "from arrival to end"),
+        Tile(
+            "Average queueing", format_time(own.queueing_s.mean), f"at most {format_time(own.queueing_s.max)}"
+        ),
+        Tile("Utilization", f"{own.utilization:.1%}", "of the server time"),
+        Tile("Fibers moved", f"{own.moves:,}", f"for {counted(len(own.jobs), 'job')}"),
+    )
+
+
+def _iterations(result: ClusterResult) -> Section:
+    return Section(
+        "iterations",
+        "Iteration times",
+        "Isolated jobs have the same iteration time at every load; jobs that share links slow each other down. "
+        "The further left a line, the faster.",
+        (iteration_times(result), job_times(result), _distribution_table(result)),
+    )
+
+
+def _waiting(result: ClusterResult) -> Section:
+    return Section(
+        "waiting",
+        "Completion and waiting",
+        "How long jobs take from arrival to end, and how much of that they wait for servers and for wiring.",
+        (completion_times(result), queueing_times(result), waiting_shares(result), utilization(result)),
+    )
+
+
+def _occupancy(result: ClusterResult) -> Section:
+    gantts: list[Block] = [
+        occupancy(number, run, result.servers) for number, run in enumerate(result.fabrics, 1)
+    ]
+    return Section(
+        "occupancy",
+        "Occupancy over time",
+        "Servers from top to bottom, time from left to right; every block is a job on its servers.",
+        (servers_busy(result), *gantts),
+    )
+
+
+def _jobs(result: ClusterResult) -> Section:
+    tables = tuple(_job_table(run) for run in result.fabrics)
+    return Section("jobs", "Every job", "Times of every job on each fabric, in order of arrival.", tables)
+
+
+def _job_table(run: FabricRun) -> Table:
+    numbers = (
+        "arrival",
+        "queueing",
+        "rewiring",
+        "start",
+        "end",
+        "iterations",
+        "iteration",
+        "99th percentile",
+    )
+    rows = tuple(
+        (
+            job.job,
+            job.model,
+            runs(job.servers),
+            format_time(job.arrival_s),
+            format_time(job.queueing_s),
+            format_time(job.rewiring_s),
+            format_time(job.start_s),
+            format_time(job.end_s),
+            f"{job.iterations:,.0f}",
+            format_time(job.iteration_time_mean_s),
+            format_time(job.iteration_time_p99_s),
+        )
+        for job in run.jobs
+    )
+    return Table(fabric_name(run), ("job", "model", "servers", *numbers), rows, numbers, folded=True)
+
+
+def _distribution_table(result: ClusterResult) -> Table:
+    numbers = ("mean", "median", "99th percentile", "longest")
+    quantities = (
+        ("iteration", "iteration_time_s"),
+        ("completion", "completion_time_s"),
+        ("queueing", "queueing_s"),
+        ("rewiring", "rewiring_s"),
+    )
+    rows = []
+    for run in result.fabrics:
+        for name, key in quantities:
+            one = getattr(run, key)
+            times = (one.mean, one.p50, one.p99, one.max)
+            rows.append((fabric_name(run), name, *(format_time(time_s) for time_s in times)))
+    return Table("In numbers", ("fabric", "time", *numbers), tuple(rows), numbers, folded=len(rows) > 8)
+
+
+def _facts(result: ClusterResult) -> tuple[Facts, ...]:
+    provenance = result.provenance
+    made = (
+        ("topoopt", provenance.version),
+        ("seed", str(result.seed)),
+        ("trace", result.trace),
+        *((f"input {name}", value) for name, value in sorted(provenance.inputs.items())),
+    )
+    settings = tuple((key.replace("_", " "), str(value)) for key, value in result.settings.items())
+    fabrics = tuple((fabric_name(run), run.description) for run in result.fabrics)
+    return Facts("Made by", made), Facts("Settings", settings), Facts("Fabrics", fabrics)

@@ -1,0 +1,146 @@
+"""Fabrics beside each other: iteration time, price, and who is beaten in both."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+
+from topoopt.plan import Plan
+from topoopt.report.chart import BarChart, LineChart, Series
+from topoopt.report.page import Table
+from topoopt.report.words import usd
+from topoopt.units import format_bandwidth, format_bytes, format_time
+
+
+@dataclass(frozen=True, slots=True)
+class FabricRow:
+    """One job on one fabric; the first of several is the plan's own."""
+
+    fabric: str
+    description: str
+    server_bandwidth_bps: float
+    iteration_time_s: float
+    compute_time_s: float
+    exposed_communication_s: float
+    link_bytes_max: float
+    bandwidth_tax: float
+    cost_usd: float | None
+
+    @property
+    def name(self) -> str:
+        """The fabric with the bandwidth of a server, by which fabrics of one name differ."""
+        return f"{self.fabric}, {format_bandwidth(self.server_bandwidth_bps)}"
+
+
+def fabric_rows(plan: Plan) -> tuple[FabricRow, ...]:
+    """Return a plan's own fabric, then its baselines."""
+    own, cost = plan.outcome, plan.price.get("cost_usd")
+    rows = [
+        (plan.fabric.name, "this plan", plan.job.cluster.server_bandwidth_bps, own, cost),
+        *(
+            (row.fabric, row.description, row.server_bandwidth_bps, row.outcome, row.cost_usd)
+            for row in plan.baselines
+        ),
+    ]
+    return tuple(
+        FabricRow(
+            fabric,
+            description,
+            bandwidth_bps,
+            one.iteration_time_s,
+            one.compute_time_s,
+            one.exposed_communication_s,
+            one.link_bytes_max,
+            one.bandwidth_tax,
+            cost_usd,
+        )
+        for fabric, description, bandwidth_bps, one, cost_usd in rows
+    )
+
+
+def time_by_fabric(rows: Sequence[FabricRow]) -> BarChart:
+    """Return computation and exposed communication of each fabric, in milliseconds."""
+    names = tuple(row.name for row in rows)
+    return BarChart(
+        "iteration_time_by_fabric",
+        "Iteration time by fabric",
+        "",
+        "iteration time (ms)",
+        (
+            Series("computation", names, tuple(row.compute_time_s * 1e3 for row in rows)),
+            Series("exposed communication", names, tuple(row.exposed_communication_s * 1e3 for row in rows)),
+        ),
+        stacked=True,
+        horizontal=True,
+    )
+
+
+def pareto_front(rows: Sequence[FabricRow]) -> tuple[FabricRow, ...]:
+    """Return the rows than which none is both cheaper and faster, by price; rows without a price are left out."""
+    priced = [row for row in rows if row.cost_usd is not None]
+    front: list[FabricRow] = []
+    best_s = inf
+    for row in sorted(priced, key=lambda row: (row.cost_usd, row.iteration_time_s)):
+        if row.iteration_time_s < best_s:
+            front.append(row)
+            best_s = row.iteration_time_s
+    return tuple(front)
+
+
+def cost_against_time(rows: Sequence[FabricRow]) -> LineChart:
+    """Return price and iteration time of each fabric, with the Pareto front drawn in steps."""
+    front = pareto_front(rows)
+    points = tuple(
+        Series(
+            row.name,
+            ((row.cost_usd or 0.0) / 1e3,),
+            (row.iteration_time_s * 1e3,),
+            joined=False,
+            labels=(f"{row.name}: {row.description}",),
+        )
+        for row in rows
+        if row.cost_usd is not None
+    )
+    line = Series(
+        "Pareto front",
+        tuple((row.cost_usd or 0.0) / 1e3 for row in front),
+        tuple(row.iteration_time_s * 1e3 for row in front),
+        stepped=True,
+    )
+    return LineChart(
+        "cost_against_time",
+        "Price against iteration time",
+        "price of the network ($1,000)",
+        "iteration time (ms)",
+        (*points, line) if front else points,
+        x_from_zero=True,
+        y_from_zero=True,
+        note="Nothing below and left of the front: whoever is not on it is beaten in price and in time.",
+    )
+
+
+def fabric_table(rows: Sequence[FabricRow]) -> Table:
+    """Return the numbers of the fabrics; the Pareto front is marked."""
+    front = set(pareto_front(rows))
+    first_s = rows[0].iteration_time_s
+    numbers = ("a server", "iteration", "×", "computation", "exposed", "busiest link", "tax", "price")
+    return Table(
+        "Fabrics",
+        ("fabric", *numbers, "Pareto", "what it is"),
+        tuple(
+            (
+                row.fabric,
+                format_bandwidth(row.server_bandwidth_bps),
+                format_time(row.iteration_time_s),
+                f"{row.iteration_time_s / first_s:.2f}",
+                format_time(row.compute_time_s),
+                format_time(row.exposed_communication_s),
+                format_bytes(row.link_bytes_max),
+                f"{row.bandwidth_tax:.3f}",
+                usd(row.cost_usd),
+                "front" if row in front else "",
+                row.description,
+            )
+            for row in rows
+        ),
+        numbers,
+    )

@@ -1,0 +1,59 @@
+"""How good a plan is and how it was found: bounds, convergence, restarts."""
+
+from topoopt.plan import Plan
+from topoopt.report.chart import BarChart, LineChart, Series
+
+BOUNDS = {
+    "compute_s": "free communication",
+    "injection_s": "every server's bytes at d·B",
+    "average_hop_s": "bytes × hops of the best graph",
+}
+
+
+def bounds_chart(plan: Plan) -> BarChart:
+    """Return the three lower bounds beside the plan's time, in milliseconds."""
+    bounds = {meaning: getattr(plan.bounds, name) * 1e3 for name, meaning in BOUNDS.items()}
+    times = (*bounds.values(), plan.outcome.iteration_time_s * 1e3)
+    names = (*bounds, "this plan")
+    nan = float("nan")
+    return BarChart(
+        "bounds",
+        "Lower bounds of the iteration time",
+        "",
+        "time (ms)",
+        (
+            Series("lower bound", names, (*times[:-1], nan)),
+            Series("this plan", names, (*(nan for _ in bounds), times[-1])),
+        ),
+        stacked=True,
+        horizontal=True,
+        note=f"The plan takes {plan.gap:.1%} more than the largest bound, which holds for its strategy.",
+    )
+
+
+def convergence_chart(plan: Plan) -> LineChart | None:
+    """Return the best time found after so many proposals of the best chain, None where nothing was searched."""
+    points = plan.search.convergence
+    if not points:
+        return None
+    proposals = tuple(count for count, _ in points)
+    times_ms = tuple(time_s * 1e3 for _, time_s in points)
+    last = max(plan.search.proposals // max(len(plan.search.seed_times_s), 1), proposals[-1])
+    bound_ms = plan.bounds.lower_bound_s * 1e3
+    return LineChart(
+        "convergence",
+        "Search: best time found so far",
+        "proposals of the best chain",
+        "iteration time (ms)",
+        (
+            Series("best so far", (*proposals, last), (*times_ms, times_ms[-1]), stepped=True),
+            Series(
+                "answer of each chain",
+                (last,) * len(plan.search.seed_times_s),
+                tuple(time_s * 1e3 for time_s in plan.search.seed_times_s),
+                joined=False,
+            ),
+            Series("lower bound", (0, last), (bound_ms, bound_ms)),
+        ),
+        note="The answers are simulated again with their final routes, which may be better than the search thought.",
+    )

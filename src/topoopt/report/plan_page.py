@@ -1,0 +1,232 @@
+"""A plan as a page."""
+
+from topoopt.hardware import find_accelerator
+from topoopt.plan import Plan
+from topoopt.report.fabrics import FabricRow, cost_against_time, fabric_rows, fabric_table, time_by_fabric
+from topoopt.report.page import Block, Page, Section, Tile
+from topoopt.report.plan_choice import bounds_chart, convergence_chart
+from topoopt.report.plan_network import hops_chart, topology_circle
+from topoopt.report.plan_tables import (
+    bill_table,
+    memory_table,
+    network_facts,
+    strategy_summary,
+    strategy_table,
+    trust_facts,
+)
+from topoopt.report.plan_time import busiest_server, iteration_timeline, where_the_time_goes
+from topoopt.report.plan_traffic import link_load_distribution, traffic_maps
+from topoopt.report.words import counted, usd
+from topoopt.search import fullest_server, simulated
+from topoopt.simulate import SimResult
+from topoopt.units import format_bandwidth, format_bytes, format_time
+
+
+def plan_page(plan: Plan) -> Page:
+    """Return everything that there is to say about a plan; its iteration is simulated again for the details."""
+    result = simulated(plan.job, plan.strategy, plan.fabric, plan.outcome.simulator)
+    rows = fabric_rows(plan)
+    sections = (
+        _network(plan, result),
+        _time(plan, result),
+        _traffic(plan, result),
+        _fabrics(plan, rows),
+        _quality(plan),
+        *([_strategy(plan)] if plan.strategy.splits else []),
+        Section(
+            "trust",
+            "What this rests on",
+            "Inputs, options and versions: with these the same plan is made again, to the byte.",
+            trust_facts(plan),
+        ),
+    )
+    cluster = plan.job.cluster
+    return Page(
+        "plan",
+        f"{plan.job.graph.name} on {cluster.servers} servers with {cluster.degree} × "
+        f"{format_bandwidth(cluster.link_bandwidth_bps)}",
+        headline(plan, rows),
+        tiles(plan, rows),
+        tuple(warnings(plan, result)),
+        sections,
+    )
+
+
+def headline(plan: Plan, rows: tuple[FabricRow, ...]) -> str:
+    """Return the answer: time, price, how much better it could be, and the nearest rival."""
+    outcome, cost = plan.outcome, plan.price.get("cost_usd")
+    network = f" on a network of {usd(cost)}" if cost is not None else ""
+    ports = f"{plan.job.cluster.degree} × {format_bandwidth(plan.job.cluster.link_bandwidth_bps)}"
+    reach = f"what any network with {ports} a server could reach"
+    best = f"at most {plan.gap:.1%} above {reach}" if plan.gap > 0.0005 else f"just {reach}"
+    said = [
+        f"One iteration takes {format_time(outcome.iteration_time_s)}{network}: {best} with this strategy."
+    ]
+    others = [
+        row for row in rows[1:] if cost is not None and row.cost_usd is not None and row.cost_usd <= cost
+    ]
+    if others:
+        rival = min(others, key=lambda row: row.iteration_time_s)
+        ratio = rival.iteration_time_s / outcome.iteration_time_s
+        said.append(
+            f"The fastest baseline that costs no more, {rival.name} for {usd(rival.cost_usd)}, takes "
+            f"{format_time(rival.iteration_time_s)}, {ratio:.2f} × as long."
+        )
+    ideal = next((row for row in rows[1:] if row.fabric == "ideal-switch"), None)
+    if ideal is not None:
+        price = f" for {usd(ideal.cost_usd)}" if ideal.cost_usd is not None else ""
+        said.append(f"An ideal switch{price} would take {format_time(ideal.iteration_time_s)}.")
+    return " ".join(said)
+
+
+def tiles(plan: Plan, rows: tuple[FabricRow, ...]) -> tuple[Tile, ...]:
+    """Return the key numbers."""
+    outcome = plan.outcome
+    share = outcome.exposed_communication_s / outcome.iteration_time_s
+    trees = [row for row in rows[1:] if row.fabric == "fat-tree"]
+    found = [
+        Tile("Iteration time", format_time(outcome.iteration_time_s), f"{outcome.simulator} simulator"),
+        Tile(
+            "Exposed communication",
+            format_time(outcome.exposed_communication_s),
+            f"{share:.0%} of the iteration",
+        ),
+        Tile("Above the lower bound", f"{plan.gap:.1%}", f"bound {format_time(plan.bounds.lower_bound_s)}"),
+    ]
+    if trees:
+        tree = max(trees, key=lambda row: row.server_bandwidth_bps)
+        found.append(
+            Tile(
+                "Against a fat-tree",
+                f"{tree.iteration_time_s / outcome.iteration_time_s:.2f} ×",
+                f"faster than {format_bandwidth(tree.server_bandwidth_bps)} a server, {usd(tree.cost_usd)}",
+            )
+        )
+    cost = plan.price.get("cost_usd")
+    if cost is not None:
+        found.append(
+            Tile("Price of the network", usd(cost), f"{usd(cost / plan.job.cluster.servers)} a server")
+        )
+    found.append(
+        Tile(
+            "Bandwidth tax",
+            f"{outcome.bandwidth_tax:.3f}",
+            f"busiest link {format_bytes(outcome.link_bytes_max)}",
+        )
+    )
+    return tuple(found)
+
+
+def warnings(plan: Plan, result: SimResult) -> list[str]:
+    """Return what the reader should know before he believes the numbers."""
+    found = []
+    if plan.job.settings.memory_check != "off":
+        use, part = fullest_server(plan.job, plan.strategy), find_accelerator(plan.job.cluster.accelerator)
+        if use.total_bytes > part.memory_bytes:
+            found.append(
+                f"Does not fit in memory: an accelerator of server {use.server} needs "
+                f"{format_bytes(use.total_bytes)}, {part.name} has {format_bytes(part.memory_bytes)}."
+            )
+    sources = [plan.job.time(index, split).source for index, split in enumerate(plan.strategy.splits)]
+    beyond = sum("extrapolated" in source for source in sources)
+    if beyond:
+        found.append(f"Times of {counted(beyond, 'operator')} lie outside the measured range.")
+    if plan.search.stopped_because == "interrupted":
+        found.append("The search was interrupted: this is the best that it had found.")
+    said_s, found_s = plan.outcome.iteration_time_s, result.iteration_time_s
+    if abs(found_s / said_s - 1) > 1e-6:
+        found.append(
+            f"Simulated again, the iteration takes {format_time(found_s)}, and not {format_time(said_s)} as the "
+            "plan says: it was made with other options or another version."
+        )
+    return found
+
+
+def _network(plan: Plan, result: SimResult) -> Section:
+    return Section(
+        "network",
+        "The network",
+        "Servers stand on the circle; every line is a cable. Point at a server to see its links and what it reaches; "
+        "choose two servers to see how their bytes are forwarded.",
+        (
+            topology_circle(plan, result),
+            network_facts(plan),
+            hops_chart(plan, result),
+        ),
+    )
+
+
+def _time(plan: Plan, result: SimResult) -> Section:
+    server = busiest_server(result)
+    hidden = (
+        f"With free communication the iteration would take {format_time(plan.outcome.compute_time_s)}; "
+        f"{format_time(plan.outcome.exposed_communication_s)} of communication cannot be hidden behind it."
+    )
+    return Section(
+        "time",
+        "Where the time goes",
+        f"{hidden} The timeline is that of server {server}, whose part ends last.",
+        (where_the_time_goes(result), iteration_timeline(result, server)),
+    )
+
+
+def _traffic(plan: Plan, result: SimResult) -> Section:
+    traffic = plan.traffic()
+    moved = [
+        f"{format_bytes(traffic.allreduce_bytes)} of gradients are AllReduced in "
+        f"{counted(len(traffic.allreduce), 'group')}"
+        if traffic.allreduce
+        else "",
+        f"{format_bytes(traffic.mp_bytes)} are model parallel" if traffic.mp_bytes else "",
+    ]
+    return Section(
+        "traffic",
+        "What is moved",
+        f"In one iteration {', '.join(part for part in moved if part)}. AllReduce follows the rings, whose order is "
+        "free; model-parallel bytes have fixed ends; the links carry both, forwarded bytes included.",
+        (*traffic_maps(plan, result), link_load_distribution(plan, result)),
+    )
+
+
+def _fabrics(plan: Plan, rows: tuple[FabricRow, ...]) -> Section:
+    searched = ", each with a strategy searched for it" if plan.strategy.splits else ""
+    skipped = "".join(f" Without {fabric}: {reason}." for fabric, reason in plan.skipped_fabrics)
+    blocks: list[Block] = [time_by_fabric(rows)]
+    if any(row.cost_usd is not None for row in rows):
+        blocks.append(cost_against_time(rows))
+    bill = bill_table(plan)
+    blocks += [fabric_table(rows), *([bill] if bill is not None else [])]
+    return Section(
+        "fabrics",
+        "Beside other fabrics",
+        f"The same job on other networks{searched}; lower and further left is better.{skipped}",
+        tuple(blocks),
+    )
+
+
+def _quality(plan: Plan) -> Section:
+    convergence = convergence_chart(plan)
+    plain_s = plan.data_parallel.iteration_time_s
+    routing = plan.routing_gap
+    best = (
+        f"the busiest link is {'' if routing.exact else 'at most '}{routing.gap:.1%} above the best routing"
+        if routing.optimal_load_s
+        else "the best routing was not computed"
+    )
+    return Section(
+        "quality",
+        "How good it could be",
+        f"Lower bounds hold for every network of this degree with the plan's strategy; {best}. Data parallelism with "
+        f"round-robin tables takes {format_time(plain_s)}, {plain_s / plan.outcome.iteration_time_s:.2f} × as long.",
+        (bounds_chart(plan), *([convergence] if convergence is not None else [])),
+    )
+
+
+def _strategy(plan: Plan) -> Section:
+    return Section(
+        "strategy",
+        "The strategy by operator",
+        f"How each of the {counted(len(plan.strategy.splits), 'operator')} of {plan.job.graph.name} is split over "
+        "the servers, and what a part of it costs.",
+        (strategy_summary(plan), strategy_table(plan), memory_table(plan)),
+    )

@@ -1,0 +1,170 @@
+"""What a plan says in rows: the strategy by operator, its inputs and options, memory, price."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from itertools import groupby
+from typing import Any
+
+from topoopt.hardware import find_accelerator
+from topoopt.plan import Plan
+from topoopt.report.page import Facts, Table
+from topoopt.report.words import counted, runs, usd
+from topoopt.search import fullest_server
+from topoopt.strategy import OperatorSplit
+from topoopt.topology import hop_metrics
+from topoopt.units import format_bandwidth, format_bytes, format_time
+
+DIMENSIONS = {"out": "output channels", "in": "input channels", "rows": "rows", "columns": "columns"}
+
+
+def strategy_table(plan: Plan) -> Table:
+    """Return every operator: how it is split, where, what it weighs and how long a part takes."""
+    rows = []
+    for index, (operator, split) in enumerate(
+        zip(plan.job.graph.operators, plan.strategy.splits, strict=True)
+    ):
+        time = plan.job.time(index, split)
+        rows.append(
+            (
+                operator.name,
+                operator.kind,
+                how_split(split),
+                runs(tuple(split.servers(plan.strategy.servers))),
+                format_bytes(sum(weight.size_bytes for weight in operator.weights)),
+                format_time(time.forward_s),
+                format_time(time.backward_s),
+                time.source,
+            )
+        )
+    numbers = ("parameters", "forward", "backward")
+    columns = ("operator", "kind", "how it is split", "servers", *numbers, "time from")
+    return Table("Every operator", columns, tuple(rows), numbers, folded=len(rows) > 24)
+
+
+def strategy_summary(plan: Plan) -> Table:
+    """Return operators of one kind that are split alike in one row, in the order of the model."""
+    order: dict[tuple[str, str], list[tuple[str, tuple[int, ...], int]]] = {}
+    for operator, split in zip(plan.job.graph.operators, plan.strategy.splits, strict=True):
+        size_bytes = sum(weight.size_bytes for weight in operator.weights)
+        servers = tuple(split.servers(plan.strategy.servers))
+        order.setdefault((operator.kind, how_split(split)), []).append((operator.name, servers, size_bytes))
+    rows = [
+        (
+            kind,
+            how,
+            f"{len(found):,}",
+            _few([name for name, _, _ in found]),
+            runs([server for _, servers, _ in found for server in servers]),
+            format_bytes(sum(size for _, _, size in found)),
+        )
+        for (kind, how), found in order.items()
+    ]
+    columns = ("kind", "how it is split", "operators", "which", "servers", "parameters")
+    return Table("Strategy", columns, tuple(rows), ("operators", "parameters"))
+
+
+def how_split(split: OperatorSplit) -> str:
+    """Return ``data parallel in 128``, ``rows split in 4``, both, or ``on one server``."""
+    parts = []
+    if split.channel_degree > 1:
+        parts.append(
+            f"{DIMENSIONS.get(split.channel_dim, split.channel_dim)} split in {split.channel_degree}"
+        )
+    if split.batch_degree > 1:
+        parts.append(f"data parallel in {split.batch_degree}")
+    return ", ".join(parts) or "on one server"
+
+
+def network_facts(plan: Plan) -> Facts:
+    """Return the wiring in numbers."""
+    topology, cluster, hops = plan.fabric.topology, plan.job.cluster, hop_metrics(plan.fabric.topology)
+    strides = ", ".join(str(stride) for stride in plan.strides)
+    sizes = [(len(members), len(rings)) for members, rings in plan.fabric.rings.items()]
+    rings = [
+        f"{counted(len(list(same)), 'group')} of {size} servers, {counted(count, 'ring')} each"
+        for (size, count), same in groupby(sorted(sizes, reverse=True))
+    ]
+    ports = int(topology.ports[topology.src < topology.servers].sum())
+    rows = (
+        ("ports", f"{ports} of {cluster.servers * cluster.degree} used, {cluster.links}"),
+        ("bandwidth", f"{format_bandwidth(cluster.link_bandwidth_bps)} a port"),
+        ("strides", strides),
+        ("AllReduce", "; ".join(rings[:4]) + (" and more" if len(rings) > 4 else "")),
+        ("distance", f"{hops.average_hops:.3f} hops on average, {hops.diameter} at most"),
+        ("routing", plan.fabric.routes.method),
+        ("bandwidth tax", f"{plan.outcome.bandwidth_tax:.3f}"),
+    )
+    return Facts("The network", tuple((name, value) for name, value in rows if value))
+
+
+def memory_table(plan: Plan) -> Table:
+    """Return what the fullest accelerator holds, by cause."""
+    use = fullest_server(plan.job, plan.strategy)
+    causes = {
+        "parameters": use.parameters_bytes,
+        "gradients": use.gradients_bytes,
+        "optimizer": use.optimizer_bytes,
+        "embedding tables": use.embedding_bytes,
+        "activations": use.activations_bytes,
+        "together": use.total_bytes,
+        "there is": find_accelerator(plan.job.cluster.accelerator).memory_bytes,
+    }
+    rows = tuple((name, format_bytes(size)) for name, size in causes.items() if size)
+    return Table(
+        f"Memory of an accelerator of server {use.server}, the fullest", ("what", "size"), rows, ("size",)
+    )
+
+
+def bill_table(plan: Plan) -> Table | None:
+    """Return the bill of the plan's network, None where there is none."""
+    lines = plan.price.get("bill") or []
+    if not lines:
+        return None
+    rows = [
+        (
+            str(line["item"]).replace("_", " "),
+            f"{line['count']:,.0f}",
+            f"${line['unit_usd']:,.2f}",
+            usd(line["total_usd"]),
+        )
+        for line in lines
+    ]
+    total = ("together", "", "", usd(plan.price.get("cost_usd")))
+    numbers = ("count", "each", "price")
+    return Table(f"Bill, prices of {plan.price.get('prices')}", ("part", *numbers), (*rows, total), numbers)
+
+
+def trust_facts(plan: Plan) -> tuple[Facts, ...]:
+    """Return everything that is needed to make the plan again, and to know how its numbers were counted."""
+    provenance, accounting = plan.provenance, plan.price.get("accounting") or {}
+    made = (
+        ("topoopt", provenance.version),
+        ("seed", str(provenance.seed)),
+        ("simulator", plan.outcome.simulator),
+        ("search ended", plan.search.stopped_because),
+        ("proposals", f"{plan.search.proposals:,}"),
+        *((f"input {name}", value) for name, value in sorted(provenance.inputs.items())),
+    )
+    return (
+        Facts("Made by", made),
+        Facts("Cluster", tuple(_plain(asdict(plan.job.cluster)))),
+        Facts("How costs are counted", tuple(_plain(asdict(plan.job.settings)))),
+        Facts("Search options", tuple(_plain(plan.options))),
+        Facts("Accounting of the price", tuple(_plain(accounting))),
+    )
+
+
+def _plain(mapping: Any) -> Iterator[tuple[str, str]]:
+    for key, value in mapping.items():
+        if key.endswith("_bps"):
+            yield key.removesuffix("_bps").replace("_", " "), format_bandwidth(value)
+        elif key.endswith("_s") and isinstance(value, float):
+            yield key.removesuffix("_s").replace("_", " "), format_time(value)
+        elif isinstance(value, bool):
+            yield key.replace("_", " "), "yes" if value else "no"
+        else:
+            yield key.replace("_", " "), f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _few(names: list[str]) -> str:
+    return ", ".join(names) if len(names) <= 3 else f"{names[0]}, {names[1]}, … {names[-1]}"

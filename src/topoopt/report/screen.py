@@ -1,0 +1,247 @@
+"""Charts for the screen: what plotly.js draws of each, and what the page's own script draws of a circle.
+
+A figure is a plain mapping. Its colors are those for a white page; the script of the page changes them where it is dark
+(:data:`topoopt.report.style.LIGHT` to ``DARK``).
+"""
+
+from collections.abc import Sequence
+from math import isfinite
+from typing import Any, Final
+
+from topoopt.report.chart import (
+    BarChart,
+    Chart,
+    CircleChart,
+    HeatmapChart,
+    LineChart,
+    Series,
+    TimelineChart,
+)
+from topoopt.report.circle import cables, places
+from topoopt.report.style import LIGHT, style, styles
+
+PAGE: Final = "#ffffff"
+"""Inside of hollow marks and bars."""
+PLAIN: Final = "#5b6470"
+"""Links that are in no ring."""
+
+_MARKS: Final = {
+    "circle": "circle",
+    "square": "square",
+    "triangle": "triangle-up",
+    "diamond": "diamond",
+    "down": "triangle-down",
+    "plus": "cross",
+    "cross": "x",
+    "star": "star",
+}
+_MANY_POINTS: Final = 40
+_BAR_HEIGHT: Final = 30
+
+
+def figure(chart: Chart) -> dict[str, Any]:
+    """Return a chart as the page's script takes it: ``kind``, ``title``, ``note`` and what is drawn."""
+    match chart:
+        case LineChart():
+            drawn = _lines(chart)
+        case BarChart():
+            drawn = _bars(chart)
+        case HeatmapChart():
+            drawn = _heatmap(chart)
+        case TimelineChart():
+            drawn = _timeline(chart)
+        case CircleChart():
+            drawn = _circle(chart)
+    kind = "circle" if isinstance(chart, CircleChart) else "plotly"
+    return {"name": chart.name, "kind": kind, "title": chart.title, "note": chart.note, **drawn}
+
+
+def _lines(chart: LineChart) -> dict[str, Any]:
+    traces = []
+    for one, look in zip(chart.series, styles(chart.series), strict=True):
+        marked = not one.joined or len(one.x) <= _MANY_POINTS
+        trace: dict[str, Any] = {
+            "type": "scatter",
+            "name": _escaped(one.name),
+            "x": [_escaped(x) if isinstance(x, str) else x for x in one.x],
+            "y": _numbers(one.y),
+            "mode": ("lines+markers" if marked else "lines") if one.joined else "markers",
+            "line": {
+                "color": look.color,
+                "dash": look.dash,
+                "width": 2,
+                "shape": "hv" if one.stepped else "linear",
+            },
+            "marker": {
+                "symbol": _MARKS[look.mark],
+                "size": 9 if one.published or not one.joined else 7,
+                "color": PAGE if one.published else look.color,
+                "line": {"color": look.color, "width": 1.8 if one.published else 0},
+            },
+        }
+        if one.labels:
+            trace["text"] = [_escaped(label) for label in one.labels]
+            trace["hovertemplate"] = "%{text}<br>%{x}, %{y}<extra></extra>"
+        traces.append(trace)
+    words = _has_words(chart.series)
+    layout = {
+        "xaxis": _axis(chart.x_label, log=chart.x_log, words=words, zero=chart.x_from_zero),
+        "yaxis": _axis(chart.y_label, log=chart.y_log, zero=chart.y_from_zero),
+        "hovermode": "closest",
+    }
+    return {"data": traces, "layout": layout, "height": 380}
+
+
+def _bars(chart: BarChart) -> dict[str, Any]:
+    traces = []
+    for one, look in zip(chart.series, styles(chart.series), strict=True):
+        words, values = [_escaped(str(x)) for x in one.x], _numbers(one.y)
+        traces.append(
+            {
+                "type": "bar",
+                "name": _escaped(one.name),
+                "orientation": "h" if chart.horizontal else "v",
+                "x": values if chart.horizontal else words,
+                "y": words if chart.horizontal else values,
+                "marker": {
+                    "color": PAGE if one.published else look.color,
+                    "line": {"color": look.color, "width": 1.5 if one.published else 0},
+                    "pattern": {"shape": "/" if one.published else "", "fgcolor": look.color},
+                },
+                **(
+                    {"text": [_escaped(label) for label in one.labels], "textposition": "none"}
+                    if one.labels
+                    else {}
+                ),
+            }
+        )
+    named = _axis(chart.x_label, words=True)
+    valued = _axis(chart.y_label, log=chart.y_log)
+    if chart.horizontal:
+        named["autorange"] = "reversed"
+    rows = len({str(x) for one in chart.series for x in one.x})
+    return {
+        "data": traces,
+        "layout": {
+            "barmode": "stack" if chart.stacked else "group",
+            "xaxis": valued if chart.horizontal else named,
+            "yaxis": named if chart.horizontal else valued,
+            "hovermode": "y unified" if chart.horizontal else "x unified",
+            "bargap": 0.25,
+        },
+        "height": 140 + _BAR_HEIGHT * rows if chart.horizontal else 380,
+    }
+
+
+def _heatmap(chart: HeatmapChart) -> dict[str, Any]:
+    """Colors by the logarithm are those of the exponents; what is pointed at is said as it is."""
+    present = [value for row in chart.values for value in row if isfinite(value) and value > 0]
+    log = chart.value_log and bool(present) and min(present) < max(present)
+    return {
+        "data": [{"type": "heatmap", "values": [_numbers(row) for row in chart.values]}],
+        "layout": {
+            "xaxis": {**_axis(chart.x_label), "constrain": "domain", "showgrid": False},
+            "yaxis": {
+                **_axis(chart.y_label),
+                "autorange": "reversed",
+                "scaleanchor": "x",
+                "constrain": "domain",
+                "showgrid": False,
+            },
+        },
+        "value_label": chart.value_label,
+        "log": log,
+        "height": 420,
+    }
+
+
+def _timeline(chart: TimelineChart) -> dict[str, Any]:
+    traces = []
+    for index, kind in enumerate(dict.fromkeys(bar.kind for bar in chart.bars)):
+        bars = [bar for bar in chart.bars if bar.kind == kind]
+        traces.append(
+            {
+                "type": "bar",
+                "orientation": "h",
+                "name": _escaped(kind),
+                "base": [bar.start_s for bar in bars],
+                "x": [bar.finish_s - bar.start_s for bar in bars],
+                "y": [bar.lane + (bar.lanes - 1) / 2 for bar in bars],
+                "width": [bar.lanes - 0.2 for bar in bars],
+                "text": [_escaped(bar.label or kind) for bar in bars],
+                "textposition": "none",
+                "hovertemplate": "%{text}<extra>" + _escaped(kind) + "</extra>",
+                "marker": {"color": style(index).color, "line": {"color": PAGE, "width": 0.5}},
+            }
+        )
+    lanes = _axis(chart.y_label)
+    count = len(chart.lanes) or max((bar.lane + bar.lanes for bar in chart.bars), default=1)
+    lanes.update({"range": [count - 0.5, -0.5], "showgrid": False})
+    if chart.lanes:
+        lanes.update({"tickvals": list(range(count)), "ticktext": [_escaped(lane) for lane in chart.lanes]})
+    return {
+        "data": traces,
+        "layout": {
+            "barmode": "overlay",
+            "xaxis": _axis(chart.x_label),
+            "yaxis": lanes,
+            "hovermode": "closest",
+        },
+        "height": 120 + 46 * count if chart.lanes else 460,
+    }
+
+
+def _circle(chart: CircleChart) -> dict[str, Any]:
+    """Routes are kept short: lists of ``[weight, nodes…]`` under ``"src-dst"``."""
+    in_rings: set[tuple[int, int]] = set()
+    rings = []
+    for index, ring in enumerate(chart.rings):
+        steps = zip(ring.walk, (*ring.walk[1:], ring.walk[0]), strict=True)
+        pairs = sorted({(min(a, b), max(a, b)) for a, b in steps})
+        in_rings.update(pairs)
+        rings.append({"name": ring.name, "color": style(index).color, "cables": pairs})
+    rest = [pair for pair in cables(chart.links) if pair not in in_rings]
+    if rest:
+        rings.append({"name": "other links" if rings else "links", "color": PLAIN, "cables": rest})
+    return {
+        "servers": chart.servers,
+        "places": [[round(x, 5), round(y, 5)] for x, y in places(chart.servers, chart.nodes)],
+        "rings": rings,
+        "links": [[src, dst, ports, round(size)] for src, dst, ports, size in chart.links],
+        "turned": chart.turned,
+        "routes": {
+            f"{route.src}-{route.dst}": [[round(weight, 4), *nodes] for weight, nodes in route.paths]
+            for route in chart.routes
+        },
+    }
+
+
+def _axis(title: str, *, log: bool = False, words: bool = False, zero: bool = False) -> dict[str, Any]:
+    axis: dict[str, Any] = {"title": {"text": _escaped(title)}, "automargin": True}
+    if words:
+        axis["type"] = "category"
+    elif log:
+        axis.update({"type": "log", "dtick": "D2", "exponentformat": "SI"})
+    else:
+        axis.update({"exponentformat": "SI", "rangemode": "tozero" if zero else "normal"})
+    return axis
+
+
+def _numbers(values: Sequence[float]) -> list[float | None]:
+    """Return the values with None where JSON has no number, at the precision that a screen can show."""
+    return [float(f"{value:.7g}") if isfinite(value) else None for value in values]
+
+
+def _has_words(series: Sequence[Series]) -> bool:
+    return any(isinstance(x, str) for one in series for x in one.x)
+
+
+def _escaped(text: str) -> str:
+    """Return text that plotly.js, which reads some tags, shows as it is."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def colors() -> dict[str, str]:
+    """Return which color on a white page becomes which on a dark one."""
+    dark = {style(index).color: style(index).dark_color for index in range(len(LIGHT))}
+    return {**dark, PAGE: "#161b22", PLAIN: "#98a2b0"}

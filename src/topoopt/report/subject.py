@@ -1,0 +1,67 @@
+"""What a report is about: a plan, a comparison or a cluster, told apart by the content of the file."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from topoopt.cluster import ClusterResult, result_from_mapping
+from topoopt.errors import InvalidInput
+from topoopt.files import read_text
+from topoopt.plan import Plan, plan_from_mapping
+from topoopt.report.cluster_page import cluster_page
+from topoopt.report.comparison import COMPARISON_FORMAT, Comparison, comparison_from_mapping
+from topoopt.report.comparison_page import comparison_page
+from topoopt.report.page import Page
+from topoopt.report.plan_page import plan_page
+
+Subject = Plan | Comparison | ClusterResult
+
+ALLOWED = (
+    "expected what topoopt plan --out, topoopt compare --json or topoopt cluster run --json wrote: "
+    "a JSON file of a plan, a comparison or a cluster"
+)
+
+
+def read_subject(path: str | Path) -> Subject:
+    """Return what a file holds.
+
+    Raises
+    ------
+    InvalidInput
+        In one line, if the file cannot be read, is no JSON, or holds something else.
+    """
+    text = read_text(path)
+    try:
+        document = json.loads(text)
+    except json.JSONDecodeError as error:
+        what = "truncated" if error.pos >= len(text.rstrip()) - 1 else f"not JSON: {error.msg}"
+        raise InvalidInput(f"{path}: line {error.lineno}: {what}; {ALLOWED}") from None
+    except RecursionError:
+        raise InvalidInput(f"{path}: nested too deeply; {ALLOWED}") from None
+    return subject_from_mapping(document, str(path))
+
+
+def subject_from_mapping(document: Any, place: str = "report") -> Subject:
+    """Return the plan, comparison or cluster that a document describes; errors as :func:`read_subject`."""
+    if not isinstance(document, dict):
+        raise InvalidInput(f"{place}: a {type(document).__name__}; {ALLOWED}")
+    if "schema" in document and str(document["schema"]).startswith("topoopt-plan"):
+        return plan_from_mapping(document, place)
+    kind = document.get("format")
+    if kind == "topoopt-cluster":
+        return result_from_mapping(document, place)
+    if kind == COMPARISON_FORMAT or (kind is None and "simulators" in document and "fabrics" in document):
+        return comparison_from_mapping(document, place)
+    got = f'"{kind}"' if kind is not None else "something else"
+    raise InvalidInput(f"{place}: {got}; {ALLOWED}")
+
+
+def make_page(subject: Subject) -> Page:
+    """Return the page of a plan, a comparison or a cluster."""
+    match subject:
+        case Plan():
+            return plan_page(subject)
+        case Comparison():
+            return comparison_page(subject)
+        case _:
+            return cluster_page(subject)
