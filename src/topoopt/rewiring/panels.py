@@ -8,6 +8,7 @@ can, since a graph of even degree is a union of 2-factors (Petersen).
 
 import itertools
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
@@ -20,10 +21,14 @@ Panels = dict[Pair, list[int]]
 LARGEST_EXACT = 512
 """Pairs × panels up to which integer programming settles what re-coloring along chains could not."""
 _MOST_NODES = 50  # of the branch-and-bound tree
+NO_DEAD: Mapping[tuple[int, int], int] = MappingProxyType({})
 
 
 def divide_among_panels(
-    links: Mapping[Pair, int], room: Sequence[int], before: Mapping[Pair, Sequence[int]]
+    links: Mapping[Pair, int],
+    room: Sequence[int],
+    before: Mapping[Pair, Sequence[int]],
+    dead: Mapping[tuple[int, int], int] = NO_DEAD,
 ) -> tuple[Panels, bool] | None:
     """Return through which panels the links go, and whether more of them could stay; None if they do not fit.
 
@@ -35,13 +40,14 @@ def divide_among_panels(
         Interfaces that each panel has of every vertex.
     before : mapping from (vertex, vertex) to how many of its links go through each panel now
         As many as possible of these stay. They fit, being a part of what is patched now.
+    dead : mapping from (vertex, panel) to how many of its interfaces there do not work
 
     Returns
     -------
     panels, proven
         Proven: no division keeps more.
     """
-    coloring = _Coloring(links, room, before)
+    coloring = _Coloring(links, room, before, dead)
     most = sum(min(count, sum(before.get(pair, ()))) for pair, count in links.items())
     fits = coloring.complete()
     if fits and max(room) == 1:
@@ -49,7 +55,7 @@ def divide_among_panels(
     if fits and coloring.kept() == most:
         return coloring.panels(), True
     if len(links) * len(room) <= LARGEST_EXACT:
-        exact = _integer_program(links, room, before)
+        exact = _integer_program(links, room, before, dead)
         if exact is not None:
             return exact
         if not fits:
@@ -61,9 +67,14 @@ class _Coloring:
     """Links with their panels so far; a link that finds no panel pushes others along an alternating chain."""
 
     def __init__(
-        self, links: Mapping[Pair, int], room: Sequence[int], before: Mapping[Pair, Sequence[int]]
+        self,
+        links: Mapping[Pair, int],
+        room: Sequence[int],
+        before: Mapping[Pair, Sequence[int]],
+        dead: Mapping[tuple[int, int], int],
     ) -> None:
         self._room = room
+        self._dead = dead
         self._ends: list[Pair] = []
         self._panel: list[int] = []
         self._wish: list[int] = []
@@ -91,7 +102,7 @@ class _Coloring:
                 for chain in self._chains_of(one, other):
                     now = sum(self._panel[link] == self._wish[link] for link in chain)
                     then = sum(one + other - self._panel[link] == self._wish[link] for link in chain)
-                    if then > now:
+                    if then > now and not self._meets_dead(chain, one, other):
                         gained = True
                         moves = [(link, one + other - self._panel[link]) for link in chain]
                         for link, _ in moves:
@@ -140,7 +151,7 @@ class _Coloring:
             a, b = self._ends[step]
             vertex = b if vertex == a else a
             load = len(self._at.get((vertex, free), ())) + self._shift(moves, vertex, free)
-            if load <= self._room[free]:
+            if load <= self._room_at(vertex, free):
                 return moves
             full, free = free, full
 
@@ -161,6 +172,11 @@ class _Coloring:
             found.append(chain)
         return found
 
+    def _meets_dead(self, chain: list[int], one: int, other: int) -> bool:
+        """Return whether a chain touches a server that has a dead interface on one of the two panels."""
+        vertices = {vertex for link in chain for vertex in self._ends[link]}
+        return any((vertex, panel) in self._dead for vertex in vertices for panel in (one, other))
+
     def _shift(self, moves: list[tuple[int, int]], vertex: int, panel: int) -> int:
         """Return by how much the moves change the links of a vertex on a panel."""
         change = 0
@@ -174,8 +190,13 @@ class _Coloring:
 
     def _free(self, vertex: int) -> list[int]:
         return [
-            panel for panel, room in enumerate(self._room) if len(self._at.get((vertex, panel), ())) < room
+            panel
+            for panel in range(len(self._room))
+            if len(self._at.get((vertex, panel), ())) < self._room_at(vertex, panel)
         ]
+
+    def _room_at(self, vertex: int, panel: int) -> int:
+        return self._room[panel] - self._dead.get((vertex, panel), 0)
 
     def _put(self, link: int, panel: int) -> None:
         self._panel[link] = panel
@@ -189,7 +210,10 @@ class _Coloring:
 
 
 def _integer_program(
-    links: Mapping[Pair, int], room: Sequence[int], before: Mapping[Pair, Sequence[int]]
+    links: Mapping[Pair, int],
+    room: Sequence[int],
+    before: Mapping[Pair, Sequence[int]],
+    dead: Mapping[tuple[int, int], int],
 ) -> tuple[Panels, bool] | None:
     """Solve it exactly: x[pair, panel] links, of which at most as many as before count as kept, y <= x."""
     pairs, width = list(links), len(room)
@@ -208,13 +232,14 @@ def _integer_program(
         (np.repeat([1.0, -1.0], size), (np.tile(x, 2), np.concatenate([x + size, x]))), shape=(size, 2 * size)
     )
     count = np.array([links[pair] for pair in pairs], float)
+    most = np.array([room[p] - dead.get((vertex, p), 0) for vertex in vertices for p in range(width)], float)
     answer = milp(
         np.concatenate([np.zeros(size), -np.ones(size)]),
         integrality=np.concatenate([np.ones(size), np.zeros(size)]),
         bounds=Bounds(0, np.concatenate([np.repeat(count, width), old])),
         constraints=[
             LinearConstraint(all_placed.tocsr(), count, count),
-            LinearConstraint(within.tocsr(), 0, np.tile(np.array(room, float), len(vertices))),
+            LinearConstraint(within.tocsr(), 0, most),
             LinearConstraint(kept.tocsr(), -np.inf, 0),
         ],
         options={"node_limit": _MOST_NODES},

@@ -1,7 +1,7 @@
 """From one wiring to the next with the fewest moved fibers: which server takes which rank, which port which link."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -94,7 +94,7 @@ def rewire(
     _refuse_touching(old, here, running)
     links = placed_links(topology, old.degree, old.links)
     touched = old.touching(here)
-    inside = Wiring(old.links, old.degree, old.interfaces_per_panel, _between(touched, here))
+    inside = replace(old, patches=_between(touched, here))
     common, orders = _orders(links, inside, here, relabel)
     best: tuple[tuple[int, ...], Wiring, bool] | None = None
     for hoped, order in orders:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from topoopt.errors import Infeasible, InvalidInput
 from topoopt.rewiring.panels import Pair, Panels, divide_among_panels
@@ -52,8 +53,9 @@ def wire(
             f"{degree}; both must be the same"
         )
     width = interfaces_per_panel or (previous.interfaces_per_panel if previous else None)
+    dead = previous.dead if previous is not None else frozenset()
     for tried in (1, 2, degree) if width is None else (width,):
-        found = patched(wanted, Wiring(links, degree, min(tried, degree)), previous)
+        found = patched(wanted, Wiring(links, degree, min(tried, degree), dead=dead), previous)
         if found is not None:
             return found[0]
     raise Infeasible(
@@ -115,6 +117,10 @@ def patched(wanted: Mapping[Pair, int], empty: Wiring, previous: Wiring | None) 
         {(src, far(dst)): count for (src, dst), count in wanted.items()},
         room,
         {(src, far(dst)): counts for (src, dst), counts in before.items()},
+        Counter(
+            (far(server) if side == "in" else server, interface // empty.interfaces_per_panel)
+            for side, server, interface in empty.dead
+        ),
     )
     if divided is None:
         return None
@@ -130,7 +136,7 @@ def _plugged(panels: Panels, empty: Wiring, stay: Mapping[tuple[int, int, int], 
         for panel, count in enumerate(counts)
     }
     patches = [patch for some in kept.values() for patch in some]
-    taken: set[Port] = {port for patch in patches for port in empty.ports(patch)}
+    taken: set[Port] = {*empty.dead, *(port for patch in patches for port in empty.ports(patch))}
     out, into = ("both", "both") if empty.links == "duplex" else ("out", "in")
     for (src, dst), counts in panels.items():
         for panel, count in enumerate(counts):
@@ -141,7 +147,7 @@ def _plugged(panels: Panels, empty: Wiring, stay: Mapping[tuple[int, int, int], 
                     ends.append(next(free))
                     taken.add((side, server, ends[-1]))
                 patches.append(Patch(src, ends[0], dst, ends[1]))
-    return Wiring(empty.links, empty.degree, empty.interfaces_per_panel, tuple(sorted(patches)))
+    return replace(empty, patches=tuple(sorted(patches)))
 
 
 def _check_degree(links: Links, degree: int, model: str) -> None:

@@ -1,7 +1,7 @@
 """The nouns Patch and Wiring: which port of which server is joined to which, on which panel."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from topoopt.errors import InvalidInput, unknown_name
@@ -39,17 +39,20 @@ class Wiring:
         Interfaces of a server.
     patches : tuple of Patch
         Sorted; of a cable the lower server is ``src``.
+    dead : frozenset of ports
+        Ports that do not work: nothing can be plugged in.
 
     Raises
     ------
     InvalidInput
-        If a port is taken twice or does not exist, or a patch would leave its panel.
+        If a port is taken twice, is dead or does not exist, or a patch would leave its panel.
     """
 
     links: str
     degree: int
     interfaces_per_panel: int = 1
     patches: tuple[Patch, ...] = ()
+    dead: frozenset[Port] = frozenset()
 
     def __post_init__(self) -> None:
         if self.links not in LINK_MODELS:
@@ -62,10 +65,9 @@ class Wiring:
         for patch in self.patches:
             self._check(patch)
             for port in self.ports(patch):
-                if port in taken:
-                    raise InvalidInput(
-                        f"wiring: port {port[2]} of server {port[1]} is taken twice ({port[0]})"
-                    )
+                if port in taken or port in self.dead:
+                    what = "is dead" if port in self.dead else "is taken twice"
+                    raise InvalidInput(f"wiring: port {port[2]} of server {port[1]} {what} ({port[0]})")
                 taken.add(port)
 
     @property
@@ -110,7 +112,7 @@ class Wiring:
         if missing:
             raise InvalidInput(f"wiring: there is no {min(missing)} to remove")
         kept = [patch for patch in self.patches if patch not in gone]
-        return Wiring(self.links, self.degree, self.interfaces_per_panel, tuple(sorted([*kept, *made])))
+        return replace(self, patches=tuple(sorted([*kept, *made])))
 
     def _check(self, patch: Patch) -> None:
         for interface in (patch.src_interface, patch.dst_interface):
