@@ -10,12 +10,14 @@ from typing import Annotated
 import typer
 
 from topoopt import __version__
+from topoopt.cli.cluster import cluster
 from topoopt.cli.compare import compare
 from topoopt.cli.cost import cost
 from topoopt.cli.failure import exit_code_of
 from topoopt.cli.hardware import hardware
 from topoopt.cli.models import models
 from topoopt.cli.plan import plan
+from topoopt.cli.report import report
 from topoopt.cli.reproduce import reproduce
 from topoopt.cli.rewire import rewire
 from topoopt.cli.simulate import simulate
@@ -23,7 +25,7 @@ from topoopt.cli.topology import topology
 from topoopt.cli.traffic import traffic
 from topoopt.cli.verbs import Verb, Verbs, help_of
 
-VERBS = (plan, topology, traffic, compare, cost, simulate, rewire, reproduce, models, hardware)
+VERBS = (plan, topology, traffic, compare, cost, simulate, rewire, report, reproduce, models, hardware)
 
 app = typer.Typer(
     cls=Verbs,
@@ -36,6 +38,7 @@ app = typer.Typer(
 )
 for verb in VERBS:
     app.command(cls=Verb, help=help_of(verb))(verb)
+app.add_typer(cluster, name="cluster")
 
 
 def _print_version(asked: bool) -> None:

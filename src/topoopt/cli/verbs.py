@@ -9,6 +9,9 @@ from typer.core import TyperCommand, TyperGroup
 
 from topoopt.errors import unknown_name
 
+BEHIND = {"cluster": "simulate"}
+"""Groups of verbs, which the parser puts last, and the verb behind which each belongs."""
+
 
 def help_of(verb: Callable[..., None]) -> str:
     """Return the docstring with each paragraph on one line, for the terminal to wrap."""
@@ -51,8 +54,12 @@ class Verbs(TyperGroup):
             raise typer.Abort from None
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return the verbs as they were added, not by the alphabet."""
-        return list(self.commands)
+        """Return the verbs as they were added, not by the alphabet; groups where :data:`BEHIND` says."""
+        names = [name for name in self.commands if name not in BEHIND]
+        for group, verb in BEHIND.items():
+            if group in self.commands:
+                names.insert(names.index(verb) + 1, group)
+        return names
 
 
 def _plain_flags(parameters: Any) -> Any:

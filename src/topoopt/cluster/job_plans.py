@@ -68,8 +68,9 @@ def shape_of(job: TraceJob, size: int) -> JobShape:
 
 def shaped_job(shape: JobShape, settings: ClusterSettings) -> Job:
     """Return the job on servers of the cluster; with few servers, ports that none of them can use stay dark."""
-    changes = {"batch_per_accelerator": shape.batch_per_accelerator} if shape.batch_per_accelerator else {}
-    graph = load_model(shape.model, servers=shape.servers, **changes)
+    graph = load_model(shape.model, servers=shape.servers)
+    if shape.batch_per_accelerator:
+        graph = replace(graph, batch_per_accelerator=shape.batch_per_accelerator)
     logical = settings.logical
     degree = min(logical.degree, largest_degree(shape.servers))
     return make_job(graph, replace(logical, servers=shape.servers, degree=degree), settings.costs)

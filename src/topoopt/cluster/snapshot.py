@@ -71,7 +71,7 @@ def snapshot(
     found = []
     for name in fabrics:
         for fabric in course_fabrics(name, settings, on_progress):
-            placed = []
+            placed: list[PlacedJob] = []
             for job, servers in zip(jobs, _servers(jobs, settings), strict=True):
                 on_progress(f"planning for {fabric.name}", len(placed), len(jobs))
                 plan = fabric.plan(shape_of(job, job.servers))
