@@ -17,6 +17,8 @@ from topoopt.search.planner import compare as compare
 from topoopt.search.planner import make_plan as make_plan
 from topoopt.search.start import fullest_server as fullest_server
 from topoopt.search.start import starting_strategy as starting_strategy
+from topoopt.search.worth import bounds as bounds
 from topoopt.search.worth import outcome as outcome
+from topoopt.search.worth import routing_gap as routing_gap
 from topoopt.search.worth import simulated as simulated
 from topoopt.search.worth import task_graph_of as task_graph_of

@@ -1,0 +1,164 @@
+"""Around a dead link: routes by what is left of them or the shortest ways left, rings by relays."""
+
+import itertools
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.errors import NoRoute
+from topoopt.routing import ExplicitRoutes, KShortestRoutes, Path, Routes, explicit_routes
+from topoopt.topology import Ring, Topology
+
+Rings = Mapping[tuple[int, ...], tuple[Ring, ...]]
+MOST_COPIES = 8
+"""Copies of every ring that are tried, each with other detours."""
+_MOST_DETOURS = 256  # of all copies together; after that more copies take longer than they are worth
+
+
+@dataclass(frozen=True, eq=False)
+class DetouredRoutes:
+    """Routes after a failure: paths that are whole share what the dead ones carried.
+
+    A pair whose paths are all dead takes the shortest that are left. Nobody else's bytes change their way.
+    """
+
+    topology: Topology
+    before: Routes
+    _found: dict[tuple[int, int], tuple[Path, ...]] = field(default_factory=dict, init=False, repr=False)
+    method: ClassVar[str] = "detoured"
+
+    def paths(self, src: int, dst: int) -> tuple[Path, ...]:
+        """Return the paths of a pair; see :class:`topoopt.routing.Routes`."""
+        if (src, dst) not in self._found:
+            whole = [path for path in self.before.paths(src, dst) if self._is_whole(path)]
+            total = sum(path.weight for path in whole)
+            if total > 0:
+                found = tuple(Path(path.nodes, path.weight / total) for path in whole if path.weight > 0)
+            else:
+                found = self._shortest.paths(src, dst)
+            self._found[src, dst] = found
+        return self._found[src, dst]
+
+    def written_down(self, pairs: Iterable[tuple[int, int]]) -> ExplicitRoutes:
+        """Return the same as a table, which a plan file can hold."""
+        return explicit_routes(self.topology, (path for pair in pairs for path in self.paths(*pair)))
+
+    @cached_property
+    def _shortest(self) -> KShortestRoutes:
+        return KShortestRoutes(self.topology)
+
+    @cached_property
+    def _links(self) -> frozenset[tuple[int, int]]:
+        return frozenset(zip(self.topology.src.tolist(), self.topology.dst.tolist(), strict=True))
+
+    def _is_whole(self, path: Path) -> bool:
+        return all(step in self._links for step in itertools.pairwise(path.nodes))
+
+
+def is_whole(topology: Topology, ring: Ring) -> bool:
+    """Return whether all links of a ring's walk are there."""
+    return bool((topology.link_ids(*ring.edges()) >= 0).all())
+
+
+def rings_left(topology: Topology, rings: Rings) -> Rings | None:
+    """Return the rings that are whole; None where a group has none left, or nothing is broken."""
+    left = {members: tuple(r for r in some if is_whole(topology, r)) for members, some in rings.items()}
+    broken = any(len(left[members]) < len(rings[members]) for members in rings)
+    return left if broken and all(left.values()) else None
+
+
+def detoured_rings(topology: Topology, rings: Rings, copies: int = 1) -> Rings:
+    """Return the rings with every dead link replaced by a detour, each ring laid ``copies`` times.
+
+    Detours avoid links that are already walked more often than others, and are as short as they can be with that; so
+    the copies of a ring go different ways around a dead link, and share the load of it.
+
+    Raises
+    ------
+    NoRoute
+        If there is no way around.
+    """
+    return {members: _around(topology, some, copies) for members, some in rings.items()}
+
+
+def spread_rings(topology: Topology, rings: Rings) -> Rings:
+    """Return the rings with as many copies as make the busiest link of each group the least busy.
+
+    A server with one of its d links dead can at best send an AllReduce at (d-1)/d of its speed; copies with different
+    detours come up to that where one detour would halve the speed.
+    """
+    found = {}
+    for members, some in rings.items():
+        broken = sum(int((topology.link_ids(*ring.edges()) < 0).sum()) for ring in some)
+        most = min(MOST_COPIES, max(1, _MOST_DETOURS // max(broken, 1))) if broken else 1
+        tried = [_around(topology, some, copies) for copies in range(1, most + 1)]
+        found[members] = min(tried, key=lambda laid: (round(busiest_share(topology, laid), 9), len(laid)))
+    return found
+
+
+def busiest_share(topology: Topology, rings: Sequence[Ring]) -> float:
+    """Return the part of an AllReduce, per port, that the busiest link carries."""
+    walked = np.zeros(len(topology))
+    for ring in rings:
+        walked += np.bincount(topology.link_ids(*ring.edges()), minlength=len(topology))
+    return float((walked / topology.ports).max()) / max(len(rings), 1)
+
+
+def _around(topology: Topology, rings: Sequence[Ring], copies: int) -> tuple[Ring, ...]:
+    walked = np.zeros(len(topology))
+    for ring in rings:
+        ids = topology.link_ids(*ring.edges())
+        walked += copies * np.bincount(ids[ids >= 0], minlength=len(topology))
+    laid = []
+    for _ in range(copies):
+        for ring in rings:
+            laid.append(ring if is_whole(topology, ring) else _relayed(topology, ring, walked))
+    return tuple(laid)
+
+
+def _relayed(topology: Topology, ring: Ring, walked: NDArray[np.float64]) -> Ring:
+    walk: list[int] = []
+    for src, dst in zip(ring.walk, (*ring.walk[1:], ring.walk[0]), strict=True):
+        walk.append(src)
+        if topology.link_id(src, dst) < 0:
+            detour = _least_walked(topology, walked, src, dst)
+            for a, b in itertools.pairwise(detour):
+                walked[topology.link_id(a, b)] += 1
+            walk.extend(detour[1:-1])
+    return Ring(ring.stride, tuple(walk), ring.members)
+
+
+def _least_walked(topology: Topology, walked: NDArray[np.float64], src: int, dst: int) -> tuple[int, ...]:
+    """Return the shortest of the paths whose busiest link is the least busy."""
+    load = (walked + 1) / topology.ports
+    for level in np.unique(load):
+        path = _shortest(topology, load <= level, src, dst)
+        if path:
+            return path
+    raise NoRoute(
+        f"no route {src}->{dst}: the links that are left do not connect them; replace what has failed"
+    )
+
+
+def _shortest(topology: Topology, usable: NDArray[np.bool_], src: int, dst: int) -> tuple[int, ...]:
+    came_from = {src: src}
+    queue = deque([src])
+    while queue and dst not in came_from:
+        here = queue.popleft()
+        first, last = topology.first_link[here], topology.first_link[here + 1]
+        for link in range(first, last):
+            ahead = int(topology.dst[link])
+            if usable[link] and ahead not in came_from:
+                came_from[ahead] = here
+                queue.append(ahead)
+    if dst not in came_from:
+        return ()
+    path = [dst]
+    while path[-1] != src:
+        path.append(came_from[path[-1]])
+    return tuple(reversed(path))

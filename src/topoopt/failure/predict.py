@@ -1,0 +1,200 @@
+"""What a failure costs: iteration time before it, as soon as it is there, and after each possible repair."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from topoopt.errors import Infeasible, NoRoute
+from topoopt.failure.detours import DetouredRoutes
+from topoopt.failure.failed import Failure
+from topoopt.failure.repair import Repair, Way
+from topoopt.failure.situation import Situation, situation
+from topoopt.failure.with_moves import (
+    borrow_link,
+    fewer_servers,
+    flip_to_look_ahead,
+    spare_server,
+    wire_anew,
+)
+from topoopt.failure.without_moves import on_detours, on_spread_detours, on_whole_rings
+from topoopt.plan import Plan
+from topoopt.routing import Fabric
+from topoopt.search import bounds, outcome, routing_gap, simulated
+from topoopt.simulate import SimResult
+
+AT_ONCE = "detour"
+WAYS: Mapping[str, Way] = {
+    way.name: way
+    for way in (
+        Way(AT_ONCE, "servers relay around the dead links; nothing else changes", on_detours),
+        Way("whole-rings", "AllReduce on the rings that are whole", on_whole_rings),
+        Way("spread-detours", "each ring several times, with different detours", on_spread_detours),
+        Way("borrow", "the ring takes over a link of model-parallel traffic", borrow_link),
+        Way("re-plan", "a new topology with one interface less, same strategy", wire_anew),
+        Way("look-ahead", "the panel's links on the look-ahead panel", flip_to_look_ahead),
+        Way("spare", "a spare server in the place of the dead one", spare_server),
+        Way("fewer-servers", "data parallel on the servers that are left", fewer_servers),
+    )
+}
+"""Kinds of repair by name, in the order in which they are tried."""
+
+AS_GOOD = 0.01
+"""Of repairs whose speed differs by less than this fraction the one with the fewest moves is chosen."""
+
+Progress = Callable[[str, int, int], None]
+
+
+def _silent(stage: str, done: int, total: int) -> None:
+    """Report nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class RepairRow:
+    """A repair and what it is worth.
+
+    Attributes
+    ----------
+    repair, result
+        None where it is not possible; ``reason`` then says why.
+    speed : float
+        Samples per second, over those before the failure; 0 where it is not possible.
+    """
+
+    way: Way
+    repair: Repair | None
+    result: SimResult | None
+    speed: float
+    reason: str = ""
+
+    @property
+    def iteration_time_s(self) -> float | None:
+        """Seconds of an iteration; None where the repair is not possible."""
+        return None if self.result is None else self.result.iteration_time_s
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """A failure of a plan: before, during, repaired.
+
+    Attributes
+    ----------
+    before : SimResult
+    during : RepairRow
+        What happens at once, before anybody does anything.
+    rows : tuple of RepairRow
+        All kinds of repair.
+    chosen : RepairRow
+        The fastest; of those about as fast the one that moves the fewest fibers.
+    """
+
+    situation: Situation
+    before: SimResult
+    during: RepairRow
+    rows: tuple[RepairRow, ...]
+    chosen: RepairRow
+
+    @property
+    def failure(self) -> Failure:
+        """What has failed."""
+        return self.situation.failure
+
+
+def predict(
+    plan: Plan,
+    failure: Failure,
+    *,
+    simulator: str = "flow",
+    without_ways: Sequence[str] = (),
+    on_progress: Progress = _silent,
+) -> Prediction:
+    """Simulate a plan before a failure, right after it, and repaired in every way that is possible.
+
+    Parameters
+    ----------
+    simulator : str
+        Name of the simulator for all of them.
+    without_ways : sequence of str
+        Kinds of repair to leave out, such as those for which there is no hardware.
+
+    Raises
+    ------
+    InvalidInput
+        If the plan has nothing like that to fail, or a name is unknown.
+    Infeasible
+        If nothing helps.
+    """
+    found = situation(plan, failure)
+    on_progress("simulating: before", 0, len(WAYS) + 1)
+    before = simulated(plan.job, plan.strategy, plan.fabric, simulator)
+    rows = []
+    for index, way in enumerate(WAYS.values(), 1):
+        if way.name not in without_ways:
+            on_progress(f"simulating: {way.name}", index, len(WAYS) + 1)
+            rows.append(_tried(way, found, before, simulator))
+    possible = [row for row in rows if row.repair is not None]
+    if not possible:
+        reasons = "; ".join(f"{row.way.name}: {row.reason}" for row in rows)
+        raise Infeasible(
+            f"fail: nothing repairs {failure} ({reasons}); replace what has failed, or plan with more interfaces"
+        )
+    at_once = next(row for row in rows if row.way.name == AT_ONCE)
+    return Prediction(found, before, at_once, tuple(rows), _best(possible))
+
+
+def repaired_plan(prediction: Prediction) -> Plan:
+    """Return the plan as the chosen repair leaves it, with figures of its own.
+
+    Raises
+    ------
+    InvalidInput
+        If the repaired job cannot be written as a plan.
+    """
+    row, plan = prediction.chosen, prediction.situation.plan
+    repair, result = row.repair, row.result
+    assert repair is not None, "a chosen repair is possible"
+    assert result is not None, "and simulated"
+    fabric = _writable(repair)
+    job = repair.job
+    traffic = replace(plan, job=job, strategy=repair.strategy).traffic()
+    return replace(
+        plan,
+        job=job,
+        strategy=repair.strategy,
+        fabric=fabric,
+        outcome=outcome(result),
+        bounds=bounds(job, result),
+        routing_gap=routing_gap(fabric, traffic, result),
+        baselines=(),
+        skipped_fabrics=(),
+    )
+
+
+def _tried(way: Way, found: Situation, before: SimResult, simulator: str) -> RepairRow:
+    try:
+        repair = way.of(found)
+        result = simulated(repair.job, repair.strategy, repair.fabric, simulator)
+    except (Infeasible, NoRoute) as error:
+        return RepairRow(way, None, None, 0.0, str(error))
+    samples = repair.job.global_batch / found.plan.job.global_batch
+    return RepairRow(way, repair, result, samples * before.iteration_time_s / result.iteration_time_s)
+
+
+def _best(rows: Sequence[RepairRow]) -> RepairRow:
+    fastest = max(row.speed for row in rows)
+    return min(
+        (row for row in rows if row.speed >= fastest * (1 - AS_GOOD)),
+        key=lambda row: (_moves(row), -row.speed),
+    )
+
+
+def _moves(row: RepairRow) -> int:
+    return row.repair.moved_fibers if row.repair is not None else 0
+
+
+def _writable(repair: Repair) -> Fabric:
+    """Return the fabric with routes that a plan file can hold."""
+    fabric = repair.fabric
+    if not isinstance(fabric.routes, DetouredRoutes):
+        return fabric
+    servers = range(fabric.topology.servers)
+    table = fabric.routes.written_down((a, b) for a in servers for b in servers if a != b)
+    return Fabric(fabric.name, fabric.topology, table, fabric.rings)

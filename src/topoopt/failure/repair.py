@@ -1,0 +1,57 @@
+"""The noun Repair: one way to go on after a failure, and what it asks for."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from topoopt.failure.situation import Situation
+from topoopt.job import Job
+from topoopt.rewiring import Patch, Wiring
+from topoopt.routing import Fabric
+from topoopt.strategy import ParallelStrategy
+
+
+@dataclass(frozen=True, eq=False)
+class Repair:
+    """A way to go on, ready to be simulated.
+
+    Attributes
+    ----------
+    job, strategy, fabric
+        What runs after it; the job may have fewer servers.
+    wiring : Wiring
+        What is plugged in after it.
+    removed, made : tuple of Patch
+        The moves from what the failure has left. A broken fiber that hangs dead in its ports is none of them.
+    restart : bool
+        Whether the job starts again from its last checkpoint.
+    """
+
+    job: Job
+    strategy: ParallelStrategy
+    fabric: Fabric
+    wiring: Wiring
+    removed: tuple[Patch, ...] = ()
+    made: tuple[Patch, ...] = ()
+    restart: bool = False
+
+    @property
+    def moved_fibers(self) -> int:
+        """Fibers to touch."""
+        return max(len(self.removed), len(self.made))
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A kind of repair.
+
+    Attributes
+    ----------
+    name : str
+    description : str
+    of : function from a situation to a repair
+        Raises Infeasible or NoRoute, with the reason, where it does not help.
+    """
+
+    name: str
+    description: str
+    of: Callable[[Situation], Repair]
