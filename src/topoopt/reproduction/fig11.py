@@ -171,12 +171,12 @@ def _quoted(grid: Fig11Grid, times: Times) -> Iterator[Comparison]:
     for model in grid.models:
         what = f"fat-tree (d·B/3.2) over TopoOpt, {MODEL_TITLES[model]}, d={degree}, mean over bandwidths"
         published = OVER_FAT_TREE[model]
-        yield Comparison(what, "×", over_tree[model], published, published, None, MEMORY, WHY[model])
+        yield Comparison(what, "", over_tree[model], published, published, None, MEMORY, WHY[model])
     for model in (model for model in OVER_IDEAL if model in grid.models):
         what = f"TopoOpt over ideal switch, {MODEL_TITLES[model]}, d={degree}, mean over bandwidths"
         published = OVER_IDEAL[model]
         why = "What forwarding costs; the switch delivers in one hop."
-        yield Comparison(what, "×", over_ideal[model], published, published, None, MEMORY, why)
+        yield Comparison(what, "", over_ideal[model], published, published, None, MEMORY, why)
     largest = max(
         _ratio(times, model, d, bps, DATA_PARALLEL, TREE, TOPOOPT)
         for model in grid.models
@@ -185,7 +185,7 @@ def _quoted(grid: Fig11Grid, times: Times) -> Iterator[Comparison]:
     )
     yield Comparison(
         "fat-tree (d·B/3.2) over TopoOpt, largest of all",
-        "×",
+        "",
         largest,
         3.4,
         3.4,
