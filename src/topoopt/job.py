@@ -1,7 +1,7 @@
 """The noun Job: a model on a cluster, with what its operators cost there."""
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from topoopt.errors import InvalidInput, unknown_name
 from topoopt.hardware import (
@@ -142,11 +142,23 @@ def make_job(
     return Job(graph, cluster, timer, settings)
 
 
+LARGEST_TO_KEEP = 256
+"""Servers up to which the last traffics are kept: finder, rings and bounds ask for that of one strategy in turn."""
+
+
 def job_traffic(job: Job, strategy: ParallelStrategy) -> Traffic:
     """Return what one iteration of a job moves under a strategy."""
+    kept = job.cluster.servers <= LARGEST_TO_KEEP
+    return _kept_traffic(job, strategy) if kept else _traffic(job, strategy)
+
+
+def _traffic(job: Job, strategy: ParallelStrategy) -> Traffic:
     if len(job.fixed_traffic):
         return merged_traffic(job.cluster.servers, (), (), job.fixed_traffic)
     return extract_traffic(job.graph, strategy, job.global_batch, job.settings.embedding_bytes_factor)
+
+
+_kept_traffic = lru_cache(maxsize=4)(_traffic)
 
 
 def traffic_job(name: str, traffic: Traffic, cluster: ClusterSpec) -> Job:

@@ -1,5 +1,7 @@
 """What a strategy is worth on a fabric: its task graph simulated, its bounds, its routing gap."""
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,8 +28,17 @@ from topoopt.traffic import Traffic
 Floats = NDArray[np.float64]
 
 
+LARGEST_TO_KEEP = 256
+"""Servers up to which the last task graphs are kept: one strategy is simulated on every fabric of a comparison."""
+
+
 def task_graph_of(job: Job, strategy: ParallelStrategy, iterations: int = 1) -> TaskGraph:
     """Return the task graph of a job under a strategy; of a traffic matrix, its transfers all at once."""
+    kept = job.cluster.servers <= LARGEST_TO_KEEP
+    return _kept_task_graph(job, strategy, iterations) if kept else _task_graph(job, strategy, iterations)
+
+
+def _task_graph(job: Job, strategy: ParallelStrategy, iterations: int) -> TaskGraph:
     if len(job.fixed_traffic):
         return _transfers_at_once(job)
     return build_task_graph(
@@ -40,6 +51,9 @@ def task_graph_of(job: Job, strategy: ParallelStrategy, iterations: int = 1) -> 
         iterations,
         job.settings.bucket_bytes,
     )
+
+
+_kept_task_graph = lru_cache(maxsize=4)(_task_graph)
 
 
 def _transfers_at_once(job: Job) -> TaskGraph:

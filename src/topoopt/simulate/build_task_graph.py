@@ -20,6 +20,7 @@ from topoopt.simulate.task_graph import (
     Ints,
     TaskGraph,
     TaskRows,
+    distinct,
     task_graph_from_edges,
 )
 from topoopt.strategy import ParallelStrategy, edge_transfers, part_samples, weight_shards
@@ -210,8 +211,8 @@ def _joined(bucket: list[_Sync]) -> _Sync:
         bucket[0].members,
         sum(row.size_bytes for row in bucket),
         sum(row.delay_s for row in bucket),
-        np.unique(np.concatenate([row.forward for row in bucket])),
-        np.unique(np.concatenate([row.backward for row in bucket])),
+        distinct(np.concatenate([row.forward for row in bucket])),
+        distinct(np.concatenate([row.backward for row in bucket])),
     )
 
 

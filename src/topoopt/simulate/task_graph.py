@@ -164,7 +164,7 @@ def task_graph_from_edges(
         If a number is out of range or the dependencies have a cycle, whose tasks are named.
     """
     tasks = sum(row.count for row in rows)
-    pairs = np.unique(np.asarray(before, np.int64) * tasks + np.asarray(after, np.int64))
+    pairs = distinct(np.asarray(before, np.int64) * tasks + np.asarray(after, np.int64))
     source, successor = np.divmod(pairs, max(tasks, 1))
     sizes = np.concatenate([_member_counts(row) for row in rows] or [np.zeros(0, np.int64)])
     graph = TaskGraph(
@@ -189,6 +189,18 @@ def task_graph_from_edges(
     )
     _check(graph)
     return graph
+
+
+def distinct(values: Ints) -> Ints:
+    """Return the different values in order: ``np.unique``, which hashes since NumPy 2.3 and takes ten times as long.
+
+    Examples
+    --------
+    >>> distinct(np.array([3, 1, 3])).tolist()
+    [1, 3]
+    """
+    ordered = np.sort(values)
+    return ordered[np.concatenate((np.ones(len(ordered[:1]), bool), ordered[1:] != ordered[:-1]))]
 
 
 def _member_counts(row: TaskRows) -> Ints:
