@@ -60,6 +60,13 @@ def print_skipped(console: "Console", skipped: "Iterable[tuple[str, str]]") -> N
         )
 
 
+def print_other_simulators(console: "Console", rows: list[dict[str, Any]], simulator: str) -> None:
+    """Say which rows were simulated otherwise: circuits that change are beyond the analytic simulator."""
+    others = [row["fabric"] for row in rows if row["simulator"] != simulator]
+    if others:
+        console.print(f"  by the flow simulator: {', '.join(others)}", highlight=False, markup=False)
+
+
 def usd(price: float | None) -> str:
     """Return ``$1.23 M``, ``$83 k`` or a dash where there is no price."""
     if price is None:

@@ -25,7 +25,7 @@ def compare(
     finder: FinderArguments,
     search: SearchArguments,
     fabrics: Annotated[
-        str | None, typer.Option(metavar="LIST", help=f"{FABRICS_HELP} All but the last if not given.")
+        str | None, typer.Option(metavar="LIST", help=f"{FABRICS_HELP} The first five if not given.")
     ] = None,
     simulator: Annotated[
         str | None,
@@ -46,7 +46,7 @@ def compare(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Put the same job on other fabrics, each with a strategy searched for it."""
-    from topoopt.cli.baseline_table import fabric_rows, print_fabrics, print_skipped
+    from topoopt.cli.baseline_table import fabric_rows, print_fabrics, print_other_simulators, print_skipped
     from topoopt.cli.fidelity_table import fidelity_names, fidelity_rows, print_fidelities
     from topoopt.cli.planned import plan_from_file, plan_now
     from topoopt.cli.progress import progress
@@ -58,6 +58,8 @@ def compare(
 
     levels = _levels(simulator, fidelity_names(simulators))
     wanted, table = _wanted(fabrics), find_prices(prices)
+    if simulators is not None:
+        _refuse_changing_circuits(wanted, levels)
     with progress("searching") as report:
         plan, options = plan_from_file(job, finder, search) or plan_now(job, finder, search, prices, report)
         simulation = SimulationOptions(ring_model=collective)
@@ -87,8 +89,11 @@ def compare(
         rows = [{**row, **more} for row, more in zip(rows, fidelity_rows(found), strict=True)]
     cluster = plan.job.cluster
     if as_json:
+        from topoopt.report import COMPARISON_FORMAT
+
         print_json(
             {
+                "format": COMPARISON_FORMAT,
                 "model": plan.job.graph.name,
                 "servers": cluster.servers,
                 "degree": cluster.degree,
@@ -99,6 +104,11 @@ def compare(
                 "skipped_fabrics": skipped,
                 "seed": options.seed,
                 "prices": table.name,
+                "provenance": {
+                    "version": plan.provenance.version,
+                    "seed": options.seed,
+                    "inputs": dict(plan.provenance.inputs),
+                },
                 "fabrics": rows,
             }
         )
@@ -107,6 +117,7 @@ def compare(
     print_title(console, plan.job.graph.name, f"on {cluster.servers} servers, simulator {levels[0]}")
     print_fabrics(console, rows)
     print_skipped(console, skipped)
+    print_other_simulators(console, rows, levels[0])
     if len(levels) > 1:
         print_fidelities(console, found)
 
@@ -131,6 +142,17 @@ def _wanted(fabrics: str | None) -> tuple[str, ...]:
             raise unknown_name("fabric", name, [OWN, *BASELINES])
     # The plan's own fabric is always the first row.
     return DEFAULT_BASELINES if names is None else tuple(name for name in names if name != OWN)
+
+
+def _refuse_changing_circuits(wanted: tuple[str, ...], levels: tuple[str, ...]) -> None:
+    from topoopt.search import BASELINES
+
+    changing = [name for name in wanted if any(rule.searched_on for rule in BASELINES[name])]
+    if changing and "analytic" in levels:
+        raise InvalidInput(
+            f"--simulators: analytic cannot follow the circuits of {' and '.join(changing)}; "
+            "leave out one or the other"
+        )
 
 
 def _simulated(plan: "Plan", simulator: str, simulation: "SimulationOptions") -> "Outcome":

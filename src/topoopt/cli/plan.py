@@ -13,7 +13,10 @@ from topoopt.errors import InvalidInput
 if TYPE_CHECKING:
     from topoopt.job_file import JobRequest
 
-FABRICS_HELP = "Baselines, with commas: ideal-switch, fat-tree, oversub-fat-tree, expander, torus, full-mesh."
+FABRICS_HELP = (
+    "Baselines, with commas: ideal-switch, fat-tree, oversub-fat-tree, expander, torus, full-mesh, rail, sip-ml, "
+    "ocs-reconfig."
+)
 PRICES_HELP = "Price list: 2022, 2025 or a file of your own."
 INTERRUPTED = 130
 
@@ -24,7 +27,7 @@ def plan(
     finder: FinderArguments,
     search: SearchArguments,
     fabrics: Annotated[
-        str | None, typer.Option(metavar="LIST", help=f"{FABRICS_HELP} All but the last; none for none.")
+        str | None, typer.Option(metavar="LIST", help=f"{FABRICS_HELP} The first five if not given; none for none.")
     ] = None,
     prices: Annotated[str, typer.Option(metavar="2022|2025|FILE", help=PRICES_HELP)] = "2022",
     out: Annotated[

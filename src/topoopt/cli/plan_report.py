@@ -30,7 +30,7 @@ def print_plan(console: "Console", plan: "Plan", remarks: Facts, next_steps: lis
     next_steps
         Commands to go on with.
     """
-    from topoopt.cli.baseline_table import fabric_rows, print_fabrics, print_skipped
+    from topoopt.cli.baseline_table import fabric_rows, print_fabrics, print_other_simulators, print_skipped
     from topoopt.cli.render import print_facts, print_title, print_warning
 
     cluster = plan.job.cluster
@@ -47,8 +47,10 @@ def print_plan(console: "Console", plan: "Plan", remarks: Facts, next_steps: lis
     print_facts(console, _bounds(plan))
     searched = "each with a strategy searched for it" if plan.strategy.splits else ""
     print_title(console, "Beside other fabrics", searched)
-    print_fabrics(console, fabric_rows(plan, plan.outcome, plan.baselines))
+    rows = fabric_rows(plan, plan.outcome, plan.baselines)
+    print_fabrics(console, rows)
     print_skipped(console, plan.skipped_fabrics)
+    print_other_simulators(console, rows, plan.outcome.simulator)
     print_title(console, "Search")
     print_facts(console, _search(plan))
     found = warnings(plan)
