@@ -55,7 +55,7 @@ def bars_over_time() -> TimelineChart:
         Bar(0, 0.5, 1.5, "backward", "dense"),
         Bar(1, 0.6, 1.8, "AllReduce"),
     )
-    return TimelineChart("iteration", "Iteration", "time (s)", "", ("compute", "network"), bars)
+    return TimelineChart("iteration", "Iteration", "", ("compute", "network"), bars)
 
 
 def circle(servers: int = 8, switches: int = 0) -> CircleChart:

@@ -47,7 +47,7 @@ EMPTY = (
     BarChart("gaps", "Gaps only", "x", "y", (Series("a", ("u",), (float("nan"),)),), stacked=True),
     HeatmapChart("zeros", "Zeros", "x", "y", "bytes", ((0.0, 0.0), (0.0, 0.0)), value_log=True),
     HeatmapChart("nothing", "No number", "x", "y", "bytes", ((float("nan"),),)),
-    TimelineChart("idle", "Idle", "s", "", (), ()),
+    TimelineChart("idle", "Idle", "", (), ()),
 )
 
 

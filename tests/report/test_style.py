@@ -3,7 +3,7 @@
 import pytest
 
 from topoopt.report import Series
-from topoopt.report.style import DARK, FABRIC_COLORS, LIGHT, styles
+from topoopt.report.style import DARK, KNOWN_COLORS, LIGHT, styles
 
 
 def named(*names: str) -> tuple[Series, ...]:
@@ -16,7 +16,7 @@ def test_a_fabric_has_its_color_wherever_it_stands() -> None:
             series.name: look.color for series, look in zip(named(*order), styles(named(*order)), strict=True)
         }
         assert colors["topoopt"] == LIGHT[0]
-        assert colors["fat-tree"] == LIGHT[FABRIC_COLORS["fat-tree"]]
+        assert colors["fat-tree"] == LIGHT[KNOWN_COLORS["fat-tree"]]
         assert len(set(colors.values())) == len(order)
 
 

@@ -22,6 +22,8 @@ class Series:
         Whether points are joined by a line.
     stepped : bool
         Whether the line keeps a value until the next point, as a cumulative distribution does.
+    marked : bool
+        Whether points of a line have marks; a line that only guides the eye has none.
     labels : tuple of str
         What to say of each point when asked; empty for nothing.
     """
@@ -33,6 +35,7 @@ class Series:
     joined: bool = True
     stepped: bool = False
     labels: tuple[str, ...] = ()
+    marked: bool = True
 
     def __post_init__(self) -> None:
         assert len(self.x) == len(self.y), f"series {self.name}: {len(self.x)} x for {len(self.y)} y"
@@ -126,7 +129,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class TimelineChart:
-    """Bars over time, in lanes from the top down.
+    """Bars over time, in lanes from the top down; the renderer chooses ms, s or h and says so.
 
     Attributes
     ----------
@@ -136,7 +139,6 @@ class TimelineChart:
 
     name: str
     title: str
-    x_label: str
     y_label: str
     lanes: tuple[str, ...]
     bars: tuple[Bar, ...]

@@ -6,6 +6,7 @@ import numpy as np
 
 from topoopt.cluster import ClusterResult, FabricRun, JobRecord
 from topoopt.report.chart import Bar, BarChart, LineChart, Series, TimelineChart
+from topoopt.report.words import time_unit
 from topoopt.units import format_bandwidth, format_time
 
 MOST_POINTS = 400
@@ -18,17 +19,18 @@ def fabric_name(run: FabricRun) -> str:
 
 
 def iteration_times(result: ClusterResult) -> LineChart:
-    """Return the share of iterations that take at most so long; every job counts with its iterations."""
+    """Return the share of jobs, or of iterations, as the result weighs them, with at most such a mean time."""
+    by_jobs = result.settings.get("weighting", "jobs") == "jobs"
     return LineChart(
         "iteration_times",
         "Iteration times of all jobs",
-        "mean iteration time of the job (ms)",
-        "share of iterations at or below",
+        "mean iteration time of a job (ms)",
+        f"share of {'jobs' if by_jobs else 'iterations'} at or below",
         tuple(
             _distribution(
                 fabric_name(run),
                 [job.iteration_time_mean_s * 1e3 for job in run.jobs],
-                [job.iterations for job in run.jobs],
+                [1.0 if by_jobs else job.iterations for job in run.jobs],
             )
             for run in result.fabrics
         ),
@@ -43,7 +45,7 @@ def completion_times(result: ClusterResult) -> LineChart:
         result,
         "completion_times",
         "From arrival to end",
-        "completion time (s)",
+        "completion time",
         lambda job: job.completion_time_s,
     )
 
@@ -54,7 +56,7 @@ def queueing_times(result: ClusterResult) -> LineChart:
         result,
         "queueing_times",
         "Waiting for servers and wiring",
-        "queueing and rewiring (s)",
+        "queueing and rewiring",
         lambda job: job.queueing_s + job.rewiring_s,
     )
 
@@ -77,20 +79,23 @@ def job_times(result: ClusterResult) -> BarChart:
 
 
 def waiting_shares(result: ClusterResult) -> BarChart:
-    """Return what the time from arrival to end is spent with, on average over the jobs, in seconds."""
+    """Return what the time from arrival to end is spent with, on average over the jobs."""
     names = tuple(fabric_name(run) for run in result.fabrics)
+    unit, scale = time_unit(max((run.completion_time_s.mean for run in result.fabrics), default=1.0))
+    waiting = [(run.queueing_s.mean, run.rewiring_s.mean) for run in result.fabrics]
     running = tuple(
-        run.completion_time_s.mean - run.queueing_s.mean - run.rewiring_s.mean for run in result.fabrics
+        (run.completion_time_s.mean - queueing_s - rewiring_s) / scale
+        for run, (queueing_s, rewiring_s) in zip(result.fabrics, waiting, strict=True)
     )
     return BarChart(
         "where_time_goes",
         "What a job's time is spent with, on average",
         "",
-        "time (s)",
+        f"time ({unit})",
         (
             Series("iterating", names, running),
-            Series("waiting for servers", names, tuple(run.queueing_s.mean for run in result.fabrics)),
-            Series("waiting for wiring", names, tuple(run.rewiring_s.mean for run in result.fabrics)),
+            Series("waiting for servers", names, tuple(queueing_s / scale for queueing_s, _ in waiting)),
+            Series("waiting for wiring", names, tuple(rewiring_s / scale for _, rewiring_s in waiting)),
         ),
         stacked=True,
         horizontal=True,
@@ -112,15 +117,16 @@ def utilization(result: ClusterResult) -> BarChart:
 
 def servers_busy(result: ClusterResult) -> LineChart:
     """Return on how many servers jobs iterate, over time."""
+    unit, scale = time_unit(max((row[0] for run in result.fabrics for row in run.running), default=1.0))
     return LineChart(
         "servers_busy",
         "Servers on which a job iterates",
-        "time (s)",
+        f"time ({unit})",
         "servers",
         tuple(
             Series(
                 fabric_name(run),
-                tuple(time_s for time_s, _, _ in run.running),
+                tuple(time_s / scale for time_s, _, _ in run.running),
                 tuple(float(busy) for _, _, busy in run.running),
                 stepped=True,
             )
@@ -145,7 +151,6 @@ def occupancy(number: int, run: FabricRun, servers: int) -> TimelineChart:
     return TimelineChart(
         f"occupancy_{number}_{run.fabric}",
         f"Jobs on {fabric_name(run)}",
-        "time (s)",
         "server",
         (),
         tuple(bars),
@@ -156,13 +161,16 @@ def occupancy(number: int, run: FabricRun, servers: int) -> TimelineChart:
 def _over_jobs(
     result: ClusterResult, name: str, title: str, label: str, quantity: Callable[[JobRecord], float]
 ) -> LineChart:
+    unit, scale = time_unit(max((quantity(job) for run in result.fabrics for job in run.jobs), default=1.0))
     return LineChart(
         name,
         title,
-        label,
+        f"{label} ({unit})",
         "share of jobs at or below",
         tuple(
-            _distribution(fabric_name(run), [quantity(job) for job in run.jobs], [1.0] * len(run.jobs))
+            _distribution(
+                fabric_name(run), [quantity(job) / scale for job in run.jobs], [1.0] * len(run.jobs)
+            )
             for run in result.fabrics
         ),
         x_from_zero=True,

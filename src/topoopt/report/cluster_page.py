@@ -12,8 +12,9 @@ from topoopt.report.cluster_charts import (
     utilization,
     waiting_shares,
 )
+from topoopt.report.facts import nested_facts
 from topoopt.report.page import Block, Facts, Page, Section, Table, Tile
-from topoopt.report.words import counted, runs
+from topoopt.report.words import counted, duration, runs
 from topoopt.units import format_bandwidth, format_time
 
 
@@ -52,12 +53,13 @@ def headline(result: ClusterResult) -> str:
         f"{format_time(own.iteration_time_s.p99)} at the 99th percentile; "
         f"{own.utilization:.0%} of the server time is spent iterating."
     ]
-    for other in others:
-        mean = other.iteration_time_s.mean / own.iteration_time_s.mean
-        tail = other.iteration_time_s.p99 / own.iteration_time_s.p99
-        said.append(
-            f"{fabric_name(other)} takes {mean:.2f} × as long on average and {tail:.2f} × at the tail."
-        )
+    ratios = [
+        f"{other.iteration_time_s.mean / own.iteration_time_s.mean:.2f} × and "
+        f"{other.iteration_time_s.p99 / own.iteration_time_s.p99:.2f} × on {fabric_name(other)}"
+        for other in others
+    ]
+    if ratios:
+        said.append(f"Average and tail elsewhere: {'; '.join(ratios)}.")
     return " ".join(said)
 
 
@@ -68,10 +70,8 @@ def _tiles(result: ClusterResult) -> tuple[Tile, ...]:
     return (
         Tile("Average iteration", format_time(own.iteration_time_s.mean), own.fabric),
         Tile("99th percentile", format_time(own.iteration_time_s.p99), "of the iteration times"),
-        Tile("Average completion", format_time(own.completion_time_s.mean), "from arrival to end"),
-        Tile(
-            "Average queueing", format_time(own.queueing_s.mean), f"at most {format_time(own.queueing_s.max)}"
-        ),
+        Tile("Average completion", duration(own.completion_time_s.mean), "from arrival to end"),
+        Tile("Average queueing", duration(own.queueing_s.mean), f"at most {duration(own.queueing_s.max)}"),
         Tile("Utilization", f"{own.utilization:.1%}", "of the server time"),
         Tile("Fibers moved", f"{own.moves:,}", f"for {counted(len(own.jobs), 'job')}"),
     )
@@ -129,14 +129,14 @@ def _job_table(run: FabricRun) -> Table:
             job.job,
             job.model,
             runs(job.servers),
-            format_time(job.arrival_s),
-            format_time(job.queueing_s),
-            format_time(job.rewiring_s),
-            format_time(job.start_s),
-            format_time(job.end_s),
+            duration(job.arrival_s),
+            duration(job.queueing_s),
+            duration(job.rewiring_s),
+            duration(job.start_s),
+            duration(job.end_s),
             f"{job.iterations:,.0f}",
-            format_time(job.iteration_time_mean_s),
-            format_time(job.iteration_time_p99_s),
+            duration(job.iteration_time_mean_s),
+            duration(job.iteration_time_p99_s),
         )
         for job in run.jobs
     )
@@ -156,7 +156,7 @@ def _distribution_table(result: ClusterResult) -> Table:
         for name, key in quantities:
             one = getattr(run, key)
             times = (one.mean, one.p50, one.p99, one.max)
-            rows.append((fabric_name(run), name, *(format_time(time_s) for time_s in times)))
+            rows.append((fabric_name(run), name, *(duration(time_s) for time_s in times)))
     return Table("In numbers", ("fabric", "time", *numbers), tuple(rows), numbers, folded=len(rows) > 8)
 
 
@@ -168,6 +168,9 @@ def _facts(result: ClusterResult) -> tuple[Facts, ...]:
         ("trace", result.trace),
         *((f"input {name}", value) for name, value in sorted(provenance.inputs.items())),
     )
-    settings = tuple((key.replace("_", " "), str(value)) for key, value in result.settings.items())
     fabrics = tuple((fabric_name(run), run.description) for run in result.fabrics)
-    return Facts("Made by", made), Facts("Settings", settings), Facts("Fabrics", fabrics)
+    return (
+        Facts("Made by", made),
+        Facts("Fabrics", fabrics),
+        *nested_facts("Settings", result.settings),
+    )

@@ -72,9 +72,9 @@ def _tiles(rows: tuple[FabricRow, ...]) -> tuple[Tile, ...]:
             ratio = best.iteration_time_s / own.iteration_time_s
             found.append(
                 Tile(
-                    f"{name}",
-                    f"{ratio:.2f} × the time",
-                    f"{format_bandwidth(best.server_bandwidth_bps)} a server",
+                    f"{name} takes",
+                    f"{ratio:.2f} ×",
+                    f"as long, with {format_bandwidth(best.server_bandwidth_bps)} a server",
                 )
             )
     front = pareto_front(rows)
@@ -136,7 +136,7 @@ def _fidelities(comparison: Comparison) -> Section:
             BarChart(
                 "fidelities",
                 "Iteration time by simulator",
-                "fabric",
+                "",
                 "iteration time (ms)",
                 tuple(
                     Series(
@@ -146,6 +146,7 @@ def _fidelities(comparison: Comparison) -> Section:
                     )
                     for simulator in simulators
                 ),
+                horizontal=True,
             ),
         ),
     )

@@ -105,13 +105,14 @@ def cost_against_time(rows: Sequence[FabricRow]) -> LineChart:
         tuple((row.cost_usd or 0.0) / 1e3 for row in front),
         tuple(row.iteration_time_s * 1e3 for row in front),
         stepped=True,
+        marked=False,
     )
     return LineChart(
         "cost_against_time",
         "Price against iteration time",
         "price of the network ($1,000)",
         "iteration time (ms)",
-        (*points, line) if front else points,
+        (line, *points) if front else points,
         x_from_zero=True,
         y_from_zero=True,
         note="Nothing below and left of the front: whoever is not on it is beaten in price and in time.",

@@ -7,6 +7,7 @@ wherever it is opened.
 import base64
 import hashlib
 import json
+from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -89,47 +90,62 @@ def _tile(tile: Tile) -> str:
 
 
 def _section(section: Section) -> str:
-    maps = sum(isinstance(block, HeatmapChart) for block in section.blocks)
-    blocks = "\n".join(_block(block, maps) for block in section.blocks)
+    blocks = "\n".join(map(_block, section.blocks, widths(section.blocks)))
     return (
         f'<section id="{escape(section.key)}">\n<h2>{escape(section.title)}</h2>\n'
         f'<p class="caption">{escape(section.caption)}</p>\n<div class="blocks">\n{blocks}\n</div>\n</section>'
     )
 
 
-def _block(block: Block, maps: int) -> str:
+def widths(blocks: Sequence[Block]) -> list[str]:
+    """Return how wide each block is; a half that stands alone in its row is as wide as the page."""
+    maps = sum(isinstance(block, HeatmapChart) for block in blocks)
+    found = [_width(block, maps) for block in blocks]
+    alone = None
+    for index, width in enumerate([*found, "whole"]):
+        if width == "half":
+            alone = index if alone is None else None
+        elif alone is not None:
+            found[alone] = "whole"
+            alone = None
+    return found
+
+
+def _width(block: Block, maps: int) -> str:
     match block:
-        case Table():
-            return _table(block)
-        case Facts():
-            return _facts(block)
-        case _:
-            return _figure(block, maps)
-
-
-def _figure(chart: Chart, maps: int) -> str:
-    note = f"<figcaption>{escape(chart.note)}</figcaption>" if chart.note else ""
-    return (
-        f'<figure class="{_width(chart, maps)}" data-chart="{escape(chart.name)}"><h3>{escape(chart.title)}</h3>'
-        f'<div class="plot" role="group" aria-label="{escape(chart.title)}"></div>{note}</figure>'
-    )
-
-
-def _width(chart: Chart, maps: int) -> str:
-    match chart:
         case CircleChart():
             return "circle"
         case TimelineChart():
             return "whole"
         case HeatmapChart() if maps == 3:
             return "third"
-        case BarChart(horizontal=True) if len({x for one in chart.series for x in one.x}) == 1:
+        case BarChart(horizontal=True) if len({x for one in block.series for x in one.x}) == 1:
             return "whole"
+        case Table():
+            return "half" if len(block.columns) <= 4 and not block.folded else "whole"
         case _:
             return "half"
 
 
-def _table(table: Table) -> str:
+def _block(block: Block, width: str) -> str:
+    match block:
+        case Table():
+            return _table(block, width)
+        case Facts():
+            return _facts(block, width)
+        case _:
+            return _figure(block, width)
+
+
+def _figure(chart: Chart, width: str) -> str:
+    note = f"<figcaption>{escape(chart.note)}</figcaption>" if chart.note else ""
+    return (
+        f'<figure class="{width}" data-chart="{escape(chart.name)}"><h3>{escape(chart.title)}</h3>'
+        f'<div class="plot" role="group" aria-label="{escape(chart.title)}"></div>{note}</figure>'
+    )
+
+
+def _table(table: Table, width: str) -> str:
     numbers = [' class="number"' if column in table.numbers else "" for column in table.columns]
     head = "".join(
         f'<th scope="col"{kind}>{escape(column)}</th>'
@@ -145,14 +161,14 @@ def _table(table: Table) -> str:
     if table.folded:
         count = f'<span class="count">{len(table.rows):,} rows</span>'
         return f'<details class="table"><summary>{escape(table.title)} {count}</summary>{inner}</details>'
-    return f'<div class="table"><h3>{escape(table.title)}</h3>{inner}</div>'
+    return f'<div class="table {width}"><h3>{escape(table.title)}</h3>{inner}</div>'
 
 
-def _facts(facts: Facts) -> str:
+def _facts(facts: Facts, width: str) -> str:
     rows = "".join(
         f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts.rows
     )
-    return f'<div class="facts"><h3>{escape(facts.title)}</h3><dl>{rows}</dl></div>' if rows else ""
+    return f'<div class="facts {width}"><h3>{escape(facts.title)}</h3><dl>{rows}</dl></div>'
 
 
 def _figures(page: Page) -> str:

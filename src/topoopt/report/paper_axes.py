@@ -21,8 +21,8 @@ from topoopt.report.chart import (
     Value,
 )
 from topoopt.report.circle import cables, places
-from topoopt.report.style import Style, style, styles
-from topoopt.report.words import short_number
+from topoopt.report.style import Style, style, styles, styles_of
+from topoopt.report.words import short_number, time_unit
 
 _MARKS: Final = {
     "circle": "o",
@@ -121,7 +121,7 @@ def _marker(one: Series, look: Style) -> dict[str, Any]:
     else:
         every = max(1, points // _MARKS_A_LINE) if one.joined and points > _FEW_POINTS else 1
     return {
-        "marker": _MARKS[look.mark],
+        "marker": _MARKS[look.mark] if one.marked or not one.joined else "none",
         "markevery": every,
         "markerfacecolor": "white" if one.published else look.color,
         "markeredgecolor": look.color,
@@ -176,7 +176,7 @@ def _heatmap(axes: Axes, chart: HeatmapChart) -> None:
     low, high = min(0.0, present.min(initial=0.0)), present.max(initial=0.0)
     norm = LogNorm(above.min(), above.max()) if log else Normalize(low, high if high > low else low + 1)
     shown = np.ma.masked_where(~np.isfinite(values) | ((values <= 0) if log else False), values)
-    image = axes.imshow(shown, cmap="viridis", norm=norm, aspect="auto", interpolation="nearest")
+    image = axes.imshow(shown, cmap="viridis_r", norm=norm, aspect="auto", interpolation="nearest")
     bar = axes.figure.colorbar(image, ax=axes, pad=0.02)
     bar.set_label(chart.value_label)
     bar.outline.set_visible(False)
@@ -190,30 +190,29 @@ def _heatmap(axes: Axes, chart: HeatmapChart) -> None:
 
 def _timeline(axes: Axes, chart: TimelineChart) -> None:
     kinds = list(dict.fromkeys(bar.kind for bar in chart.bars))
-    for index, kind in enumerate(kinds):
+    unit, scale = time_unit(max((bar.finish_s for bar in chart.bars), default=1.0))
+    for kind, look in zip(kinds, styles_of(kinds), strict=True):
         boxes = [
             [
-                (bar.start_s, bar.lane - 0.42),
-                (bar.finish_s, bar.lane - 0.42),
-                (bar.finish_s, bar.lane + bar.lanes - 0.58),
-                (bar.start_s, bar.lane + bar.lanes - 0.58),
+                (bar.start_s / scale, bar.lane - 0.42),
+                (bar.finish_s / scale, bar.lane - 0.42),
+                (bar.finish_s / scale, bar.lane + bar.lanes - 0.58),
+                (bar.start_s / scale, bar.lane + bar.lanes - 0.58),
             ]
             for bar in chart.bars
             if bar.kind == kind
         ]
         axes.add_collection(
-            PolyCollection(boxes, facecolor=style(index).color, edgecolor="white", linewidth=0.3, label=kind)
+            PolyCollection(boxes, facecolor=look.color, edgecolor="white", linewidth=0.3, label=kind)
         )
-    axes.set_xlim(
-        min((bar.start_s for bar in chart.bars), default=0),
-        max((bar.finish_s for bar in chart.bars), default=1),
-    )
+    starts = [bar.start_s / scale for bar in chart.bars] or [0.0]
+    axes.set_xlim(min(starts), max((bar.finish_s / scale for bar in chart.bars), default=1.0))
     lanes = len(chart.lanes) or max((bar.lane + bar.lanes for bar in chart.bars), default=1)
     axes.set_ylim(lanes - 0.45, -0.55)
     if chart.lanes:
         axes.set_yticks(range(lanes), chart.lanes)
     axes.grid(visible=False, axis="y")
-    axes.set_xlabel(chart.x_label)
+    axes.set_xlabel(f"time ({unit})")
     axes.set_ylabel(chart.y_label)
     axes.xaxis.set_major_formatter(_ticks())
 

@@ -53,7 +53,7 @@ def convergence_chart(plan: Plan) -> LineChart | None:
                 tuple(time_s * 1e3 for time_s in plan.search.seed_times_s),
                 joined=False,
             ),
-            Series("lower bound", (0, last), (bound_ms, bound_ms)),
+            Series("lower bound", (0, last), (bound_ms, bound_ms), marked=False),
         ),
         note="The answers are simulated again with their final routes, which may be better than the search thought.",
     )

@@ -10,6 +10,8 @@ from topoopt.simulate import SimResult
 
 MOST_RINGS = 8
 """Rings that have a color of their own."""
+LEAST_SHARE = 5e-4
+"""Paths that carry less of a pair's bytes are not shown."""
 MOST_PAIRS = 16_384
 """Ordered pairs whose routes are written on the page: all up to 128 servers."""
 
@@ -81,7 +83,7 @@ def _ring_name(plan: Plan, members: tuple[int, ...], stride: int) -> str:
 
 def _route(plan: Plan, src: int, dst: int) -> Route:
     paths = plan.fabric.routes.paths(src, dst)
-    return Route(src, dst, tuple((path.weight, path.nodes) for path in paths))
+    return Route(src, dst, tuple((path.weight, path.nodes) for path in paths if path.weight > LEAST_SHARE))
 
 
 def _shown_pairs(plan: Plan) -> list[tuple[int, int]]:

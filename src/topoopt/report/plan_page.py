@@ -7,9 +7,11 @@ from topoopt.report.page import Block, Page, Section, Tile
 from topoopt.report.plan_choice import bounds_chart, convergence_chart
 from topoopt.report.plan_network import hops_chart, topology_circle
 from topoopt.report.plan_tables import (
+    accounting_facts,
     bill_table,
     memory_table,
     network_facts,
+    settings_facts,
     strategy_summary,
     strategy_table,
     trust_facts,
@@ -97,9 +99,9 @@ def tiles(plan: Plan, rows: tuple[FabricRow, ...]) -> tuple[Tile, ...]:
         tree = max(trees, key=lambda row: row.server_bandwidth_bps)
         found.append(
             Tile(
-                "Against a fat-tree",
+                "A fat-tree takes",
                 f"{tree.iteration_time_s / outcome.iteration_time_s:.2f} ×",
-                f"faster than {format_bandwidth(tree.server_bandwidth_bps)} a server, {usd(tree.cost_usd)}",
+                f"as long, with {format_bandwidth(tree.server_bandwidth_bps)} for {usd(tree.cost_usd)}",
             )
         )
     cost = plan.price.get("cost_usd")
@@ -194,8 +196,10 @@ def _fabrics(plan: Plan, rows: tuple[FabricRow, ...]) -> Section:
     blocks: list[Block] = [time_by_fabric(rows)]
     if any(row.cost_usd is not None for row in rows):
         blocks.append(cost_against_time(rows))
+    blocks.append(fabric_table(rows))
     bill = bill_table(plan)
-    blocks += [fabric_table(rows), *([bill] if bill is not None else [])]
+    if bill is not None:
+        blocks += [bill, accounting_facts(plan)]
     return Section(
         "fabrics",
         "Beside other fabrics",
@@ -228,5 +232,5 @@ def _strategy(plan: Plan) -> Section:
         "The strategy by operator",
         f"How each of the {counted(len(plan.strategy.splits), 'operator')} of {plan.job.graph.name} is split over "
         "the servers, and what a part of it costs.",
-        (strategy_summary(plan), strategy_table(plan), memory_table(plan)),
+        (strategy_summary(plan), strategy_table(plan), memory_table(plan), settings_facts(plan)),
     )

@@ -1,12 +1,11 @@
 """What a plan says in rows: the strategy by operator, its inputs and options, memory, price."""
 
-from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import groupby
-from typing import Any
 
 from topoopt.hardware import find_accelerator
 from topoopt.plan import Plan
+from topoopt.report.facts import facts_of
 from topoopt.report.page import Facts, Table
 from topoopt.report.words import counted, runs, usd
 from topoopt.search import fullest_server
@@ -122,7 +121,7 @@ def bill_table(plan: Plan) -> Table | None:
         return None
     rows = [
         (
-            str(line["item"]).replace("_", " "),
+            _part(str(line["item"])),
             f"{line['count']:,.0f}",
             f"${line['unit_usd']:,.2f}",
             usd(line["total_usd"]),
@@ -136,7 +135,7 @@ def bill_table(plan: Plan) -> Table | None:
 
 def trust_facts(plan: Plan) -> tuple[Facts, ...]:
     """Return everything that is needed to make the plan again, and to know how its numbers were counted."""
-    provenance, accounting = plan.provenance, plan.price.get("accounting") or {}
+    provenance = plan.provenance
     made = (
         ("topoopt", provenance.version),
         ("seed", str(provenance.seed)),
@@ -147,23 +146,25 @@ def trust_facts(plan: Plan) -> tuple[Facts, ...]:
     )
     return (
         Facts("Made by", made),
-        Facts("Cluster", tuple(_plain(asdict(plan.job.cluster)))),
-        Facts("How costs are counted", tuple(_plain(asdict(plan.job.settings)))),
-        Facts("Search options", tuple(_plain(plan.options))),
-        Facts("Accounting of the price", tuple(_plain(accounting))),
+        facts_of("Cluster", asdict(plan.job.cluster)),
+        facts_of("Search options", plan.options),
     )
 
 
-def _plain(mapping: Any) -> Iterator[tuple[str, str]]:
-    for key, value in mapping.items():
-        if key.endswith("_bps"):
-            yield key.removesuffix("_bps").replace("_", " "), format_bandwidth(value)
-        elif key.endswith("_s") and isinstance(value, float):
-            yield key.removesuffix("_s").replace("_", " "), format_time(value)
-        elif isinstance(value, bool):
-            yield key.replace("_", " "), "yes" if value else "no"
-        else:
-            yield key.replace("_", " "), f"{value:,}" if isinstance(value, int) else str(value)
+def settings_facts(plan: Plan) -> Facts:
+    """Return how time and memory of the operators are counted."""
+    return facts_of("How time and memory are counted", asdict(plan.job.settings))
+
+
+def accounting_facts(plan: Plan) -> Facts:
+    """Return how the price is counted."""
+    return facts_of("Accounting of the price", plan.price.get("accounting") or {})
+
+
+def _part(item: str) -> str:
+    """Return ``patch panel port``, ``NIC`` or ``fiber (m)``."""
+    words = item.removesuffix("_m").replace("_", " ").replace("nic", "NIC")
+    return f"{words} (m)" if item.endswith("_m") else words
 
 
 def _few(names: list[str]) -> str:

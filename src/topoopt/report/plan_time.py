@@ -67,7 +67,6 @@ def iteration_timeline(result: SimResult, server: int) -> TimelineChart:
     return TimelineChart(
         "timeline",
         f"One iteration of server {server}",
-        "time (s)",
         "",
         tuple(used),
         tuple(bars),

@@ -45,9 +45,9 @@ def link_matrix(plan: Plan, result: SimResult) -> Floats:
 def traffic_maps(plan: Plan, result: SimResult) -> tuple[HeatmapChart, ...]:
     """Return the three maps; one without a byte is left out."""
     maps = (
-        ("allreduce_traffic", "AllReduce: bytes along the rings", allreduce_matrix(plan)),
-        ("model_parallel_traffic", "Model parallel: bytes demanded", plan.traffic().mp_matrix()),
-        ("link_traffic", "Links: bytes carried, forwarding included", link_matrix(plan, result)),
+        ("allreduce_traffic", "AllReduce, along the rings", allreduce_matrix(plan)),
+        ("model_parallel_traffic", "Model parallel, as demanded", plan.traffic().mp_matrix()),
+        ("link_traffic", "Links, as carried", link_matrix(plan, result)),
     )
     return tuple(heatmap(name, title, matrix) for name, title, matrix in maps if matrix.any())
 
@@ -101,8 +101,9 @@ def link_load_distribution(plan: Plan, result: SimResult) -> LineChart:
                 (values[0] / 1e6, *(values / 1e6).tolist()),
                 (0.0, *share.tolist()),
                 stepped=True,
+                marked=False,
             ),
-            Series("mean", (mean / 1e6, mean / 1e6), (0.0, 1.0)),
+            Series("mean", (mean / 1e6, mean / 1e6), (0.0, 1.0), marked=False),
         ),
         note="The steeper, the more even: where all links carry the same, the line is upright.",
         x_from_zero=True,

@@ -4,7 +4,7 @@ A figure is a plain mapping. Its colors are those for a white page; the script o
 (:data:`topoopt.report.style.LIGHT` to ``DARK``).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import isfinite
 from typing import Any, Final
 
@@ -16,9 +16,11 @@ from topoopt.report.chart import (
     LineChart,
     Series,
     TimelineChart,
+    Value,
 )
 from topoopt.report.circle import cables, places
-from topoopt.report.style import LIGHT, style, styles
+from topoopt.report.style import LIGHT, style, styles, styles_of
+from topoopt.report.words import time_unit
 
 PAGE: Final = "#ffffff"
 """Inside of hollow marks and bars."""
@@ -36,6 +38,9 @@ _MARKS: Final = {
     "star": "star",
 }
 _MANY_POINTS: Final = 40
+_MANY_STEPS: Final = 8
+"""Longer lines have no marks: they would hide them."""
+_HEIGHT: Final = 360
 _BAR_HEIGHT: Final = 30
 
 
@@ -59,7 +64,8 @@ def figure(chart: Chart) -> dict[str, Any]:
 def _lines(chart: LineChart) -> dict[str, Any]:
     traces = []
     for one, look in zip(chart.series, styles(chart.series), strict=True):
-        marked = not one.joined or len(one.x) <= _MANY_POINTS
+        few = len(one.x) <= (_MANY_STEPS if one.stepped else _MANY_POINTS)
+        marked = not one.joined or (one.marked and few)
         trace: dict[str, Any] = {
             "type": "scatter",
             "name": _escaped(one.name),
@@ -84,12 +90,18 @@ def _lines(chart: LineChart) -> dict[str, Any]:
             trace["hovertemplate"] = "%{text}<br>%{x}, %{y}<extra></extra>"
         traces.append(trace)
     words = _has_words(chart.series)
+    x_axis = _axis(chart.x_label, log=chart.x_log, words=words)
+    y_axis = _axis(chart.y_label, log=chart.y_log)
+    if chart.x_from_zero and not (chart.x_log or words):
+        x_axis["range"] = _from_zero(x for one in chart.series for x in one.x)
+    if chart.y_from_zero and not chart.y_log:
+        y_axis["range"] = _from_zero(y for one in chart.series for y in one.y)
     layout = {
-        "xaxis": _axis(chart.x_label, log=chart.x_log, words=words, zero=chart.x_from_zero),
-        "yaxis": _axis(chart.y_label, log=chart.y_log, zero=chart.y_from_zero),
+        "xaxis": x_axis,
+        "yaxis": y_axis,
         "hovermode": "closest",
     }
-    return {"data": traces, "layout": layout, "height": 380}
+    return {"data": traces, "layout": layout, "height": _HEIGHT}
 
 
 def _bars(chart: BarChart) -> dict[str, Any]:
@@ -120,6 +132,8 @@ def _bars(chart: BarChart) -> dict[str, Any]:
     if chart.horizontal:
         named["autorange"] = "reversed"
     rows = len({str(x) for one in chart.series for x in one.x})
+    beside = 1 if chart.stacked else max(len(chart.series), 1)
+    height = 150 if rows * beside == 1 else max(_HEIGHT, 140 + _BAR_HEIGHT * rows * (1 + beside) // 2)
     return {
         "data": traces,
         "layout": {
@@ -127,9 +141,9 @@ def _bars(chart: BarChart) -> dict[str, Any]:
             "xaxis": valued if chart.horizontal else named,
             "yaxis": named if chart.horizontal else valued,
             "hovermode": "y unified" if chart.horizontal else "x unified",
-            "bargap": 0.25,
+            "bargap": 0.3,
         },
-        "height": 140 + _BAR_HEIGHT * rows if chart.horizontal else 380,
+        "height": height if chart.horizontal else _HEIGHT,
     }
 
 
@@ -151,39 +165,43 @@ def _heatmap(chart: HeatmapChart) -> dict[str, Any]:
         },
         "value_label": chart.value_label,
         "log": log,
-        "height": 420,
+        "height": 430,
     }
 
 
 def _timeline(chart: TimelineChart) -> dict[str, Any]:
     traces = []
-    for index, kind in enumerate(dict.fromkeys(bar.kind for bar in chart.bars)):
+    unit, scale = time_unit(max((bar.finish_s for bar in chart.bars), default=1.0))
+    kinds = list(dict.fromkeys(bar.kind for bar in chart.bars))
+    for kind, look in zip(kinds, styles_of(kinds), strict=True):
         bars = [bar for bar in chart.bars if bar.kind == kind]
         traces.append(
             {
                 "type": "bar",
                 "orientation": "h",
                 "name": _escaped(kind),
-                "base": [bar.start_s for bar in bars],
-                "x": [bar.finish_s - bar.start_s for bar in bars],
+                "base": _numbers([bar.start_s / scale for bar in bars]),
+                "x": _numbers([(bar.finish_s - bar.start_s) / scale for bar in bars]),
                 "y": [bar.lane + (bar.lanes - 1) / 2 for bar in bars],
                 "width": [bar.lanes - 0.2 for bar in bars],
                 "text": [_escaped(bar.label or kind) for bar in bars],
                 "textposition": "none",
                 "hovertemplate": "%{text}<extra>" + _escaped(kind) + "</extra>",
-                "marker": {"color": style(index).color, "line": {"color": PAGE, "width": 0.5}},
+                "marker": {"color": look.color, "line": {"color": PAGE, "width": 0.5}},
             }
         )
     lanes = _axis(chart.y_label)
     count = len(chart.lanes) or max((bar.lane + bar.lanes for bar in chart.bars), default=1)
     lanes.update({"range": [count - 0.5, -0.5], "showgrid": False})
+    step = next(size for size in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, count) if count / size <= 10)
+    lanes.update({"tick0": 0, "dtick": step})
     if chart.lanes:
         lanes.update({"tickvals": list(range(count)), "ticktext": [_escaped(lane) for lane in chart.lanes]})
     return {
         "data": traces,
         "layout": {
             "barmode": "overlay",
-            "xaxis": _axis(chart.x_label),
+            "xaxis": _axis(f"time ({unit})"),
             "yaxis": lanes,
             "hovermode": "closest",
         },
@@ -216,15 +234,23 @@ def _circle(chart: CircleChart) -> dict[str, Any]:
     }
 
 
-def _axis(title: str, *, log: bool = False, words: bool = False, zero: bool = False) -> dict[str, Any]:
+def _axis(title: str, *, log: bool = False, words: bool = False) -> dict[str, Any]:
     axis: dict[str, Any] = {"title": {"text": _escaped(title)}, "automargin": True}
     if words:
-        axis["type"] = "category"
+        axis.update({"type": "category", "showgrid": False})
     elif log:
         axis.update({"type": "log", "dtick": "D2", "exponentformat": "SI"})
     else:
-        axis.update({"exponentformat": "SI", "rangemode": "tozero" if zero else "normal"})
+        axis["exponentformat"] = "SI"
     return axis
+
+
+def _from_zero(values: Iterable[Value]) -> list[float]:
+    """Return a range from zero to a little more than the largest value, so that no line lies on the edge."""
+    largest = max(
+        (value for value in values if isinstance(value, (int, float)) and isfinite(value)), default=0
+    )
+    return [0.0, 1.04 * (largest if largest > 0 else 1.0)]
 
 
 def _numbers(values: Sequence[float]) -> list[float | None]:

@@ -2,7 +2,7 @@
 
 The colors are those of Okabe and Ito, which people with any color vision tell apart, without their yellow, which is
 too light on paper, and with a gray and a brown more. No series is told apart by its color alone: marker and dash
-differ, too. A fabric has the same color in every chart.
+differ, too. A fabric, and a part of the iteration, has the same color in every chart.
 
 References
 ----------
@@ -26,7 +26,7 @@ DARK: Final = ("#5BB0E8", "#FF8A3D", "#35CFA0", "#E79CC8", "#F5BE41", "#9AD4F7",
 MARKS: Final[tuple[Mark, ...]] = ("circle", "square", "triangle", "diamond", "down", "plus", "cross", "star")
 DASHES: Final[tuple[Dash, ...]] = ("solid", "dash", "dashdot", "dot", "longdash")
 
-FABRIC_COLORS: Final = {
+KNOWN_COLORS: Final = {
     "topoopt": 0,
     "fat-tree": 1,
     "ideal-switch": 2,
@@ -35,8 +35,16 @@ FABRIC_COLORS: Final = {
     "expander": 5,
     "sip-ml": 6,
     "ocs-reconfig": 7,
+    "computation": 0,
+    "exposed-communication": 1,
+    "forward-computation": 0,
+    "backward-computation": 5,
+    "activations-sent": 2,
+    "gradients-sent": 3,
+    "allreduce": 1,
+    "waiting": 6,
 }
-"""Index into the colors of the fabrics that stand beside each other most often."""
+"""Index into the colors of what stands beside each other most often."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +60,21 @@ class Style:
 
 def styles(series: Sequence[Series]) -> tuple[Style, ...]:
     """Return the style of each series; a published one looks like ours of the same name, but is drawn hollow."""
-    keys = [_key(one.name) for one in series]
+    return styles_of([one.name for one in series])
+
+
+def styles_of(names: Sequence[str]) -> tuple[Style, ...]:
+    """Return the style of each name; equal names have equal styles."""
+    keys = [_key(name) for name in names]
     order = list(dict.fromkeys(keys))
-    fixed = {key: FABRIC_COLORS[_fabric(key)] for key in order if _fabric(key) in FABRIC_COLORS}
-    free = [index for index in range(len(LIGHT)) if index not in fixed.values()] or list(range(len(LIGHT)))
-    colors, taken = dict(fixed), 0
-    for key in order:
-        if key not in colors:
-            colors[key] = free[taken % len(free)]
-            taken += 1
+    colors: dict[str, int] = {}
+    for key in order:  # of two fabrics of one name, the first has its color
+        known = KNOWN_COLORS.get(_fabric(key))
+        if known is not None and known not in colors.values():
+            colors[key] = known
+    free = [index for index in range(len(LIGHT)) if index not in colors.values()] or list(range(len(LIGHT)))
+    others = [key for key in order if key not in colors]
+    colors.update((key, free[index % len(free)]) for index, key in enumerate(others))
     return tuple(style(order.index(key), colors[key]) for key in keys)
 
 

@@ -1,5 +1,7 @@
 """Numbers as short words, for the ticks of an axis and for sentences."""
 
+from topoopt.units import format_time
+
 
 def short_number(value: float) -> str:
     """Return ``20``, ``0.5``, ``40 k`` or ``337 M``.
@@ -16,6 +18,34 @@ def short_number(value: float) -> str:
         mantissa, exponent = f"{value:.3e}".split("e")
         return f"{float(mantissa):g}e{int(exponent)}".replace("-", "−")
     return f"{value:.6g}".replace("-", "−")
+
+
+def duration(time_s: float) -> str:
+    """Return ``1.5 ms`` as :func:`topoopt.units.format_time` does, but ``25 min`` and ``30.2 h`` of long times.
+
+    Examples
+    --------
+    >>> duration(0.066), duration(1500), duration(86_400)
+    ('66 ms', '25 min', '24 h')
+    """
+    for unit, scale in (("h", 3600.0), ("min", 60.0)):
+        if time_s >= 2 * scale:
+            return f"{time_s / scale:.3g} {unit}"
+    return format_time(time_s)
+
+
+def time_unit(longest_s: float) -> tuple[str, float]:
+    """Return the unit that suits times up to the given one, and its seconds.
+
+    Examples
+    --------
+    >>> time_unit(0.066), time_unit(86_400)
+    (('ms', 0.001), ('h', 3600.0))
+    """
+    for unit, scale in (("h", 3600.0), ("s", 1.0), ("ms", 1e-3)):
+        if longest_s >= 2 * scale:
+            return unit, scale
+    return "µs", 1e-6
 
 
 def usd(price: float | None) -> str:

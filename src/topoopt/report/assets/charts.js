@@ -22,11 +22,14 @@ const charts = (() => {
     return value;
   }
 
-  function heatmap(figure) {
+  function heatmap(figure, dark) {
     const values = figure.data[0].values;
     const z = values.map((row) => row.map((v) => (v === null || v === 0 ? null : figure.log ? Math.log10(v) : v)));
     const text = values.map((row) => row.map((v) => (v === null ? "–" : short(v))));
-    const bar = { thickness: 12, outlinewidth: 0, title: { text: figure.value_label, side: "right" }, len: 0.9 };
+    const bar = {
+      orientation: "h", y: -0.16, yanchor: "top", thickness: 10, outlinewidth: 0, len: 0.8, nticks: 5,
+      title: { text: figure.value_label, side: "bottom", font: { size: 13 } },
+    };
     if (figure.log) {
       const all = z.flat().filter((v) => v !== null);
       const low = Math.ceil(Math.min(...all)), high = Math.floor(Math.max(...all));
@@ -43,19 +46,20 @@ const charts = (() => {
     }
     const most = Math.max(...z.flat().filter((v) => v !== null));
     return [{
-      type: "heatmap", z, text, colorscale: viridis, colorbar: bar, hoverongaps: false, ...(figure.log ? {} : { zmin: 0, zmax: most }),
+      type: "heatmap", z, text, colorscale: viridis, reversescale: !dark, colorbar: bar, hoverongaps: false, ...(figure.log ? {} : { zmin: 0, zmax: most }),
       hovertemplate: `%{y} → %{x}: %{text} ${figure.value_label}<extra></extra>`,
     }];
   }
 
   function layoutOf(figure) {
+    const title = { font: { size: 13, color: css("--muted") }, standoff: 8 };
     const axis = { gridcolor: css("--grid"), zerolinecolor: css("--grid"), linecolor: css("--line"), tickcolor: css("--line") };
     const given = figure.layout;
     const many = figure.data.length > 1;
     return {
       ...given,
-      xaxis: { ...axis, ...given.xaxis },
-      yaxis: { ...axis, ...given.yaxis },
+      xaxis: { ...axis, ...given.xaxis, title: { ...given.xaxis.title, ...title } },
+      yaxis: { ...axis, ...given.yaxis, title: { ...given.yaxis.title, ...title } },
       height: figure.height + (figure.data.length > 4 ? 22 * Math.ceil((figure.data.length - 4) / 4) : 0),
       margin: { l: 12, r: 16, t: 12, b: 12 },
       paper_bgcolor: "rgba(0,0,0,0)",
@@ -68,7 +72,7 @@ const charts = (() => {
   }
 
   function draw(figure, place, colors) {
-    const data = figure.data[0].type === "heatmap" ? heatmap(figure) : recolored(figure.data, colors);
+    const data = figure.data[0].type === "heatmap" ? heatmap(figure, colors !== null && Object.keys(colors).length > 0) : recolored(figure.data, colors);
     const config = {
       responsive: true, displaylogo: false, displayModeBar: false, plotlyServerURL: "",
     };
@@ -123,5 +127,25 @@ const charts = (() => {
     Plotly.downloadImage(place, { format: "svg", filename: figure.name, width: place.clientWidth, height: place.clientHeight });
   }
 
-  return { draw, numbers, save, short };
+  /* A drawing of the page's own, with the styles that it has there. */
+  function saveDrawing(name, svg) {
+    const copy = svg.cloneNode(true);
+    const shown = svg.querySelectorAll("*");
+    copy.querySelectorAll("*").forEach((one, index) => {
+      const style = getComputedStyle(shown[index]);
+      for (const key of ["fill", "stroke", "stroke-width", "opacity", "font", "text-anchor", "dominant-baseline", "vector-effect", "display"]) {
+        one.style.setProperty(key, style.getPropertyValue(key));
+      }
+    });
+    copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+    copy.setAttribute("width", svg.clientWidth);
+    copy.setAttribute("height", svg.clientHeight);
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([copy.outerHTML], { type: "image/svg+xml" }));
+    link.download = `${name}.svg`;
+    link.click();
+    URL.revokeObjectURL(link.href);
+  }
+
+  return { draw, numbers, save, saveDrawing, short };
 })();

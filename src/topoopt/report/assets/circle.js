@@ -40,15 +40,16 @@ function drawCircle(figure, place, colors) {
     return { path, swatch, ring };
   });
   const lit = make("g", {}, svg);
-  const size = Math.max(0.006, Math.min(0.022, 0.9 / places.length));
+  const size = Math.max(0.009, Math.min(0.022, 0.9 / places.length));
   const dots = places.map((_, node) => {
     const [x, y] = at(node);
     return make("circle", { cx: x, cy: y, r: size, class: node < servers ? "node" : "node switch" }, svg);
   });
+  const labels = new Map();
   const step = [1, 2, 4, 8, 16, 32, 64, 128].find((one) => servers / one <= 40) ?? 256;
   for (let server = 0; server < servers; server += step) {
     const [x, y] = at(server);
-    make("text", { x: x * 1.06, y: y * 1.06 }, svg).textContent = server;
+    labels.set(server, make("text", { x: x * 1.06, y: y * 1.06 }, svg)).get(server).textContent = server;
   }
   const over = make("text", { class: "over" }, svg);
 
@@ -117,6 +118,7 @@ function drawCircle(figure, place, colors) {
     text.replaceChildren();
     for (const dot of dots) dot.classList.remove("near", "end");
     over.textContent = "";
+    for (const [server, label] of labels) label.style.visibility = server === state.over ? "hidden" : "";
     const to = state.to ?? (state.from !== null ? state.over : null);
     const asked = state.from !== null || state.over !== null;
     svg.classList.toggle("asked", asked);

@@ -16,6 +16,7 @@
         const paint = drawCircle(figure, place);
         recolor.set(figure.name, paint);
         paint(theme());
+        addSave(place, () => charts.saveDrawing(figure.name, place.querySelector("svg")));
       } else {
         recolor.set(figure.name, (map) => charts.draw(figure, place, map));
         charts.draw(figure, place, theme());
