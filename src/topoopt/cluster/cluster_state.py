@@ -89,9 +89,10 @@ class ClusterState:
         while self._pending and self._pending[-1][1].job.arrival_s <= self.now_s:
             self.queue.append(WaitingJob(*self._pending.pop()))
         self._schedule()
+        self._begin()
         if not self.queue:
             grow(self)
-        self._begin()
+            self._begin()
         self._retime()
         return True
 
@@ -127,8 +128,8 @@ class ClusterState:
                 self._place_or_promise(waiting, promised)
             elif self._start_now(waiting, promised) or self._wire_ahead(waiting, promised):
                 continue
-            elif not self._backfill:
-                break
+            elif not self._backfill or self.shards.look_ahead:
+                break  # with look-ahead: more shards cannot be wired before one of these jobs has gone
             elif not promised:
                 found = self.shards.earliest(self._free_s(), waiting.prepared.wish, ())
                 promised = dict.fromkeys(found[0], found[2]) if found else {}

@@ -94,7 +94,8 @@ def _dedicated(name: str, settings: ClusterSettings, on_progress: Progress) -> C
 
 def _sharing(rule: BaselineRule, settings: ClusterSettings) -> CourseFabric:
     cluster = settings.logical
-    interfaces, bandwidth_bps = rule.interfaces(cluster, find_prices(settings.prices))
+    interfaces, whole_bps = rule.interfaces(settings.cluster, find_prices(settings.prices))
+    bandwidth_bps = whole_bps / settings.logical_servers
     # What the whole cluster's price gives, also where a strategy is searched on a fabric of the job's size.
     fixed = replace(rule, interfaces=lambda spec, prices: (interfaces, bandwidth_bps))
 

@@ -24,15 +24,14 @@ def shrink_for(state: "ClusterState", wanted: int) -> bool:
 
 
 def grow(state: "ClusterState") -> None:
-    """Double elastic jobs, the earliest first, as long as servers are idle and the job is done sooner for it."""
+    """Enlarge elastic jobs, the earliest first, as far as servers are idle and the job is done sooner for it."""
     for job in sorted(state.active, key=lambda job: job.index) if state.shards.elastic else ():
-        if not job.running:
-            continue
         size = len(job.servers)
-        larger = min((other for other in job.plans if other > size), default=size)
-        found = state.shards.choose(state.shards.idle, larger - size) if larger > size else None
-        if found is not None and _worth_it(state, job, larger):
-            resize(state, job, (*job.servers, *found[0]))
+        for larger in sorted((other for other in job.plans if other > size), reverse=True):
+            found = state.shards.choose(state.shards.idle, larger - size) if job.running else None
+            if found is not None and _worth_it(state, job, larger):
+                resize(state, job, (*job.servers, *found[0]))
+                break
 
 
 def resize(state: "ClusterState", job: "ActiveJob", servers: tuple[int, ...]) -> None:

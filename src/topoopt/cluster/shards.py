@@ -10,10 +10,6 @@ from topoopt.cluster.planes import HeldWiring, Planes
 from topoopt.cluster.switching import Switching
 from topoopt.topology import Topology
 
-SHARED_PLANE = 0
-"""Stands for the plane where there are none: on links that all jobs share."""
-
-
 @dataclass(frozen=True, slots=True)
 class Shard:
     """Servers for a job, and their wiring.
@@ -79,7 +75,9 @@ class Shards:
     def earliest(
         self, free_s: Sequence[float], size: int, taken: Iterable[int]
     ) -> tuple[tuple[int, ...], int, float] | None:
-        """Return the servers that are free first, their plane and when; None if too few can be wired ahead.
+        """Return the servers that are free first, their plane and when; None if there are too few.
+
+        With look-ahead these can be wired now: nobody owns their ports on that plane.
 
         Parameters
         ----------
@@ -88,7 +86,8 @@ class Shards:
         """
         promised = set(taken)
         best: tuple[tuple[int, ...], int, float] | None = None
-        for plane, servers in self._by_plane([s for s in range(len(free_s)) if s not in promised]):
+        others = [server for server in range(len(free_s)) if server not in promised]
+        for plane, servers in self._by_plane(others) if self.look_ahead else [(0, others)]:
             first = sorted(servers, key=lambda server: (free_s[server], server))[:size]
             if len(first) == size:
                 when_s = max(free_s[server] for server in first)
@@ -123,7 +122,7 @@ class Shards:
 
     def _by_plane(self, servers: Sequence[int]) -> list[tuple[int, Sequence[int]]]:
         if self._planes is None:
-            return [(SHARED_PLANE, servers)]
+            return [(0, servers)]
         unowned = [(server, self._planes.unowned(server)) for server in servers]
         return [
             (plane, [server for server, planes in unowned if plane in planes])
