@@ -19,13 +19,15 @@ from topoopt.cli.models import models
 from topoopt.cli.plan import plan
 from topoopt.cli.report import report
 from topoopt.cli.reproduce import reproduce
+from topoopt.cli.results import results
 from topoopt.cli.rewire import rewire
 from topoopt.cli.simulate import simulate
+from topoopt.cli.sweep import sweep
 from topoopt.cli.topology import topology
 from topoopt.cli.traffic import traffic
 from topoopt.cli.verbs import Verb, Verbs, help_of
 
-VERBS = (plan, topology, traffic, compare, cost, simulate, rewire, report, reproduce, models, hardware)
+VERBS = (plan, topology, traffic, compare, cost, simulate, rewire, sweep, results, report, reproduce, models, hardware)
 
 app = typer.Typer(
     cls=Verbs,

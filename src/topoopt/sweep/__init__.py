@@ -1,1 +1,29 @@
-"""Many plans, stored as they are found, resumable, on processes or on Ray."""
+"""Many plans, stored and resumable, computed by processes or a Ray cluster."""
+
+from topoopt.sweep.answer import Answer as Answer
+from topoopt.sweep.answer import Crew as Crew
+from topoopt.sweep.answer import Task as Task
+from topoopt.sweep.compute import solve as solve
+from topoopt.sweep.fabrics import SWEPT_FABRICS as SWEPT_FABRICS
+from topoopt.sweep.file import Sweep as Sweep
+from topoopt.sweep.file import read_sweep as read_sweep
+from topoopt.sweep.model import sweep_schema as sweep_schema
+from topoopt.sweep.point import Point as Point
+from topoopt.sweep.processes import processes as processes
+from topoopt.sweep.ray_cluster import ray_cluster as ray_cluster
+from topoopt.sweep.results import BEST as BEST
+from topoopt.sweep.results import Results as Results
+from topoopt.sweep.results import Rows as Rows
+from topoopt.sweep.results import axes_of as axes_of
+from topoopt.sweep.results import best as best
+from topoopt.sweep.results import open_results as open_results
+from topoopt.sweep.results import query as query
+from topoopt.sweep.results import select as select
+from topoopt.sweep.run import SweepRun as SweepRun
+from topoopt.sweep.run import count_finished as count_finished
+from topoopt.sweep.run import run_sweep as run_sweep
+from topoopt.sweep.series import Line as Line
+from topoopt.sweep.series import Lines as Lines
+from topoopt.sweep.series import lines_of as lines_of
+from topoopt.sweep.summary import Summary as Summary
+from topoopt.sweep.summary import summarized as summarized

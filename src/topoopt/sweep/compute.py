@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from topoopt.cost import PriceTable, bill_of_materials, find_accounting, find_prices
+from topoopt.cost import Bill, PriceTable, bill_of_materials, find_accounting, find_prices
 from topoopt.errors import InvalidInput, TopoOptError
 from topoopt.job import Job
 from topoopt.job_file import JobRequest, requested_job
@@ -100,11 +100,13 @@ def _values(point: Point, plan: Plan, folder: str) -> dict[str, Any]:
     found = _own(point, plan) if rule is None else _baseline(point, plan, rule, prices)
     cluster, job = plan.job.cluster, plan.job
     own = rule is None
+    bill = _bill(point, rule, found, prices)
     bound_s = plan.bounds.lower_bound_s if own else None
     return {
         "variant": job.graph.name,
         "accelerators": cluster.total_accelerators,
         "global_batch": job.global_batch,
+        "simulated_by": found.outcome.simulator,
         "iteration_time_s": found.outcome.iteration_time_s,
         "compute_time_s": found.outcome.compute_time_s,
         "exposed_communication_s": found.outcome.exposed_communication_s,
@@ -114,7 +116,8 @@ def _values(point: Point, plan: Plan, folder: str) -> dict[str, Any]:
         "gap": found.outcome.iteration_time_s / bound_s - 1 if bound_s else None,
         "data_parallel_time_s": plan.data_parallel.iteration_time_s if own else None,
         "server_bandwidth_bps": found.interfaces * found.bandwidth_bps,
-        "cost_usd": _cost_usd(point, rule, found, prices),
+        "cost_usd": bill.cost_usd if bill else None,
+        "power_w": bill.power_w if bill else None,
         "strategy": split_words(found.strategy),
         "plan_strides": list(plan.strides) if own else None,
         "proposals": found.proposals,
@@ -157,14 +160,11 @@ def _prices(point: Point, folder: str) -> PriceTable:
     return find_prices(str(Path(folder) / point.prices) if is_file(point.prices) else point.prices)
 
 
-def _cost_usd(point: Point, rule: BaselineRule | None, found: _OnFabric, prices: PriceTable) -> float | None:
-    """Return the network's price, None where the list has none (above its speeds, or an unpriced fabric)."""
+def _bill(point: Point, rule: BaselineRule | None, found: _OnFabric, prices: PriceTable) -> Bill | None:
+    """Return the network's bill, None where the list has no price (above its speeds, or an unpriced fabric)."""
     fabric = point.fabric if rule is None else rule.fabric
-    accounting = find_accounting(point.accounting)
+    size = point.servers, found.interfaces, found.bandwidth_bps
     try:
-        bill = bill_of_materials(
-            fabric, point.servers, found.interfaces, found.bandwidth_bps, prices, accounting
-        )
+        return bill_of_materials(fabric, *size, prices, find_accounting(point.accounting))
     except InvalidInput:
         return None
-    return bill.cost_usd

@@ -12,8 +12,10 @@ from topoopt.errors import InvalidInput
 from topoopt.sweep.columns import COLUMNS
 
 FORMAT = "topoopt-sweep/1"
+TABLES = ("points", "runs", "attempts")
+"""``points``: a row each. ``runs``: every start of a sweep, with its text. ``attempts``: who began which point."""
 
-_TABLES = (
+_STATEMENTS = (
     "CREATE TABLE about (format VARCHAR NOT NULL)",
     "CREATE TABLE runs (run BIGINT PRIMARY KEY, sweep VARCHAR NOT NULL, sweep_digest VARCHAR NOT NULL, "
     "sweep_text VARCHAR NOT NULL, points BIGINT NOT NULL, version VARCHAR NOT NULL)",
@@ -37,7 +39,7 @@ def create_database(path: str | Path) -> None:
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as folder:
             made = str(Path(folder) / target.name)
             with contextlib.closing(duckdb.connect(made)) as connection:
-                for statement in _TABLES:
+                for statement in _STATEMENTS:
                     connection.execute(statement)
                 connection.execute("INSERT INTO about VALUES (?)", [FORMAT])
             with contextlib.suppress(FileExistsError):  # another process was quicker

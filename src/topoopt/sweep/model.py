@@ -53,8 +53,8 @@ class BoxModel(BaseModel):
     strides: Axis[Annotated[str, one_of("strides", STRIDE_RULES)]] | None = None
     damping: Axis[Annotated[str, one_of("damping", DAMPING)]] | None = None
     routing: Axis[Annotated[str, one_of("routing", ROUTING)]] | None = None
-    budget: Axis[_Natural] | None = Field(default=None, description="strategies to try for a plan; 200")
-    baseline_budget: Axis[_Natural] | None = Field(default=None, description="for each baseline; 100")
+    budget: Axis[_Natural] | None = Field(default=None, description="strategies to try for a plan; 1000")
+    baseline_budget: Axis[_Natural] | None = Field(default=None, description="for each other fabric; 500")
     chains: Axis[_Counted] | None = Field(default=None, description="independent searches; 1")
     rounds: Axis[_Counted] | None = Field(default=None, description="most alternations; 2")
     alpha_per_ms: Axis[Annotated[float, Field(ge=0)]] | None = None

@@ -1,0 +1,46 @@
+"""Values of any column as a person reads them; the ending of the column's name says the unit."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from topoopt.cli.baseline_table import usd
+from topoopt.units import format_bandwidth, format_bytes, format_time
+
+LONGEST = 60
+"""Characters of a text in a table; all of it is in JSON and in files."""
+
+
+def _percent(value: float) -> str:
+    return f"{value:.1%}"
+
+
+BY_ENDING: Mapping[str, Callable[[float], str]] = {
+    "_s": format_time,
+    "_bps": format_bandwidth,
+    "_usd": usd,
+    "_bytes": format_bytes,
+    "bytes_max": format_bytes,
+    "_w": lambda value: f"{value:,.0f} W",
+    "gap": _percent,
+}
+
+
+def cell(column: str, value: Any) -> str:
+    """Return the text of a value, a dash for none.
+
+    Examples
+    --------
+    >>> cell("iteration_time_s", 0.0201), cell("gap", 0.087), cell("plan_strides", [1, 5]), cell("cost_usd", None)
+    ('20.1 ms', '8.7%', '1, 5', '–')
+    """
+    if value is None:
+        return "–"
+    if isinstance(value, list):
+        return ", ".join(str(item) for item in value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        text = str(value)
+        return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+    for ending, form in BY_ENDING.items():
+        if column.endswith(ending):
+            return form(value)
+    return str(value) if isinstance(value, int) else f"{value:.6g}"
