@@ -29,6 +29,10 @@ from topoopt.cluster.settings import QUEUES as QUEUES
 from topoopt.cluster.settings import WEIGHTINGS as WEIGHTINGS
 from topoopt.cluster.settings import ClusterSettings as ClusterSettings
 from topoopt.cluster.settings import PanelSettings as PanelSettings
+from topoopt.cluster.shared import shared_fabric as shared_fabric
+from topoopt.cluster.shared import shared_pace as shared_pace
+from topoopt.cluster.shared_options import DEFAULT_SHARING as DEFAULT_SHARING
+from topoopt.cluster.shared_options import SharingOptions as SharingOptions
 from topoopt.cluster.snapshot import FabricSnapshot as FabricSnapshot
 from topoopt.cluster.snapshot import snapshot as snapshot
 from topoopt.cluster.trace import Trace as Trace

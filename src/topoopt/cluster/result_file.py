@@ -133,7 +133,8 @@ def read_cluster_result(path: str | Path) -> ClusterResult:
     try:
         document = json.loads(text)
     except json.JSONDecodeError as error:
-        what = "truncated" if error.pos >= len(text.rstrip()) - 1 else f"not JSON: {error.msg}"
+        cut = error.pos >= len(text.rstrip()) - 1 or error.msg.startswith("Unterminated")
+        what = "truncated" if cut else f"not JSON: {error.msg}"
         raise InvalidInput(f"{path}: line {error.lineno}: {what}; expected a result of a cluster") from None
     return result_from_mapping(document, str(path))
 

@@ -1,0 +1,152 @@
+"""A trace on several fabrics: the same work everywhere, one result that can be written and read."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from topoopt.cluster import (
+    ClusterResult,
+    ClusterSettings,
+    PanelSettings,
+    Trace,
+    TraceJob,
+    read_cluster_result,
+    result_from_mapping,
+    result_to_mapping,
+    run_cluster,
+    write_cluster_result,
+)
+from topoopt.errors import Infeasible, InvalidInput
+from topoopt.hardware import ClusterSpec
+from topoopt.search import SearchOptions
+
+SETTINGS = ClusterSettings(ClusterSpec(32, 4, 100e9), search=SearchOptions(budget=0, balance=False))
+TRACE = Trace(
+    "t",
+    (
+        TraceJob("a", "vgg16", 16, 0.0, iterations=1000),
+        TraceJob("b", "dlrm", 16, 5.0, duration_s=100.0),
+        TraceJob("c", "vgg16", 16, 9.0, iterations=500),
+    ),
+)
+FABRICS = ("topoopt", "topoopt-ocs", "fat-tree", "ideal-switch")
+
+
+@pytest.fixture(scope="module")
+def result() -> ClusterResult:
+    return run_cluster(TRACE, SETTINGS, FABRICS)
+
+
+def test_every_fabric_does_the_same_work(result: ClusterResult) -> None:
+    assert [run.fabric for run in result.fabrics] == [
+        "topoopt",
+        "topoopt-ocs",
+        "fat-tree",
+        "fat-tree",
+        "ideal-switch",
+    ]
+    work = {tuple((job.job, job.iterations) for job in run.jobs) for run in result.fabrics}
+    assert len(work) == 1
+
+
+def test_a_duration_is_that_with_an_ideal_switch_to_itself(result: ClusterResult) -> None:
+    alone = run_cluster(Trace("t", (TRACE.jobs[1],)), SETTINGS, ("ideal-switch",)).fabrics[0].jobs[0]
+    assert alone.end_s - alone.start_s == pytest.approx(
+        100.0, rel=0.02
+    )  # flows there, first come first served here
+
+
+def test_jobs_of_one_kind_take_the_same_on_links_of_their_own(result: ClusterResult) -> None:
+    for run in result.fabrics[:2]:
+        first, _, third = (job.iteration_time_mean_s for job in run.jobs)
+        assert first == pytest.approx(third, rel=1e-12)
+
+
+def test_optical_circuit_switches_wait_milliseconds_where_panels_wait_minutes(result: ClusterResult) -> None:
+    panels, ocs = result.fabrics[:2]
+    assert 60 < panels.rewiring_s.max < 3600
+    assert ocs.rewiring_s.max == pytest.approx(0.025)
+
+
+def test_without_look_ahead_a_new_wiring_is_waited_for_by_all() -> None:
+    """Jobs of 8 after one of 16 do not find their rings in place."""
+    jobs = [TraceJob("large", "vgg16", 16, 0.0, iterations=5000)]
+    jobs += [TraceJob(name, "vgg16", 8, 10.0, iterations=5000) for name in ("left", "right")]
+    settings = replace(SETTINGS, cluster=ClusterSpec(16, 4, 100e9))
+    waits = {}
+    for ahead in (True, False):
+        how = replace(settings, panels=PanelSettings(look_ahead=ahead))
+        waits[ahead] = [
+            job.rewiring_s for job in run_cluster(Trace("t", tuple(jobs)), how, ("topoopt",)).fabrics[0].jobs
+        ]
+    assert waits[True][1:] == pytest.approx([0.01, 0.01])
+    assert min(waits[False][1:]) > 30
+
+
+def test_the_file_holds_the_result(result: ClusterResult, tmp_path: Path) -> None:
+    path = tmp_path / "cluster.json"
+    write_cluster_result(path, result)
+    assert read_cluster_result(path) == result
+    assert result_from_mapping(json.loads(json.dumps(result_to_mapping(result)))) == result
+
+
+MISTAKES: list[tuple[Callable[[Any], object], str]] = [
+    (lambda said: said.pop("format"), "expected format topoopt-cluster version 1, got no format"),
+    (lambda said: said.update(version=9), "expected format topoopt-cluster version 1, got topoopt-cluster 9"),
+    (lambda said: said.update(colour="red"), 'unknown key "colour"'),
+    (lambda said: said["fabrics"][0]["jobs"][0].pop("end_s"), r'fabrics\[0\].jobs\[0\]: missing key "end_s"'),
+    (lambda said: said["fabrics"][0]["jobs"][0].update(start_s="now"), "start_s: expected a number >= 0"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), MISTAKES)
+def test_a_document_that_is_no_result_is_refused(
+    change: Callable[[Any], object], message: str, result: ClusterResult
+) -> None:
+    document = json.loads(json.dumps(result_to_mapping(result)))
+    change(document)
+    with pytest.raises(InvalidInput, match=message):
+        result_from_mapping(document)
+
+
+def test_a_file_that_is_cut_short_says_so(result: ClusterResult, tmp_path: Path) -> None:
+    path = tmp_path / "cluster.json"
+    path.write_text(json.dumps(result_to_mapping(result))[:500])
+    with pytest.raises(InvalidInput, match="truncated; expected a result of a cluster"):
+        read_cluster_result(path)
+
+
+def test_fabrics_that_cannot_be_asked_for_are_refused() -> None:
+    with pytest.raises(InvalidInput, match='fabric: unknown name "fat-tre"; did you mean fat-tree'):
+        run_cluster(TRACE, SETTINGS, ("fat-tre",))
+    large = replace(SETTINGS, cluster=ClusterSpec(1200, 4, 100e9))
+    with pytest.raises(Infeasible, match="switch i, but patch-panel has 1008 ports"):
+        run_cluster(TRACE, large, ("topoopt",))
+    with pytest.raises(Infeasible, match="but piezo has 576 ports"):
+        run_cluster(TRACE, large, ("topoopt-ocs",))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"queue": "lifo"}, 'queue: unknown name "lifo"'),
+        ({"placement": "here"}, 'placement: unknown name "here"'),
+        ({"weighting": "bytes"}, 'weighting: unknown name "bytes"'),
+        ({"ocs": "mirror"}, 'optical switch: unknown name "mirror"'),
+        ({"logical_servers": 0}, "logical_servers: expected an integer >= 1, got 0"),
+        ({"logical_servers": 8}, "logical_servers: degree 4 cannot be divided evenly by 8"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        replace(SETTINGS, **changes)
+
+
+@pytest.mark.parametrize("changes", [{"move_s": -1.0}, {"flip_s": float("nan")}, {"hands": -1}])
+def test_panels_that_make_no_sense_are_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput, match=next(iter(changes))):
+        PanelSettings(**changes)
