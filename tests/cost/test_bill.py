@@ -10,6 +10,7 @@ from topoopt.cost import (
     ACCOUNTINGS,
     PRICED_FABRICS,
     Accounting,
+    FabricOptions,
     bill_of_materials,
     find_accounting,
     find_prices,
@@ -75,6 +76,97 @@ def test_an_oversubscribed_fat_tree_has_half_the_links_above_the_first_switch() 
     }
 
 
+def test_the_ratio_of_oversubscription_says_how_many_links_go_up() -> None:
+    def upper(ratio: float) -> float:
+        options = FabricOptions(oversubscription=ratio)
+        bill = bill_of_materials("oversub-fat-tree", 16, 1, 100e9, PRICES, None, options)
+        ports = next(line.count for line in bill.lines if line.item == "electrical_port")
+        return (ports - 16) / 2  # both tiers above together
+
+    assert [upper(ratio) for ratio in (1, 2, 4, 3)] == [32, 16, 8, 12]  # 16 / 3 links are 6 in each tier
+    assert upper(1) * 2 + 16 == counts("fat-tree", 16, 1)["electrical_port"]
+
+
+def test_a_hybrid_has_some_interfaces_behind_switches_and_the_others_behind_panels() -> None:
+    assert counts("topoopt-hybrid", 128, 4) == {
+        "nic": 512,
+        "transceiver": 512,
+        "patch_panel_port": 2 * 256,
+        "optical_switch_1x2": 256,
+        "ocs_port": 256,
+        "fiber_m": (2 * 256 + 256) * 500,  # the second panel has fibers of its own
+    }
+    one = bill_of_materials("topoopt-hybrid", 128, 4, 100e9, PRICES, None, FabricOptions(ocs_interfaces=1))
+    assert {line.item: line.count for line in one.lines}["ocs_port"] == 128
+
+
+@given(degree=st.integers(2, 16), switched=st.integers(1, 15))
+@settings(max_examples=30, deadline=None)
+def test_a_hybrid_costs_what_its_two_parts_cost(degree: int, switched: int) -> None:
+    switched = min(switched, degree - 1)
+    options = FabricOptions(ocs_interfaces=switched)
+    whole = bill_of_materials("topoopt-hybrid", 12, degree, 100e9, PRICES, None, options)
+    panels = bill_of_materials("topoopt", 12, degree - switched, 100e9, PRICES)
+    switches = bill_of_materials("topoopt-ocs", 12, switched, 100e9, PRICES)
+    assert whole.cost_usd == pytest.approx(panels.cost_usd + switches.cost_usd)
+
+
+def test_rails_need_spines_where_a_rail_has_more_than_one_leaf() -> None:
+    assert counts("rail", 32, 8) == {
+        "nic": 256,
+        "transceiver": 512,
+        "electrical_port": 256,
+        "fiber_m": 256 * 500,
+    }
+    # beyond 32 servers every server link has an uplink: a port at its leaf and one at a spine
+    assert counts("rail", 33, 8)["electrical_port"] == 33 * 8 * 3
+
+
+def test_a_full_mesh_is_bought_as_an_interface_for_every_other_server() -> None:
+    bill = bill_of_materials("full-mesh", 16, 4, 100e9, PRICES)
+    assert {line.count for line in bill.lines if line.item != "fiber_m"} == {16 * 15}
+    assert {line.bandwidth_bps for line in bill.lines if line.bandwidth_bps} == {400e9 / 15}
+    # three servers of four interfaces: as they are, some of them in parallel
+    assert counts("full-mesh", 3, 4) == counts("torus", 3, 4)
+
+
+def test_a_price_between_listed_speeds_says_so() -> None:
+    by_item = {line.item: line for line in bill_of_materials("topoopt", 16, 4, 150e9, PRICES).lines}
+    assert by_item["nic"].basis == "interpolated between 100 Gb/s and 200 Gb/s"
+    assert by_item["patch_panel_port"].basis == ""
+    slow = {line.item: line for line in bill_of_materials("topoopt", 16, 4, 1e9, PRICES).lines}
+    assert slow["nic"].basis == "as for 10 Gb/s, the slowest listed"
+    assert not any(line.basis for line in bill_of_materials("topoopt", 16, 4, 100e9, PRICES).lines)
+
+
+def test_watts_add_up_by_hand_and_a_missing_figure_is_named() -> None:
+    # 16.2 W of a card, 3.5 W of a transceiver; panels, 1×2 switches and fiber draw nothing
+    assert bill_of_materials("topoopt", 128, 4, 100e9, PRICES).power_w == pytest.approx(512 * (16.2 + 3.5))
+    # the fat-tree has six transceivers and five ports of 4.7 W for every interface
+    ideal = bill_of_materials("ideal-switch", 128, 4, 100e9, PRICES)
+    assert ideal.power_w == pytest.approx(512 * (16.2 + 6 * 3.5 + 5 * 4.7))
+    fast = bill_of_materials("topoopt", 128, 4, 800e9, find_prices("2025"))
+    assert fast.power_w is None
+    assert fast.power_missing == ("nic of 800 Gb/s",)
+    assert fast.known_power_w == pytest.approx(512 * 17)
+    without_nics = Accounting(nics=False)
+    counted = bill_of_materials("topoopt", 128, 4, 800e9, find_prices("2025"), without_nics)
+    assert counted.power_w == pytest.approx(512 * 17)
+
+
+@pytest.mark.parametrize("fabric", [name for name in PRICED_FABRICS if name not in ("full-mesh", "rail")])
+@given(servers=st.integers(1, 200), speed=st.floats(1, 199))
+@settings(max_examples=15, deadline=None)
+def test_the_price_is_linear_in_the_servers_and_never_falls_with_the_speed(
+    fabric: str, servers: int, speed: float
+) -> None:
+    def usd(count: int, gbps: float) -> float:
+        return bill_of_materials(fabric, count, 4, gbps * 1e9, PRICES).cost_usd
+
+    assert usd(3 * servers, speed) == pytest.approx(3 * usd(servers, speed))
+    assert usd(servers, speed + 1) >= usd(servers, speed)
+
+
 def test_fewer_tiers_need_fewer_parts() -> None:
     assert counts("ideal-switch", 16, 2, Accounting(tiers=1)) == {
         "nic": 32,
@@ -129,6 +221,12 @@ def test_what_cannot_be_priced_is_refused_in_one_line() -> None:
         bill_of_materials("fattree", 16, 4, 100e9, PRICES)
     with pytest.raises(InvalidInput, match=r"no nic of 400 Gb/s|no transceiver of 400 Gb/s"):
         bill_of_materials("topoopt", 16, 4, 400e9, PRICES)
+    with pytest.raises(InvalidInput, match="topoopt-hybrid: a server needs 2 interfaces or more"):
+        bill_of_materials("topoopt-hybrid", 16, 1, 100e9, PRICES)
+    with pytest.raises(InvalidInput, match=r"ocs_interfaces must be 1\.\.3 of 4 interfaces, got 4"):
+        bill_of_materials("topoopt-hybrid", 16, 4, 100e9, PRICES, None, FabricOptions(ocs_interfaces=4))
+    with pytest.raises(InvalidInput, match=r"oversubscription: expected a ratio >= 1, got 0\.5"):
+        FabricOptions(oversubscription=0.5)
     with pytest.raises(InvalidInput, match="servers and degree must be >= 1"):
         bill_of_materials("topoopt", 16, 0, 100e9, PRICES)
     with pytest.raises(InvalidInput, match="accounting: unknown name"):

@@ -31,11 +31,13 @@ from topoopt.cost.power import TYPICAL_POWER as TYPICAL_POWER
 from topoopt.cost.power import PowerRow as PowerRow
 from topoopt.cost.power import PowerTable as PowerTable
 from topoopt.cost.power import find_power as find_power
+from topoopt.cost.power import power_schema as power_schema
 from topoopt.cost.prices import PRICE_TABLES as PRICE_TABLES
 from topoopt.cost.prices import Item as Item
 from topoopt.cost.prices import PriceRow as PriceRow
 from topoopt.cost.prices import PriceTable as PriceTable
 from topoopt.cost.prices import find_prices as find_prices
+from topoopt.cost.prices import prices_schema as prices_schema
 from topoopt.cost.prices import read_prices as read_prices
 from topoopt.cost.ratios import PUBLISHED_IDEAL_OVER_TOPOOPT as PUBLISHED_IDEAL_OVER_TOPOOPT
 from topoopt.cost.ratios import PUBLISHED_OCS_OVER_PANEL as PUBLISHED_OCS_OVER_PANEL

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from topoopt.cost.part_rows import Listed, at_speed, csv_rows, read_rows, rows_around
 from topoopt.cost.prices import SPEED_ITEMS, Item
@@ -66,6 +67,8 @@ class PowerTable:
 
 
 class _RowModel(BaseModel):
+    """One row of a table of watts; bandwidth_gbps only for nic, transceiver and electrical_port."""
+
     model_config = ConfigDict(extra="forbid")
 
     item: Item
@@ -97,6 +100,11 @@ def find_power(name: str = TYPICAL_POWER) -> PowerTable:
         rows = read_rows(name, "power", "item, bandwidth_gbps and watts")
         return PowerTable(name, tuple(_row(row, f"{name}: row {i}") for i, row in enumerate(rows, 1)))
     raise unknown_name("power", name, (TYPICAL_POWER, "a file .csv or .yaml"))
+
+
+def power_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a table of watts in a file: a list of rows, whose keys are the columns of a CSV."""
+    return TypeAdapter(list[_RowModel]).json_schema()
 
 
 @cache

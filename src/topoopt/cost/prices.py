@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from topoopt.cost.part_rows import Listed, at_speed, basis_words, csv_rows, read_rows, rows_around
 from topoopt.errors import InvalidInput, unknown_name
@@ -102,6 +102,8 @@ class PriceTable:
 
 
 class _RowModel(BaseModel):
+    """One row of a price list; bandwidth_gbps only for nic, transceiver and electrical_port."""
+
     model_config = ConfigDict(extra="forbid")
 
     item: Item
@@ -138,6 +140,11 @@ def read_prices(path: str | Path) -> PriceTable:
     """Return the price list of a CSV or YAML file; see :func:`find_prices`."""
     rows = read_rows(path, "prices", "item, bandwidth_gbps and usd")
     return PriceTable(str(path), tuple(_row(row, f"{path}: row {i}") for i, row in enumerate(rows, 1)))
+
+
+def prices_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a price list in a file: a list of rows, whose keys are the columns of a CSV."""
+    return TypeAdapter(list[_RowModel]).json_schema()
 
 
 @cache
