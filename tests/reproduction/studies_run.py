@@ -1,9 +1,13 @@
-"""Studies run once for all tests of a process; those named here take seconds."""
+"""Studies run once for all tests of a process: whole where that takes seconds, else on few servers and points."""
 
+from collections.abc import Callable, Mapping
 from functools import cache
 
 from topoopt.reproduction import Figure, StudySettings, find_study
+from topoopt.reproduction.fig11 import Fig11Grid, fig11_on
+from topoopt.reproduction.fig17 import Fig17Grid, fig17_on
 
+SETTINGS = StudySettings(quick=True)
 QUICK_ONES = ("fig10", "fig12", "fig13", "fig14", "fig15", "table1")
 
 
@@ -11,10 +15,26 @@ def silent(stage: str, done: int, total: int) -> None:
     """Report nothing."""
 
 
+def _fig11() -> Figure:
+    grid = Fig11Grid(("vgg16", "dlrm"), 8, (4,), (25e9, 100e9), (100e9,), (100e9,), (), 20, 20)
+    return fig11_on(grid, SETTINGS, silent)
+
+
+def _fig17() -> Figure:
+    return fig17_on(Fig17Grid(8, ("bert",), (4,), (10e-6, 10e-3), (10e-6, 10e-3)), SETTINGS, silent)
+
+
+MINIATURES: Mapping[str, Callable[[], Figure]] = {"fig11": _fig11, "fig17": _fig17}
+"""Figures that take minutes, in small."""
+ALL = (*QUICK_ONES, *MINIATURES)
+
+
 @cache
 def run(name: str) -> Figure:
-    """Return a figure, made as ``topoopt reproduce NAME --quick`` does."""
-    return find_study(name).study(StudySettings(quick=True), silent)
+    """Return a figure, made as ``topoopt reproduce NAME --quick`` does, or a miniature of it."""
+    if name in MINIATURES:
+        return MINIATURES[name]()
+    return find_study(name).study(SETTINGS, silent)
 
 
 def compared(figure: Figure, what: str) -> float:

@@ -24,6 +24,10 @@ def test_every_study_has_its_part_of_the_page() -> None:
     assert found == list(STUDIES)
 
 
+def test_nothing_on_the_page_is_missed() -> None:
+    assert "| **no** |" not in WRITTEN.read_text()
+
+
 def test_every_picture_is_there_and_small() -> None:
     shown = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", WRITTEN.read_text())
     assert shown

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.reproduction.studies_run import QUICK_ONES, run
+from tests.reproduction.studies_run import ALL, QUICK_ONES, run
 from topoopt.errors import InvalidInput
 from topoopt.reproduction import STUDIES, find_study
 
@@ -16,6 +16,10 @@ pytestmark = pytest.mark.reproduction
 def test_studies_stand_in_the_order_of_the_paper() -> None:
     order = ["motivation", *(f"fig{number}" for number in range(10, 18)), "table1"]
     assert list(STUDIES) == [name for name in order if name in STUDIES]
+
+
+def test_every_study_is_run_here_whole_or_in_small() -> None:
+    assert set(ALL) == set(STUDIES)
 
 
 def test_a_misspelled_figure_is_answered_with_the_nearest() -> None:
@@ -35,7 +39,7 @@ def test_what_has_a_tolerance_is_met_and_everything_else_explained(name: str) ->
     assert len({row.what for row in rows}) == len(rows)
 
 
-@pytest.mark.parametrize("name", QUICK_ONES)
+@pytest.mark.parametrize("name", ALL)
 def test_rows_are_alike_and_plain(name: str) -> None:
     figure = run(name)
     assert figure.name == name
@@ -45,14 +49,14 @@ def test_rows_are_alike_and_plain(name: str) -> None:
         assert all(value is None or type(value) in (str, int, float, bool) for value in row.values()), row
 
 
-@pytest.mark.parametrize("name", QUICK_ONES)
+@pytest.mark.parametrize("name", ALL)
 def test_times_and_bytes_say_their_unit(name: str) -> None:
     for column in run(name).rows[0]:
         if re.search(r"_time|cost|bandwidth(?!_tax)|loss", column):
             assert column.endswith(UNITS), column
 
 
-@pytest.mark.parametrize("name", QUICK_ONES)
+@pytest.mark.parametrize("name", ALL)
 def test_charts_are_named_after_their_figure(name: str) -> None:
     charts = run(name).charts
     names = [chart.name for chart in charts]
