@@ -8,7 +8,7 @@ from topoopt.reproduction.fig11 import Fig11Grid, fig11_on
 from topoopt.reproduction.fig17 import Fig17Grid, fig17_on
 
 SETTINGS = StudySettings(quick=True)
-QUICK_ONES = ("fig10", "fig12", "fig13", "fig14", "fig15", "table1")
+QUICK_ONES = ("fig10", "fig12", "fig13", "fig14", "fig15", "motivation", "table1")
 
 
 def silent(stage: str, done: int, total: int) -> None:
