@@ -93,7 +93,14 @@ def shard_plan(shape: JobShape, settings: ClusterSettings, on_progress: Progress
         If the search was interrupted: half of one is not the plan of this job.
     """
     job = shaped_job(shape, settings)
-    plan = make_plan(job, settings.search, fabrics=(), prices=settings.prices, on_progress=on_progress)
+    plan = make_plan(
+        job,
+        settings.search,
+        fabrics=(),
+        prices=settings.prices,
+        on_progress=on_progress,
+        weigh_routes=False,
+    )
     if plan.search.stopped_because == "interrupted":
         raise KeyboardInterrupt
     return plan
