@@ -13,6 +13,7 @@ from topoopt import __version__
 from topoopt.cli.cluster import cluster
 from topoopt.cli.compare import compare
 from topoopt.cli.cost import cost
+from topoopt.cli.fail import fail
 from topoopt.cli.failure import exit_code_of
 from topoopt.cli.hardware import hardware
 from topoopt.cli.models import models
@@ -27,7 +28,22 @@ from topoopt.cli.topology import topology
 from topoopt.cli.traffic import traffic
 from topoopt.cli.verbs import Verb, Verbs, help_of
 
-VERBS = (plan, topology, traffic, compare, cost, simulate, rewire, sweep, results, report, reproduce, models, hardware)
+VERBS = (
+    plan,
+    topology,
+    traffic,
+    compare,
+    cost,
+    simulate,
+    fail,
+    rewire,
+    sweep,
+    results,
+    report,
+    reproduce,
+    models,
+    hardware,
+)
 
 app = typer.Typer(
     cls=Verbs,

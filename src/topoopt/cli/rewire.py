@@ -251,8 +251,10 @@ def _renamed(found: "Rewiring") -> str:
 
 def _steps(order: "MoveOrder") -> str:
     count = len(order.steps)
+    if not count:
+        return "none"
     if not order.keep_running:
-        return f"{count}: the old job has ended, so all may be done at once" if count else "none"
+        return f"{count}: the old job has ended, so all may be done at once"
     return (
         f"{count}, {'none of which cuts the job' if not order.cuts else f'of which {order.cuts} cut the job'}"
     )

@@ -1,16 +1,30 @@
 """What fails, what that costs, and how a plan is repaired."""
 
+from topoopt.failure.availability import Availability as Availability
+from topoopt.failure.availability import Estimate as Estimate
+from topoopt.failure.availability import availability as availability
+from topoopt.failure.availability import parts_of as parts_of
+from topoopt.failure.effects import Effect as Effect
+from topoopt.failure.effects import effects as effects
 from topoopt.failure.failed import FailedInterface as FailedInterface
 from topoopt.failure.failed import FailedLink as FailedLink
 from topoopt.failure.failed import FailedPanel as FailedPanel
 from topoopt.failure.failed import FailedServer as FailedServer
 from topoopt.failure.failed import Failure as Failure
 from topoopt.failure.failed import plan_wiring as plan_wiring
+from topoopt.failure.phases import Phase as Phase
+from topoopt.failure.phases import move_time_s as move_time_s
+from topoopt.failure.phases import phases as phases
 from topoopt.failure.predict import WAYS as WAYS
 from topoopt.failure.predict import Prediction as Prediction
 from topoopt.failure.predict import RepairRow as RepairRow
 from topoopt.failure.predict import predict as predict
 from topoopt.failure.predict import repaired_plan as repaired_plan
+from topoopt.failure.rates import DEFAULT_RATES as DEFAULT_RATES
+from topoopt.failure.rates import FailureRates as FailureRates
+from topoopt.failure.rates import Rate as Rate
+from topoopt.failure.rates import rates_schema as rates_schema
+from topoopt.failure.rates import read_rates as read_rates
 from topoopt.failure.repair import Repair as Repair
 from topoopt.failure.situation import Situation as Situation
 from topoopt.failure.situation import situation as situation

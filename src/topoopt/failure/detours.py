@@ -3,7 +3,7 @@
 import itertools
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -11,7 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.errors import NoRoute
-from topoopt.routing import ExplicitRoutes, KShortestRoutes, Path, Routes, explicit_routes
+from topoopt.routing import (
+    ExplicitRoutes,
+    KShortestRoutes,
+    Path,
+    PathArrays,
+    Routes,
+    explicit_routes,
+    path_arrays,
+    used_paths,
+)
 from topoopt.topology import Ring, Topology
 
 Rings = Mapping[tuple[int, ...], tuple[Ring, ...]]
@@ -44,6 +53,19 @@ class DetouredRoutes:
             self._found[src, dst] = found
         return self._found[src, dst]
 
+    def path_arrays(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> PathArrays:
+        """Return the paths of many pairs."""
+        before = path_arrays(self.before, src, dst)
+        kept = before.weight * _whole(self.topology, before)
+        pair = np.repeat(np.arange(len(src)), np.diff(before.path_first))
+        total = np.bincount(pair, kept, len(src))
+        lost = np.flatnonzero((np.diff(before.path_first) > 0) & (total <= 0))
+        share = replace(
+            before, weight=np.divide(kept, total[pair], out=np.zeros_like(kept), where=total[pair] > 0)
+        )
+        around = self._shortest.path_arrays(src[lost], dst[lost])
+        return _merged(used_paths(share), around, lost)
+
     def written_down(self, pairs: Iterable[tuple[int, int]]) -> ExplicitRoutes:
         """Return the same as a table, which a plan file can hold."""
         return explicit_routes(self.topology, (path for pair in pairs for path in self.paths(*pair)))
@@ -58,6 +80,38 @@ class DetouredRoutes:
 
     def _is_whole(self, path: Path) -> bool:
         return all(step in self._links for step in itertools.pairwise(path.nodes))
+
+
+def _whole(topology: Topology, paths: PathArrays) -> NDArray[np.bool_]:
+    """Return which paths have all their links, shape (paths,)."""
+    path_of = np.repeat(np.arange(len(paths.weight)), np.diff(paths.node_first))
+    inner = path_of[1:] == path_of[:-1]  # the step from a path's last node to the next path's first is none
+    nodes = paths.nodes.astype(np.int64)
+    missing = inner & (topology.link_ids(nodes[:-1], nodes[1:]) < 0)
+    return np.asarray(np.bincount(path_of[:-1], missing, len(paths.weight)) == 0)
+
+
+def _merged(some: PathArrays, others: PathArrays, pairs: NDArray[np.int64]) -> PathArrays:
+    """Return the paths of all pairs; those of ``pairs`` are the others', and these have none among the first."""
+    count = len(some.path_first) - 1
+    owner = np.concatenate(
+        [
+            np.repeat(np.arange(count), np.diff(some.path_first)),
+            np.repeat(pairs, np.diff(others.path_first)),
+        ]
+    )
+    order = np.argsort(owner, kind="stable")
+    size = np.concatenate([np.diff(some.node_first), np.diff(others.node_first)])
+    start = np.concatenate([some.node_first[:-1], others.node_first[:-1] + some.node_first[-1]])
+    first = np.concatenate(([0], np.cumsum(size[order])))
+    # Every path's nodes are copied from where they start, one run after the other.
+    at = np.arange(first[-1]) + np.repeat(start[order] - first[:-1], size[order])
+    return PathArrays(
+        np.searchsorted(owner[order], np.arange(count + 1)).astype(np.int64),
+        first.astype(np.int64),
+        np.concatenate([some.nodes, others.nodes])[at],
+        np.concatenate([some.weight, others.weight])[order],
+    )
 
 
 def is_whole(topology: Topology, ring: Ring) -> bool:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 
+from topoopt.failure.detours import DetouredRoutes
 from topoopt.failure.failed import (
     Failure,
     broken_patches,
@@ -36,11 +37,9 @@ class Situation:
     topology: Topology
 
     @cached_property
-    def dead_links(self) -> frozenset[tuple[int, int]]:
-        """Ordered pairs of servers that were linked before and are not any more."""
-        before = self.plan.fabric.topology
-        pairs = zip(before.src.tolist(), before.dst.tolist(), strict=True)
-        return frozenset(pair for pair in pairs if self.topology.link_id(*pair) < 0)
+    def routes(self) -> DetouredRoutes:
+        """The plan's routes over the links that are left."""
+        return DetouredRoutes(self.topology, self.plan.fabric.routes)
 
 
 def situation(plan: Plan, failure: Failure) -> Situation:

@@ -1,7 +1,7 @@
 """Repairs that move no fiber: other ways over the links that are left."""
 
 from topoopt.errors import Infeasible
-from topoopt.failure.detours import DetouredRoutes, Rings, detoured_rings, rings_left, spread_rings
+from topoopt.failure.detours import Rings, detoured_rings, rings_left, spread_rings
 from topoopt.failure.failed import FailedServer
 from topoopt.failure.repair import Repair
 from topoopt.failure.situation import Situation
@@ -31,8 +31,7 @@ def on_spread_detours(situation: Situation) -> Repair:
 
 def _over(situation: Situation, rings: Rings) -> Repair:
     plan, topology = situation.plan, situation.topology
-    routes = DetouredRoutes(topology, plan.fabric.routes)
-    fabric = Fabric(plan.fabric.name, topology, routes, rings)
+    fabric = Fabric(plan.fabric.name, topology, situation.routes, rings)
     return Repair(plan.job, plan.strategy, fabric, situation.left)
 
 

@@ -95,6 +95,11 @@ def rewire(
     links = placed_links(topology, old.degree, old.links)
     touched = old.touching(here)
     inside = replace(old, patches=_between(touched, here))
+    if patched(_moved(links, here, old.links), replace(old, patches=()), None) is None:
+        raise Infeasible(
+            f"rewiring: the links cannot be divided among panels of {old.interfaces_per_panel} interface(s) a "
+            "server; use more interfaces per panel"
+        )
     common, orders = _orders(links, inside, here, relabel)
     best: tuple[tuple[int, ...], Wiring, bool] | None = None
     for hoped, order in orders:
@@ -106,8 +111,7 @@ def rewire(
             best = place, *found
     if best is None:
         raise Infeasible(
-            f"rewiring: the links cannot be divided among panels of {old.interfaces_per_panel} interface(s) a "
-            "server; use more interfaces per panel"
+            "rewiring: no way was found to divide the links among the panels and keep some in place"
         )
     place, wiring, proven = best
     if proven and not relabel:

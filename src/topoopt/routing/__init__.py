@@ -25,6 +25,8 @@ from topoopt.routing.methods import ROUTING as ROUTING
 from topoopt.routing.methods import make_routes as make_routes
 from topoopt.routing.pair_links import PairLinks as PairLinks
 from topoopt.routing.path_arrays import PathArrays as PathArrays
+from topoopt.routing.path_arrays import path_arrays as path_arrays
+from topoopt.routing.path_arrays import used_paths as used_paths
 from topoopt.routing.path_choice import chosen_paths as chosen_paths
 from topoopt.routing.path_choice import connection_uniform as connection_uniform
 from topoopt.routing.path_choice import cumulative_weights as cumulative_weights

@@ -1,0 +1,280 @@
+"""A job over a month of failures and repairs, by Monte Carlo: how long it runs, how fast, and what is left of it."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.errors import InvalidInput
+from topoopt.failure.effects import Effect
+from topoopt.failure.rates import MONTH_S, FailureRates, Rate
+from topoopt.plan import Plan
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean over the runs, and its standard error."""
+
+    mean: float
+    standard_error: float
+
+
+@dataclass(frozen=True, slots=True)
+class Availability:
+    """A job under failures.
+
+    Attributes
+    ----------
+    full_speed, degraded, down : Estimate
+        Shares of the time. They sum to 1.
+    goodput : Estimate
+        Samples that count, over those without any failure: what is lost since a checkpoint does not.
+    slowdown : Estimate
+        Mean iteration time while the job runs, over that without failures.
+    failures : mapping from a kind of part to how many fail in a run
+    goodput_first_order : float
+        Goodput in closed form, as if no two failures met: 1 less what each kind costs alone.
+    """
+
+    days: float
+    runs: int
+    seed: int
+    full_speed: Estimate
+    degraded: Estimate
+    down: Estimate
+    goodput: Estimate
+    slowdown: Estimate
+    failures: Mapping[str, Estimate]
+    goodput_first_order: float
+
+
+@dataclass(frozen=True, eq=False)
+class Outages:
+    """Failures of parts of one kind, in all runs; arrays of shape (failures,).
+
+    Attributes
+    ----------
+    run, part : int64 arrays
+    start_s, end_s : float64 arrays
+        When the part fails and when it works again, which may be after the horizon.
+    """
+
+    run: Ints
+    part: Ints
+    start_s: Floats
+    end_s: Floats
+
+
+def parts_of(plan: Plan) -> dict[str, int]:
+    """Return how many parts of each kind a plan has that can fail."""
+    cluster = plan.job.cluster
+    ports = int(plan.fabric.topology.ports.sum())
+    return {
+        "nic": ports,
+        "fiber": ports // 2 if cluster.links == "duplex" else ports,
+        "server": cluster.servers,
+        "panel": cluster.degree,
+    }
+
+
+def availability(
+    counts: Mapping[str, int],
+    kinds: Mapping[str, tuple[Effect, ...]],
+    rates: FailureRates,
+    *,
+    days: float = 30.0,
+    runs: int = 1000,
+    seed: int = 0,
+) -> Availability:
+    """Let parts fail and be repaired, and add up what the job gets done.
+
+    Parts fail independently, from all of them working. Of failures that meet, the slowdowns of links and panels
+    are added and those of missing servers multiplied. A failed server stops the job: what has been done since the last
+    checkpoint is lost, and it starts again on a spare server or on those that are left; when a server that was
+    missed is back, the job takes a checkpoint and starts again with it.
+
+    Parameters
+    ----------
+    counts : mapping from a kind of part to how many there are
+
+    Raises
+    ------
+    InvalidInput
+        If days or runs are not positive.
+    """
+    if not 0 < days < math.inf or runs < 2:
+        raise InvalidInput(f"availability: days must be positive and runs at least 2, got {days} and {runs}")
+    rng = np.random.default_rng(seed)
+    horizon_s = days * 86400.0
+    course = _Course(runs, horizon_s)
+    failures = {}
+    for kind, rate in rates.parts.items():
+        found = outages(rate, counts[kind], runs, horizon_s, rng)
+        failures[kind] = _estimate(np.bincount(found.run, minlength=runs).astype(float))
+        if kind == "server":
+            _servers(course, found, kinds[kind][0], rates, rng)
+        else:
+            _links(course, found, kinds[kind], rng)
+    server = kinds["server"][0].speed if "server" in kinds else 1.0
+    return course.summed(days, seed, failures, server, first_order(counts, kinds, rates))
+
+
+def outages(rate: Rate, parts: int, runs: int, horizon_s: float, rng: np.random.Generator) -> Outages:
+    """Return the failures of independent parts, each up and down in turn for exponential times."""
+    found: list[tuple[Ints, Ints, Floats, Floats]] = []
+    start = rng.exponential(rate.mtbf_s, (runs, parts)).ravel()
+    index = np.arange(runs * parts)
+    while True:
+        inside = start < horizon_s
+        index, start = index[inside], start[inside]
+        if not len(index):
+            break
+        end = start + rng.exponential(rate.repair_s, len(index)) if rate.repair_s else start.copy()
+        found.append((index // parts, index % parts, start, end))
+        start = end + rng.exponential(rate.mtbf_s, len(index))
+    columns = [np.concatenate(column) for column in zip(*found, strict=True)] if found else [np.zeros(0)] * 4
+    order = np.lexsort((columns[2], columns[0]))
+    run, part = (column[order].astype(np.int64) for column in columns[:2])
+    begins, ends = (column[order].astype(np.float64) for column in columns[2:])
+    return Outages(run, part, begins, ends)
+
+
+def first_order(
+    counts: Mapping[str, int], kinds: Mapping[str, tuple[Effect, ...]], rates: FailureRates
+) -> float:
+    """Return the goodput in the long run as if no two failures met."""
+    lost = 0.0
+    for kind, rate in rates.parts.items():
+        a_second = counts[kind] / (rate.mtbf_s + rate.repair_s)  # failures of all parts of this kind
+        for effect in kinds[kind]:
+            if kind == "server":
+                spare = rates.spare_servers > 0 and rates.move_fibers
+                stop_s = rates.restart_s + rates.checkpoint_s / 2
+                stop_s += effect.spare_time_s if spare else effect.move_time_s
+                if not spare:
+                    stop_s += rate.repair_s * (1 - effect.speed) + (rates.restart_s if effect.speed else 0.0)
+            else:
+                share = 1 - math.exp(-effect.move_time_s / rate.repair_s) if rate.repair_s else 1.0
+                slow = share * (1 - effect.speed_meanwhile) + (1 - share) * (1 - effect.speed)
+                stop_s = rate.repair_s * slow
+            lost += a_second * effect.weight * stop_s
+    return 1 - lost
+
+
+class _Course:
+    """Changes over time of all runs: how many reasons to stand, how slow, how many servers missing."""
+
+    def __init__(self, runs: int, horizon_s: float) -> None:
+        self.runs, self.horizon_s = runs, horizon_s
+        self._rows: list[NDArray[np.float64]] = []  # run, second, and the change of each of the three
+        self.lost_s = np.zeros(runs)  # at full speed
+
+    def add(self, run: Ints, start_s: Floats, end_s: Floats, column: int, amount: Floats | float) -> None:
+        """Count ``amount`` more of a column from start to end."""
+        for moment, sign in ((start_s, 1.0), (end_s, -1.0)):
+            rows = np.zeros((len(run), 5))
+            rows[:, 0] = run
+            rows[:, 1] = np.clip(moment, 0.0, self.horizon_s)
+            rows[:, 2 + column] = sign * np.asarray(amount)
+            self._rows.append(rows)
+
+    def summed(
+        self,
+        days: float,
+        seed: int,
+        failures: Mapping[str, Estimate],
+        server_speed: float,
+        goodput_first_order: float,
+    ) -> Availability:
+        """Return shares of the time and what was done in it."""
+        ends = np.zeros((2 * self.runs, 5))
+        ends[:, 0] = np.repeat(np.arange(self.runs), 2)
+        ends[1::2, 1] = self.horizon_s
+        rows = np.concatenate([*self._rows, ends])
+        rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
+        # Every change is taken back by the end of its run, so one running sum serves all runs.
+        down, slow, missing = np.cumsum(rows[:-1, 2:], axis=0).T
+        span_s = np.where(rows[1:, 0] == rows[:-1, 0], np.diff(rows[:, 1]), 0.0)
+        run = rows[:-1, 0].astype(np.int64)
+        up = np.abs(down) < 0.5
+        speed = np.where(up, server_speed ** np.rint(missing) / (1 + np.maximum(slow, 0.0)), 0.0)
+        up &= speed > 0
+        whole = up & (speed > 1 - 1e-9)
+
+        def each(seconds: Floats) -> Floats:
+            return np.bincount(run, seconds, self.runs).astype(np.float64)
+
+        up_s, done_s = each(span_s * up), each(span_s * speed)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            slowdown = np.where(done_s > 0, up_s / done_s, 1.0)
+        return Availability(
+            days,
+            self.runs,
+            seed,
+            _estimate(each(span_s * whole) / self.horizon_s),
+            _estimate(each(span_s * (up & ~whole)) / self.horizon_s),
+            _estimate(each(span_s * ~up) / self.horizon_s),
+            _estimate(np.maximum(done_s - self.lost_s, 0.0) / self.horizon_s),
+            _estimate(slowdown),
+            failures,
+            goodput_first_order,
+        )
+
+
+def _links(course: _Course, found: Outages, alike: tuple[Effect, ...], rng: np.random.Generator) -> None:
+    """Slow the job down while a link or panel is dead: first without moves, then with them."""
+    which = rng.choice(len(alike), len(found.run), p=[effect.weight for effect in alike])
+    for number, effect in enumerate(alike):
+        some = which == number
+        run, start, end = found.run[some], found.start_s[some], found.end_s[some]
+        moved = np.minimum(start + effect.move_time_s, end)
+        for begins, ends, speed in ((start, moved, effect.speed_meanwhile), (moved, end, effect.speed)):
+            if speed > 0:
+                course.add(run, begins, ends, 1, 1 / speed - 1)
+            else:
+                course.add(run, begins, ends, 0, 1.0)
+
+
+def _servers(
+    course: _Course, found: Outages, effect: Effect, rates: FailureRates, rng: np.random.Generator
+) -> None:
+    """Stop the job at every failure of a server; go on with a spare, with fewer, or when it is repaired."""
+    since_checkpoint = rng.random(len(found.run)) * rates.checkpoint_s
+    np.add.at(course.lost_s, found.run, np.minimum(since_checkpoint, found.start_s))
+    missed = ~_has_spare(found, rates.spare_servers if rates.move_fibers else 0)
+    patched_s = np.where(missed, effect.move_time_s, effect.spare_time_s)
+    begun = found.start_s + patched_s + rates.restart_s
+    if effect.speed > 0:
+        course.add(found.run, found.start_s, begun, 0, 1.0)
+        run, end = found.run[missed], found.end_s[missed]
+        course.add(run, found.start_s[missed], end, 2, 1.0)
+        course.add(run, end, end + rates.restart_s, 0, 1.0)
+    else:
+        begun = np.where(missed, found.end_s + rates.restart_s, begun)
+        course.add(found.run, found.start_s, begun, 0, 1.0)
+
+
+def _has_spare(found: Outages, spares: int) -> NDArray[np.bool_]:
+    """Return which failures find a spare server; it is taken until the failed one is repaired."""
+    taken = np.zeros(len(found.run), bool)
+    busy: list[float] = []
+    for index, (run, start) in enumerate(zip(found.run.tolist(), found.start_s.tolist(), strict=True)):
+        if index and run != found.run[index - 1]:
+            busy = []
+        busy = [end for end in busy if end > start]
+        if len(busy) < spares:
+            busy.append(float(found.end_s[index]))
+            taken[index] = True
+    return taken
+
+
+def _estimate(values: Floats) -> Estimate:
+    return Estimate(float(values.mean()), float(values.std(ddof=1) / math.sqrt(len(values))))
+
+
+DEFAULT_DAYS = MONTH_S / 86400.0
