@@ -83,10 +83,13 @@ def _offers(
     """Return an offer for each fabric; those that were not named one by one may be skipped, with the reason."""
     from topoopt.cli.cost_inputs import asked_fabrics, asked_options, asked_running
     from topoopt.cli.cost_rows import make_offer
-    from topoopt.cost import check_fits_a_panel
+    from topoopt.cost import SPEED_ITEMS, check_fits_a_panel
 
     names, one_by_one = asked_fabrics(bought)
     options, running = asked_options(bought, asked.cluster), asked_running(counted)
+    for item in SPEED_ITEMS:
+        if prices.rows_behind(item, 0.0):  # a list of one's own need not have every part
+            prices.unit_usd(item, asked.cluster.link_bandwidth_bps)
     offers, skipped = [], []
     for name in names:
         check_fits_a_panel(name, asked.cluster.servers, bought.shards)

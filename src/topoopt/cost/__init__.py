@@ -33,6 +33,7 @@ from topoopt.cost.power import PowerTable as PowerTable
 from topoopt.cost.power import find_power as find_power
 from topoopt.cost.power import power_schema as power_schema
 from topoopt.cost.prices import PRICE_TABLES as PRICE_TABLES
+from topoopt.cost.prices import SPEED_ITEMS as SPEED_ITEMS
 from topoopt.cost.prices import Item as Item
 from topoopt.cost.prices import PriceRow as PriceRow
 from topoopt.cost.prices import PriceTable as PriceTable

@@ -66,7 +66,7 @@ class PowerTable:
         return rows_around(rows, bandwidth_bps)
 
 
-class _RowModel(BaseModel):
+class PowerRowModel(BaseModel):
     """One row of a table of watts; bandwidth_gbps only for nic, transceiver and electrical_port."""
 
     model_config = ConfigDict(extra="forbid")
@@ -104,7 +104,7 @@ def find_power(name: str = TYPICAL_POWER) -> PowerTable:
 
 def power_schema() -> dict[str, Any]:
     """Return the JSON Schema of a table of watts in a file: a list of rows, whose keys are the columns of a CSV."""
-    return TypeAdapter(list[_RowModel]).json_schema()
+    return TypeAdapter(list[PowerRowModel]).json_schema()
 
 
 @cache
@@ -117,7 +117,7 @@ def _typical() -> PowerTable:
 
 
 def _row(row: object, place: str) -> PowerRow:
-    model = validated(_RowModel, row, place)
+    model = validated(PowerRowModel, row, place)
     if (model.item in SPEED_ITEMS) != (model.bandwidth_gbps is not None):
         wanted = "needs a bandwidth_gbps" if model.item in SPEED_ITEMS else "has no bandwidth_gbps"
         raise InvalidInput(f"{place}: {model.item} {wanted}")

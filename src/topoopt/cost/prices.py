@@ -101,7 +101,7 @@ class PriceTable:
         return sorted((row.bandwidth_bps or 0.0, row.usd) for row in self.rows if row.item == item)
 
 
-class _RowModel(BaseModel):
+class PriceRowModel(BaseModel):
     """One row of a price list; bandwidth_gbps only for nic, transceiver and electrical_port."""
 
     model_config = ConfigDict(extra="forbid")
@@ -144,7 +144,7 @@ def read_prices(path: str | Path) -> PriceTable:
 
 def prices_schema() -> dict[str, Any]:
     """Return the JSON Schema of a price list in a file: a list of rows, whose keys are the columns of a CSV."""
-    return TypeAdapter(list[_RowModel]).json_schema()
+    return TypeAdapter(list[PriceRowModel]).json_schema()
 
 
 @cache
@@ -155,7 +155,7 @@ def _shipped(name: str) -> PriceTable:
 
 
 def _row(row: object, place: str) -> PriceRow:
-    model = validated(_RowModel, row, place)
+    model = validated(PriceRowModel, row, place)
     if (model.item in SPEED_ITEMS) != (model.bandwidth_gbps is not None):
         wanted = "needs a bandwidth_gbps" if model.item in SPEED_ITEMS else "has no bandwidth_gbps"
         raise InvalidInput(f"{place}: {model.item} {wanted}")

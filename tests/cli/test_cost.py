@@ -1,0 +1,212 @@
+"""``topoopt cost``: every fabric's price, watts and bill; its mistakes are one line with a remedy."""
+
+import csv
+import inspect
+import json
+import re
+from pathlib import Path
+from typing import get_type_hints
+
+import pytest
+
+from tests.cli.conftest import Topoopt
+from topoopt.cli.cost_arguments import BoughtArguments, CountedArguments
+from topoopt.cli.cost_report import ITEMS, WHAT_IT_IS, watts
+from topoopt.cost import ACCOUNTINGS, FIBER_ON, PRICED_FABRICS, PriceRow, accounting_sweep, find_prices
+
+
+def test_every_fabric_is_priced_and_every_price_has_its_accounting(topoopt: Topoopt) -> None:
+    answer = json.loads(topoopt("cost", "--servers", "128", "--json").out)
+    rows = {row["fabric"]: row for row in answer["fabrics"]}
+    assert list(rows) == list(PRICED_FABRICS)
+    # by hand: 4 × (678 + 99 + 2·100 + 25 + 2·150) a server, and 4 × (678 + 6·99 + 5·187 + 3·150)
+    assert rows["topoopt"]["cost_per_server_usd"] == pytest.approx(4 * 1302)
+    assert rows["ideal-switch"]["over_topoopt"] == pytest.approx(2657 / 1302)
+    assert rows["topoopt"]["power_w"] == pytest.approx(512 * 19.7)
+    for row in rows.values():
+        assert row["accounting"] == "complete"
+        assert row["cost_usd"] == pytest.approx(sum(line["total_usd"] for line in row["bill"]))
+    assert answer["accounting"]["words"].startswith("NICs; two panels")
+    assert answer["cost_equivalent_fat_tree"]["server_bandwidth_bps"] == 200e9
+    assert answer["cost_equivalent_fat_tree"]["published"]["server_bandwidth_bps"] == 125e9
+    assert all(row["source"] for row in answer["sources"])
+
+
+def test_each_choice_of_the_accounting_is_a_flag(topoopt: Topoopt) -> None:
+    def document(*flags: str) -> dict[str, object]:
+        answer = json.loads(topoopt("cost", "--fabrics", "topoopt", *flags, "--json").out)
+        kept = {key: value for key, value in answer["accounting"].items() if key != "words"}
+        return {**kept, "usd": answer["fabrics"][0]["cost_per_server_usd"]}
+
+    complete = document()
+    assert document("--no-look-ahead", "--no-look-ahead-fiber")["name"] == "no-look-ahead"
+    for flags, key, value, usd in [
+        (["--no-nics"], "nics", False, 4 * (1302 - 678)),
+        (["--no-look-ahead"], "look_ahead", False, 4 * (678 + 99 + 100 + 150)),
+        (["--no-look-ahead-fiber"], "look_ahead_fiber", False, 4 * (1302 - 150)),
+        (["--fiber-on", "none"], "fiber_on", "none", 4 * (1302 - 300)),
+        (["--fiber-length", "50"], "fiber_length_m", 50.0, 4 * (1302 - 270)),
+        (["--tiers", "2"], "tiers", 2, 4 * 1302),
+    ]:
+        found = document(*flags)
+        assert found["usd"] == pytest.approx(usd)
+        assert found == {**complete, "name": "custom", key: value, "usd": found["usd"]}
+    back = document("--accounting", "no-look-ahead", "--look-ahead", "--look-ahead-fiber")
+    assert back == complete
+
+
+def test_a_plan_says_servers_ports_wiring_and_traffic(topoopt: Topoopt, plan_file: str) -> None:
+    answer = json.loads(topoopt("cost", plan_file, "--change-every", "20ms", "--json").out)
+    plan = json.loads(Path(plan_file).read_text())
+    assert (answer["servers"], answer["degree"]) == (plan["servers"], plan["degree"])
+    assert answer["average_hops"] == pytest.approx(plan["average_hops"])
+    assert answer["fabrics"][0]["cost_usd"] == pytest.approx(plan["cost_usd"])
+    largest = answer["transfers"]["largest_pair_bytes"]
+    quick = {row["technology"]: row["break_even_bytes"] <= largest for row in answer["optical_technologies"]}
+    assert sorted(answer["transfers"]["worth_a_circuit_of"]) == sorted(name for name in quick if quick[name])
+    assert len(answer["warnings"]) == 1  # a patch panel cannot follow
+    ran = topoopt("cost", plan_file, "--servers", "8")
+    assert ran.code == 2
+    assert ran.err == "error: --servers: plan.json is a plan, whose cluster is fixed; give one or the other\n"
+
+
+def test_what_is_printed_for_people(topoopt: Topoopt) -> None:
+    out = topoopt("cost", "--bill", "topoopt,fat-tree", "--change-every", "1s", "--ratios").out
+    assert max(map(len, out.splitlines())) <= 110
+    for words in (
+        "Bill of topoopt  $667 k",
+        "Bill of fat-tree  $1.36 M",
+        "d·B / 3.2",
+        "8 × patch-panel (128 ports each, of 1008, 0.5 dB, one could hold all)",
+        "traffic changes every 1 s; routes of 5.35 links",
+        "published 1.33 and 3.2; nearest first",
+        "wants circuits that follow it",
+    ):
+        assert words in out
+    (piezo,) = (line for line in out.splitlines() if line.startswith(" piezo"))
+    assert piezo.split()[1:4] == ["yes", "576", "25"]
+    ratios = [line.split() for line in out.splitlines() if re.match(r" (fat-tree-fiber|complete) ", line)]
+    assert [(line[0], *line[-3:]) for line in ratios] == [
+        ("fat-tree-fiber", "1.27", "3.07", "5%"),
+        ("complete", "1.10", "2.43", "24%"),
+    ]
+
+
+def test_the_ratios_are_those_of_the_sweep(topoopt: Topoopt) -> None:
+    answer = json.loads(topoopt("cost", "--fabrics", "topoopt", "--ratios", "--json").out)["ratios"]
+    assert answer["published"] == {"ocs_over_panel": 1.33, "ideal_over_topoopt": 3.2}
+    found = [(row["ocs_over_panel"], row["ideal_over_topoopt"]) for row in answer["rows"]]
+    assert found == [
+        (row.ocs_over_panel, row.ideal_over_topoopt) for row in accounting_sweep(find_prices("2022"))
+    ]
+
+
+def test_every_line_of_every_bill_goes_into_a_file(topoopt: Topoopt) -> None:
+    answer = json.loads(topoopt("cost", "--out", "bills.csv", "--json").out)
+    with Path("bills.csv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert len(rows) == sum(len(row["bill"]) for row in answer["fabrics"])
+    total = sum(float(row["total_usd"]) for row in rows if row["fabric"] == "topoopt")
+    assert total == pytest.approx(answer["fabrics"][0]["cost_usd"])
+
+
+def test_years_of_electricity_are_added_where_they_are_asked_for(topoopt: Topoopt) -> None:
+    words = ["cost", "--fabrics", "topoopt", "--years", "4", "--electricity-price", "0.1", "--pue", "1.3"]
+    owned = json.loads(topoopt(*words, "--json").out)["fabrics"][0]["ownership"]
+    assert owned["electricity_usd"] == pytest.approx(10.0864 * 1.3 * 35_040 * 0.1)
+    assert "with electricity" in topoopt(*words).out
+    assert "ownership" not in json.loads(topoopt("cost", "--fabrics", "topoopt", "--json").out)["fabrics"][0]
+
+
+def test_a_missing_figure_is_named_and_the_sum_is_null(topoopt: Topoopt) -> None:
+    words = ["cost", "--bandwidth", "800Gbps", "--prices", "2025", "--fabrics", "topoopt"]
+    (row,) = json.loads(topoopt(*words, "--json").out)["fabrics"]
+    assert row["power_w"] is None
+    assert row["power_missing"] == ["nic of 800 Gb/s"]
+    assert "no figure for nic of 800 Gb/s; give one with --power FILE" in topoopt(*words).out
+
+
+def test_a_fabric_that_nobody_asked_for_by_name_is_left_out_with_the_reason(topoopt: Topoopt) -> None:
+    Path("p.csv").write_text(
+        "item,bandwidth_gbps,usd\nnic,100,500\ntransceiver,100,90\nelectrical_port,100,200\nfiber_m,,0.1\n"
+    )
+    answer = json.loads(topoopt("cost", "--prices", "p.csv", "--json").out)
+    assert (
+        dict(answer["skipped_fabrics"])["topoopt"]
+        == 'prices p.csv: no price of "patch_panel_port"; add a row'
+    )
+    assert "fat-tree" in [row["fabric"] for row in answer["fabrics"]]
+    assert answer["cost_equivalent_fat_tree"] is None
+    named = topoopt("cost", "--prices", "p.csv", "--fabrics", "topoopt")
+    assert (named.code, named.err) == (2, 'error: prices p.csv: no price of "patch_panel_port"; add a row\n')
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            "--bandwidth 400Gbps",
+            "prices 2022: no transceiver of 400 Gb/s: the list ends at 200 Gb/s; use more interfaces, or another price list",
+        ),
+        (
+            "--servers 2000",
+            "topoopt: 2000 servers need 2000 ports on each panel, and the largest (patch-panel) has ",
+        ),
+        ("--shards 0", "--shards: expected 1..128, got 0"),
+        ("--fabrics topopt", '--fabrics: unknown name "topopt"; did you mean topoopt'),
+        ("--fabrics none", "--fabrics: none leaves nothing to price; name one or more"),
+        ("--technology mirrors", 'optical switch: unknown name "mirrors"'),
+        ("--ocs-interfaces 4", "topoopt-hybrid: ocs_interfaces must be 1..3 of 4 interfaces, got 4"),
+        ("--oversubscription 0.5", "oversubscription: expected a ratio >= 1, got 0.5"),
+        ("--accounting creative", 'accounting: unknown name "creative"'),
+        ("--fiber-on roofs", 'fiber_on: unknown name "roofs"'),
+        ("--tiers 4", "tiers: expected 1, 2 or 3, got 4"),
+        ("--prices 2023", 'prices: unknown name "2023"'),
+        ("--power none", 'power: unknown name "none"'),
+        (
+            "--years 3",
+            "--electricity-price: missing; total cost of ownership needs --years and --electricity-price",
+        ),
+        ("--change-every 5", '--change-every: unknown or missing unit in "5"'),
+        ("--overhead 1.5", "optics: change_interval_s must be positive and overhead between 0 and 1"),
+        ("--bill torsu", '--bill: unknown name "torsu"; did you mean torus'),
+        ("--out bills.txt", "--out: bills.txt: expected a file name that ends in .csv or .parquet"),
+        ("plan.json", "plan.json: no such file"),
+        ("--servers 1", "servers: expected an integer >= 2, got 1"),
+    ],
+)
+def test_a_mistake_is_one_line(topoopt: Topoopt, words: str, message: str) -> None:
+    ran = topoopt("cost", *words.split())
+    assert ran.code == 2
+    assert ran.err.startswith(f"error: {message}")
+    assert ran.err.count("\n") == 1
+    assert not Path("bills.txt").exists()
+
+
+def test_one_duplex_port_forwards_nothing_and_is_priced_all_the_same(topoopt: Topoopt) -> None:
+    answer = json.loads(topoopt("cost", "--degree", "1", "--json").out)
+    assert answer["average_hops"] is None
+    assert {row["break_even_bytes"] for row in answer["optical_technologies"]} == {0}
+
+
+def test_the_flags_name_their_tables() -> None:
+    def words(group: type, name: str) -> set[str]:
+        option = get_type_hints(group, include_extras=True)[name].__metadata__[0]
+        return set(re.split(r"[ |,.:;]+", f"{option.metavar} {option.help}"))
+
+    assert set(PRICED_FABRICS) <= words(BoughtArguments, "fabrics")
+    assert set(ACCOUNTINGS) <= words(CountedArguments, "accounting")
+    assert set(FIBER_ON) <= words(CountedArguments, "fiber_on")
+    assert list(WHAT_IT_IS) == list(PRICED_FABRICS)
+    hint = inspect.get_annotations(PriceRow)["item"]
+    assert set(ITEMS) == set(hint.__args__)
+
+
+def test_watts_are_short() -> None:
+    assert [watts(value) for value in (None, 0, 830.4, 10_086, 2.5e6)] == [
+        "–",
+        "0 W",
+        "830 W",
+        "10.1 kW",
+        "2.5 MW",
+    ]

@@ -1,0 +1,79 @@
+"""Rails and circuits that change are baselines like any other: dimensioned, priced, simulated by what can."""
+
+import pytest
+
+from tests.search.conftest import MakeJob
+from topoopt.cost import PRICED_FABRICS, bill_of_materials, find_prices
+from topoopt.job import Job
+from topoopt.search import BASELINES, DEFAULT_BASELINES, SearchOptions, compare, simulated, starting_strategy
+from topoopt.search import baselines as room
+from topoopt.search.baselines import baseline_fabric
+
+PRICES = find_prices("2022")
+ADDED = ("rail", "sip-ml", "ocs-reconfig")
+
+
+def test_the_default_baselines_are_as_they_were() -> None:
+    assert DEFAULT_BASELINES == ("ideal-switch", "fat-tree", "oversub-fat-tree", "expander", "torus")
+    assert set(ADDED) <= set(BASELINES)
+
+
+def test_every_baseline_has_a_price() -> None:
+    assert set(BASELINES) <= set(PRICED_FABRICS)
+
+
+def test_each_has_the_bandwidth_of_all_interfaces_and_its_own_bill(small_job: MakeJob) -> None:
+    job = small_job(8)
+    start = starting_strategy(job)
+    rows = compare(job, SearchOptions(budget=60, baseline_budget=40), ADDED, PRICES, (start,))
+    assert [row.fabric for row in rows] == list(ADDED)
+    for row in rows:
+        assert row.server_bandwidth_bps == 400e9
+        assert row.cost_usd == bill_of_materials(row.fabric, 8, 4, 100e9, PRICES).cost_usd
+        assert row.outcome.iteration_time_s > 0
+        assert row.proposals == 40
+    assert [row.outcome.simulator for row in rows] == ["analytic", "flow", "flow"]
+
+
+def test_ten_milliseconds_of_darkness_are_far_worse_than_microseconds(small_dlrm: Job) -> None:
+    start = starting_strategy(small_dlrm)
+    slow_s, quick_s, ideal_s = (
+        simulated(
+            small_dlrm, start, baseline_fabric(small_dlrm, BASELINES[name][0], PRICES, 0), "flow"
+        ).iteration_time_s
+        for name in ("ocs-reconfig", "sip-ml", "ideal-switch")
+    )
+    assert slow_s > 2 * quick_s
+    assert quick_s > ideal_s
+
+
+def test_what_is_reported_is_what_the_flow_simulator_says_of_the_strategy(small_dlrm: Job) -> None:
+    options, start = SearchOptions(budget=60, baseline_budget=40), starting_strategy(small_dlrm)
+    (row,) = compare(small_dlrm, options, ("sip-ml",), PRICES, (start,))
+    fabric = baseline_fabric(small_dlrm, BASELINES["sip-ml"][0], PRICES, 0)
+    again = simulated(small_dlrm, row.strategy, fabric, "flow")
+    assert row.outcome.iteration_time_s == again.iteration_time_s
+    assert row.outcome.iteration_time_s <= simulated(small_dlrm, start, fabric, "flow").iteration_time_s
+
+
+def test_on_many_servers_only_the_strategy_that_was_found_is_simulated(
+    small_job: MakeJob, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "LARGEST_TO_TRY_ALL", 4)
+    calls = []
+    real = room.simulated
+
+    def counted(*words: object) -> object:
+        calls.append(words)
+        return real(*words)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(room, "simulated", counted)
+    job = small_job(8)
+    compare(
+        job,
+        SearchOptions(budget=60, baseline_budget=40),
+        ("ocs-reconfig",),
+        PRICES,
+        (starting_strategy(job),),
+    )
+    assert len(calls) == 1
