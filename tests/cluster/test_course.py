@@ -122,7 +122,7 @@ JOBS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     JOBS,
     st.sampled_from([LOOK_AHEAD, ONE_PLANE, OCS, None]),

@@ -4,6 +4,7 @@ import csv
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -19,10 +20,9 @@ REGENERATE = 'python -c "import json, topoopt.cluster as c; print(json.dumps(c.t
 HEADER = "id,model,servers,arrival_s,iterations"
 
 
-def job(name: str = "a", **changes: object) -> TraceJob:
-    return TraceJob(
-        **{"job": name, "model": "dlrm", "servers": 4, "arrival_s": 0.0, "iterations": 1.0, **changes}
-    )  # type: ignore[arg-type]
+def job(name: str = "a", **changes: Any) -> TraceJob:
+    plain = {"job": name, "model": "dlrm", "servers": 4, "arrival_s": 0.0, "iterations": 1.0}
+    return TraceJob(**{**plain, **changes})
 
 
 def test_jobs_are_in_order_of_arrival() -> None:
@@ -43,7 +43,7 @@ def test_jobs_are_in_order_of_arrival() -> None:
         ({"batch_per_accelerator": -1}, "job a: batch_per_accelerator: expected an integer >= 1, got -1"),
     ],
 )
-def test_a_job_that_makes_no_sense_is_refused(changes: dict[str, object], message: str) -> None:
+def test_a_job_that_makes_no_sense_is_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         job(**changes)
 
@@ -117,7 +117,7 @@ TRACE_JOBS = st.lists(
 @settings(max_examples=40, deadline=None)
 @given(rows=TRACE_JOBS)
 def test_what_is_written_is_read(
-    rows: list[dict[str, object]], tmp_path_factory: pytest.TempPathFactory
+    rows: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = tmp_path_factory.mktemp("trace") / "trace.csv"
     trace = Trace(path.name, tuple(job(f"job {i}", **row) for i, row in enumerate(rows)))

@@ -2,16 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 
 from topoopt.cluster.job_plans import (
     JobPlan,
     JobShape,
     MakePlan,
-    Progress,
     dedicated_plan,
     sharing_plan,
-    silent,
 )
 from topoopt.cluster.pace import IterationTimes, Pace, PlacedJob
 from topoopt.cluster.settings import ClusterSettings
@@ -41,7 +38,7 @@ class CourseFabric:
     server_bandwidth_bps : float
         All links of a server together, each way.
     plan : function of JobShape to JobPlan
-        Each shape is planned once.
+        How a job is planned for this fabric.
     pace : Pace
         How long iterations take beside each other.
     switching : tuple of Switching
@@ -56,9 +53,7 @@ class CourseFabric:
     switching: tuple[Switching, ...]
 
 
-def course_fabrics(
-    name: str, settings: ClusterSettings, on_progress: Progress = silent
-) -> tuple[CourseFabric, ...]:
+def course_fabrics(name: str, settings: ClusterSettings) -> tuple[CourseFabric, ...]:
     """Return the fabrics of a name: one, or one for each rule by which it is dimensioned.
 
     Raises
@@ -69,19 +64,18 @@ def course_fabrics(
         If no optical switch is large enough.
     """
     if name in DEDICATED:
-        return (_dedicated(name, settings, on_progress),)
+        return (_dedicated(name, settings),)
     if name not in BASELINES:
         raise unknown_name("fabric", name, COURSE_FABRICS)
     return tuple(_sharing(rule, settings) for rule in BASELINES[name])
 
 
-def _dedicated(name: str, settings: ClusterSettings, on_progress: Progress) -> CourseFabric:
+def _dedicated(name: str, settings: ClusterSettings) -> CourseFabric:
     description, switching = DEDICATED[name]
     alone: dict[TaskGraph, IterationTimes] = {}
 
-    @cache
     def plan(shape: JobShape) -> JobPlan:
-        made = dedicated_plan(shape, settings, on_progress)
+        made = dedicated_plan(shape, settings)
         alone[made.graph] = made.alone
         return made
 
@@ -94,15 +88,9 @@ def _dedicated(name: str, settings: ClusterSettings, on_progress: Progress) -> C
 
 def _sharing(rule: BaselineRule, settings: ClusterSettings) -> CourseFabric:
     cluster = settings.logical
+    # What the whole cluster's price gives, also where a strategy is searched on a fabric of the job's size.
     interfaces, whole_bps = rule.interfaces(settings.cluster, find_prices(settings.prices))
     bandwidth_bps = whole_bps / settings.logical_servers
-    # What the whole cluster's price gives, also where a strategy is searched on a fabric of the job's size.
-    fixed = replace(rule, interfaces=lambda spec, prices: (interfaces, bandwidth_bps))
-
-    @cache
-    def plan(shape: JobShape) -> JobPlan:
-        return sharing_plan(shape, fixed, settings)
-
     fabric = shared_fabric(
         rule.fabric,
         cluster.servers,
@@ -113,4 +101,8 @@ def _sharing(rule: BaselineRule, settings: ClusterSettings) -> CourseFabric:
         seed=settings.seed,
     )
     pace = shared_pace(fabric, replace(settings.sharing, seed=settings.seed))
+
+    def plan(shape: JobShape) -> JobPlan:
+        return sharing_plan(shape, rule.fabric, interfaces, bandwidth_bps, settings)
+
     return CourseFabric(rule.fabric, rule.description, interfaces * bandwidth_bps, plan, pace, ())

@@ -1,18 +1,19 @@
-"""Plans of the jobs of a cluster: one for each distinct model, size and batch."""
+"""Plans of the jobs of a cluster: one for each distinct model, size and batch, kept for the next time."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from topoopt.cluster.pace import IterationTimes
 from topoopt.cluster.settings import ClusterSettings
 from topoopt.cluster.trace import TraceJob
 from topoopt.cost import find_prices
 from topoopt.finder import FABRICS
-from topoopt.hardware import largest_degree
-from topoopt.job import Job, make_job
-from topoopt.plan import Plan
+from topoopt.hardware import ClusterSpec, largest_degree
+from topoopt.job import Job, JobSettings, make_job
 from topoopt.search import (
     BaselineRule,
+    SearchOptions,
     baseline_fabric,
     make_plan,
     search_baseline,
@@ -22,6 +23,9 @@ from topoopt.search import (
 from topoopt.simulate import TaskGraph, simulate
 from topoopt.topology import Topology
 from topoopt.workload import load_model
+
+KEPT = 256
+"""Plans that are kept in memory; planning depends on nothing but what it is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,59 +70,29 @@ def shape_of(job: TraceJob, size: int) -> JobShape:
     return JobShape(job.model, size, job.batch_per_accelerator)
 
 
-def shaped_job(shape: JobShape, settings: ClusterSettings) -> Job:
-    """Return the job on servers of the cluster; with few servers, ports that none of them can use stay dark."""
-    graph = load_model(shape.model, servers=shape.servers)
-    if shape.batch_per_accelerator:
-        graph = replace(graph, batch_per_accelerator=shape.batch_per_accelerator)
-    logical = settings.logical
-    degree = min(logical.degree, largest_degree(shape.servers))
-    return make_job(graph, replace(logical, servers=shape.servers, degree=degree), settings.costs)
-
-
-def dedicated_plan(shape: JobShape, settings: ClusterSettings, on_progress: Progress = silent) -> JobPlan:
-    """Plan a job on links of its own: strategy, topology and routing together."""
-    plan = shard_plan(shape, settings, on_progress)
-    time_s = plan.outcome.iteration_time_s
-    graph = task_graph_of(plan.job, plan.strategy)
-    return JobPlan(graph, IterationTimes(time_s, (time_s,)), plan.fabric.topology)
-
-
-def shard_plan(shape: JobShape, settings: ClusterSettings, on_progress: Progress = silent) -> Plan:
-    """Return the whole plan of a job on links of its own.
+def dedicated_plan(shape: JobShape, settings: ClusterSettings) -> JobPlan:
+    """Plan a job on links of its own: strategy, topology and routing together.
 
     Raises
     ------
     KeyboardInterrupt
         If the search was interrupted: half of one is not the plan of this job.
     """
-    job = shaped_job(shape, settings)
-    plan = make_plan(
-        job,
-        settings.search,
-        fabrics=(),
-        prices=settings.prices,
-        on_progress=on_progress,
-        weigh_routes=False,
-    )
-    if plan.search.stopped_because == "interrupted":
-        raise KeyboardInterrupt
-    return plan
+    return _dedicated(shape, settings.logical, settings.costs, settings.search)
 
 
-def sharing_plan(shape: JobShape, rule: BaselineRule, settings: ClusterSettings) -> JobPlan:
+def sharing_plan(
+    shape: JobShape, fabric: str, interfaces: int, bandwidth_bps: float, settings: ClusterSettings
+) -> JobPlan:
     """Plan a job on a fabric of a given kind, of its own size; the strategy is searched for that fabric.
 
-    ``rule`` gives interfaces and bandwidth whatever the number of servers.
+    Parameters
+    ----------
+    interfaces, bandwidth_bps : int, float
+        Of a server, and of one interface.
     """
-    job = shaped_job(shape, settings)
-    prices = find_prices(settings.prices)
-    fabric = baseline_fabric(job, rule, prices, settings.seed)
-    start = starting_strategy(job)
-    row = search_baseline(job, rule, fabric, settings.search, prices, (start,))
-    time_s = row.outcome.iteration_time_s
-    graph = task_graph_of(job, row.strategy)
-    return JobPlan(graph, IterationTimes(time_s, (time_s,)), fabric.topology)
+    rest = settings.logical, settings.costs, settings.search
+    return _sharing(shape, fabric, interfaces, bandwidth_bps, *rest)
 
 
 def reference_time_s(shape: JobShape, settings: ClusterSettings) -> float:
@@ -126,9 +100,51 @@ def reference_time_s(shape: JobShape, settings: ClusterSettings) -> float:
 
     It turns the durations of a trace into iterations, the same on every fabric.
     """
-    job = shaped_job(shape, settings)
+    return _reference_time_s(shape, settings.logical, settings.costs)
+
+
+def _job(shape: JobShape, cluster: ClusterSpec, costs: JobSettings) -> Job:
+    """Return the job on servers of the cluster; with few servers, ports that none of them can use stay dark."""
+    graph = load_model(shape.model, servers=shape.servers)
+    if shape.batch_per_accelerator:
+        graph = replace(graph, batch_per_accelerator=shape.batch_per_accelerator)
+    degree = min(cluster.degree, largest_degree(shape.servers))
+    return make_job(graph, replace(cluster, servers=shape.servers, degree=degree), costs)
+
+
+@lru_cache(KEPT)
+def _dedicated(shape: JobShape, cluster: ClusterSpec, costs: JobSettings, search: SearchOptions) -> JobPlan:
+    plan = make_plan(_job(shape, cluster, costs), search, fabrics=(), weigh_routes=False)
+    if plan.search.stopped_because == "interrupted":
+        raise KeyboardInterrupt
+    graph = task_graph_of(plan.job, plan.strategy)
+    return JobPlan(graph, _always(plan.outcome.iteration_time_s), plan.fabric.topology)
+
+
+@lru_cache(KEPT)
+def _sharing(
+    shape: JobShape,
+    name: str,
+    interfaces: int,
+    bandwidth_bps: float,
+    cluster: ClusterSpec,
+    costs: JobSettings,
+    search: SearchOptions,
+) -> JobPlan:
+    job, prices = (
+        _job(shape, cluster, costs),
+        find_prices("2022"),
+    )  # only asked for a price that is not looked at
+    rule = BaselineRule(name, "", lambda spec, prices: (interfaces, bandwidth_bps))
+    fabric = baseline_fabric(job, rule, prices, search.seed)
+    row = search_baseline(job, rule, fabric, search, prices, (starting_strategy(job),))
+    return JobPlan(task_graph_of(job, row.strategy), _always(row.outcome.iteration_time_s), fabric.topology)
+
+
+@lru_cache(KEPT)
+def _reference_time_s(shape: JobShape, cluster: ClusterSpec, costs: JobSettings) -> float:
+    job = _job(shape, cluster, costs)
     graph = task_graph_of(job, starting_strategy(job))
-    cluster = settings.logical
     switch = FABRICS["ideal-switch"](
         shape.servers,
         cluster.degree,
@@ -137,3 +153,7 @@ def reference_time_s(shape: JobShape, settings: ClusterSettings) -> float:
         latency_s=cluster.link_latency_s,
     )
     return simulate("analytic", graph, switch).iteration_time_s
+
+
+def _always(time_s: float) -> IterationTimes:
+    return IterationTimes(time_s, (time_s,))

@@ -43,7 +43,7 @@ def run_cluster(
     skipped: list[tuple[str, str]] = []
     for name in fabrics:
         try:
-            built = course_fabrics(name, settings, on_progress)
+            built = course_fabrics(name, settings)
         except InvalidInput as error:
             if len(fabrics) == 1:
                 raise

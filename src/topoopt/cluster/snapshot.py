@@ -70,7 +70,7 @@ def snapshot(
     """
     found = []
     for name in fabrics:
-        for fabric in course_fabrics(name, settings, on_progress):
+        for fabric in course_fabrics(name, settings):
             placed: list[PlacedJob] = []
             for job, servers in zip(jobs, _servers(jobs, settings), strict=True):
                 on_progress(f"planning for {fabric.name}", len(placed), len(jobs))
