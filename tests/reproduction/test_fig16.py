@@ -90,8 +90,14 @@ def test_jobs_on_wirings_of_their_own_do_not_notice_each_other() -> None:
                 for ring in laid
             ]
             rings[tuple(server + first for server in members)] = tuple(Ring(0, *row) for row in moved)
-    columns = [np.concatenate(column) for column in (src, dst, bandwidth_bps, latency_s)]
-    room = topology_from_arrays("room", 48, columns[0], columns[1], columns[2], columns[3])
+    room = topology_from_arrays(
+        "room",
+        48,
+        np.concatenate(src).astype(np.int64),
+        np.concatenate(dst).astype(np.int64),
+        np.concatenate(bandwidth_bps),
+        np.concatenate(latency_s),
+    )
     together = simulate_together(
         "flow", graphs, Fabric("room", room, make_routes("single-shortest", room), rings), options=exact
     )
