@@ -1,5 +1,7 @@
 """Rails and circuits that change are baselines like any other: dimensioned, priced, simulated by what can."""
 
+from typing import Any
+
 import pytest
 
 from tests.search.conftest import MakeJob
@@ -8,6 +10,7 @@ from topoopt.job import Job
 from topoopt.search import BASELINES, DEFAULT_BASELINES, SearchOptions, compare, simulated, starting_strategy
 from topoopt.search import baselines as room
 from topoopt.search.baselines import baseline_fabric
+from topoopt.simulate import SimResult
 
 PRICES = find_prices("2022")
 ADDED = ("rail", "sip-ml", "ocs-reconfig")
@@ -61,11 +64,10 @@ def test_on_many_servers_only_the_strategy_that_was_found_is_simulated(
 ) -> None:
     monkeypatch.setattr(room, "LARGEST_TO_TRY_ALL", 4)
     calls = []
-    real = room.simulated
 
-    def counted(*words: object) -> object:
+    def counted(*words: Any) -> SimResult:
         calls.append(words)
-        return real(*words)  # type: ignore[arg-type]
+        return simulated(*words)
 
     monkeypatch.setattr(room, "simulated", counted)
     job = small_job(8)

@@ -1,7 +1,7 @@
 """From the words of ``topoopt cost`` to the values that the library takes."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from topoopt.cli.cost_arguments import BoughtArguments, CountedArguments, NetworkArguments, OpticsArguments
 from topoopt.cli.plan import listed
@@ -109,7 +109,7 @@ def asked_accounting(asked: CountedArguments) -> "Accounting":
     from topoopt.cost import ACCOUNTINGS, CUSTOM, find_accounting
 
     named = find_accounting(asked.accounting)
-    flags = {
+    flags: dict[str, Any] = {
         "nics": asked.nics,
         "look_ahead": asked.look_ahead,
         "look_ahead_fiber": asked.look_ahead_fiber,

@@ -142,8 +142,9 @@ def write_bills(path: str, offers: Iterable[Offer]) -> None:
 def _sources(offers: Sequence[Offer], prices: "PriceTable", power: "PowerTable") -> list[dict[str, Any]]:
     """Return every row of the tables that a bill was made of, with how sure it is."""
     parts = dict.fromkeys((line.item, line.bandwidth_bps) for offer in offers for line in offer.bill.lines)
-    rows = {row: None for part in parts for row in (*prices.rows_behind(*part), *power.rows_behind(*part))}
-    return [asdict(row) for row in rows]
+    priced = dict.fromkeys(row for part in parts for row in prices.rows_behind(*part))
+    drawn = dict.fromkeys(row for part in parts for row in power.rows_behind(*part))
+    return [*map(asdict, priced), *map(asdict, drawn)]
 
 
 def _fabric(offer: Offer, own_usd: float | None) -> dict[str, Any]:
