@@ -21,6 +21,7 @@ coefficient    float64 (entries,)   s/byte; part of the link that is taken for e
 ceiling        float64 (classes,)   bytes/s that a class can have at most
 link_first     int64   (links+1,)   CSR pointer into ``link_class``
 link_class     int64   (entries,)   classes of a link
+link_entry     int64   (entries,)   place of the same entry in ``class_link``
 sample         float64 (jobs, n)    s; iterations of each job, in order
 ============== ======= ============ ====================================================================
 
@@ -38,9 +39,11 @@ Ints = NDArray[np.int64]
 NEVER = np.inf
 TIE = 1e-12
 """Relative distance below which two times, or two fair shares, are one."""
+FULL = 1.0 + 1e-9
+"""A link that its classes cannot fill beyond this is never short."""
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _push(keys: Floats, codes: Ints, size: int, key: float, code: int) -> int:
     """Add to the heap and return its new size."""
     hole = size
@@ -56,7 +59,7 @@ def _push(keys: Floats, codes: Ints, size: int, key: float, code: int) -> int:
     return size + 1
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _drop_top(keys: Floats, codes: Ints, size: int) -> int:
     """Remove the first of the heap and return its new size."""
     size -= 1
@@ -82,7 +85,7 @@ def _drop_top(keys: Floats, codes: Ints, size: int) -> int:
     return size
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _enqueue(task: int, device: int, now: float, ready: Floats, head: Ints, last: Ints, after: Ints) -> None:
     """Put a compute task into its device's queue, in order of (ready time, task)."""
     ready[task] = now
@@ -108,139 +111,163 @@ def _enqueue(task: int, device: int, now: float, ready: Floats, head: Ints, last
         after[before] = task
 
 
-@njit(cache=True)
-def _reach(
-    changed: Ints,
-    changed_count: int,
+@njit(cache=True, error_model="numpy")
+def _swap(one: int, other: int, entry: Ints, slot: Ints, link: Ints, part: Floats, most: Floats) -> None:
+    """Let two entries of a class change places."""
+    link[one], link[other] = link[other], link[one]
+    part[one], part[other] = part[other], part[one]
+    most[one], most[other] = most[other], most[one]
+    entry[one], entry[other] = entry[other], entry[one]
+    slot[entry[one]] = one
+    slot[entry[other]] = other
+
+
+@njit(cache=True, error_model="numpy")
+def _note(
+    c: int,
+    users_more: int,
+    weight_more: float,
+    hot_count: int,
     class_first: Ints,
-    class_link: Ints,
     link_first: Ints,
     link_class: Ints,
-    sending: Ints,
-    class_mark: Ints,
-    link_mark: Ints,
-    mark: int,
-    near: Ints,
-    touched: Ints,
-) -> tuple[int, int]:
-    """List the sending classes that changed ones reach over links, and those links; return how many each are."""
-    near_count, touched_count, seen = 0, 0, 0
-    for i in range(changed_count):
-        c = changed[i]
-        if class_mark[c] != mark:
-            class_mark[c] = mark
-            near[near_count] = c
-            near_count += 1
-    while seen < near_count:
-        c = near[seen]
-        seen += 1
-        for e in range(class_first[c], class_first[c + 1]):
-            m = class_link[e]
-            if link_mark[m] == mark:
-                continue
-            link_mark[m] = mark
-            touched[touched_count] = m
-            touched_count += 1
+    link_entry: Ints,
+    entry: Ints,
+    slot: Ints,
+    link: Ints,
+    part: Floats,
+    most: Floats,
+    hot_entries: Ints,
+    hot: Ints,
+    hot_place: Ints,
+    load: Floats,
+    demand: Floats,
+    users: Ints,
+    toggled: Ints,
+) -> int:
+    """Note on all links of a class that it begins or stops to send, or weighs more; return how many links are hot.
+
+    A link is *hot* when the classes that send can fill it, each at its ceiling; no other is ever short. Hot links are
+    listed, ``hot[:hot_count]``, and come first among the entries of each class.
+    """
+    toggles = 0
+    for e in range(class_first[c], class_first[c + 1]):
+        m = link[e]
+        users[m] += users_more
+        # no trace of rounding stays where nobody is left
+        load[m] = load[m] + users_more * most[e] if users[m] > 0 else 0.0
+        demand[m] = demand[m] + weight_more * part[e] if users[m] > 0 else 0.0
+        if (load[m] > FULL) != (hot_place[m] >= 0):
+            toggled[toggles] = m
+            toggles += 1
+    for i in range(toggles):
+        m = toggled[i]
+        if hot_place[m] < 0:
+            hot_place[m] = hot_count
+            hot[hot_count] = m
+            hot_count += 1
             for k in range(link_first[m], link_first[m + 1]):
                 other = link_class[k]
-                if sending[other] > 0 and class_mark[other] != mark:
-                    class_mark[other] = mark
-                    near[near_count] = other
-                    near_count += 1
-    return near_count, touched_count
+                place = class_first[other] + hot_entries[other]
+                hot_entries[other] += 1
+                _swap(slot[link_entry[k]], place, entry, slot, link, part, most)
+        else:
+            hot_count -= 1
+            moved = hot[hot_count]
+            hot[hot_place[m]] = moved
+            hot_place[moved] = hot_place[m]
+            hot_place[m] = -1
+            for k in range(link_first[m], link_first[m + 1]):
+                other = link_class[k]
+                hot_entries[other] -= 1
+                place = class_first[other] + hot_entries[other]
+                _swap(slot[link_entry[k]], place, entry, slot, link, part, most)
+    return hot_count
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _share(
-    near_count: int,
-    near: Ints,
-    touched_count: int,
-    touched: Ints,
+    active_count: int,
+    active: Ints,
+    hot_count: int,
+    hot: Ints,
     class_first: Ints,
-    class_link: Ints,
-    coefficient: Floats,
-    ceiling: Floats,
+    hot_entries: Ints,
+    link: Ints,
+    part: Floats,
     link_first: Ints,
     link_class: Ints,
+    demand: Floats,
+    users: Ints,
+    ceiling: Floats,
     sending: Ints,
     weight: Floats,
     left: Floats,
-    demand: Floats,
+    asked: Floats,
     unfrozen: Ints,
+    share: Floats,
+    limited: Ints,
     rate: Floats,
 ) -> None:
-    """Set ``rate`` of the listed classes, by progressive filling: all rise together in proportion to ``weight``.
+    """Set ``rate`` of the classes that send, by progressive filling: all rise together in proportion to ``weight``.
 
-    The link that fills first, or the class that reaches its ceiling first, freezes; the others rise on.
-    ``left``, ``demand`` and ``unfrozen`` are room to work in, one entry a link.
+    What is full first stops those who use it: a link, or the ceiling of a class. The others rise on. The arrays from
+    ``left`` to ``limited`` are room to work in.
     """
-    for i in range(touched_count):
-        m = touched[i]
+    open_links = 0
+    for i in range(hot_count):
+        m = hot[i]
         left[m] = 1.0
-        demand[m] = 0.0
-        unfrozen[m] = 0
-    open_count = 0
-    for i in range(near_count):
-        c = near[i]
-        rate[c] = 0.0
-        if sending[c] == 0:
-            continue
-        near[open_count] = c
-        open_count += 1
-        rate[c] = -1.0
-        for e in range(class_first[c], class_first[c + 1]):
-            m = class_link[e]
-            demand[m] += coefficient[e] * weight[c]
-            unfrozen[m] += 1
+        asked[m] = demand[m]
+        unfrozen[m] = users[m]
+        share[m] = 1.0 / demand[m]
+        limited[open_links] = m
+        open_links += 1
+    for i in range(active_count):
+        rate[active[i]] = -1.0
+    count = active_count
     reached = 0.0
-    while open_count > 0:
+    while count > 0:
         level = NEVER
-        for i in range(open_count):
-            c = near[i]
-            level = min(level, ceiling[c] / weight[c])
+        full = -1
         kept = 0
-        for i in range(touched_count):
-            m = touched[i]
-            if unfrozen[m] > 0:
-                touched[kept] = m
-                kept += 1
-                level = min(level, left[m] / demand[m])
-        touched_count = kept
+        for i in range(open_links):
+            m = limited[i]
+            limited[kept] = m
+            kept += unfrozen[m] > 0
+            if share[m] < level:
+                level = share[m]
+                full = m
+        open_links = kept
+        alone = -1
+        for i in range(active_count):
+            c = active[i]
+            if rate[c] < 0.0 and ceiling[c] <= level * weight[c]:
+                level = ceiling[c] / weight[c]
+                alone = c
+        first, last = 0, 1
+        if alone < 0:
+            first, last = link_first[full], link_first[full + 1]
         level = max(level, reached)  # never below an earlier one by rounding
         reached = level
-        limit = level * (1.0 + TIE)
-        for i in range(open_count):
-            c = near[i]
-            if ceiling[c] / weight[c] <= limit:
-                rate[c] = ceiling[c]
-        for i in range(touched_count):
-            m = touched[i]
-            if left[m] > limit * demand[m]:
+        for k in range(first, last):
+            c = link_class[k] if alone < 0 else alone
+            if sending[c] == 0 or rate[c] >= 0.0:
                 continue
-            for k in range(link_first[m], link_first[m + 1]):
-                c = link_class[k]
-                if sending[c] > 0 and rate[c] < 0.0:
-                    rate[c] = level * weight[c]
-        kept = 0
-        for i in range(open_count):
-            c = near[i]
-            if rate[c] < 0.0:
-                near[kept] = c
-                kept += 1
-                continue
-            for e in range(class_first[c], class_first[c + 1]):
-                m = class_link[e]
-                left[m] -= coefficient[e] * rate[c]
-                demand[m] -= coefficient[e] * weight[c]
+            rate[c] = level * weight[c]
+            count -= 1
+            for e in range(class_first[c], class_first[c] + hot_entries[c]):
+                m = link[e]
+                left[m] -= part[e] * rate[c]
+                asked[m] -= part[e] * weight[c]
                 unfrozen[m] -= 1
-        open_count = kept
+                share[m] = left[m] / asked[m] if unfrozen[m] > 0 else NEVER
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def run_back_to_back(
     iterations: int,
     per_collective: bool,
-    hold: float,
     most_events: int,
     devices: int,
     job_task: Ints,
@@ -259,12 +286,12 @@ def run_back_to_back(
     ceiling: Floats,
     link_first: Ints,
     link_class: Ints,
+    link_entry: Ints,
     sample: Floats,
 ) -> tuple[Ints, Floats, int]:
     """Run all jobs, iteration after iteration, until each has done so many while all of them ran.
 
-    Iterations that begin before the last job does are not counted. The rates of flows are held for ``hold`` s after
-    one begins or ends, and shared anew then.
+    Iterations that begin before the last job does are not counted.
 
     Within a class, tasks that send at the same time share its rate equally, so it keeps one virtual clock (bytes
     served to each) and its tasks in order of the clock value at which they end. Against other classes it
@@ -297,10 +324,18 @@ def run_back_to_back(
     heap = 0
     owner = np.empty(tasks, np.int64)
     opened = np.zeros(jobs, np.int64)
-    began = np.zeros(jobs)
+    began = np.full(jobs, -1.0)
     counted = np.zeros(jobs, np.int64)
     total = np.zeros(jobs)
+    late = np.zeros(jobs)
     to_release = np.empty(tasks + 1, np.int64)
+    # what begins with an iteration: computations, and in order of time what only waits
+    order = np.argsort(lead)
+    first_timed = np.full(jobs, -1, np.int64)
+    last_timed = np.full(jobs, -1, np.int64)
+    next_timed = np.full(tasks, -1, np.int64)
+    early_first = np.zeros(jobs + 1, np.int64)
+    early = np.empty(tasks, np.int64)
     # classes that send, each with its virtual clock
     sending = np.zeros(classes, np.int64)
     weight = np.ones(classes)
@@ -316,16 +351,30 @@ def run_back_to_back(
     changed = np.empty(classes, np.int64)
     is_changed = np.zeros(classes, np.int64)
     changed_count = 0
-    due = NEVER
-    # room for sharing anew
-    class_mark = np.zeros(classes, np.int64)
-    link_mark = np.zeros(links, np.int64)
-    mark = 0
-    near = np.empty(classes, np.int64)
-    touched = np.empty(links, np.int64)
+    # the links, and the entries of each class in an order of their own
+    link = class_link.copy()
+    part = coefficient.copy()
+    most = np.empty(len(part))
+    entry = np.arange(len(part))
+    slot = np.arange(len(part))
+    for c in range(classes):
+        for e in range(class_first[c], class_first[c + 1]):
+            most[e] = part[e] * ceiling[c]
+    listed = np.zeros(classes, np.int64)
+    listed_weight = np.zeros(classes)
+    load = np.zeros(links)
+    demand = np.zeros(links)
+    users = np.zeros(links, np.int64)
+    hot = np.empty(links, np.int64)
+    hot_count = 0
+    hot_place = np.full(links, -1, np.int64)
+    hot_entries = np.zeros(classes, np.int64)
+    toggled = np.empty(links, np.int64)
     left = np.empty(links)
-    demand = np.empty(links)
+    asked = np.empty(links)
     unfrozen = np.empty(links, np.int64)
+    share = np.empty(links)
+    limited = np.empty(links, np.int64)
     events = 0
     settled = 0.0
     unfinished = jobs
@@ -333,11 +382,24 @@ def run_back_to_back(
         owner[job_task[j] : job_task[j + 1]] = j
         settled = max(settled, begin[j])
         heap = _push(keys, codes, heap, begin[j], tasks + j)
+        early_first[j + 1] = early_first[j]
+        for task in range(job_task[j], job_task[j + 1]):
+            if predecessors[task] == 0 and device[task] >= 0:
+                early[early_first[j + 1]] = task
+                early_first[j + 1] += 1
+    for i in range(tasks):
+        task = order[i]
+        j = owner[task]
+        if predecessors[task] > 0 or device[task] >= 0:
+            continue
+        if last_timed[j] < 0:
+            first_timed[j] = task
+        else:
+            next_timed[last_timed[j]] = task
+        last_timed[j] = task
 
     while unfinished > 0 and events <= most_events:
-        now = due
-        if heap > 0:
-            now = min(now, keys[0])
+        now = keys[0] if heap > 0 else NEVER
         for i in range(active_count):
             now = min(now, end_time[active[i]])
         # tasks whose last byte leaves
@@ -351,6 +413,13 @@ def run_back_to_back(
                 task = first_task[c]
                 first_task[c] = next_task[task]
                 sending[c] -= 1
+                if successor_first[task] == successor_first[task + 1]:
+                    j = owner[task]
+                    late[j] = max(late[j], now + tail[task])
+                    opened[j] -= 1
+                    if opened[j] == 0:
+                        heap = _push(keys, codes, heap, late[j], tasks + j)
+                    continue
                 stage[task] = 1
                 heap = _push(keys, codes, heap, now + tail[task], task)
             if (sending[c] == 0 or per_collective) and is_changed[c] == 0:
@@ -368,16 +437,29 @@ def run_back_to_back(
             heap = _drop_top(keys, codes, heap)
             events += 1
             releasing = 0
+            if code < tasks and stage[code] == 0 and next_timed[code] >= 0:
+                other = next_timed[code]
+                stage[other] = 0
+                heap = _push(keys, codes, heap, began[owner[code]] + lead[other], other)
             if code >= tasks:
                 # an iteration begins
                 j = code - tasks
+                if began[j] >= settled:
+                    if counted[j] < sample.shape[1]:
+                        sample[j, counted[j]] = now - began[j]
+                    total[j] += now - began[j]
+                    counted[j] += 1
+                    if counted[j] == iterations:
+                        unfinished -= 1
                 began[j] = now
+                late[j] = now
                 opened[j] = job_task[j + 1] - job_task[j]
-                for task in range(job_task[j], job_task[j + 1]):
-                    waiting[task] = predecessors[task]
-                    if waiting[task] == 0:
-                        to_release[releasing] = task
-                        releasing += 1
+                if first_timed[j] >= 0:
+                    to_release[releasing] = first_timed[j]
+                    releasing += 1
+                for i in range(early_first[j], early_first[j + 1]):
+                    to_release[releasing] = early[i]
+                    releasing += 1
             elif device[code] < 0 and stage[code] == 0 and size[code] > 0.0:
                 # the first byte of a task leaves
                 task = code
@@ -422,17 +504,12 @@ def run_back_to_back(
                     other = successor[e]
                     waiting[other] -= 1
                     if waiting[other] == 0:
+                        waiting[other] = predecessors[other]
                         to_release[releasing] = other
                         releasing += 1
+                late[j] = max(late[j], now)
                 if opened[j] == 0:
-                    heap = _push(keys, codes, heap, now, tasks + j)
-                    if began[j] >= settled:
-                        if counted[j] < sample.shape[1]:
-                            sample[j, counted[j]] = now - began[j]
-                        total[j] += now - began[j]
-                        counted[j] += 1
-                        if counted[j] == iterations:
-                            unfinished -= 1
+                    heap = _push(keys, codes, heap, late[j], tasks + j)
             for i in range(releasing):
                 task = to_release[i]
                 d = device[task]
@@ -456,44 +533,45 @@ def run_back_to_back(
                 last[d] = -1
             busy[d] = 1
             heap = _push(keys, codes, heap, now + lead[task], task)
-        if changed_count > 0 and due == NEVER:
-            due = now + hold
-        if now < due or changed_count == 0:
+        if changed_count == 0:
             continue
         # share anew
-        due = NEVER
-        mark += 1
-        near_count, touched_count = _reach(
-            changed, changed_count, class_first, class_link, link_first, link_class,
-            sending, class_mark, link_mark, mark, near, touched,
-        )  # fmt: skip
-        for i in range(near_count):
-            c = near[i]
-            if sending[c] > 0:
-                served[c] += rate[c] / sending[c] * (now - touched_at[c])
-                weight[c] = float(sending[c]) if per_collective else 1.0
-            touched_at[c] = now
-        _share(
-            near_count, near, touched_count, touched, class_first, class_link, coefficient, ceiling,
-            link_first, link_class, sending, weight, left, demand, unfrozen, rate,
-        )  # fmt: skip
-        events += near_count
         for i in range(changed_count):
-            is_changed[changed[i]] = 0
+            c = changed[i]
+            is_changed[c] = 0
+            sends = 1 if sending[c] > 0 else 0
+            weighs = float(sending[c]) if per_collective else float(sends)
+            if sends == listed[c] and weighs == listed_weight[c]:
+                continue
+            hot_count = _note(
+                c, sends - listed[c], weighs - listed_weight[c], hot_count, class_first, link_first,
+                link_class, link_entry, entry, slot, link, part, most, hot_entries, hot, hot_place,
+                load, demand, users, toggled,
+            )  # fmt: skip
+            listed[c] = sends
+            listed_weight[c] = weighs
+            weight[c] = max(weighs, 1.0)
         changed_count = 0
         active_count = 0
         for c in range(classes):
-            if sending[c] == 0:
-                continue
-            active[active_count] = c
-            active_count += 1
-            if class_mark[c] == mark:
-                behind = max(ends_at[first_task[c]] - served[c], 0.0)
-                end_time[c] = now + behind * sending[c] / rate[c]
+            if sending[c] > 0:
+                served[c] += rate[c] / sending[c] * (now - touched_at[c])
+                touched_at[c] = now
+                active[active_count] = c
+                active_count += 1
+        _share(
+            active_count, active, hot_count, hot, class_first, hot_entries, link, part, link_first, link_class,
+            demand, users, ceiling, sending, weight, left, asked, unfrozen, share, limited, rate,
+        )  # fmt: skip
+        events += active_count
+        for i in range(active_count):
+            c = active[i]
+            behind = max(ends_at[first_task[c]] - served[c], 0.0)
+            end_time[c] = now + behind * sending[c] / rate[c]
     return counted, total, events
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def covered_links(first: Ints, of_class: Ints, part: Floats, classes: int) -> NDArray[np.bool_]:
     """Return which links can never be short before another one is, shape (links,).
 

@@ -15,7 +15,7 @@ from topoopt.cluster.shared_job import SharedJob, shared_job
 from topoopt.cluster.shared_links import meeting_jobs
 from topoopt.cluster.shared_lockstep import Lockstep, lockstep
 from topoopt.cluster.shared_options import DEFAULT_SHARING, SharingOptions
-from topoopt.cluster.shared_run import run_together
+from topoopt.cluster.shared_run import run_alone, run_together
 from topoopt.errors import InvalidInput
 from topoopt.finder import FabricShape, build_fabric
 from topoopt.routing import Fabric
@@ -27,6 +27,14 @@ _SWITCHES = FabricShape(switches=True)
 _Key = tuple[str, TaskGraph, tuple[int, ...]]
 
 
+@dataclass(frozen=True, slots=True)
+class _Connected:
+    """A job with its connections, and its iteration time where nobody disturbs it."""
+
+    job: SharedJob
+    alone: IterationTimes
+
+
 @dataclass(frozen=True, eq=False)
 class SharedPace:
     """A :class:`topoopt.cluster.Pace` on one fabric; make it with :func:`shared_pace`."""
@@ -35,7 +43,7 @@ class SharedPace:
     options: SharingOptions
     on_progress: Report | None = None
     _steps: dict[TaskGraph, Lockstep] = field(default_factory=dict, repr=False)
-    _jobs: dict[_Key, SharedJob] = field(default_factory=dict, repr=False)
+    _jobs: dict[_Key, _Connected] = field(default_factory=dict, repr=False)
     _known: dict[frozenset[_Key], dict[_Key, IterationTimes]] = field(default_factory=dict, repr=False)
 
     def __call__(self, running: Sequence[PlacedJob]) -> tuple[IterationTimes, ...]:
@@ -53,25 +61,28 @@ class SharedPace:
         for gone in set(self._jobs).difference(keys):
             del self._jobs[gone]
         found: dict[_Key, IterationTimes] = {}
-        for group in meeting_jobs([self._jobs[key] for key in keys]):
+        for group in meeting_jobs([self._jobs[key].job for key in keys]):
             found.update(self._times([keys[job] for job in group]))
             if self.on_progress:
                 self.on_progress(len(found) / len(keys))
         return tuple(found[key] for key in keys)
 
-    def _connected(self, job: str, graph: TaskGraph, servers: tuple[int, ...]) -> SharedJob:
+    def _connected(self, job: str, graph: TaskGraph, servers: tuple[int, ...]) -> _Connected:
         placed = merge_jobs([graph], (servers,), [1], self.fabric.topology.servers).graph
         own = connect(self.fabric, job, placed, self.options.rings, self.options.seed)
         if graph not in self._steps:
             self._steps[graph] = lockstep(graph)
-        return shared_job(placed, self._steps[graph], own, self.options)
+        ready = shared_job(placed, self._steps[graph], own, self.options)
+        return _Connected(ready, run_alone(ready, self.options))
 
     def _times(self, keys: Sequence[_Key]) -> dict[_Key, IterationTimes]:
         """Return the times of jobs that meet; the same whatever the order in which they are given."""
         group = frozenset(keys)
         if group not in self._known:
             order = sorted(keys, key=lambda key: key[0])
-            times = run_together([key[0] for key in order], [self._jobs[key] for key in order], self.options)
+            jobs = [self._jobs[key] for key in order]
+            names, alone = [key[0] for key in order], [job.alone for job in jobs]
+            times = run_together(names, [job.job for job in jobs], alone, self.options)
             self._known[group] = dict(zip(order, times, strict=True))
         return self._known[group]
 

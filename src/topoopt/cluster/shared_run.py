@@ -23,25 +23,38 @@ MOST_EVENTS = 500_000_000
 """About ten minutes: a job that repeats so often beside a longer one is a mistake."""
 
 
+def run_alone(job: SharedJob, options: SharingOptions) -> IterationTimes:
+    """Return the iteration time of a job that nobody disturbs: all its iterations are the same."""
+    return _run([job], options, 1, np.zeros(1))[0]
+
+
 def run_together(
-    names: Sequence[str], jobs: Sequence[SharedJob], options: SharingOptions
+    names: Sequence[str],
+    jobs: Sequence[SharedJob],
+    alone: Sequence[IterationTimes],
+    options: SharingOptions,
 ) -> tuple[IterationTimes, ...]:
-    """Return the iteration times of jobs that run beside each other; of one, those of its only kind.
+    """Return the iteration times of jobs that run beside each other.
+
+    Parameters
+    ----------
+    alone : sequence of IterationTimes
+        What :func:`run_alone` says of each; a job without length disturbs nobody.
 
     Raises
     ------
     InvalidInput
         If the jobs are so unlike in length that it would take for ever.
     """
-    alone = [_run([job], options, 1, np.zeros(1))[0] for job in jobs]
+    found = list(alone)
     busy = [place for place, times in enumerate(alone) if times.mean_s > 0]
     if len(busy) < 2:
-        return tuple(alone)
-    phase = np.array([_phase(names[place], options) * alone[place].mean_s for place in busy])
-    together = _run([jobs[place] for place in busy], options, options.iterations, phase)
+        return tuple(found)
+    begin_s = np.array([_phase(names[place], options) * alone[place].mean_s for place in busy])
+    together = _run([jobs[place] for place in busy], options, options.iterations, begin_s)
     for place, times in zip(busy, together, strict=True):
-        alone[place] = times
-    return tuple(alone)
+        found[place] = times
+    return tuple(found)
 
 
 def _phase(name: str, options: SharingOptions) -> float:
@@ -59,7 +72,6 @@ def _run(
     counted, total_s, events = run_back_to_back(
         iterations,
         options.connections == "collective",
-        options.hold_s,
         MOST_EVENTS,
         sum(job.devices for job in jobs),
         *_steps(jobs, begin_s),
@@ -106,7 +118,7 @@ def _steps(jobs: Sequence[SharedJob], begin_s: Floats) -> tuple[Ints | Floats, .
 
 
 def _links(links: SharedLinks) -> tuple[Ints | Floats, ...]:
-    """Return the arrays of the kernel from ``class_first`` to ``link_class``."""
+    """Return the arrays of the kernel from ``class_first`` to ``link_entry``."""
     of_class = np.repeat(np.arange(len(links.class_first) - 1), np.diff(links.class_first))
     order = np.argsort(links.class_link, kind="stable")
     return (
@@ -116,4 +128,5 @@ def _links(links: SharedLinks) -> tuple[Ints | Floats, ...]:
         links.ceiling_bytes_per_s,
         np.searchsorted(links.class_link[order], np.arange(links.links + 1)).astype(np.int64),
         of_class[order],
+        order,
     )
