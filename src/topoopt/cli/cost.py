@@ -62,7 +62,7 @@ def cost(
     sweep = accounting_sweep(prices) if ratios else ()
     interval_s = change_interval_s(optics)
     document = cost_document(
-        asked, offers, skipped, technologies, sweep, rule, prices, power, interval_s, optics.overhead
+        asked, bought, offers, skipped, technologies, sweep, rule, prices, power, interval_s, optics.overhead
     )
     if out is not None:
         write_bills(out, offers)

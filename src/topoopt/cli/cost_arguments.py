@@ -15,7 +15,7 @@ class NetworkArguments:
     plan: Annotated[
         str | None,
         Argument(
-            metavar="[PLAN]",
+            metavar="PLAN",
             show_default=False,
             help="A plan, whose servers, ports, wiring and traffic are taken; without one, the flags say it.",
         ),
@@ -103,9 +103,9 @@ class CountedArguments:
     accounting: Annotated[
         str,
         Option(
-            metavar="complete|no-look-ahead|fat-tree-fiber",
+            metavar="NAME",
             rich_help_panel=COUNTED,
-            help="Named choice of what is counted; the flags below change it.",
+            help="complete, no-look-ahead or fat-tree-fiber; the flags below change it.",
         ),
     ] = "complete"
     nics: Annotated[
@@ -133,9 +133,9 @@ class CountedArguments:
     fiber_on: Annotated[
         str | None,
         Option(
-            metavar="every-fabric|fat-trees|none",
+            metavar="WHICH",
             rich_help_panel=COUNTED,
-            help="Which fabrics pay for fiber.",
+            help="Who pays for fiber: every-fabric, fat-trees or none.",
         ),
     ] = None
     fiber_length: Annotated[

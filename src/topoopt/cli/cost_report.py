@@ -15,17 +15,14 @@ Document = Mapping[str, Any]
 WHAT_IT_IS = {
     "topoopt": "patch panels",
     "topoopt-ocs": "optical circuit switches in place of panels",
-    "topoopt-hybrid": "some interfaces behind switches, the others behind panels",
-    "ideal-switch": "no blocking, priced as a full-bisection fat-tree",
     "fat-tree": "full bisection, an interface for each of topoopt's",
-    "oversub-fat-tree": "fewer links above the first switch",
     "rail": "leaf and spine for each interface",
     "expander": "random cables, no switch",
     "torus": "cables to the neighbors in a grid, no switch",
     "full-mesh": "cables to every server, no switch",
-    "sip-ml": "priced as an optical circuit switch: no bill is published",
     "ocs-reconfig": "optical circuit switches that follow the traffic",
 }
+"""Shorter than the note of the bill, or in place of none."""
 ITEMS = {
     "nic": "network card",
     "transceiver": "transceiver",
@@ -99,7 +96,7 @@ def _print_comparison(console: "Console", document: Document) -> None:
         over = "–" if row["over_topoopt"] is None else f"{row['over_topoopt']:.2f}"
         total = [usd(row["ownership"]["total_usd"])] if owned else []
         figures = [usd(row["cost_usd"]), f"${row['cost_per_server_usd']:,.0f}", over, watts(row["power_w"])]
-        cells.append((row["fabric"], *figures, *total, WHAT_IT_IS[row["fabric"]]))
+        cells.append((row["fabric"], *figures, *total, WHAT_IT_IS.get(row["fabric"], row["note"])))
     print_table(console, ("fabric", *numbers, "what it is"), cells, numbers=numbers)
 
 

@@ -68,6 +68,7 @@ def make_offer(
 
 def cost_document(
     network: "Network",
+    bought: "BoughtArguments",
     offers: Sequence[Offer],
     skipped: Sequence[tuple[str, str]],
     technologies: "Sequence[TechnologyRow]",
@@ -100,6 +101,10 @@ def cost_document(
         "prices": prices.name,
         "power": offers[0].bill.power,
         "accounting": {**asdict(rule), "words": rule.words},
+        "options": {
+            name: getattr(bought, name)
+            for name in ("oversubscription", "ocs_interfaces", "shards", "technology")
+        },
         "sources": _sources(offers, prices, power),
         "fabrics": [_fabric(offer, own_usd) for offer in offers],
         "skipped_fabrics": [list(row) for row in skipped],

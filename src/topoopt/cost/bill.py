@@ -142,11 +142,12 @@ def bill_of_materials(
         )
     rule, watts = accounting or Accounting(), power or find_power()
     bought = bought_interfaces(fabric, Interfaces(servers, degree, bandwidth_bps))
-    counts = PRICED_FABRICS[fabric](bought, rule, options or FabricOptions())
+    chosen = options or FabricOptions()
+    counts = PRICED_FABRICS[fabric](bought, rule, chosen)
     lines = tuple(
         _line(item, count, bought.bandwidth_bps, prices, watts) for item, count in counts.items() if count
     )
-    note = _NOTES.get(fabric, "")
+    note = _note(fabric, degree, chosen)
     return Bill(fabric, servers, degree, bandwidth_bps, prices.name, watts.name, rule, lines, note)
 
 
@@ -159,8 +160,16 @@ def _line(item: Item, count: float, bandwidth_bps: float, prices: PriceTable, po
     )
 
 
+def _note(fabric: str, degree: int, options: FabricOptions) -> str:
+    if fabric == "topoopt-hybrid":
+        switched = options.hybrid_ocs_interfaces(degree)
+        return f"{switched} of {degree} interfaces behind optical circuit switches, the others behind panels"
+    if fabric == "oversub-fat-tree":
+        return f"{options.oversubscription:g}:1 above the first switch"
+    return _NOTES.get(fabric, "")
+
+
 _NOTES = {
-    "topoopt-hybrid": "some interfaces of each server behind optical circuit switches, the others behind panels",
     "ideal-switch": "priced as a full-bisection fat-tree, per interface",
     "rail": f"leaves of {RAIL_LEAF_PORTS} ports, half of them up; no spine where a rail has one leaf",
     "full-mesh": "an interface for every other server; the bandwidth of all interfaces asked for is shared by them",
