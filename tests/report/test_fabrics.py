@@ -1,15 +1,18 @@
 """Fabrics beside each other: the Pareto front, against its definition."""
 
+import json
 import math
+from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from topoopt.errors import InvalidInput
 from topoopt.plan import Plan
-from topoopt.report import comparison_from_mapping, make_page
+from topoopt.report import comparison_from_mapping, comparison_schema, make_page
 from topoopt.report.fabrics import (
     FabricRow,
     cost_against_time,
@@ -104,3 +107,15 @@ def test_a_comparison_that_is_none_is_one_line(
         comparison_from_mapping({**comparison_document, **change}, "c.json")
     assert str(caught.value).startswith("c.json: ")
     assert "\n" not in str(caught.value)
+
+
+SCHEMA_FILE = Path(__file__).parents[2] / "docs" / "comparison.schema.json"
+REGENERATE = (
+    'python -c "import json, topoopt.report as r; print(json.dumps(r.comparison_schema(), indent=1))"'
+)
+
+
+def test_the_published_schema_is_that_of_the_code(comparison_document: dict[str, Any]) -> None:
+    published = json.loads(SCHEMA_FILE.read_text())
+    assert published == comparison_schema(), f"make it anew: {REGENERATE} > docs/comparison.schema.json"
+    jsonschema.validate(comparison_document, published)

@@ -13,6 +13,7 @@ from topoopt.report.chart import TimelineChart as TimelineChart
 from topoopt.report.comparison import COMPARISON_FORMAT as COMPARISON_FORMAT
 from topoopt.report.comparison import Comparison as Comparison
 from topoopt.report.comparison import comparison_from_mapping as comparison_from_mapping
+from topoopt.report.comparison import comparison_schema as comparison_schema
 from topoopt.report.html import html as html
 from topoopt.report.html import write_report as write_report
 from topoopt.report.page import Facts as Facts

@@ -140,3 +140,8 @@ def _row(said: FabricModel) -> FabricRow:
         said.bandwidth_tax,
         said.cost_usd,
     )
+
+
+def comparison_schema() -> dict[str, Any]:
+    """Return the JSON Schema of what ``topoopt compare --json`` prints."""
+    return ComparisonModel.model_json_schema()

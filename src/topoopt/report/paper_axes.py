@@ -175,7 +175,7 @@ def _heatmap(axes: Axes, chart: HeatmapChart) -> None:
     log = chart.value_log and above.size > 0 and above.min() < above.max()
     low, high = min(0.0, present.min(initial=0.0)), present.max(initial=0.0)
     norm = LogNorm(above.min(), above.max()) if log else Normalize(low, high if high > low else low + 1)
-    shown = np.ma.masked_where(~np.isfinite(values) | ((values <= 0) if log else False), values)
+    shown = np.ma.masked_where(~np.isfinite(values) | (values == 0) | ((values < 0) & log), values)
     image = axes.imshow(shown, cmap="viridis_r", norm=norm, aspect="auto", interpolation="nearest")
     bar = axes.figure.colorbar(image, ax=axes, pad=0.02)
     bar.set_label(chart.value_label)

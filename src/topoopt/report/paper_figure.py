@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from topoopt.report.chart import Chart
+from topoopt.report.chart import BarChart, Chart
 from topoopt.report.paper_axes import draw_on, size_of
 
 _METADATA: Final[dict[str, Any]] = {
@@ -89,7 +89,7 @@ def _write_around(figure: Figure, axes: Axes, chart: Chart) -> None:
         va="bottom",
     )
     handles, labels = axes.get_legend_handles_labels()
-    if labels and (len(labels) > 1 or labels[0]):
+    if len(labels) > 1 or (labels and not isinstance(chart, BarChart)):
         widest = max(map(len, labels)) + 6
         columns = max(1, min(len(labels), _LEGEND_LETTERS // widest))
         legend = figure.legend(

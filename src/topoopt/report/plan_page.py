@@ -70,9 +70,10 @@ def headline(plan: Plan, rows: tuple[FabricRow, ...]) -> str:
     if others:
         rival = min(others, key=lambda row: row.iteration_time_s)
         ratio = rival.iteration_time_s / outcome.iteration_time_s
+        longer = "just as long" if abs(ratio - 1) < 0.005 else f"{ratio:.2f} × as long"
         said.append(
             f"The fastest baseline that costs no more, {rival.name} for {usd(rival.cost_usd)}, takes "
-            f"{format_time(rival.iteration_time_s)}, {ratio:.2f} × as long."
+            f"{format_time(rival.iteration_time_s)}, {longer}."
         )
     ideal = next((row for row in rows[1:] if row.fabric == "ideal-switch"), None)
     if ideal is not None:
