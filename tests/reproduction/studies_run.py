@@ -5,6 +5,7 @@ from functools import cache
 
 from topoopt.reproduction import Figure, StudySettings, find_study
 from topoopt.reproduction.fig11 import Fig11Grid, fig11_on
+from topoopt.reproduction.fig16 import IN_A_ROW, Fig16Grid, fig16_on
 from topoopt.reproduction.fig17 import Fig17Grid, fig17_on
 
 SETTINGS = StudySettings(quick=True)
@@ -20,11 +21,15 @@ def _fig11() -> Figure:
     return fig11_on(grid, SETTINGS, silent)
 
 
+def _fig16() -> Figure:
+    return fig16_on(Fig16Grid((3,), (IN_A_ROW,), 1, 20, 20), SETTINGS, silent)
+
+
 def _fig17() -> Figure:
     return fig17_on(Fig17Grid(8, ("bert",), (4,), (10e-6, 10e-3), (10e-6, 10e-3)), SETTINGS, silent)
 
 
-MINIATURES: Mapping[str, Callable[[], Figure]] = {"fig11": _fig11, "fig17": _fig17}
+MINIATURES: Mapping[str, Callable[[], Figure]] = {"fig11": _fig11, "fig16": _fig16, "fig17": _fig17}
 """Figures that take minutes, in small."""
 ALL = (*QUICK_ONES, *MINIATURES)
 

@@ -22,6 +22,10 @@ def test_every_study_is_run_here_whole_or_in_small() -> None:
     assert set(ALL) == set(STUDIES)
 
 
+def test_a_title_fits_on_a_line_with_its_name() -> None:
+    assert all(len(f"{name}  {entry.title}") <= 110 for name, entry in STUDIES.items())
+
+
 def test_a_misspelled_figure_is_answered_with_the_nearest() -> None:
     with pytest.raises(InvalidInput, match=r'^figure: unknown name "fig31"; did you mean .*fig13'):
         find_study("fig31")

@@ -29,7 +29,7 @@ from topoopt.reproduction.motivation_wirings import (
 from topoopt.reproduction.published_jobs import FLUID, MODEL_TITLES, published_job
 from topoopt.search import starting_strategy
 
-TITLE = "Motivation: communication against accelerators, network cost at 400 Gb/s, traffic, two naive wirings"
+TITLE = "Share of communication, network cost at 400 Gb/s, the models' traffic, two naive wirings"
 TALK = "the authors' talk"
 IN_WORDS = "the paper's argument, in words"
 
