@@ -148,5 +148,4 @@ def _patch_of(src: int, dst: int, wiring: Wiring, servers: int) -> Patch:
 
 def _check(what: str, number: int, count: int) -> None:
     if not 0 <= number < count:
-        kind = "a server" if what == "link" else what
-        raise InvalidInput(f"{what}: expected {kind} in 0..{count - 1}, got {number}")
+        raise InvalidInput(f"{what}: expected a number in 0..{count - 1}, got {number}")

@@ -108,7 +108,7 @@ def predict(
     plan: Plan,
     failure: Failure,
     *,
-    simulator: str = "flow",
+    simulator: str = "analytic",
     without_ways: Sequence[str] = (),
     on_progress: Progress = _silent,
 ) -> Prediction:
