@@ -12,8 +12,11 @@ from topoopt.cost import (
     least_shards,
     ports_needed,
     realize,
+    sharing_interfaces,
 )
 from topoopt.errors import Infeasible, InvalidInput
+from topoopt.rewiring import wire
+from topoopt.topology import circulant
 
 
 def test_interface_i_of_every_server_is_on_panel_i_and_its_spare() -> None:
@@ -107,10 +110,28 @@ def test_every_fabric_of_sixteen_servers_can_be_built(fabric: str) -> None:
 )
 @settings(max_examples=100, deadline=None)
 def test_the_least_number_of_shards_fits_and_one_less_does_not(servers: int, ports: int, links: str) -> None:
+    def needed(count: int) -> int:
+        return ports_needed(servers, count, sharing_interfaces(servers, count, links))
+
     count = least_shards(servers, ports, links)
-    assert ports_needed(servers, count, links) <= ports
-    if count > 1:
-        assert ports_needed(servers, count - 1, links) > ports
+    assert needed(count) <= ports
+    assert count == 1 or needed(count - 1) > ports
+
+
+@pytest.mark.parametrize("stride", [1, 5])
+@pytest.mark.parametrize("servers", [12, 13])
+def test_links_can_be_divided_among_as_many_devices_as_is_said(servers: int, stride: int) -> None:
+    """The oracle: an edge coloring of a real wiring, as patches are plugged in."""
+    built = realize("topoopt", servers, 2, 100e9, look_ahead=False).optical[0]
+    wiring = wire(circulant(servers, (stride,), 100e9), 2, "duplex")
+    assert wiring.interfaces_per_panel == built.ports // servers
+    assert wiring.panels == built.count
+
+
+def test_a_wiring_that_is_known_says_how_many_interfaces_share_a_device() -> None:
+    # Eight rings of three among 24 servers: an even number of servers, and odd rings all the same.
+    known = realize("topoopt", 24, 4, 100e9, look_ahead=False, interfaces_per_device=2).optical[0]
+    assert (known.count, known.ports) == (2, 48)
 
 
 def test_a_cluster_larger_than_any_panel_is_refused_with_a_remedy() -> None:

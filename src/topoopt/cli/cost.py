@@ -40,7 +40,14 @@ def cost(
     from topoopt.cli.progress import progress
     from topoopt.cli.render import print_json, terminal
     from topoopt.cli.table_file import check_table
-    from topoopt.cost import accounting_sweep, find_power, find_prices, ports_needed, technology_rows
+    from topoopt.cost import (
+        accounting_sweep,
+        find_power,
+        find_prices,
+        ports_needed,
+        sharing_interfaces,
+        technology_rows,
+    )
 
     check_table(out, "--out")
     rule, prices, power = asked_accounting(counted), find_prices(bought.prices), find_power(bought.power)
@@ -49,6 +56,7 @@ def cost(
     cluster = asked.cluster
     offers, skipped = _offers(asked, bought, counted, rule, prices, power)
     shown = _shown(bill, offers)
+    sharing = asked.interfaces_per_device or sharing_interfaces(cluster.servers, bought.shards, cluster.links)
     technologies = technology_rows(
         cluster.servers,
         cluster.degree,
@@ -57,7 +65,7 @@ def cost(
         change_interval_s=change_interval_s(optics),
         average_hops=asked.average_hops,
         overhead=optics.overhead,
-        ports=ports_needed(cluster.servers, bought.shards, cluster.links),
+        ports=ports_needed(cluster.servers, bought.shards, sharing),
     )
     sweep = accounting_sweep(prices) if ratios else ()
     interval_s = change_interval_s(optics)
@@ -92,9 +100,9 @@ def _offers(
             prices.unit_usd(item, asked.cluster.link_bandwidth_bps)
     offers, skipped = [], []
     for name in names:
-        check_fits_a_panel(name, asked.cluster.servers, bought.shards)
+        check_fits_a_panel(name, asked.cluster.servers, bought.shards, asked.cluster.links)
         try:
-            offers.append(make_offer(name, asked.cluster, bought, rule, prices, power, options, running))
+            offers.append(make_offer(name, asked, bought, rule, prices, power, options, running))
         except TopoOptError as error:
             if one_by_one:
                 raise

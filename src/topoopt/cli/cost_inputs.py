@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from topoopt.hardware import ClusterSpec
     from topoopt.plan import Plan
 
+OWN = "topoopt"
 NETWORK_FLAGS = ("servers", "degree", "bandwidth", "links")
 
 
@@ -27,12 +28,15 @@ class Network:
     wiring : str
         Which wiring that is, in words.
     plan : Plan or None
+    interfaces_per_device : int or None
+        How many interfaces of a server the plan's links need on one panel or switch.
     """
 
     cluster: "ClusterSpec"
     average_hops: float
     wiring: str
-    plan: "Plan | None"
+    plan: "Plan | None" = None
+    interfaces_per_device: int | None = None
 
 
 def asked_network(asked: NetworkArguments) -> Network:
@@ -64,11 +68,12 @@ def asked_network(asked: NetworkArguments) -> Network:
         )
     strides = select_permutations(cluster.servers, cluster.degree, links=cluster.links, rule="best")
     table = coin_change_mod(cluster.servers, stride_offsets(cluster.servers, strides, cluster.links))
-    return Network(cluster, table.average_hops, "the best rings", None)
+    return Network(cluster, table.average_hops, "the best rings")
 
 
 def _network_of_plan(asked: NetworkArguments) -> Network:
     from topoopt.plan import read_plan
+    from topoopt.rewiring import wire
     from topoopt.topology import hop_metrics
 
     assert asked.plan is not None
@@ -78,9 +83,11 @@ def _network_of_plan(asked: NetworkArguments) -> Network:
             f"--{given[0]}: {asked.plan} is a plan, whose cluster is fixed; give one or the other"
         )
     plan = read_plan(asked.plan)
-    return Network(
-        plan.job.cluster, hop_metrics(plan.fabric.topology).average_hops, "the plan's wiring", plan
-    )
+    topology, cluster = plan.fabric.topology, plan.job.cluster
+    on_one = None
+    if plan.fabric.name == OWN:
+        on_one = wire(topology, cluster.degree, cluster.links).interfaces_per_panel
+    return Network(cluster, hop_metrics(topology).average_hops, "the plan's wiring", plan, on_one)
 
 
 def asked_fabrics(asked: BoughtArguments) -> tuple[tuple[str, ...], bool]:

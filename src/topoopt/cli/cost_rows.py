@@ -40,7 +40,7 @@ class Offer:
 
 def make_offer(
     name: str,
-    cluster: "ClusterSpec",
+    network: "Network",
     bought: "BoughtArguments",
     rule: "Accounting",
     prices: "PriceTable",
@@ -51,6 +51,7 @@ def make_offer(
     """Return the offer of one fabric."""
     from topoopt.cost import bill_of_materials, ownership, realize
 
+    cluster = network.cluster
     size = cluster.servers, cluster.degree, cluster.link_bandwidth_bps
     bill = bill_of_materials(name, *size, prices, rule, options, power)
     built = realize(
@@ -62,6 +63,7 @@ def make_offer(
         look_ahead=rule.look_ahead,
         tiers=rule.tiers,
         options=options,
+        interfaces_per_device=network.interfaces_per_device if name.startswith(OWN) else None,
     )
     return Offer(bill, built, None if running is None else ownership(bill, running))
 

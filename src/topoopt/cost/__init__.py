@@ -24,6 +24,7 @@ from topoopt.cost.optical_devices import OpticalDevices as OpticalDevices
 from topoopt.cost.optical_devices import check_fits_a_panel as check_fits_a_panel
 from topoopt.cost.optical_devices import least_shards as least_shards
 from topoopt.cost.optical_devices import ports_needed as ports_needed
+from topoopt.cost.optical_devices import sharing_interfaces as sharing_interfaces
 from topoopt.cost.ownership import Ownership as Ownership
 from topoopt.cost.ownership import Running as Running
 from topoopt.cost.ownership import ownership as ownership

@@ -62,19 +62,29 @@ def sharing_interfaces(servers: int, shards: int, links: str) -> int:
     return 2 if links == "duplex" and any(size % 2 for size in sizes) else 1
 
 
-def ports_needed(servers: int, shards: int, links: str) -> int:
-    """Return the duplex ports that one device needs, a device of its own for each interface and shard."""
-    return -(-servers // shards) * sharing_interfaces(servers, shards, links)
+def ports_needed(servers: int, shards: int, sharing: int) -> int:
+    """Return the duplex ports that one device needs: one for each interface of a server that shares it."""
+    return -(-servers // shards) * sharing
 
 
 def least_shards(servers: int, ports: int, links: str) -> int:
-    """Return into how few shards a cluster must be split for devices of so many ports to hold one."""
+    """Return into how few shards a cluster must be split for devices of so many ports to hold one.
+
+    Examples
+    --------
+    Half of 1010 servers are an odd number, whose devices need twice the ports.
+
+    >>> least_shards(1000, 576, "duplex"), least_shards(1010, 576, "duplex"), least_shards(1010, 576, "directed")
+    (2, 4, 2)
+    """
     return next(
-        count for count in range(1, servers + 1) if ports_needed(servers, count, links) <= max(ports, 2)
+        count
+        for count in range(1, servers + 1)
+        if ports_needed(servers, count, sharing_interfaces(servers, count, links)) <= max(ports, 2)
     )
 
 
-def check_fits_a_panel(fabric: str, servers: int, shards: int = 1) -> None:
+def check_fits_a_panel(fabric: str, servers: int, shards: int = 1, links: str = "duplex") -> None:
     """Refuse a cluster that no optical device can hold; fabrics without one always fit.
 
     Raises
@@ -85,9 +95,10 @@ def check_fits_a_panel(fabric: str, servers: int, shards: int = 1) -> None:
     largest = max(optical_switches(), key=lambda row: row.ports)
     ports = -(-servers // shards)
     if fabric in OPTICAL_FABRICS and ports > largest.ports:
+        split = least_shards(servers, largest.ports, links)
         raise Infeasible(
             f"{fabric}: {servers} servers need {ports} ports on each panel, and the largest ({largest.name}) has "
-            f"{largest.ports}; use --shards {-(-servers // largest.ports)} (servers of different shards cannot be "
+            f"{largest.ports}; use --shards {split} (servers of different shards cannot be "
             "joined), or leave it out of --fabrics"
         )
 
@@ -96,7 +107,7 @@ def optical_devices(
     fabric: str,
     servers: int,
     degree: int,
-    links: str,
+    sharing: int,
     shards: int,
     technology: str | None,
     look_ahead: bool,
@@ -110,10 +121,10 @@ def optical_devices(
         If there is no such technology, or the hybrid cannot be split so.
     """
     kinds = _kinds(fabric, degree, technology, options)
-    return tuple(_devices(names, count, servers, links, shards, look_ahead) for names, count in kinds)
+    return tuple(_devices(names, count, servers, sharing, shards, look_ahead) for names, count in kinds)
 
 
-def too_many_ports(row: OpticalDevices, servers: int, links: str) -> str:
+def too_many_ports(row: OpticalDevices, servers: int, links: str, sharing: int) -> str:
     """Return why the devices do not fit, with what would."""
     ways = [
         f"--technology {other.name} has {other.ports}"
@@ -121,9 +132,10 @@ def too_many_ports(row: OpticalDevices, servers: int, links: str) -> str:
         if other.ports >= row.ports
         and other.reconfiguration_s <= find_optical_switch(row.technology).reconfiguration_s
     ]
-    if sharing_interfaces(servers, 1, links) == 2:
+    if sharing == 2:
         ways.append("an even number of servers needs half")
-    ways.append(f"--shards {least_shards(servers, row.largest, links)} splits the cluster")
+    shards = max(least_shards(servers, row.largest, links), -(-servers // max(row.largest // sharing, 1)))
+    ways.append(f"--shards {shards} splits the cluster")
     return (
         f"a device of {row.ports} ports is needed, the largest {row.technology} has {row.largest}; "
         f"{', or '.join(ways)}"
@@ -158,9 +170,9 @@ def _kinds(
 
 
 def _devices(
-    names: tuple[str, ...], interfaces: int, servers: int, links: str, shards: int, look_ahead: bool
+    names: tuple[str, ...], interfaces: int, servers: int, sharing: int, shards: int, look_ahead: bool
 ) -> OpticalDevices:
-    share = min(sharing_interfaces(servers, shards, links), interfaces)
+    share = min(sharing, interfaces)
     ports = -(-servers // shards) * share
     rows = [find_optical_switch(name) for name in names]
     row = next((row for row in rows if row.ports >= ports), max(rows, key=lambda row: row.ports))

@@ -63,6 +63,7 @@ def realize(
     look_ahead: bool = True,
     tiers: int = 3,
     options: FabricOptions | None = None,
+    interfaces_per_device: int | None = None,
 ) -> Realization:
     """Return what a fabric is built of: devices and ports, light lost, and what stands in the way.
 
@@ -79,6 +80,8 @@ def realize(
         Optical technology in place of the usual ones.
     look_ahead
         Whether every panel has a second one, on which the next job is wired.
+    interfaces_per_device
+        Interfaces of a server on one device, where the wiring is known; as above if not given.
 
     Raises
     ------
@@ -99,8 +102,9 @@ def realize(
     chosen = options or FabricOptions()
     if fabric in OPTICAL_FABRICS:
         links = "directed" if fabric == "sip-ml" else links  # a wavelength goes one way
-        devices = optical_devices(fabric, servers, degree, links, shards, technology, look_ahead, chosen)
-        return _optical(fabric, devices, servers, degree, bandwidth_bps, links, shards, look_ahead)
+        sharing = interfaces_per_device or sharing_interfaces(servers, shards, links)
+        devices = optical_devices(fabric, servers, degree, sharing, shards, technology, look_ahead, chosen)
+        return _optical(fabric, devices, servers, degree, bandwidth_bps, links, sharing, shards, look_ahead)
     if fabric == "rail":
         return _rails(servers, degree, bandwidth_bps)
     if fabric in ("expander", "torus", "full-mesh"):
@@ -116,6 +120,7 @@ def _optical(
     degree: int,
     bandwidth_bps: float,
     links: str,
+    sharing: int,
     shards: int,
     look_ahead: bool,
 ) -> Realization:
@@ -124,9 +129,9 @@ def _optical(
     known_db = [value for value in left_db if value is not None]
     margin_db = min(known_db) if len(known_db) == len(devices) else None
     remarks, problems = [], []
-    if degree > 1 and sharing_interfaces(servers, shards, links) == 2:
+    if min(degree, sharing) > 1:
         remarks.append(
-            "an odd number of servers: rings of odd length need both interfaces on one device, so two share one"
+            f"rings of odd length need both interfaces on one device: {min(degree, sharing)} of each server share one"
         )
     if shards > 1:
         remarks.append(
@@ -146,7 +151,7 @@ def _optical(
         if row.loss_db is None:
             remarks.append(f"no source gives the loss of {row.technology}: light not checked")
         if not row.fits:
-            problems.append(too_many_ports(row, servers, links))
+            problems.append(too_many_ports(row, servers, links, sharing))
     if margin_db is not None and margin_db < 0:
         assert module is not None
         problems.append(
