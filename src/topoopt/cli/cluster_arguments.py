@@ -150,6 +150,14 @@ class ClusterArguments:
             help="Switch of topoopt-ocs; see topoopt hardware optical-switches.",
         ),
     ] = "piezo"
+    simulator: Annotated[
+        str,
+        Option(
+            metavar="analytic|flow|packet",
+            rich_help_panel=OPERATION,
+            help="Of jobs on links of their own; where jobs share links, flows do.",
+        ),
+    ] = "analytic"
     weighting: Annotated[
         str,
         Option(
@@ -243,5 +251,6 @@ def requested_settings(
         said.ocs,
         search,
         costs,
+        said.simulator,
         prices,
     )

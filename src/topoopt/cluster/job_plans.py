@@ -17,10 +17,11 @@ from topoopt.search import (
     baseline_fabric,
     make_plan,
     search_baseline,
+    simulated,
     starting_strategy,
     task_graph_of,
 )
-from topoopt.simulate import TaskGraph, simulate
+from topoopt.simulate import SimulationOptions, TaskGraph, simulate
 from topoopt.topology import Topology
 from topoopt.workload import load_model
 
@@ -78,7 +79,7 @@ def dedicated_plan(shape: JobShape, settings: ClusterSettings) -> JobPlan:
     KeyboardInterrupt
         If the search was interrupted: half of one is not the plan of this job.
     """
-    return _dedicated(shape, settings.logical, settings.costs, settings.search)
+    return _dedicated(shape, settings.logical, settings.costs, settings.search, settings.simulator)
 
 
 def sharing_plan(
@@ -113,12 +114,18 @@ def _job(shape: JobShape, cluster: ClusterSpec, costs: JobSettings) -> Job:
 
 
 @lru_cache(KEPT)
-def _dedicated(shape: JobShape, cluster: ClusterSpec, costs: JobSettings, search: SearchOptions) -> JobPlan:
+def _dedicated(
+    shape: JobShape, cluster: ClusterSpec, costs: JobSettings, search: SearchOptions, simulator: str
+) -> JobPlan:
     plan = make_plan(_job(shape, cluster, costs), search, fabrics=(), weigh_routes=False)
     if plan.search.stopped_because == "interrupted":
         raise KeyboardInterrupt
-    graph = task_graph_of(plan.job, plan.strategy)
-    return JobPlan(graph, _always(plan.outcome.iteration_time_s), plan.fabric.topology)
+    time_s = plan.outcome.iteration_time_s
+    if simulator != plan.outcome.simulator:
+        # A packet takes one path, so every transfer of the others does, too.
+        options = SimulationOptions(split="one" if simulator == "packet" else "spread")
+        time_s = simulated(plan.job, plan.strategy, plan.fabric, simulator, options).iteration_time_s
+    return JobPlan(task_graph_of(plan.job, plan.strategy), _always(time_s), plan.fabric.topology)
 
 
 @lru_cache(KEPT)

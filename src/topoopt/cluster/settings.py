@@ -10,6 +10,7 @@ from topoopt.errors import InvalidInput, unknown_name
 from topoopt.hardware import ClusterSpec, find_optical_switch
 from topoopt.job import JobSettings
 from topoopt.search import SearchOptions
+from topoopt.simulate import SIMULATORS
 
 QUEUES = ("fifo", "backfill")
 """``fifo``: servers go to jobs in order of arrival. ``backfill``: a later job may take servers that an earlier one
@@ -70,6 +71,9 @@ class ClusterSettings:
         Optical circuit switch of the fabric ``topoopt-ocs``, as in ``topoopt hardware optical-switches``.
     search, costs : SearchOptions, JobSettings
         How each distinct job is planned. The search's seed is that of all chance.
+    simulator : str
+        Fidelity of jobs on links of their own, a name in :data:`topoopt.simulate.SIMULATORS`; where jobs share links,
+        flows do.
     prices : str
         Price table for the fabrics that are dimensioned by it.
     sharing : SharingOptions
@@ -85,6 +89,7 @@ class ClusterSettings:
     ocs: str = "piezo"
     search: SearchOptions = field(default_factory=SearchOptions)
     costs: JobSettings = field(default_factory=JobSettings)
+    simulator: str = "analytic"
     prices: str = "2022"
     sharing: SharingOptions = DEFAULT_SHARING
 
@@ -93,6 +98,7 @@ class ClusterSettings:
             ("queue", self.queue, QUEUES),
             ("placement", self.placement, PLACEMENTS_OVER_TIME),
             ("weighting", self.weighting, WEIGHTINGS),
+            ("simulator", self.simulator, SIMULATORS),
         ):
             if value not in known:
                 raise unknown_name(what, value, known)

@@ -50,7 +50,8 @@ def snapshot(
     """Return iteration times of jobs that all run at once, on each fabric.
 
     Arrival times and work do not matter. Jobs are placed in the order given; ``generate_trace(GeneratorSettings(
-    jobs=27, mix=MIXES["released"]), 432).jobs`` makes them, and a part of these is a lower load.
+    jobs=27, mix=MIXES["released"]), 432).jobs`` makes them, and a part of these is a lower load. This is one point of
+    the paper's figure of the shared cluster.
 
     Raises
     ------
