@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from topoopt.cluster import (
@@ -14,6 +15,7 @@ from topoopt.cluster import (
     PanelSettings,
     Trace,
     TraceJob,
+    cluster_result_schema,
     read_cluster_result,
     result_from_mapping,
     result_to_mapping,
@@ -24,6 +26,10 @@ from topoopt.errors import Infeasible, InvalidInput
 from topoopt.hardware import ClusterSpec
 from topoopt.search import SearchOptions
 
+ROOT = Path(__file__).parents[2]
+REGENERATE = (
+    'python -c "import json, topoopt.cluster as c; print(json.dumps(c.cluster_result_schema(), indent=1))"'
+)
 SETTINGS = ClusterSettings(ClusterSpec(32, 4, 100e9), search=SearchOptions(budget=0, balance=False))
 TRACE = Trace(
     "t",
@@ -92,6 +98,13 @@ def test_the_file_holds_the_result(result: ClusterResult, tmp_path: Path) -> Non
     write_cluster_result(path, result)
     assert read_cluster_result(path) == result
     assert result_from_mapping(json.loads(json.dumps(result_to_mapping(result)))) == result
+
+
+def test_the_document_follows_the_published_schema(result: ClusterResult) -> None:
+    published = json.loads((ROOT / "docs" / "cluster.schema.json").read_text())
+    assert published == cluster_result_schema(), f"run: {REGENERATE} > docs/cluster.schema.json"
+    jsonschema.Draft202012Validator.check_schema(published)
+    jsonschema.validate(json.loads(json.dumps(result_to_mapping(result))), published)
 
 
 MISTAKES: list[tuple[Callable[[Any], object], str]] = [

@@ -46,7 +46,7 @@ def run(
             "--fabrics",
             metavar="LIST",
             help="With commas: topoopt (behind patch panels), topoopt-ocs; shared: fat-tree, oversub-fat-tree, "
-            "ideal-switch, expander, torus, full-mesh. If not given: topoopt and the first three shared ones.",
+            "ideal-switch, rail, expander, torus, full-mesh. If not given: topoopt and the first three shared ones.",
         ),
     ] = None,
     prices: Annotated[str, typer.Option(metavar="2022|2025|FILE", help=PRICES_HELP)] = "2022",

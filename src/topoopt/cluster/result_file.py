@@ -158,6 +158,11 @@ def result_from_mapping(document: Any, place: str = "result") -> ClusterResult:
     )
 
 
+def cluster_result_schema() -> dict[str, Any]:
+    """Return the JSON Schema of the document."""
+    return ClusterModel.model_json_schema()
+
+
 def _fabric_row(run: FabricRun) -> dict[str, Any]:
     return {
         "fabric": run.fabric,

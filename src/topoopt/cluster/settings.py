@@ -14,7 +14,8 @@ from topoopt.simulate import SIMULATORS
 
 QUEUES = ("fifo", "backfill")
 """``fifo``: servers go to jobs in order of arrival. ``backfill``: a later job may take servers that an earlier one
-waits for, or will take, if it is done before (EASY backfilling; Lifka, JSSPP 1995)."""
+waits for, or will take, if it is done before (EASY backfilling; Lifka, JSSPP 1995). What is promised is servers: the
+hands that move fibers are not kept free for anybody."""
 
 WEIGHTINGS = ("jobs", "iterations")
 """Whether each job, or each iteration, counts the same in the iteration times of a fabric."""
