@@ -57,7 +57,7 @@ def rewire(
     if as_json:
         print_json(_document(found, order, times, (old, new)))
     else:
-        _print(terminal(), found, order, times, (old, new), out)
+        _print(terminal(), found, order, times, (old, new), out, not (keep_running or no_relabel))
 
 
 def move_rows(wiring: "Wiring", order: "MoveOrder") -> list[tuple[Any, ...]]:
@@ -177,20 +177,23 @@ def _print(
     times: "tuple[RewiringTime, ...]",
     names: tuple[str, str],
     out: str | None,
+    relabel: bool,
 ) -> None:
-    from topoopt.cli.render import print_facts, print_table, print_title, print_warning
+    from topoopt.cli.render import counted, print_facts, print_table, print_title, print_warning
     from topoopt.units import format_time
 
-    wiring = found.old
+    wiring, width = found.old, found.old.interfaces_per_panel
     thing = "cables" if wiring.links == "duplex" else "fibers"
     print_title(console, f"{names[0]} to {names[1]}", f"{len(found.servers)} servers, {wiring.panels} panels")
-    proof = "no order of servers and ports needs fewer" if not found.gap else "at least so many must move"
+    proof = "at least so many must move"
+    if not found.gap:
+        proof = f"no other {'order of servers and ' if relabel else ''}choice of ports needs fewer"
     print_facts(
         console,
         [
             (
                 "wired now",
-                f"{len(wiring.patches)} {thing}, {wiring.interfaces_per_panel} interface(s) a panel",
+                f"{len(wiring.patches)} {thing}, {counted(width, 'interface')} of a server on each panel",
             ),
             ("wired then", f"{len(found.new.patches)} {thing}"),
             ("stay", f"{len(wiring.patches) - len(found.removed)}"),
@@ -224,21 +227,23 @@ def _print(
             f"{min(step.reached for step in order.steps):.0%} of the pairs of servers reach each other. "
             "Stop the job for these, or give it more interfaces.",
         )
-    print_title(console, "Time", "an optical switch makes a step at once, a panel one fiber after the other")
+    print_title(
+        console, "Time", "an optical switch makes a step at once, a patch panel one fiber after the other"
+    )
     print_table(
         console,
-        ("technology", "time", "ports a panel", "fits", "where the numbers come from"),
+        ("technology", "time", "ports needed", "has", "fits"),
         [
             (
                 row.technology.name,
                 format_time(row.time_s),
-                f"{row.ports} of {row.technology.ports}",
+                str(row.ports),
+                str(row.technology.ports),
                 "yes" if row.fits else "no",
-                f"{row.technology.quality}: {row.technology.note or row.technology.source}",
             )
             for row in times
         ],
-        numbers=("time", "ports a panel"),
+        numbers=("time", "ports needed", "has"),
     )
 
 

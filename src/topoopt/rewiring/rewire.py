@@ -97,8 +97,8 @@ def rewire(
     inside = replace(old, patches=_between(touched, here))
     if patched(_moved(links, here, old.links), replace(old, patches=()), None) is None:
         raise Infeasible(
-            f"rewiring: the links cannot be divided among panels of {old.interfaces_per_panel} interface(s) a "
-            "server; use more interfaces per panel"
+            f"rewiring: the links cannot be divided among panels with {old.interfaces_per_panel} of "
+            "each server's interfaces; use more interfaces per panel"
         )
     common, orders = _orders(links, inside, here, relabel)
     best: tuple[tuple[int, ...], Wiring, bool] | None = None

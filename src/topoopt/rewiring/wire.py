@@ -59,7 +59,7 @@ def wire(
         if found is not None:
             return found[0]
     raise Infeasible(
-        f"wiring: the {links} links cannot be divided among panels of {width} interface(s) a server; "
+        f"wiring: the {links} links cannot be divided among panels with {width} of each server's interfaces; "
         f"use {min(2 * (width or 1), degree)} interfaces per panel"
     )
 
