@@ -36,7 +36,7 @@ def cost(
     """Price the network on every fabric: bill of materials, watts, what it is built of, optical technologies."""
     from topoopt.cli.cost_inputs import asked_accounting, asked_network, change_interval_s
     from topoopt.cli.cost_report import print_cost
-    from topoopt.cli.cost_rows import cost_document, write_bills
+    from topoopt.cli.cost_rows import Answer, cost_document, write_bills
     from topoopt.cli.progress import progress
     from topoopt.cli.render import print_json, terminal
     from topoopt.cli.table_file import check_table
@@ -53,7 +53,7 @@ def cost(
     rule, prices, power = asked_accounting(counted), find_prices(bought.prices), find_power(bought.power)
     with progress("choosing rings"):
         asked = asked_network(network)
-    cluster = asked.cluster
+    cluster, interval_s = asked.cluster, change_interval_s(optics)
     offers, skipped = _offers(asked, bought, counted, rule, prices, power)
     shown = _shown(bill, offers)
     sharing = asked.interfaces_per_device or sharing_interfaces(cluster.servers, bought.shards, cluster.links)
@@ -62,16 +62,16 @@ def cost(
         cluster.degree,
         cluster.link_bandwidth_bps,
         prices,
-        change_interval_s=change_interval_s(optics),
+        change_interval_s=interval_s,
         average_hops=asked.average_hops,
         overhead=optics.overhead,
         ports=ports_needed(cluster.servers, bought.shards, sharing),
     )
     sweep = accounting_sweep(prices) if ratios else ()
-    interval_s = change_interval_s(optics)
-    document = cost_document(
-        asked, bought, offers, skipped, technologies, sweep, rule, prices, power, interval_s, optics.overhead
+    answer = Answer(
+        asked, bought, rule, prices, power, offers, skipped, technologies, sweep, interval_s, optics.overhead
     )
+    document = cost_document(answer)
     if out is not None:
         write_bills(out, offers)
     if as_json:

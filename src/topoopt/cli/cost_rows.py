@@ -68,27 +68,35 @@ def make_offer(
     return Offer(bill, built, None if running is None else ownership(bill, running))
 
 
-def cost_document(
-    network: "Network",
-    bought: "BoughtArguments",
-    offers: Sequence[Offer],
-    skipped: Sequence[tuple[str, str]],
-    technologies: "Sequence[TechnologyRow]",
-    sweep: "Sequence[AccountingRow]",
-    rule: "Accounting",
-    prices: "PriceTable",
-    power: "PowerTable",
-    change_interval_s: float,
-    overhead: float,
-) -> dict[str, Any]:
-    """Return everything that the verb prints; what is infinite is None."""
-    from topoopt.cost import (
-        PUBLISHED_IDEAL_OVER_TOPOOPT,
-        PUBLISHED_OCS_OVER_PANEL,
-        bill_of_materials,
-    )
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """Everything that was asked and found, before it is put into words.
 
-    cluster = network.cluster
+    Attributes
+    ----------
+    skipped : sequence of (fabric, reason)
+    change_interval_s : float
+        Infinite where traffic stays the same.
+    """
+
+    network: "Network"
+    bought: "BoughtArguments"
+    rule: "Accounting"
+    prices: "PriceTable"
+    power: "PowerTable"
+    offers: Sequence[Offer]
+    skipped: Sequence[tuple[str, str]]
+    technologies: "Sequence[TechnologyRow]"
+    sweep: "Sequence[AccountingRow]"
+    change_interval_s: float
+    overhead: float
+
+
+def cost_document(answer: Answer) -> dict[str, Any]:
+    """Return everything that the verb prints; what is infinite is None."""
+    from topoopt.cost import bill_of_materials
+
+    cluster, prices, rule = answer.network.cluster, answer.prices, answer.rule
     size = cluster.servers, cluster.degree, cluster.link_bandwidth_bps
     try:
         own_usd = bill_of_materials(OWN, *size, prices, rule).cost_usd
@@ -101,41 +109,25 @@ def cost_document(
         "bandwidth_bps": cluster.link_bandwidth_bps,
         "links": cluster.links,
         "prices": prices.name,
-        "power": offers[0].bill.power,
+        "power": answer.power.name,
         "accounting": {**asdict(rule), "words": rule.words},
         "options": {
-            name: getattr(bought, name)
+            name: getattr(answer.bought, name)
             for name in ("oversubscription", "ocs_interfaces", "shards", "technology")
         },
-        "sources": _sources(offers, prices, power),
-        "fabrics": [_fabric(offer, own_usd) for offer in offers],
-        "skipped_fabrics": [list(row) for row in skipped],
+        "sources": _sources(answer),
+        "fabrics": [_fabric(offer, own_usd) for offer in answer.offers],
+        "skipped_fabrics": [list(row) for row in answer.skipped],
         "cost_equivalent_fat_tree": tree,
-        "change_interval_s": _finite(change_interval_s),
-        "overhead": overhead,
-        "average_hops": _finite(network.average_hops),
-        "wiring": network.wiring,
-        "optical_technologies": [_technology(row) for row in technologies],
-        "transfers": _transfers(network, technologies),
-        "warnings": _warnings(network, technologies, change_interval_s),
+        "change_interval_s": _finite(answer.change_interval_s),
+        "overhead": answer.overhead,
+        "average_hops": _finite(answer.network.average_hops),
+        "wiring": answer.network.wiring,
+        "optical_technologies": [_technology(row) for row in answer.technologies],
+        "transfers": _transfers(answer),
+        "warnings": _warnings(answer),
     }
-    if sweep:
-        document["ratios"] = {
-            "published": {
-                "ocs_over_panel": PUBLISHED_OCS_OVER_PANEL,
-                "ideal_over_topoopt": PUBLISHED_IDEAL_OVER_TOPOOPT,
-            },
-            "rows": [
-                {
-                    "accounting": asdict(row.accounting),
-                    "ocs_over_panel": row.ocs_over_panel,
-                    "ideal_over_topoopt": row.ideal_over_topoopt,
-                    "distance": row.distance,
-                }
-                for row in sweep
-            ],
-        }
-    return document
+    return {**document, "ratios": _ratios(answer.sweep)} if answer.sweep else document
 
 
 def write_bills(path: str, offers: Iterable[Offer]) -> None:
@@ -146,11 +138,13 @@ def write_bills(path: str, offers: Iterable[Offer]) -> None:
     write_table(path, COLUMNS, ([line[column] for column in COLUMNS] for line in lines))
 
 
-def _sources(offers: Sequence[Offer], prices: "PriceTable", power: "PowerTable") -> list[dict[str, Any]]:
+def _sources(answer: Answer) -> list[dict[str, Any]]:
     """Return every row of the tables that a bill was made of, with how sure it is."""
-    parts = dict.fromkeys((line.item, line.bandwidth_bps) for offer in offers for line in offer.bill.lines)
-    priced = dict.fromkeys(row for part in parts for row in prices.rows_behind(*part))
-    drawn = dict.fromkeys(row for part in parts for row in power.rows_behind(*part))
+    parts = dict.fromkeys(
+        (line.item, line.bandwidth_bps) for offer in answer.offers for line in offer.bill.lines
+    )
+    priced = dict.fromkeys(row for part in parts for row in answer.prices.rows_behind(*part))
+    drawn = dict.fromkeys(row for part in parts for row in answer.power.rows_behind(*part))
     return [*map(asdict, priced), *map(asdict, drawn)]
 
 
@@ -236,27 +230,44 @@ def _technology(row: "TechnologyRow") -> dict[str, Any]:
     }
 
 
-def _transfers(network: "Network", technologies: "Sequence[TechnologyRow]") -> dict[str, Any] | None:
+def _transfers(answer: Answer) -> dict[str, Any] | None:
     """Return the transfers of the plan beside the sizes from which on waiting for a circuit pays."""
-    if network.plan is None:
+    if answer.network.plan is None:
         return None
-    sizes = network.plan.traffic().mp_matrix()
+    sizes = answer.network.plan.traffic().mp_matrix()
     largest = float(sizes.max(initial=0.0))
-    quick = [row.choice.technology.name for row in technologies if row.break_even_bytes <= largest]
+    quick = [row.choice.technology.name for row in answer.technologies if row.break_even_bytes <= largest]
     return {"largest_pair_bytes": largest, "worth_a_circuit_of": quick}
 
 
-def _warnings(
-    network: "Network", technologies: "Sequence[TechnologyRow]", change_interval_s: float
-) -> list[str]:
-    panel = next(row for row in technologies if row.choice.technology.name == "patch-panel")
-    if change_interval_s >= panel.choice.break_even_s:
+def _warnings(answer: Answer) -> list[str]:
+    panel = next(row for row in answer.technologies if row.choice.technology.name == "patch-panel")
+    if answer.change_interval_s >= panel.choice.break_even_s:
         return []
     warning = (
         "The wiring of topoopt is made for one traffic that every iteration repeats. Traffic that changes so often, "
         "as that of experts or graphs does, wants circuits that follow it: ocs-reconfig, sip-ml."
     )
     return [warning]
+
+
+def _ratios(sweep: "Sequence[AccountingRow]") -> dict[str, Any]:
+    from topoopt.cost import PUBLISHED_IDEAL_OVER_TOPOOPT, PUBLISHED_OCS_OVER_PANEL
+
+    published = {
+        "ocs_over_panel": PUBLISHED_OCS_OVER_PANEL,
+        "ideal_over_topoopt": PUBLISHED_IDEAL_OVER_TOPOOPT,
+    }
+    rows = [
+        {
+            "accounting": asdict(row.accounting),
+            "ocs_over_panel": row.ocs_over_panel,
+            "ideal_over_topoopt": row.ideal_over_topoopt,
+            "distance": row.distance,
+        }
+        for row in sweep
+    ]
+    return {"published": published, "rows": rows}
 
 
 def _finite(value: float) -> float | None:
