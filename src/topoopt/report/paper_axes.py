@@ -43,6 +43,7 @@ _DASHES: Final = {
 }
 _MARKS_A_LINE: Final = 12
 _FEW_POINTS: Final = 24
+_FEW_BARS: Final = 150
 _PLAIN_DECADES: Final = 1.5
 """Log axes over fewer decades than this are labeled between the powers of ten, too."""
 
@@ -203,7 +204,13 @@ def _timeline(axes: Axes, chart: TimelineChart) -> None:
             if bar.kind == kind
         ]
         axes.add_collection(
-            PolyCollection(boxes, facecolor=look.color, edgecolor="white", linewidth=0.3, label=kind)
+            PolyCollection(
+                boxes,
+                facecolor=look.color,
+                edgecolor="white",
+                linewidth=0.3 if len(chart.bars) <= _FEW_BARS else 0.1,
+                label=kind,
+            )
         )
     starts = [bar.start_s / scale for bar in chart.bars] or [0.0]
     axes.set_xlim(min(starts), max((bar.finish_s / scale for bar in chart.bars), default=1.0))

@@ -38,7 +38,7 @@ def plan_page(plan: Plan) -> Page:
         Section(
             "trust",
             "What this rests on",
-            "Inputs, options and versions: with these the same plan is made again, to the byte.",
+            "Inputs, options and versions: with these the same plan is made again.",
             trust_facts(plan),
         ),
     )

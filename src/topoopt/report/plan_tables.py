@@ -135,8 +135,17 @@ def bill_table(plan: Plan) -> Table | None:
 
 def trust_facts(plan: Plan) -> tuple[Facts, ...]:
     """Return everything that is needed to make the plan again, and to know how its numbers were counted."""
-    provenance = plan.provenance
+    provenance, job = plan.provenance, plan.job
+    graph = job.graph
+    model = (
+        ("model", graph.name),
+        ("operators", f"{len(graph.operators):,}"),
+        ("parameters", format_bytes(graph.parameter_bytes)),
+        ("batch of an accelerator", f"{graph.batch_per_accelerator:,}"),
+        ("batch in all", f"{job.global_batch:,}"),
+    )
     made = (
+        *(model if graph.operators else (("traffic", graph.name),)),
         ("topoopt", provenance.version),
         ("seed", str(provenance.seed)),
         ("simulator", plan.outcome.simulator),

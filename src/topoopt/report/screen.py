@@ -38,6 +38,8 @@ _MARKS: Final = {
     "star": "star",
 }
 _MANY_POINTS: Final = 40
+_FEW_BARS: Final = 150
+"""Outlines of more bars would leave nothing of the narrow ones, whose neighbors are a little paler instead."""
 _MANY_STEPS: Final = 8
 """Longer lines have no marks: they would hide them."""
 _HEIGHT: Final = 360
@@ -172,6 +174,7 @@ def _heatmap(chart: HeatmapChart) -> dict[str, Any]:
 def _timeline(chart: TimelineChart) -> dict[str, Any]:
     traces = []
     unit, scale = time_unit(max((bar.finish_s for bar in chart.bars), default=1.0))
+    few = len(chart.bars) <= _FEW_BARS
     kinds = list(dict.fromkeys(bar.kind for bar in chart.bars))
     for kind, look in zip(kinds, styles_of(kinds), strict=True):
         bars = [bar for bar in chart.bars if bar.kind == kind]
@@ -187,7 +190,11 @@ def _timeline(chart: TimelineChart) -> dict[str, Any]:
                 "text": [_escaped(bar.label or kind) for bar in bars],
                 "textposition": "none",
                 "hovertemplate": "%{text}<extra>" + _escaped(kind) + "</extra>",
-                "marker": {"color": look.color, "line": {"color": PAGE, "width": 0.5}},
+                "marker": {
+                    "color": look.color,
+                    "line": {"color": PAGE, "width": 0.5 if few else 0},
+                    "opacity": [1 if few or number % 2 == 0 else 0.78 for number in range(len(bars))],
+                },
             }
         )
     lanes = _axis(chart.y_label)
@@ -201,7 +208,10 @@ def _timeline(chart: TimelineChart) -> dict[str, Any]:
         "data": traces,
         "layout": {
             "barmode": "overlay",
-            "xaxis": _axis(f"time ({unit})"),
+            "xaxis": {
+                **_axis(f"time ({unit})"),
+                "range": _from_zero(bar.finish_s / scale for bar in chart.bars),
+            },
             "yaxis": lanes,
             "hovermode": "closest",
         },

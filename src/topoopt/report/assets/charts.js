@@ -51,13 +51,14 @@ const charts = (() => {
     }];
   }
 
-  function layoutOf(figure) {
+  function layoutOf(figure, width) {
     const title = { font: { size: 13, color: css("--muted") }, standoff: 8 };
     const axis = { gridcolor: css("--grid"), zerolinecolor: css("--grid"), linecolor: css("--line"), tickcolor: css("--line") };
     const given = figure.layout;
     const many = figure.data.length > 1;
     return {
       ...given,
+      width,
       xaxis: { ...axis, ...given.xaxis, title: { ...given.xaxis.title, ...title } },
       yaxis: { ...axis, ...given.yaxis, title: { ...given.yaxis.title, ...title } },
       height: figure.height + (figure.data.length > 4 ? 22 * Math.ceil((figure.data.length - 4) / 4) : 0),
@@ -74,9 +75,9 @@ const charts = (() => {
   function draw(figure, place, colors) {
     const data = figure.data[0].type === "heatmap" ? heatmap(figure, colors !== null && Object.keys(colors).length > 0) : recolored(figure.data, colors);
     const config = {
-      responsive: true, displaylogo: false, displayModeBar: false, plotlyServerURL: "",
+      displaylogo: false, displayModeBar: false, plotlyServerURL: "",
     };
-    Plotly.react(place, data, layoutOf(figure), config);
+    Plotly.newPlot(place, data, layoutOf(figure, place.clientWidth), config);
   }
 
   /* The points of a figure as rows of text, the header first. */

@@ -39,6 +39,10 @@ function drawCircle(figure, place, colors) {
     element("span", ring.name, label);
     return { path, swatch, ring };
   });
+  const cables = figure.rings.reduce((sum, ring) => sum + ring.cables.length, 0);
+  const [width, opacity] = cables <= 300 ? [1.3, 0.8] : cables <= 1200 ? [0.9, 0.6] : [0.5, 0.35];
+  for (const { path } of paths) path.setAttribute("stroke-width", width);
+  svg.style.setProperty("--opacity", opacity);
   const lit = make("g", {}, svg);
   const size = Math.max(0.009, Math.min(0.022, 0.9 / places.length));
   const dots = places.map((_, node) => {

@@ -59,9 +59,19 @@
 
   button.addEventListener("click", () => setTheme(isDark() ? "light" : "dark"));
   system.addEventListener("change", () => setTheme(null));
+  let soon = 0;
+  addEventListener("resize", () => {
+    clearTimeout(soon);
+    soon = setTimeout(setTheme, 120, null); /* figures are drawn again, as wide as they have room */
+  });
   let before = null;
-  addEventListener("beforeprint", () => { before = root.dataset.theme ?? ""; setTheme("light"); });
+  addEventListener("beforeprint", () => {
+    before = root.dataset.theme ?? "";
+    root.classList.add("printing"); /* figures are drawn as wide as the sheet */
+    setTheme("light");
+  });
   addEventListener("afterprint", () => {
+    root.classList.remove("printing");
     if (before === "") delete root.dataset.theme;
     setTheme(before);
   });
