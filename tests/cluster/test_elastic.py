@@ -45,6 +45,12 @@ def test_a_job_starts_smaller_rather_than_wait_and_larger_than_asked_where_there
     assert found["c"].end_s == pytest.approx(104.0)
 
 
+def test_a_job_that_asks_for_more_than_the_cluster_has_runs_on_what_there_is() -> None:
+    found = ran(by_hand(), 8, elastic("a", 0, 10, 16, least=4))["a"]
+    assert len(found.servers) == 8
+    assert found.end_s == pytest.approx(20.0)
+
+
 def test_growing_that_is_not_worth_the_pause_is_left() -> None:
     """At the end of ``a`` there is a quarter of a second left of ``b``, half a second of pause would be too much."""
     found = ran(by_hand(OCS), 8, elastic("a", 0, 9.75, 4), elastic("b", 0, 10, 4, most=8))

@@ -20,6 +20,7 @@ from topoopt.cluster import (
     result_from_mapping,
     result_to_mapping,
     run_cluster,
+    snapshot,
     write_cluster_result,
 )
 from topoopt.errors import Infeasible, InvalidInput
@@ -70,6 +71,20 @@ def test_jobs_of_one_kind_take_the_same_on_links_of_their_own(result: ClusterRes
     for run in result.fabrics[:2]:
         first, _, third = (job.iteration_time_mean_s for job in run.jobs)
         assert first == pytest.approx(third, rel=1e-12)
+
+
+@pytest.mark.parametrize("fabric", ["topoopt-ocs", "oversub-fat-tree", "torus"])
+def test_jobs_that_start_and_end_together_take_what_a_snapshot_says(fabric: str) -> None:
+    jobs = tuple(TraceJob(name, "dlrm", 16, 0.0, iterations=1) for name in "ab")
+    (found,) = snapshot(jobs, SETTINGS, (fabric,))
+    work = [100.0 / time.mean_s for time in found.times]  # so that both take 100 s
+    trace = Trace("t", tuple(replace(job, iterations=many) for job, many in zip(jobs, work, strict=True)))
+    run = run_cluster(trace, SETTINGS, (fabric,)).fabrics[0]
+    assert [job.iteration_time_mean_s for job in run.jobs] == pytest.approx(
+        [time.mean_s for time in found.times]
+    )
+    assert [job.end_s - job.start_s for job in run.jobs] == pytest.approx([100.0, 100.0])
+    assert run.iteration_time_s.p99 == found.iteration_time_s.p99
 
 
 def test_optical_circuit_switches_wait_milliseconds_where_panels_wait_minutes(result: ClusterResult) -> None:

@@ -10,6 +10,7 @@ from topoopt.cluster.planes import HeldWiring, Planes
 from topoopt.cluster.switching import Switching
 from topoopt.topology import Topology
 
+
 @dataclass(frozen=True, slots=True)
 class Shard:
     """Servers for a job, and their wiring.
@@ -37,7 +38,7 @@ class Shards:
 
     def __init__(
         self, servers: int, planes: Planes | None, switching: tuple[Switching, ...], how: str, seed: int
-    ):
+    ) -> None:
         self.idle = set(range(servers))
         self._planes = planes
         self._rules = switching[0] if switching else Switching(1, 0.0, 1, 0.0, elastic=True)
