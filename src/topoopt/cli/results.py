@@ -1,6 +1,5 @@
 """``topoopt results``: what a sweep has found, asked in flags or in SQL, as table, file or chart."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -102,30 +101,32 @@ def results(
     from topoopt.sweep import open_results
 
     chart = _chart(plot, y, by, log, figure)
+    question = {"--columns": columns, "--order": order, "--best": best, "--sql": sql, "--out": out}
+    said = [flag for flag, word in question.items() if word is not None]
     check_table(out, "--out")
-    _check_words(limit, sql, {"--columns": columns, "--where": where, "--order": order, "--best": best})
-    _check_best(best, per, order)
+    if chart is not None:
+        if said:
+            raise InvalidInput(f"{said[0]}: a picture is of all points, or those of --where; leave it out")
+        _draw(file, chart, where, as_json)
+        return
+    if limit is not None and limit < 0:
+        raise InvalidInput(f"--limit: expected an integer >= 0, got {limit}")
+    _check_together(sql, best, {**question, "--where": where, "--per": per})
+    few = limit if limit is not None else (0 if out is not None or as_json else FEW)
     with open_results(file) as opened:
-        if chart is not None:
-            from topoopt.cli.results_chart import draw
-
-            draw(opened, chart, where)
-        few = limit if limit is not None else (0 if out is not None or as_json else FEW)
-        if sql is not None:
+        if sql is None:
+            listed, jobs = _words(columns, "--columns"), _words(per, "--per")
+            found = _asked(opened, listed, where, order, best, jobs, few)
+        else:
             from topoopt.sweep import query
 
             found = query(opened, sql)
-        else:
-            found = _asked(
-                opened, _words(columns, "--columns"), where, order, best, _words(per, "--per"), few
-            )
         if out is not None:
             write_table(out, found.columns, found.rows)
         if as_json:
             print_json(_document(opened, found))
-            return
-        asked = any(word is not None for word in (columns, where, order, best, sql, out, plot))
-        _print(opened, found, asked, limited=few, written=(out, figure))
+        else:
+            _print(opened, found, bool(said or where), few, out)
 
 
 def _chart(plot: str | None, y: str, by: str, log: str, figure: str | None) -> "ChartRequest | None":
@@ -142,18 +143,28 @@ def _chart(plot: str | None, y: str, by: str, log: str, figure: str | None) -> "
     return ChartRequest(plot, y, _words(by, "--by") or (), "x" in log, "y" in log, figure)
 
 
-def _check_words(limit: int | None, sql: str | None, others: dict[str, str | None]) -> None:
-    if limit is not None and limit < 0:
-        raise InvalidInput(f"--limit: expected an integer >= 0, got {limit}")
-    given = [flag for flag, word in others.items() if word is not None]
-    if sql is not None and given:
-        raise InvalidInput(f"{given[0]}: say it in --sql, which is a question of its own")
+def _draw(file: str, chart: "ChartRequest", where: str | None, as_json: bool) -> None:
+    from topoopt.cli.render import print_json, terminal
+    from topoopt.cli.results_chart import draw
+    from topoopt.sweep import open_results
+
+    with open_results(file) as opened:
+        draw(opened, chart, where)
+    if as_json:
+        print_json({"file": file, "figure": chart.file})
+    else:
+        terminal().print(f"written: {chart.file}", markup=False)
 
 
-def _check_best(best: str | None, per: str | None, order: str | None) -> None:
-    if per is not None and best is None:
+def _check_together(sql: str | None, best: str | None, words: dict[str, str | None]) -> None:
+    """Refuse flags that have no meaning beside each other."""
+    given = {flag for flag, word in words.items() if word is not None}
+    for flag in sorted(given - {"--sql", "--out"}):
+        if sql is not None:
+            raise InvalidInput(f"{flag}: say it in --sql, which is a question of its own")
+    if "--per" in given and best is None:
         raise InvalidInput("--per: needs --best, such as --best fastest")
-    if best is not None and order is not None:
+    if best is not None and "--order" in given:
         raise InvalidInput("--order: the rows of --best are in the order of --per; leave it out")
 
 
@@ -222,35 +233,31 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-def _print(
-    opened: "Results", found: "Rows", asked: bool, limited: int, written: Sequence[str | None]
-) -> None:
+def _print(opened: "Results", found: "Rows", asked: bool, limited: int, out: str | None) -> None:
     from topoopt.cli.cells import cell
     from topoopt.cli.render import print_table, terminal
-    from topoopt.sweep import summarized
 
     console = terminal()
     if not asked:
         from topoopt.cli.results_summary import print_summary
+        from topoopt.sweep import summarized
 
         print_summary(console, opened, summarized(opened))
         console.print()
-    cells = [
-        [cell(name, value) for name, value in zip(found.columns, row, strict=True)] for row in found.rows
-    ]
+    shown = found.rows if out is None else found.rows[:FEW]
+    cells = [[cell(name, value) for name, value in zip(found.columns, row, strict=True)] for row in shown]
     numbers = [
         name
         for place, name in enumerate(found.columns)
-        if any(isinstance(row[place], int | float) for row in found.rows)
+        if any(isinstance(row[place], int | float) for row in shown)
     ]
     if cells:
         print_table(console, found.columns, cells, numbers=numbers)
     else:
-        console.print("  no rows", highlight=False)
+        console.print("  no rows")
     if limited and len(found.rows) == limited:
-        console.print(f"  the first {limited}; --limit 0 for all", highlight=False)
+        console.print(f"  the first {limited}; --limit 0 for all")
     if opened.live:
-        console.print("  a sweep is writing this file: these are its results so far", highlight=False)
-    for path in written:
-        if path is not None:
-            console.print(f"  written: {path}", highlight=False, markup=False)
+        console.print("  a sweep is writing this file: these are its results so far")
+    if out is not None:
+        console.print(f"  written: {out}, {len(found.rows):,} rows", markup=False)

@@ -1,6 +1,6 @@
 """An axis of a sweep file: one value, or a list of different ones."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, GetJsonSchemaHandler, WithJsonSchema
@@ -20,9 +20,11 @@ def _as_list(value: Any) -> Any:
 def _distinct(values: list[T]) -> list[T]:
     if not values:
         raise ValueError(NO_VALUES)
-    for place, value in enumerate(values):
-        if value in values[:place]:
+    met: set[T] = set()
+    for value in values:
+        if value in met:
             raise ValueError(f"the value {value} stands twice; leave one out")
+        met.add(value)
     return values
 
 
@@ -49,10 +51,12 @@ def one_of(kind: str, known: Iterable[str]) -> AfterValidator:
     return AfterValidator(check)
 
 
-def text_of_number(parse: Callable[[Any], Any] = str) -> BeforeValidator:
-    """Return the reader of a name that YAML takes for a number, such as the price list 2022."""
-    return BeforeValidator(lambda value: parse(value) if type(value) is int else value)
-
+NameOrNumber = Annotated[
+    str,
+    BeforeValidator(lambda value: str(value) if type(value) is int else value),
+    WithJsonSchema({"type": ["string", "integer"]}),
+]
+"""A name that YAML may take for a number, such as that of the price list 2022."""
 
 Bandwidth = Annotated[BandwidthText, WithJsonSchema({"type": "string", "examples": ["100 Gbps"]})]
 Size = Annotated[BytesText, WithJsonSchema({"type": "string", "examples": ["25 MB"]})]

@@ -113,13 +113,11 @@ def _check(point: Point, values: Mapping[str, Any], checked: set[tuple[object, .
         try:
             make()
         except InvalidInput as error:
-            box = {
-                KEY_OF_FIELD.get(name, name): values[name] for name in ("servers", "degree") if name in values
-            }
-            remedy = f"take the value out, or leave these points out with exclude: [{_flow(box)}]"
-            raise InvalidInput(
-                f"{place}: {error}; {remedy if part == 'cluster' else 'take the value out'}"
-            ) from None
+            remedy = "take the value out"
+            if str(error).startswith("degree"):  # right for other numbers of servers, perhaps
+                box = {"servers": point.servers, "degree": point.degree}
+                remedy += f", or leave these points out with exclude: [{_flow(box)}]"
+            raise InvalidInput(f"{place}: {error}; {remedy}") from None
 
 
 def _flow(box: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ from topoopt.job import MEMORY_CHECKS
 from topoopt.routing import ROUTING
 from topoopt.search import MODES, PRESETS
 from topoopt.simulate import SIMULATORS
-from topoopt.sweep.axis import NO_VALUES, Axis, Bandwidth, Duration, Size, one_of, text_of_number
+from topoopt.sweep.axis import NO_VALUES, Axis, Bandwidth, Duration, NameOrNumber, Size, one_of
 from topoopt.sweep.fabrics import SWEPT_FABRICS
 from topoopt.workload import COMPUTE_MODES
 
@@ -64,7 +64,7 @@ class BoxModel(BaseModel):
         default=None, description=f"{', '.join(SIMULATORS)}; analytic"
     )
     collective: Axis[Annotated[str, one_of("collective", ("stepped", "bulk"))]] | None = None
-    prices: Axis[Annotated[str, text_of_number()]] | None = Field(
+    prices: Axis[NameOrNumber] | None = Field(
         default=None, description="2022, 2025 or a file beside this; 2022"
     )
     accounting: Axis[Annotated[str, one_of("accounting", ACCOUNTINGS)]] | None = None

@@ -150,8 +150,8 @@ def best(
     if value.isidentifier() and value not in COLUMNS:
         raise unknown_name("--best", least, [*BEST, *COLUMNS])
     _check_clauses(results, columns, where, None)
-    _check(results, f"SELECT {value} FROM points", "--best")
-    _check(results, f"SELECT {', '.join(per) or '1'} FROM points", "--per")
+    check_expressions(results, (value,), "--best")
+    check_expressions(results, per, "--per")
     groups = ", ".join(per)
     said = (
         f"SELECT {', '.join(columns)} FROM points WHERE status = 'ok' AND ({value}) IS NOT NULL AND "
@@ -170,6 +170,17 @@ def query(results: Results, sql: str) -> Rows:
         For what is no SQL, or would change something.
     """
     return _asked(results, sql, "--sql")
+
+
+def check_expressions(results: Results, expressions: Sequence[str], place: str) -> None:
+    """Refuse what cannot be asked of points, before it is part of a longer question.
+
+    Raises
+    ------
+    InvalidInput
+        As :func:`select`, with ``place`` in front.
+    """
+    _check(results, f"SELECT {', '.join(expressions) or '1'} FROM points", place)
 
 
 def _asked(results: Results, sql: str, place: str) -> Rows:
@@ -196,7 +207,7 @@ def _limited(limit: int) -> str:
 
 def _check_clauses(results: Results, columns: Sequence[str], where: str | None, order: str | None) -> None:
     """Ask each part by itself, so that a mistake is named by its flag."""
-    _check(results, f"SELECT {', '.join(columns)} FROM points", "--columns")
+    check_expressions(results, columns, "--columns")
     if where is not None:
         _check(results, f"SELECT 1 FROM points WHERE {_condition(where)}", "--where")
     if order is not None:

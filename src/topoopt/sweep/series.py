@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import Any
 
 from topoopt.errors import InvalidInput
-from topoopt.sweep.results import Results, axes_of, select
+from topoopt.sweep.results import Results, axes_of, check_expressions, select
 
 MOST_LINES = 24
 """More cannot be told apart."""
@@ -47,6 +47,8 @@ def lines_of(results: Results, x: str, y: str, by: Sequence[str], where: str | N
     InvalidInput
         For misspelled columns, a y that is no number, no points, or more lines than can be told apart.
     """
+    for place, asked in (("--plot", (x,)), ("--y", (y,)), ("--by", tuple(by))):
+        check_expressions(results, asked, place)
     axes = axes_of(results)
     rows = select(
         results, (*by, x, y, *axes), where=f"status = 'ok' AND ({where})" if where else "status = 'ok'"
