@@ -23,7 +23,11 @@ print(json.dumps(sorted({name.split(".")[0] for name in sys.modules})))
 
 
 @pytest.mark.skipif(not hasattr(topoopt.cli, "main"), reason="there is no command line yet")
-@pytest.mark.parametrize("arguments", [["--help"], ["plan", "--help"], ["topology", "--help"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments",
+    [["--help"], ["plan", "--help"], ["topology", "--help"], ["cluster", "run", "--help"]],
+    ids=" ".join,
+)
 def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     command = [sys.executable, "-c", PROBE, json.dumps(arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
