@@ -44,8 +44,15 @@ def time_charts(times: Times, models: Sequence[str], degrees: Sequence[int]) -> 
                 "iteration time, ms",
                 tuple(series),
                 x_log=True,
-                y_log=True,
+                y_log=_far_apart(series),
+                y_from_zero=not _far_apart(series),
             )
+
+
+def _far_apart(series: Sequence[Series]) -> bool:
+    """Return whether values differ by more than half; else a logarithmic axis would make mountains of nothing."""
+    values = [value for row in series for value in row.y]
+    return max(values) > 1.5 * min(values)
 
 
 def ratio_chart(ours: Mapping[str, Mapping[str, float]], published: Mapping[str, float]) -> BarChart:
