@@ -61,7 +61,7 @@ def test_the_page_and_its_pictures(topoopt: Topoopt, tmp_path: Path) -> None:
     text = (tmp_path / "page.md").read_text()
     assert "## table1" in text
     for name in ("table1-duty.svg", "table1-ports.svg"):
-        assert f"(pictures/reproduction/{name})" in text
+        assert f'"pictures/reproduction/{name}"' in text
         assert (tmp_path / "pictures" / "reproduction" / name).exists()
 
 

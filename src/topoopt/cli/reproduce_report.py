@@ -104,11 +104,15 @@ def _cells(row: "Comparison", letters: Mapping[str, str]) -> list[str]:
 
 def _reasons(rows: Sequence["Comparison"]) -> list[str]:
     """Return why values differ, each reason once, with the first that it explains."""
-    first: dict[str, str] = {}
+    whats: dict[str, list[str]] = {}
     for row in rows:
         if row.explanation:
-            first.setdefault(row.explanation, row.what)
-    return [f"{what}: {reason}" for reason, what in first.items()]
+            whats.setdefault(row.explanation, []).append(row.what)
+    return [f"{_first(those)}: {reason}" for reason, those in whats.items()]
+
+
+def _first(whats: Sequence[str]) -> str:
+    return whats[0] if len(whats) == 1 else f"{whats[0]}, and {len(whats) - 1} more"
 
 
 def _named(pictures: Sequence[str]) -> str:

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 
+from topoopt.report import Chart
 from topoopt.reproduction import cells
 from topoopt.reproduction.figure import Comparison, Figure
 from topoopt.reproduction.studies import find_study
 
 PICTURES = "pictures/reproduction"
 """Folder of the pictures, from that of the page."""
+PICTURE_PIXELS = 420
 HEAD = """# The paper's figures, made again
 
 <!-- Generated: make reproduction. Edit the studies in src/topoopt/reproduction, not this page. -->
@@ -42,15 +44,17 @@ def section(figure: Figure) -> str:
         parts += [_compared(figure.comparisons), *_explained(figure.comparisons)]
     if figure.notes:
         parts += ["How it was made:", "\n".join(f"- {note}" for note in figure.notes)]
-    parts += [f"![{chart.title}]({PICTURES}/{chart.name}.svg)" for chart in figure.charts]
+    if figure.charts:
+        parts.append("\n".join(_picture(chart) for chart in figure.charts))
     return "\n\n".join(parts) + "\n"
 
 
 def _compared(rows: tuple[Comparison, ...]) -> str:
     return _table(
-        ("compared", "ours", "published", "ratio", "tolerance", "met", "origin of the published value"),
+        ("#", "compared", "ours", "published", "ratio", "tolerance", "met", "origin of the published value"),
         (
             (
+                str(index),
                 cells.compared(row),
                 cells.number(row.ours),
                 cells.published(row),
@@ -59,22 +63,27 @@ def _compared(rows: tuple[Comparison, ...]) -> str:
                 cells.verdict(row) if row.met is not False else "**no**",
                 row.origin,
             )
-            for row in rows
+            for index, row in enumerate(rows, 1)
         ),
     )
 
 
 def _explained(rows: tuple[Comparison, ...]) -> list[str]:
-    """Return why values differ, each reason once."""
+    """Return what is to say of the rows, each thing once, with the numbers of its rows."""
     reasons: dict[str, list[str]] = {}
-    for row in rows:
+    for index, row in enumerate(rows, 1):
         if row.explanation:
-            reasons.setdefault(row.explanation, []).append(row.what)
-    lines = [f"- *{'; '.join(whats)}:* {reason}" for reason, whats in reasons.items()]
-    return ["Why they differ:", "\n".join(lines)] if lines else []
+            reasons.setdefault(row.explanation, []).append(str(index))
+    lines = [f"- #{', #'.join(numbers)}: {reason}" for reason, numbers in reasons.items()]
+    return ["Explained:", "\n".join(lines)] if lines else []
 
 
-NUMBERS = {"ours", "published", "ratio", "tolerance"}
+def _picture(chart: Chart) -> str:
+    # HTML, for two of them to stand beside each other.
+    return f'<img src="{PICTURES}/{chart.name}.svg" alt="{chart.title}" width="{PICTURE_PIXELS}">'
+
+
+NUMBERS = {"#", "ours", "published", "ratio", "tolerance"}
 
 
 def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
