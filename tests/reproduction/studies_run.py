@@ -5,7 +5,8 @@ from functools import cache
 
 from topoopt.reproduction import Figure, StudySettings, find_study
 from topoopt.reproduction.fig11 import Fig11Grid, fig11_on
-from topoopt.reproduction.fig16 import IN_A_ROW, Fig16Grid, fig16_on
+from topoopt.reproduction.fig16 import fig16_on
+from topoopt.reproduction.fig16_draws import IN_A_ROW, Fig16Grid
 from topoopt.reproduction.fig17 import Fig17Grid, fig17_on
 
 SETTINGS = StudySettings(quick=True)

@@ -6,19 +6,18 @@ import numpy as np
 import pytest
 
 from topoopt.job import job_traffic
-from topoopt.reproduction.fig16 import (
+from topoopt.reproduction.fig16 import QUICK, fig16_on
+from topoopt.reproduction.fig16_draws import (
     AT_RANDOM,
     DEGREE,
     IDEAL,
     IN_A_ROW,
     PLACED,
     PRICED_TREE,
-    QUICK,
     TOPOOPT,
     TREE,
     Fig16Grid,
     even_jobs,
-    fig16_on,
 )
 from topoopt.reproduction.figure import Figure, StudySettings
 from topoopt.reproduction.published_jobs import BULK, published_job, released_fabric

@@ -1,39 +1,35 @@
 """Figure 16: 432 servers shared by up to 27 jobs of 16 servers, each on links of its own or all on one fat-tree."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from statistics import mean
 
-from topoopt.cluster import (
-    MIXES,
-    ClusterSettings,
-    FabricSnapshot,
-    SharingOptions,
-    TraceJob,
-    snapshot,
-)
-from topoopt.hardware import ClusterSpec
+from topoopt.cluster import MIXES
 from topoopt.report import LineChart, Series
-from topoopt.reproduction.figure import Comparison, Figure, Progress, Row, StudySettings
-from topoopt.reproduction.published_jobs import COUNTED, MODEL_TITLES, search_options
-from topoopt.search import BASELINES
+from topoopt.reproduction.fig16_draws import (
+    AT_RANDOM,
+    BANDWIDTH_BPS,
+    DEGREE,
+    IDEAL,
+    IN_A_ROW,
+    OVERSUB,
+    PLACED,
+    PRICED_TREE,
+    SERVERS,
+    TOPOOPT,
+    TREE,
+    Drawn,
+    Fig16Grid,
+    all_drawn,
+    average,
+    rows_where,
+)
+from topoopt.reproduction.figure import Comparison, Figure, Progress, StudySettings
+from topoopt.reproduction.published_jobs import MODEL_TITLES
 
 TITLE = "Shared cluster of 432 servers: iteration times of 5 to 27 jobs at once"
 FILES = "the authors' released files"
 TALK = "the authors' talk"
 
-SERVERS, DEGREE, BANDWIDTH_BPS = 432, 8, 100e9
-JOB_SERVERS = 16
-TOPOOPT, TREE, PRICED_TREE, OVERSUB, IDEAL = (
-    "TopoOpt",
-    "fat-tree, d·B/3.2",
-    "fat-tree, list prices",
-    "fat-tree, 2:1",
-    "ideal switch",
-)
-FABRICS = ("topoopt", "fat-tree", "oversub-fat-tree", "ideal-switch")
-IN_A_ROW, AT_RANDOM = "contiguous", "random"
-PLACED = {IN_A_ROW: "servers in order", AT_RANDOM: "servers at random"}
 PUBLISHED_TIMES_S = {
     "vgg16": (0.10056, 0.10056, 0.005),
     "candle": (0.1315, 0.1315, 0.005),
@@ -49,69 +45,8 @@ WHERE_JOBS_SIT = (
 PUBLISHED_RATIOS = {"mean": {TREE: 1.7, OVERSUB: 1.15}, "p99": {TREE: 3.4}}
 
 
-@dataclass(frozen=True, slots=True)
-class Fig16Grid:
-    """Where the figure is evaluated.
-
-    Attributes
-    ----------
-    loads : tuple of int
-        Jobs at once; those of a lower load are among those of a higher one.
-    seeds : int
-        Placements and paths that are drawn, one after the other.
-    budget, baseline_budget : int
-        Proposals for a job on links of its own, and for each shared fabric.
-    """
-
-    loads: tuple[int, ...]
-    placements: tuple[str, ...]
-    seeds: int
-    budget: int
-    baseline_budget: int
-
-
 QUICK = Fig16Grid((5, 10, 15, 20, 27), (IN_A_ROW, AT_RANDOM), 3, 400, 100)
 FULL = Fig16Grid((5, 10, 15, 20, 27), (IN_A_ROW, AT_RANDOM), 10, 4000, 500)
-
-
-@dataclass(frozen=True, eq=False)
-class Drawn:
-    """Jobs at once on one fabric, for one placement and seed."""
-
-    placement: str
-    seed: int
-    fabric: str
-    found: FabricSnapshot
-
-    @property
-    def jobs(self) -> int:
-        """How many run at once."""
-        return len(self.found.jobs)
-
-    def times_s(self, model: str = "") -> list[float]:
-        """Return the mean iteration time of each job, or of those of one model."""
-        rows = zip(self.found.jobs, self.found.times, strict=True)
-        return [times.mean_s for job, times in rows if model in ("", job.model)]
-
-    def of(self, statistic: str) -> float:
-        """Return a statistic of the iteration times: ``mean`` or ``p99``."""
-        seconds: float = getattr(self.found.iteration_time_s, statistic)
-        return seconds
-
-    def row(self) -> Row:
-        """Return the row of the figure's file."""
-        whole = self.found.iteration_time_s
-        return {
-            "jobs": self.jobs,
-            "placement": self.placement,
-            "seed": self.seed,
-            "fabric": self.fabric,
-            "server_bandwidth_bps": self.found.server_bandwidth_bps,
-            "mean_iteration_time_s": whole.mean,
-            "p99_iteration_time_s": whole.p99,
-            "max_iteration_time_s": whole.max,
-            **{f"{model}_iteration_time_s": _mean(self.times_s(model)) for model in MIXES["released"]},
-        }
 
 
 def fig16(settings: StudySettings, on_progress: Progress) -> Figure:
@@ -121,7 +56,7 @@ def fig16(settings: StudySettings, on_progress: Progress) -> Figure:
 
 def fig16_on(grid: Fig16Grid, settings: StudySettings, on_progress: Progress) -> Figure:
     """Return the figure over any grid."""
-    drawn = list(_drawn(grid, settings.seed, on_progress))
+    drawn = list(all_drawn(grid, settings.seed, on_progress))
     charts = [
         _chart(grid, drawn, placement, statistic)
         for placement in grid.placements
@@ -137,65 +72,8 @@ def fig16_on(grid: Fig16Grid, settings: StudySettings, on_progress: Progress) ->
     )
 
 
-def _drawn(grid: Fig16Grid, seed: int, on_progress: Progress) -> Iterator[Drawn]:
-    cases = [(placement, seed + more) for placement in grid.placements for more in range(grid.seeds)]
-    jobs = even_jobs(max(grid.loads))
-    for done, (placement, drawn_by) in enumerate(cases):
-        for load in grid.loads:
-            on_progress(f"fig16: {load} jobs, {PLACED[placement]}", done, len(cases))
-            for found in snapshot(jobs[:load], _settings(grid, placement, drawn_by), FABRICS):
-                yield Drawn(placement, drawn_by, _name(found), found)
-
-
-def even_jobs(count: int) -> list[TraceJob]:
-    """Return jobs of which any first few hold the released mix as nearly as they can.
-
-    So a mean over more of them differs for what the network does, not for other models among them.
-    """
-    mix = MIXES["released"]
-    given = dict.fromkeys(mix, 0)
-    jobs = []
-    for place in range(1, count + 1):
-        due = {model: share * place / sum(mix.values()) - given[model] for model, share in mix.items()}
-        model = max(due, key=lambda name: due[name])
-        given[model] += 1
-        jobs.append(TraceJob(f"job-{place:02d}", model, JOB_SERVERS, 0.0, iterations=1))
-    return jobs
-
-
-def _settings(grid: Fig16Grid, placement: str, seed: int) -> ClusterSettings:
-    return ClusterSettings(
-        ClusterSpec(SERVERS, DEGREE, BANDWIDTH_BPS),
-        placement=placement,
-        search=search_options("released", grid.budget, grid.baseline_budget, seed),
-        costs=COUNTED,
-        sharing=SharingOptions(seed=seed),
-    )
-
-
-def _name(found: FabricSnapshot) -> str:
-    if found.description == BASELINES["fat-tree"][1].description:
-        return PRICED_TREE
-    return {"topoopt": TOPOOPT, "fat-tree": TREE, "oversub-fat-tree": OVERSUB, "ideal-switch": IDEAL}[
-        found.fabric
-    ]
-
-
-def _mean(times_s: Sequence[float]) -> float | None:
-    return mean(times_s) if times_s else None
-
-
-def _where(drawn: Sequence[Drawn], placement: str, jobs: int, fabric: str) -> list[Drawn]:
-    return [row for row in drawn if (row.placement, row.jobs, row.fabric) == (placement, jobs, fabric)]
-
-
-def _average(rows: Sequence[Drawn], statistic: str) -> float:
-    """Return the mean over seeds."""
-    return mean(row.of(statistic) for row in rows)
-
-
 def _released(grid: Fig16Grid, drawn: Sequence[Drawn]) -> Iterator[Comparison]:
-    rows = _where(drawn, grid.placements[0], max(grid.loads), TOPOOPT)
+    rows = rows_where(drawn, grid.placements[0], max(grid.loads), TOPOOPT)
     for model, (least_s, most_s, tolerance) in PUBLISHED_TIMES_S.items():
         times_s = [time_s for row in rows for time_s in row.times_s(model)]
         if times_s:
@@ -213,7 +91,7 @@ def _released(grid: Fig16Grid, drawn: Sequence[Drawn]) -> Iterator[Comparison]:
     yield Comparison(
         f"mean of {max(grid.loads)} jobs on TopoOpt, released mix",
         "ms",
-        _average(rows, "mean") * 1e3,
+        average(rows, "mean") * 1e3,
         PUBLISHED_MEAN_S * 1e3,
         PUBLISHED_MEAN_S * 1e3,
         0.05,
@@ -225,9 +103,9 @@ def _ratios(grid: Fig16Grid, drawn: Sequence[Drawn]) -> Iterator[Comparison]:
     words = {"mean": "mean", "p99": "99th percentile"}
     for placement in grid.placements:
         for statistic, published in PUBLISHED_RATIOS.items():
-            own = _average(_where(drawn, placement, max(grid.loads), TOPOOPT), statistic)
+            own = average(rows_where(drawn, placement, max(grid.loads), TOPOOPT), statistic)
             for fabric, ratio in published.items():
-                other = _average(_where(drawn, placement, max(grid.loads), fabric), statistic)
+                other = average(rows_where(drawn, placement, max(grid.loads), fabric), statistic)
                 yield Comparison(
                     f"{fabric} over TopoOpt, {words[statistic]} of {max(grid.loads)} jobs, {PLACED[placement]}",
                     "",
@@ -246,7 +124,7 @@ def _isolation(grid: Fig16Grid, drawn: Sequence[Drawn]) -> Iterator[Comparison]:
     def growth(fabric: str, placement: str) -> float:
         """Return the time of the jobs of the lowest load among all jobs, over that by themselves."""
         before, after = (
-            [row.times_s()[:few] for row in _where(drawn, placement, jobs, fabric)]
+            [row.times_s()[:few] for row in rows_where(drawn, placement, jobs, fabric)]
             for jobs in (few, max(grid.loads))
         )
         return sum(map(sum, after)) / sum(map(sum, before))
@@ -274,7 +152,9 @@ def _chart(grid: Fig16Grid, drawn: Sequence[Drawn], placement: str, statistic: s
         Series(
             fabric,
             loads,
-            tuple(_average(_where(drawn, placement, jobs, fabric), statistic) * 1e3 for jobs in grid.loads),
+            tuple(
+                average(rows_where(drawn, placement, jobs, fabric), statistic) * 1e3 for jobs in grid.loads
+            ),
         )
         for fabric in (TOPOOPT, TREE, PRICED_TREE, OVERSUB, IDEAL)
     ]
@@ -294,7 +174,7 @@ def _chart(grid: Fig16Grid, drawn: Sequence[Drawn], placement: str, statistic: s
 def _seed_ratio(drawn: Sequence[Drawn], placement: str, jobs: int, seed: int) -> float:
     """Return the fat-tree's mean over TopoOpt's for one draw."""
     own, tree = (
-        _average([row for row in _where(drawn, placement, jobs, fabric) if row.seed == seed], "mean")
+        average([row for row in rows_where(drawn, placement, jobs, fabric) if row.seed == seed], "mean")
         for fabric in (TOPOOPT, TREE)
     )
     return tree / own
