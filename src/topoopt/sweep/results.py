@@ -211,7 +211,7 @@ def _check_clauses(results: Results, columns: Sequence[str], where: str | None, 
     if where is not None:
         _check(results, f"SELECT 1 FROM points WHERE {_condition(where)}", "--where")
     if order is not None:
-        _check(results, f"SELECT 1 FROM points ORDER BY {order}", "--order")
+        _check(results, f"SELECT {', '.join(columns)} FROM points ORDER BY {order}", "--order")
 
 
 def _check(results: Results, sql: str, place: str) -> None:

@@ -1,0 +1,79 @@
+"""A point is what the other verbs say of the same settings, and depends on its own settings alone."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.sweep.conftest import MakeSweep
+from topoopt.cost import bill_of_materials, find_accounting, find_prices
+from topoopt.hardware import ClusterSpec
+from topoopt.job import JobSettings, make_job
+from topoopt.search import SearchOptions, compare, make_plan, starting_strategy
+from topoopt.sweep import Answer, Sweep, Task, solve
+from topoopt.workload import load_model
+
+TEXT = "models: dlrm\nservers: 8\ndegree: 2\nbudget: 40\nchains: 1\nrounds: 2\n"
+OPTIONS = SearchOptions(budget=40, chains=1, rounds=2)
+
+
+def answers(sweep: Sweep) -> dict[str, Answer]:
+    return {answer.point.fabric: answer for answer in solve(Task(sweep.points, sweep.folder))}
+
+
+def test_points_are_what_plan_and_compare_say(sweep: MakeSweep) -> None:
+    job = make_job(load_model("dlrm", servers=8), ClusterSpec(8, 2, 100e9), JobSettings())
+    plan = make_plan(job, OPTIONS, fabrics=())
+    prices = find_prices("2022")
+    found = answers(sweep(f"{TEXT}fabrics: [topoopt, torus, fat-tree-priced]\n"))
+    own = found["topoopt"].values
+    assert own["iteration_time_s"] == plan.outcome.iteration_time_s
+    assert (own["gap"], own["plan_strides"]) == (plan.gap, list(plan.strides))
+    assert own["cost_usd"] == plan.price["cost_usd"]
+    starts = starting_strategy(job), plan.strategy
+    (torus,) = compare(job, OPTIONS, ("torus",), prices, starts)
+    assert found["torus"].values["iteration_time_s"] == torus.outcome.iteration_time_s
+    assert found["torus"].values["cost_usd"] == torus.cost_usd
+    bought = compare(job, OPTIONS, ("fat-tree",), prices, starts)[1]
+    assert found["fat-tree-priced"].values["server_bandwidth_bps"] == bought.server_bandwidth_bps
+
+
+def test_a_point_does_not_depend_on_the_others_of_its_task(sweep: MakeSweep) -> None:
+    together = answers(sweep(f"{TEXT}fabrics: [topoopt, ideal-switch, torus]\n"))
+    alone = answers(sweep(f"{TEXT}fabrics: torus\n"))
+    assert replace(alone["torus"], cpu_s=0) == replace(together["torus"], cpu_s=0)
+
+
+def test_accounting_and_prices_change_the_price_alone(sweep: MakeSweep) -> None:
+    made = sweep(f"{TEXT}accounting: [complete, no-look-ahead]\nprices: [2022, 2025]\n")
+    found = list(solve(Task(made.points, made.folder)))
+    assert len({answer.values["iteration_time_s"] for answer in found}) == 1
+    for answer in found:
+        point = answer.point
+        accounting = find_accounting(point.accounting)
+        bill = bill_of_materials("topoopt", 8, 2, 100e9, find_prices(point.prices), accounting)
+        assert (answer.values["cost_usd"], answer.values["power_w"]) == (bill.cost_usd, bill.power_w)
+
+
+def test_other_simulators_share_the_plan(sweep: MakeSweep) -> None:
+    made = sweep(f"{TEXT}simulator: [analytic, flow]\nfabrics: [topoopt, ideal-switch]\n")
+    found = {(a.point.fabric, a.point.simulator): a.values for a in solve(Task(made.points, made.folder))}
+    for fabric in ("topoopt", "ideal-switch"):
+        slow, quick = found[fabric, "flow"], found[fabric, "analytic"]
+        assert (slow["simulated_by"], quick["simulated_by"]) == ("flow", "analytic")
+        assert slow["iteration_time_s"] == pytest.approx(quick["iteration_time_s"], rel=0.2)
+
+
+def test_what_cannot_be_is_an_answer_with_a_reason(sweep: MakeSweep) -> None:
+    (answer,) = solve(Task(sweep("models: dlrm\nservers: 8\ndegree: 2\nprecision: fp8\nbudget: 0\n").points))
+    assert (answer.status, answer.values) == ("infeasible", {})
+    assert "fp8" in answer.error
+
+
+def test_what_breaks_is_an_answer_that_says_where(sweep: MakeSweep, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*words: object, **more: object) -> object:
+        raise ZeroDivisionError("of ours")
+
+    monkeypatch.setattr("topoopt.sweep.compute.make_plan", broken)
+    (answer,) = solve(Task(sweep(TEXT).points))
+    assert answer.status == "failed"
+    assert answer.error.startswith("ZeroDivisionError: of ours (test_compute.py:")
