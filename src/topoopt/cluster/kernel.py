@@ -15,6 +15,9 @@ task_class     int64   (tasks,)     class of a task that sends, else -1
 successor_first int64  (tasks+1,)   CSR pointer into ``successor``
 successor      int64   (edges,)     tasks of the same job that wait for a task
 predecessors   int64   (tasks,)     how many tasks a task waits for
+root_first     int64   (jobs+1,)    CSR pointer into ``root``
+root           int64   (roots,)     tasks to begin with: computations, and the first of the timed ones
+next_timed     int64   (tasks,)     of communication that waits for no task: what follows by lead, else -1
 class_first    int64   (classes+1,) CSR pointer into ``class_link`` and ``coefficient``
 class_link     int64   (entries,)   links that several classes use
 coefficient    float64 (entries,)   s/byte; part of the link that is taken for each byte/s of the class
@@ -280,6 +283,9 @@ def run_back_to_back(
     successor_first: Ints,
     successor: Ints,
     predecessors: Ints,
+    root_first: Ints,
+    root: Ints,
+    next_timed: Ints,
     class_first: Ints,
     class_link: Ints,
     coefficient: Floats,
@@ -329,13 +335,6 @@ def run_back_to_back(
     total = np.zeros(jobs)
     late = np.zeros(jobs)
     to_release = np.empty(tasks + 1, np.int64)
-    # what begins with an iteration: computations, and in order of time what only waits
-    order = np.argsort(lead)
-    first_timed = np.full(jobs, -1, np.int64)
-    last_timed = np.full(jobs, -1, np.int64)
-    next_timed = np.full(tasks, -1, np.int64)
-    early_first = np.zeros(jobs + 1, np.int64)
-    early = np.empty(tasks, np.int64)
     # classes that send, each with its virtual clock
     sending = np.zeros(classes, np.int64)
     weight = np.ones(classes)
@@ -382,21 +381,6 @@ def run_back_to_back(
         owner[job_task[j] : job_task[j + 1]] = j
         settled = max(settled, begin[j])
         heap = _push(keys, codes, heap, begin[j], tasks + j)
-        early_first[j + 1] = early_first[j]
-        for task in range(job_task[j], job_task[j + 1]):
-            if predecessors[task] == 0 and device[task] >= 0:
-                early[early_first[j + 1]] = task
-                early_first[j + 1] += 1
-    for i in range(tasks):
-        task = order[i]
-        j = owner[task]
-        if predecessors[task] > 0 or device[task] >= 0:
-            continue
-        if last_timed[j] < 0:
-            first_timed[j] = task
-        else:
-            next_timed[last_timed[j]] = task
-        last_timed[j] = task
 
     while unfinished > 0 and events <= most_events:
         now = keys[0] if heap > 0 else NEVER
@@ -432,7 +416,7 @@ def run_back_to_back(
             else:
                 end_time[c] = now + (ends_at[first_task[c]] - served[c]) * sending[c] / rate[c]
         dirty_count = 0
-        while heap > 0 and keys[0] <= now:
+        while heap > 0 and keys[0] <= now and unfinished > 0:
             code = codes[0]
             heap = _drop_top(keys, codes, heap)
             events += 1
@@ -454,11 +438,8 @@ def run_back_to_back(
                 began[j] = now
                 late[j] = now
                 opened[j] = job_task[j + 1] - job_task[j]
-                if first_timed[j] >= 0:
-                    to_release[releasing] = first_timed[j]
-                    releasing += 1
-                for i in range(early_first[j], early_first[j + 1]):
-                    to_release[releasing] = early[i]
+                for i in range(root_first[j], root_first[j + 1]):
+                    to_release[releasing] = root[i]
                     releasing += 1
             elif device[code] < 0 and stage[code] == 0 and size[code] > 0.0:
                 # the first byte of a task leaves

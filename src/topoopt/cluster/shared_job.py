@@ -124,19 +124,16 @@ def shared_job(graph: TaskGraph, same: Lockstep, fabric: Fabric, options: Sharin
         With connections of groups, small steps go with a large one that waits for the same, on the same connections,
         and leads to the same: with fewer steps that carry the same bytes.
     """
+    by_group = options.connections == "group"
     usages: dict[tuple[bytes, bytes], int] = {}
-    link_bytes_per_s = fabric.topology.bandwidth_bps / 8.0
-    sends = dict(
-        _sends(
-            same, make_flows(graph, fabric, SimulationOptions(options.ring_model)), link_bytes_per_s, usages
-        )
-    )
+    flows = make_flows(graph, fabric, SimulationOptions(options.ring_model))
+    sends = dict(_sends(same, flows, fabric.topology.bandwidth_bps / 8.0, by_group, usages))
     idle = zip(same.device.tolist(), same.duration_s.tolist(), strict=True)
     steps = [sends.get(row, Step(*numbers)) for row, numbers in enumerate(idle)]
     waits: list[list[int]] = [[] for _ in steps]
     for before, after in zip(same.before.tolist(), same.after.tolist(), strict=True):
         waits[after].append(before)
-    if options.connections == "group":
+    if by_group:
         _join(steps, waits)
     if same.computes_without_waiting:
         _put_on_timers(same, steps, waits)
@@ -146,17 +143,27 @@ def shared_job(graph: TaskGraph, same: Lockstep, fabric: Fabric, options: Sharin
 
 
 def _sends(
-    same: Lockstep, flows: Flows, link_bytes_per_s: Floats, usages: dict[tuple[bytes, bytes], int]
+    same: Lockstep,
+    flows: Flows,
+    link_bytes_per_s: Floats,
+    by_group: bool,
+    usages: dict[tuple[bytes, bytes], int],
 ) -> Iterable[tuple[int, Step]]:
-    """Yield the steps that send, with their numbers; new usages are added."""
+    """Yield the steps that send, with their numbers; new usages are added.
+
+    What a step sends over one connection of a group is one flow, else it is as many as there are.
+    """
     step = same.step[np.repeat(np.arange(len(same.step)), np.diff(flows.task_flow))]
     order = np.argsort(step, kind="stable")
     rows, begins = np.unique(step[order], return_index=True)
+    ends = [*begins[1:].tolist(), len(order)]
     seen: dict[tuple[bytes, bytes], int] = {}
-    for row, mine in zip(rows.tolist(), np.split(order, begins[1:]), strict=True):
+    for row, begin, end in zip(rows.tolist(), begins.tolist(), ends, strict=False):
+        mine = order[begin:end]
         classes, amount = flows.flow_class[mine], flows.occupied_bytes[mine]
-        if (classes == classes[0]).all():
-            classes, amount = classes[:1], amount.sum(keepdims=True)
+        if by_group:
+            classes, place = np.unique(classes, return_inverse=True)
+            amount = np.bincount(place, amount)
         part = amount / amount.max()
         key = classes.tobytes(), part.tobytes()
         if key not in seen:
@@ -223,8 +230,8 @@ def _put_on_timers(same: Lockstep, steps: list[Step], waits: list[list[int]]) ->
 
 
 def _kept(steps: list[Step], waits: list[list[int]]) -> tuple[list[Step], list[list[int]]]:
-    """Leave out steps that take no time and that nothing waits for."""
+    """Leave out steps that take no time and that nothing waits for; at least one stays."""
     needed = {k for row in waits for k in row}
-    kept = [number for number, step in enumerate(steps) if step.lead_s or step.size_bytes or number in needed]
+    kept = [k for k, step in enumerate(steps) if step.lead_s or step.size_bytes or k in needed] or [0]
     new = {number: place for place, number in enumerate(kept)}
     return [steps[k] for k in kept], [[new[before] for before in waits[k]] for k in kept]

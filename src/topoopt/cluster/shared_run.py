@@ -19,8 +19,8 @@ Floats = NDArray[np.float64]
 MOST_SAMPLES = 256
 """Iterations of a job that are kept one by one; the mean is over all of them."""
 
-MOST_EVENTS = 500_000_000
-"""About ten minutes: a job that repeats so often beside a longer one is a mistake."""
+MOST_EVENTS = 50_000_000
+"""Some ten seconds: a job that repeats so often beside a longer one is a mistake."""
 
 
 def run_alone(job: SharedJob, options: SharingOptions) -> IterationTimes:
@@ -88,7 +88,7 @@ def _run(
 
 
 def _steps(jobs: Sequence[SharedJob], begin_s: Floats) -> tuple[Ints | Floats, ...]:
-    """Return the arrays of the kernel from ``job_task`` to ``predecessors``."""
+    """Return the arrays of the kernel from ``job_task`` to ``next_timed``."""
     first = np.cumsum([0, *(len(job.steps) for job in jobs)])
     first_device = np.cumsum([0, *(job.devices for job in jobs)])
     first_class = np.cumsum([0, *(len(job.usages) for job in jobs)])
@@ -103,18 +103,31 @@ def _steps(jobs: Sequence[SharedJob], begin_s: Floats) -> tuple[Ints | Floats, .
         for before in row
     ]
     before, after = np.array(sorted(waits), np.int64).reshape(-1, 2).T
+    lead_s, predecessors = np.array([step.lead_s for step in steps]), np.bincount(after, minlength=len(steps))
     return (
         first,
         begin_s,
         np.where(device < 0, -1, device + first_device[of]),
-        np.array([step.lead_s for step in steps]),
+        lead_s,
         np.array([step.tail_s for step in steps]),
         np.array([step.size_bytes for step in steps]),
         np.where(usage < 0, -1, usage + first_class[of]),
         np.searchsorted(before, np.arange(len(steps) + 1)).astype(np.int64),
         np.ascontiguousarray(after),
-        np.bincount(after, minlength=len(steps)).astype(np.int64),
+        predecessors.astype(np.int64),
+        *_roots(of, device, lead_s, predecessors),
     )
+
+
+def _roots(of: Ints, device: Ints, lead_s: Floats, predecessors: Ints) -> tuple[Ints, Ints, Ints]:
+    """Return the arrays of the kernel from ``root_first`` to ``next_timed``."""
+    timed = np.flatnonzero((predecessors == 0) & (device < 0))
+    timed = timed[np.lexsort((lead_s[timed], of[timed]))]
+    follows = np.diff(of[timed], prepend=-1) == 0
+    next_timed = np.full(len(of), -1, np.int64)
+    next_timed[timed[:-1][follows[1:]]] = timed[follows]
+    root = np.sort(np.concatenate([np.flatnonzero((predecessors == 0) & (device >= 0)), timed[~follows]]))
+    return np.searchsorted(of[root], np.arange(of[-1] + 2)).astype(np.int64), root, next_timed
 
 
 def _links(links: SharedLinks) -> tuple[Ints | Floats, ...]:
