@@ -7,6 +7,7 @@ can, since a graph of even degree is a union of 2-factors (Petersen).
 """
 
 import itertools
+from collections import deque
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
@@ -18,8 +19,10 @@ Pair = tuple[int, int]
 Panels = dict[Pair, list[int]]
 """How many links of each pair go through each panel."""
 
-LARGEST_EXACT = 512
-"""Pairs × panels up to which integer programming settles what re-coloring along chains could not."""
+LARGEST_FEASIBLE = 512
+"""Pairs × panels up to which integer programming looks for a division where none was found along chains."""
+_MOST_THROWN = 2  # times the links
+_MOST_ORDERS = 16  # of the links, in which they are divided anew
 _MOST_NODES = 50  # of the branch-and-bound tree
 NO_DEAD: Mapping[tuple[int, int], int] = MappingProxyType({})
 
@@ -29,6 +32,7 @@ def divide_among_panels(
     room: Sequence[int],
     before: Mapping[Pair, Sequence[int]],
     dead: Mapping[tuple[int, int], int] = NO_DEAD,
+    largest_exact: int = 256,
 ) -> tuple[Panels, bool] | None:
     """Return through which panels the links go, and whether more of them could stay; None if they do not fit.
 
@@ -41,26 +45,51 @@ def divide_among_panels(
     before : mapping from (vertex, vertex) to how many of its links go through each panel now
         As many as possible of these stay. They fit, being a part of what is patched now.
     dead : mapping from (vertex, panel) to how many of its interfaces there do not work
+    largest_exact : int
+        Pairs × panels up to which integer programming looks for more links that stay; where no division was found
+        at all, it looks for one up to :data:`LARGEST_FEASIBLE`.
 
     Returns
     -------
     panels, proven
         Proven: no division keeps more.
     """
-    coloring = _Coloring(links, room, before, dead)
     most = sum(min(count, sum(before.get(pair, ()))) for pair, count in links.items())
-    fits = coloring.complete()
-    if fits and max(room) == 1:
-        coloring.improve()
-    if fits and coloring.kept() == most:
+    coloring = _divided(links, room, before, dead)
+    if coloring is not None and coloring.kept() == most:
         return coloring.panels(), True
-    if len(links) * len(room) <= LARGEST_EXACT:
+    if len(links) * len(room) <= (largest_exact if coloring is not None else LARGEST_FEASIBLE):
         exact = _integer_program(links, room, before, dead)
         if exact is not None:
             return exact
-        if not fits:
-            return None
-    return (coloring.panels(), False) if fits else None
+    return (coloring.panels(), False) if coloring is not None else None
+
+
+def _divided(
+    links: Mapping[Pair, int],
+    room: Sequence[int],
+    before: Mapping[Pair, Sequence[int]],
+    dead: Mapping[tuple[int, int], int],
+) -> "_Coloring | None":
+    """Return a division found along chains; None if none of several orders of the links comes to an end.
+
+    First what is there stays, and the others push their way in. Where that does not work, all links are divided
+    anew, in other orders, and panels are exchanged afterwards so that links stay.
+    """
+    coloring = _Coloring(links, room, before, dead)
+    done = coloring.complete()
+    rng, pairs = np.random.default_rng(len(links)), list(links)
+    for _ in range(_MOST_ORDERS):
+        if done:
+            break
+        shuffled = {pairs[place]: links[pairs[place]] for place in rng.permutation(len(pairs))}
+        coloring = _Coloring(shuffled, room, before, dead, anew=True)
+        done = coloring.complete()
+    if not done:
+        return None
+    if max(room) == 1:
+        coloring.improve()
+    return coloring
 
 
 class _Coloring:
@@ -72,6 +101,7 @@ class _Coloring:
         room: Sequence[int],
         before: Mapping[Pair, Sequence[int]],
         dead: Mapping[tuple[int, int], int],
+        anew: bool = False,
     ) -> None:
         self._room = room
         self._dead = dead
@@ -85,12 +115,40 @@ class _Coloring:
                 self._ends.append(pair)
                 self._wish.append(wish)
                 self._panel.append(-1)
-                if wish >= 0:
+                if wish >= 0 and not anew:
                     self._put(len(self._ends) - 1, wish)
 
     def complete(self) -> bool:
-        """Find a panel for every link that has none."""
-        return all(self._insert(link) for link, panel in enumerate(self._panel) if panel < 0)
+        """Find a panel for every link that has none; one that finds none throws another out, but not for ever."""
+        pending = deque(link for link, panel in enumerate(self._panel) if panel < 0)
+        rng = np.random.default_rng(len(self._panel))
+        throws = _MOST_THROWN * len(self._panel)
+        while pending:
+            link = pending.popleft()
+            if self._insert(link):
+                continue
+            throws -= 1
+            if throws < 0 or not self._throw_in(link, pending, rng):
+                return False
+        return True
+
+    def _throw_in(self, link: int, pending: deque[int], rng: np.random.Generator) -> bool:
+        """Give the link a panel that one of its ends has free, and throw out what the other end has there."""
+        a, b = self._ends[link]
+        options = [
+            (self._panel[other] == self._wish[other], rng.random(), panel, other)
+            for near, far in ((a, b), (b, a))
+            for panel in self._free(near)
+            for other in self._at.get((far, panel), ())
+        ]
+        if not options:
+            return False
+        _, _, panel, thrown = min(options)
+        self._take(thrown)
+        self._panel[thrown] = -1
+        pending.append(thrown)
+        self._put(link, panel)
+        return True
 
     def improve(self) -> None:
         """Exchange two panels along a chain or circle of their links wherever more links stay, until none gains."""

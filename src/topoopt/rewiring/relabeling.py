@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 LARGEST_EXHAUSTIVE = 8
 """Servers up to which all assignments are tried: 40,320 of them."""
 _MOST_TRIED = 120  # of these, with the most common links, are divided among panels; of five servers all
-LARGEST_IMPROVED = 512
+LARGEST_IMPROVED = 256
 """Servers up to which assignments are improved one exchange at a time: a pass is cubic in them."""
 _RANDOM_STARTS = ((64, 20), (160, 3))  # servers, and random starts up to so many
 _LARGEST_SHAKEN, _SHAKES = 64, 60

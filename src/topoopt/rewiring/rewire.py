@@ -18,6 +18,11 @@ from topoopt.rewiring.wire import Links, patched, placed_links
 from topoopt.rewiring.wiring import Patch, Wiring
 from topoopt.topology import Topology
 
+_ONE, _MANY = (
+    512,
+    256,
+)  # pairs × panels that are divided exactly: of one order of the servers, and of each of many
+
 
 @dataclass(frozen=True, slots=True)
 class Rewiring:
@@ -106,7 +111,7 @@ def rewire(
         if best is not None and _kept(inside, best[1]) >= hoped:
             continue
         place = tuple(here[rank] for rank in order)
-        found = patched(_moved(links, place, old.links), inside, inside)
+        found = patched(_moved(links, place, old.links), inside, inside, _MANY if relabel else _ONE)
         if found is not None and (best is None or _kept(inside, found[0]) > _kept(inside, best[1])):
             best = place, *found
     if best is None:

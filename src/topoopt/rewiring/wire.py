@@ -96,7 +96,9 @@ def placed_links(topology: Topology, degree: int, links: str, servers: Sequence[
     return found
 
 
-def patched(wanted: Mapping[Pair, int], empty: Wiring, previous: Wiring | None) -> tuple[Wiring, bool] | None:
+def patched(
+    wanted: Mapping[Pair, int], empty: Wiring, previous: Wiring | None, largest_exact: int = 256
+) -> tuple[Wiring, bool] | None:
     """Return the wiring, and whether it provably keeps as much of the previous one as any; None if impossible.
 
     ``empty`` says of what kind it is; ``previous`` is of the same kind.
@@ -121,6 +123,7 @@ def patched(wanted: Mapping[Pair, int], empty: Wiring, previous: Wiring | None) 
             (far(server) if side == "in" else server, interface // empty.interfaces_per_panel)
             for side, server, interface in empty.dead
         ),
+        largest_exact,
     )
     if divided is None:
         return None
