@@ -145,8 +145,11 @@ def test_a_file_that_is_none_of_a_sweep_is_left_alone(sweep: MakeSweep, tmp_path
         file.mkdir()
         message = "cannot be opened"
     elif kind == "damaged":
-        crew, _ = pretending()
-        run_sweep(made, file, crew, on_progress=lambda *row: shutil.copy(f"{file}.wal", tmp_path / "log"))
+
+        def note(*row: object) -> None:
+            shutil.copy(f"{file}.wal", tmp_path / "log")
+
+        run_sweep(made, file, pretending()[0], on_progress=note)
         log = bytearray((tmp_path / "log").read_bytes())
         log[len(log) // 2] ^= 0x5A
         file.unlink()

@@ -171,6 +171,7 @@ def test_the_example_follows_the_schema_and_is_a_sweep() -> None:
     document: dict[str, Any] = yaml.safe_load(EXAMPLE.read_text())
     jsonschema.validate(document, schema)
     assert len(read_sweep(EXAMPLE).points) == 21
-    for change in ({"servers": "many"}, {"color": "red"}, {"seeds": [1, 1]}, {"degree": []}):
+    changes: list[dict[str, Any]] = [{"servers": "many"}, {"color": "red"}, {"seeds": [1, 1]}, {"degree": []}]
+    for change in changes:
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate({**document, **change}, schema)

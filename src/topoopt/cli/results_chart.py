@@ -56,7 +56,7 @@ def draw(opened: "Results", request: ChartRequest, where: str | None) -> None:
         from topoopt.report import Page, Section, write_report
 
         section = Section("chart", "Chart", chart.note, (chart,))
-        write_report(place, Page("sweep", chart.title, opened.path, (), (), (section,)))
+        write_report(request.file, Page("sweep", chart.title, opened.path, (), (), (section,)))
         return
     from tempfile import TemporaryDirectory
 

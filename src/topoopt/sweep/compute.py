@@ -4,6 +4,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,7 @@ def solve(task: Task) -> Iterator[Answer]:
 
     for point in task.points:
         began = time.process_time()
-        status, error, values = _tried(lambda point=point: _values(point, plan(), task.folder))
+        status, error, values = _tried(partial(_values, point, plan, task.folder))
         yield Answer(point, status, error, values, time.process_time() - began)
 
 
@@ -94,7 +95,8 @@ def _job(point: Point, folder: str) -> Job:
     return requested_job(replace(request, search={}).overlaid(said))
 
 
-def _values(point: Point, plan: Plan, folder: str) -> dict[str, Any]:
+def _values(point: Point, planned: Callable[[], Plan], folder: str) -> dict[str, Any]:
+    plan = planned()
     prices = _prices(point, folder)
     rule = SWEPT_FABRICS[point.fabric]
     found = _own(point, plan) if rule is None else _baseline(point, plan, rule, prices)

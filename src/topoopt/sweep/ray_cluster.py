@@ -8,6 +8,7 @@ from typing import Any
 from topoopt.errors import InvalidInput
 from topoopt.sweep.answer import FAILED, Answer, Crew, Task
 from topoopt.sweep.compute import solve
+from topoopt.sweep.point import Point
 
 LOCAL = "local"
 
@@ -72,7 +73,8 @@ def _answers(
     remote = ray.remote(num_cpus=1, max_retries=0, num_returns="streaming")(solve)
     cores = max(int(ray.cluster_resources().get("CPU", 1)), 1)
     most = min(processes, cores) if processes else cores
-    pending, running = deque(tasks), {}
+    pending = deque(tasks)
+    running: dict[Any, tuple[Task, deque[Point]]] = {}
     while pending or running:
         while pending and len(running) < most:
             task = pending.popleft()
