@@ -6,7 +6,7 @@ import numpy as np
 
 from topoopt.cluster import PlacedJob, SharingOptions
 from topoopt.cluster.shared_connections import connect
-from topoopt.routing import ExplicitRoutes, Fabric, make_routes
+from topoopt.routing import ExplicitRoutes, Fabric, Path, make_routes
 from topoopt.simulate import (
     COLLECTIVE,
     COMPUTE,
@@ -18,7 +18,7 @@ from topoopt.simulate import (
     simulate_together,
     task_graph_from_edges,
 )
-from topoopt.topology import Link, Topology, topology_from_links
+from topoopt.topology import Link, Ring, Topology, topology_from_links
 
 MEGABYTE = 10**6
 NONE = np.zeros(0, np.int64)
@@ -94,7 +94,8 @@ def simulated_together(
     running: Sequence[PlacedJob], fabric: Fabric, options: SharingOptions
 ) -> tuple[float, ...]:
     """Mean iteration times by the flow simulator, task by task and flow by flow, over the same connections."""
-    table, rings = {}, {}
+    table: dict[tuple[int, int], tuple[Path, ...]] = {}
+    rings: dict[tuple[int, ...], tuple[Ring, ...]] = {}
     for placed in running:
         graph = merge_jobs([placed.graph], (placed.servers,), [1], fabric.topology.servers).graph
         own = connect(fabric, placed.job, graph, options.rings, options.seed)

@@ -163,7 +163,7 @@ def _sends(
         classes, amount = flows.flow_class[mine], flows.occupied_bytes[mine]
         if by_group:
             classes, place = np.unique(classes, return_inverse=True)
-            amount = np.bincount(place, amount)
+            amount = np.bincount(place, amount).astype(np.float64)
         part = amount / amount.max()
         key = classes.tobytes(), part.tobytes()
         if key not in seen:
@@ -183,7 +183,7 @@ def _usage(flows: Flows, classes: Ints, part: Floats) -> Usage:
     entry = np.repeat(first - begins, last - first) + np.arange(int((last - first).sum()))
     link, inverse = np.unique(flows.class_link[entry], return_inverse=True)
     share = np.bincount(inverse, flows.class_coefficient[entry] * np.repeat(part, last - first))
-    return link, share
+    return link, share.astype(np.float64)
 
 
 SMALL = 0.01

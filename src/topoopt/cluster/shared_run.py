@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,9 +75,7 @@ def _run(
         options.connections == "collective",
         MOST_EVENTS,
         sum(job.devices for job in jobs),
-        *_steps(jobs, begin_s),
-        *_links(links),
-        sample_s,
+        *(*_steps(jobs, begin_s), *_links(links), sample_s),
     )
     if events > MOST_EVENTS:
         raise InvalidInput(
@@ -87,7 +86,7 @@ def _run(
     return [IterationTimes(total / count, tuple(row[:count].tolist())) for count, total, row in rows]
 
 
-def _steps(jobs: Sequence[SharedJob], begin_s: Floats) -> tuple[Ints | Floats, ...]:
+def _steps(jobs: Sequence[SharedJob], begin_s: Floats) -> tuple[Any, ...]:
     """Return the arrays of the kernel from ``job_task`` to ``next_timed``."""
     first = np.cumsum([0, *(len(job.steps) for job in jobs)])
     first_device = np.cumsum([0, *(job.devices for job in jobs)])
@@ -130,7 +129,7 @@ def _roots(of: Ints, device: Ints, lead_s: Floats, predecessors: Ints) -> tuple[
     return np.searchsorted(of[root], np.arange(of[-1] + 2)).astype(np.int64), root, next_timed
 
 
-def _links(links: SharedLinks) -> tuple[Ints | Floats, ...]:
+def _links(links: SharedLinks) -> tuple[Any, ...]:
     """Return the arrays of the kernel from ``class_first`` to ``link_entry``."""
     of_class = np.repeat(np.arange(len(links.class_first) - 1), np.diff(links.class_first))
     order = np.argsort(links.class_link, kind="stable")
