@@ -22,7 +22,7 @@ fabrics: [topoopt, ideal-switch, torus]
 """
 POINTS = 72
 KILLS = 4
-LONGEST_S = 300.0
+LONGEST_S = 600.0
 
 
 def finished(file: Path) -> set[tuple[object, ...]]:
