@@ -45,10 +45,7 @@ def report(
         if not wanted:
             raise InvalidInput(f'--format: expected png, svg or pdf, with commas, got "{formats}"')
         page = make_page(read_subject(file))
-        drawn: list[str] = []
-        for done, chart in enumerate(page.charts if figures is not None else ()):
-            tell("drawing figures", done, len(page.charts))
-            drawn += draw_charts([chart], figures or "", wanted)
+        drawn = [] if figures is None else list(draw_charts(page.charts, figures, wanted, tell))
         size_bytes = write_report(out, page)
     if as_json:
         print_json(_document(file, page, out, size_bytes, drawn))
@@ -62,7 +59,7 @@ def _document(file: str, page: "Page", out: str, size_bytes: int, drawn: list[st
         "kind": page.kind,
         "title": page.title,
         "headline": page.headline,
-        "key_numbers": {tile.name: {"value": tile.value, "remark": tile.remark} for tile in page.tiles},
+        "key_numbers": dict(page.key_numbers),
         "warnings": list(page.warnings),
         "sections": [section.title for section in page.sections],
         "charts": [{"name": chart.name, "title": chart.title} for chart in page.charts],

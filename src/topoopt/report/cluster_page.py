@@ -40,6 +40,7 @@ def cluster_page(result: ClusterResult) -> Page:
                 _facts(result),
             ),
         ),
+        _key_numbers(result),
     )
 
 
@@ -75,6 +76,21 @@ def _tiles(result: ClusterResult) -> tuple[Tile, ...]:
         Tile("Utilization", f"{own.utilization:.1%}", "of the server time"),
         Tile("Fibers moved", f"{own.moves:,}", f"for {counted(len(own.jobs), 'job')}"),
     )
+
+
+def _key_numbers(result: ClusterResult) -> dict[str, float | None]:
+    if not result.fabrics:
+        return {}
+    own = result.fabrics[0]
+    return {
+        "iteration_time_mean_s": own.iteration_time_s.mean,
+        "iteration_time_p99_s": own.iteration_time_s.p99,
+        "completion_time_mean_s": own.completion_time_s.mean,
+        "queueing_mean_s": own.queueing_s.mean,
+        "queueing_max_s": own.queueing_s.max,
+        "utilization": own.utilization,
+        "moves": own.moves,
+    }
 
 
 def _iterations(result: ClusterResult) -> Section:

@@ -31,6 +31,14 @@ def comparison_page(comparison: Comparison) -> Page:
                 (Facts("Made with", tuple(comparison.settings.items())),),
             ),
         ),
+        {
+            "iteration_time_s": rows[0].iteration_time_s,
+            "compute_time_s": rows[0].compute_time_s,
+            "exposed_communication_s": rows[0].exposed_communication_s,
+            "cost_usd": rows[0].cost_usd,
+            "bandwidth_tax": rows[0].bandwidth_tax,
+            "link_bytes_max": rows[0].link_bytes_max,
+        },
     )
 
 

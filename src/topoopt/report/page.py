@@ -1,6 +1,7 @@
 """The nouns of a page: what a report says, in which order; how it looks is not in them."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from topoopt.report.chart import Chart
 
@@ -80,6 +81,8 @@ class Page:
         The answer in a sentence or two.
     warnings : tuple of str
         What the reader should know before he believes the numbers.
+    key_numbers : mapping
+        What the tiles say, as numbers; keys end in their unit.
     """
 
     kind: str
@@ -88,6 +91,7 @@ class Page:
     tiles: tuple[Tile, ...]
     warnings: tuple[str, ...]
     sections: tuple[Section, ...]
+    key_numbers: Mapping[str, float | None] = field(default_factory=dict)
 
     @property
     def charts(self) -> tuple[Chart, ...]:

@@ -1,6 +1,6 @@
 """Charts for paper, by matplotlib: PNG, SVG and PDF, equal bytes for equal charts."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -11,13 +11,24 @@ from topoopt.report.chart import Chart
 FORMATS: Final = ("png", "svg", "pdf")
 
 
+Progress = Callable[[str, int, int], None]
+"""Called with what is going on, how much of it is done, and how much there is."""
+
+
+def _silent(stage: str, done: int, total: int) -> None:
+    """Report nothing."""
+
+
 def draw_charts(
-    charts: Iterable[Chart], folder: str | Path, formats: Sequence[str] = FORMATS
+    charts: Iterable[Chart],
+    folder: str | Path,
+    formats: Sequence[str] = FORMATS,
+    on_progress: Progress = _silent,
 ) -> tuple[str, ...]:
     """Draw each chart in each format and return the paths of the files, ``folder/<name>.<format>``.
 
-    A published series is hollow. The folder is made where it is missing. Equal charts give equal bytes with one
-    version of matplotlib.
+    A published series is hollow. The folder is made where it is missing; files are written when all are drawn. Equal
+    charts give equal bytes with one version of matplotlib.
 
     Raises
     ------
@@ -26,15 +37,15 @@ def draw_charts(
     """
     from topoopt.report.paper_figure import drawn  # noqa: PLC0415 - matplotlib takes a second to import
 
-    wanted = check_formats(formats)
-    place = _made_folder(folder)
-    written = []
-    for chart in charts:
+    wanted, place, rows = check_formats(formats), _made_folder(folder), list(charts)
+    files: dict[Path, bytes] = {}
+    for done, chart in enumerate(rows):
+        on_progress("drawing figures", done, len(rows))
         for name, data in drawn(chart, wanted).items():
-            path = place / f"{chart.name}.{name}"
-            write_bytes_atomically(path, data)
-            written.append(str(path))
-    return tuple(written)
+            files[place / f"{chart.name}.{name}"] = data
+    for path, data in files.items():
+        write_bytes_atomically(path, data)
+    return tuple(map(str, files))
 
 
 def check_formats(formats: Iterable[str]) -> tuple[str, ...]:

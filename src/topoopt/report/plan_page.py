@@ -51,6 +51,16 @@ def plan_page(plan: Plan) -> Page:
         tiles(plan, rows),
         tuple(warnings(plan, result)),
         sections,
+        {
+            "iteration_time_s": plan.outcome.iteration_time_s,
+            "compute_time_s": plan.outcome.compute_time_s,
+            "exposed_communication_s": plan.outcome.exposed_communication_s,
+            "lower_bound_s": plan.bounds.lower_bound_s,
+            "gap": plan.gap,
+            "cost_usd": plan.price.get("cost_usd"),
+            "bandwidth_tax": plan.outcome.bandwidth_tax,
+            "link_bytes_max": plan.outcome.link_bytes_max,
+        },
     )
 
 
