@@ -11,10 +11,12 @@ from topoopt.routing import (
     Fabric,
     Path,
     chosen_paths,
+    connection_uniform,
     cumulative_weights,
     path_table,
 )
 from topoopt.simulate import COLLECTIVE, COLLECTIVES, TRANSFER, TaskGraph
+from topoopt.topology import Ring
 
 Ints = NDArray[np.int64]
 
@@ -39,14 +41,25 @@ def connect(fabric: Fabric, job: str, graph: TaskGraph, rings: int, seed: int) -
         If a pair cannot be reached.
     """
     own_seed = np.random.SeedSequence([seed, zlib.crc32(job.encode())]).generate_state(1).tolist()[0]
-    topology, routes = fabric.topology, fabric.routes
+    topology = fabric.topology
     most = rings or int(topology.ports[topology.src == 0].sum())
     table = {(path.nodes[0], path.nodes[-1]): (path,) for path in _drawn_paths(fabric, graph, own_seed)}
-    laid = {
-        group: fabric.rings.get(group) or lay_rings(topology, routes, group, most, own_seed)
-        for group in graph.groups
-    }
+    laid = {group: fabric.rings.get(group) or _rings(fabric, group, most, own_seed) for group in graph.groups}
     return Fabric(fabric.name, topology, ExplicitRoutes(topology, table), laid)
+
+
+def _rings(fabric: Fabric, group: tuple[int, ...], most: int, seed: int) -> tuple[Ring, ...]:
+    """Return what ``lay_rings`` does; sooner where servers have one link and all shortest paths are as good."""
+    topology, members = fabric.topology, np.asarray(group, np.int64)
+    several_links = topology.nodes == topology.servers or np.diff(topology.first_link)[members].max() > 1
+    if several_links or fabric.routes.method != "ecmp":
+        return lay_rings(topology, fabric.routes, group, most, seed)
+    table = path_table(fabric, members, np.roll(members, -1))
+    path = table.pair_first[:-1] + (connection_uniform(seed, members) * np.diff(table.pair_first)).astype(
+        np.int64
+    )
+    steps = [table.link[table.path_first[one] : table.path_first[one + 1]] for one in path.tolist()]
+    return (Ring(1, tuple(topology.src[np.concatenate(steps)].tolist()), group),)
 
 
 def _drawn_paths(fabric: Fabric, graph: TaskGraph, seed: int) -> list[Path]:
