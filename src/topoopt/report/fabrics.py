@@ -115,7 +115,7 @@ def cost_against_time(rows: Sequence[FabricRow]) -> LineChart:
         (line, *points) if front else points,
         x_from_zero=True,
         y_from_zero=True,
-        note="Nothing below and left of the front: whoever is not on it is beaten in price and in time.",
+        note="For whatever lies above the front, something on it is no dearer and no slower.",
     )
 
 
