@@ -25,3 +25,19 @@ def test_without_ray_one_line_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(InvalidInput, match=r'--ray: Ray is not installed; pip install "topoopt\[ray\]"'):
         ray_cluster("auto")
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("127.0.0.1:1", "--ray 127.0.0.1:1: no cluster there: .*; start one with ray start --head"),
+        (
+            "ray://somewhere",
+            '--ray: expected auto, local, ray://host:port or host:port, got "ray://somewhere"',
+        ),
+    ],
+)
+def test_an_address_without_a_cluster_is_one_line(address: str, message: str) -> None:
+    pytest.importorskip("ray", reason="Ray is an extra: pip install topoopt[ray]")
+    with pytest.raises(InvalidInput, match=message):
+        ray_cluster(address)

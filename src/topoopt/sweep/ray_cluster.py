@@ -1,6 +1,7 @@
 """Points computed on the machines of a Ray cluster; Ray is imported here and nowhere else, when it is asked for."""
 
 import os
+import socket
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -10,7 +11,9 @@ from topoopt.sweep.answer import FAILED, Answer, Crew, Task
 from topoopt.sweep.compute import solve
 from topoopt.sweep.point import Point
 
-LOCAL = "local"
+LOCAL, AUTO = "local", "auto"
+KNOCK_S = 5.0
+_REMEDY = "start one with ray start --head, or say --ray local"
 
 
 def ray_cluster(address: str, processes: int = 0) -> Crew:
@@ -30,6 +33,7 @@ def ray_cluster(address: str, processes: int = 0) -> Crew:
         If Ray is not installed, or there is no cluster.
     """
     ray = _imported()
+    _check_reachable(address)
 
     def crew(tasks: Sequence[Task], on_start: Callable[[Task], None]) -> Iterator[Answer]:
         if not tasks:
@@ -53,6 +57,19 @@ def _imported() -> Any:
     return ray
 
 
+def _check_reachable(address: str) -> None:
+    """Knock at a host and port: Ray itself would wait for half a minute, and tell what it tries."""
+    if address in (LOCAL, AUTO):
+        return
+    host, sign, port = address.removeprefix("ray://").rpartition(":")
+    if not sign or not host or not port.isdigit():
+        raise InvalidInput(f'--ray: expected auto, local, ray://host:port or host:port, got "{address}"')
+    try:
+        socket.create_connection((host, int(port)), KNOCK_S).close()
+    except (OSError, OverflowError) as error:
+        raise InvalidInput(f"--ray {address}: no cluster there: {error}; {_REMEDY}") from None
+
+
 def _connect(ray: Any, address: str, processes: int) -> None:
     quiet = {"log_to_driver": False, "logging_level": "ERROR"}
     try:
@@ -62,8 +79,7 @@ def _connect(ray: Any, address: str, processes: int) -> None:
             ray.init(address=address, **quiet)
     except (ConnectionError, ValueError, RuntimeError, OSError) as error:
         reason = " ".join(str(error).split())[:200]
-        remedy = "start one with ray start --head, or say --ray local"
-        raise InvalidInput(f"--ray {address}: no cluster there: {reason}; {remedy}") from None
+        raise InvalidInput(f"--ray {address}: no cluster there: {reason}; {_REMEDY}") from None
 
 
 def _answers(
