@@ -11,7 +11,8 @@ def test_a_process_that_dies_takes_one_point_with_it(sweep: MakeSweep, tmp_path:
     made = sweep(
         "models: resnet50\nservers: 8\nbudget: 200\nfabrics: [topoopt, torus, expander]\nseeds: [0, 1]\n"
     )
-    file, killed = tmp_path / "r.duckdb", []
+    file = tmp_path / "r.duckdb"
+    killed: list[int | None] = []
 
     def kill_once(stage: str, done: int, total: int) -> None:
         if not killed:
