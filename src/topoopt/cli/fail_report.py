@@ -100,7 +100,11 @@ def print_failure(console: "Console", document: dict[str, Any], out: str | None)
     )
     print_facts(
         console,
-        [(f"no {row['name']}", row["reason"]) for row in document["repairs"] if not row["possible"]],
+        [
+            (f"no {row['name']}", row["reason"])
+            for row in document["repairs"]
+            if not row["possible"] and row["meant_for_this"]
+        ],
     )
     _print_moves(console, document)
     if "course" in document:
@@ -113,7 +117,7 @@ def _row(row: "RepairRow", prediction: "Prediction", time_s: float) -> dict[str,
     repair, result = row.repair, row.result
     common = {"name": row.way.name, "description": row.way.description, "possible": repair is not None}
     if repair is None or result is None:
-        return {**common, "reason": row.reason}
+        return {**common, "reason": row.reason, "meant_for_this": row.meant}
     return {
         **common,
         "iteration_time_s": result.iteration_time_s,

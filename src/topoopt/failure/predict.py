@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from topoopt.errors import Infeasible, NoRoute
 from topoopt.failure.detours import DetouredRoutes
 from topoopt.failure.failed import Failure
-from topoopt.failure.repair import Repair, Way
+from topoopt.failure.repair import OtherFailure, Repair, Way
 from topoopt.failure.situation import Situation, situation
 from topoopt.failure.with_moves import (
     borrow_link,
@@ -57,6 +57,8 @@ class RepairRow:
         None where it is not possible; ``reason`` then says why.
     speed : float
         Samples per second, over those before the failure; 0 where it is not possible.
+    meant : bool
+        False of a repair that is for another kind of failure.
     """
 
     way: Way
@@ -64,6 +66,7 @@ class RepairRow:
     result: SimResult | None
     speed: float
     reason: str = ""
+    meant: bool = True
 
     @property
     def iteration_time_s(self) -> float | None:
@@ -138,7 +141,9 @@ def predict(
             rows.append(_tried(way, found, before, simulator))
     possible = [row for row in rows if row.repair is not None]
     if not possible:
-        reasons = "; ".join(f"{row.way.name}: {row.reason}" for row in rows)
+        reasons = (
+            "; ".join(f"{row.way.name}: {row.reason}" for row in rows if row.meant) or "nothing stands by"
+        )
         raise Infeasible(
             f"fail: nothing repairs {failure} ({reasons}); replace what has failed, or plan with more interfaces"
         )
@@ -179,7 +184,7 @@ def _tried(way: Way, found: Situation, before: SimResult, simulator: str) -> Rep
         repair = way.of(found)
         result = simulated(repair.job, repair.strategy, repair.fabric, simulator)
     except (Infeasible, NoRoute) as error:
-        return RepairRow(way, None, None, 0.0, str(error))
+        return RepairRow(way, None, None, 0.0, str(error), not isinstance(error, OtherFailure))
     samples = repair.job.global_batch / found.plan.job.global_batch
     return RepairRow(way, repair, result, samples * before.iteration_time_s / result.iteration_time_s)
 

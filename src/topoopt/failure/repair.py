@@ -3,11 +3,16 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from topoopt.errors import Infeasible
 from topoopt.failure.situation import Situation
 from topoopt.job import Job
 from topoopt.rewiring import Patch, Wiring
 from topoopt.routing import Fabric
 from topoopt.strategy import ParallelStrategy
+
+
+class OtherFailure(Infeasible):
+    """A repair that is for another kind of failure."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +54,7 @@ class Way:
     name : str
     description : str
     of : function from a situation to a repair
-        Raises Infeasible or NoRoute, with the reason, where it does not help.
+        Raises Infeasible or NoRoute, with the reason, where it does not help; OtherFailure where it is not meant to.
     """
 
     name: str

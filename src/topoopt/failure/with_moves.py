@@ -8,7 +8,7 @@ import numpy as np
 from topoopt.errors import Infeasible, InvalidInput
 from topoopt.failure.detours import DetouredRoutes, detoured_rings
 from topoopt.failure.failed import FailedLink, FailedPanel, FailedServer
-from topoopt.failure.repair import Repair
+from topoopt.failure.repair import OtherFailure, Repair
 from topoopt.failure.situation import Situation
 from topoopt.finder import find_topology, lay_rings
 from topoopt.job import Job, job_traffic, make_job
@@ -28,7 +28,7 @@ def borrow_link(situation: Situation) -> Repair:
        there for model-parallel traffic.
     """
     if not isinstance(situation.failure, FailedLink):
-        raise Infeasible("one link is borrowed for one, not for those of a whole panel or server")
+        raise OtherFailure("one link is borrowed for one, not for those of a whole panel or server")
     removed, made = _borrowed(situation)
     wiring = situation.left.changed(removed, made)
     topology = topology_of(wiring, situation.plan)
@@ -45,7 +45,7 @@ def wire_anew(situation: Situation) -> Repair:
     Links that are there and join interfaces which the new topology leaves idle stay.
     """
     if isinstance(situation.failure, FailedServer):
-        raise Infeasible("a part of the job is gone with the server")
+        raise OtherFailure("a part of the job is gone with the server")
     plan = situation.plan
     cluster = plan.job.cluster
     fewer = cluster.degree - 1
@@ -76,7 +76,7 @@ def wire_anew(situation: Situation) -> Repair:
 def flip_to_look_ahead(situation: Situation) -> Repair:
     """Patch the links of a dead panel on its look-ahead panel, and flip the 1×2 switches."""
     if not isinstance(situation.failure, FailedPanel):
-        raise Infeasible("only a panel has another one behind the same switches")
+        raise OtherFailure("only a panel has another one behind the same switches")
     plan = situation.plan
     return Repair(plan.job, plan.strategy, plan.fabric, situation.wiring, (), situation.broken)
 
@@ -84,7 +84,7 @@ def flip_to_look_ahead(situation: Situation) -> Repair:
 def spare_server(situation: Situation) -> Repair:
     """Give the place of a dead server to a spare one, whose number is that after the last."""
     if not isinstance(situation.failure, FailedServer):
-        raise Infeasible("no server has failed")
+        raise OtherFailure("no server has failed")
     plan, dead, spare = situation.plan, situation.failure.server, situation.plan.job.cluster.servers
     made = []
     for patch in situation.broken:
@@ -103,7 +103,7 @@ def fewer_servers(situation: Situation) -> Repair:
     Where the panels cannot carry the links of so many servers (cables around an odd number), one more is left out.
     """
     if not isinstance(situation.failure, FailedServer):
-        raise Infeasible("no server has failed")
+        raise OtherFailure("no server has failed")
     plan, cluster = situation.plan, situation.plan.job.cluster
     others = tuple(server for server in range(cluster.servers) if server != situation.failure.server)
     reason = "a job needs two servers"

@@ -3,7 +3,7 @@
 from topoopt.errors import Infeasible
 from topoopt.failure.detours import Rings, detoured_rings, rings_left, spread_rings
 from topoopt.failure.failed import FailedServer
-from topoopt.failure.repair import Repair
+from topoopt.failure.repair import OtherFailure, Repair
 from topoopt.failure.situation import Situation
 from topoopt.routing import Fabric
 
@@ -37,4 +37,4 @@ def _over(situation: Situation, rings: Rings) -> Repair:
 
 def _refuse_server(situation: Situation) -> None:
     if isinstance(situation.failure, FailedServer):
-        raise Infeasible("a part of the job is gone with the server")
+        raise OtherFailure("a part of the job is gone with the server")
