@@ -200,7 +200,9 @@ def distinct(values: Ints) -> Ints:
     [1, 3]
     """
     ordered = np.sort(values)
-    return ordered[np.concatenate((np.ones(len(ordered[:1]), bool), ordered[1:] != ordered[:-1]))]
+    first: NDArray[np.bool_] = np.concatenate((np.ones(len(ordered[:1]), bool), ordered[1:] != ordered[:-1]))
+    kept: Ints = ordered[first]
+    return kept
 
 
 def _member_counts(row: TaskRows) -> Ints:
