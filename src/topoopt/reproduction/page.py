@@ -74,7 +74,10 @@ def _explained(rows: tuple[Comparison, ...]) -> list[str]:
     for index, row in enumerate(rows, 1):
         if row.explanation:
             reasons.setdefault(row.explanation, []).append(str(index))
-    lines = [f"- #{', #'.join(numbers)}: {reason}" for reason, numbers in reasons.items()]
+    lines = [
+        f"- Row{'s' * (len(numbers) > 1)} {', '.join(numbers)}: {reason}"
+        for reason, numbers in reasons.items()
+    ]
     return ["Explained:", "\n".join(lines)] if lines else []
 
 
