@@ -17,8 +17,10 @@ CODE := src tests benchmarks examples docs
 help: ## Say what can be made.
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1 - \2/p' $(MAKEFILE_LIST)
 
-demo: $(RUN) ## Plan DLRM on 128 servers with 4 interfaces of 100 Gb/s each.
-	@$(BIN)/topoopt plan dlrm --servers 128 --degree 4 --bandwidth 100Gbps
+demo: $(RUN) ## Plan DLRM on 128 servers with 4 interfaces of 100 Gb/s each, and draw a report of it.
+	@mkdir -p out
+	@$(BIN)/topoopt plan dlrm --servers 128 --degree 4 --bandwidth 100Gbps --out out/plan.json
+	@$(BIN)/topoopt report out/plan.json --out out/report.html
 
 test: $(DEV) ## Run every test, the doctests, the examples and the commands shown in the docs.
 	@$(BIN)/python -m pytest --quiet --numprocesses $(JOBS) --dist worksteal --durations 10

@@ -31,7 +31,7 @@ def plan(
     ] = None,
     prices: Annotated[str, typer.Option(metavar="2022|2025|FILE", help=PRICES_HELP)] = "2022",
     out: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the plan, for simulate, traffic and compare.")
+        str | None, typer.Option(metavar="FILE", help="Write the plan, for report and all other verbs.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON.")] = False,
 ) -> None:
@@ -108,11 +108,14 @@ def _remarks(request: "JobRequest") -> list[tuple[str, str]]:
 
 def _next_steps(out: str | None) -> list[str]:
     if out is None:
-        return ["To keep the plan for simulate, traffic and compare: --out plan.json"]
+        return ["To keep the plan, for pictures (topoopt report) and all other verbs: --out plan.json"]
     path = shlex.quote(out)
     return [
-        f"The plan is in {out}, every split and every link.",
+        f"The plan is in {out}, every split and every link. Pictures of it, as a page for the browser:",
+        f"topoopt report {path}",
         f"topoopt simulate {path} --simulator flow",
         f"topoopt traffic {path}",
         f"topoopt compare {path} --simulator flow",
+        f"topoopt cost {path}",
+        f"topoopt fail {path} --server 0",
     ]
