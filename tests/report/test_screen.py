@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 import pytest
 
 from tests.report import charts
-from topoopt.report import Chart, LineChart, Page, Series
+from topoopt.report import Chart, HeatmapChart, LineChart, Page, Series
 from topoopt.report.screen import colors, figure
 from topoopt.report.style import DARK, LIGHT
 
@@ -38,6 +38,13 @@ def test_a_gap_is_null_and_a_published_point_hollow() -> None:
     assert published["marker"]["color"] == "#ffffff"
     assert published["mode"] == "markers"
     assert drawn["layout"]["xaxis"]["type"] == drawn["layout"]["yaxis"]["type"] == "log"
+
+
+@pytest.mark.parametrize(("servers", "step"), [(2, 1), (16, 2), (128, 20)])
+def test_servers_of_a_heat_map_have_whole_numbers(servers: int, step: int) -> None:
+    chart = HeatmapChart("map", "Map", "to", "from", "bytes", ((1.0,) * servers,) * servers)
+    layout = figure(chart)["layout"]
+    assert layout["xaxis"]["dtick"] == layout["yaxis"]["dtick"] == step
 
 
 def test_every_color_of_a_figure_has_a_dark_one() -> None:

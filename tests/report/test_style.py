@@ -33,6 +33,10 @@ def test_eight_series_differ_in_color_and_mark_and_twenty_in_some_way() -> None:
     assert len({(look.color, look.mark, look.dash) for look in twenty}) == 20
 
 
+def test_only_the_first_of_six_lines_is_solid_and_so_hides_none_on_the_same_course() -> None:
+    assert [look.dash == "solid" for look in styles(named(*"abcdef"))] == [True, *(False,) * 5]
+
+
 def luminance(color: str) -> float:
     channels = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]

@@ -1,6 +1,7 @@
 """What matplotlib draws on the axes of each kind of chart."""
 
 from collections.abc import Iterable, Sequence
+from math import isfinite
 from typing import Any, Final
 
 import numpy as np
@@ -40,10 +41,12 @@ _DASHES: Final = {
     "dot": (0, (1.2, 1.6)),
     "dashdot": (0, (5, 1.6, 1.2, 1.6)),
     "longdash": (0, (9, 2.5)),
+    "longdashdot": (0, (9, 2.5, 1.2, 2.5)),
 }
 _MARKS_A_LINE: Final = 12
 _FEW_POINTS: Final = 24
 _FEW_BARS: Final = 150
+_ROOM: Final = 1.06
 _PLAIN_DECADES: Final = 1.5
 """Log axes over fewer decades than this are labeled between the powers of ten, too."""
 
@@ -107,10 +110,10 @@ def _lines(axes: Axes, chart: LineChart) -> None:
     if not words:
         _scale(axes, "x", chart.x_log and _any_above_zero(x for one in chart.series for x in one.x))
     _scale(axes, "y", chart.y_log and _any_above_zero(y for one in chart.series for y in one.y))
-    if chart.x_from_zero and not chart.x_log:
-        axes.set_xlim(left=0)
+    if chart.x_from_zero and not (chart.x_log or words):
+        axes.set_xlim(0, _with_room(x for one in chart.series for x in one.x))
     if chart.y_from_zero and not chart.y_log:
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, _with_room(y for one in chart.series for y in one.y))
     axes.set_xlabel(chart.x_label)
     axes.set_ylabel(chart.y_label)
 
@@ -181,7 +184,10 @@ def _heatmap(axes: Axes, chart: HeatmapChart) -> None:
     bar = axes.figure.colorbar(image, ax=axes, pad=0.02)
     bar.set_label(chart.value_label)
     bar.outline.set_visible(False)
+    if log and np.log10(above.max() / above.min()) < _PLAIN_DECADES:
+        bar.ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     bar.ax.yaxis.set_major_formatter(_ticks())
+    bar.ax.yaxis.set_minor_formatter(NullFormatter())
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(MaxNLocator(8, integer=True))
     axes.grid(visible=False)
@@ -289,6 +295,13 @@ def _ticks() -> FuncFormatter:
 
 def _has_words(series: Sequence[Series]) -> bool:
     return any(isinstance(x, str) for one in series for x in one.x)
+
+
+def _with_room(values: Iterable[Value]) -> float:
+    """Return the end of an axis from zero, a little beyond the largest value, for no mark to lie on the edge."""
+    numbers = [value for value in values if not isinstance(value, str) and isfinite(value)]
+    largest = max(numbers, default=0.0)
+    return _ROOM * (largest if largest > 0 else 1.0)
 
 
 def _any_above_zero(values: Iterable[Value]) -> bool:

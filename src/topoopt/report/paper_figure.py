@@ -89,7 +89,7 @@ def _write_around(figure: Figure, axes: Axes, chart: Chart) -> None:
         va="bottom",
     )
     handles, labels = axes.get_legend_handles_labels()
-    if len(labels) > 1 or (labels and not isinstance(chart, BarChart)):
+    if len(labels) > 1 or (labels and not (isinstance(chart, BarChart) and not chart.stacked)):
         widest = max(map(len, labels)) + 6
         columns = max(1, min(len(labels), _LEGEND_LETTERS // widest))
         legend = figure.legend(

@@ -153,12 +153,19 @@ def _heatmap(chart: HeatmapChart) -> dict[str, Any]:
     """Colors by the logarithm are those of the exponents; what is pointed at is said as it is."""
     present = [value for row in chart.values for value in row if isfinite(value) and value > 0]
     log = chart.value_log and bool(present) and min(present) < max(present)
+    columns = max(map(len, chart.values), default=1)
     return {
         "data": [{"type": "heatmap", "values": [_numbers(row) for row in chart.values]}],
         "layout": {
-            "xaxis": {**_axis(chart.x_label), "constrain": "domain", "showgrid": False},
+            "xaxis": {
+                **_axis(chart.x_label),
+                **_numbered(columns),
+                "constrain": "domain",
+                "showgrid": False,
+            },
             "yaxis": {
                 **_axis(chart.y_label),
+                **_numbered(len(chart.values)),
                 "autorange": "reversed",
                 "scaleanchor": "x",
                 "constrain": "domain",
@@ -200,8 +207,7 @@ def _timeline(chart: TimelineChart) -> dict[str, Any]:
     lanes = _axis(chart.y_label)
     count = len(chart.lanes) or max((bar.lane + bar.lanes for bar in chart.bars), default=1)
     lanes.update({"range": [count - 0.5, -0.5], "showgrid": False})
-    step = next(size for size in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, count) if count / size <= 10)
-    lanes.update({"tick0": 0, "dtick": step})
+    lanes.update(_numbered(count))
     if chart.lanes:
         lanes.update({"tickvals": list(range(count)), "ticktext": [_escaped(lane) for lane in chart.lanes]})
     return {
@@ -253,6 +259,12 @@ def _axis(title: str, *, log: bool = False, words: bool = False) -> dict[str, An
     else:
         axis["exponentformat"] = "SI"
     return axis
+
+
+def _numbered(count: int) -> dict[str, int]:
+    """Return the ticks of an axis that counts things from 0: ten at most, and none between two of them."""
+    sizes = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, count)
+    return {"tick0": 0, "dtick": next(size for size in sizes if count / size <= 10)}
 
 
 def _from_zero(values: Iterable[Value]) -> list[float]:

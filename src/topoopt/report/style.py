@@ -17,14 +17,15 @@ from typing import Final, Literal
 from topoopt.report.chart import Series
 
 Mark = Literal["circle", "square", "triangle", "diamond", "down", "plus", "cross", "star"]
-Dash = Literal["solid", "dash", "dot", "dashdot", "longdash"]
+Dash = Literal["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"]
 
 LIGHT: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#767676", "#8C510A")
 """On white."""
 DARK: Final = ("#5BB0E8", "#FF8A3D", "#35CFA0", "#E79CC8", "#F5BE41", "#9AD4F7", "#B0B0B0", "#D09A5B")
 """The same hues, lighter, on a dark page."""
 MARKS: Final[tuple[Mark, ...]] = ("circle", "square", "triangle", "diamond", "down", "plus", "cross", "star")
-DASHES: Final[tuple[Dash, ...]] = ("solid", "dash", "dashdot", "dot", "longdash")
+DASHES: Final[tuple[Dash, ...]] = ("solid", "dash", "dashdot", "dot", "longdash", "longdashdot")
+"""Only the first of six lines is solid, so that it shows through the others where they take the same course."""
 
 KNOWN_COLORS: Final = {
     "topoopt": 0,

@@ -55,7 +55,7 @@ const charts = (() => {
     const title = { font: { size: 13, color: css("--muted") }, standoff: 8 };
     const axis = { gridcolor: css("--grid"), zerolinecolor: css("--grid"), linecolor: css("--line"), tickcolor: css("--line") };
     const given = figure.layout;
-    const many = figure.data.length > 1;
+    const many = figure.data.length > 1 || given.barmode === "stack"; /* what a bar is made of is always said */
     return {
       ...given,
       width,
