@@ -63,6 +63,14 @@ def test_backfilling_fills_the_gap_and_delays_nobody() -> None:
         assert found["slow"].queueing_s == pytest.approx(13.0 + 2 * wiring_s)
 
 
+def test_backfilling_expects_a_move_for_each_cable_not_for_each_of_its_two_links() -> None:
+    """A ring of 4 is ready after 4 s, so 5 iterations are done at 11, before the large job gets its servers."""
+    jobs = job("long", 0.0, 10), job("large", 1.0, 5, servers=8), job("short", 4.0, 5)
+    found = ran(by_hand(ONE_PLANE), 8, *jobs, queue="backfill")
+    assert times(found["short"]) == (0.0, 4.0, 8.0, 13.0)
+    assert found["large"].queueing_s == 13.0
+
+
 def test_without_look_ahead_every_wiring_is_waited_for() -> None:
     """A ring of 4 has 4 fibers of 1 s each; the second one finds its ring in place."""
     other = by_hand(ONE_PLANE)

@@ -154,9 +154,8 @@ class ClusterState:
         plan = waiting.prepared.plans[size]
         usable = self.shards.idle.difference(promised)
         if self._backfill and promised:
-            links = int(plan.topology.ports.sum())
             work_s = waiting.prepared.work * plan.alone.mean_s * waiting.prepared.job.servers / size
-            end_s = self.now_s + self.shards.longest_wait_s(links, self.now_s) + work_s
+            end_s = self.now_s + self.shards.longest_wait_s(plan.topology, self.now_s) + work_s
             usable.update(server for server in self.shards.idle if promised.get(server, 0.0) >= end_s)
         found = self.shards.choose(usable, size)
         if found is None:

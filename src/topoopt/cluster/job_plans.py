@@ -138,10 +138,8 @@ def _sharing(
     costs: JobSettings,
     search: SearchOptions,
 ) -> JobPlan:
-    job, prices = (
-        _job(shape, cluster, costs),
-        find_prices("2022"),
-    )  # only asked for a price that is not looked at
+    job = _job(shape, cluster, costs)
+    prices = find_prices("2022")  # only asked for a price that is not looked at
     rule = BaselineRule(name, "", lambda spec, prices: (interfaces, bandwidth_bps))
     fabric = baseline_fabric(job, rule, prices, search.seed)
     row = search_baseline(job, rule, fabric, search, prices, (starting_strategy(job),))

@@ -36,6 +36,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from topoopt.event_queue import drop_top, enqueue, push
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -44,74 +46,6 @@ TIE = 1e-12
 """Relative distance below which two times, or two fair shares, are one."""
 FULL = 1.0 + 1e-9
 """A link that its classes cannot fill beyond this is never short."""
-
-
-@njit(cache=True, error_model="numpy")
-def _push(keys: Floats, codes: Ints, size: int, key: float, code: int) -> int:
-    """Add to the heap and return its new size."""
-    hole = size
-    while hole > 0:
-        parent = (hole - 1) >> 1
-        if keys[parent] < key or (keys[parent] == key and codes[parent] < code):
-            break
-        keys[hole] = keys[parent]
-        codes[hole] = codes[parent]
-        hole = parent
-    keys[hole] = key
-    codes[hole] = code
-    return size + 1
-
-
-@njit(cache=True, error_model="numpy")
-def _drop_top(keys: Floats, codes: Ints, size: int) -> int:
-    """Remove the first of the heap and return its new size."""
-    size -= 1
-    key = keys[size]
-    code = codes[size]
-    hole = 0
-    while True:
-        child = 2 * hole + 1
-        if child >= size:
-            break
-        right = child + 1
-        if right < size and (
-            keys[right] < keys[child] or (keys[right] == keys[child] and codes[right] < codes[child])
-        ):
-            child = right
-        if key < keys[child] or (key == keys[child] and code < codes[child]):
-            break
-        keys[hole] = keys[child]
-        codes[hole] = codes[child]
-        hole = child
-    keys[hole] = key
-    codes[hole] = code
-    return size
-
-
-@njit(cache=True, error_model="numpy")
-def _enqueue(task: int, device: int, now: float, ready: Floats, head: Ints, last: Ints, after: Ints) -> None:
-    """Put a compute task into its device's queue, in order of (ready time, task)."""
-    ready[task] = now
-    after[task] = -1
-    end = last[device]
-    if end < 0:
-        head[device] = task
-        last[device] = task
-        return
-    if ready[end] < now or end < task:
-        after[end] = task
-        last[device] = task
-        return
-    before = -1
-    here = head[device]
-    while ready[here] < now or here < task:
-        before = here
-        here = after[here]
-    after[task] = here
-    if before < 0:
-        head[device] = task
-    else:
-        after[before] = task
 
 
 @njit(cache=True, error_model="numpy")
@@ -380,7 +314,7 @@ def run_back_to_back(
     for j in range(jobs):
         owner[job_task[j] : job_task[j + 1]] = j
         settled = max(settled, begin[j])
-        heap = _push(keys, codes, heap, begin[j], tasks + j)
+        heap = push(keys, codes, heap, begin[j], tasks + j)
 
     while unfinished > 0 and events <= most_events:
         now = keys[0] if heap > 0 else NEVER
@@ -402,10 +336,10 @@ def run_back_to_back(
                     late[j] = max(late[j], now + tail[task])
                     opened[j] -= 1
                     if opened[j] == 0:
-                        heap = _push(keys, codes, heap, late[j], tasks + j)
+                        heap = push(keys, codes, heap, late[j], tasks + j)
                     continue
                 stage[task] = 1
-                heap = _push(keys, codes, heap, now + tail[task], task)
+                heap = push(keys, codes, heap, now + tail[task], task)
             if (sending[c] == 0 or per_collective) and is_changed[c] == 0:
                 is_changed[c] = 1
                 changed[changed_count] = c
@@ -418,13 +352,13 @@ def run_back_to_back(
         dirty_count = 0
         while heap > 0 and keys[0] <= now and unfinished > 0:
             code = codes[0]
-            heap = _drop_top(keys, codes, heap)
+            heap = drop_top(keys, codes, heap)
             events += 1
             releasing = 0
             if code < tasks and stage[code] == 0 and next_timed[code] >= 0:
                 other = next_timed[code]
                 stage[other] = 0
-                heap = _push(keys, codes, heap, began[owner[code]] + lead[other], other)
+                heap = push(keys, codes, heap, began[owner[code]] + lead[other], other)
             if code >= tasks:
                 # an iteration begins
                 j = code - tasks
@@ -490,15 +424,15 @@ def run_back_to_back(
                         releasing += 1
                 late[j] = max(late[j], now)
                 if opened[j] == 0:
-                    heap = _push(keys, codes, heap, late[j], tasks + j)
+                    heap = push(keys, codes, heap, late[j], tasks + j)
             for i in range(releasing):
                 task = to_release[i]
                 d = device[task]
                 if d < 0:
                     stage[task] = 0
-                    heap = _push(keys, codes, heap, now + lead[task], task)
+                    heap = push(keys, codes, heap, now + lead[task], task)
                     continue
-                _enqueue(task, d, now, ready, head, last, after)
+                enqueue(task, d, now, ready, head, last, after)
                 if is_dirty[d] == 0:
                     is_dirty[d] = 1
                     dirty[dirty_count] = d
@@ -513,7 +447,7 @@ def run_back_to_back(
             if head[d] < 0:
                 last[d] = -1
             busy[d] = 1
-            heap = _push(keys, codes, heap, now + lead[task], task)
+            heap = push(keys, codes, heap, now + lead[task], task)
         if changed_count == 0:
             continue
         # share anew

@@ -64,6 +64,11 @@ class Planes:
         """Return the planes on which the ports of a server are nobody's."""
         return tuple(plane for plane, owner in enumerate(self._owner) if server not in owner)
 
+    def fibers(self, topology: Topology) -> int:
+        """Return how many fibers a topology takes: a cable has two links."""
+        links = int(topology.ports.sum())
+        return links // 2 if self._nothing.links == "duplex" else links
+
     def wire(
         self, job: str, servers: Sequence[int], plane: int, topology: Topology, now_s: float
     ) -> tuple[tuple[int, ...], int]:

@@ -107,9 +107,10 @@ class Shards:
         free_s[plane] = max(now_s, free_s[plane]) + self._rules.work_s(moves)
         return Shard(order, free_s[plane], moves)
 
-    def longest_wait_s(self, links: int, now_s: float) -> float:
-        """Return how long a job waits at most if so many links were to be made from now on."""
-        return max(max(self._hands_free_s) - now_s, 0.0) + self._rules.work_s(links) + self._rules.change_s
+    def longest_wait_s(self, topology: Topology, now_s: float) -> float:
+        """Return how long a job waits at most if all its links were to be made from now on."""
+        fibers = 0 if self._planes is None else self._planes.fibers(topology)
+        return max(max(self._hands_free_s) - now_s, 0.0) + self._rules.work_s(fibers) + self._rules.change_s
 
     def activate(self, job: str, now_s: float) -> None:
         """Switch the servers of a job to its links."""
