@@ -30,54 +30,14 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from topoopt.event_queue import drop_top, enqueue, push
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 NEVER = np.inf
 TIE = 1e-12
 """Relative distance below which two completion times, or two fair shares, are one."""
-
-
-@njit(cache=True)
-def _push(keys: Floats, codes: Ints, size: int, key: float, code: int) -> int:
-    """Add to the heap and return its new size."""
-    hole = size
-    while hole > 0:
-        parent = (hole - 1) >> 1
-        if keys[parent] < key or (keys[parent] == key and codes[parent] < code):
-            break
-        keys[hole] = keys[parent]
-        codes[hole] = codes[parent]
-        hole = parent
-    keys[hole] = key
-    codes[hole] = code
-    return size + 1
-
-
-@njit(cache=True)
-def _drop_top(keys: Floats, codes: Ints, size: int) -> int:
-    """Remove the first of the heap and return its new size."""
-    size -= 1
-    key = keys[size]
-    code = codes[size]
-    hole = 0
-    while True:
-        child = 2 * hole + 1
-        if child >= size:
-            break
-        right = child + 1
-        if right < size and (
-            keys[right] < keys[child] or (keys[right] == keys[child] and codes[right] < codes[child])
-        ):
-            child = right
-        if key < keys[child] or (key == keys[child] and code < codes[child]):
-            break
-        keys[hole] = keys[child]
-        codes[hole] = codes[child]
-        hole = child
-    keys[hole] = key
-    codes[hole] = code
-    return size
 
 
 @njit(cache=True)
@@ -151,16 +111,16 @@ def _fill(
         left[m] = capacity[m]
         unfrozen[m] = users[m]
         if unfrozen[m] > 0:
-            size = _push(keys, codes, size, left[m] / demand[m], m)
+            size = push(keys, codes, size, left[m] / demand[m], m)
     while size > 0:
         key = keys[0]
         m = codes[0]
-        size = _drop_top(keys, codes, size)
+        size = drop_top(keys, codes, size)
         if unfrozen[m] == 0:
             continue
         share = left[m] / demand[m]
         if share > key * (1.0 + TIE):
-            size = _push(keys, codes, size, share, m)
+            size = push(keys, codes, size, share, m)
             continue
         for i in range(first[m], first[m] + users[m]):
             c = member[i]
@@ -233,33 +193,6 @@ def _reweigh_class(
 
 
 @njit(cache=True)
-def _enqueue(task: int, device: int, now: float, ready: Floats, head: Ints, tail: Ints, after: Ints) -> None:
-    """Put a compute task into its device's queue, in order of (ready time, task)."""
-    ready[task] = now
-    last = tail[device]
-    if last < 0:
-        head[device] = task
-        tail[device] = task
-        after[task] = -1
-        return
-    if ready[last] < now or last < task:
-        after[last] = task
-        after[task] = -1
-        tail[device] = task
-        return
-    before = -1
-    here = head[device]
-    while ready[here] < now or here < task:
-        before = here
-        here = after[here]
-    after[task] = here
-    if before < 0:
-        head[device] = task
-    else:
-        after[before] = task
-
-
-@njit(cache=True)
 def _release(
     task: int,
     now: float,
@@ -279,15 +212,15 @@ def _release(
     """Make a task ready at ``now``; return the heap's size."""
     start[task] = now
     if server[task] >= 0:
-        _enqueue(task, server[task], now, start, head, tail, after)
+        enqueue(task, server[task], now, start, head, tail, after)
         return size
     tasks = len(server)
     begin = now + duration[task]
     open_flows[task] = task_flow[task + 1] - task_flow[task]
     if open_flows[task] == 0:
-        return _push(keys, codes, size, begin, task)
+        return push(keys, codes, size, begin, task)
     for f in range(task_flow[task], task_flow[task + 1]):
-        size = _push(keys, codes, size, begin + flow_before[f], tasks + f)
+        size = push(keys, codes, size, begin + flow_before[f], tasks + f)
     return size
 
 
@@ -329,7 +262,7 @@ def _run_devices(
             tail[device] = -1
         busy[device] = 1
         start[task] = now
-        size = _push(keys, codes, size, now + duration[task], task)
+        size = push(keys, codes, size, now + duration[task], task)
     return size
 
 
@@ -448,13 +381,13 @@ def run_events(
                         break
                     first_flow[c] = next_flow[f]
                     weight[c] -= flow_weight[f]
-                    size = _push(keys, codes, size, max(end, clock) + flow_after[f], tasks + flows + f)
+                    size = push(keys, codes, size, max(end, clock) + flow_after[f], tasks + flows + f)
         changed = next_end <= now
         while size > 0 and keys[0] <= horizon:
             now = keys[0]
             while size > 0 and keys[0] == now:
                 code = codes[0]
-                size = _drop_top(keys, codes, size)
+                size = drop_top(keys, codes, size)
                 if tasks <= code < tasks + flows:
                     f = code - tasks
                     if fair:
@@ -471,7 +404,7 @@ def run_events(
                         begin = max(link_free[m], now)
                         link_free[m] = begin + flow_bytes[f] * class_coefficient[e] / capacity[m]
                         end = max(end, link_free[m])
-                    size = _push(keys, codes, size, end + flow_after[f], tasks + flows + f)
+                    size = push(keys, codes, size, end + flow_after[f], tasks + flows + f)
                     continue
                 task = code
                 if code >= tasks + flows:

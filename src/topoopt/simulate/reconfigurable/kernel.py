@@ -50,13 +50,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from topoopt.event_queue import drop_top, enqueue, push
 from topoopt.simulate.kernel import (
     NEVER,
     TIE,
-    _drop_top,
-    _enqueue,
     _mark,
-    _push,
     _run_devices,
     max_min_levels,
 )
@@ -127,7 +125,7 @@ class Network(NamedTuple):
 
 @njit(cache=True)
 def _schedule(s: State, time: float, code: int) -> None:
-    s.tally[EVENTS] = _push(s.keys, s.codes, s.tally[EVENTS], time, code)
+    s.tally[EVENTS] = push(s.keys, s.codes, s.tally[EVENTS], time, code)
 
 
 @njit(cache=True)
@@ -138,7 +136,7 @@ def _release(s: State, task: int, now: float) -> None:
     if device < 0:
         _schedule(s, now + s.duration[task], task)
         return
-    _enqueue(task, device, now, s.start, s.head, s.tail, s.after)
+    enqueue(task, device, now, s.start, s.head, s.tail, s.after)
     s.tally[DIRTY] = _mark(device, s.dirty, s.tally[DIRTY], s.is_dirty)
 
 
@@ -304,7 +302,7 @@ def advance(s: State, net: Network, until: float, tolerance: float) -> None:
             now = s.keys[0]
             while s.tally[EVENTS] > 0 and s.keys[0] == now:
                 code = s.codes[0]
-                s.tally[EVENTS] = _drop_top(s.keys, s.codes, s.tally[EVENTS])
+                s.tally[EVENTS] = drop_top(s.keys, s.codes, s.tally[EVENTS])
                 if code < tasks or code >= tasks + edges:
                     _handle(s, net, code, now)
                     continue
