@@ -43,6 +43,7 @@ NOT_A_REPORT = {
     "empty.json": "",
     "text.json": "not json",
     "cut.json": '{"schema": "topoopt-plan/1", "fabric"',
+    "string.json": '{\n "schema": "topoopt-pl',
     "list.json": "[1, 2]",
     "other.json": '{"format": "gpx"}',
     "plain.json": '{"a": 1}',
@@ -62,6 +63,35 @@ def test_a_file_that_is_none_of_them_is_one_line(name: str, topoopt: Topoopt, tm
     assert ran.err.count("\n") == 1
     assert name in ran.err
     assert not (tmp_path / "report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"\xfd7zXZ\x00\x00\x04\xe6\xd6\xb4F", "not a text file"),
+        (b'{"schema": "topoopt-plan/1", "fab', "truncated"),
+        (b'{"schema": "topoopt-plan/1", }', "not JSON"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said_with_what_is_allowed(
+    content: bytes, said: str, topoopt: Topoopt, tmp_path: Path
+) -> None:
+    (tmp_path / "file.json").write_bytes(content)
+    ran = topoopt("report", "file.json")
+    assert ran.code == 2
+    assert said in ran.err
+    assert "topoopt plan --out" in ran.err
+    assert ran.err.count("\n") == 1
+
+
+def test_the_page_does_not_take_the_place_of_the_plan(
+    topoopt: Topoopt, plan_file: str, tmp_path: Path
+) -> None:
+    before = (tmp_path / plan_file).read_bytes()
+    ran = topoopt("report", plan_file, "--out", f"./{plan_file}")
+    assert ran.code == 2
+    assert "is the file that is read; give another name" in ran.err
+    assert (tmp_path / plan_file).read_bytes() == before
 
 
 def test_a_strange_file_is_told_what_is_allowed(topoopt: Topoopt, tmp_path: Path) -> None:

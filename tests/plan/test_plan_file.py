@@ -187,6 +187,8 @@ def _key(of: Any, step: str) -> Any:
         ("graph.operators.0.forward_time_s", 1.0, "forward_time_s needs timed_samples"),
         ("graph.operators.0.splits", ["sideways"], "graph.operators[0].splits[0]"),
         ("graph.operators", [], "graph: no operators"),
+        ("price.bill", [{"part": "nic"}], "price.bill[0]"),
+        ("price.prise", 1, 'price: unknown key "prise"'),
         ("fixed_traffic", [[0, 8, 5]], "fixed_traffic[0]: servers are 0..7"),
         ("fixed_traffic", [[0, 1, -5]], "fixed_traffic[0][2]: expected greater than or equal to 0"),
     ],

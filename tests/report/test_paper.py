@@ -97,8 +97,8 @@ def test_the_highest_point_of_an_axis_from_zero_lies_inside_it() -> None:
     level = Series("level", (1, 10), (202.0, 202.0))
     axes = Figure().add_subplot()
     draw_on(axes, LineChart("level", "Level", "x", "y", (level,), x_from_zero=True, y_from_zero=True))
-    assert axes.get_ylim() == (0, pytest.approx(1.06 * 202))
-    assert axes.get_xlim() == (0, pytest.approx(10.6))
+    assert axes.get_ylim() == pytest.approx((0, 1.06 * 202))
+    assert axes.get_xlim() == pytest.approx((0, 10.6))
 
 
 def test_an_axis_from_zero_of_nothing_above_zero_ends_at_one() -> None:
@@ -106,14 +106,14 @@ def test_an_axis_from_zero_of_nothing_above_zero_ends_at_one() -> None:
     draw_on(
         axes, LineChart("flat", "Flat", "x", "y", (Series("a", (1, 2), (0, float("nan"))),), y_from_zero=True)
     )
-    assert axes.get_ylim() == (0, pytest.approx(1.06))
+    assert axes.get_ylim() == pytest.approx((0, 1.06))
 
 
 def test_a_bar_of_colors_over_few_decades_has_plain_numbers() -> None:
     figure = Figure()
     chart = HeatmapChart("few", "Few", "x", "y", "MB", ((50.0, 420.0), (100.0, 200.0)), value_log=True)
     draw_on(figure.add_subplot(), chart)
-    FigureCanvasAgg(figure).draw()
+    FigureCanvasAgg(figure).draw()  # type: ignore[no-untyped-call]
     ticks = figure.axes[1].yaxis.get_ticklabels(which="both")
     assert [label.get_text() for label in ticks if label.get_text()][-3:] == ["100", "200", "500"]
     assert not any("times" in label.get_text() for label in ticks)

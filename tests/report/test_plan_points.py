@@ -181,6 +181,17 @@ def test_a_plan_that_no_longer_takes_as_long_is_told(plan: Plan) -> None:
     assert not any("Simulated again" in warning for warning in make_page(plan).warnings)
 
 
+def test_why_a_network_has_no_price_and_a_fabric_is_missing_is_said_once(plan: Plan) -> None:
+    bare = replace(
+        plan,
+        price={"cost_usd": None, "note": "prices 2022: the list ends at 200 Gb/s"},
+        skipped_fabrics=(("rail", "rail: needs two servers"),),
+    )
+    fabrics = next(section for section in make_page(bare).sections if section.key == "fabrics")
+    assert "Without rail: needs two servers." in fabrics.caption
+    assert "Without a price: prices 2022: the list ends at 200 Gb/s." in fabrics.caption
+
+
 def test_the_page_names_the_server_of_the_timeline(plan: Plan, result: SimResult) -> None:
     page = make_page(plan)
     time = next(section for section in page.sections if section.key == "time")

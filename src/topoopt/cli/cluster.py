@@ -73,7 +73,7 @@ def run(
     from topoopt.provenance import digest
     from topoopt.search import start_compiling_ahead
 
-    check_writable(out, "--out")
+    check_writable(out, "--out", trace)
     check_writable(generator.save_trace, "--save-trace")
     settings = _settings(machine, finder, search, prices)
     jobs = requested_trace(trace, generator, settings.logical.servers, settings.seed)

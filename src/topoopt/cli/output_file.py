@@ -6,16 +6,21 @@ from pathlib import Path
 from topoopt.errors import InvalidInput
 
 
-def check_writable(path: str | None, flag: str) -> None:
+def check_writable(path: str | None, flag: str, *reads: str | None) -> None:
     """Refuse a place where nothing can be written, and what a written file must not take the place of.
 
     A file is replaced as a whole, so a device such as ``/dev/null`` or a pipe would be gone afterwards.
 
+    Parameters
+    ----------
+    reads
+        Files that the verb reads, and that must not be lost to what it writes.
+
     Raises
     ------
     InvalidInput
-        If there is no file name, the path is a folder, a device or a pipe, or its folder does not exist or may
-        not be written.
+        If there is no file name, the path is a folder, a device, a pipe or one of ``reads``, or its folder does
+        not exist or may not be written.
     """
     if path is None:
         return
@@ -28,5 +33,7 @@ def check_writable(path: str | None, flag: str) -> None:
         raise InvalidInput(f"{flag}: {path}: the folder {folder} does not exist")
     if place.exists() and not place.is_file():
         raise InvalidInput(f"{flag}: {path} is a device or a pipe, expected a file name")
+    if place.exists() and any(Path(one).exists() and place.samefile(one) for one in reads if one):
+        raise InvalidInput(f"{flag}: {path} is the file that is read; give another name")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise InvalidInput(f"{flag}: {path}: the folder {folder} may not be written")

@@ -27,7 +27,8 @@ def plan(
     finder: FinderArguments,
     search: SearchArguments,
     fabrics: Annotated[
-        str | None, typer.Option(metavar="LIST", help=f"{FABRICS_HELP} The first five if not given; none for none.")
+        str | None,
+        typer.Option(metavar="LIST", help=f"{FABRICS_HELP} The first five if not given; none for none."),
     ] = None,
     prices: Annotated[str, typer.Option(metavar="2022|2025|FILE", help=PRICES_HELP)] = "2022",
     out: Annotated[
@@ -46,7 +47,7 @@ def plan(
     from topoopt.plan import plan_to_mapping, write_plan
     from topoopt.search import make_plan, start_compiling_ahead
 
-    check_writable(out, "--out")
+    check_writable(out, "--out", job.source)
     options, request = search_options(read_request(job), finder, search)
     asked = requested_job(request)
     start_compiling_ahead()

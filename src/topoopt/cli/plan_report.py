@@ -32,6 +32,7 @@ def print_plan(console: "Console", plan: "Plan", remarks: Facts, next_steps: lis
     """
     from topoopt.cli.baseline_table import fabric_rows, print_fabrics, print_other_simulators, print_skipped
     from topoopt.cli.render import print_facts, print_title, print_warning
+    from topoopt.search import caveats
 
     cluster = plan.job.cluster
     print_title(console, plan.job.graph.name, f"on {cluster.servers} servers")
@@ -53,7 +54,7 @@ def print_plan(console: "Console", plan: "Plan", remarks: Facts, next_steps: lis
     print_other_simulators(console, rows, plan.outcome.simulator)
     print_title(console, "Search")
     print_facts(console, _search(plan))
-    found = warnings(plan)
+    found = caveats(plan)
     if found:
         print_title(console, "Mind")
         for warning in found:
@@ -64,34 +65,9 @@ def print_plan(console: "Console", plan: "Plan", remarks: Facts, next_steps: lis
             console.print(f"  {step}", markup=False)
 
 
-def warnings(plan: "Plan") -> list[str]:
-    """Return what the reader should know before he believes the numbers."""
-    from topoopt.hardware import find_accelerator
-    from topoopt.search import fullest_server
-
-    found = []
-    if plan.job.settings.memory_check != "off":
-        use, part = fullest_server(plan.job, plan.strategy), find_accelerator(plan.job.cluster.accelerator)
-        if use.total_bytes > part.memory_bytes:
-            found.append(
-                f"Does not fit in memory: an accelerator of server {use.server} needs "
-                f"{format_bytes(use.total_bytes)}, {part.name} has {format_bytes(part.memory_bytes)}. "
-                "With --memory-check enforce only what fits is searched."
-            )
-    beyond = sum(count for source, count in time_sources(plan).items() if "extrapolated" in source)
-    if beyond:
-        found.append(f"Times of {beyond} operators lie outside the measured range and are extrapolated.")
-    if plan.search.stopped_because == "interrupted":
-        found.append("The search was interrupted: this is the best that it had found.")
-    return found
-
-
-def time_sources(plan: "Plan") -> "Counter[str]":
-    """Return how many operators have their time from which source."""
-    return Counter(plan.job.time(index, split).source for index, split in enumerate(plan.strategy.splits))
-
-
 def _job(plan: "Plan") -> Facts:
+    from topoopt.search import time_sources
+
     job, cluster = plan.job, plan.job.cluster
     graph, settings = job.graph, job.settings
     hardware = (

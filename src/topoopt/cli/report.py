@@ -37,7 +37,7 @@ def report(
     from topoopt.cli.render import print_json
     from topoopt.errors import InvalidInput
 
-    check_writable(out, "--out")
+    check_writable(out, "--out", file)
     with progress("reading") as tell:
         from topoopt.report import check_formats, draw_charts, make_page, read_subject, write_report
 

@@ -150,7 +150,7 @@ def _check_said_twice(said: model.PlanFile) -> None:
         ("degree", said.degree, said.cluster.degree),
         ("bandwidth_bps", said.bandwidth_bps, said.cluster.link_bandwidth_bps),
         ("topology: servers", said.topology.servers, said.cluster.servers),
-        ("cost_usd", said.cost_usd, said.price.get("cost_usd")),
+        ("cost_usd", said.cost_usd, said.price.cost_usd),
     ):
         if short != full:
             raise InvalidInput(f"{name}: {short} here, {full} elsewhere in the file")
@@ -197,7 +197,7 @@ def _plan(said: model.PlanFile) -> Plan:
         Outcome(**said.data_parallel.model_dump()),
         said.search.options,
         tuple(_baseline(row, graph, cluster.servers) for row in said.baselines),
-        said.price,
+        said.price.model_dump(exclude_unset=True),
         tuple(said.skipped_fabrics),
     )
 

@@ -193,6 +193,30 @@ class SearchPart(Strict):
     cpu_s: Amount
 
 
+class BillLinePart(Strict):
+    """One kind of part of the network; watts and speed are null where nobody's figure is known."""
+
+    item: str
+    count: Amount
+    unit_usd: Amount
+    total_usd: Amount
+    bandwidth_bps: Amount | None = None
+    basis: str = ""
+    unit_w: Amount | None = None
+    total_w: Amount | None = None
+
+
+class PricePart(Strict):
+    """What the network costs; the note says why where there is no price."""
+
+    cost_usd: Amount | None = None
+    cost_per_server_usd: Amount | None = None
+    prices: str = ""
+    accounting: dict[str, Any] = {}
+    bill: list[BillLinePart] = []
+    note: str = ""
+
+
 class MemoryPart(Strict):
     """The fullest accelerator of the cluster, by cause."""
 
@@ -254,7 +278,7 @@ class PlanFile(Strict):
         default=[], description="baselines that could not be built, and why"
     )
     cost_usd: Amount | None
-    price: dict[str, Any]
+    price: PricePart
     cluster: ClusterPart
     settings: SettingsPart
     graph: GraphPart

@@ -52,10 +52,10 @@ def headline(rows: tuple[FabricRow, ...]) -> str:
     if others:
         fastest = min(others, key=lambda row: row.iteration_time_s)
         slower = sum(row.iteration_time_s > own.iteration_time_s for row in others)
-        ratio = own.iteration_time_s / fastest.iteration_time_s
+        ratio = fastest.iteration_time_s / own.iteration_time_s
         said.append(
             f"{slower} of the {len(others)} other fabrics are slower; the fastest of them, {fastest.name}, takes "
-            f"{format_time(fastest.iteration_time_s)}, {ratio:.2f} × {'faster' if ratio >= 1 else 'as fast'}"
+            f"{format_time(fastest.iteration_time_s)}, {ratio:.2f} × as long"
             + (f", for {usd(fastest.cost_usd)}." if fastest.cost_usd is not None else ".")
         )
     return " ".join(said)
@@ -119,6 +119,8 @@ def _network(rows: tuple[FabricRow, ...]) -> Section:
                 "bytes (MB)",
                 (Series("busiest link", names, tuple(row.link_bytes_max / 1e6 for row in rows)),),
                 horizontal=True,
+                note="A link into a switch may be as fast as all ports of a server together, one between servers is a "
+                "port: more bytes need not be more time.",
             ),
             BarChart(
                 "bandwidth_tax",

@@ -55,5 +55,6 @@ def convergence_chart(plan: Plan) -> LineChart | None:
             ),
             Series("lower bound", (0, last), (bound_ms, bound_ms), marked=False),
         ),
-        note="The answers are simulated again with their final routes, which may be better than the search thought.",
+        note="The answers are simulated again with their final routes, and so may be better or worse than the search "
+        "thought.",
     )

@@ -1,6 +1,5 @@
 """A plan as a page."""
 
-from topoopt.hardware import find_accelerator
 from topoopt.plan import Plan
 from topoopt.report.fabrics import FabricRow, cost_against_time, fabric_rows, fabric_table, time_by_fabric
 from topoopt.report.page import Block, Page, Section, Tile
@@ -19,7 +18,7 @@ from topoopt.report.plan_tables import (
 from topoopt.report.plan_time import busiest_server, iteration_timeline, where_the_time_goes
 from topoopt.report.plan_traffic import link_load_distribution, traffic_maps
 from topoopt.report.words import counted, usd
-from topoopt.search import fullest_server, simulated
+from topoopt.search import caveats, simulated
 from topoopt.simulate import SimResult
 from topoopt.units import format_bandwidth, format_bytes, format_time
 
@@ -132,20 +131,7 @@ def tiles(plan: Plan, rows: tuple[FabricRow, ...]) -> tuple[Tile, ...]:
 
 def warnings(plan: Plan, result: SimResult) -> list[str]:
     """Return what the reader should know before he believes the numbers."""
-    found = []
-    if plan.job.settings.memory_check != "off":
-        use, part = fullest_server(plan.job, plan.strategy), find_accelerator(plan.job.cluster.accelerator)
-        if use.total_bytes > part.memory_bytes:
-            found.append(
-                f"Does not fit in memory: an accelerator of server {use.server} needs "
-                f"{format_bytes(use.total_bytes)}, {part.name} has {format_bytes(part.memory_bytes)}."
-            )
-    sources = [plan.job.time(index, split).source for index, split in enumerate(plan.strategy.splits)]
-    beyond = sum("extrapolated" in source for source in sources)
-    if beyond:
-        found.append(f"Times of {counted(beyond, 'operator')} lie outside the measured range.")
-    if plan.search.stopped_because == "interrupted":
-        found.append("The search was interrupted: this is the best that it had found.")
+    found = [*caveats(plan)]
     said_s, found_s = plan.outcome.iteration_time_s, result.iteration_time_s
     if abs(found_s / said_s - 1) > 1e-6:
         found.append(
@@ -203,7 +189,11 @@ def _traffic(plan: Plan, result: SimResult) -> Section:
 
 def _fabrics(plan: Plan, rows: tuple[FabricRow, ...]) -> Section:
     searched = ", each with a strategy searched for it" if plan.strategy.splits else ""
-    skipped = "".join(f" Without {fabric}: {reason}." for fabric, reason in plan.skipped_fabrics)
+    left_out = "".join(
+        f" Without {fabric}: {reason.removeprefix(f'{fabric}: ')}." for fabric, reason in plan.skipped_fabrics
+    )
+    if plan.price.get("cost_usd") is None and plan.price.get("note"):
+        left_out += f" Without a price: {plan.price['note']}."
     blocks: list[Block] = [time_by_fabric(rows)]
     if any(row.cost_usd is not None for row in rows):
         blocks.append(cost_against_time(rows))
@@ -214,7 +204,7 @@ def _fabrics(plan: Plan, rows: tuple[FabricRow, ...]) -> Section:
     return Section(
         "fabrics",
         "Beside other fabrics",
-        f"The same job on other networks{searched}; lower and further left is better.{skipped}",
+        f"The same job on other networks{searched}; lower and further left is better.{left_out}",
         tuple(blocks),
     )
 

@@ -5,6 +5,8 @@ from topoopt.search.baselines import DEFAULT_BASELINES as DEFAULT_BASELINES
 from topoopt.search.baselines import BaselineRule as BaselineRule
 from topoopt.search.baselines import baseline_fabric as baseline_fabric
 from topoopt.search.baselines import search_baseline as search_baseline
+from topoopt.search.caveats import caveats as caveats
+from topoopt.search.caveats import time_sources as time_sources
 from topoopt.search.compile_ahead import start_compiling_ahead as start_compiling_ahead
 from topoopt.search.fidelities import Fidelities as Fidelities
 from topoopt.search.fidelities import at_fidelities as at_fidelities

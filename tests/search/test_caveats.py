@@ -1,0 +1,51 @@
+"""What is not to be believed of a plan is said, and nothing where all is well."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.search.conftest import small_graph
+from topoopt.hardware import ClusterSpec
+from topoopt.job import Job, JobSettings, make_job
+from topoopt.plan import Plan
+from topoopt.search import SearchOptions, caveats, make_plan, time_sources
+from topoopt.workload import load_model
+
+
+def planned(job: Job) -> Plan:
+    return make_plan(job, SearchOptions(budget=0, baseline_budget=0), fabrics=())
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    return planned(make_job(small_graph(), ClusterSpec(4, 2, 100e9), JobSettings()))
+
+
+def test_of_a_sound_plan_there_is_nothing_to_say(plan: Plan) -> None:
+    assert caveats(plan) == ()
+
+
+def test_an_interrupted_search_is_said(plan: Plan) -> None:
+    (said,) = caveats(replace(plan, search=replace(plan.search, stopped_because="interrupted")))
+    assert "interrupted" in said
+
+
+def test_what_does_not_fit_is_said_where_memory_is_looked_at() -> None:
+    def plan(memory_check: str) -> Plan:
+        graph = load_model("dlrm", servers=4, tables=4, rows=10**8)
+        return planned(make_job(graph, ClusterSpec(4, 2, 100e9), JobSettings(memory_check=memory_check)))
+
+    assert any("Does not fit in memory" in said for said in caveats(plan("warn")))
+    assert not any("memory" in said for said in caveats(plan("off")))
+
+
+def test_times_outside_what_was_measured_are_counted() -> None:
+    graph = load_model("dlrm", servers=16)
+    plan = planned(make_job(graph, ClusterSpec(2, 4, 100e9), JobSettings(memory_check="off")))
+    sources = time_sources(plan)
+    assert sum(sources.values()) == len(graph.operators)
+    beyond = sum(count for source, count in sources.items() if "extrapolated" in source)
+    assert beyond > 0
+    assert caveats(plan) == (
+        f"Times of {beyond} operators lie outside the measured range and are extrapolated.",
+    )
