@@ -102,6 +102,13 @@ def test_optical_circuit_switches_are_quick_but_not_free() -> None:
     assert times(found["b"]) == (10.5, 0.5, 11.0, 21.0)
 
 
+def test_a_job_shorter_than_the_clock_can_tell_ends_when_it_starts() -> None:
+    found = ran(by_hand(), 4, job("a", 1e9, 1e-9))["a"]
+    assert (found.start_s, found.end_s) == (1e9, 1e9)
+    assert found.iteration_time_mean_s == pytest.approx(1.0)
+    assert found.iteration_time_p99_s == 1.0
+
+
 def test_use_is_counted_while_jobs_iterate() -> None:
     run = run_course(Trace("t", (job("a", 0.0, 6),)), by_hand(ONE_PLANE), cluster(8)).run
     assert run.utilization == pytest.approx(6.0 * 4 / (10.0 * 8))  # 4 s of wiring, then half of the servers

@@ -88,7 +88,16 @@ class ActiveJob:
         if not self.running or now_s <= self._since_s:
             return
         span_s, self._since_s = now_s - self._since_s, now_s
-        iterations = span_s / self.times.mean_s
+        self._count(span_s / self.times.mean_s, span_s)
+
+    def end(self, now_s: float) -> None:
+        """Count all that was done; a job so short that the clock does not go on took what its iterations take."""
+        self.advance(now_s)
+        if not self.iterations:
+            left_s = self.left_s(self.times.mean_s, len(self.servers))
+            self._count(left_s / self.times.mean_s, left_s)
+
+    def _count(self, iterations: float, span_s: float) -> None:
         self.run_s += span_s
         self.iterations += iterations
         self.done += iterations * len(self.servers) / self.job.servers

@@ -83,6 +83,7 @@ class ClusterState:
             return False
         self.now_s = max(min(times_s), self.now_s)
         for job in [job for job in self.active if job.running and job.end_s <= self.now_s]:
+            job.end(self.now_s)
             self.pause(job)
             self.active.remove(job)
             self.ended.append(job)
