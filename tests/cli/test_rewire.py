@@ -44,6 +44,16 @@ def test_a_plan_to_itself_moves_nothing(topoopt: Topoopt, plan_file: str) -> Non
     assert (document["moved_fibers"], document["gap"], document["steps"]) == (0, 0, [])
 
 
+def test_more_interfaces_leave_all_that_is_wired_in_place(topoopt: Topoopt, plan_file: str) -> None:
+    """Rings of strides 1 and 5 are among those of 1, 3, 5 and 7, on panels of their own: 32 cables are new."""
+    words = ("plan", "dlrm", "--servers", "16", "--budget", "0", "--fabrics", "none", "--degree", "8")
+    assert topoopt(*words, "--out", "eight.json").code == 0
+    for relabel in ((), ("--no-relabel",)):
+        document = json.loads(topoopt("rewire", plan_file, "eight.json", *relabel, "--json").out)
+        assert (document["kept_fibers"], document["moved_fibers"], document["gap"]) == (32, 32, 0)
+        assert all(not step["unplug"] for step in document["steps"])
+
+
 def test_two_servers_that_change_places_are_renamed(
     topoopt: Topoopt, plan_file: str, other_plan: str
 ) -> None:

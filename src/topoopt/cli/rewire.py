@@ -93,6 +93,8 @@ def _wired(
     names: tuple[str, str], plans: "tuple[Plan, Plan]", keep_running: bool, width: int | None
 ) -> "tuple[Wiring, Topology, int]":
     """Return the wiring of the old plan, the topology of the new one in the same room, and the room's servers."""
+    from dataclasses import replace
+
     from topoopt.rewiring import wire
 
     old, new = (plan.job.cluster for plan in plans)
@@ -114,11 +116,13 @@ def _wired(
     before, after = (_in_room(plan.fabric.topology, room) for plan in plans)
     if width is not None and not 1 <= width <= degree:
         raise InvalidInput(f"--interfaces-per-panel: must be in 1..{degree}, got {width}")
-    widths = [
-        wire(one, degree, old.links, interfaces_per_panel=width).interfaces_per_panel
-        for one in (before, after)
-    ]
-    return wire(before, degree, old.links, interfaces_per_panel=max(widths)), after, room
+    shared = max(
+        wire(one, cluster.degree, old.links, interfaces_per_panel=width).interfaces_per_panel
+        for one, cluster in ((before, old), (after, new))
+    )
+    # What is wired now takes only the interfaces that the old plan has, of however many the new one brings.
+    wired = wire(before, old.degree, old.links, interfaces_per_panel=shared)
+    return replace(wired, degree=degree, interfaces_per_panel=shared), after, room
 
 
 def _in_room(topology: "Topology", servers: int) -> "Topology":
@@ -183,8 +187,9 @@ def _print(
     from topoopt.units import format_time
 
     wiring, width = found.old, found.old.interfaces_per_panel
-    thing = "cables" if wiring.links == "duplex" else "fibers"
-    print_title(console, f"{names[0]} to {names[1]}", f"{len(found.servers)} servers, {wiring.panels} panels")
+    thing = "cable" if wiring.links == "duplex" else "fiber"
+    size = f"{len(found.servers)} servers, {counted(wiring.panels, 'panel')}"
+    print_title(console, f"{names[0]} to {names[1]}", size)
     proof = "at least so many must move"
     if not found.gap:
         proof = f"no other {'order of servers and ' if relabel else ''}choice of ports needs fewer"
@@ -193,11 +198,11 @@ def _print(
         [
             (
                 "wired now",
-                f"{len(wiring.patches)} {thing}, {counted(width, 'interface')} of a server on each panel",
+                f"{counted(len(wiring.patches), thing)}, {counted(width, 'interface')} of a server on each panel",
             ),
-            ("wired then", f"{len(found.new.patches)} {thing}"),
+            ("wired then", counted(len(found.new.patches), thing)),
             ("stay", f"{len(wiring.patches) - len(found.removed)}"),
-            ("move", f"{found.moved_fibers} {thing}"),
+            ("move", counted(found.moved_fibers, thing)),
             ("lower bound", f"{found.lower_bound}: {proof}"),
             ("servers", _renamed(found)),
             ("steps", _steps(order)),
