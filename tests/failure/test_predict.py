@@ -179,7 +179,7 @@ def test_a_repaired_plan_is_a_plan_file(small_plan: MakePlan, failure: Failure) 
 
 def chosen(plan: Prediction, name: str) -> float:
     row = next(row for row in plan.rows if row.way.name == name)
-    return move_time_s(plan, row, "patch-panel")
+    return move_time_s(row.repair, "patch-panel")
 
 
 def test_the_course_of_a_job_around_a_failure(small_plan: MakePlan) -> None:

@@ -127,7 +127,7 @@ def _one(
     course = None
     if at_s is not None:
         course = phases(prediction, at_s, rules.optics, rules.restart_s, rules.checkpoint_s)
-    times = {row.way.name: move_time_s(prediction, row, rules.optics) for row in prediction.rows}
+    times = {row.way.name: move_time_s(row.repair, rules.optics) for row in prediction.rows}
     document = failure_document(prediction, path, simulator, times, rules.optics, course)
     if as_json:
         print_json(document)

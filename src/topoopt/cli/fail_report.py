@@ -66,7 +66,8 @@ def print_failure(console: "Console", document: dict[str, Any], out: str | None)
     print_title(
         console,
         f"{document['failure']} fails",
-        f"{document['model']} on {document['servers']} servers, {document['panels']} panels, {document['simulator']}",
+        f"{document['model']} on {document['servers']} servers, {counted(document['panels'], 'panel')}, "
+        f"{document['simulator']}",
     )
     before, during, repaired = document["before"], document["during"], document["repaired"]
     print_facts(

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput
 from topoopt.failure.effects import Effect
+from topoopt.failure.failed import plan_wiring
 from topoopt.failure.rates import MONTH_S, FailureRates, Rate
 from topoopt.plan import Plan
 
@@ -72,13 +73,12 @@ class Outages:
 
 def parts_of(plan: Plan) -> dict[str, int]:
     """Return how many parts of each kind a plan has that can fail."""
-    cluster = plan.job.cluster
-    ports = int(plan.fabric.topology.ports.sum())
+    wiring = plan_wiring(plan)
     return {
-        "nic": ports,
-        "fiber": ports // 2 if cluster.links == "duplex" else ports,
-        "server": cluster.servers,
-        "panel": cluster.degree,
+        "nic": int(plan.fabric.topology.ports.sum()),
+        "fiber": len(wiring.patches),
+        "server": plan.job.cluster.servers,
+        "panel": wiring.panels,
     }
 
 

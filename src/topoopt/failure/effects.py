@@ -15,7 +15,8 @@ from topoopt.failure.failed import (
 from topoopt.failure.phases import move_time_s
 from topoopt.failure.predict import predict
 from topoopt.failure.rates import FailureRates
-from topoopt.hardware import find_optical_switch
+from topoopt.failure.situation import situation
+from topoopt.failure.with_moves import spare_server
 from topoopt.plan import Plan
 from topoopt.rewiring import Patch, Wiring
 
@@ -77,22 +78,24 @@ def effects(
 
 
 def _effect(plan: Plan, failure: Failure, weight: float, rates: FailureRates, simulator: str) -> Effect:
-    spare = isinstance(failure, FailedServer) and rates.move_fibers
+    spare_time_s = 0.0
+    if isinstance(failure, FailedServer) and rates.move_fibers:
+        spare_time_s = move_time_s(spare_server(situation(plan, failure)), rates.optics)
     try:
         prediction = predict(plan, failure, simulator=simulator, without_ways=_left_out(rates))
     except Infeasible:
-        return Effect(failure, weight, 0.0, 0.0, 0.0, "none: it stands until the part is repaired")
+        return Effect(
+            failure, weight, 0.0, 0.0, 0.0, "none: it stands until the part is repaired", spare_time_s
+        )
     chosen = prediction.chosen
     return Effect(
         failure,
         weight,
         prediction.meanwhile.speed,
         chosen.speed,
-        move_time_s(prediction, chosen, rates.optics),
+        move_time_s(chosen.repair, rates.optics),
         chosen.way.name,
-        find_optical_switch(rates.optics).reconfiguration_s
-        if spare
-        else 0.0,  # a fiber a panel, side by side
+        spare_time_s,
     )
 
 

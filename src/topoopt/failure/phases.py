@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 
 from topoopt.errors import InvalidInput
-from topoopt.failure.predict import Prediction, RepairRow
+from topoopt.failure.predict import Prediction
+from topoopt.failure.repair import Repair
+from topoopt.hardware import find_optical_switch
 from topoopt.rewiring import MoveOrder, Step, rewiring_times
 
 
@@ -25,19 +27,20 @@ class Phase:
     iteration_time_s: float | None
 
 
-def move_time_s(prediction: Prediction, row: RepairRow, optics: str) -> float:
-    """Return how long the moves of a repair take on a technology of the catalogue, in seconds.
+def move_time_s(repair: Repair | None, optics: str) -> float:
+    """Return how long the moves of a repair take on a technology of the catalogue, in seconds; 0 without a repair.
 
     Raises
     ------
     InvalidInput
         If there is no such technology.
     """
-    if row.repair is None or not row.repair.moved_fibers:
+    named = find_optical_switch(optics)
+    if repair is None or not repair.moved_fibers:
         return 0.0
-    order = MoveOrder((Step(row.repair.removed, row.repair.made, 0.0),), False)
-    times = rewiring_times(order, row.repair.wiring, prediction.situation.plan.job.cluster.servers)
-    return next(found.time_s for found in times if found.technology.name == optics)
+    order = MoveOrder((Step(repair.removed, repair.made, 0.0),), False)
+    times = rewiring_times(order, repair.wiring, repair.job.cluster.servers)
+    return next(found.time_s for found in times if found.technology == named)
 
 
 def phases(
@@ -63,7 +66,7 @@ def phases(
     chosen = prediction.chosen
     assert chosen.repair is not None, "a chosen repair is possible"
     again = chosen.repair.restart
-    repair_s = move_time_s(prediction, chosen, optics) + (restart_s if again else 0.0)
+    repair_s = move_time_s(chosen.repair, optics) + (restart_s if again else 0.0)
     meanwhile = None if again else prediction.meanwhile.iteration_time_s
     found = [Phase("before", 0.0, at_s, prediction.before.iteration_time_s)]
     if repair_s:
