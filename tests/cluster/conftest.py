@@ -12,9 +12,9 @@ from topoopt.cluster.switching import Switching
 from topoopt.simulate import COMPUTE, TaskRows, task_graph_from_edges
 from topoopt.topology import circulant
 
-LOOK_AHEAD = Switching(planes=2, move_s=1.0, hands=1, change_s=0.5, elastic=False)
-ONE_PLANE = Switching(planes=1, move_s=1.0, hands=1, change_s=0.0, elastic=False)
-OCS = Switching(planes=1, move_s=0.0, hands=1, change_s=0.5, elastic=True)
+LOOK_AHEAD = Switching("patch-panel", planes=2, move_s=1.0, hands=1, change_s=0.5, elastic=False)
+ONE_PLANE = Switching("patch-panel", planes=1, move_s=1.0, hands=1, change_s=0.0, elastic=False)
+OCS = Switching("piezo", planes=1, move_s=0.0, hands=1, change_s=0.5, elastic=True)
 
 ByHand = Callable[..., CourseFabric]
 

@@ -158,6 +158,16 @@ def test_fabrics_that_cannot_be_asked_for_are_refused() -> None:
         run_cluster(TRACE, large, ("topoopt-ocs",))
 
 
+def test_panels_hold_logical_servers_and_both_interfaces_of_odd_rings() -> None:
+    """600 servers fit panels of 1,008 ports; cut in two, or around 15 servers, they need 1,200."""
+    large = replace(SETTINGS, cluster=ClusterSpec(600, 4, 100e9))
+    with pytest.raises(Infeasible, match="interface i of all 1200 servers"):
+        run_cluster(TRACE, replace(large, logical_servers=2), ("topoopt",))
+    odd = Trace("t", (TraceJob("a", "vgg16", 15, 0.0, iterations=10),))
+    with pytest.raises(Infeasible, match="2 interfaces of all 600 servers go to one switch"):
+        run_cluster(odd, large, ("topoopt",))
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

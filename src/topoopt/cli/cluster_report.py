@@ -146,6 +146,6 @@ def _panels(result: "ClusterResult") -> str:
     panels = result.settings["panels"]
     if not any(run.fabric == "topoopt" for run in result.fabrics):
         return ""
-    hands = panels["hands"] or result.degree
+    hands = panels["hands"] or result.degree // result.settings["logical_servers"]
     ahead = "with look-ahead" if panels["look_ahead"] else "without look-ahead"
     return f"{ahead}; {hands} at work, {panels['move_s']:g} s a fiber (assumed)"

@@ -14,6 +14,7 @@ from topoopt.cluster.planes import HeldWiring, Planes
 from topoopt.cluster.result import FabricRun
 from topoopt.cluster.settings import ClusterSettings
 from topoopt.cluster.shards import Shards
+from topoopt.cluster.switching import check_ports
 from topoopt.cluster.tally import fabric_run
 from topoopt.cluster.trace import Trace, check_fits
 from topoopt.rewiring import wire
@@ -93,4 +94,6 @@ def _planes(fabric: CourseFabric, plans: Iterable[JobPlan], settings: ClusterSet
         return None
     cluster = settings.logical
     width = max(wire(plan.topology, cluster.degree, cluster.links).interfaces_per_panel for plan in plans)
-    return Planes(fabric.switching[0].planes, cluster.degree, cluster.links, width)
+    (rules,) = fabric.switching
+    check_ports(rules.technology, cluster.servers, width)
+    return Planes(rules.planes, cluster.degree, cluster.links, width)

@@ -33,8 +33,8 @@ class PanelSettings:
         Time in which one robot or technician moves one fiber; an assumption. With a robot on each panel, 30 s make
         4 minutes of the wiring of 16 servers with 8 interfaces; the sources say minutes.
     hands : int
-        Robots or technicians that work at the same time on each set; 0 for one on each of its d panels. They make
-        one wiring after another.
+        Robots or technicians that work at the same time on each set; 0 for one on each of its d panels (of a logical
+        server's d). They make one wiring after another.
     flip_s : float
         A change of 1×2 switches; milliseconds in the sources, ten are assumed.
     """

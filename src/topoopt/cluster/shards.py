@@ -41,7 +41,7 @@ class Shards:
     ) -> None:
         self.idle = set(range(servers))
         self._planes = planes
-        self._rules = switching[0] if switching else Switching(1, 0.0, 1, 0.0, elastic=True)
+        self._rules = switching[0] if switching else Switching("", 1, 0.0, 1, 0.0, elastic=True)
         self._how = how
         self._rng = np.random.default_rng(seed)
         self._hands_free_s = [0.0] * self._rules.planes

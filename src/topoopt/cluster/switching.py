@@ -15,6 +15,8 @@ class Switching:
 
     Attributes
     ----------
+    technology : str
+        Of the panels or switches, as in ``topoopt hardware optical-switches``.
     planes : int
         Sets of panels or switches: 2 with look-ahead, where each port of a server is behind a 1×2 switch.
     move_s : float
@@ -28,6 +30,7 @@ class Switching:
         Whether jobs may change their size while they run.
     """
 
+    technology: str
     planes: int
     move_s: float
     hands: int
@@ -39,7 +42,7 @@ class Switching:
 
         Examples
         --------
-        >>> Switching(2, 30.0, 8, 0.01, False).work_s(64)
+        >>> Switching("patch-panel", 2, 30.0, 8, 0.01, elastic=False).work_s(64)
         240.0
         """
         return -(-moves // self.hands) * self.move_s
@@ -51,14 +54,14 @@ def panel_switching(settings: ClusterSettings) -> Switching:
     Raises
     ------
     Infeasible
-        If a panel has fewer ports than the cluster has servers.
+        If a panel has fewer ports than the cluster has (logical) servers.
     """
-    _check_ports(PANEL, settings)
+    check_ports(PANEL, settings.logical.servers)
     panels = settings.panels
-    hands = panels.hands or settings.cluster.degree
+    hands = panels.hands or settings.logical.degree
     planes = 2 if panels.look_ahead else 1
     flip_s = panels.flip_s if panels.look_ahead else 0.0
-    return Switching(planes, panels.move_s, hands, flip_s, elastic=False)
+    return Switching(PANEL, planes, panels.move_s, hands, flip_s, elastic=False)
 
 
 def ocs_switching(settings: ClusterSettings) -> Switching:
@@ -67,17 +70,32 @@ def ocs_switching(settings: ClusterSettings) -> Switching:
     Raises
     ------
     Infeasible
-        If a switch has fewer ports than the cluster has servers.
+        If a switch has fewer ports than the cluster has (logical) servers.
     """
-    _check_ports(settings.ocs, settings)
-    return Switching(1, 0.0, 1, find_optical_switch(settings.ocs).reconfiguration_s, elastic=True)
+    check_ports(settings.ocs, settings.logical.servers)
+    return Switching(
+        settings.ocs, 1, 0.0, 1, find_optical_switch(settings.ocs).reconfiguration_s, elastic=True
+    )
 
 
-def _check_ports(name: str, settings: ClusterSettings) -> None:
-    part, servers = find_optical_switch(name), settings.cluster.servers
-    if servers > part.ports:
-        remedy = "take a larger technology (topoopt hardware optical-switches) or a smaller cluster"
-        raise Infeasible(
-            f"optical switches: interface i of all {servers} servers goes to switch i, but {name} has "
-            f"{part.ports} ports; {remedy}"
+def check_ports(technology: str, servers: int, interfaces_per_panel: int = 1) -> None:
+    """Refuse a cluster whose panels would need more ports than the largest of a technology has.
+
+    Raises
+    ------
+    Infeasible
+        With the ports needed.
+    """
+    part = find_optical_switch(technology)
+    if servers * interfaces_per_panel <= part.ports:
+        return
+    goes = f"interface i of all {servers} servers goes to switch i"
+    if interfaces_per_panel > 1:
+        goes = (
+            f"{interfaces_per_panel} interfaces of all {servers} servers go to one switch, as links around an odd "
+            "number of servers need"
         )
+    raise Infeasible(
+        f"optical switches: {goes}, but {technology} has {part.ports} ports; "
+        "take a larger technology (topoopt hardware optical-switches) or a smaller cluster"
+    )
