@@ -93,8 +93,25 @@ def test_switched_fabrics_have_a_tree_for_every_interface() -> None:
 
 
 def test_cables_have_two_ends() -> None:
-    assert "odd number of ends" in realize("expander", 15, 3, 100e9).problems[0]
-    assert realize("expander", 16, 3, 100e9).problems == ()
+    for fabric in ("topoopt", "expander"):
+        odd = realize(fabric, 15, 3, 100e9)
+        assert any("odd number of ends: one stays free" in remark for remark in odd.remarks)
+        assert odd.problems == ()  # it can be built, and compare does
+    assert not any("odd number" in remark for remark in realize("expander", 16, 3, 100e9).remarks)
+
+
+@pytest.mark.parametrize("fabric", ["topoopt", "topoopt-ocs", "expander", "torus"])
+def test_one_cable_a_server_joins_no_more_than_two(fabric: str) -> None:
+    (problem,) = realize(fabric, 8, 1, 100e9).problems
+    assert problem == "1 duplex interface joins servers in pairs, not 8 to each other; use 2 or more"
+    assert realize(fabric, 2, 1, 100e9).problems == ()
+
+
+def test_one_fiber_a_server_joins_them_all_in_a_ring() -> None:
+    assert realize("topoopt", 8, 1, 100e9, links="directed").problems == ()
+
+
+def test_a_full_mesh_needs_an_interface_for_every_other_server() -> None:
     assert "needs 127 interfaces and the largest has 64" in realize("full-mesh", 128, 4, 100e9).problems[0]
 
 

@@ -128,7 +128,7 @@ def _optical(
     left_db = [light_left_db(row.loss_db, module) for row in devices]
     known_db = [value for value in left_db if value is not None]
     margin_db = min(known_db) if len(known_db) == len(devices) else None
-    remarks, problems = [], []
+    remarks, problems = _ends_of_cables(-(-servers // shards), degree) if links == "duplex" else ([], [])
     if min(degree, sharing) > 1:
         remarks.append(
             f"rings of odd length need both interfaces on one device: {min(degree, sharing)} of each server share one"
@@ -200,8 +200,8 @@ def _tree(fabric: str, size: FatTreeSize, degree: int, bandwidth_bps: float) -> 
 
 
 def _cabled(fabric: str, servers: int, degree: int) -> Realization:
-    remarks = ["cables from server to server, wired once: every job gets the same topology"]
-    problems = []
+    remarks, problems = _ends_of_cables(servers, degree) if fabric != "full-mesh" else ([], [])
+    remarks.insert(0, "cables from server to server, wired once: every job gets the same topology")
     most = largest_degree(max(servers, 2))
     if fabric == "full-mesh" and servers - 1 > degree:
         remarks.append(f"the bill has the {servers - 1} interfaces that every server needs, not {degree}")
@@ -209,9 +209,13 @@ def _cabled(fabric: str, servers: int, degree: int) -> Realization:
         problems.append(
             f"every server needs {servers - 1} interfaces and the largest has {most}; use another fabric"
         )
-    if fabric != "full-mesh" and servers * degree % 2:
-        problems.append(
-            f"{servers} servers of {degree} interfaces have an odd number of ends, so one stays free; "
-            "use an even number of either"
-        )
     return Realization(fabric, (), None, 0, None, None, tuple(remarks), tuple(problems))
+
+
+def _ends_of_cables(servers: int, degree: int) -> tuple[list[str], list[str]]:
+    """Return remarks and problems of cables that join so many servers to each other."""
+    if degree == 1 and servers > 2:
+        return [], [f"1 duplex interface joins servers in pairs, not {servers} to each other; use 2 or more"]
+    if servers * degree % 2:
+        return [f"{servers} servers of {degree} interfaces have an odd number of ends: one stays free"], []
+    return [], []
