@@ -185,7 +185,10 @@ def _one_line(detail: ErrorDetails, model_class: type[BaseModel], place: str) ->
         hint = f"did you mean {' or '.join(near)}? " if near else ""
         return f'{place}: {parent}unknown key "{loc[-1]}"; {hint}Known: {", ".join(known)}'
     if detail["type"] == "missing":
-        return f'{place}: {_dotted(loc[:-1])}missing key "{loc[-1]}": expected {_expected(schema, detail)}'
+        said = _expected(schema.get("anyOf", [schema])[0], detail)
+        said = "give a value" if said == detail["msg"] else f"expected {said}"
+        which = f'key "{loc[-1]}"' if isinstance(loc[-1], str) else f"value [{loc[-1]}]"
+        return f"{place}: {_dotted(loc[:-1])}missing {which}: {said}"
     if detail["type"] == "quantity":  # its message names the key, also of one value in a list
         outside = loc[:-2] if isinstance(loc[-1], int) else loc[:-1]
         return f"{place}: {_dotted(outside)}{detail['msg']}"

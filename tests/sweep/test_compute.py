@@ -63,6 +63,19 @@ def test_other_simulators_share_the_plan(sweep: MakeSweep) -> None:
         assert slow["iteration_time_s"] == pytest.approx(quick["iteration_time_s"], rel=0.2)
 
 
+def test_points_may_be_simulated_packet_by_packet(sweep: MakeSweep) -> None:
+    text = "models: vgg16\nservers: 4\ndegree: 2\nbudget: 0\nfabrics: [topoopt, ideal-switch]\n"
+    made = sweep(f"{text}batch_per_accelerator: 1\nsimulator: [analytic, packet]\n")
+    found = {(a.point.fabric, a.point.simulator): a for a in solve(Task(made.points, made.folder))}
+    assert {answer.status for answer in found.values()} == {"ok"}
+    for fabric in ("topoopt", "ideal-switch"):
+        slow, quick = found[fabric, "packet"].values, found[fabric, "analytic"].values
+        assert slow["simulated_by"] == "packet"
+        assert slow["compute_time_s"] == pytest.approx(quick["compute_time_s"])
+        assert slow["iteration_time_s"] == pytest.approx(quick["iteration_time_s"], rel=0.2)
+        assert slow["iteration_time_s"] != quick["iteration_time_s"]
+
+
 def test_what_cannot_be_is_an_answer_with_a_reason(sweep: MakeSweep) -> None:
     (answer,) = solve(Task(sweep("models: dlrm\nservers: 8\ndegree: 2\nprecision: fp8\nbudget: 0\n").points))
     assert (answer.status, answer.values) == ("infeasible", {})

@@ -13,15 +13,15 @@ from tests.sweep.conftest import MakeSweep, here
 from topoopt.sweep import open_results, query, run_sweep
 
 SWEEP = """
-models: [vgg16, resnet50]
+models: vgg16
 servers: [4, 5, 6, 8]
 degree: 2
 bandwidth: [25 Gbps, 100 Gbps, 200 Gbps]
 budget: 30
 fabrics: [topoopt, ideal-switch, torus]
 """
-POINTS = 72
-KILLS = 4
+POINTS = 36
+KILLS = 3
 LONGEST_S = 600.0
 
 
@@ -40,10 +40,10 @@ def test_a_sweep_killed_at_random_moments_loses_and_repeats_nothing(sweep: MakeS
     draw, killed, before = random.Random(7), 0, finished(file)
     began = time.monotonic()
     while killed < KILLS and time.monotonic() - began < LONGEST_S:
-        at_least = len(before) + draw.randrange(1, 12)
+        at_least = len(before) + draw.randrange(1, 9)
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
             while process.poll() is None and len(finished(file)) < at_least:
-                time.sleep(draw.random() * 0.1)
+                time.sleep(0.05 + draw.random() * 0.1)
             time.sleep(draw.random() * 0.05)  # anywhere between two answers, or inside a transaction
             process.kill()
         killed += process.returncode == -9
@@ -73,9 +73,9 @@ def test_processes_give_the_rows_that_one_process_gives(sweep: MakeSweep, tmp_pa
     from topoopt.sweep import processes  # noqa: PLC0415
 
     made = sweep(
-        "models: vgg16\nservers: [4, 5]\ndegree: 2\nbudget: 20\nfabrics: [topoopt, torus]\nseeds: [0, 1]\n"
+        "models: vgg16\nservers: 4\ndegree: 2\nbudget: 20\nfabrics: [topoopt, torus]\nseeds: [0, 1]\n"
     )
     run_sweep(made, tmp_path / "here.duckdb", here)
     run_sweep(made, tmp_path / "two.duckdb", processes(2))
     assert figures(tmp_path / "here.duckdb") == figures(tmp_path / "two.duckdb")
-    assert len(figures(tmp_path / "two.duckdb")) == 8
+    assert len(figures(tmp_path / "two.duckdb")) == 4
