@@ -106,7 +106,7 @@ def test_a_strange_file_is_told_what_is_allowed(topoopt: Topoopt, tmp_path: Path
     [
         (("--out", "no/such/folder.html"), "the folder no/such does not exist"),
         (("--out", "."), "is a folder"),
-        (("--figures", "plan.json"), "plan.json: is a file"),
+        (("--figures", "plan.json"), "plan.json is a file"),
         (("--figures", "figures", "--format", "gif"), 'unknown name "gif"'),
         (("--figures", "figures", "--format", ","), "expected png, svg or pdf"),
     ],

@@ -158,7 +158,14 @@ START = {
     "topology": ("topology", "--servers", "12", "--degree", "4"),
     "traffic": ("traffic", "dlrm", "--servers", "8"),
     "compare": ("compare", "plan.json", "--baseline-budget", "5"),
+    "cost": ("cost", "--servers", "8"),
     "simulate": ("simulate", "plan.json"),
+    "fail": ("fail", "plan.json", "--server", "0"),
+    "rewire": ("rewire", "plan.json", "plan.json"),
+    "sweep": ("sweep", "sweep.yaml", "--dry-run"),
+    "results": ("results", "sweep.duckdb"),
+    "report": ("report", "plan.json"),
+    "reproduce": ("reproduce", "table1", "--quick"),
     "models": ("models",),
     "hardware": ("hardware",),
 }
@@ -183,6 +190,11 @@ def worded(verb: Any) -> list[tuple[str, ...]]:
 
 @pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.__name__)
 def test_an_empty_word_is_a_mistake_everywhere(topoopt: Topoopt, plan_file: str, verb: Any) -> None:
+    if verb.__name__ in ("sweep", "results"):
+        Path("sweep.yaml").write_text("models: dlrm-16\nservers: 8\nbudget: 0\nfabrics: topoopt\n")
+    if verb.__name__ == "results":
+        topoopt("sweep", "sweep.yaml", "--out", "sweep.duckdb", "--processes", "1")
+        assert topoopt(*START["results"]).code == 0
     for words in worded(verb):
         ran = topoopt(*words)
         assert (ran.code, ran.out, len(ran.err.splitlines())) == (2, "", 1), words

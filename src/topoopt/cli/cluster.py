@@ -10,10 +10,11 @@ from topoopt.cli.cluster_arguments import (
     requested_settings,
     requested_trace,
 )
-from topoopt.cli.plan import PRICES_HELP, listed
+from topoopt.cli.plan import PRICES_HELP
 from topoopt.cli.search_arguments import FinderArguments, SearchArguments, search_options
 from topoopt.cli.spread import spread
 from topoopt.cli.verbs import Verb, Verbs, help_of
+from topoopt.cli.word_list import listed
 
 if TYPE_CHECKING:
     from topoopt.cluster import ClusterSettings

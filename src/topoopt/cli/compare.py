@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from topoopt.cli.job_arguments import JobArguments
-from topoopt.cli.plan import FABRICS_HELP, PRICES_HELP, listed
+from topoopt.cli.plan import FABRICS_HELP, PRICES_HELP
 from topoopt.cli.search_arguments import FinderArguments, SearchArguments
 from topoopt.cli.simulate import SIMULATOR_HELP
 from topoopt.cli.spread import spread
+from topoopt.cli.word_list import listed
 from topoopt.errors import InvalidInput, unknown_name
 
 if TYPE_CHECKING:

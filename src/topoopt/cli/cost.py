@@ -6,6 +6,7 @@ import typer
 
 from topoopt.cli.cost_arguments import BoughtArguments, CountedArguments, NetworkArguments, OpticsArguments
 from topoopt.cli.spread import spread
+from topoopt.cli.word_list import listed
 from topoopt.errors import InvalidInput, TopoOptError, unknown_name
 
 if TYPE_CHECKING:
@@ -117,9 +118,9 @@ def _shown(bill: str | None, offers: "list[Offer]") -> tuple[str, ...]:
     names = [offer.bill.fabric for offer in offers]
     if bill is None:
         return (names[0],)
-    if bill in ("all", "none"):
-        return tuple(names) if bill == "all" else ()
-    wanted = tuple(word.strip() for word in bill.split(",") if word.strip())
+    wanted = listed(bill, "--bill", "fabrics with commas, all or none") or ()
+    if wanted == ("all",):
+        return tuple(names)
     for word in wanted:
         if word not in names:
             raise unknown_name("--bill", word, [*names, "all", "none"])

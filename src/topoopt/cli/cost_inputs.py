@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from topoopt.cli.cost_arguments import BoughtArguments, CountedArguments, NetworkArguments, OpticsArguments
-from topoopt.cli.plan import listed
+from topoopt.cli.word_list import listed
 from topoopt.errors import InvalidInput, unknown_name
 from topoopt.units import parse_bandwidth, parse_time
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from topoopt.cli.simulate import SIMULATOR_HELP
+from topoopt.cli.word_list import listed
 from topoopt.errors import InvalidInput, unknown_name
 
 if TYPE_CHECKING:
@@ -195,7 +196,7 @@ def _failure(link: str | None, server: int | None, panel: int | None) -> "Failur
 def _left_out(without: str | None) -> tuple[str, ...]:
     from topoopt.failure import WAYS
 
-    names = tuple(word.strip() for word in (without or "").split(",") if word.strip())
+    names = listed(without, "--without", "repairs with commas") or ()
     for name in names:
         if name not in WAYS:
             raise unknown_name("--without: repair", name, WAYS)

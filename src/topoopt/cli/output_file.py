@@ -37,3 +37,19 @@ def check_writable(path: str | None, flag: str, *reads: str | None) -> None:
         raise InvalidInput(f"{flag}: {path} is the file that is read; give another name")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise InvalidInput(f"{flag}: {path}: the folder {folder} may not be written")
+
+
+def check_folder_name(path: str | None, flag: str) -> None:
+    """Refuse what names no folder, or a file.
+
+    Raises
+    ------
+    InvalidInput
+        If the name is empty or is that of something else than a folder.
+    """
+    if path is None:
+        return
+    if not path:
+        raise InvalidInput(f"{flag}: expected the name of a folder, got nothing")
+    if Path(path).exists() and not Path(path).is_dir():
+        raise InvalidInput(f"{flag}: {path} is a file, expected a folder")

@@ -8,7 +8,7 @@ import typer
 from topoopt.cli.job_arguments import JobArguments
 from topoopt.cli.search_arguments import FinderArguments, SearchArguments
 from topoopt.cli.spread import spread
-from topoopt.errors import InvalidInput
+from topoopt.cli.word_list import listed
 
 if TYPE_CHECKING:
     from topoopt.job_file import JobRequest
@@ -68,22 +68,6 @@ def plan(
         print_plan(terminal(), made, _remarks(request), _next_steps(out))
     if made.search.stopped_because == "interrupted":
         raise typer.Exit(INTERRUPTED)
-
-
-def listed(text: str | None) -> tuple[str, ...] | None:
-    """Return the words of ``a,b,c``; None where nothing was said, and nothing for ``none``.
-
-    Raises
-    ------
-    InvalidInput
-        For no words at all.
-    """
-    if text is None:
-        return None
-    words = tuple(word.strip() for word in text.split(",") if word.strip())
-    if not words:
-        raise InvalidInput(f'--fabrics: expected names with commas, or none, got "{text}"')
-    return () if words == ("none",) else words
 
 
 def _remarks(request: "JobRequest") -> list[tuple[str, str]]:

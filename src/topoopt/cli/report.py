@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from topoopt.cli.word_list import listed
+
 if TYPE_CHECKING:
     from topoopt.report import Page
 
@@ -32,18 +34,16 @@ def report(
     Topology, traffic, timeline, other fabrics, bounds, search and strategy of a plan; times and prices of a
     comparison; occupancy, iteration times and waiting of a cluster.
     """
-    from topoopt.cli.output_file import check_writable
+    from topoopt.cli.output_file import check_folder_name, check_writable
     from topoopt.cli.progress import progress
     from topoopt.cli.render import print_json
-    from topoopt.errors import InvalidInput
 
+    check_folder_name(figures, "--figures")
     check_writable(out, "--out", file)
     with progress("reading") as tell:
         from topoopt.report import check_formats, draw_charts, make_page, read_subject, write_report
 
-        wanted = check_formats([word.strip() for word in formats.split(",") if word.strip()])
-        if not wanted:
-            raise InvalidInput(f'--format: expected png, svg or pdf, with commas, got "{formats}"')
+        wanted = check_formats(listed(formats, "--format", "png, svg or pdf, with commas") or ("none",))
         page = make_page(read_subject(file))
         drawn = [] if figures is None else list(draw_charts(page.charts, figures, wanted, tell))
         size_bytes = write_report(out, page)

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from topoopt.cli.word_list import listed
 from topoopt.errors import InvalidInput, unknown_name
 
 if TYPE_CHECKING:
@@ -100,9 +101,7 @@ def _table(suffix: str) -> str:
 def _formats(text: str) -> tuple[str, ...]:
     from topoopt.report import FORMATS
 
-    names = tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
-    if names in ((), ("none",)):
-        return ()
+    names = listed(text, "--pictures", "formats with commas, or none") or ()
     for name in names:
         if name not in FORMATS:
             raise unknown_name("--pictures", name, [*FORMATS, "none"])

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from topoopt.cli.output_file import check_writable
+from topoopt.cli.output_file import check_folder_name, check_writable
 from topoopt.cli.table_file import check_table, write_table
 from topoopt.errors import InvalidInput
 
@@ -22,12 +22,9 @@ def check_files(folder: str, names: Sequence[str], suffix: str, page: str | None
         If the folder cannot be made or written, or is a file, or Parquet is asked for without pyarrow.
     """
     check_writable(page, "--page")
-    if not folder:
-        raise InvalidInput("--out: expected the name of a folder, got nothing")
+    check_folder_name(folder, "--out")
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
-    except FileExistsError:
-        raise InvalidInput(f"--out: {folder} is a file, expected a folder") from None
     except OSError as error:
         raise InvalidInput(f"--out: {folder} cannot be made: {error.strerror or error}") from None
     for name in names:

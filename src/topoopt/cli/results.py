@@ -100,6 +100,9 @@ def results(
     from topoopt.cli.table_file import check_table, write_table
     from topoopt.sweep import open_results
 
+    for flag, text in (("--where", where), ("--y", y), ("--by", by), ("--log", log)):
+        if text is not None and not text.strip():
+            raise InvalidInput(f"{flag}: expected a word, got nothing; leave the flag out")
     chart = _chart(plot, y, by, log, figure)
     question = {"--columns": columns, "--order": order, "--best": best, "--sql": sql, "--out": out}
     said = [flag for flag, word in question.items() if word is not None]
