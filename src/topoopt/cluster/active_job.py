@@ -2,17 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from topoopt.cluster.distribution import distribution
 from topoopt.cluster.job_plans import JobPlan
 from topoopt.cluster.pace import IterationTimes, PlacedJob
+from topoopt.cluster.prepared import Prepared
 from topoopt.cluster.result import JobRecord
 from topoopt.cluster.shards import Shard
 from topoopt.cluster.trace import TraceJob
-
-if TYPE_CHECKING:
-    from topoopt.cluster.cluster_state import Prepared
 
 
 class ActiveJob:
@@ -36,7 +33,7 @@ class ActiveJob:
         How many iterations took how long.
     """
 
-    def __init__(self, index: int, prepared: "Prepared", shard: Shard, now_s: float, ready_s: float) -> None:
+    def __init__(self, index: int, prepared: Prepared, shard: Shard, now_s: float, ready_s: float) -> None:
         self.index = index
         self.job: TraceJob = prepared.job
         self.plans: Mapping[int, JobPlan] = prepared.plans

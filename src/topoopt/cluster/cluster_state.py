@@ -4,33 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from topoopt.cluster.active_job import ActiveJob
-from topoopt.cluster.job_plans import JobPlan
 from topoopt.cluster.pace import Pace
+from topoopt.cluster.prepared import Prepared
 from topoopt.cluster.resizing import grow, shrink_for
 from topoopt.cluster.shards import Shard, Shards
-from topoopt.cluster.trace import TraceJob
-
-
-@dataclass(frozen=True, eq=False)
-class Prepared:
-    """A job of the trace, ready to run.
-
-    Attributes
-    ----------
-    work : float
-        Iterations to do, on as many servers as the trace asks for.
-    plans : mapping from number of servers to JobPlan
-        Of every size that it may have on this cluster.
-    """
-
-    job: TraceJob
-    work: float
-    plans: Mapping[int, JobPlan]
-
-    @property
-    def wish(self) -> int:
-        """The servers that it asks for, or the most that the cluster has for it."""
-        return max(size for size in self.plans if size <= max(self.job.servers, min(self.plans)))
 
 
 @dataclass(slots=True)

@@ -7,10 +7,11 @@ the set of running jobs changes, the fabric says anew how long iterations take.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from topoopt.cluster.cluster_state import ClusterState, Prepared
+from topoopt.cluster.cluster_state import ClusterState
 from topoopt.cluster.course_fabrics import CourseFabric
 from topoopt.cluster.job_plans import JobPlan, JobShape, Progress, reference_time_s, shape_of, silent
 from topoopt.cluster.planes import HeldWiring, Planes
+from topoopt.cluster.prepared import Prepared
 from topoopt.cluster.result import FabricRun
 from topoopt.cluster.settings import ClusterSettings
 from topoopt.cluster.shards import Shards
