@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 from topoopt.cost import (
     ACCOUNTINGS,
+    PriceRow,
+    PriceTable,
     bill_of_materials,
     cost_equivalent_bandwidth,
     equivalent_fat_tree,
@@ -65,10 +67,26 @@ def test_no_fat_tree_of_the_same_money_is_faster(
                 assert interfaces * tenths * 1e8 <= tree.server_bandwidth_bps * (1 + 1e-12)
 
 
-def test_a_cheap_cluster_shares_the_slowest_interface_and_says_so() -> None:
+def test_a_cheap_cluster_shares_the_cheapest_interface_and_says_so() -> None:
     tree = equivalent_fat_tree(16, 1, 10e9, PRICES)
     assert 0 < tree.server_bandwidth_bps < 10e9
-    assert "a share of it" in tree.note
+    assert "one interface of 10 Gb/s, the cheapest listed: a share of it" in tree.note
+
+
+def test_the_cheapest_interface_need_not_be_the_slowest() -> None:
+    # TopoOpt: 10 + 2·1 + 1 = 13 $ at 200 G; a fat-tree takes 6 transceivers and 5 ports: 84 $ at 200 G, 820 $ at 100 G
+    usd = {100e9: (70.0, 80.0), 200e9: (10.0, 4.8)}
+    rows = [
+        PriceRow(item, speed, price, "test", "test")
+        for speed, prices in usd.items()
+        for item, price in zip(("transceiver", "electrical_port"), prices, strict=True)
+    ]
+    rows += [PriceRow("nic", speed, 0.0, "test", "test") for speed in usd]
+    for item, price in (("patch_panel_port", 1.0), ("optical_switch_1x2", 1.0), ("fiber_m", 0.0)):
+        rows.append(PriceRow(item, None, price, "test", "test"))  # type: ignore[arg-type]
+    tree = equivalent_fat_tree(16, 1, 200e9, PriceTable("falling", tuple(rows)))
+    assert tree.budget_per_server_usd == 13
+    assert tree.server_bandwidth_bps == pytest.approx(200e9 * 13 / 84)
 
 
 def test_speeds_above_the_list_are_refused_and_the_later_list_takes_them() -> None:

@@ -83,8 +83,8 @@ def equivalent_fat_tree(
     """Return the fastest full-bisection fat-tree that costs no more than TopoOpt on the same servers.
 
     Its servers have up to ``degree`` equal interfaces. Their price is taken at the listed speeds and
-    interpolated between them; where not even one interface of the lowest speed can be paid, servers share
-    one, and the note says so.
+    interpolated between them; where not even the cheapest interface can be paid, servers share one, and
+    the note says so.
 
     Raises
     ------
@@ -94,12 +94,12 @@ def equivalent_fat_tree(
     rule = accounting or Accounting()
     budget = bill_of_materials("topoopt", servers, degree, bandwidth_bps, prices, rule).cost_per_server_usd
     listed = _listed_interfaces(servers, prices, rule)
-    (slowest_bps, slowest_usd) = listed[0]
-    if budget < slowest_usd:
+    cheapest_bps, cheapest_usd = min(listed, key=lambda row: (row[1], -row[0]))
+    if budget < cheapest_usd:
         note = (
-            f"less than one interface of {format_bandwidth(slowest_bps)}, the slowest listed: a share of it"
+            f"less than one interface of {format_bandwidth(cheapest_bps)}, the cheapest listed: a share of it"
         )
-        return EquivalentFatTree(1, slowest_bps * budget / slowest_usd, budget, budget, note)
+        return EquivalentFatTree(1, cheapest_bps * budget / cheapest_usd, budget, budget, note)
     choices = [(count, *_fastest(listed, budget / count)) for count in range(1, degree + 1)]
     count, speed_bps, unit_usd = max(choices, key=lambda choice: (choice[0] * choice[1], -choice[0]))
     note = f"interpolated between listed speeds of {prices.name}"

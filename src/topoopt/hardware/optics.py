@@ -93,11 +93,10 @@ def choose_optics(servers: int, change_interval_s: float, overhead: float = 0.1)
     >>> [choose_optics(128, interval)[0].technology.name for interval in (3600.0, 1.0)]
     ['patch-panel', 'piezo']
     """
-    if not change_interval_s > 0 or not 0 < overhead < 1:
-        raise InvalidInput(
-            "optics: change_interval_s must be positive and overhead between 0 and 1, "
-            f"got {change_interval_s} and {overhead}"
-        )
+    if not change_interval_s > 0:
+        raise InvalidInput(f"optics: change_interval_s: expected seconds > 0, got {change_interval_s:g}")
+    if not 0 < overhead < 1:
+        raise InvalidInput(f"optics: overhead: expected a fraction between 0 and 1, got {overhead:g}")
     choices = (_choice(row, servers, change_interval_s, overhead) for row in optical_switches())
     return tuple(sorted(choices, key=lambda choice: not choice.suits))
 
