@@ -165,6 +165,9 @@ def test_a_job_known_by_its_traffic_has_no_strategy_and_no_convergence() -> None
         "trust",
     ]
     assert {chart.name for chart in page.charts}.isdisjoint({"convergence", "allreduce_traffic"})
+    charts = {chart.name: chart for chart in page.charts}
+    assert [part.name for part in charts["critical_path"].series] == ["bytes sent"]  # type: ignore[union-attr]
+    assert charts["timeline"].lanes == ("transfers",)  # type: ignore[union-attr]
 
 
 def test_routes_that_are_not_turned_are_written_for_every_pair() -> None:

@@ -133,6 +133,7 @@ def servers_busy(result: ClusterResult) -> LineChart:
             for run in result.fabrics
         ),
         note=f"The cluster has {result.servers} servers.",
+        x_from_zero=True,
         y_from_zero=True,
     )
 

@@ -13,7 +13,7 @@ WORDS = {
     "activation": "activations sent",
     "gradient": "gradients sent",
     "allreduce": "AllReduce",
-    "other": "other",
+    "other": "bytes sent",
     WAITING: "waiting",
 }
 """What each phase of a task is called on the page."""
@@ -24,7 +24,7 @@ LANES = {
     "activation": "transfers",
     "gradient": "transfers",
     "allreduce": "AllReduce",
-    "other": "other",
+    "other": "transfers",
 }
 
 

@@ -28,7 +28,7 @@ const charts = (() => {
     const text = values.map((row) => row.map((v) => (v === null ? "–" : short(v))));
     const bar = {
       orientation: "h", y: -0.16, yanchor: "top", thickness: 10, outlinewidth: 0, len: 0.8, nticks: 5,
-      title: { text: figure.value_label, side: "bottom", font: { size: 13 } },
+      title: { text: figure.value_label, side: "top", font: { size: 13 } },
     };
     if (figure.log) {
       const all = z.flat().filter((v) => v !== null);

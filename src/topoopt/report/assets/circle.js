@@ -20,7 +20,7 @@ function drawCircle(figure, place, colors) {
 
   const net = element("div", "", null);
   net.className = "net";
-  const svg = make("svg", { viewBox: "-1.14 -1.14 2.28 2.28", tabindex: 0, role: "application" }, net);
+  const svg = make("svg", { viewBox: "-1.18 -1.18 2.36 2.36", tabindex: 0, role: "application" }, net);
   svg.setAttribute("aria-label", `${servers} servers on a circle. Arrow keys move, Enter chooses, Escape clears.`);
   const side = element("div", "", net);
   side.className = "side";
@@ -53,7 +53,8 @@ function drawCircle(figure, place, colors) {
   const step = [1, 2, 4, 8, 16, 32, 64, 128].find((one) => servers / one <= 40) ?? 256;
   for (let server = 0; server < servers; server += step) {
     const [x, y] = at(server);
-    labels.set(server, make("text", { x: x * 1.06, y: y * 1.06 }, svg)).get(server).textContent = server;
+    const out = 1.045 + 0.015 * Math.max(1, String(server).length - 1) * (1 + Math.abs(x)); /* wide words stand further out at the sides */
+    labels.set(server, make("text", { x: x * out, y: y * out }, svg)).get(server).textContent = server;
   }
   const over = make("text", { class: "over" }, svg);
 
