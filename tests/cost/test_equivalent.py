@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from topoopt.cost import (
     ACCOUNTINGS,
+    Item,
     PriceRow,
     PriceTable,
     bill_of_materials,
@@ -75,15 +76,18 @@ def test_a_cheap_cluster_shares_the_cheapest_interface_and_says_so() -> None:
 
 def test_the_cheapest_interface_need_not_be_the_slowest() -> None:
     # TopoOpt: 10 + 2·1 + 1 = 13 $ at 200 G; a fat-tree takes 6 transceivers and 5 ports: 84 $ at 200 G, 820 $ at 100 G
-    usd = {100e9: (70.0, 80.0), 200e9: (10.0, 4.8)}
+    speed_usd: dict[Item, tuple[float, float]] = {
+        "nic": (0.0, 0.0),
+        "transceiver": (70.0, 10.0),
+        "electrical_port": (80.0, 4.8),
+    }
+    flat_usd: dict[Item, float] = {"patch_panel_port": 1.0, "optical_switch_1x2": 1.0, "fiber_m": 0.0}
     rows = [
         PriceRow(item, speed, price, "test", "test")
-        for speed, prices in usd.items()
-        for item, price in zip(("transceiver", "electrical_port"), prices, strict=True)
+        for item, prices in speed_usd.items()
+        for speed, price in zip((100e9, 200e9), prices, strict=True)
     ]
-    rows += [PriceRow("nic", speed, 0.0, "test", "test") for speed in usd]
-    for item, price in (("patch_panel_port", 1.0), ("optical_switch_1x2", 1.0), ("fiber_m", 0.0)):
-        rows.append(PriceRow(item, None, price, "test", "test"))  # type: ignore[arg-type]
+    rows += [PriceRow(item, None, price, "test", "test") for item, price in flat_usd.items()]
     tree = equivalent_fat_tree(16, 1, 200e9, PriceTable("falling", tuple(rows)))
     assert tree.budget_per_server_usd == 13
     assert tree.server_bandwidth_bps == pytest.approx(200e9 * 13 / 84)
