@@ -28,14 +28,14 @@ from topoopt.cost.optical_devices import sharing_interfaces as sharing_interface
 from topoopt.cost.ownership import Ownership as Ownership
 from topoopt.cost.ownership import Running as Running
 from topoopt.cost.ownership import ownership as ownership
+from topoopt.cost.part_rows import SPEED_ITEMS as SPEED_ITEMS
+from topoopt.cost.part_rows import Item as Item
 from topoopt.cost.power import TYPICAL_POWER as TYPICAL_POWER
 from topoopt.cost.power import PowerRow as PowerRow
 from topoopt.cost.power import PowerTable as PowerTable
 from topoopt.cost.power import find_power as find_power
 from topoopt.cost.power import power_schema as power_schema
 from topoopt.cost.prices import PRICE_TABLES as PRICE_TABLES
-from topoopt.cost.prices import SPEED_ITEMS as SPEED_ITEMS
-from topoopt.cost.prices import Item as Item
 from topoopt.cost.prices import PriceRow as PriceRow
 from topoopt.cost.prices import PriceTable as PriceTable
 from topoopt.cost.prices import find_prices as find_prices

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from topoopt.cost.accounting import Accounting
 from topoopt.cost.counts import PRICED_FABRICS, Interfaces, bought_interfaces
 from topoopt.cost.fabric_options import RAIL_LEAF_PORTS, FabricOptions
+from topoopt.cost.part_rows import SPEED_ITEMS, Item
 from topoopt.cost.power import PowerTable, find_power
-from topoopt.cost.prices import SPEED_ITEMS, Item, PriceTable
+from topoopt.cost.prices import PriceTable
 from topoopt.errors import InvalidInput, unknown_name
 from topoopt.units import format_bandwidth
 

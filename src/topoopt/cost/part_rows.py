@@ -1,20 +1,29 @@
-"""Rows of a table of parts, from CSV or YAML, and what holds between two listed speeds."""
+"""Rows of a table of parts: which parts there are, reading them from CSV or YAML, and values between two speeds."""
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 from topoopt.errors import InvalidInput
 from topoopt.files import parse_yaml, read_text
 from topoopt.units import format_bandwidth
+
+Item = Literal[
+    "transceiver", "nic", "electrical_port", "patch_panel_port", "ocs_port", "optical_switch_1x2", "fiber_m"
+]
+"""What is bought: the first three per speed, the others at any; ``fiber_m`` is one meter of fiber."""
+
+SPEED_ITEMS: tuple[Item, ...] = ("transceiver", "nic", "electrical_port")
 
 Listed = list[tuple[float, float]]
 """Speed in bits per second and value, ascending in speed."""
 
 
 class _AtSpeed(Protocol):
+    @property
+    def item(self) -> Item: ...
     @property
     def bandwidth_bps(self) -> float | None: ...
 
@@ -52,6 +61,30 @@ def csv_rows(text: str, place: str) -> list[dict[str, Any]]:
         if None in row:
             raise InvalidInput(f"{place}: row {number}: more values than the header has columns")
     return [{key: value for key, value in row.items() if value} for row in rows]
+
+
+def bandwidth_of(item: Item, bandwidth_gbps: float | None, place: str) -> float | None:
+    """Return the speed of a row in bits per second, None of a part that has none.
+
+    Raises
+    ------
+    InvalidInput
+        If a speed is missing, or given where there is none.
+    """
+    if (item in SPEED_ITEMS) != (bandwidth_gbps is not None):
+        wanted = "needs a bandwidth_gbps" if item in SPEED_ITEMS else "has no bandwidth_gbps"
+        raise InvalidInput(f"{place}: {item} {wanted}")
+    return None if bandwidth_gbps is None else bandwidth_gbps * 1e9
+
+
+def check_once(rows: Iterable[_AtSpeed], place: str) -> None:
+    """Refuse two rows for the same item and speed."""
+    met = set()
+    for row in rows:
+        if (row.item, row.bandwidth_bps) in met:
+            at = f" at {format_bandwidth(row.bandwidth_bps)}" if row.bandwidth_bps else ""
+            raise InvalidInput(f"{place}: {row.item}{at} stands twice; leave one row")
+        met.add((row.item, row.bandwidth_bps))
 
 
 def at_speed(listed: Listed, bandwidth_bps: float) -> float:

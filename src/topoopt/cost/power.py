@@ -11,11 +11,19 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from topoopt.cost.part_rows import Listed, at_speed, csv_rows, read_rows, rows_around
-from topoopt.cost.prices import SPEED_ITEMS, Item
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.cost.part_rows import (
+    SPEED_ITEMS,
+    Item,
+    Listed,
+    at_speed,
+    bandwidth_of,
+    check_once,
+    csv_rows,
+    read_rows,
+    rows_around,
+)
+from topoopt.errors import unknown_name
 from topoopt.files import validated
-from topoopt.units import format_bandwidth
 
 TYPICAL_POWER = "typical"
 """Name of the table that comes with the package."""
@@ -40,12 +48,7 @@ class PowerTable:
     rows: tuple[PowerRow, ...]
 
     def __post_init__(self) -> None:
-        met = set()
-        for row in self.rows:
-            if (row.item, row.bandwidth_bps) in met:
-                at = f" at {format_bandwidth(row.bandwidth_bps)}" if row.bandwidth_bps else ""
-                raise InvalidInput(f"power {self.name}: {row.item}{at} stands twice; leave one row")
-            met.add((row.item, row.bandwidth_bps))
+        check_once(self.rows, f"power {self.name}")
 
     def unit_w(self, item: Item, bandwidth_bps: float | None = None) -> float | None:
         """Return the watts of one part, interpolated as prices are; None where nobody's figure is known."""
@@ -118,8 +121,5 @@ def _typical() -> PowerTable:
 
 def _row(row: object, place: str) -> PowerRow:
     model = validated(PowerRowModel, row, place)
-    if (model.item in SPEED_ITEMS) != (model.bandwidth_gbps is not None):
-        wanted = "needs a bandwidth_gbps" if model.item in SPEED_ITEMS else "has no bandwidth_gbps"
-        raise InvalidInput(f"{place}: {model.item} {wanted}")
-    bandwidth_bps = None if model.bandwidth_gbps is None else model.bandwidth_gbps * 1e9
+    bandwidth_bps = bandwidth_of(model.item, model.bandwidth_gbps, place)
     return PowerRow(model.item, bandwidth_bps, model.watts, model.confidence, model.source)

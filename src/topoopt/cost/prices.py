@@ -4,21 +4,26 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from topoopt.cost.part_rows import Listed, at_speed, basis_words, csv_rows, read_rows, rows_around
+from topoopt.cost.part_rows import (
+    SPEED_ITEMS,
+    Item,
+    Listed,
+    at_speed,
+    bandwidth_of,
+    basis_words,
+    check_once,
+    csv_rows,
+    read_rows,
+    rows_around,
+)
 from topoopt.errors import InvalidInput, unknown_name
 from topoopt.files import validated
 from topoopt.units import format_bandwidth
 
-Item = Literal[
-    "transceiver", "nic", "electrical_port", "patch_panel_port", "ocs_port", "optical_switch_1x2", "fiber_m"
-]
-"""What is priced: the first three per speed, the others at any; ``fiber_m`` is one meter of fiber."""
-
-SPEED_ITEMS: tuple[Item, ...] = ("transceiver", "nic", "electrical_port")
 PRICE_TABLES = ("2022", "2025")
 """Years of the price lists that come with the package."""
 
@@ -42,13 +47,7 @@ class PriceTable:
     rows: tuple[PriceRow, ...]
 
     def __post_init__(self) -> None:
-        met = set()
-        for row in self.rows:
-            key = (row.item, row.bandwidth_bps)
-            if key in met:
-                at = f" at {format_bandwidth(row.bandwidth_bps)}" if row.bandwidth_bps else ""
-                raise InvalidInput(f"prices {self.name}: {row.item}{at} stands twice; leave one row")
-            met.add(key)
+        check_once(self.rows, f"prices {self.name}")
 
     def unit_usd(self, item: Item, bandwidth_bps: float | None = None) -> float:
         """Return the price of one part.
@@ -156,8 +155,5 @@ def _shipped(name: str) -> PriceTable:
 
 def _row(row: object, place: str) -> PriceRow:
     model = validated(PriceRowModel, row, place)
-    if (model.item in SPEED_ITEMS) != (model.bandwidth_gbps is not None):
-        wanted = "needs a bandwidth_gbps" if model.item in SPEED_ITEMS else "has no bandwidth_gbps"
-        raise InvalidInput(f"{place}: {model.item} {wanted}")
-    bandwidth_bps = None if model.bandwidth_gbps is None else model.bandwidth_gbps * 1e9
+    bandwidth_bps = bandwidth_of(model.item, model.bandwidth_gbps, place)
     return PriceRow(model.item, bandwidth_bps, model.usd, model.confidence, model.source)

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from topoopt.cost.optical_devices import light_left_db, transceiver_for
-from topoopt.cost.prices import Item, PriceTable
+from topoopt.cost.part_rows import Item
+from topoopt.cost.prices import PriceTable
 from topoopt.hardware import (
     OpticalChoice,
     break_even_bytes,

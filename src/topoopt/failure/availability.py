@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from topoopt.errors import InvalidInput
 from topoopt.failure.effects import Effect
 from topoopt.failure.failed import plan_wiring
-from topoopt.failure.rates import MONTH_S, FailureRates, Rate
+from topoopt.failure.rates import FailureRates, Rate
 from topoopt.plan import Plan
 
 Floats = NDArray[np.float64]
@@ -275,6 +275,3 @@ def _has_spare(found: Outages, spares: int) -> NDArray[np.bool_]:
 
 def _estimate(values: Floats) -> Estimate:
     return Estimate(float(values.mean()), float(values.std(ddof=1) / math.sqrt(len(values))))
-
-
-DEFAULT_DAYS = MONTH_S / 86400.0
