@@ -119,6 +119,16 @@ def test_a_bar_of_colors_over_few_decades_has_plain_numbers() -> None:
     assert not any("times" in label.get_text() for label in ticks)
 
 
+def test_a_log_axis_of_less_than_two_decades_is_labeled_between_the_powers_of_ten() -> None:
+    servers = Series("price", (128, 432, 1024, 4096), (1.0, 3.0, 8.0, 30.0))
+    figure = Figure()
+    axes = figure.add_subplot()
+    draw_on(axes, LineChart("cost", "Cost", "servers", "$", (servers,), x_log=True, y_log=True))
+    FigureCanvasAgg(figure).draw()  # type: ignore[no-untyped-call]
+    words = {label.get_text() for label in axes.get_xticklabels()}
+    assert {"200", "500", "1000", "2000"} <= words
+
+
 def test_words_on_the_axis_are_in_the_order_of_the_series() -> None:
     axes = Figure().add_subplot()
     draw_on(axes, charts.bars())

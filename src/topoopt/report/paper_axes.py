@@ -47,7 +47,7 @@ _MARKS_A_LINE: Final = 12
 _FEW_POINTS: Final = 24
 _FEW_BARS: Final = 150
 _ROOM: Final = 1.06
-_PLAIN_DECADES: Final = 1.5
+_PLAIN_DECADES: Final = 2.0
 """Log axes over fewer decades than this are labeled between the powers of ten, too."""
 
 

@@ -45,8 +45,10 @@ _LOOK: Final[Any] = {
 _GAP_POINTS: Final = 6
 _LEGEND_LETTERS: Final = 72
 """Letters of a legend's line, over which it is broken."""
+_TITLE_LETTERS: Final = 60
+"""Letters of a line of the title: wider ones would make the whole figure wider than its axes."""
 _TEXT_LETTERS: Final = 92
-"""Letters of a line of the title and of the note."""
+"""Letters of a line of the note."""
 
 
 def drawn(chart: Chart, formats: Sequence[str]) -> dict[str, bytes]:
@@ -79,7 +81,7 @@ def _write_around(figure: Figure, axes: Axes, chart: Chart) -> None:
     top, bottom = max(box.y1, frame.y1), box.y0
     to_figure = figure.transFigure.inverted().transform
     left = float(to_figure((box.x0, 0))[0])
-    title = "\n".join(textwrap.wrap(chart.title, _TEXT_LETTERS * 5 // 6))
+    title = "\n".join(textwrap.wrap(chart.title, _TITLE_LETTERS))
     figure.text(
         left,
         float(to_figure((0, top + _GAP_POINTS * scale))[1]),

@@ -102,7 +102,7 @@ def _losses(switch: OpticalSwitch, low: float, high: float) -> tuple[Comparison,
 def _ports_against_time(switches: tuple[OpticalSwitch, ...]) -> LineChart:
     return LineChart(
         "table1-ports",
-        "The slower a switch, the more ports it has",
+        "Ports of a switch against the time that it takes to rewire",
         "time to rewire, s",
         "ports of the largest device",
         tuple(
