@@ -183,12 +183,12 @@ def test_the_effects_of_a_plan_are_those_of_its_single_failures(small_plan: Make
 
 
 def test_a_spare_server_takes_as_long_to_patch_as_its_busiest_panel(small_plan: MakePlan) -> None:
-    """Five minutes a fiber: one on each panel of cables, two where fibers go one way or servers are odd in number."""
+    """Half a minute a fiber: one on each panel of cables, two where fibers go one way or servers are odd in number."""
     asked = FailureRates({"server": DEFAULT_RATES.parts["server"]}, 0.0, 0.0, spare_servers=1)
     for plan, fibers in ((small_plan(), 1), (small_plan(links="directed"), 2), (small_plan(servers=15), 2)):
-        assert effects(plan, asked)["server"][0].spare_time_s == fibers * 300.0
+        assert effects(plan, asked)["server"][0].spare_time_s == fibers * 30.0
     (two,) = effects(small_plan(servers=2, degree=2), asked)["server"]
-    assert (two.speed, two.spare_time_s) == (0.0, 300.0)  # a job needs two servers, with a spare it has them
+    assert (two.speed, two.spare_time_s) == (0.0, 30.0)  # a job needs two servers, with a spare it has them
 
 
 def test_servers_of_an_odd_number_have_half_the_panels(small_plan: MakePlan) -> None:

@@ -21,6 +21,13 @@ WEIGHTINGS = ("jobs", "iterations")
 """Whether each job, or each iteration, counts the same in the iteration times of a fabric."""
 
 
+def _fiber_move_s() -> float:
+    """Return the catalogue's time to move one fiber of a patch panel."""
+    known_s = find_optical_switch("patch-panel").fiber_move_s
+    assert known_s is not None, "the catalogue has it"
+    return known_s
+
+
 @dataclass(frozen=True, slots=True)
 class PanelSettings:
     """Patch panels of the fabric ``topoopt``.
@@ -30,8 +37,9 @@ class PanelSettings:
     look_ahead : bool
         A second set of panels behind 1×2 switches: the next job is wired while the present one runs.
     move_s : float
-        Time in which one robot or technician moves one fiber; an assumption. With a robot on each panel, 30 s make
-        4 minutes of the wiring of 16 servers with 8 interfaces; the sources say minutes.
+        Time in which one robot or technician moves one fiber; by default the catalogue's, which is an assumption: with
+        a robot on each panel, 30 s make 4 minutes of the wiring of 16 servers with 8 interfaces, and the sources say
+        minutes.
     hands : int
         Robots or technicians that work at the same time on each set; 0 for one on each of its d panels (of a logical
         server's d). They make one wiring after another.
@@ -40,7 +48,7 @@ class PanelSettings:
     """
 
     look_ahead: bool = True
-    move_s: float = 30.0
+    move_s: float = field(default_factory=_fiber_move_s)
     hands: int = 0
     flip_s: float = 10e-3
 

@@ -21,6 +21,8 @@ class OpticalSwitch:
         Fiber pairs of the largest device.
     reconfiguration_s : float
         Time to change its wiring; its ports carry nothing meanwhile.
+    fiber_move_s : float or None
+        Time to move one fiber, where they are moved one after the other; None where all are switched at once.
     insertion_loss_db : (float, float) or None
         Lowest and highest loss of a connection; None where the sources give none.
     """
@@ -28,6 +30,7 @@ class OpticalSwitch:
     name: str
     ports: int
     reconfiguration_s: float
+    fiber_move_s: float | None
     insertion_loss_db: tuple[float, float] | None
     quality: str
     source: str
@@ -162,6 +165,7 @@ def _optical_switch(row: dict[str, str]) -> OpticalSwitch:
         row["name"],
         int(row["ports"]),
         float(row["reconfiguration_s"]),
+        number_or_none(row["fiber_move_s"]),
         None if low is None or high is None else (low, high),
         row["quality"],
         row["source"],

@@ -7,9 +7,6 @@ from topoopt.hardware import OpticalSwitch, optical_switches
 from topoopt.rewiring.order import MoveOrder, Step
 from topoopt.rewiring.wiring import Wiring
 
-ONE_BY_ONE = "patch-panel"
-"""The technology that moves one fiber after the other."""
-
 
 @dataclass(frozen=True, slots=True)
 class RewiringTime:
@@ -32,8 +29,9 @@ class RewiringTime:
 def rewiring_times(order: MoveOrder, wiring: Wiring, servers: int) -> tuple[RewiringTime, ...]:
     """Return the time of every technology of the catalogue, the slowest first.
 
-    An optical switch makes all connections of a step at once, in its reconfiguration time. On a patch panel every
-    fiber takes that long; panels are worked on side by side, one fiber at a time on each. Steps follow each other.
+    An optical switch makes all connections of a step at once, in its reconfiguration time. On a patch panel they are
+    made one after the other, each in the time of moving a fiber; panels are worked on side by side. Steps follow each
+    other.
 
     Parameters
     ----------
@@ -46,15 +44,14 @@ def rewiring_times(order: MoveOrder, wiring: Wiring, servers: int) -> tuple[Rewi
             technology,
             ports,
             ports <= technology.ports,
-            technology.reconfiguration_s * sum(_turns(step, wiring, technology.name) for step in order.steps),
+            sum(_step_s(step, wiring, technology) for step in order.steps),
         )
         for technology in optical_switches()
     )
 
 
-def _turns(step: Step, wiring: Wiring, technology: str) -> int:
-    """Return how many reconfiguration times a step takes."""
-    if technology != ONE_BY_ONE:
-        return 1
+def _step_s(step: Step, wiring: Wiring, technology: OpticalSwitch) -> float:
+    if technology.fiber_move_s is None:
+        return technology.reconfiguration_s
     touched = [Counter(wiring.panel_of(patch) for patch in some) for some in (step.unplug, step.plug)]
-    return max((max(some.values(), default=0) for some in touched), default=0)
+    return technology.fiber_move_s * max(max(some.values(), default=0) for some in touched)
