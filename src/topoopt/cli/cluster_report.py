@@ -75,13 +75,13 @@ def _print_times(console: "Console", result: "ClusterResult") -> None:
 def _print_waits(console: "Console", result: "ClusterResult") -> None:
     from topoopt.cli.render import print_table
 
-    numbers = ("completion", "p99", "queueing", "p99 ", "rewiring", "p99  ", "busy", "fibers moved")
+    numbers = ("completion", "p99", "queueing", "p99 ", "rewiring", "p99  ", "busy", "fibers")
     print_table(
         console,
         ("fabric", *numbers),
         [
             (
-                run.fabric,
+                name,
                 long_time(run.completion_time_s.mean),
                 long_time(run.completion_time_s.p99),
                 long_time(run.queueing_s.mean),
@@ -91,7 +91,7 @@ def _print_waits(console: "Console", result: "ClusterResult") -> None:
                 f"{run.utilization:.1%}",
                 f"{run.moves:,}",
             )
-            for run in result.fabrics
+            for name, run in zip(_names(result), result.fabrics, strict=True)
         ],
         numbers=numbers,
     )
@@ -109,16 +109,29 @@ def _print_models(console: "Console", result: "ClusterResult") -> None:
         ("iteration by model, ms", *models),
         [
             (
-                run.fabric,
+                name,
                 *(
                     f"{fmean(job.iteration_time_mean_s for job in run.jobs if job.model == model) * 1e3:.4g}"
                     for model in models
                 ),
             )
-            for run in result.fabrics
+            for name, run in zip(_names(result), result.fabrics, strict=True)
         ],
         numbers=models,
     )
+
+
+def _names(result: "ClusterResult") -> list[str]:
+    """Return the fabrics' names, with their bandwidth where two have the same."""
+    from topoopt.units import format_bandwidth
+
+    names = [run.fabric for run in result.fabrics]
+    return [
+        f"{run.fabric}, {format_bandwidth(run.server_bandwidth_bps)}"
+        if names.count(run.fabric) > 1
+        else run.fabric
+        for run in result.fabrics
+    ]
 
 
 def long_time(time_s: float) -> str:
