@@ -1,0 +1,1 @@
+"""Operators measured on real hardware."""

@@ -1,0 +1,127 @@
+"""The noun TransformerModel: the shapes of a transformer."""
+
+from dataclasses import dataclass
+
+from topoopt.errors import InvalidInput
+
+NORMS = ("layernorm", "rmsnorm")
+"""``layernorm`` has a weight and a bias of the hidden size, ``rmsnorm`` a weight."""
+
+
+@dataclass(frozen=True, slots=True)
+class LatentAttention:
+    """Multi-head latent attention (DeepSeek-V2, section 2.1): queries and keys/values go through small ranks."""
+
+    query_rank: int
+    key_value_rank: int
+    rope_head_dim: int
+    nope_head_dim: int
+    value_head_dim: int
+
+
+@dataclass(frozen=True, slots=True)
+class Experts:
+    """The mixture-of-experts part of a model.
+
+    Attributes
+    ----------
+    count, per_token : int
+        Routed experts of a layer, and to how many of them a token goes (top-k).
+    ffn : int
+        Inner size of one routed expert.
+    shared_ffn : int
+        Inner size of all shared experts together, which every token visits; 0 for none.
+    first_dense_layers : int
+        Layers at the beginning that have a dense feed-forward part instead.
+    every : int
+        One of so many of the layers after those has experts.
+    capacity_factor : float
+        Tokens that an expert takes at most, over the even share; 0 for no limit (dropless).
+    """
+
+    count: int
+    per_token: int
+    ffn: int
+    shared_ffn: int = 0
+    first_dense_layers: int = 0
+    every: int = 1
+    capacity_factor: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.per_token <= self.count:
+            raise InvalidInput(
+                f"experts: a token goes to 1..{self.count} of {self.count} experts, got {self.per_token}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class TransformerModel:
+    """A transformer by its shapes.
+
+    Attributes
+    ----------
+    name, family : str
+        ``family`` is the ``model_type`` of Hugging Face where there is one, such as ``llama``.
+    layers, hidden, heads : int
+    ffn : int
+        Inner size of a dense feed-forward part.
+    vocabulary, sequence : int
+        ``sequence`` is the longest, or the published training length.
+    kv_heads : int
+        Heads of keys and values; fewer than ``heads`` is grouped-query attention.
+    head_dim : int
+        Mostly ``hidden / heads``.
+    gated : bool
+        A feed-forward part of three matrices (SwiGLU) instead of two.
+    tied : bool
+        Whether the output layer shares the weights of the embedding.
+    positions : int
+        Rows of a learned position embedding; 0 for rotary positions or ALiBi.
+    norm : str
+        One of :data:`NORMS`.
+    attention_bias, output_bias, mlp_bias : bool
+        Whether the projections to queries, keys and values, the output projection, and the feed-forward
+        matrices have biases.
+    extra_parameters : int
+        Parameters outside of all of these: norms of query and key heads, poolers, type embeddings …
+    latent : LatentAttention or None
+    experts : Experts or None
+    """
+
+    name: str
+    family: str
+    layers: int
+    hidden: int
+    heads: int
+    ffn: int
+    vocabulary: int
+    sequence: int
+    kv_heads: int
+    head_dim: int
+    gated: bool = False
+    tied: bool = False
+    positions: int = 0
+    norm: str = "rmsnorm"
+    attention_bias: bool = False
+    output_bias: bool = False
+    mlp_bias: bool = False
+    extra_parameters: int = 0
+    latent: LatentAttention | None = None
+    experts: Experts | None = None
+
+    def __post_init__(self) -> None:
+        for key in ("layers", "hidden", "heads", "vocabulary", "sequence", "kv_heads", "head_dim"):
+            value = getattr(self, key)
+            if value < 1:
+                raise InvalidInput(f"{self.name}: {key}: expected an integer >= 1, got {value}")
+        if self.heads % self.kv_heads:
+            raise InvalidInput(
+                f"{self.name}: kv_heads: {self.heads} heads cannot be shared by {self.kv_heads} evenly"
+            )
+
+    def is_moe(self, layer: int) -> bool:
+        """Return whether a layer, counted from 0, has experts."""
+        experts = self.experts
+        if experts is None or layer < experts.first_dense_layers:
+            return False
+        return (layer - experts.first_dense_layers) % experts.every == experts.every - 1
