@@ -1,0 +1,88 @@
+"""The noun ExpertLoads: how tokens are spread over the experts of each layer; evenly, or by Zipf's law."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.errors import InvalidInput
+from topoopt.transformer import Experts, TransformerModel
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ExpertLoads:
+    """The share of the routed tokens that each expert gets, in each layer that has experts.
+
+    Attributes
+    ----------
+    layers : tuple of int
+        Numbers of those layers in the model, counted from 0.
+    shares : float64 array, shape (layers, experts)
+        Every row sums to 1.
+    """
+
+    layers: tuple[int, ...]
+    shares: Floats
+
+    def __post_init__(self) -> None:
+        if self.shares.ndim != 2 or len(self.shares) != len(self.layers):
+            raise InvalidInput(
+                f"expert loads: {len(self.layers)} layers need as many rows, got shape {self.shares.shape}"
+            )
+        bad = ~np.isfinite(self.shares).all(axis=1) | (self.shares < 0).any(axis=1)
+        bad |= ~(np.abs(self.shares.sum(axis=1) - 1.0) < 1e-9)
+        if bad.any():
+            layer = self.layers[int(bad.argmax())]
+            raise InvalidInput(f"expert loads: layer {layer}: shares must be >= 0 and sum to 1")
+
+    @property
+    def experts(self) -> int:
+        """Routed experts of a layer."""
+        return int(self.shares.shape[1])
+
+
+def experts_of(model: TransformerModel) -> Experts:
+    """Return the model's experts.
+
+    Raises
+    ------
+    InvalidInput
+        If it has none.
+    """
+    if model.experts is None:
+        raise InvalidInput(
+            f"expert loads: {model.name} has no experts; name a mixture of experts such as mixtral-8x7b"
+        )
+    return model.experts
+
+
+def expert_layers(model: TransformerModel) -> tuple[int, ...]:
+    """Return the numbers of the layers that have experts."""
+    return tuple(layer for layer in range(model.layers) if model.is_moe(layer))
+
+
+def uniform_loads(model: TransformerModel) -> ExpertLoads:
+    """Return loads where every expert gets the same."""
+    layers, count = expert_layers(model), experts_of(model).count
+    return ExpertLoads(layers, np.full((len(layers), count), 1.0 / count))
+
+
+def zipf_loads(model: TransformerModel, exponent: float = 1.0, seed: int = 0) -> ExpertLoads:
+    """Return loads where the r-th busiest expert of a layer gets a share in proportion to ``r**-exponent``.
+
+    Which expert is the r-th busiest is drawn anew for each layer.
+
+    Raises
+    ------
+    InvalidInput
+        If the exponent is negative or no number; 0 is uniform.
+    """
+    if not 0.0 <= exponent < math.inf:
+        raise InvalidInput(f"expert loads: the exponent of Zipf's law must be >= 0, got {exponent}")
+    layers, count = expert_layers(model), experts_of(model).count
+    weights = np.arange(1, count + 1, dtype=np.float64) ** -exponent
+    rows = np.tile(weights / weights.sum(), (len(layers), 1))
+    return ExpertLoads(layers, np.random.default_rng(seed).permuted(rows, axis=1))
