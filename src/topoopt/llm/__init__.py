@@ -1,5 +1,8 @@
 """Transformer training jobs: configurations, communication, memory, step times in closed form, calibration."""
 
+from topoopt.llm.calibration import PARAMETERS as PARAMETERS
+from topoopt.llm.calibration import Calibration as Calibration
+from topoopt.llm.chunk_times import chunk_times as chunk_times
 from topoopt.llm.configuration import RECOMPUTATIONS as RECOMPUTATIONS
 from topoopt.llm.configuration import Configuration as Configuration
 from topoopt.llm.configuration_table import ConfigurationTable as ConfigurationTable
@@ -12,6 +15,8 @@ from topoopt.llm.expert_loads import ExpertLoads as ExpertLoads
 from topoopt.llm.expert_loads import expert_layers as expert_layers
 from topoopt.llm.expert_loads import uniform_loads as uniform_loads
 from topoopt.llm.expert_loads import zipf_loads as zipf_loads
+from topoopt.llm.step_times import ChunkTimes as ChunkTimes
+from topoopt.llm.step_times import StepTimes as StepTimes
 from topoopt.llm.system import System as System
 from topoopt.llm.system import system_of as system_of
 from topoopt.llm.token_matrix import rank_shares as rank_shares

@@ -1,0 +1,110 @@
+"""The noun Calibration: what is measured of an accelerator and its software, in few numbers with a meaning."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+
+from topoopt.errors import InvalidInput, unknown_name
+
+ATTENTIONS = ("auto", "fused", "eager")
+"""How the attention's core runs: fused (FlashAttention), eager (scores in memory), or auto: fused with ZeRO-3."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Where a parameter may lie, where it is looked for first, and how far it strays (in natural logarithms)."""
+
+    low: float
+    high: float
+    spread: float
+    meaning: str
+
+
+PARAMETERS: Mapping[str, Bounds] = {
+    "gemm_efficiency": Bounds(
+        0.2, 1.0, 0.15, "share of the peak rate that a very large matrix product reaches"
+    ),
+    "gemm_half_size": Bounds(
+        1.0, 2000.0, 0.7, "size of one dimension of a matrix product at which a half is lost"
+    ),
+    "low_precision_gain": Bounds(
+        0.3, 1.0, 0.2, "share of the further gain that 8-bit and 4-bit peaks promise"
+    ),
+    "attention_efficiency": Bounds(
+        0.03, 0.9, 0.3, "share of the peak rate that the attention's core reaches"
+    ),
+    "memory_efficiency": Bounds(
+        0.1, 1.5, 0.3, "share of the memory bandwidth in norms, softmax, activations"
+    ),
+    "misaligned_slowdown": Bounds(1.0, 8.0, 0.4, "factor on attention whose head size is no multiple of 8"),
+    "layer_launch_s": Bounds(1e-5, 5e-3, 0.5, "host time to launch one layer once"),
+    "chunk_launch_s": Bounds(1e-5, 5e-2, 0.7, "host time of one micro-batch in one chunk besides its layers"),
+    "group_launch": Bounds(
+        0.0, 1.0, 0.5, "further launch time per doubling of the tensor parallel degree, as a share"
+    ),
+    "step_overhead_s": Bounds(1e-4, 1.0, 0.7, "fixed time of one iteration: optimizer launches, logging"),
+    "collective_latency_s": Bounds(1e-6, 3e-4, 0.5, "start of one collective"),
+    "scale_up_efficiency": Bounds(
+        0.2, 1.2, 0.25, "share of the link rate inside a server that a collective reaches"
+    ),
+    "network_efficiency": Bounds(0.1, 1.2, 0.35, "share of the network rate that a collective reaches"),
+    "overlap": Bounds(0.0, 1.0, 0.3, "share of data parallel communication that hides behind computation"),
+    "straggling": Bounds(0.0, 0.2, 0.7, "slowdown per doubling of the number of servers, as a share"),
+}
+"""The parameters with their bounds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """How fast one kind of accelerator runs transformers; see :data:`PARAMETERS` for the meaning of each number.
+
+    Attributes
+    ----------
+    name : str
+    accelerator : str
+        A name of the catalogue.
+    attention : str
+        One of :data:`ATTENTIONS`.
+    provenance : mapping of text to text
+        Rows used, errors, the command that made it.
+    """
+
+    name: str
+    accelerator: str
+    gemm_efficiency: float
+    gemm_half_size: float
+    low_precision_gain: float
+    attention_efficiency: float
+    memory_efficiency: float
+    misaligned_slowdown: float
+    layer_launch_s: float
+    chunk_launch_s: float
+    group_launch: float
+    step_overhead_s: float
+    collective_latency_s: float
+    scale_up_efficiency: float
+    network_efficiency: float
+    overlap: float
+    straggling: float
+    attention: str = "auto"
+    provenance: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        for name, bounds in PARAMETERS.items():
+            value = getattr(self, name)
+            if not bounds.low <= value <= bounds.high:
+                raise InvalidInput(
+                    f"calibration {self.name}: {name}: must lie in {bounds.low:g}..{bounds.high:g}, got {value}"
+                )
+        if self.attention not in ATTENTIONS:
+            raise unknown_name(f"calibration {self.name}: attention", self.attention, ATTENTIONS)
+
+    def parameters(self) -> dict[str, float]:
+        """Return the fitted numbers by name."""
+        return {name: getattr(self, name) for name in PARAMETERS}
+
+    def with_parameters(self, values: Mapping[str, float]) -> "Calibration":
+        """Return a calibration with other numbers."""
+        return replace(self, **values)  # type: ignore[arg-type]
+
+
+assert {item.name for item in fields(Calibration)} >= set(PARAMETERS)
