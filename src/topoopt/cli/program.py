@@ -16,6 +16,7 @@ from topoopt.cli.cost import cost
 from topoopt.cli.fail import fail
 from topoopt.cli.failure import exit_code_of
 from topoopt.cli.hardware import hardware
+from topoopt.cli.llm import llm
 from topoopt.cli.models import models
 from topoopt.cli.plan import plan
 from topoopt.cli.report import report
@@ -57,6 +58,7 @@ app = typer.Typer(
 for verb in VERBS:
     app.command(cls=Verb, help=help_of(verb))(verb)
 app.add_typer(cluster, name="cluster")
+app.add_typer(llm, name="llm")
 
 
 def _print_version(asked: bool) -> None:

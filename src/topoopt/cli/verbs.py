@@ -9,7 +9,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from topoopt.errors import unknown_name
 
-BEHIND = {"cluster": "simulate"}
+BEHIND = {"cluster": "simulate", "llm": "traffic"}
 """Groups of verbs, which the parser puts last, and the verb behind which each belongs."""
 
 

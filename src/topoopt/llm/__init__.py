@@ -2,6 +2,7 @@
 
 from topoopt.llm.calibration import PARAMETERS as PARAMETERS
 from topoopt.llm.calibration import Calibration as Calibration
+from topoopt.llm.check import check_configuration as check_configuration
 from topoopt.llm.chunk_times import chunk_times as chunk_times
 from topoopt.llm.configuration import RECOMPUTATIONS as RECOMPUTATIONS
 from topoopt.llm.configuration import Configuration as Configuration

@@ -1,5 +1,13 @@
 """Transformers: their shapes, where those come from, and what follows from shapes alone."""
 
+from topoopt.transformer.model import NORMS as NORMS
 from topoopt.transformer.model import Experts as Experts
 from topoopt.transformer.model import LatentAttention as LatentAttention
 from topoopt.transformer.model import TransformerModel as TransformerModel
+from topoopt.transformer.parameters import LayerParameters as LayerParameters
+from topoopt.transformer.parameters import ParameterCount as ParameterCount
+from topoopt.transformer.parameters import count_parameters as count_parameters
+from topoopt.transformer.parameters import layer_parameters as layer_parameters
+from topoopt.transformer.zoo import TRANSFORMERS as TRANSFORMERS
+from topoopt.transformer.zoo import TransformerEntry as TransformerEntry
+from topoopt.transformer.zoo import find_transformer as find_transformer

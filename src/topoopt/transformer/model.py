@@ -4,13 +4,16 @@ from dataclasses import dataclass
 
 from topoopt.errors import InvalidInput
 
-NORMS = ("layernorm", "rmsnorm")
-"""``layernorm`` has a weight and a bias of the hidden size, ``rmsnorm`` a weight."""
+NORMS = ("layernorm", "rmsnorm", "layernorm-without-bias")
+"""``layernorm`` has a weight and a bias of the hidden size, the others a weight."""
 
 
 @dataclass(frozen=True, slots=True)
 class LatentAttention:
-    """Multi-head latent attention (DeepSeek-V2, section 2.1): queries and keys/values go through small ranks."""
+    """Multi-head latent attention (DeepSeek-V2, section 2.1): queries and keys/values go through small ranks.
+
+    ``query_rank`` 0: queries are projected directly, as in DeepSeek-V2-Lite.
+    """
 
     query_rank: int
     key_value_rank: int
@@ -37,6 +40,10 @@ class Experts:
         One of so many of the layers after those has experts.
     capacity_factor : float
         Tokens that an expert takes at most, over the even share; 0 for no limit (dropless).
+    router_bias : bool
+        Whether the router has a bias of one number for each expert.
+    shared_gate : bool
+        Whether a gate of the hidden size scales what the shared experts say (Qwen).
     """
 
     count: int
@@ -46,6 +53,8 @@ class Experts:
     first_dense_layers: int = 0
     every: int = 1
     capacity_factor: float = 0.0
+    router_bias: bool = False
+    shared_gate: bool = False
 
     def __post_init__(self) -> None:
         if not 1 <= self.per_token <= self.count:
@@ -83,9 +92,19 @@ class TransformerModel:
         Whether the projections to queries, keys and values, the output projection, and the feed-forward
         matrices have biases.
     extra_parameters : int
-        Parameters outside of all of these: norms of query and key heads, poolers, type embeddings …
+        Parameters outside of all of these and outside the layers: poolers, type embeddings …
     latent : LatentAttention or None
     experts : Experts or None
+    norms_per_layer : int
+        2, before attention and before the feed-forward part; 1 where both share one.
+    head_norms : bool
+        Whether each layer normalizes its query and key heads (Qwen 3).
+    attention_sinks : bool
+        Whether each head has a learned sink (gpt-oss).
+    window : int
+        Tokens that a layer of sliding-window attention sees; 0 where every layer sees all.
+    window_layers : int
+        Layers with such a window.
     """
 
     name: str
@@ -108,6 +127,11 @@ class TransformerModel:
     extra_parameters: int = 0
     latent: LatentAttention | None = None
     experts: Experts | None = None
+    norms_per_layer: int = 2
+    head_norms: bool = False
+    attention_sinks: bool = False
+    window: int = 0
+    window_layers: int = 0
 
     def __post_init__(self) -> None:
         for key in ("layers", "hidden", "heads", "vocabulary", "sequence", "kv_heads", "head_dim"):

@@ -1,0 +1,175 @@
+"""Check that a configuration suits a model and a number of accelerators, or name the nearest valid values."""
+
+from collections.abc import Iterable
+
+from topoopt.errors import InvalidInput
+from topoopt.llm.configuration import Configuration
+from topoopt.transformer import TransformerModel
+
+
+def check_configuration(model: TransformerModel, configuration: Configuration, accelerators: int) -> None:
+    """Refuse a configuration that cannot be run.
+
+    Heads of keys and values fewer than ``tp`` are repeated, as Megatron-LM does, so that either divides the
+    other. Without interleaving, layers need not divide into stages evenly: the first stages take one more.
+
+    Raises
+    ------
+    InvalidInput
+        One line: the flag, its value, why not, and the nearest valid values.
+    """
+    _check_degrees(configuration, accelerators)
+    _check_tensor(model, configuration)
+    _check_pipeline(model, configuration)
+    _check_experts(model, configuration)
+    _check_sequence(model, configuration)
+    _check_batch(configuration)
+
+
+def divisors(value: int) -> tuple[int, ...]:
+    """Return the divisors of a positive integer, rising.
+
+    Examples
+    --------
+    >>> divisors(12)
+    (1, 2, 3, 4, 6, 12)
+    """
+    small = [one for one in range(1, int(value**0.5) + 1) if value % one == 0]
+    return tuple(sorted({*small, *(value // one for one in small)}))
+
+
+def nearest(value: int, allowed: Iterable[int]) -> str:
+    """Return the allowed values next to a value, below and above, as words.
+
+    Examples
+    --------
+    >>> nearest(6, (1, 2, 4, 8, 16))
+    'nearest: 4, 8'
+    """
+    values = sorted(set(allowed))
+    below = [one for one in values if one < value][-1:]
+    above = [one for one in values if one > value][:1]
+    return "nearest: " + ", ".join(str(one) for one in below + above)
+
+
+def _check_degrees(one: Configuration, accelerators: int) -> None:
+    if accelerators < 1:
+        raise InvalidInput(f"--accelerators: expected an integer >= 1, got {accelerators}")
+    if one.accelerators == accelerators:
+        return
+    product = f"tp {one.tp} x cp {one.cp} x dp {one.dp} x pp {one.pp} = {one.accelerators}"
+    others = one.tp * one.cp * one.pp
+    if accelerators % others == 0:
+        remedy = f"--dp {accelerators // others} would make it so"
+    else:
+        below = accelerators // others * others
+        remedy = (
+            f"nearest: {f'{below}, ' if below else ''}{below + others} accelerators with these tp, cp and pp"
+        )
+    raise InvalidInput(f"--accelerators {accelerators}: {product} does not multiply to it; {remedy}")
+
+
+def _check_tensor(model: TransformerModel, one: Configuration) -> None:
+    tp, heads, keys = one.tp, model.heads, model.kv_heads
+    if heads % tp:
+        raise InvalidInput(f"--tp {tp}: does not divide {heads} heads; {nearest(tp, _tensor_degrees(model))}")
+    if model.latent is None and keys % tp and tp % keys:
+        raise InvalidInput(
+            f"--tp {tp}: neither divides {keys} heads of keys and values nor is a multiple of them; "
+            f"{nearest(tp, _tensor_degrees(model))}"
+        )
+    if _has_dense_layer(model) and model.ffn % tp:
+        raise InvalidInput(
+            f"--tp {tp}: does not divide the feed-forward size {model.ffn}; {nearest(tp, _tensor_degrees(model))}"
+        )
+    if one.sequence_parallel and tp == 1:
+        raise InvalidInput("--sequence-parallel: splits over tensor parallel ranks; give --tp 2 or more")
+
+
+def _has_dense_layer(model: TransformerModel) -> bool:
+    return not all(model.is_moe(layer) for layer in range(model.layers))
+
+
+def _tensor_degrees(model: TransformerModel) -> tuple[int, ...]:
+    keys = model.kv_heads
+    return tuple(
+        tp
+        for tp in divisors(model.heads)
+        if (model.latent is not None or keys % tp == 0 or tp % keys == 0)
+        and (not _has_dense_layer(model) or model.ffn % tp == 0)
+    )
+
+
+def _check_pipeline(model: TransformerModel, one: Configuration) -> None:
+    pp, vpp, layers = one.pp, one.vpp, model.layers
+    if pp > layers:
+        raise InvalidInput(
+            f"--pp {pp}: the model has {layers} layers, and every stage needs one; at most {layers}"
+        )
+    if vpp == 1:
+        return
+    if pp == 1:
+        raise InvalidInput(f"--vpp {vpp}: interleaving needs stages; give --pp 2 or more, or --vpp 1")
+    if layers % (pp * vpp):
+        per_stage = f"{layers} layers do not divide into {pp} stages of {vpp} equal chunks"
+        allowed = divisors(layers // pp) if layers % pp == 0 else ()
+        remedy = nearest(vpp, allowed) if allowed else f"--pp {pp} needs --vpp 1"
+        raise InvalidInput(f"--vpp {vpp}: {per_stage}; {remedy}")
+    if one.micro_batches % pp:
+        step = one.dp * one.micro_batch * pp
+        below = one.global_batch // step * step
+        raise InvalidInput(
+            f"--vpp {vpp}: interleaving needs micro-batches in multiples of {pp} stages, got {one.micro_batches}; "
+            f"nearest: --global-batch {f'{below}, ' if below else ''}{below + step}"
+        )
+
+
+def _check_experts(model: TransformerModel, one: Configuration) -> None:
+    ep, etp, ranks = one.ep, one.etp, one.tp * one.cp * one.dp
+    if model.experts is None:
+        for flag, value in (("ep", ep), ("etp", etp)):
+            # etp = tp is the classic layout, which a model without experts has, too.
+            if value > 1 and not (flag == "etp" and value == one.tp):
+                raise InvalidInput(f"--{flag} {value}: {model.name} has no experts; leave it at 1")
+        return
+    experts = model.experts
+    if experts.count % ep:
+        raise InvalidInput(
+            f"--ep {ep}: does not divide {experts.count} experts; {nearest(ep, divisors(experts.count))}"
+        )
+    if experts.ffn % etp:
+        raise InvalidInput(
+            f"--etp {etp}: does not divide the size {experts.ffn} of an expert; {nearest(etp, divisors(experts.ffn))}"
+        )
+    if ranks % (ep * etp):
+        whole = [value for value in divisors(experts.count) if ranks % (value * etp) == 0]
+        remedy = nearest(ep, whole) if whole else f"--etp 1, or one that divides {ranks}"
+        raise InvalidInput(
+            f"--ep {ep}: ep {ep} x etp {etp} = {ep * etp} does not divide tp x cp x dp = {ranks}; {remedy}"
+        )
+
+
+def _check_sequence(model: TransformerModel, one: Configuration) -> None:
+    if model.positions and one.sequence > model.positions:
+        raise InvalidInput(
+            f"--seq {one.sequence}: {model.name} has {model.positions} learned positions; at most {model.positions}"
+        )
+    for flag, parts in (("cp", one.cp), ("tp", one.tp * one.cp if one.sequence_parallel else 1)):
+        if one.sequence % parts:
+            cut = "each sequence" if flag == "cp" else "the sequence of a context-parallel rank"
+            length = one.sequence if flag == "cp" else one.sequence // one.cp
+            value = one.cp if flag == "cp" else one.tp
+            raise InvalidInput(
+                f"--{flag} {value}: does not divide {cut} of {length} tokens; {nearest(value, divisors(length))}"
+            )
+
+
+def _check_batch(one: Configuration) -> None:
+    step = one.dp * one.micro_batch
+    if one.global_batch % step == 0:
+        return
+    below = one.global_batch // step * step
+    raise InvalidInput(
+        f"--global-batch {one.global_batch}: not a multiple of dp {one.dp} x micro-batch {one.micro_batch} = {step}; "
+        f"nearest: {f'{below}, ' if below else ''}{below + step}"
+    )

@@ -1,0 +1,1 @@
+"""Read the ``config.json`` of a transformer, as Hugging Face writes it."""
