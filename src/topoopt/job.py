@@ -19,6 +19,7 @@ from topoopt.strategy import (
     part_samples,
 )
 from topoopt.traffic import Traffic, Transfers, merged_traffic, no_transfers
+from topoopt.training import Layout, Training
 from topoopt.workload import (
     COMPUTE_MODES,
     OperatorGraph,
@@ -85,7 +86,8 @@ class Job:
     """One training job on one cluster; make it with :func:`make_job`.
 
     ``profiles`` are the user's own measurements of its operators, where there are any. ``fixed_traffic`` is moved
-    besides whatever the operators need; a job known by its traffic matrix alone has no operators.
+    besides whatever the operators need; a job known by its traffic matrix alone has no operators, and neither has
+    a transformer in pipeline stages, whose ``training`` says what there is to do.
     """
 
     graph: OperatorGraph
@@ -94,10 +96,13 @@ class Job:
     settings: JobSettings
     profiles: tuple[ProfileTable, ...] = ()
     fixed_traffic: Transfers = field(default_factory=no_transfers)
+    training: Training | None = None
 
     @cached_property
     def global_batch(self) -> int:
         """Samples per iteration over all accelerators."""
+        if self.training is not None:
+            return self.training.global_batch
         return self.graph.batch_per_accelerator * self.cluster.total_accelerators
 
     def time(self, op_index: int, split: OperatorSplit) -> OperatorTime:
@@ -152,7 +157,21 @@ def job_traffic(job: Job, strategy: ParallelStrategy) -> Traffic:
     return _kept_traffic(job, strategy) if kept else _traffic(job, strategy)
 
 
+def layout_of(job: Job, strategy: ParallelStrategy) -> Layout:
+    """Return the layout that the strategy of a transformer's job names."""
+    assert job.training is not None
+    return job.training.layouts[strategy.layout]
+
+
+def layout_strategies(job: Job) -> tuple[ParallelStrategy, ...]:
+    """Return every layout of a transformer's job as a strategy, none of any other job."""
+    count = 0 if job.training is None else len(job.training.layouts)
+    return tuple(ParallelStrategy(job.cluster.servers, (), index) for index in range(count))
+
+
 def _traffic(job: Job, strategy: ParallelStrategy) -> Traffic:
+    if job.training is not None:
+        return layout_of(job, strategy).step.traffic
     if len(job.fixed_traffic):
         return merged_traffic(job.cluster.servers, (), (), job.fixed_traffic)
     return extract_traffic(job.graph, strategy, job.global_batch, job.settings.embedding_bytes_factor)
@@ -175,6 +194,25 @@ def traffic_job(name: str, traffic: Traffic, cluster: ClusterSpec) -> Job:
         raise InvalidInput(f"{name}: no server sends another one anything; there is nothing to plan")
     job = make_job(OperatorGraph(name, (), 1), cluster, JobSettings())
     return replace(job, fixed_traffic=traffic.transfers)
+
+
+def training_job(training: Training, cluster: ClusterSpec, precision: str) -> Job:
+    """Return the job of training a transformer.
+
+    Raises
+    ------
+    InvalidInput
+        If a layout is for another number of servers, or the accelerator lacks the precision.
+    """
+    for layout in training.layouts:
+        if layout.step.servers != cluster.servers:
+            raise InvalidInput(
+                f"{training.model.name}: {layout.name} is laid out over {layout.step.servers} servers, "
+                f"the cluster has {cluster.servers}"
+            )
+    nothing = OperatorGraph(training.model.name, (), 1)
+    job = make_job(nothing, cluster, JobSettings(compute="roofline", precision=precision))
+    return replace(job, training=training)
 
 
 def job_roofline(graph: OperatorGraph, cluster: ClusterSpec, settings: JobSettings) -> Roofline:

@@ -80,7 +80,10 @@ class RoutingGap:
 
 @dataclass(frozen=True, eq=False)
 class Baseline:
-    """The same job on another fabric, with a strategy searched for it."""
+    """The same job on another fabric, with a strategy searched for it.
+
+    ``layout_times_s`` are the iteration times with each layout of a transformer; other jobs have none.
+    """
 
     fabric: str
     description: str
@@ -89,6 +92,7 @@ class Baseline:
     cost_usd: float | None
     strategy: ParallelStrategy
     proposals: int
+    layout_times_s: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

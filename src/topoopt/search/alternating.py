@@ -102,8 +102,8 @@ def fixed_fabric(
     starts: tuple[ParallelStrategy, ...],
 ) -> Found:
     """Search only the strategy, on a fabric that cannot be rewired; begin at the best of the given starts."""
-    if len(job.fixed_traffic):
-        return Found(starts[0], fabric, 0.0, 0, "fixed traffic", ())
+    if not job.graph.operators:
+        return Found(starts[0], fabric, 0.0, 0, "no operators to split", ())
     released = options.mode == "released"
     problem = make_problem(job, fabric, measured_only=released, seed=options.seed)
     first = min(starts, key=problem.iteration_time_s)

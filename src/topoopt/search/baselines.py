@@ -171,12 +171,15 @@ def best_of(
     """
     if fabric.reconfiguration is not None and job.cluster.servers > LARGEST_TO_TRY_ALL:
         return row
+    times_s = []
     for strategy in strategies:
+        other = row.outcome
         if strategy != row.strategy:
             other = _outcome(job, strategy, fabric, seed, simulator, simulation)
-            if other.iteration_time_s < row.outcome.iteration_time_s:
-                row = replace(row, outcome=other, strategy=strategy)
-    return row
+        times_s.append(other.iteration_time_s)
+        if other.iteration_time_s < row.outcome.iteration_time_s:
+            row = replace(row, outcome=other, strategy=strategy)
+    return replace(row, layout_times_s=tuple(times_s)) if job.training is not None else row
 
 
 def _outcome(

@@ -1,9 +1,9 @@
-"""When each task can start at the earliest, in whatever order the servers take up their work.
+"""When each task can start at the earliest, in whatever order the devices take up their work.
 
-A simulation with free communication does not tell. Servers work first come, first served, so a transfer that comes
+A simulation with free communication does not tell. Devices work first come, first served, so a transfer that comes
 late may let a task go first that others wait for: more communication, and an earlier end of an AllReduce. What holds
 in every order is that a task waits for the longest chain of tasks before it, and for all the work that is before it
-on its own server, which does one thing after the other.
+on its own device, which does one thing after the other.
 """
 
 from dataclasses import dataclass
@@ -48,40 +48,40 @@ def earliest(graph: TaskGraph) -> Earliest:
         after, done = np.unique(graph.successor[_rows(graph.successor_first, ready)[0]], return_counts=True)
         waiting[after] -= done
         ready = after[waiting[after] == 0]
-    idle_s, load_s = np.full(graph.servers, np.inf), np.zeros(graph.servers)
-    np.minimum.at(idle_s, graph.server[computes], start_s[computes])
-    np.add.at(load_s, graph.server[computes], work_s[computes])
+    idle_s, load_s = np.full(graph.devices, np.inf), np.zeros(graph.devices)
+    np.minimum.at(idle_s, graph.device[computes], start_s[computes])
+    np.add.at(load_s, graph.device[computes], work_s[computes])
     ends_s = [start_s + work_s, (idle_s + load_s)[load_s > 0]]
     return Earliest(start_s, float(np.concatenate(ends_s).max(initial=0.0)))
 
 
 class _LocalSets:
-    """For every compute task the tasks of its own server that come before it, itself included."""
+    """For every compute task the tasks of its own device that come before it, itself included."""
 
     def __init__(self, graph: TaskGraph, work_s: Floats) -> None:
         computes = np.flatnonzero(graph.kind == COMPUTE)
-        by_server = computes[np.argsort(graph.server[computes], kind="stable")]
-        count = np.bincount(graph.server[computes], minlength=graph.servers)
+        by_device = computes[np.argsort(graph.device[computes], kind="stable")]
+        count = np.bincount(graph.device[computes], minlength=graph.devices)
         most = int(count.max(initial=0))
         self.fit = len(graph) * most <= LARGEST_SETS_BYTES
-        self.server = graph.server
-        self.place = np.zeros(len(graph), np.int64)  # of a task among those of its server
-        self.place[by_server] = np.arange(len(by_server)) - np.repeat(np.cumsum(count) - count, count)
-        self.work_s = np.zeros((graph.servers, most))
-        self.work_s[graph.server[computes], self.place[computes]] = work_s[computes]
+        self.device = graph.device
+        self.place = np.zeros(len(graph), np.int64)  # of a task among those of its device
+        self.place[by_device] = np.arange(len(by_device)) - np.repeat(np.cumsum(count) - count, count)
+        self.work_s = np.zeros((graph.devices, most))
+        self.work_s[graph.device[computes], self.place[computes]] = work_s[computes]
         self.held = np.zeros((len(graph), most) if self.fit else (0, 0), np.bool_)
         if self.fit:
             self.held[computes, self.place[computes]] = True
 
     def work_before_s(self, task: Ints, before: Ints, starts: Ints) -> Floats:
-        """Return the work before each task on its server; ``before`` are the tasks that each waits for, by rows."""
+        """Return the work before each task on its device; ``before`` are the tasks that each waits for, by rows."""
         if not self.fit:
             return np.zeros(len(task))
-        computes = self.server[task] >= 0
+        computes = self.device[task] >= 0
         count = np.diff([*starts, len(before)])
-        here = np.repeat(self.server[task], count) == self.server[before]
+        here = np.repeat(self.device[task], count) == self.device[before]
         sets = np.logical_or.reduceat(self.held[before] & here[:, None], starts, axis=0)
-        work_s = np.einsum("ij,ij->i", sets, self.work_s[self.server[task]])
+        work_s = np.einsum("ij,ij->i", sets, self.work_s[self.device[task]])
         self.held[task[computes]] |= sets[computes]
         return np.where(computes, work_s, 0.0)
 

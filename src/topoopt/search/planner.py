@@ -8,7 +8,7 @@ from typing import Any
 from topoopt.cost import PriceTable, bill_of_materials, find_prices
 from topoopt.errors import InvalidInput
 from topoopt.finder import DEGREE_SPLITS
-from topoopt.job import Job, job_traffic
+from topoopt.job import Job, job_traffic, layout_strategies
 from topoopt.plan import Baseline, Plan, SearchRecord
 from topoopt.provenance import Provenance
 from topoopt.routing import Fabric
@@ -22,6 +22,7 @@ from topoopt.search.baselines import (
     search_baseline,
 )
 from topoopt.search.chains import Simulated, run_chains, uniform_starts
+from topoopt.search.layouts import wire_layouts
 from topoopt.search.options import SearchOptions
 from topoopt.search.worth import balanced, bounds, outcome, routing_gap, simulated_with_rings
 from topoopt.simulate import SimulationOptions
@@ -29,6 +30,8 @@ from topoopt.strategy import ParallelStrategy
 
 Progress = Callable[[str, int, int], None]
 """Called with what is going on, how much of it is done, and how much there is."""
+
+_Method = Callable[[Job, SearchOptions, Progress], tuple[list[Simulated], list[Simulated], SearchRecord]]
 
 
 def _silent(stage: str, done: int, total: int) -> None:
@@ -67,7 +70,7 @@ def make_plan(
     wanted = DEFAULT_BASELINES if fabrics is None else fabrics
     check_fabrics(wanted)
     table = find_prices(prices)
-    starts, searched, record = (_wire if len(job.fixed_traffic) else _search)(job, options, on_progress)
+    starts, searched, record = _method(job)(job, options, on_progress)
     strategy, fabric, result = min([*searched, *starts], key=lambda row: row[2].iteration_time_s)
     if options.balance:
         fabric, result = balanced(job, strategy, fabric, result)
@@ -91,6 +94,13 @@ def make_plan(
         priced(job, table),
         tuple(skipped),
     )
+
+
+def _method(job: Job) -> "_Method":
+    """Return how a job of this kind is searched."""
+    if job.training is not None:
+        return wire_layouts
+    return _wire if len(job.fixed_traffic) else _search
 
 
 def _search(
@@ -147,8 +157,9 @@ def compare(
     """Return the job on each fabric, in the order asked for, each with a strategy searched for it.
 
     A fabric that cannot be built with these interfaces, or has no price to be dimensioned by, is left out and
-    ``on_skip`` told why.
+    ``on_skip`` told why. For a transformer every layout is tried on every fabric.
     """
+    layouts = layout_strategies(job)
     rules = [rule for fabric in fabrics for rule in BASELINES[fabric]]
     rows: list[tuple[Baseline, Fabric]] = []
     for index, rule in enumerate(rules):
@@ -158,8 +169,10 @@ def compare(
         except InvalidInput as error:
             on_skip(rule.fabric, str(error))
             continue
-        found = search_baseline(job, rule, fabric, options, prices, starts, simulator, simulation)
+        found = search_baseline(job, rule, fabric, options, prices, layouts or starts, simulator, simulation)
         rows.append((found, fabric))
+    if layouts:
+        return tuple(found for found, _ in rows)
     # What is good on one fabric may be better than what the search has found on another.
     everywhere = tuple(dict.fromkeys(row[0].strategy for row in rows))
     return tuple(

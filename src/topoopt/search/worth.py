@@ -6,19 +6,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.finder import lay_rings
-from topoopt.job import Job, job_traffic
+from topoopt.job import Job, job_traffic, layout_of
+from topoopt.pipelined_step import PipelinedStep
 from topoopt.plan import Bounds, Outcome, RoutingGap
 from topoopt.routing import Fabric, KShortestRoutes, balanced_routes, link_loads, max_load_s, optimal_max_load
 from topoopt.search.bounds import Released, lower_bounds
 from topoopt.search.earliest import earliest
 from topoopt.simulate import (
     COLLECTIVE,
+    COLLECTIVES,
     TRANSFER,
     SimResult,
     SimulationOptions,
     TaskGraph,
     TaskRows,
     build_task_graph,
+    pair_demands,
     simulate,
     task_graph_from_edges,
 )
@@ -31,11 +34,24 @@ Floats = NDArray[np.float64]
 LARGEST_TO_KEEP = 256
 """Servers up to which the last task graphs are kept: one strategy is simulated on every fabric of a comparison."""
 
+LAYOUTS_TO_KEEP = 32
+"""Task graphs of layouts that are kept: all of them are simulated on every fabric."""
+
 
 def task_graph_of(job: Job, strategy: ParallelStrategy, iterations: int = 1) -> TaskGraph:
     """Return the task graph of a job under a strategy; of a traffic matrix, its transfers all at once."""
+    if job.training is not None:
+        return _layout_task_graph(layout_of(job, strategy).step, iterations)
     kept = job.cluster.servers <= LARGEST_TO_KEEP
     return _kept_task_graph(job, strategy, iterations) if kept else _task_graph(job, strategy, iterations)
+
+
+@lru_cache(maxsize=LAYOUTS_TO_KEEP)
+def _layout_task_graph(step: PipelinedStep, iterations: int) -> TaskGraph:
+    from topoopt import simulate as room  # noqa: PLC0415
+
+    graph: TaskGraph = room.pipeline_task_graph(step, iterations)  # type: ignore[attr-defined]
+    return graph
 
 
 def _task_graph(job: Job, strategy: ParallelStrategy, iterations: int) -> TaskGraph:
@@ -111,17 +127,18 @@ def outcome(result: SimResult) -> Outcome:
 def bounds(job: Job, result: SimResult) -> Bounds:
     """Return the lower bounds of the simulated strategy on the job's cluster."""
     graph, first = result.graph, earliest(result.graph)
-    transfers = np.flatnonzero(graph.kind == TRANSFER)
-    transfers = transfers[graph.src[transfers] != graph.dst[transfers]]
-    collectives = np.flatnonzero(graph.kind == COLLECTIVE)
+    task, src, dst, size_bytes = pair_demands(graph)
+    rings = (graph.kind == COLLECTIVE) & (graph.collective != COLLECTIVES.index("all-to-all"))
+    collectives = np.flatnonzero(rings)
     count = np.diff(graph.member_first)[collectives]
-    share = np.where(count > 1, 2.0 * (count - 1) / np.maximum(count, 1), 0.0) * graph.size_bytes[collectives]
+    passes = np.where(graph.collective[collectives] == COLLECTIVES.index("allreduce"), 2.0, 1.0)
+    share = passes * (count - 1) / np.maximum(count, 1) * graph.size_bytes[collectives]
     released = Released(
-        graph.src[transfers],
-        graph.dst[transfers],
-        graph.size_bytes[transfers].astype(np.float64),
-        first.start_s[transfers],
-        graph.member,
+        src,
+        dst,
+        size_bytes.astype(np.float64),
+        first.start_s[task],
+        graph.member[np.repeat(rings, np.diff(graph.member_first))],
         np.repeat(share, count),
         np.repeat(first.start_s[collectives], count),
     )

@@ -23,6 +23,7 @@ from topoopt.simulate.flow_rows import flow_table as flow_table
 from topoopt.simulate.flow_table import FlowTable as FlowTable
 from topoopt.simulate.flows import Flows as Flows
 from topoopt.simulate.flows import make_flows as make_flows
+from topoopt.simulate.flows import pair_demands as pair_demands
 from topoopt.simulate.job_placement import PLACEMENTS as PLACEMENTS
 from topoopt.simulate.job_placement import Placement as Placement
 from topoopt.simulate.job_placement import place_jobs as place_jobs

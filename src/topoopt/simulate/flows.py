@@ -85,7 +85,7 @@ def make_flows(graph: TaskGraph, fabric: Fabric, options: SimulationOptions) -> 
     NoRoute, InvalidInput
         If a pair cannot be reached or a ring uses a link that is not there.
     """
-    task, src, dst, size = _pair_demands(graph)
+    task, src, dst, size = pair_demands(graph)
     key, pair = np.unique(src * fabric.topology.servers + dst, return_inverse=True)
     pairs = pair_classes(fabric, key, options.split)
     pair_flows = _drawn_flows if options.split == "one" else _pair_flows
@@ -104,7 +104,7 @@ def no_flows(tasks: int) -> Flows:
     )
 
 
-def _pair_demands(graph: TaskGraph) -> tuple[Ints, Ints, Ints, Ints]:
+def pair_demands(graph: TaskGraph) -> tuple[Ints, Ints, Ints, Ints]:
     """Return task, src, dst and bytes of everything that goes from one server to another."""
     direct = np.flatnonzero((graph.kind == TRANSFER) & (graph.src != graph.dst) & (graph.size_bytes > 0))
     parts = [(direct, graph.src[direct], graph.dst[direct], graph.size_bytes[direct])]

@@ -70,10 +70,15 @@ class OperatorSplit:
 
 @dataclass(frozen=True, slots=True)
 class ParallelStrategy:
-    """One :class:`OperatorSplit` per operator of a graph, on ``servers`` servers."""
+    """One :class:`OperatorSplit` per operator of a graph, on ``servers`` servers.
+
+    A transformer in pipeline stages has no operators: its strategy is one of the layouts of
+    :class:`topoopt.training.Training`, by its place.
+    """
 
     servers: int
     splits: tuple[OperatorSplit, ...]
+    layout: int = 0
 
     def __post_init__(self) -> None:
         for split in self.splits:

@@ -1,0 +1,92 @@
+"""The noun Training: a transformer to train, and the ways of training it that are worth wiring a network for."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from topoopt.errors import InvalidInput
+from topoopt.pipelined_step import PipelinedStep
+from topoopt.transformer import TransformerModel
+
+Words = Mapping[str, int | str | bool]
+"""A configuration by its fields, those of :class:`topoopt.llm.Configuration`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """One way of training a transformer: how it is split, which rank sits where, and the iteration that follows.
+
+    Attributes
+    ----------
+    configuration : mapping
+        Degrees, micro-batch, recomputation …, by the fields of :class:`topoopt.llm.Configuration`.
+    order : str
+        Which neighbors ranks have: ``tp-cp-ep-dp-pp`` puts the ranks of a tensor group next to each other.
+    estimated_s : float
+        Iteration time in closed form, before anything is wired.
+    memory_bytes : mapping
+        What the fullest accelerator holds, by cause.
+    step : PipelinedStep
+    """
+
+    configuration: Words
+    order: str
+    estimated_s: float
+    memory_bytes: Mapping[str, float]
+    step: PipelinedStep
+
+    @property
+    def total_memory_bytes(self) -> float:
+        """What the fullest accelerator holds."""
+        return float(sum(self.memory_bytes.values()))
+
+    @property
+    def name(self) -> str:
+        """The degrees in short.
+
+        Examples
+        --------
+        >>> Layout({"tp": 8, "pp": 4, "dp": 16, "cp": 1, "micro_batch": 1}, "", 0.0, {}, None).name
+        'tp8 pp4 dp16 mb1'
+        """
+        degrees = [f"{key}{self.configuration[key]}" for key in ("tp", "pp", "dp")]
+        more = [key for key in ("cp", "ep", "vpp") if self.configuration.get(key, 1) != 1]
+        degrees += [f"{key}{self.configuration[key]}" for key in more]
+        return " ".join([*degrees, f"mb{self.configuration['micro_batch']}"])
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """A transformer, and its layouts in the order of the closed form, the fastest first.
+
+    Attributes
+    ----------
+    model : TransformerModel
+    layouts : tuple of Layout
+        A strategy names one of them by its place.
+    global_batch, sequence : int
+        Sequences of an iteration, and tokens of each.
+    model_flops : float
+        Of one iteration, forward and backward, without recomputation.
+    calibration : str
+        What the times of the layouts rest on.
+    considered : int
+        Configurations that were ranked.
+    parameters : int
+    """
+
+    model: TransformerModel
+    layouts: tuple[Layout, ...]
+    global_batch: int
+    sequence: int
+    model_flops: float
+    calibration: str = ""
+    considered: int = 0
+    parameters: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.layouts:
+            raise InvalidInput(f"{self.model.name}: no layouts: there is nothing to plan")
+
+    def tokens_per_s(self, iteration_time_s: float) -> float:
+        """Return how many tokens are trained in a second."""
+        return self.global_batch * self.sequence / iteration_time_s
