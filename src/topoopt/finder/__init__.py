@@ -13,6 +13,10 @@ from topoopt.finder.reconfigurable import ReconfigurableBuilder as Reconfigurabl
 from topoopt.finder.reconfigurable import reached as reached
 from topoopt.finder.reconfigurable import reconfigurable_fabric as reconfigurable_fabric
 from topoopt.finder.reconfigurable import rewired as rewired
+from topoopt.finder.regional_circuits import SATURATED as SATURATED
+from topoopt.finder.regional_circuits import exchange_time_s as exchange_time_s
+from topoopt.finder.regional_circuits import regional_circuits as regional_circuits
+from topoopt.finder.regional_optimum import best_regional_circuits as best_regional_circuits
 from topoopt.finder.rings import lay_rings as lay_rings
 from topoopt.finder.select_permutations import STRIDE_RULES as STRIDE_RULES
 from topoopt.finder.select_permutations import ring_interfaces as ring_interfaces

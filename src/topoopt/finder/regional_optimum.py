@@ -1,0 +1,124 @@
+"""The best circuits of a region for one all-to-all, exactly: an integer program to judge the greedy rule by."""
+
+import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import coo_array, csr_array
+
+from topoopt.errors import Infeasible, InvalidInput
+from topoopt.finder.regional_circuits import Circuits, Demand, check_demand
+
+MOST_CHOICES = 5_000
+"""Choices (pairs times circuits of a pair) up to which the program is tried; 16 servers of 6 ports make 840."""
+
+
+def best_regional_circuits(
+    demand_bytes: Demand,
+    ports: int,
+    circuit_bps: float,
+    electrical_bps: float,
+    *,
+    time_limit_s: float = 60.0,
+) -> Circuits:
+    """Return the circuits on which an all-to-all is done first, as :func:`exchange_time_s` counts.
+
+    One binary choice for each pair and number of circuits, c = 0 … ports: a pair with c > 0 takes
+    max(D_ij, D_ji)/(c·B), those with 0 load the electrical ports of their servers. The time T is minimized. With no
+    electrical ports every pair that sends must get a circuit, and T is that of the slowest pair.
+
+    Parameters
+    ----------
+    demand_bytes, ports, circuit_bps, electrical_bps
+        As in :func:`regional_circuits` and :func:`exchange_time_s`.
+    time_limit_s : float
+        After so long the program is given up.
+
+    Raises
+    ------
+    InvalidInput
+        If the region is too large for an exact answer, or as :func:`regional_circuits`.
+    Infeasible
+        If some pair would have nothing to send over, or the time is over before the optimum is proven.
+    """
+    check_demand(demand_bytes, ports)
+    servers = len(demand_bytes)
+    demand = demand_bytes.astype(np.float64)
+    np.fill_diagonal(demand, 0.0)
+    first, second = np.nonzero(np.triu(demand + demand.T))
+    pairs = len(first)
+    if pairs * (ports + 1) > MOST_CHOICES:
+        raise InvalidInput(
+            f"circuits: {pairs} pairs of up to {ports} circuits are too many for an exact answer; use the greedy rule"
+        )
+    if not pairs:
+        return np.zeros(demand.shape, np.int64)
+    rows, upper, lower = _rows(demand, first, second, ports, circuit_bps, electrical_bps)
+    choices = pairs * (ports + 1)
+    least = np.append(np.zeros(choices), 0.0)
+    most = np.append(np.ones(choices), np.inf)
+    if not electrical_bps:
+        most[: choices : ports + 1] = 0.0
+    found = milp(
+        np.append(np.zeros(choices), 1.0),
+        integrality=np.append(np.ones(choices), 0),
+        bounds=Bounds(least, most),
+        constraints=LinearConstraint(rows, lower, upper),
+        options={"time_limit": time_limit_s},
+    )
+    if found.x is None or found.status != 0:
+        why = "no pair may be left without" if found.status == 2 else "no optimum was proven in time"
+        raise Infeasible(f"circuits: {servers} servers of {ports} optical ports: {why}; use the greedy rule")
+    count = np.rint(found.x[:-1]).reshape(pairs, ports + 1) @ np.arange(ports + 1)
+    circuits = np.zeros(demand.shape, np.int64)
+    circuits[first, second] = count.astype(np.int64)
+    return circuits + circuits.T
+
+
+def _rows(
+    demand: Demand,
+    first: Circuits,
+    second: Circuits,
+    ports: int,
+    circuit_bps: float,
+    electrical_bps: float,
+) -> tuple[csr_array, Demand, Demand]:
+    """Return the rows of the program with their upper and lower ends; the last column is T.
+
+    Times are in units of the largest pair's bytes over one circuit, so that all numbers are near 1.
+    """
+    servers, pairs, width = len(demand), len(first), ports + 1
+    larger = np.maximum(demand[first, second], demand[second, first])
+    unit = float(larger.max())
+    choice = np.arange(pairs * width).reshape(pairs, width)
+    time = choice.size
+    row: list[Circuits] = []
+    column: list[Circuits] = []
+    value: list[Demand] = []
+
+    def enter(at: Circuits, what: Circuits, amount: Demand) -> None:
+        row.append(at.ravel())
+        column.append(what.ravel())
+        value.append(amount.ravel())
+
+    pair = np.arange(pairs)
+    enter(np.repeat(pair, width), choice, np.ones(choice.size))  # one choice of each pair
+    for end in (first, second):  # circuits of a server
+        enter(pairs + np.repeat(end, width), choice, np.tile(np.arange(width, dtype=np.float64), pairs))
+    slow = pairs + servers + pair  # a pair on circuits is done by T
+    share = np.concatenate(([0.0], 1.0 / np.arange(1, width)))
+    enter(np.repeat(slow, width), choice, np.outer(larger / unit, share))
+    enter(slow, np.full(pairs, time), np.full(pairs, -1.0))
+    out = 2 * pairs + servers  # and so is what each server sends and receives without
+    per_byte = circuit_bps / electrical_bps / unit if electrical_bps else 0.0
+    for src, dst in ((first, second), (second, first)):
+        enter(out + src, choice[:, 0], demand[src, dst] * per_byte)
+        enter(out + servers + dst, choice[:, 0], demand[src, dst] * per_byte)
+    ends = out + np.arange(2 * servers)
+    enter(ends, np.full(2 * servers, time), np.full(2 * servers, -1.0))
+    height = out + 2 * servers
+    upper = np.zeros(height)
+    upper[:pairs] = 1.0
+    upper[pairs : pairs + servers] = ports
+    lower = np.full(height, -np.inf)
+    lower[:pairs] = 1.0
+    entries = (np.concatenate(value), (np.concatenate(row), np.concatenate(column)))
+    return coo_array(entries, shape=(height, time + 1)).tocsr(), upper, lower
