@@ -5,21 +5,16 @@ servers. The task graph, the closed form and the traffic of an iteration are all
 server is part of the durations; only what servers send each other is told by bytes.
 """
 
-from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from topoopt.errors import InvalidInput, unknown_name
-from topoopt.traffic import AllReduceGroup, AllToAllGroup, Ints, Traffic, Transfers, merged_traffic
-
-PASSES = ("forward", "backward")
-COLLECTIVE_KINDS = ("allreduce", "reduce-scatter", "all-gather", "all-to-all")
-MOMENTS = ("before", "inside", "after")
-"""When an exchange of a pass takes place. ``before``: the pass waits for it, and it begins as soon as the pass before
-begins. ``inside``: pass and exchange take turns, and neither goes on without the other. ``after``: nobody waits for it
-but the optimizer."""
+from topoopt.errors import InvalidInput
+from topoopt.pipelined_step.groups import Exchange, Synchronization
+from topoopt.pipelined_step.schedule import Schedule, stage_schedule
+from topoopt.pipelined_step.traffic import Rows, iteration_traffic
+from topoopt.traffic import Ints, Traffic
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,89 +34,6 @@ class Chunk:
     forward_s: float
     backward_s: float
     output_bytes: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """A collective over servers that goes with every pass of a micro-batch through one chunk.
-
-    Attributes
-    ----------
-    chunk : int
-    direction : str
-        One of :data:`PASSES`.
-    moment : str
-        One of :data:`MOMENTS`.
-    replicas : tuple of int
-        Replicas whose workers take part: it begins when all are ready.
-    members : tuple of int
-        Servers, in ring order.
-    collective : str
-        One of :data:`COLLECTIVE_KINDS`.
-    size_bytes : int
-        Buffer of one member, of all ``count`` operations of one pass together. An all-to-all sends
-        ``size_bytes / len(members)`` from each member to each.
-    count : int
-        Operations of one pass.
-    delay_s : float
-        What goes before inside the servers, of all operations together.
-    pair_bytes : tuple of tuples of int
-        Of an all-to-all that is not uniform: bytes from each member to each, ``[source][destination]``, of all
-        operations together; ``size_bytes`` is not read then.
-    """
-
-    chunk: int
-    direction: str
-    moment: str
-    replicas: tuple[int, ...]
-    members: tuple[int, ...]
-    collective: str
-    size_bytes: int
-    count: int = 1
-    delay_s: float = 0.0
-    pair_bytes: tuple[tuple[int, ...], ...] = ()
-
-    def __post_init__(self) -> None:
-        _check_word("direction", self.direction, PASSES)
-        _check_word("moment", self.moment, MOMENTS)
-        _check_word("collective", self.collective, COLLECTIVE_KINDS)
-        _check_number("exchange: count", self.count, 1)
-        sides = {len(self.pair_bytes), *(len(row) for row in self.pair_bytes)}
-        if self.pair_bytes and sides != {len(self.members)}:
-            raise InvalidInput(f"exchange: pair_bytes must have {len(self.members)} rows and columns")
-
-
-@dataclass(frozen=True, slots=True)
-class Synchronization:
-    """Gradients that workers have in common, summed once an iteration, after the last micro-batch.
-
-    Attributes
-    ----------
-    chunks, replicas : tuples of int
-        The workers of these chunks in these replicas take part.
-    members : tuple of int
-        Servers, in ring order.
-    collective : str
-        ``allreduce``, or ``reduce-scatter`` where the optimizer's state is shared out.
-    size_bytes : int
-        Buffer of one member.
-    delay_s : float
-        What goes before inside the servers.
-    gather_bytes, gather_delay_s : int, float
-        Parameters that are gathered after the optimizer, buffer of one member; 0 where all have them.
-    """
-
-    chunks: tuple[int, ...]
-    replicas: tuple[int, ...]
-    members: tuple[int, ...]
-    collective: str
-    size_bytes: int
-    delay_s: float = 0.0
-    gather_bytes: int = 0
-    gather_delay_s: float = 0.0
-
-    def __post_init__(self) -> None:
-        _check_word("collective", self.collective, COLLECTIVE_KINDS[:2])
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,13 +97,7 @@ class PipelinedStep:
                 f"pipelined step: {count} chunks cannot be shared by {stages} stages evenly; "
                 f"allowed are {stages}, {2 * stages}, {3 * stages}, …"
             )
-        if count > stages and self.micro_batches % stages:
-            lower = self.micro_batches // stages * stages
-            near = " or ".join(str(value) for value in (lower, lower + stages) if value)
-            raise InvalidInput(
-                f"micro-batches: the interleaved schedule needs a multiple of {stages} stages, "
-                f"got {self.micro_batches}; nearest: {near}"
-            )
+        stage_schedule(0, stages, count // stages, self.micro_batches)
         for index, chunk in enumerate(self.chunks):
             _check_seconds(f"chunk {index}: forward_s", chunk.forward_s)
             _check_seconds(f"chunk {index}: backward_s", chunk.backward_s)
@@ -226,6 +132,10 @@ class PipelinedStep:
         """1, or more where the schedule is interleaved."""
         return len(self.chunks) // self.stages
 
+    def schedule(self, stage: int) -> Schedule:
+        """Return the order in which the workers of a stage take their passes."""
+        return stage_schedule(stage, self.stages, self.chunks_per_stage, self.micro_batches)
+
     @cached_property
     def worker_accelerator(self) -> Ints:
         """Which device of its first part's server a worker is, shape (stages, replicas)."""
@@ -242,28 +152,13 @@ class PipelinedStep:
 
         A reduce-scatter or all-gather of S bytes counts as an AllReduce of S/2, which puts as much on the wire.
         """
-        rings: Counter[tuple[int, ...]] = Counter()
-        exchanged: list[AllToAllGroup] = []
-        rows = [self._sent()]
-        for one in self.exchanges:
-            if one.pair_bytes:
-                rows.append(_pair_rows(one, self.micro_batches))
-            elif one.collective == "all-to-all":
-                pair = one.size_bytes // len(one.members)
-                exchanged.append(AllToAllGroup(tuple(sorted(one.members)), pair * self.micro_batches))
-            else:
-                twice = 2 if one.collective == "allreduce" else 1
-                rings[tuple(sorted(one.members))] += twice * one.size_bytes * self.micro_batches
-        for sync in self.synchronizations:
-            twice = 2 if sync.collective == "allreduce" else 1
-            rings[tuple(sorted(sync.members))] += twice * sync.size_bytes + sync.gather_bytes
-        groups = [AllReduceGroup(members, twice // 2) for members, twice in rings.items()]
-        columns = (np.concatenate(column) for column in zip(*rows, strict=True))
-        return merged_traffic(self.servers, groups, exchanged, Transfers(*columns))
+        return iteration_traffic(
+            self.servers, self.micro_batches, self._sent(), self.exchanges, self.synchronizations
+        )
 
-    def _sent(self) -> tuple[Ints, Ints, Ints]:
+    def _sent(self) -> Rows:
         """Return source, destination and bytes of all activations and their gradients."""
-        columns: list[tuple[Ints, Ints, Ints]] = [(np.zeros(0, np.int64),) * 3]
+        columns: list[Rows] = [(np.zeros(0, np.int64),) * 3]
         for index, chunk in enumerate(self.chunks[:-1]):
             here = self.part_servers[index % self.stages].ravel()
             there = self.part_servers[(index + 1) % self.stages].ravel()
@@ -271,17 +166,6 @@ class PipelinedStep:
             columns += [(here, there, size), (there, here, size)]
         src, dst, size = (np.concatenate(column) for column in zip(*columns, strict=True))
         return src, dst, size
-
-
-def _pair_rows(one: Exchange, micro_batches: int) -> tuple[Ints, Ints, Ints]:
-    members = np.array(one.members, np.int64)
-    sizes = np.array(one.pair_bytes, np.int64).ravel() * micro_batches
-    return np.repeat(members, len(members)), np.tile(members, len(members)), sizes
-
-
-def _check_word(what: str, word: str, allowed: tuple[str, ...]) -> None:
-    if word not in allowed:
-        raise unknown_name(what, word, allowed)
 
 
 def _check_number(what: str, value: int, least: int) -> None:
