@@ -275,11 +275,9 @@ def requested_system(said: SystemArguments) -> "System":
 
 
 def _named_model(word: str) -> "TransformerModel":
-    from topoopt.transformer import find_transformer
+    from topoopt.transformer import find_transformer, read_config
 
     if Path(word).suffix.lower() == ".json" or "/" in word or Path(word).is_file():
-        from topoopt.transformer.config import read_config
-
         return read_config(word)
     return find_transformer(word)
 

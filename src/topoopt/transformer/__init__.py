@@ -1,5 +1,8 @@
 """Transformers: their shapes, where those come from, and what follows from shapes alone."""
 
+from topoopt.transformer.config import config_to_model as config_to_model
+from topoopt.transformer.config import read_config as read_config
+from topoopt.transformer.families import FAMILIES as FAMILIES
 from topoopt.transformer.model import NORMS as NORMS
 from topoopt.transformer.model import Experts as Experts
 from topoopt.transformer.model import LatentAttention as LatentAttention

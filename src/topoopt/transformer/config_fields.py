@@ -1,0 +1,107 @@
+"""The keys of one ``config.json``: read with a word on what each means, so that a missing one explains itself."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from topoopt.errors import InvalidInput
+
+MEANINGS = {
+    "vocab_size": "rows of the embedding",
+    "num_hidden_layers": "number of layers",
+    "num_attention_heads": "attention heads of a layer",
+    "num_key_value_heads": "heads of keys and values",
+    "hidden_size": "width of the residual stream",
+    "intermediate_size": "inner size of a dense feed-forward part",
+    "head_dim": "size of one head",
+    "max_position_embeddings": "longest sequence",
+    "num_local_experts": "routed experts of a layer",
+    "num_experts": "routed experts of a layer",
+    "n_routed_experts": "routed experts of a layer",
+    "num_experts_per_tok": "experts that a token goes to",
+    "moe_intermediate_size": "inner size of one routed expert",
+    "shared_expert_intermediate_size": "inner size of the shared expert",
+    "n_shared_experts": "shared experts of a layer",
+    "first_k_dense_replace": "layers at the beginning without experts",
+    "kv_lora_rank": "rank through which keys and values go",
+    "q_lora_rank": "rank through which queries go",
+    "qk_rope_head_dim": "part of a query head that is rotated",
+    "qk_nope_head_dim": "part of a query head that is not rotated",
+    "v_head_dim": "size of a value head",
+}
+"""What the keys of Hugging Face mean in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigFields:
+    """The keys of a ``config.json`` and the file's name, which stands in front of every complaint."""
+
+    place: str
+    values: Mapping[str, Any]
+
+    def integer(self, *keys: str, least: int = 1) -> int:
+        """Return the first of some keys that is there.
+
+        Raises
+        ------
+        InvalidInput
+            If none is, saying what it means, or it is no integer of at least ``least``.
+        """
+        for key in keys:
+            if self.values.get(key) is not None:
+                return self._integer(key, least)
+        also = f" (or {', '.join(keys[1:])})" if len(keys) > 1 else ""
+        meaning = next((f", the {MEANINGS[key]}" for key in keys if key in MEANINGS), "")
+        raise InvalidInput(f"{self.place}: {keys[0]}{also}: missing{meaning}; expected an integer >= {least}")
+
+    def integer_or(self, key: str, default: int, least: int = 1) -> int:
+        """Return an integer, or the default where the key is missing or null."""
+        return default if self.values.get(key) is None else self._integer(key, least)
+
+    def flag(self, key: str, default: bool) -> bool:
+        """Return true or false, or the default where the key is missing or null."""
+        value = self.values.get(key)
+        if value is None:
+            return default
+        if not isinstance(value, bool):
+            raise InvalidInput(f"{self.place}: {key}: expected true or false, got {_shown(value)}")
+        return value
+
+    def mapping(self, key: str) -> "ConfigFields":
+        """Return the keys under a key; none where it is missing or null."""
+        value = self.values.get(key)
+        if value is None:
+            value = {}
+        if not isinstance(value, Mapping):
+            raise InvalidInput(
+                f"{self.place}: {key}: expected a mapping of keys to values, got {_shown(value)}"
+            )
+        return ConfigFields(f"{self.place}: {key}", value)
+
+    def items(self, key: str) -> list[Any]:
+        """Return a list; an empty one where the key is missing or null."""
+        value = self.values.get(key)
+        if value is None:
+            return []
+        if not isinstance(value, list):
+            raise InvalidInput(f"{self.place}: {key}: expected a list, got {_shown(value)}")
+        return value
+
+    def refuse(self, key: str, reason: str) -> InvalidInput:
+        """Return the error for a key whose value makes a model that cannot be told by its shapes."""
+        return InvalidInput(f"{self.place}: {key} {_shown(self.values.get(key))}: {reason}")
+
+    def _integer(self, key: str, least: int) -> int:
+        value = self.values[key]
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            meaning = f" ({MEANINGS[key]})" if key in MEANINGS else ""
+            raise InvalidInput(
+                f"{self.place}: {key}{meaning}: expected an integer >= {least}, got {_shown(value)}"
+            )
+        return value
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f'"{value}"' if isinstance(value, str) else str(value)
