@@ -4,6 +4,11 @@ from topoopt.llm.calibration import PARAMETERS as PARAMETERS
 from topoopt.llm.calibration import Calibration as Calibration
 from topoopt.llm.check import check_configuration as check_configuration
 from topoopt.llm.chunk_times import chunk_times as chunk_times
+from topoopt.llm.communication import COLLECTIVES as COLLECTIVES
+from topoopt.llm.communication import DIRECTIONS as DIRECTIONS
+from topoopt.llm.communication import KINDS as KINDS
+from topoopt.llm.communication import Communication as Communication
+from topoopt.llm.communication import wire_element_bytes as wire_element_bytes
 from topoopt.llm.configuration import RECOMPUTATIONS as RECOMPUTATIONS
 from topoopt.llm.configuration import Configuration as Configuration
 from topoopt.llm.configuration_table import ConfigurationTable as ConfigurationTable
@@ -16,6 +21,15 @@ from topoopt.llm.expert_loads import ExpertLoads as ExpertLoads
 from topoopt.llm.expert_loads import expert_layers as expert_layers
 from topoopt.llm.expert_loads import uniform_loads as uniform_loads
 from topoopt.llm.expert_loads import zipf_loads as zipf_loads
+from topoopt.llm.iteration_communication import communications as communications
+from topoopt.llm.layer_split import chunk_layers as chunk_layers
+from topoopt.llm.rank_parameters import RankParameters as RankParameters
+from topoopt.llm.rank_parameters import rank_parameters as rank_parameters
+from topoopt.llm.ranks import GROUP_KINDS as GROUP_KINDS
+from topoopt.llm.ranks import ORDER as ORDER
+from topoopt.llm.ranks import Ranks as Ranks
+from topoopt.llm.ranks import place_ranks as place_ranks
+from topoopt.llm.ranks import rank_numbers as rank_numbers
 from topoopt.llm.step_times import ChunkTimes as ChunkTimes
 from topoopt.llm.step_times import StepTimes as StepTimes
 from topoopt.llm.system import System as System

@@ -1,0 +1,104 @@
+"""Everything that the ranks of a configuration send each other in one iteration, exactly and without running it.
+
+Counted as Megatron-LM does it; its papers are [1]_ [2]_, the volumes of a first-stage rank are also in [3]_.
+
+References
+----------
+.. [1] D. Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters", SC'21.
+.. [2] V. Korthikanti et al., "Reducing Activation Recomputation in Large Transformer Models", 2022, section 4.2.
+.. [3] W. Li et al., "Understanding Communication Characteristics of Distributed Training", APNet 2024.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.hardware import BYTES_PER_ELEMENT
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+KINDS = ("tp", "cp", "ep", "pp", "dp", "embedding")
+"""Why ranks communicate; ``dp`` includes the gradients of experts."""
+COLLECTIVES = ("allreduce", "all-gather", "reduce-scatter", "all-to-all", "ring-exchange", "send")
+"""``ring-exchange``: every member sends a message to the next. ``send``: the first of two sends one to the second."""
+DIRECTIONS = ("forward", "backward", "step")
+"""With which pass of a micro-batch it goes; recomputation is part of the backward pass; ``step``: with none."""
+
+
+def no_weights() -> Floats:
+    """Return the weights of what is no all-to-all."""
+    return np.zeros((0, 0))
+
+
+@dataclass(frozen=True, eq=False)
+class Communication:
+    """One collective that all its groups do ``count`` times in an iteration.
+
+    Attributes
+    ----------
+    kind : str
+        One of :data:`KINDS`.
+    part : str
+        What of the model it belongs to, in words.
+    collective : str
+        One of :data:`COLLECTIVES`.
+    groups : int64 array, shape (groups, size)
+        Ranks, in ring order.
+    message_bytes : int
+        The whole buffer S of one rank: what an AllReduce sums, what is there after an all-gather or before a
+        reduce-scatter, what a rank has for all ranks of an all-to-all, what is sent.
+    count : int
+    stage : int
+        Pipeline stage of the groups; of a ``send`` the sender's, of ``embedding`` the first.
+    direction : str
+        One of :data:`DIRECTIONS`.
+    chunk : int
+        Chunk with whose passes it goes, chunk c on stage ``c % pp``; -1 for a ``step``.
+    weights : float64 array, shape (size, size)
+        Of an all-to-all: the share of ``message_bytes`` that goes from each member to each, itself included. Empty
+        for others.
+    """
+
+    kind: str
+    part: str
+    collective: str
+    groups: Ints
+    message_bytes: int
+    count: int
+    stage: int
+    direction: str = "step"
+    chunk: int = -1
+    weights: Floats = field(default_factory=no_weights)
+
+    @property
+    def wire_bytes(self) -> float:
+        """Bytes that leave ranks for others in the whole iteration, over all groups.
+
+        AllReduce 2(n-1)·S for each group; all-gather and reduce-scatter half of it; all-to-all what does not stay.
+        """
+        size = self.groups.shape[1]
+        return (
+            wire_factor(self.collective, size, self.weights)
+            * self.message_bytes
+            * self.count
+            * len(self.groups)
+        )
+
+
+def wire_factor(collective: str, size: int, weights: Floats) -> float:
+    """Return the bytes that leave ranks of one group in one collective, over ``message_bytes``."""
+    if collective == "all-to-all":
+        return float(weights.sum() - np.trace(weights))
+    if collective == "ring-exchange":
+        return float(size if size > 1 else 0)
+    return {"allreduce": 2.0 * (size - 1), "send": 1.0}.get(collective, float(size - 1))
+
+
+def wire_element_bytes(precision: str) -> int:
+    """Return the bytes of an activation or gradient on the wire.
+
+    Only the matrix products of ``fp8`` training are in 8 bits; what is sent has 16.
+    """
+    return 2 if precision == "fp8" else int(BYTES_PER_ELEMENT[precision])
