@@ -5,6 +5,7 @@ edge. Against a packet simulator the model leaves out queueing only.
 """
 
 from topoopt.routing import Fabric
+from topoopt.simulate.communication_depth import communication_depth
 from topoopt.simulate.event_driven import run
 from topoopt.simulate.flows import Flows, make_flows
 from topoopt.simulate.options import DEFAULT_OPTIONS, SimulationOptions
@@ -19,6 +20,10 @@ EXACT_FLOWS = 2_000
 COARSE_TOLERANCE = 3e-4
 """Beyond, changes within this fraction of the elapsed time are handled together."""
 
+DEEP, FINE_TOLERANCE = 32, 1e-6
+"""Where so many communications wait for each other, what is handled late adds up: 192 micro-batches through 16
+stages took 3.7 % longer with the coarse tolerance, and 0.02 % with the fine one."""
+
 
 def flow(
     graph: TaskGraph,
@@ -30,10 +35,12 @@ def flow(
     if fabric.reconfiguration is not None:
         return flow_on_circuits(graph, fabric, options, on_progress)
     flows = make_flows(graph, fabric, options)
-    return run("flow", graph, fabric, flows, options, fair=True, tolerance=_tolerance(flows, options))
+    return run("flow", graph, fabric, flows, options, fair=True, tolerance=_tolerance(graph, flows, options))
 
 
-def _tolerance(flows: Flows, options: SimulationOptions) -> float:
+def _tolerance(graph: TaskGraph, flows: Flows, options: SimulationOptions) -> float:
     if options.tolerance is not None:
         return options.tolerance
-    return 0.0 if len(flows) <= EXACT_FLOWS else COARSE_TOLERANCE
+    if len(flows) <= EXACT_FLOWS:
+        return 0.0
+    return FINE_TOLERANCE if communication_depth(graph, DEEP) == DEEP else COARSE_TOLERANCE

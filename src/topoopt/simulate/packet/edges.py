@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput
-from topoopt.routing import Fabric, PathTable, path_table
+from topoopt.routing import Fabric, PathTable, Reconfiguration, path_table
 from topoopt.simulate.link_classes import edge_starts, links_of_steps
 from topoopt.simulate.task_graph import Floats, Ints
 from topoopt.topology import Ring
@@ -85,7 +85,7 @@ class EdgeBook:
         """Return the ring for a group that has none; on duplex circuits, made for it, a second one back."""
         ring = Ring(0, members, members)
         rule = self.fabric.reconfiguration
-        if rule is None or not rule.duplex or len(members) < 3:
+        if not isinstance(rule, Reconfiguration) or not rule.duplex or len(members) < 3:
             return (ring,)
         return ring, Ring(0, members[::-1], members[::-1])
 

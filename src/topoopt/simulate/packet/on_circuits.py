@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import shortest_path
 
 from topoopt.errors import InvalidInput
 from topoopt.finder import demand_circuits, rewired
-from topoopt.routing import Fabric, PathTable, Reconfiguration
+from topoopt.routing import Fabric, PathTable, RegionalReconfiguration
 from topoopt.simulate.options import SimulationOptions
 from topoopt.simulate.packet.edges import EdgeBook, Edges
 from topoopt.simulate.packet.kernel import layout
@@ -30,7 +30,7 @@ def all_pairs(fabric: Fabric) -> Topology:
 
     Link ``source · servers + destination``; those of a server to itself stand at their places and are never used.
     """
-    rule, servers = _rule(fabric), fabric.topology.servers
+    rule, servers = fabric.beat, fabric.topology.servers
     src, dst = (side.ravel() for side in np.indices((servers, servers)))
     pairs = len(src)
     return Topology(
@@ -51,8 +51,13 @@ def check_options(options: PacketOptions, fabric: Fabric) -> None:
     Raises
     ------
     InvalidInput
-        For failures, cut transfers, sprayed packets and priority flow control.
+        For failures, cut transfers, sprayed packets and priority flow control, and for regional circuits.
     """
+    if isinstance(fabric.reconfiguration, RegionalReconfiguration):
+        raise InvalidInput(
+            f"packet simulator: not on {fabric.name}, whose circuits follow one all-to-all after another; "
+            "use --simulator flow"
+        )
     transport = TRANSPORTS[options.transport]
     for refused, what in (
         (len(options.failures) > 0, "failures of links"),
@@ -61,7 +66,7 @@ def check_options(options: PacketOptions, fabric: Fabric) -> None:
             pfc_bytes(options, transport)[0] < layout.NEVER,
             f"transport {options.transport}, which needs priority flow control",
         ),
-        (options.acks == "reverse" and not _rule(fabric).duplex, "acknowledgments on the way back"),
+        (options.acks == "reverse" and not fabric.beat.duplex, "acknowledgments on the way back"),
     ):
         if refused:
             raise InvalidInput(
@@ -95,7 +100,7 @@ def run_on_circuits(
     Infeasible
         As :func:`topoopt.simulate.packet.run.run_until`.
     """
-    rule, servers = _rule(fabric), fabric.topology.servers
+    rule, servers = fabric.beat, fabric.topology.servers
     state = state._replace(circuit=np.zeros((servers * servers, 3), np.int64))
     state.count[layout.HOPWISE] = 1
     state = _connected(state, fabric, options.packet)
@@ -126,11 +131,6 @@ def run_on_circuits(
         state = room_to_move(state, options.packet)
         _command(state, layout.RECONNECT, until)
         change_s += rule.period_s
-
-
-def _rule(fabric: Fabric) -> Reconfiguration:
-    assert fabric.reconfiguration is not None
-    return fabric.reconfiguration
 
 
 def _ps(time_s: float) -> int:
@@ -182,7 +182,7 @@ def _ways(fabric: Fabric) -> tuple[Ints, Ints]:
     With host forwarding those on shortest paths, each as often as it has circuits. Without, the pair's own.
     """
     servers, topology = fabric.topology.servers, fabric.topology
-    if not _rule(fabric).host_forwarding:
+    if not fabric.beat.host_forwarding:
         return np.arange(servers * servers + 1), np.arange(servers * servers)
     src, dst = topology.src.astype(np.int64), topology.dst.astype(np.int64)
     hops = _hops(topology)

@@ -16,6 +16,8 @@ from topoopt.simulate.packet.streams import Streams, make_streams
 from topoopt.simulate.reconfigurable.kernel import State
 from topoopt.simulate.task_graph import TRANSFER, Floats, Ints, TaskGraph
 
+Bools = np.ndarray[tuple[int], np.dtype[np.bool_]]
+
 
 @dataclass(frozen=True, eq=False)
 class Connections:
@@ -32,6 +34,8 @@ class Connections:
     payload_bytes : float64 array, shape (pairs,)
     transfers : bool array, shape (pairs,)
         Whether a pair has more to do than to be neighbors in a ring.
+    apart : bool array, shape (pairs,)
+        Whether it is a row of tasks whose pairs have rows of their own.
     """
 
     streams: Streams
@@ -41,11 +45,19 @@ class Connections:
     dst: Ints
     payload_share: Floats
     payload_bytes: Floats
-    transfers: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    transfers: Bools
+    apart: Bools
 
 
-def make_connections(graph: TaskGraph, fabric: Fabric, options: SimulationOptions) -> Connections:
+def make_connections(
+    graph: TaskGraph, fabric: Fabric, options: SimulationOptions, apart: Bools | None = None
+) -> Connections:
     """Return the connections of all communication tasks; rings go in member order.
+
+    Parameters
+    ----------
+    apart : bool array, shape (tasks,), optional
+        Tasks whose pairs have rows of their own: their bytes do not go the same way as those of the others.
 
     Raises
     ------
@@ -64,7 +76,8 @@ def make_connections(graph: TaskGraph, fabric: Fabric, options: SimulationOption
     # streams of one ring share its edges in the book; here each has its own
     edge = np.arange(len(stream)) - np.repeat(edge_first[:-1] - streams.edge_first, streams.edges)
     src, dst = book.ends()
-    key, pair = np.unique((src * graph.servers + dst)[edge], return_inverse=True)
+    side = np.zeros(len(stream), np.int64) if apart is None else apart[streams.task[stream]].astype(np.int64)
+    key, pair = np.unique(2 * (src * graph.servers + dst)[edge] + side, return_inverse=True)
     payload = sum_by(pair, (streams.rounds * streams.size_bytes)[stream].astype(np.float64), len(key))
     packed = sum_by(
         pair, (streams.rounds * occupancy_bytes(streams.size_bytes))[stream].astype(np.float64), len(key)
@@ -72,8 +85,10 @@ def make_connections(graph: TaskGraph, fabric: Fabric, options: SimulationOption
     task = streams.task[stream]
     transfers = np.zeros(len(key), np.bool_)
     transfers[pair[(graph.kind[task] == TRANSFER) | (graph.collective[task] == ALL_TO_ALL)]] = True
-    first, second = np.divmod(key, graph.servers)
-    return Connections(streams, pair, edge_first, first, second, payload / packed, payload, transfers)
+    first, second = np.divmod(key // 2, graph.servers)
+    return Connections(
+        streams, pair, edge_first, first, second, payload / packed, payload, transfers, key % 2 == 1
+    )
 
 
 def first_state(graph: TaskGraph, connections: Connections) -> State:
@@ -121,6 +136,8 @@ def first_state(graph: TaskGraph, connections: Connections) -> State:
         running=ints(pairs),
         keys=np.zeros(tasks + edges + 2),
         codes=ints(tasks + edges + 2, tasks),
-        tally=np.array([0, 1, 0, 0]),
+        watch=ints(tasks + 1),
+        stops=ints(2 * tasks + 2),
+        tally=np.array([0, 1, 0, 0, 0]),
         clock=np.zeros(1),
     )

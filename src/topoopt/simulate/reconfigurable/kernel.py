@@ -36,9 +36,14 @@ active           int64   (pairs,)       pairs with connections; the first ``tall
 entering         int64   (edges,)       scratch
 running          int64   (pairs,)       scratch
 keys, codes      f8, i8  (events,)      heap of events by (time, code)
-tally            int64   (4,)           see ``ACTIVE``, ``EVENTS``, ``DONE``, ``DIRTY``
+watch            int64   (tasks,)       ``HOLD``, ``REPORT``, both or neither (0)
+stops            int64   (2 tasks,)     watched tasks that have become ready or are done, see ``tally[STOPS]``
+tally            int64   (5,)           see ``ACTIVE``, ``EVENTS``, ``DONE``, ``DIRTY``, ``STOPS``
 clock            float64 (1,)           s until when ``served`` is right
 ================ ======= ============== ==============================================================
+
+The loop stops when a watched task becomes ready (``HOLD``), which then begins at :func:`start_held` only, or is done
+(``REPORT``).
 
 Codes of events: below tasks a compute task ends or a delay is over; then, by edges, a connection's first byte
 leaves; then, by edges again, a connection is done.
@@ -62,7 +67,8 @@ from topoopt.simulate.kernel import (
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-ACTIVE, EVENTS, DONE, DIRTY = range(4)
+ACTIVE, EVENTS, DONE, DIRTY, STOPS = range(5)
+HOLD, REPORT = 1, 2
 
 
 class State(NamedTuple):
@@ -103,6 +109,8 @@ class State(NamedTuple):
     running: Ints
     keys: Floats
     codes: Ints
+    watch: Ints
+    stops: Ints
     tally: Ints
     clock: Floats
 
@@ -129,9 +137,27 @@ def _schedule(s: State, time: float, code: int) -> None:
 
 
 @njit(cache=True)
+def _stop(s: State, task: int, reason: int) -> bool:
+    """Make the loop stop for a task that is watched for a reason; return whether it is."""
+    if s.watch[task] & reason == 0:
+        return False
+    s.stops[s.tally[STOPS]] = task
+    s.tally[STOPS] += 1
+    return True
+
+
+@njit(cache=True)
+def start_held(s: State, task: int, time: float) -> None:
+    """Let a task of the network that was held begin at a time, its delay first."""
+    _schedule(s, time + s.duration[task], task)
+
+
+@njit(cache=True)
 def _release(s: State, task: int, now: float) -> None:
-    """Make a task ready: a delay begins, or it joins the queue of its device."""
+    """Make a task ready: a delay begins, it joins the queue of its device, or it is held."""
     s.start[task] = now
+    if _stop(s, task, HOLD):
+        return
     device = s.device[task]
     if device < 0:
         _schedule(s, now + s.duration[task], task)
@@ -167,6 +193,7 @@ def _finish(s: State, task: int, now: float) -> None:
     """End a task and make ready what waited for it."""
     s.finish[task] = now
     s.tally[DONE] += 1
+    _stop(s, task, REPORT)
     for e in range(s.successor_first[task], s.successor_first[task + 1]):
         other = s.successor[e]
         s.waiting[other] -= 1
@@ -283,7 +310,7 @@ def _serve_until(s: State, horizon: float) -> None:
 
 @njit(cache=True)
 def advance(s: State, net: Network, until: float, tolerance: float) -> None:
-    """Serve all events up to and with ``until`` at max-min fair rates.
+    """Serve all events up to and with ``until`` at max-min fair rates, or up to a watched task's.
 
     What happens within ``tolerance`` × now after a change of rates is handled with it.
     """
@@ -312,12 +339,15 @@ def advance(s: State, net: Network, until: float, tolerance: float) -> None:
                     changed = True
                     horizon = min(now * (1.0 + tolerance), next_end, until)
             _run_dirty(s, now)
-        if not changed:
-            continue
-        _serve_until(s, horizon)
-        for i in range(entering):
-            _enter(s, s.entering[i])
-        next_end = _share(s, net)
+        if changed:
+            _serve_until(s, horizon)
+            for i in range(entering):
+                _enter(s, s.entering[i])
+            next_end = _share(s, net)
+        if s.tally[STOPS] > 0:
+            if s.clock[0] < now:
+                _serve_until(s, now)
+            return
     if until < NEVER and s.clock[0] < until:
         _serve_until(s, until)
 

@@ -14,8 +14,7 @@ def network(fabric: Fabric, src: Ints, dst: Ints) -> Network:
 
     What it would take to open a connection over a single circuit stands for a pair that has none.
     """
-    assert fabric.reconfiguration is not None
-    topology, rule = fabric.topology, fabric.reconfiguration
+    topology, rule = fabric.topology, fabric.beat
     routed = reached(fabric, src, dst)
     found = pair_links(topology, fabric.routes, src[routed], dst[routed])
     link = found.link.astype(np.int64)

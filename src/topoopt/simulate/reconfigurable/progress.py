@@ -13,8 +13,7 @@ def check_progress(fabric: Fabric, demand: Floats, now_s: float) -> None:
     Every change gives the pair of most demand a circuit or connects all servers, so that some bytes move in
     each live time; that such changes come, and that time passes, is all that an end takes.
     """
-    rule = fabric.reconfiguration
-    assert rule is not None
+    rule = fabric.beat
     src, dst = np.unravel_index(int(demand.argmax()), demand.shape)
     if not np.isfinite(now_s):
         raise Infeasible(

@@ -80,8 +80,7 @@ def _play(
     on_progress: Report | None,
 ) -> Carried:
     """Run the graph to its end, changing circuits on the beat; return what they carried."""
-    rule, tolerance = fabric.reconfiguration, options.tolerance
-    assert rule is not None
+    rule, tolerance = fabric.beat, options.tolerance
     assert tolerance is not None
     src, dst = connections.src, connections.dst
     carried = Carried(connections, graph.servers)

@@ -1,0 +1,1 @@
+"""Pipelined iterations as task graphs."""

@@ -1,0 +1,104 @@
+"""The end of an iteration: gradients are summed, the optimizer steps, parameters are gathered."""
+
+import numpy as np
+
+from topoopt.pipelined_step import PipelinedStep, Synchronization
+from topoopt.simulate.pipeline.draft import Draft
+from topoopt.simulate.pipeline.order import StageTasks, Surroundings
+from topoopt.simulate.pipeline.passes import FORWARD, Passes
+from topoopt.simulate.task_graph import COMPUTE, PHASES, Ints, TaskRows
+
+ALLREDUCE = PHASES.index("allreduce")
+OPTIMIZER = "optimizer"
+
+
+def add_end(
+    draft: Draft, step: PipelinedStep, passes: Passes, stages: tuple[StageTasks, ...], around: Surroundings
+) -> None:
+    """Add synchronizations, optimizer and gathers, and let the next iteration's first passes wait for them.
+
+    Synchronizations of a worker go one after the other: those of later chunks, whose gradients are there first, before
+    those of earlier ones.
+    """
+    end = np.stack([tasks.tail[:, -1] for tasks in stages])
+    optimizer = _add_optimizer(draft, step)
+    draft.wait(end, optimizer)
+    for one, tasks in around.last:
+        draft.wait(tasks[:, None], optimizer[one.chunk % step.stages, list(one.replicas)])
+    for one, tasks in around.first:
+        draft.wait(
+            optimizer[one.chunk % step.stages, list(one.replicas)][:, None], tasks, next_iteration=True
+        )
+    _add_synchronizations(draft, step, passes, end, optimizer)
+    _add_gathers(draft, step, passes, optimizer)
+    first = np.stack([tasks.head[:, 0] for tasks in stages])
+    draft.wait(optimizer, first, next_iteration=True)
+
+
+def _add_optimizer(draft: Draft, step: PipelinedStep) -> Ints:
+    """Return the task of each worker, shape (stages, replicas)."""
+    row = TaskRows(
+        COMPUTE,
+        step.stages * step.replicas,
+        step.optimizer_s,
+        server=step.part_servers[:, :, 0].ravel(),
+        accelerator=step.worker_accelerator.ravel(),
+        operator=len(step.chunks),
+    )
+    return draft.add(row).reshape(step.stages, step.replicas)
+
+
+def _add_synchronizations(
+    draft: Draft, step: PipelinedStep, passes: Passes, end: Ints, optimizer: Ints
+) -> None:
+    buckets = max(step.gradient_buckets, 1)
+    before = np.full((step.stages, step.replicas), -1)
+    for sync in sorted(step.synchronizations, key=lambda one: -min(one.chunks)):
+        chunks, workers = _chunks(sync), _workers(step, sync)
+        for bucket in range(buckets):
+            size = _share(sync.size_bytes, bucket, buckets)
+            delay_s = sync.delay_s / buckets
+            done = draft.add_collective(
+                sync.collective, sync.members, size, delay_s, 1, sync.chunks[0], ALLREDUCE
+            )
+            ready = passes.bucket[bucket][chunks] if step.gradient_buckets else end[workers]
+            previous = before[workers]
+            draft.wait(ready, done)
+            draft.wait(previous[previous >= 0], done)
+            before[workers] = done[0]
+        draft.wait(done, optimizer[workers])
+
+
+def _add_gathers(draft: Draft, step: PipelinedStep, passes: Passes, optimizer: Ints) -> None:
+    """Add the gathers of parameters, those of earlier chunks, which are needed first, before those of later ones."""
+    before = np.full((step.stages, step.replicas), -1)
+    for sync in sorted(step.synchronizations, key=lambda one: min(one.chunks)):
+        if sync.gather_bytes or sync.gather_delay_s:
+            chunks, workers = _chunks(sync), _workers(step, sync)
+            done = draft.add_collective(
+                "all-gather",
+                sync.members,
+                sync.gather_bytes,
+                sync.gather_delay_s,
+                1,
+                sync.chunks[0],
+                ALLREDUCE,
+            )
+            previous = before[workers]
+            draft.wait(optimizer[workers], done)
+            draft.wait(previous[previous >= 0], done)
+            draft.wait(done, passes.head[FORWARD][chunks][..., 0], next_iteration=True)
+            before[workers] = done[0]
+
+
+def _chunks(sync: Synchronization) -> tuple[Ints, Ints]:
+    return np.ix_(sync.chunks, sync.replicas)  # type: ignore[return-value]
+
+
+def _workers(step: PipelinedStep, sync: Synchronization) -> tuple[Ints, Ints]:
+    stages = sorted({chunk % step.stages for chunk in sync.chunks})
+    return np.ix_(stages, sync.replicas)  # type: ignore[return-value]
+
+
+def _share(size: int, part: int, parts: int) -> int:
+    return size * (part + 1) // parts - size * part // parts

@@ -1,0 +1,121 @@
+"""What passes wait for: the pass before on their worker, activations and gradients, and exchanges around them."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+
+from topoopt.pipelined_step import PASSES, Exchange, PipelinedStep, Schedule
+from topoopt.simulate.pipeline.draft import Draft
+from topoopt.simulate.pipeline.passes import BACKWARD, FORWARD, SENDING_PHASE, Passes, add_exchange
+from topoopt.simulate.task_graph import TRANSFER, Ints, TaskRows, distinct
+
+
+@dataclass(frozen=True, eq=False)
+class StageTasks:
+    """Tasks of the workers of one stage in their order, arrays of shape (replicas, passes)."""
+
+    schedule: Schedule
+    head: Ints
+    tail: Ints
+
+
+def add_order(draft: Draft, step: PipelinedStep, passes: Passes) -> tuple[StageTasks, ...]:
+    """Let each worker take its passes in the order of the schedule, and return them so."""
+    found = []
+    for stage in range(step.stages):
+        order = step.schedule(stage)
+        where = order.backward, order.chunk, slice(None), order.micro_batch
+        tasks = StageTasks(order, passes.head[where].T, passes.tail[where].T)
+        draft.wait(tasks.tail[:, :-1], tasks.head[:, 1:])
+        found.append(tasks)
+    return tuple(found)
+
+
+def add_sends(draft: Draft, step: PipelinedStep, passes: Passes) -> None:
+    """Let every pass wait for what the neighboring chunk sends it, and the first backward pass for the last forward."""
+    last = len(step.chunks) - 1
+    draft.wait(passes.tail[FORWARD, last], passes.head[BACKWARD, last])
+    for chunk in range(last):
+        here, there = (step.part_servers[c % step.stages] for c in (chunk, chunk + 1))
+        size = step.chunks[chunk].output_bytes
+        ends = passes.tail[FORWARD, chunk], passes.head[FORWARD, chunk + 1]
+        _send(draft, (here, there), size, ends, FORWARD, chunk)
+        ends = passes.tail[BACKWARD, chunk + 1], passes.head[BACKWARD, chunk]
+        _send(draft, (there, here), size, ends, BACKWARD, chunk)
+
+
+def _send(
+    draft: Draft, servers: tuple[Ints, Ints], size: int, ends: tuple[Ints, Ints], direction: int, chunk: int
+) -> None:
+    """Send ``size`` bytes from each part of the workers to the like part; parts of equal ends send together."""
+    src, dst = servers
+    replica = np.repeat(np.arange(len(src)), src.shape[1])
+    far = ((src != dst) & (size > 0)).ravel()
+    alone = np.setdiff1d(np.arange(len(src)), replica[far])
+    draft.wait(ends[0][alone], ends[1][alone])
+    width = int(max(src.max(), dst.max())) + 1
+    key = ((replica * width + src.ravel()) * width + dst.ravel())[far]
+    merged = distinct(key)
+    parts = np.bincount(np.searchsorted(merged, key), minlength=len(merged))
+    count = ends[0].shape[1]
+    row = TaskRows(
+        TRANSFER,
+        len(merged) * count,
+        src=np.repeat(merged // width % width, count),
+        dst=np.repeat(merged % width, count),
+        size_bytes=np.repeat(parts * size, count),
+        operator=chunk,
+        phase=SENDING_PHASE[direction],
+    )
+    tasks = draft.add(row).reshape(len(merged), count)
+    owner = merged // width**2
+    draft.wait(ends[0][owner], tasks)
+    draft.wait(tasks, ends[1][owner])
+
+
+@dataclass(frozen=True, eq=False)
+class Surroundings:
+    """Exchanges before and after passes that the optimizer has to do with, each with its replicas.
+
+    Attributes
+    ----------
+    first : list of (exchange, tasks)
+        Before the first passes: nothing of this iteration comes before them.
+    last : list of (exchange, tasks)
+        After the last passes: the optimizer waits for them.
+    """
+
+    first: list[tuple[Exchange, Ints]]
+    last: list[tuple[Exchange, Ints]]
+
+
+def add_surroundings(draft: Draft, step: PipelinedStep, stages: tuple[StageTasks, ...]) -> Surroundings:
+    """Add the exchanges before and after passes.
+
+    One before a pass begins when the pass before that one may begin. Those of equal members and moment go one after
+    the other.
+    """
+    queues: dict[tuple[str, tuple[int, ...]], list[tuple[int, int]]] = defaultdict(list)
+    around = Surroundings([], [])
+    for one in step.exchanges:
+        if one.moment == "inside":
+            continue
+        tasks = stages[one.chunk % step.stages]
+        order, rows = tasks.schedule, np.array(one.replicas)
+        mine = np.flatnonzero((order.chunk == one.chunk) & (order.backward == PASSES.index(one.direction)))
+        if one.moment == "after":
+            done = add_exchange(draft, one, one.count, tasks.tail[rows][:, mine])
+            around.last.append((one, done[-1:]))
+        else:
+            nothing = np.zeros((0, int((mine < 2).sum())), np.int64)
+            early = add_exchange(draft, one, one.count, nothing)
+            later = add_exchange(draft, one, one.count, tasks.tail[rows][:, mine[mine >= 2] - 2])
+            done = np.concatenate([early, later])
+            draft.wait(done, tasks.head[rows][:, mine])
+            around.first.append((one, early))
+        queues[one.moment, one.members] += list(zip(mine.tolist(), done.tolist(), strict=True))
+    for queue in queues.values():
+        numbers = np.array([task for _, task in sorted(queue)], np.int64)
+        draft.wait(numbers[:-1], numbers[1:])
+    return around
