@@ -25,7 +25,7 @@ class SimulationOptions:
         ``spread``, ``paths`` or ``one``, see :data:`SPLITS`.
     tolerance : float, optional
         Flow simulator: changes within this fraction of the elapsed time are handled together; 0 is exact.
-        By default exact up to 2,000 flows, 3e-4 beyond.
+        By default exact up to 2,000 flows; beyond 3e-4, or 1e-6 where many communications wait for each other.
     seed : int
         For whatever is drawn: paths of connections, and the order of tasks that become ready together (0: that of
         their numbers).
