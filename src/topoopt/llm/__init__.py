@@ -23,6 +23,8 @@ from topoopt.llm.expert_loads import uniform_loads as uniform_loads
 from topoopt.llm.expert_loads import zipf_loads as zipf_loads
 from topoopt.llm.iteration_communication import communications as communications
 from topoopt.llm.layer_split import chunk_layers as chunk_layers
+from topoopt.llm.matrix import rank_matrix as rank_matrix
+from topoopt.llm.matrix import server_matrix as server_matrix
 from topoopt.llm.rank_parameters import RankParameters as RankParameters
 from topoopt.llm.rank_parameters import rank_parameters as rank_parameters
 from topoopt.llm.ranks import GROUP_KINDS as GROUP_KINDS
@@ -30,6 +32,7 @@ from topoopt.llm.ranks import ORDER as ORDER
 from topoopt.llm.ranks import Ranks as Ranks
 from topoopt.llm.ranks import place_ranks as place_ranks
 from topoopt.llm.ranks import rank_numbers as rank_numbers
+from topoopt.llm.server_traffic import server_traffic as server_traffic
 from topoopt.llm.step_times import ChunkTimes as ChunkTimes
 from topoopt.llm.step_times import StepTimes as StepTimes
 from topoopt.llm.system import System as System
