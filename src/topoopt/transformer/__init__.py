@@ -3,6 +3,10 @@
 from topoopt.transformer.config import config_to_model as config_to_model
 from topoopt.transformer.config import read_config as read_config
 from topoopt.transformer.families import FAMILIES as FAMILIES
+from topoopt.transformer.flops import ForwardFlops as ForwardFlops
+from topoopt.transformer.flops import LayerFlops as LayerFlops
+from topoopt.transformer.flops import forward_flops as forward_flops
+from topoopt.transformer.flops import layer_flops as layer_flops
 from topoopt.transformer.model import NORMS as NORMS
 from topoopt.transformer.model import Experts as Experts
 from topoopt.transformer.model import LatentAttention as LatentAttention
@@ -14,3 +18,4 @@ from topoopt.transformer.parameters import layer_parameters as layer_parameters
 from topoopt.transformer.zoo import TRANSFORMERS as TRANSFORMERS
 from topoopt.transformer.zoo import TransformerEntry as TransformerEntry
 from topoopt.transformer.zoo import find_transformer as find_transformer
+from topoopt.transformer.zoo import is_transformer as is_transformer

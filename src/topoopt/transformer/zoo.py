@@ -1,13 +1,14 @@
 """The zoo of published transformers: one row of ``data/transformers.csv`` each, found by name or alias."""
 
 import csv
+import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-from topoopt.errors import unknown_name
+from topoopt.errors import InvalidInput
 from topoopt.transformer.model import Experts, LatentAttention, TransformerModel
 
 _FLAGS = ("gated", "tied", "attention_bias", "output_bias", "mlp_bias", "head_norms", "attention_sinks")
@@ -18,7 +19,8 @@ _INTEGERS = ("positions", "window", "window_layers", "extra_parameters")
 class TransformerEntry:
     """A model of the zoo: its shapes, other names, and where they stand.
 
-    ``published`` is the number of parameters that its makers give, as they write it.
+    ``published`` is the number of parameters: to the last one where an implementation counts them, or rounded
+    as its makers write it.
     """
 
     model: TransformerModel
@@ -33,17 +35,29 @@ def find_transformer(name: str) -> TransformerModel:
     Raises
     ------
     InvalidInput
-        If there is none, with the nearest names.
+        If there is none, with the nearest names; or if it is a known model of another kind, with the reason.
 
     Examples
     --------
     >>> find_transformer("LLAMA3_70B").hidden, find_transformer("Mixtral 8x7B").layers
     (8192, 32)
     """
-    found = _by_key().get(_key(name))
-    if found is None:
-        raise unknown_name("model", name, TRANSFORMERS)
-    return found.model
+    key = _key(name)
+    if key in _by_key():
+        return _by_key()[key].model
+    if key in _others():
+        raise InvalidInput(f"model: {name} is not a transformer that shapes tell of here: {_others()[key]}")
+    near = [_by_key()[one].model.name for one in difflib.get_close_matches(key, _by_key(), n=3, cutoff=0.6)]
+    hint = f"did you mean {' or '.join(dict.fromkeys(near))}? " if near else ""
+    raise InvalidInput(
+        f'model: unknown transformer "{name}"; {hint}topoopt models lists all {len(TRANSFORMERS)}; a config.json of '
+        "Hugging Face or shapes by hand do as well"
+    )
+
+
+def is_transformer(name: str) -> bool:
+    """Return whether a model of the zoo has this name or alias."""
+    return _key(name) in _by_key()
 
 
 def _key(name: str) -> str:
@@ -57,10 +71,19 @@ def _by_key() -> dict[str, TransformerEntry]:
     }
 
 
-def _read() -> dict[str, TransformerEntry]:
-    path = resources.files("topoopt.transformer") / "data" / "transformers.csv"
-    rows = csv.DictReader(path.read_text(encoding="utf-8").splitlines())
-    return {row["name"]: _entry(row) for row in rows}
+@cache
+def _others() -> dict[str, str]:
+    """Return why a model is not of this kind, by its name and aliases."""
+    return {
+        _key(word): row["reason"]
+        for row in _rows("other_models")
+        for word in (row["name"], *row["aliases"].split(";"))
+    }
+
+
+def _rows(name: str) -> list[dict[str, str]]:
+    path = resources.files("topoopt.transformer") / "data" / f"{name}.csv"
+    return list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
 
 
 def _entry(row: dict[str, str]) -> TransformerEntry:
@@ -112,5 +135,5 @@ def _experts(row: dict[str, str]) -> Experts | None:
     )
 
 
-TRANSFORMERS: Mapping[str, TransformerEntry] = _read()
+TRANSFORMERS: Mapping[str, TransformerEntry] = {row["name"]: _entry(row) for row in _rows("transformers")}
 """The models that come with topoopt, by name."""

@@ -1,0 +1,129 @@
+"""Floating-point operations of a forward pass from the shapes: matrix products only, by cause, for one token."""
+
+from dataclasses import dataclass
+
+from topoopt.transformer.model import TransformerModel
+
+
+@dataclass(frozen=True, slots=True)
+class LayerFlops:
+    """What one token costs in the forward pass of one layer; a multiplication and an addition are 2.
+
+    Attributes
+    ----------
+    projection_flops : float
+        To queries, keys and values, and out of attention.
+    core_flops : float
+        Scores and their products with values: grows with the sequence.
+    mlp_flops, shared_flops, router_flops, experts_flops : float
+        The dense feed-forward part; shared experts; the choice of experts; the experts that it goes to.
+    """
+
+    projection_flops: float
+    core_flops: float
+    mlp_flops: float
+    shared_flops: float
+    router_flops: float
+    experts_flops: float
+
+    @property
+    def total_flops(self) -> float:
+        """All of the layer."""
+        feed_forward = self.mlp_flops + self.shared_flops + self.router_flops + self.experts_flops
+        return self.projection_flops + self.core_flops + feed_forward
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardFlops:
+    """What one token costs in the forward pass of a model: its layers together, and the output layer."""
+
+    layers: LayerFlops
+    logits_flops: float
+
+    @property
+    def total_flops(self) -> float:
+        """All of the forward pass; a backward pass costs twice as much."""
+        return self.layers.total_flops + self.logits_flops
+
+
+def layer_flops(
+    model: TransformerModel, layer_is_moe: bool, sequence: int, windowed: bool = False, causal: bool = False
+) -> LayerFlops:
+    """Return what one token of a sequence costs in one layer, on average.
+
+    Parameters
+    ----------
+    windowed : bool
+        Whether the layer has the model's sliding window.
+    causal : bool
+        Count only the pairs of tokens that a causal mask leaves. Without it every token sees the whole
+        sequence, as in the formulas of Megatron-LM (Narayanan et al. SC 2021) and as PyTorch counts.
+    """
+    seen = _tokens_seen(model, sequence, windowed, causal)
+    latent = model.latent
+    value_dim = model.head_dim if latent is None else latent.value_head_dim
+    mlp, shared, router, experts = _feed_forward(model, layer_is_moe)
+    return LayerFlops(
+        projection_flops=2.0 * projection_weights(model),
+        core_flops=2.0 * seen * model.heads * (model.head_dim + value_dim),
+        mlp_flops=mlp,
+        shared_flops=shared,
+        router_flops=router,
+        experts_flops=experts,
+    )
+
+
+def forward_flops(model: TransformerModel, sequence: int | None = None, causal: bool = False) -> ForwardFlops:
+    """Return what one token costs in the forward pass; in sequences of the model's own length if not said.
+
+    Examples
+    --------
+    >>> from topoopt.transformer import find_transformer
+    >>> round(512 * forward_flops(find_transformer("llama2-7b"), 512).total_flops / 1e12, 3)
+    6.903
+    """
+    length = model.sequence if sequence is None else sequence
+    moe = sum(model.is_moe(layer) for layer in range(model.layers))
+    dense_one, moe_one = (_feed_forward(model, kind) for kind in (False, moe > 0))
+    parts = [(model.layers - moe) * a + moe * b for a, b in zip(dense_one, moe_one, strict=True)]
+    open_layer = layer_flops(model, False, length, causal=causal)
+    windowed = layer_flops(model, False, length, windowed=True, causal=causal)
+    unwindowed = model.layers - model.window_layers
+    core = unwindowed * open_layer.core_flops + model.window_layers * windowed.core_flops
+    layers = LayerFlops(model.layers * open_layer.projection_flops, core, *parts)
+    return ForwardFlops(layers, 2.0 * model.hidden * model.vocabulary)
+
+
+def projection_weights(model: TransformerModel) -> int:
+    """Return the entries of the matrices of attention in one layer, without biases and norms."""
+    hidden, heads, latent = model.hidden, model.heads, model.latent
+    if latent is None:
+        return 2 * hidden * model.head_dim * (heads + model.kv_heads)
+    query_dim = latent.nope_head_dim + latent.rope_head_dim
+    if latent.query_rank:
+        queries = latent.query_rank * (hidden + heads * query_dim)
+    else:
+        queries = hidden * heads * query_dim
+    keys = hidden * (latent.key_value_rank + latent.rope_head_dim)
+    keys += latent.key_value_rank * heads * (latent.nope_head_dim + latent.value_head_dim)
+    return queries + keys + heads * latent.value_head_dim * hidden
+
+
+def _feed_forward(model: TransformerModel, layer_is_moe: bool) -> tuple[float, float, float, float]:
+    """Return FLOP of a token in the dense part, the shared experts, the router, the experts."""
+    per_size = 2.0 * model.hidden * (3 if model.gated else 2)
+    experts = model.experts if layer_is_moe else None
+    if experts is None:
+        return per_size * model.ffn, 0.0, 0.0, 0.0
+    gate = 2.0 * model.hidden * experts.shared_gate
+    router = 2.0 * model.hidden * experts.count
+    return 0.0, per_size * experts.shared_ffn + gate, router, per_size * experts.ffn * experts.per_token
+
+
+def _tokens_seen(model: TransformerModel, sequence: int, windowed: bool, causal: bool) -> float:
+    """Return the tokens that one token sees, itself among them, on average over the sequence."""
+    window = min(model.window, sequence) if windowed and model.window else sequence
+    if not causal:
+        return window
+    # The first `window` tokens see 1, 2, … window; all after them see `window`.
+    return window * (window + 1) / 2 / sequence + (sequence - window) * window / sequence
