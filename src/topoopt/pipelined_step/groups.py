@@ -39,6 +39,9 @@ class Exchange:
     pair_bytes : tuple of tuples of int
         Of an all-to-all that is not uniform: bytes from each member to each, ``[source][destination]``, of all
         operations together; ``size_bytes`` is not read then.
+    turn : int
+        Of the exchanges at one moment of one pass those of the lowest turn come first, and those of equal turns take
+        place at once.
     """
 
     chunk: int
@@ -51,6 +54,7 @@ class Exchange:
     count: int = 1
     delay_s: float = 0.0
     pair_bytes: tuple[tuple[int, ...], ...] = ()
+    turn: int = 0
 
     def __post_init__(self) -> None:
         _check_word("direction", self.direction, PASSES)
@@ -85,6 +89,8 @@ class Synchronization:
         What goes before inside the servers.
     gather_bytes, gather_delay_s : int, float
         Parameters that are gathered after the optimizer, buffer of one member; 0 where all have them.
+    turn : int
+        A worker begins with those of the lowest turn; those of equal turns take place at once.
     """
 
     chunks: tuple[int, ...]
@@ -95,6 +101,7 @@ class Synchronization:
     delay_s: float = 0.0
     gather_bytes: int = 0
     gather_delay_s: float = 0.0
+    turn: int = 0
 
     def __post_init__(self) -> None:
         _check_word("collective", self.collective, COLLECTIVE_KINDS[:2])

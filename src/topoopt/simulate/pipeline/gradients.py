@@ -15,11 +15,7 @@ OPTIMIZER = "optimizer"
 def add_end(
     draft: Draft, step: PipelinedStep, passes: Passes, stages: tuple[StageTasks, ...], around: Surroundings
 ) -> None:
-    """Add synchronizations, optimizer and gathers, and let the next iteration's first passes wait for them.
-
-    Synchronizations of a worker go one after the other: those of later chunks, whose gradients are there first, before
-    those of earlier ones.
-    """
+    """Add synchronizations, optimizer and gathers, and let the next iteration's first passes wait for them."""
     end = np.stack([tasks.tail[:, -1] for tasks in stages])
     optimizer = _add_optimizer(draft, step)
     draft.wait(end, optimizer)
@@ -51,30 +47,28 @@ def _add_optimizer(draft: Draft, step: PipelinedStep) -> Ints:
 def _add_synchronizations(
     draft: Draft, step: PipelinedStep, passes: Passes, end: Ints, optimizer: Ints
 ) -> None:
+    turns = _Turns(step)
     buckets = max(step.gradient_buckets, 1)
-    before = np.full((step.stages, step.replicas), -1)
-    for sync in sorted(step.synchronizations, key=lambda one: -min(one.chunks)):
+    for sync in sorted(step.synchronizations, key=lambda one: one.turn):
         chunks, workers = _chunks(sync), _workers(step, sync)
+        previous = turns.before(sync)
         for bucket in range(buckets):
             size = _share(sync.size_bytes, bucket, buckets)
             delay_s = sync.delay_s / buckets
             done = draft.add_collective(
                 sync.collective, sync.members, size, delay_s, 1, sync.chunks[0], ALLREDUCE
             )
-            ready = passes.bucket[bucket][chunks] if step.gradient_buckets else end[workers]
-            previous = before[workers]
-            draft.wait(ready, done)
-            draft.wait(previous[previous >= 0], done)
-            before[workers] = done[0]
+            draft.wait(passes.bucket[bucket][chunks] if step.gradient_buckets else end[workers], done)
+            draft.wait(previous, done)
+            previous = done
+        turns.done(sync, int(done[0]))
         draft.wait(done, optimizer[workers])
 
 
 def _add_gathers(draft: Draft, step: PipelinedStep, passes: Passes, optimizer: Ints) -> None:
-    """Add the gathers of parameters, those of earlier chunks, which are needed first, before those of later ones."""
-    before = np.full((step.stages, step.replicas), -1)
-    for sync in sorted(step.synchronizations, key=lambda one: min(one.chunks)):
+    turns = _Turns(step)
+    for sync in sorted(step.synchronizations, key=lambda one: one.turn):
         if sync.gather_bytes or sync.gather_delay_s:
-            chunks, workers = _chunks(sync), _workers(step, sync)
             done = draft.add_collective(
                 "all-gather",
                 sync.members,
@@ -84,11 +78,36 @@ def _add_gathers(draft: Draft, step: PipelinedStep, passes: Passes, optimizer: I
                 sync.chunks[0],
                 ALLREDUCE,
             )
-            previous = before[workers]
-            draft.wait(optimizer[workers], done)
-            draft.wait(previous[previous >= 0], done)
-            draft.wait(done, passes.head[FORWARD][chunks][..., 0], next_iteration=True)
-            before[workers] = done[0]
+            draft.wait(optimizer[_workers(step, sync)], done)
+            draft.wait(turns.before(sync), done)
+            draft.wait(done, passes.head[FORWARD][_chunks(sync)][..., 0], next_iteration=True)
+            turns.done(sync, int(done[0]))
+
+
+class _Turns:
+    """Which synchronizations of lower turns each worker has."""
+
+    def __init__(self, step: PipelinedStep) -> None:
+        self._stages = step.stages
+        self._of_worker: dict[tuple[int, int], list[tuple[int, int]]] = {}
+
+    def before(self, sync: Synchronization) -> Ints:
+        """Return the tasks of lower turns on the workers of a synchronization."""
+        found = {
+            task
+            for worker in self._workers(sync)
+            for turn, task in self._of_worker.get(worker, [])
+            if turn < sync.turn
+        }
+        return np.array(sorted(found), np.int64)
+
+    def done(self, sync: Synchronization, task: int) -> None:
+        """Remember the task that ends a synchronization."""
+        for worker in self._workers(sync):
+            self._of_worker.setdefault(worker, []).append((sync.turn, task))
+
+    def _workers(self, sync: Synchronization) -> list[tuple[int, int]]:
+        return [(chunk % self._stages, replica) for chunk in sync.chunks for replica in sync.replicas]
 
 
 def _chunks(sync: Synchronization) -> tuple[Ints, Ints]:

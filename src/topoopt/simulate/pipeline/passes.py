@@ -93,16 +93,38 @@ def _add_pieces(
         else:
             passes.head[direction, chunk][:, batches] = tasks
         tail = tasks
-        for one in inside:
-            operations = one.count * (piece + 1) // pieces - one.count * piece // pieces
-            if operations:
-                rows = np.array(one.replicas)
-                tail = tail.copy()
-                tail[rows] = add_exchange(draft, one, operations, tail[rows])
+        for turn in sorted({one.turn for one in inside}):
+            due = [
+                (one, one.count * (piece + 1) // pieces - one.count * piece // pieces)
+                for one in inside
+                if one.turn == turn
+            ]
+            tail = _add_turn(draft, step, [row for row in due if row[1]], tail)
         if direction == BACKWARD and pieces >= buckets > 1 and len(batches) == 1:
-            due = [b for b in range(buckets) if -(-(b + 1) * pieces // buckets) == piece + 1]
-            passes.bucket[due, chunk] = tail[:, 0]
+            leaving = [b for b in range(buckets) if -(-(b + 1) * pieces // buckets) == piece + 1]
+            passes.bucket[leaving, chunk] = tail[:, 0]
     passes.tail[direction, chunk][:, batches] = tail
+
+
+def _add_turn(draft: Draft, step: PipelinedStep, due: list[tuple[Exchange, int]], tail: Ints) -> Ints:
+    """Add exchanges that take place at once, each with its operations, and return the tasks that end them.
+
+    ``tail`` and the answer have shape (replicas, micro-batches). A replica that takes part in several waits for all.
+    """
+    tail = tail.copy()
+    ended: list[list[Ints]] = [[] for _ in range(step.replicas)]
+    for one, operations in due:
+        done = add_exchange(draft, one, operations, tail[list(one.replicas)])
+        for replica in one.replicas:
+            ended[replica].append(done)
+    for replica, tasks in enumerate(ended):
+        if len(tasks) > 1:
+            both = draft.add_barrier(int(step.part_servers[0, replica, 0]), tail.shape[1])
+            draft.wait(np.stack(tasks), both)
+            tail[replica] = both
+        elif tasks:
+            tail[replica] = tasks[0]
+    return tail
 
 
 def add_exchange(draft: Draft, one: Exchange, operations: int, ready: Ints) -> Ints:
