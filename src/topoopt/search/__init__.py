@@ -11,6 +11,9 @@ from topoopt.search.compile_ahead import start_compiling_ahead as start_compilin
 from topoopt.search.fidelities import Fidelities as Fidelities
 from topoopt.search.fidelities import at_fidelities as at_fidelities
 from topoopt.search.fidelities import fabric_of_baseline as fabric_of_baseline
+from topoopt.search.layout_words import LAYOUT_COLUMNS as LAYOUT_COLUMNS
+from topoopt.search.layout_words import layout_table as layout_table
+from topoopt.search.layout_words import layout_words as layout_words
 from topoopt.search.options import MODES as MODES
 from topoopt.search.options import PRESETS as PRESETS
 from topoopt.search.options import SearchOptions as SearchOptions
@@ -19,6 +22,10 @@ from topoopt.search.planner import compare as compare
 from topoopt.search.planner import make_plan as make_plan
 from topoopt.search.start import fullest_server as fullest_server
 from topoopt.search.start import starting_strategy as starting_strategy
+from topoopt.search.tables import CHANNEL_DIMS as CHANNEL_DIMS
+from topoopt.search.tables import candidate_splits as candidate_splits
+from topoopt.search.training_job import job_of as job_of
+from topoopt.search.training_request import is_transformer as is_transformer
 from topoopt.search.worth import bounds as bounds
 from topoopt.search.worth import outcome as outcome
 from topoopt.search.worth import routing_gap as routing_gap

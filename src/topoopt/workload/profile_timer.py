@@ -1,10 +1,10 @@
 """Operator times from measured tables: exact where measured, straight lines between and beyond."""
 
 import math
-from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from topoopt.workload.curve import time_at
 from topoopt.workload.graph import Operator, OperatorGraph
 from topoopt.workload.profile_table import Measurement, ProfileTable, published_tables
 from topoopt.workload.timer import OperatorTime, OperatorTimer
@@ -72,8 +72,8 @@ class ProfileTimer:
             return self._fallback.time(op, samples, channel_degree)
         at = samples if op.is_embedding else samples * self._scale
         forward_floor_s, backward_floor_s = self._floor_s
-        forward_s, source = _read(curve.samples, curve.forward_s, at, forward_floor_s)
-        backward_s, _ = _read(curve.samples, curve.backward_s, at, backward_floor_s)
+        forward_s, source = time_at(curve.samples, curve.forward_s, at, forward_floor_s)
+        backward_s, _ = time_at(curve.samples, curve.backward_s, at, backward_floor_s)
         if channel_degree > 1:
             forward_s = forward_floor_s + (forward_s - forward_floor_s) / channel_degree
             backward_s = backward_floor_s + (backward_s - backward_floor_s) / channel_degree
@@ -155,21 +155,3 @@ def _extended(known: list[Measurement], rows: Sequence[Measurement]) -> list[Mea
 def _floors(tables: Iterable[ProfileTable]) -> tuple[float, float]:
     rows = [row for table in tables for measured in table.measurements.values() for row in measured]
     return min((r.forward_s for r in rows), default=0.0), min((r.backward_s for r in rows), default=0.0)
-
-
-def _read(
-    samples: tuple[float, ...], times_s: tuple[float, ...], at: float, floor_s: float
-) -> tuple[float, str]:
-    index = bisect_left(samples, at)
-    if index < len(samples) and samples[index] == at:
-        return times_s[index], "profile"
-    if len(samples) == 1:
-        return floor_s + (times_s[0] - floor_s) * at / samples[0], "profile (extrapolated)"
-    inside = 0 < index < len(samples)
-    right = min(max(index, 1), len(samples) - 1)
-    left = right - 1
-    slope = (times_s[right] - times_s[left]) / (samples[right] - samples[left])
-    if inside:
-        return times_s[left] + slope * (at - samples[left]), "profile (interpolated)"
-    end = left if index == 0 else right
-    return max(floor_s, times_s[end] + max(slope, 0.0) * (at - samples[end])), "profile (extrapolated)"

@@ -1,6 +1,5 @@
 """A FlexNet profile (``measure_*.json``): operator times of the user's own, in the authors' format."""
 
-import json
 import re
 from pathlib import Path
 from typing import Annotated
@@ -8,8 +7,9 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from topoopt.errors import InvalidInput
-from topoopt.files import read_text, validated
+from topoopt.files import validated
 from topoopt.workload.graph import OperatorGraph
+from topoopt.workload.importers.device_profile import read_json
 from topoopt.workload.profile_table import ProfileTable, profile_table
 from topoopt.workload.profile_timer import PROFILED_ACCELERATORS_PER_SERVER
 from topoopt.workload.zoo.dlrm import DlrmParameters
@@ -57,7 +57,7 @@ def read_flexnet_profile(path: str | Path) -> tuple[ProfileTable, OperatorGraph 
         If the file is cut short, or is not such a profile.
     """
     place = str(path)
-    model = validated(FlexNetProfileModel, _json(path), place)
+    model = validated(FlexNetProfileModel, read_json(path), place)
     rows = []
     for number, m in enumerate(model.measurements):
         degrees = _degrees(m.pc_str, f"{place}: measurements[{number}].pc_str")
@@ -66,17 +66,6 @@ def read_flexnet_profile(path: str | Path) -> tuple[ProfileTable, OperatorGraph 
     graph = _known_graph({row[0] for row in rows}, model.ngpus, model.batch_size)
     table = profile_table(graph.name if graph else "", model.ngpus, model.batch_size, rows)
     return table, graph
-
-
-def _json(path: str | Path) -> object:
-    try:
-        return json.loads(read_text(path))
-    except json.JSONDecodeError as error:
-        raise InvalidInput(f"{path}: line {error.lineno}: not a whole JSON file: {error.msg}") from None
-    except (RecursionError, ValueError):  # ValueError: a number of thousands of digits
-        raise InvalidInput(
-            f"{path}: not a FlexNet profile: nested too deeply, or a number too long"
-        ) from None
 
 
 def _degrees(text: str, place: str) -> list[int]:

@@ -1,0 +1,73 @@
+"""The Protocol Device: what measures operators, and the table of devices."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from topoopt.errors import InvalidInput, unknown_name
+from topoopt.profile.cpu_device import CpuDevice
+from topoopt.profile.cuda_device import CudaDevice
+from topoopt.profile.torch_here import torch_here
+from topoopt.workload import DeviceFacts
+
+AUTO = "auto"
+PRECISIONS = ("fp32", "tf32", "bf16", "fp16")
+"""Precisions that PyTorch has whole operators for; it has none in fp8."""
+DTYPES = {"fp32": "float32", "tf32": "float32", "bf16": "bfloat16", "fp16": "float16"}
+
+
+class Device(Protocol):
+    """Runs work and tells how long it took."""
+
+    facts: DeviceFacts
+    torch: Any
+
+    def times_s(self, work: Callable[[], object], repetitions: int) -> list[float]:
+        """Return the seconds of each of so many runs, all work of a run included."""
+        ...
+
+    def watch_memory(self) -> None:
+        """Begin to watch how much memory is in use."""
+        ...
+
+    def peak_bytes(self, tensors: Sequence[Any]) -> int:
+        """Return the most memory in use since then; where nobody counts, the bytes of ``tensors``."""
+        ...
+
+    def free_bytes(self) -> float:
+        """Return how much may be allocated before something worse than an error happens; infinite if nothing."""
+        ...
+
+    def forget(self) -> None:
+        """Give memory back after a size that did not fit."""
+        ...
+
+
+DEVICES: Mapping[str, Callable[[Any, str, int], Device]] = {"cpu": CpuDevice, "cuda": CudaDevice}
+"""Device by name: ``(torch, precision, threads)`` to the device, or an error if it cannot compute so."""
+
+
+def find_device(name: str, precision: str, threads: int = 0) -> Device:
+    """Return a device: ``cpu``, ``cuda``, or ``auto`` for a GPU where there is one.
+
+    Parameters
+    ----------
+    threads : int
+        Threads of a CPU; 0 for as many as PyTorch takes by itself.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such device here, it lacks the precision, or PyTorch is not installed.
+    """
+    if name not in (AUTO, *DEVICES):
+        raise unknown_name("--device", name, (AUTO, *DEVICES))
+    if precision == "fp8":
+        raise InvalidInput("--precision: PyTorch has no whole operators in fp8; measure bf16 or fp16")
+    if precision not in PRECISIONS:
+        raise unknown_name("--precision", precision, PRECISIONS)
+    if threads < 0:
+        raise InvalidInput(f"--threads: expected an integer >= 0, got {threads}")
+    torch = torch_here()
+    if name == AUTO:
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    return DEVICES[name](torch, precision, threads)

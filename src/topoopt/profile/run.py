@@ -1,0 +1,226 @@
+"""Measure all sizes of a subject, the small ones first, and stop in time; what is known is not measured again."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from topoopt.errors import InvalidInput
+from topoopt.profile.device import Device
+from topoopt.profile.measure import OUT_OF_MEMORY, CannotMeasure, Repetitions, measure_part
+from topoopt.profile.shapes import numbers_of
+from topoopt.profile.subject import Subject, SubjectOperator
+from topoopt.profile.work import needed_bytes, work_of
+from topoopt.units import format_bytes
+from topoopt.workload import (
+    DeviceProfile,
+    MeasuredOperator,
+    OperatorSignature,
+    PartSize,
+    PartTime,
+    signature_of,
+)
+
+FINISHED, TIME_LIMIT, INTERRUPTED = "finished", "time limit", "interrupted"
+SAVE_EVERY_S = 10.0
+_BOTH_PASSES = 3.0
+"""A backward pass takes about twice as long as a forward pass."""
+
+Progress = Callable[[str, int, int], None]
+_Key = tuple[OperatorSignature, PartSize]
+
+
+@dataclass(frozen=True, eq=False)
+class ProfileRun:
+    """What a run of measurements came to.
+
+    Attributes
+    ----------
+    profile : DeviceProfile
+        All that is known now.
+    asked, found, measured, failed : int
+        Sizes of the subject; of those: known before, measured now, and tried now without a result.
+    too_long : int
+        Sizes that were left because they would not have ended before the time limit.
+    stopped_because : str
+        ``finished``, ``time limit`` or ``interrupted``.
+    """
+
+    profile: DeviceProfile
+    asked: int
+    found: int
+    measured: int
+    failed: int
+    too_long: int
+    stopped_because: str
+
+
+def measure_subject(
+    subject: Subject,
+    device: Device,
+    known: DeviceProfile | None,
+    *,
+    repetitions: Repetitions,
+    time_limit_s: float,
+    save: Callable[[DeviceProfile], None],
+    on_progress: Progress,
+) -> ProfileRun:
+    """Measure what is not known yet, in ascending order of work.
+
+    Parameters
+    ----------
+    known : DeviceProfile, optional
+        What an earlier run of the same subject left.
+    time_limit_s : float
+        Infinite for none. A size is not begun if, by the speed of the last one of its operator, it would not end
+        in time.
+    save : callable
+        Called every :data:`SAVE_EVERY_S` and at the end, also after Ctrl-C.
+
+    Raises
+    ------
+    InvalidInput
+        If ``known`` is of another model, device or precision.
+    """
+    if known is not None:
+        check_same(known, subject, device)
+    before = {} if known is None else _known_sizes(known)
+    book = _Book(subject, device, before)
+    began_s = saved_s = time.perf_counter()
+    stopped, too_long = FINISHED, 0
+    try:
+        for number, (op, size) in enumerate(rows := list(_in_order(subject, before))):
+            on_progress(_words(op, size), len(before) + number, len(before) + len(rows))
+            now_s = time.perf_counter()
+            if now_s - saved_s > SAVE_EVERY_S:
+                save(book.profile(known))
+                saved_s = now_s
+            if book.expected_s(op, size) > time_limit_s - (now_s - began_s):
+                stopped, too_long = TIME_LIMIT, too_long + 1
+                continue
+            book.measure(op, size, repetitions)
+    except KeyboardInterrupt:
+        stopped = INTERRUPTED
+    profile = book.profile(known)
+    save(profile)
+    wanted = _wanted(subject)
+    return ProfileRun(
+        profile,
+        asked=subject.sizes,
+        found=len(before.keys() & wanted),
+        measured=sum(isinstance(value, PartTime) for value in book.results.values()),
+        failed=sum(isinstance(value, str) for value in book.results.values()),
+        too_long=too_long,
+        stopped_because=stopped,
+    )
+
+
+def check_same(known: DeviceProfile, subject: Subject, device: Device) -> None:
+    """Refuse to mix measurements of two models, devices, versions or precisions.
+
+    Raises
+    ------
+    InvalidInput
+        With what differs.
+    """
+    pairs = [("model", known.model, subject.model), ("source", known.source, subject.source)]
+    pairs += [("hyper-parameters", str(dict(known.hyperparameters)), str(dict(subject.hyperparameters)))]
+    for name in ("kind", "name", "torch", "precision", "threads"):
+        pairs.append((name, str(getattr(known.device, name)), str(getattr(device.facts, name))))
+    for name, old, new in pairs:
+        if old != new:
+            raise InvalidInput(f"{name}: {old} in the file, {new} now; give another file")
+
+
+class _Book:
+    """What has been measured in this run, and how fast that was."""
+
+    def __init__(self, subject: Subject, device: Device, before: Mapping[_Key, PartTime]) -> None:
+        self.results: dict[_Key, PartTime | str] = {}
+        self._subject = subject
+        self._device = device
+        self._before = before
+        self._s_per_work: dict[OperatorSignature, float] = {}
+
+    def expected_s(self, op: SubjectOperator, size: PartSize) -> float:
+        """Return the least time of measuring a size: a warm-up and the fewest repetitions; 0 if nobody knows."""
+        rate = self._s_per_work.get(signature_of(op.operator), 0.0)
+        return 4 * _BOTH_PASSES * rate * work_of(op, size)
+
+    def measure(self, op: SubjectOperator, size: PartSize, repetitions: Repetitions) -> None:
+        """Measure one size, or note why not."""
+        signature, facts = signature_of(op.operator), self._device.facts
+        needed, free = needed_bytes(op, size, facts.precision), self._device.free_bytes()
+        if needed > free:
+            reason = f"{OUT_OF_MEMORY}: needs about {format_bytes(needed)}, {format_bytes(free)} may be taken"
+            self.results[signature, size] = reason
+            return
+        try:
+            took = measure_part(op.operator.kind, op.shape, size, self._device, repetitions)
+        except CannotMeasure as error:
+            self.results[signature, size] = str(error)
+            return
+        self.results[signature, size] = took
+        self._s_per_work[signature] = took.forward_s / work_of(op, size)
+
+    def profile(self, known: DeviceProfile | None) -> DeviceProfile:
+        """Return everything known, what was measured before included."""
+        failures = {} if known is None else _known_failures(known)
+        everything = {**failures, **self._before, **self.results}
+        operators = {signature_of(op.operator): _measured_operator(op) for op in self._subject.operators}
+        for op in known.operators if known is not None else ():
+            operators.setdefault(op.signature, op)
+        return DeviceProfile(
+            model=self._subject.model,
+            source=self._subject.source,
+            servers=self._subject.servers,
+            accelerators_per_server=self._subject.accelerators_per_server,
+            batch_per_accelerator=self._subject.batch_per_accelerator,
+            device=self._device.facts,
+            operators=tuple(_filled(op, everything) for op in operators.values()),
+            hyperparameters=self._subject.hyperparameters,
+            left_out=self._subject.left_out,
+        )
+
+
+def _measured_operator(op: SubjectOperator) -> MeasuredOperator:
+    return MeasuredOperator(op.operator.name, op.count, signature_of(op.operator), numbers_of(op.shape))
+
+
+def _filled(op: MeasuredOperator, results: Mapping[_Key, PartTime | str]) -> MeasuredOperator:
+    own = {size: value for (signature, size), value in results.items() if signature == op.signature}
+    times = {size: value for size, value in own.items() if isinstance(value, PartTime)}
+    failures = {size: value for size, value in own.items() if isinstance(value, str)}
+    return replace(op, times=times, failures=failures)
+
+
+def _known_sizes(known: DeviceProfile) -> dict[_Key, PartTime]:
+    """Return what has a time; sizes that failed are tried again."""
+    found: dict[_Key, PartTime] = {}
+    for op in known.operators:
+        found |= {(op.signature, size): value for size, value in op.times.items()}
+    return found
+
+
+def _known_failures(known: DeviceProfile) -> dict[_Key, str]:
+    return {(op.signature, size): reason for op in known.operators for size, reason in op.failures.items()}
+
+
+def _wanted(subject: Subject) -> set[_Key]:
+    return {(signature_of(op.operator), size) for op in subject.operators for size in op.sizes}
+
+
+def _in_order(
+    subject: Subject, before: Mapping[_Key, PartTime]
+) -> Iterator[tuple[SubjectOperator, PartSize]]:
+    rows = [
+        (op, size)
+        for op in subject.operators
+        for size in op.sizes
+        if (signature_of(op.operator), size) not in before
+    ]
+    yield from sorted(rows, key=lambda row: work_of(*row))
+
+
+def _words(op: SubjectOperator, size: PartSize) -> str:
+    split = "" if size.channel_degree == 1 else f", 1/{size.channel_degree} of {size.channel_dim}"
+    return f"{op.operator.kind} {op.operator.name}, {size.samples:,} samples{split}"
