@@ -196,6 +196,16 @@ def traffic_job(name: str, traffic: Traffic, cluster: ClusterSpec) -> Job:
     return replace(job, fixed_traffic=traffic.transfers)
 
 
+def job_mfu(job: Job, iteration_time_s: float) -> float:
+    """Return the model FLOPs utilization of a transformer's job: FLOPs of the model over what the accelerators could.
+
+    Recomputed FLOPs do not count; the peak is that of the job's precision.
+    """
+    assert job.training is not None
+    peak_flops = find_accelerator(job.cluster.accelerator).peak_flops(job.settings.precision)
+    return job.training.model_flops / (iteration_time_s * job.cluster.total_accelerators * peak_flops)
+
+
 def training_job(training: Training, cluster: ClusterSpec, precision: str) -> Job:
     """Return the job of training a transformer.
 

@@ -55,6 +55,27 @@ class ClusterPart(BaseModel):
     links: Literal["duplex", "directed"] | None = None
 
 
+class TrainingPart(BaseModel):
+    """How a transformer is trained: what is not said is searched."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    accelerators: int | None = Field(default=None, ge=2)
+    global_batch: int | None = Field(default=None, ge=1)
+    seq: int | None = Field(default=None, ge=1)
+    tp: int | None = Field(default=None, ge=1)
+    pp: int | None = Field(default=None, ge=1)
+    dp: int | None = Field(default=None, ge=1)
+    cp: int | None = Field(default=None, ge=1)
+    ep: int | None = Field(default=None, ge=1)
+    vpp: int | None = Field(default=None, ge=1)
+    micro_batch: int | None = Field(default=None, ge=1)
+    zero: int | None = Field(default=None, ge=0, le=3)
+    recompute: str | None = None
+    calibration: str | None = None
+    candidates: int | None = Field(default=None, ge=1)
+
+
 class JobModel(BaseModel):
     """The keys of a job file; see ``examples/job.yaml``."""
 
@@ -63,9 +84,11 @@ class JobModel(BaseModel):
     model: str | None = None
     variant: _Text | None = None
     hyperparameters: dict[str, Any] = Field(default={}, alias="set")
+    config: str | None = None
     operators: str | None = None
     profile: str | None = None
     traffic: str | None = None
+    training: TrainingPart | None = None
     batch_per_accelerator: int | None = Field(default=None, ge=1)
     cluster: ClusterPart | None = None
     compute: str | None = None
@@ -78,13 +101,14 @@ class JobModel(BaseModel):
 
     @model_validator(mode="after")
     def _one_workload(self) -> "JobModel":
-        given = [name for name in ("operators", "profile", "traffic") if getattr(self, name) is not None]
+        files = ("config", "operators", "profile", "traffic")
+        given = [name for name in files if getattr(self, name) is not None]
         if self.model is not None and given != ["profile"]:
             given.insert(0, "model")
         if len(given) != 1:
             got = " and ".join(given) or "none"
             raise ValueError(
-                f"give one of model, operators, profile (with or without model), traffic; got {got}"
+                f"give one of model, config, operators, profile (with or without model), traffic; got {got}"
             )
         return self
 
@@ -95,8 +119,10 @@ class JobRequest:
 
     Attributes
     ----------
-    model, variant, operators, profile, traffic : str
-        A model's name, or the path of a file.
+    model, variant, config, operators, profile, traffic : str
+        A model's name, or the path of a file; ``config`` is a transformer's ``config.json``.
+    training : mapping
+        Fields of :class:`TrainingPart`, for transformers.
     hyperparameters : mapping
         Changes to the model, named as in its parameter class.
     batch_per_accelerator : int
@@ -111,6 +137,8 @@ class JobRequest:
 
     model: str = ""
     variant: str = ""
+    config: str = ""
+    training: Mapping[str, Any] = field(default_factory=dict)
     hyperparameters: Mapping[str, Any] = field(default_factory=dict)
     operators: str = ""
     profile: str = ""
@@ -129,12 +157,14 @@ class JobRequest:
 
     def input_digests(self) -> dict[str, str]:
         """Return the SHA-256 of every file that the job is made of, by file name."""
-        paths = (*self.files, *filter(None, (self.operators, self.profile, self.traffic)))
+        calibration = str(self.training.get("calibration", ""))
+        own = (calibration if Path(calibration).suffix else "",)
+        paths = (*self.files, *filter(None, (self.config, self.operators, self.profile, self.traffic, *own)))
         return {Path(path).name: digest(read_bytes(path)) for path in paths}
 
 
-_PLAIN = ("model", "variant", "operators", "profile", "traffic", "batch_per_accelerator")
-_MERGED = ("hyperparameters", "cluster", "settings", "search")
+_PLAIN = ("model", "variant", "config", "operators", "profile", "traffic", "batch_per_accelerator")
+_MERGED = ("training", "hyperparameters", "cluster", "settings", "search")
 
 
 def read_job(path: str | Path) -> JobRequest:
@@ -165,6 +195,8 @@ def job_from_mapping(mapping: Any, path: str | Path) -> JobRequest:
     return JobRequest(
         model=said.model or "",
         variant=said.variant or "",
+        config=str(folder / said.config) if said.config else "",
+        training=_training_fields(said.training, folder),
         hyperparameters=said.hyperparameters,
         operators=str(folder / said.operators) if said.operators else "",
         profile=str(folder / said.profile) if said.profile else "",
@@ -188,7 +220,7 @@ def requested_cluster(request: JobRequest, servers: int) -> ClusterSpec:
 
 
 def requested_job(request: JobRequest) -> Job:
-    """Return the job that a request means.
+    """Return the job that a request means; transformers are :func:`topoopt.search.requested_training`'s.
 
     Where it names no number of servers, a model has that of its variant, a profile that which it was measured
     for, a traffic matrix that of its rows, and operators have 128.
@@ -198,6 +230,11 @@ def requested_job(request: JobRequest) -> Job:
     InvalidInput
         If anything in the request is unknown, out of range, or does not go together.
     """
+    if request.training:
+        word = next(iter(request.training)).replace("_", "-")
+        what = request.model or request.operators or request.profile or request.traffic
+        remedy = "say --servers and --accelerators-per-server" if word == "accelerators" else "leave it out"
+        raise InvalidInput(f"--{word}: is for transformers in pipeline stages, and {what} is none; {remedy}")
     settings = JobSettings(**request.settings)
     if request.traffic:
         return _traffic_job(request)
@@ -258,6 +295,13 @@ def _refuse_model_words(request: JobRequest, place: str) -> None:
 def _cluster_fields(part: ClusterPart) -> dict[str, Any]:
     said = part.model_dump(exclude_none=True)
     return {_CLUSTER_FIELDS.get(name, name): value for name, value in said.items()}
+
+
+def _training_fields(part: TrainingPart | None, folder: Path) -> dict[str, Any]:
+    said = {} if part is None else part.model_dump(exclude_none=True)
+    if Path(said.get("calibration", "")).suffix:
+        said["calibration"] = str(folder / said["calibration"])
+    return said
 
 
 def _check_settings(settings: Mapping[str, Any], place: str) -> None:

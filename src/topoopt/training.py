@@ -7,6 +7,9 @@ from topoopt.errors import InvalidInput
 from topoopt.pipelined_step import PipelinedStep
 from topoopt.transformer import TransformerModel
 
+ORDER = "tp-cp-ep-dp-pp"
+"""The usual order of ranks, the first changing fastest (Megatron-LM)."""
+
 Words = Mapping[str, int | str | bool]
 """A configuration by its fields, those of :class:`topoopt.llm.Configuration`."""
 
@@ -41,17 +44,18 @@ class Layout:
 
     @property
     def name(self) -> str:
-        """The degrees in short.
+        """The degrees in short, and the order of the ranks where it is another than the usual one.
 
         Examples
         --------
-        >>> Layout({"tp": 8, "pp": 4, "dp": 16, "cp": 1, "micro_batch": 1}, "", 0.0, {}, None).name
+        >>> Layout({"tp": 8, "pp": 4, "dp": 16, "cp": 1, "micro_batch": 1}, ORDER, 0.0, {}, None).name
         'tp8 pp4 dp16 mb1'
         """
         degrees = [f"{key}{self.configuration[key]}" for key in ("tp", "pp", "dp")]
         more = [key for key in ("cp", "ep", "vpp") if self.configuration.get(key, 1) != 1]
         degrees += [f"{key}{self.configuration[key]}" for key in more]
-        return " ".join([*degrees, f"mb{self.configuration['micro_batch']}"])
+        batch = f"mb{self.configuration['micro_batch']}"
+        return " ".join([*degrees, batch, *([] if self.order == ORDER else [f"({self.order})"])])
 
 
 @dataclass(frozen=True, eq=False)

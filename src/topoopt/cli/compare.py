@@ -10,6 +10,7 @@ from topoopt.cli.plan import FABRICS_HELP, PRICES_HELP
 from topoopt.cli.search_arguments import FinderArguments, SearchArguments
 from topoopt.cli.simulate import SIMULATOR_HELP
 from topoopt.cli.spread import spread
+from topoopt.cli.training_arguments import TrainingArguments
 from topoopt.cli.word_list import listed
 from topoopt.errors import InvalidInput, unknown_name
 
@@ -23,6 +24,7 @@ OWN = "topoopt"
 @spread
 def compare(
     job: JobArguments,
+    training: TrainingArguments,
     finder: FinderArguments,
     search: SearchArguments,
     fabrics: Annotated[
@@ -62,7 +64,9 @@ def compare(
     if simulators is not None:
         _refuse_changing_circuits(wanted, levels)
     with progress("searching") as report:
-        plan, options = plan_from_file(job, finder, search) or plan_now(job, finder, search, prices, report)
+        plan, options = plan_from_file(job, training, finder, search) or plan_now(
+            job, training, finder, search, prices, report
+        )
         simulation = SimulationOptions(ring_model=collective)
         quick = "flow" if levels[0] == "packet" else levels[0]  # packets would take too long in a search
         own = _simulated(plan, quick, simulation)

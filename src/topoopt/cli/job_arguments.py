@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
+from topoopt.cli.training_arguments import TrainingArguments, training_words
 from topoopt.errors import InvalidInput
 from topoopt.units import parse_bandwidth, parse_bytes, parse_time
 
@@ -23,8 +24,9 @@ class JobArguments:
         Argument(
             metavar="MODEL|FILE",
             show_default=False,
-            help="A model (topoopt models), a job.yaml, operators (.yaml, .csv), a traffic matrix (.csv, .npy) "
-            "or a FlexNet profile (measure_*.json). compare and traffic take a plan, too.",
+            help="A model (topoopt models), the config.json of a transformer, a job.yaml, operators (.yaml, .csv), "
+            "a traffic matrix (.csv, .npy) or a FlexNet profile (measure_*.json). compare and traffic take a plan, "
+            "too.",
         ),
     ]
     variant: Annotated[str | None, Option(help="Published variant of the model, such as 16 or dlrm-16.")] = (
@@ -82,7 +84,7 @@ class JobArguments:
     precision: Annotated[
         str | None,
         Option(
-            metavar="fp32|tf32|bf16|fp16|fp8",
+            metavar="fp32|tf32|bf16|fp16|fp8|fp4",
             rich_help_panel=COSTS,
             help="Of the arithmetic, not of what is kept and sent: that has 4 bytes a number; fp32.",
         ),
@@ -127,7 +129,7 @@ _SETTINGS = {
 _PLAIN_CLUSTER = ("servers", "degree", "accelerators_per_server", "accelerator", "links")
 
 
-def read_request(arguments: JobArguments) -> "JobRequest":
+def read_request(arguments: JobArguments, training: TrainingArguments = TrainingArguments()) -> "JobRequest":
     """Return what is asked for: the model or file, then the cluster file, then the flags, the last word wins."""
     from topoopt.cli.source import request_of
     from topoopt.job_file import JobRequest, read_cluster_part
@@ -142,6 +144,7 @@ def read_request(arguments: JobArguments) -> "JobRequest":
     return request.overlaid(
         JobRequest(
             variant=arguments.variant or "",
+            training=training_words(training),
             hyperparameters=_changes(arguments.change or []),
             batch_per_accelerator=_batch(arguments.batch_per_accelerator),
             cluster=_cluster(arguments),
@@ -150,9 +153,9 @@ def read_request(arguments: JobArguments) -> "JobRequest":
     )
 
 
-def given_flags(arguments: JobArguments) -> list[str]:
+def given_flags(arguments: Any) -> list[str]:
     """Return the flags that were given, for verbs that cannot use them."""
-    known = {"change": "set"}
+    known = {"change": "set"}  # the one flag that is not called like its field
     return [
         "--" + known.get(item.name, item.name).replace("_", "-")
         for item in fields(arguments)

@@ -8,6 +8,7 @@ import typer
 from topoopt.cli.job_arguments import JobArguments
 from topoopt.cli.search_arguments import FinderArguments, SearchArguments
 from topoopt.cli.spread import spread
+from topoopt.cli.training_arguments import TrainingArguments
 from topoopt.cli.word_list import listed
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ INTERRUPTED = 130
 @spread
 def plan(
     job: JobArguments,
+    training: TrainingArguments,
     finder: FinderArguments,
     search: SearchArguments,
     fabrics: Annotated[
@@ -36,24 +38,27 @@ def plan(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON.")] = False,
 ) -> None:
-    """Find strategy, topology and routing together, and say what they are worth."""
+    """Find strategy, topology and routing together, and say what they are worth.
+
+    Of a transformer the best configurations (tensor, pipeline, data, context and expert parallel degrees,
+    micro-batch, recomputation …) are each wired and simulated.
+    """
     from topoopt.cli.job_arguments import read_request
     from topoopt.cli.output_file import check_writable
     from topoopt.cli.plan_report import print_plan
+    from topoopt.cli.planned import asked_job
     from topoopt.cli.progress import progress
     from topoopt.cli.render import print_json, terminal
     from topoopt.cli.search_arguments import search_options
-    from topoopt.job_file import requested_job
     from topoopt.plan import plan_to_mapping, write_plan
     from topoopt.search import make_plan, start_compiling_ahead
 
     check_writable(out, "--out", job.source)
-    options, request = search_options(read_request(job), finder, search)
-    asked = requested_job(request)
+    options, request = search_options(read_request(job, training), finder, search)
     start_compiling_ahead()
     with progress("searching") as report:
         made = make_plan(
-            asked,
+            asked_job(request, search, report),
             options,
             fabrics=listed(fabrics),
             prices=prices,
@@ -72,8 +77,11 @@ def plan(
 
 def _remarks(request: "JobRequest") -> list[tuple[str, str]]:
     """Return where the model comes from, in words."""
+    from topoopt.search import is_transformer
     from topoopt.workload import MODELS, resolve_variant
 
+    if is_transformer(request):
+        return [("model", f"from {request.config}")] if request.config else []
     file = request.operators or request.traffic or (not request.model and request.profile)
     if file:
         return [("traffic" if request.traffic else "model", f"from {file}")]

@@ -31,6 +31,7 @@ def print_plan(console: "Console", plan: "Plan", remarks: Facts, next_steps: lis
         Commands to go on with.
     """
     from topoopt.cli.baseline_table import fabric_rows, print_fabrics, print_other_simulators, print_skipped
+    from topoopt.cli.layout_report import print_layout
     from topoopt.cli.render import print_facts, print_title, print_warning
     from topoopt.search import caveats
 
@@ -40,6 +41,8 @@ def print_plan(console: "Console", plan: "Plan", remarks: Facts, next_steps: lis
     if plan.strategy.splits:
         print_title(console, "Strategy")
         print_facts(console, _strategy(plan))
+    if plan.job.training is not None:
+        print_layout(console, plan)
     print_title(console, "Network")
     print_facts(console, _network(plan))
     print_title(console, "Iteration time", format_time(plan.outcome.iteration_time_s))
@@ -47,6 +50,8 @@ def print_plan(console: "Console", plan: "Plan", remarks: Facts, next_steps: lis
     print_title(console, "How good it could be")
     print_facts(console, _bounds(plan))
     searched = "each with a strategy searched for it" if plan.strategy.splits else ""
+    if plan.job.training is not None:
+        searched = "each with the best of these configurations"
     print_title(console, "Beside other fabrics", searched)
     rows = fabric_rows(plan, plan.outcome, plan.baselines)
     print_fabrics(console, rows)
@@ -66,6 +71,7 @@ def print_plan(console: "Console", plan: "Plan", remarks: Facts, next_steps: lis
 
 
 def _job(plan: "Plan") -> Facts:
+    from topoopt.cli.layout_report import training_facts
     from topoopt.search import time_sources
 
     job, cluster = plan.job, plan.job.cluster
@@ -74,6 +80,8 @@ def _job(plan: "Plan") -> Facts:
         f"{cluster.servers} servers of {cluster.accelerators_per_server} × {cluster.accelerator}, "
         f"{counted(cluster.degree, f'{cluster.links} port')} of {format_bandwidth(cluster.link_bandwidth_bps)}"
     )
+    if job.training is not None:
+        return [*training_facts(job.training), ("cluster", hardware)]
     if not graph.operators:
         moved = f"{format_bytes(plan.traffic().mp_bytes)}, all of it ready at once; no strategy to search"
         return [("bytes", moved), ("cluster", hardware)]
@@ -166,8 +174,11 @@ def _ring_lines(plan: "Plan") -> list[str]:
 
 
 def _time(plan: "Plan") -> Facts:
+    from topoopt.cli.layout_report import rates
+
     outcome = plan.outcome
     return [
+        *rates(plan),
         ("compute", format_time(outcome.compute_time_s)),
         (
             "exposed",
@@ -190,20 +201,25 @@ def _bounds(plan: "Plan") -> Facts:
         )
         for index, (name, meaning) in enumerate(BOUNDS.items())
     ]
+    what = "strategy" if plan.job.training is None else "configuration"
     best = f"busiest link {'' if routing.exact else 'at most '}{routing.gap:.1%} above the best routing"
     if not routing.optimal_load_s:
         best = "the best routing"
     return [
         *lines,
-        ("gap", f"{plan.gap:.1%} above the bound, for this strategy"),
+        ("gap", f"{plan.gap:.1%} above the bound, for this {what}"),
         ("routing", f"{best} ({routing.method})"),
     ]
 
 
 def _search(plan: "Plan") -> Facts:
+    from topoopt.cli.layout_report import layout_search
+
     record = plan.search
     times = sorted(record.seed_times_s)
     spread = f", the worst {times[-1] / times[0] - 1:.2%} slower" if len(times) > 1 else ""
+    if plan.job.training is not None:
+        return layout_search(plan)
     if not plan.strategy.splits:
         return [("tried", f"{counted(len(times), 'degree split')}{spread}")]
     return [

@@ -27,8 +27,8 @@ def request_of(word: str) -> JobRequest:
     """Return the request of a model's name, or of a file by its suffix and content.
 
     ``.npy`` and a CSV without a header are traffic matrices; a CSV with a column ``name`` and a YAML with a
-    list ``operators`` are operators; a JSON with ``measurements`` is a FlexNet profile; other YAML and JSON
-    is a job file.
+    list ``operators`` are operators; a JSON with ``measurements`` is a FlexNet profile, one with ``model_type`` or
+    ``architectures`` the ``config.json`` of a transformer; other YAML and JSON is a job file.
 
     Raises
     ------
@@ -47,15 +47,20 @@ def request_of(word: str) -> JobRequest:
     if suffix == ".csv":
         return JobRequest(operators=word) if _has_header(word) else JobRequest(traffic=word)
     content = _json(word) if suffix == ".json" else read_yaml(word)
-    if isinstance(content, Mapping):
-        if isinstance(content.get("operators"), list):
-            return JobRequest(operators=word)
-        if "measurements" in content:
-            return JobRequest(profile=word)
-        if _plan(content):
-            raise InvalidInput(f"{word}: is a plan already; topoopt simulate, traffic and compare read it")
-        if "servers" in content and "cluster" not in content:
-            raise InvalidInput(f"{word}: is a cluster, not a job; give a model and --cluster {word}")
+    return _of_mapping(content, word) if isinstance(content, Mapping) else job_from_mapping(content, word)
+
+
+def _of_mapping(content: Mapping[str, object], word: str) -> JobRequest:
+    if isinstance(content.get("operators"), list):
+        return JobRequest(operators=word)
+    if "measurements" in content:
+        return JobRequest(profile=word)
+    if "model_type" in content or "architectures" in content:
+        return JobRequest(config=word)
+    if _plan(content):
+        raise InvalidInput(f"{word}: is a plan already; topoopt simulate, traffic and compare read it")
+    if "servers" in content and "cluster" not in content:
+        raise InvalidInput(f"{word}: is a cluster, not a job; give a model and --cluster {word}")
     return job_from_mapping(content, word)
 
 

@@ -10,11 +10,13 @@ import typer
 from topoopt.cli.job_arguments import JobArguments, read_request
 from topoopt.cli.search_arguments import FinderArguments, search_options
 from topoopt.cli.spread import spread
+from topoopt.cli.training_arguments import TrainingArguments
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from topoopt.cli.progress import Progress
     from topoopt.routing import Fabric
     from topoopt.traffic import Traffic
 
@@ -37,6 +39,7 @@ class _Moved:
 @spread
 def traffic(
     job: JobArguments,
+    training: TrainingArguments,
     finder: FinderArguments,
     csv_file: Annotated[
         str | None, typer.Option("--csv", metavar="FILE", help="Write every pair and every link as CSV.")
@@ -52,7 +55,7 @@ def traffic(
     """Show what one iteration moves: by pair of servers and by link.
 
     A plan has its own strategy and network. A model is data parallel, with embedding tables round-robin, on
-    the network that is found for that.
+    the network that is found for that; a transformer has the configuration that is the fastest in closed form.
     """
     from topoopt.cli.output_file import check_writable
     from topoopt.cli.progress import progress
@@ -61,8 +64,8 @@ def traffic(
 
     check_writable(csv_file, "--csv")
     check_writable(matrix, "--matrix")
-    with progress("finding the topology"):
-        moved = _moved(job, finder)
+    with progress("finding the topology") as report:
+        moved = _moved(job, training, finder, report)
     document = _document(moved)
     if csv_file is not None:
         write_atomically(csv_file, _csv(document))
@@ -75,21 +78,27 @@ def traffic(
         _print(moved, document)
 
 
-def _moved(job: JobArguments, finder: FinderArguments) -> _Moved:
-    from topoopt.cli.planned import plan_from_file
+def _moved(
+    job: JobArguments, training: TrainingArguments, finder: FinderArguments, report: "Progress"
+) -> _Moved:
+    from topoopt.cli.planned import asked_job, plan_from_file
     from topoopt.cli.search_arguments import SearchArguments
     from topoopt.job import job_traffic
-    from topoopt.job_file import requested_job
     from topoopt.strategy import ParallelStrategy, data_parallel
 
-    found = plan_from_file(job, finder, SearchArguments())
+    found = plan_from_file(job, training, finder, SearchArguments())
     if found is not None:
         plan, _ = found
         return _on(plan.job.graph.name, "the plan's", plan.traffic(), plan.fabric)
-    options, request = search_options(read_request(job), finder)
-    wanted = requested_job(request)
+    options, request = search_options(read_request(job, training), finder)
+    wanted = asked_job(request, SearchArguments(), report)
     servers = wanted.cluster.servers
-    if len(wanted.fixed_traffic):
+    if wanted.training is not None:
+        strategy, words = (
+            ParallelStrategy(servers, ()),
+            f"{wanted.training.layouts[0].name}, the best in closed form",
+        )
+    elif len(wanted.fixed_traffic):
         strategy, words = ParallelStrategy(servers, ()), "none: a traffic matrix"
     else:
         strategy, words = data_parallel(wanted.graph, servers), "data parallel, tables round-robin"

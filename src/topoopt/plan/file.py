@@ -15,6 +15,7 @@ from topoopt.hardware import ClusterSpec, find_accelerator
 from topoopt.job import Job, JobSettings, make_job
 from topoopt.plan import model
 from topoopt.plan.plan import Baseline, Bounds, Outcome, Plan, RoutingGap, SearchRecord
+from topoopt.plan.training_model import layout_memory, training_of, training_to_mapping
 from topoopt.provenance import Provenance
 from topoopt.routing import Fabric, routes_from_mapping, routes_to_mapping
 from topoopt.strategy import OperatorSplit, ParallelStrategy, memory_use
@@ -78,6 +79,9 @@ def plan_to_mapping(plan: Plan) -> dict[str, Any]:
         "fixed_traffic": np.stack(
             [job.fixed_traffic.src, job.fixed_traffic.dst, job.fixed_traffic.size_bytes], axis=1
         ).tolist(),
+        "training": training_to_mapping(
+            job, plan.strategy.layout, plan.outcome.iteration_time_s, plan.search.seed_times_s
+        ),
         "topology": _topology(fabric.topology),
         "routes": routes_to_mapping(fabric.routes),
         "provenance": {
@@ -100,6 +104,8 @@ def baseline_to_mapping(row: Baseline, plan_time_s: float) -> dict[str, Any]:
         "cost_usd": row.cost_usd,
         "proposals": row.proposals,
         "strategy": [(s.batch_degree, s.start, s.channel_degree, s.channel_dim) for s in row.strategy.splits],
+        "layout": row.strategy.layout,
+        "layout_times_s": list(row.layout_times_s),
     }
 
 
@@ -130,11 +136,11 @@ def plan_from_mapping(document: Any, place: str = "plan") -> Plan:
     if isinstance(document, dict) and document.get("schema") != model.SCHEMA:
         got = document.get("schema", "no schema")
         raise InvalidInput(f"{place}: expected a plan file with schema {model.SCHEMA}, got {got}")
-    said = validated(model.PlanFile, document, place)
     try:
-        return _plan(said)
+        return _plan(validated(model.PlanFile, document, place))
     except InvalidInput as error:
-        raise InvalidInput(f"{place}: {error}") from None
+        said = str(error).removeprefix(f"{place}: ")
+        raise InvalidInput(f"{place}: {said}") from None
 
 
 def plan_schema() -> dict[str, Any]:
@@ -158,7 +164,7 @@ def _check_said_twice(said: model.PlanFile) -> None:
 
 def _plan(said: model.PlanFile) -> Plan:
     _check_said_twice(said)
-    if not said.graph.operators and not said.fixed_traffic:
+    if not said.graph.operators and not said.fixed_traffic and said.training is None:
         raise InvalidInput("graph: no operators, and no fixed_traffic either: there is nothing to do")
     graph = OperatorGraph(
         said.graph.name,
@@ -169,12 +175,14 @@ def _plan(said: model.PlanFile) -> Plan:
     settings = JobSettings(**said.settings.model_dump())
     job = make_job(graph, cluster, settings, tuple(_profile_table(part) for part in said.profiles))
     job = replace(job, fixed_traffic=_transfers(said.fixed_traffic, cluster.servers))
+    if said.training is not None:
+        job = replace(job, training=training_of(said.training, cluster.servers))
     rows = [(row.batch_degree, row.start, row.channel_degree, row.channel_dim) for row in said.strategy]
     topology = _topology_of(said.topology)
     fabric = Fabric(said.fabric, topology, routes_from_mapping(said.routes, topology), _rings(said, topology))
     return Plan(
         job,
-        _strategy(graph, cluster.servers, rows),
+        _strategy(graph, cluster.servers, rows, 0 if said.training is None else said.training.chosen),
         fabric,
         Outcome(
             said.simulator,
@@ -196,7 +204,7 @@ def _plan(said: model.PlanFile) -> Plan:
         Provenance(said.provenance.seed, said.provenance.inputs, said.provenance.version),
         Outcome(**said.data_parallel.model_dump()),
         said.search.options,
-        tuple(_baseline(row, graph, cluster.servers) for row in said.baselines),
+        tuple(_baseline(row, job) for row in said.baselines),
         said.price.model_dump(exclude_unset=True),
         tuple(said.skipped_fabrics),
     )
@@ -226,16 +234,19 @@ def _strategy_rows(job: Job, strategy: ParallelStrategy) -> list[dict[str, Any]]
 
 
 def _strategy(
-    graph: OperatorGraph, servers: int, rows: Sequence[tuple[int, int, int, str]]
+    graph: OperatorGraph, servers: int, rows: Sequence[tuple[int, int, int, str]], layout: int = 0
 ) -> ParallelStrategy:
     if len(rows) != len(graph.operators):
         raise InvalidInput(
             f"strategy: expected a row for each of {len(graph.operators)} operators, got {len(rows)}"
         )
-    return ParallelStrategy(servers, tuple(OperatorSplit(*row) for row in rows))
+    return ParallelStrategy(servers, tuple(OperatorSplit(*row) for row in rows), layout)
 
 
-def _baseline(row: model.BaselinePart, graph: OperatorGraph, servers: int) -> Baseline:
+def _baseline(row: model.BaselinePart, job: Job) -> Baseline:
+    layouts = 1 if job.training is None else len(job.training.layouts)
+    if row.layout >= layouts:
+        raise InvalidInput(f"baselines: {row.fabric}: layouts are 0..{layouts - 1}, got {row.layout}")
     return Baseline(
         row.fabric,
         row.description,
@@ -249,8 +260,9 @@ def _baseline(row: model.BaselinePart, graph: OperatorGraph, servers: int) -> Ba
             row.bandwidth_tax,
         ),
         row.cost_usd,
-        _strategy(graph, servers, row.strategy),
+        _strategy(job.graph, job.cluster.servers, row.strategy, row.layout),
         row.proposals,
+        tuple(row.layout_times_s),
     )
 
 
@@ -334,6 +346,8 @@ def _column(values: NDArray[np.float64]) -> float | list[float]:
 
 
 def _memory(job: Job, strategy: ParallelStrategy) -> dict[str, Any]:
+    if job.training is not None:
+        return layout_memory(job, strategy)
     per_server = job.cluster.accelerators_per_server
     use = memory_use(job.graph, strategy, job.global_batch, per_server, job.settings.optimizer)
     fullest = max(use, key=lambda row: row.total_bytes)

@@ -4,25 +4,16 @@ A plan file is also what ``topoopt plan --json`` prints. Everything needed to si
 it; nothing in it refers to other files.
 """
 
-from typing import Annotated, Any, Final, Literal
+from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from topoopt.plan.amounts import Amount, Count, Number, Positive, Strict
+from topoopt.plan.training_model import TrainingPart
 
 SCHEMA: Final = "topoopt-plan/1"
 
-LARGEST: Final = 2**53
-"""Counts and bytes up to here are exact in every JSON reader."""
-Count = Annotated[int, Field(ge=0, le=LARGEST)]
-Number = Annotated[int, Field(ge=1, le=LARGEST)]
-Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 ChannelDim = Literal["none", "out", "in", "rows", "columns"]
-
-
-class Strict(BaseModel):
-    """A part of the file; unknown keys are refused."""
-
-    model_config = ConfigDict(extra="forbid")
 
 
 class ClusterPart(Strict):
@@ -182,6 +173,8 @@ class BaselinePart(OutcomePart):
     strategy: list[tuple[Number, Count, Number, ChannelDim]] = Field(
         description="batch degree, start, channel degree, channel dim of each operator"
     )
+    layout: Count = Field(default=0, description="of a transformer, index into training.layouts")
+    layout_times_s: list[Amount] = Field(default=[], description="of a transformer, by layout")
 
 
 class SearchPart(Strict):
@@ -212,8 +205,8 @@ class PricePart(Strict):
     cost_usd: Amount | None = None
     cost_per_server_usd: Amount | None = None
     prices: str = ""
-    accounting: dict[str, Any] = {}
-    bill: list[BillLinePart] = []
+    accounting: dict[str, Any] = Field(default={})
+    bill: list[BillLinePart] = Field(default=[])
     note: str = ""
 
 
@@ -226,6 +219,7 @@ class MemoryPart(Strict):
     optimizer_bytes: float
     embedding_bytes: float
     activations_bytes: float
+    other_bytes: float = 0.0
     total_bytes: float
     available_bytes: float
     fits: bool
@@ -286,6 +280,7 @@ class PlanFile(Strict):
     fixed_traffic: list[tuple[Count, Count, Count]] = Field(
         default=[], description="source, destination and bytes of a job known by its traffic matrix"
     )
+    training: TrainingPart | None = Field(default=None, description="of a transformer in pipeline stages")
     topology: TopologyPart
     routes: dict[str, Any]
     provenance: ProvenancePart

@@ -26,7 +26,7 @@ class _CoinChange(_Strict):
     method: Literal["coin-change"]
     balance: bool = True
     alternatives: int = Field(4, ge=1)
-    seed: int = 0
+    seed: int = Field(0, ge=0)
     coins: list[int] = []
 
     def routes(self, topology: Topology) -> Routes:
@@ -38,7 +38,7 @@ class _KShortest(_Strict):
     k: int = Field(4, ge=1)
     slack: int = Field(0, ge=0)
     weighting: Literal["equal", "inverse-length"] = "equal"
-    seed: int = 0
+    seed: int = Field(0, ge=0)
 
     def routes(self, topology: Topology) -> Routes:
         return KShortestRoutes(topology, self.k, self.slack, self.weighting, self.seed)
@@ -47,7 +47,7 @@ class _KShortest(_Strict):
 class _Ecmp(_Strict):
     method: Literal["ecmp"]
     limit: int = Field(64, ge=1)
-    seed: int = 0
+    seed: int = Field(0, ge=0)
 
     def routes(self, topology: Topology) -> Routes:
         return EcmpRoutes(topology, self.limit, self.seed)

@@ -3,6 +3,7 @@
 from collections import Counter
 
 from topoopt.hardware import find_accelerator
+from topoopt.job import layout_of
 from topoopt.plan import Plan
 from topoopt.search.start import fullest_server
 from topoopt.units import format_bytes
@@ -11,7 +12,9 @@ from topoopt.units import format_bytes
 def caveats(plan: Plan) -> tuple[str, ...]:
     """Return sentences: what does not fit in memory, was not measured, or was broken off; none where all is well."""
     found = []
-    if plan.job.settings.memory_check != "off":
+    if plan.job.training is not None:
+        found += _layout_caveats(plan)
+    elif plan.job.settings.memory_check != "off":
         use, part = fullest_server(plan.job, plan.strategy), find_accelerator(plan.job.cluster.accelerator)
         if use.total_bytes > part.memory_bytes:
             found.append(
@@ -26,6 +29,16 @@ def caveats(plan: Plan) -> tuple[str, ...]:
     if plan.search.stopped_because == "interrupted":
         found.append("The search was interrupted: this is the best that it had found.")
     return tuple(found)
+
+
+def _layout_caveats(plan: Plan) -> list[str]:
+    layout, part = layout_of(plan.job, plan.strategy), find_accelerator(plan.job.cluster.accelerator)
+    if layout.total_memory_bytes <= part.memory_bytes:
+        return []
+    return [
+        f"Does not fit in memory: an accelerator needs {format_bytes(layout.total_memory_bytes)}, {part.name} has "
+        f"{format_bytes(part.memory_bytes)}."
+    ]
 
 
 def time_sources(plan: Plan) -> Counter[str]:

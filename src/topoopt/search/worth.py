@@ -22,6 +22,7 @@ from topoopt.simulate import (
     TaskRows,
     build_task_graph,
     pair_demands,
+    pipeline_task_graph,
     simulate,
     task_graph_from_edges,
 )
@@ -48,10 +49,7 @@ def task_graph_of(job: Job, strategy: ParallelStrategy, iterations: int = 1) -> 
 
 @lru_cache(maxsize=LAYOUTS_TO_KEEP)
 def _layout_task_graph(step: PipelinedStep, iterations: int) -> TaskGraph:
-    from topoopt import simulate as room  # noqa: PLC0415
-
-    graph: TaskGraph = room.pipeline_task_graph(step, iterations)  # type: ignore[attr-defined]
-    return graph
+    return pipeline_task_graph(step, iterations)
 
 
 def _task_graph(job: Job, strategy: ParallelStrategy, iterations: int) -> TaskGraph:

@@ -1,0 +1,170 @@
+"""What a request for a transformer means: the model, the machines, and what of the configuration is fixed."""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from topoopt.errors import InvalidInput, unknown_name
+from topoopt.hardware import Accelerator, ClusterSpec, find_accelerator
+from topoopt.job_file import DEFAULT_CLUSTER, JobRequest
+from topoopt.transformer import TRANSFORMERS, TransformerModel, find_transformer, read_config
+from topoopt.workload import MODELS
+
+ACCELERATOR = "h100"
+"""What transformers are trained on where nothing is said."""
+
+TOKENS = 2**22
+"""Of an iteration where no batch is asked for; Llama 3 was trained with 4 to 16 million."""
+
+CANDIDATES = 8
+"""Configurations that get a network of their own, where nothing is said."""
+
+DEGREES = ("tp", "pp", "dp", "cp", "ep", "vpp", "micro_batch", "zero", "recompute")
+"""What of a configuration can be fixed, by the keys of a job file."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingRequest:
+    """A request for a transformer, completed.
+
+    Attributes
+    ----------
+    fixed : mapping
+        Fields of :class:`~topoopt.llm.Configuration` that are not searched.
+    calibration : str
+        A name or file; empty for the accelerator's own.
+    """
+
+    model: TransformerModel
+    cluster: ClusterSpec
+    precision: str
+    global_batch: int
+    fixed: Mapping[str, int | str]
+    calibration: str
+    candidates: int
+
+
+def is_transformer(request: JobRequest) -> bool:
+    """Return whether a request is for a transformer; what is in both zoos is a graph of operators.
+
+    Raises
+    ------
+    InvalidInput
+        If the model is in neither zoo; the nearest names of both are offered.
+    """
+    if request.config:
+        return True
+    if not request.model or request.profile:
+        return False
+    operators = [*MODELS, *(variant.name for entry in MODELS.values() for variant in entry.variants)]
+    if request.model in operators:
+        return False
+    try:
+        find_transformer(request.model)
+    except InvalidInput:
+        raise unknown_name("model", request.model, [*operators, *TRANSFORMERS]) from None
+    return True
+
+
+def training_request(request: JobRequest) -> TrainingRequest:
+    """Return what a request for a transformer means.
+
+    Accelerators of a server and the links among them are the catalogue's where nothing is said.
+
+    Raises
+    ------
+    InvalidInput
+        If a word is for graphs of operators, or numbers do not go together.
+    """
+    _refuse_operator_words(request)
+    said = request.training
+    model = read_config(request.config) if request.config else find_transformer(request.model)
+    sequence = int(said.get("seq", model.sequence))
+    if model.positions and sequence > model.positions:
+        raise InvalidInput(
+            f"--seq {sequence}: {model.name} has {model.positions} learned positions; at most {model.positions}"
+        )
+    cluster = _cluster(request)
+    return TrainingRequest(
+        replace(model, sequence=sequence),
+        cluster,
+        _precision(request, cluster),
+        int(said.get("global_batch", _batch(sequence, cluster))),
+        {name: said[name] for name in DEGREES if name in said},
+        str(said.get("calibration", "")),
+        int(said.get("candidates", CANDIDATES)),
+    )
+
+
+def _refuse_operator_words(request: JobRequest) -> None:
+    what = request.config or request.model
+    words = {
+        "--variant": request.variant,
+        "--set": request.hyperparameters,
+        "--batch-per-accelerator": request.batch_per_accelerator,
+        **{f"--{_flag(name)}": True for name in request.settings if name != "precision"},
+    }
+    for word, given in words.items():
+        if given:
+            remedy = "say --global-batch" if word.startswith("--batch") else "leave it out"
+            raise InvalidInput(f"{word}: is for graphs of operators, and {what} is a transformer; {remedy}")
+
+
+def _flag(setting: str) -> str:
+    renamed = {"embedding_bytes_factor": "embedding-factor", "bucket_bytes": "bucket"}
+    return renamed.get(setting, setting.replace("_", "-"))
+
+
+def _cluster(request: JobRequest) -> ClusterSpec:
+    said = dict(request.cluster)
+    part = find_accelerator(said.setdefault("accelerator", ACCELERATOR))
+    per_server = said.setdefault("accelerators_per_server", _domain(part))
+    if "intra_server_bandwidth_bps" not in said:
+        if part.scale_up_bandwidth_bps is None:
+            raise InvalidInput(
+                f"--intra-server-bandwidth: the catalogue gives none for {part.name}; write for example "
+                "--intra-server-bandwidth 400Gbps"
+            )
+        said["intra_server_bandwidth_bps"] = part.scale_up_bandwidth_bps
+    accelerators = request.training.get("accelerators")
+    if accelerators is not None:
+        servers = _servers(accelerators, per_server)
+        if said.setdefault("servers", servers) != servers:
+            raise InvalidInput(
+                f"--servers {said['servers']}: {accelerators} accelerators are {servers} servers of {per_server}; "
+                "give one of --servers and --accelerators"
+            )
+    return ClusterSpec(**{**DEFAULT_CLUSTER, **said})
+
+
+def _servers(accelerators: int, per_server: int) -> int:
+    servers, rest = divmod(accelerators, per_server)
+    if rest or servers < 2:
+        below = max(servers, 2) * per_server
+        near = f"{below} or {below + per_server}" if below < accelerators else str(below)
+        raise InvalidInput(
+            f"--accelerators {accelerators}: must be two or more servers of {per_server}, nearest: {near}; "
+            "or give --accelerators-per-server"
+        )
+    return servers
+
+
+def _domain(part: Accelerator) -> int:
+    """Return how many accelerators scale-up links join, the smallest number that the catalogue names."""
+    match = re.match(r"\d+", part.scale_up_domain)
+    if match is None:
+        raise InvalidInput(
+            f"--accelerators-per-server: the catalogue does not say how many {part.name} share one"
+        )
+    return int(match[0])
+
+
+def _precision(request: JobRequest, cluster: ClusterSpec) -> str:
+    peaks = find_accelerator(cluster.accelerator).peaks
+    return str(request.settings.get("precision", "bf16" if "bf16" in peaks else "fp16"))
+
+
+def _batch(sequence: int, cluster: ClusterSpec) -> int:
+    """Return the power of two next to :data:`TOKENS`, but no less than a sequence for every server."""
+    return int(2 ** round(math.log2(max(TOKENS / sequence, cluster.servers))))
