@@ -1,5 +1,9 @@
 """Transformer training jobs: configurations, communication, memory, step times in closed form, calibration."""
 
+from topoopt.llm.apnet24 import Apnet24 as Apnet24
+from topoopt.llm.apnet24 import apnet24 as apnet24
+from topoopt.llm.apnet24 import apnet24_gap as apnet24_gap
+from topoopt.llm.apnet24 import apnet24_settings as apnet24_settings
 from topoopt.llm.calibration import PARAMETERS as PARAMETERS
 from topoopt.llm.calibration import Calibration as Calibration
 from topoopt.llm.check import check_configuration as check_configuration
@@ -25,6 +29,18 @@ from topoopt.llm.iteration_communication import communications as communications
 from topoopt.llm.layer_split import chunk_layers as chunk_layers
 from topoopt.llm.matrix import rank_matrix as rank_matrix
 from topoopt.llm.matrix import server_matrix as server_matrix
+from topoopt.llm.memory import ATTENTION_KERNELS as ATTENTION_KERNELS
+from topoopt.llm.memory import MEMORY_CAUSES as MEMORY_CAUSES
+from topoopt.llm.memory import MemoryColumns as MemoryColumns
+from topoopt.llm.memory import fits as fits
+from topoopt.llm.memory import memory as memory
+from topoopt.llm.memory_frameworks import FRAMEWORKS as FRAMEWORKS
+from topoopt.llm.memory_frameworks import Framework as Framework
+from topoopt.llm.memory_layer import layer_activations as layer_activations
+from topoopt.llm.memory_stages import count_in_flight as count_in_flight
+from topoopt.llm.mfu import FLOPS_DEFINITIONS as FLOPS_DEFINITIONS
+from topoopt.llm.mfu import flops_per_iteration as flops_per_iteration
+from topoopt.llm.mfu import mfu as mfu
 from topoopt.llm.rank_parameters import RankParameters as RankParameters
 from topoopt.llm.rank_parameters import rank_parameters as rank_parameters
 from topoopt.llm.ranks import GROUP_KINDS as GROUP_KINDS
