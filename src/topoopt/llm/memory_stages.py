@@ -1,0 +1,78 @@
+"""Layers of a pipeline stage, and how many micro-batches of activations it holds at its fullest moment."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.llm.configuration_table import ConfigurationTable
+from topoopt.transformer import TransformerModel
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """One stage of every configuration, each column of shape (configurations,).
+
+    Attributes
+    ----------
+    index : int64 array
+        Which stage of the pipeline.
+    layers, moe_layers : float array
+        Layers on it, and those of them with experts.
+    in_flight : float array
+        Micro-batches whose activations it holds for all of its layers; not whole when interleaved.
+    is_first, is_last : bool array
+    """
+
+    index: Ints
+    layers: Floats
+    moe_layers: Floats
+    in_flight: Floats
+    is_first: NDArray[np.bool_]
+    is_last: NDArray[np.bool_]
+
+
+def stage_of(model: TransformerModel, table: ConfigurationTable, index: Ints) -> Stage:
+    """Return stage ``index`` of every configuration.
+
+    Layers that do not divide by the chunks go one each to the first chunks, so early stages are never less full
+    than they may be.
+    """
+    layers, moe_layers = _layers(model, table, index)
+    return Stage(
+        index, layers, moe_layers, count_in_flight(table, index), index == 0, index == table.pp - 1
+    )
+
+
+def count_in_flight(table: ConfigurationTable, index: Ints) -> Floats:
+    """Return how many micro-batches stage ``index`` holds under 1F1B, or interleaved 1F1B, shape (configurations,).
+
+    1F1B: the forward passes before the first backward, ``p - i``. Interleaved: ``2(p - i - 1) + (v - 1)p + 1``
+    chunks of ``1/v`` of the layers, which is ``1 + (p - 1)/(p v)`` times the layers of the model on stage 0
+    (Korthikanti 2022, section 4.2.3).
+    """
+    behind = table.pp - index - 1
+    chunks = np.where(table.vpp > 1, 2 * behind + (table.vpp - 1) * table.pp + 1, behind + 1)
+    micro_batches = np.maximum(table.global_batch // (table.dp * table.micro_batch), 1)
+    return np.asarray(np.minimum(chunks, micro_batches * table.vpp) / table.vpp, np.float64)
+
+
+def _layers(model: TransformerModel, table: ConfigurationTable, index: Ints) -> tuple[Floats, Floats]:
+    chunks = table.pp * table.vpp
+    base, rest = np.divmod(model.layers, chunks)
+    extra = np.clip(-((index - rest) // table.pp), 0, table.vpp)
+    layers = np.asarray(table.vpp * base + extra, np.float64)
+    if model.experts is None:
+        return layers, np.zeros_like(layers)
+    before = np.cumsum([0, *(model.is_moe(layer) for layer in range(model.layers))])
+    with_experts = np.zeros(len(table), np.int64)
+    for turn in range(int(table.vpp.max(initial=1))):
+        chunk = index + turn * table.pp
+        begin = chunk * base + np.minimum(chunk, rest)
+        end = np.minimum(begin + base + (chunk < rest), model.layers)
+        here = before[end] - before[np.minimum(begin, model.layers)]
+        with_experts += np.where(turn < table.vpp, here, 0)
+    return layers, with_experts.astype(np.float64)
