@@ -147,6 +147,14 @@ class ConfigurationArguments:
             help="Split norms and dropouts over the tp ranks, along the sequence.",
         ),
     ] = False
+    uneven_stages: Annotated[
+        bool,
+        Option(
+            "--uneven-stages",
+            rich_help_panel=SPLIT,
+            help="Let the layers be cut into any number of stages, where they do not come out even.",
+        ),
+    ] = False
     precision: Annotated[
         str, Option(metavar="bf16|fp16|fp8|fp32", rich_help_panel=SPLIT, help="Of the matrix products.")
     ] = "bf16"
@@ -245,7 +253,7 @@ def requested_configuration(
         sequence_parallel=said.sequence_parallel,
         precision=said.precision,
     )
-    check_configuration(model, configuration, accelerators or configuration.accelerators)
+    check_configuration(model, configuration, accelerators or configuration.accelerators, said.uneven_stages)
     return configuration
 
 

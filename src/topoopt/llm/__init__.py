@@ -7,6 +7,8 @@ from topoopt.llm.apnet24 import apnet24_settings as apnet24_settings
 from topoopt.llm.calibration import PARAMETERS as PARAMETERS
 from topoopt.llm.calibration import Calibration as Calibration
 from topoopt.llm.check import check_configuration as check_configuration
+from topoopt.llm.chunk_counts import chunk_counts as chunk_counts
+from topoopt.llm.chunk_counts import divisors as divisors
 from topoopt.llm.chunk_times import chunk_times as chunk_times
 from topoopt.llm.communication import COLLECTIVES as COLLECTIVES
 from topoopt.llm.communication import DIRECTIONS as DIRECTIONS

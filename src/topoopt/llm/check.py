@@ -3,39 +3,33 @@
 from collections.abc import Iterable
 
 from topoopt.errors import InvalidInput
+from topoopt.llm.chunk_counts import chunk_counts, divisors
 from topoopt.llm.configuration import Configuration
 from topoopt.transformer import TransformerModel
 
 
-def check_configuration(model: TransformerModel, configuration: Configuration, accelerators: int) -> None:
+def check_configuration(
+    model: TransformerModel, configuration: Configuration, accelerators: int, uneven_stages: bool = False
+) -> None:
     """Refuse a configuration that cannot be run.
 
     Heads of keys and values fewer than ``tp`` are repeated, as Megatron-LM does, so that either divides the
-    other. Without interleaving, layers need not divide into stages evenly: the first stages take one more.
+    other. Layers are cut into as many chunks as :func:`chunk_counts` has, or with ``uneven_stages`` into any
+    number of them; where they do not come out even, the first chunks have one more.
 
     Raises
     ------
     InvalidInput
         One line: the flag, its value, why not, and the nearest valid values.
     """
-    _check_degrees(configuration, accelerators)
     _check_tensor(model, configuration)
-    _check_pipeline(model, configuration)
+    _check_stages(model, configuration, uneven_stages)
     _check_experts(model, configuration)
+    _check_degrees(configuration, accelerators)
+    _check_expert_group(model, configuration)
     _check_sequence(model, configuration)
     _check_batch(configuration)
-
-
-def divisors(value: int) -> tuple[int, ...]:
-    """Return the divisors of a positive integer, rising.
-
-    Examples
-    --------
-    >>> divisors(12)
-    (1, 2, 3, 4, 6, 12)
-    """
-    small = [one for one in range(1, int(value**0.5) + 1) if value % one == 0]
-    return tuple(sorted({*small, *(value // one for one in small)}))
+    _check_interleaving(configuration)
 
 
 def nearest(value: int, allowed: Iterable[int]) -> str:
@@ -100,32 +94,24 @@ def _tensor_degrees(model: TransformerModel) -> tuple[int, ...]:
     )
 
 
-def _check_pipeline(model: TransformerModel, one: Configuration) -> None:
+def _check_stages(model: TransformerModel, one: Configuration, uneven: bool) -> None:
     pp, vpp, layers = one.pp, one.vpp, model.layers
-    if pp > layers:
-        raise InvalidInput(
-            f"--pp {pp}: the model has {layers} layers, and every stage needs one; at most {layers}"
-        )
-    if vpp == 1:
-        return
-    if pp == 1:
+    counts = range(1, layers + 1) if uneven else chunk_counts(layers)
+    if vpp > 1 and pp == 1:
         raise InvalidInput(f"--vpp {vpp}: interleaving needs stages; give --pp 2 or more, or --vpp 1")
-    if layers % (pp * vpp):
-        per_stage = f"{layers} layers do not divide into {pp} stages of {vpp} equal chunks"
-        allowed = divisors(layers // pp) if layers % pp == 0 else ()
-        remedy = nearest(vpp, allowed) if allowed else f"--pp {pp} needs --vpp 1"
-        raise InvalidInput(f"--vpp {vpp}: {per_stage}; {remedy}")
-    if one.micro_batches % pp:
-        step = one.dp * one.micro_batch * pp
-        below = one.global_batch // step * step
+    if pp not in counts and not (vpp > 1 and pp * vpp in counts):
         raise InvalidInput(
-            f"--vpp {vpp}: interleaving needs micro-batches in multiples of {pp} stages, got {one.micro_batches}; "
-            f"nearest: --global-batch {f'{below}, ' if below else ''}{below + step}"
+            f"--pp {pp}: does not divide {layers} layers; {nearest(pp, counts)}, or --uneven-stages"
+        )
+    if pp * vpp not in counts:
+        allowed = [count // pp for count in counts if count % pp == 0]
+        raise InvalidInput(
+            f"--vpp {vpp}: {pp} stages of {vpp} chunks do not divide {layers} layers; {nearest(vpp, allowed)}"
         )
 
 
 def _check_experts(model: TransformerModel, one: Configuration) -> None:
-    ep, etp, ranks = one.ep, one.etp, one.tp * one.cp * one.dp
+    ep, etp = one.ep, one.etp
     if model.experts is None:
         for flag, value in (("ep", ep), ("etp", etp)):
             # etp = tp is the classic layout, which a model without experts has, too.
@@ -141,12 +127,17 @@ def _check_experts(model: TransformerModel, one: Configuration) -> None:
         raise InvalidInput(
             f"--etp {etp}: does not divide the size {experts.ffn} of an expert; {nearest(etp, divisors(experts.ffn))}"
         )
-    if ranks % (ep * etp):
-        whole = [value for value in divisors(experts.count) if ranks % (value * etp) == 0]
-        remedy = nearest(ep, whole) if whole else f"--etp 1, or one that divides {ranks}"
-        raise InvalidInput(
-            f"--ep {ep}: ep {ep} x etp {etp} = {ep * etp} does not divide tp x cp x dp = {ranks}; {remedy}"
-        )
+
+
+def _check_expert_group(model: TransformerModel, one: Configuration) -> None:
+    ep, etp, ranks = one.ep, one.etp, one.tp * one.cp * one.dp
+    if model.experts is None or ranks % (ep * etp) == 0:
+        return
+    whole = [value for value in divisors(model.experts.count) if ranks % (value * etp) == 0]
+    remedy = nearest(ep, whole) if whole else f"--etp {etp} does not divide it either, --etp 1 does"
+    raise InvalidInput(
+        f"--ep {ep}: ep {ep} x etp {etp} = {ep * etp} does not divide tp x cp x dp = {ranks}; {remedy}"
+    )
 
 
 def _check_sequence(model: TransformerModel, one: Configuration) -> None:
@@ -172,4 +163,15 @@ def _check_batch(one: Configuration) -> None:
     raise InvalidInput(
         f"--global-batch {one.global_batch}: not a multiple of dp {one.dp} x micro-batch {one.micro_batch} = {step}; "
         f"nearest: {f'{below}, ' if below else ''}{below + step}"
+    )
+
+
+def _check_interleaving(one: Configuration) -> None:
+    if one.vpp == 1 or one.micro_batches % one.pp == 0:
+        return
+    step = one.dp * one.micro_batch * one.pp
+    below = one.global_batch // step * step
+    raise InvalidInput(
+        f"--vpp {one.vpp}: interleaving needs micro-batches in multiples of {one.pp} stages, got "
+        f"{one.micro_batches}; nearest: --global-batch {f'{below}, ' if below else ''}{below + step}"
     )

@@ -100,10 +100,8 @@ def projection_weights(model: TransformerModel) -> int:
     if latent is None:
         return 2 * hidden * model.head_dim * (heads + model.kv_heads)
     query_dim = latent.nope_head_dim + latent.rope_head_dim
-    if latent.query_rank:
-        queries = latent.query_rank * (hidden + heads * query_dim)
-    else:
-        queries = hidden * heads * query_dim
+    rank = latent.query_rank
+    queries = rank * (hidden + heads * query_dim) if rank else hidden * heads * query_dim
     keys = hidden * (latent.key_value_rank + latent.rope_head_dim)
     keys += latent.key_value_rank * heads * (latent.nope_head_dim + latent.value_head_dim)
     return queries + keys + heads * latent.value_head_dim * hidden

@@ -1,0 +1,37 @@
+"""Into how many chunks the layers of a model may be cut for a pipeline."""
+
+from functools import cache
+
+
+def divisors(value: int) -> tuple[int, ...]:
+    """Return the divisors of a positive integer, rising.
+
+    Examples
+    --------
+    >>> divisors(12)
+    (1, 2, 3, 4, 6, 12)
+    """
+    small = [one for one in range(1, int(value**0.5) + 1) if value % one == 0]
+    return tuple(sorted({*small, *(value // one for one in small)}))
+
+
+@cache
+def chunk_counts(layers: int) -> tuple[int, ...]:
+    """Return the numbers of chunks (stages, or stages times virtual stages), rising.
+
+    They divide the layers; or the layers and two more, where the embedding and the output layer take the
+    place of a layer each, as Llama 3's 126 layers on 16 stages do (Dubey et al. 2024, section 3.3.2). A prime
+    number of layers, such as DeepSeek-V3's 61, is cut into any number of chunks.
+
+    Examples
+    --------
+    >>> chunk_counts(6)
+    (1, 2, 3, 4, 6)
+    >>> len(chunk_counts(61))
+    61
+    """
+    whole = divisors(layers)
+    if len(whole) == 2:
+        return tuple(range(1, layers + 1))
+    with_ends = (count for count in divisors(layers + 2) if count <= layers)
+    return tuple(sorted({*whole, *with_ends}))
