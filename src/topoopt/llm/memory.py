@@ -67,14 +67,14 @@ class MemoryColumns:
         return self.total <= self.capacity_bytes
 
     def row(self, index: int) -> dict[str, float]:
-        """Return the bytes of one configuration by cause."""
+        """Return the bytes of one configuration by cause; ``total`` is their sum."""
         return {cause: float(getattr(self, cause)[index]) for cause in MEMORY_CAUSES}
 
 
 MEMORY_CAUSES = tuple(
-    column.name for column in fields(MemoryColumns) if column.name not in ("slack", "stage", "capacity_bytes")
+    column.name for column in fields(MemoryColumns) if column.name not in ("total", "slack", "stage", "capacity_bytes")
 )
-"""What memory goes to, and the total."""
+"""What memory goes to."""
 
 
 def memory(
@@ -119,7 +119,7 @@ def memory(
     fullest = np.argmax([stage.total for stage in stages], axis=0)
     columns = {
         name: np.choose(fullest, [getattr(stage, name) for stage in stages])
-        for name in (*MEMORY_CAUSES, "slack", "stage")
+        for name in (*MEMORY_CAUSES, "total", "slack", "stage")
     }
     return MemoryColumns(**columns, capacity_bytes=capacity)
 
