@@ -43,6 +43,8 @@ from topoopt.llm.memory_stages import count_in_flight as count_in_flight
 from topoopt.llm.mfu import FLOPS_DEFINITIONS as FLOPS_DEFINITIONS
 from topoopt.llm.mfu import flops_per_iteration as flops_per_iteration
 from topoopt.llm.mfu import mfu as mfu
+from topoopt.llm.pipeline import make_pipelined_step as make_pipelined_step
+from topoopt.llm.pipeline import pipelined_step as pipelined_step
 from topoopt.llm.rank_parameters import RankParameters as RankParameters
 from topoopt.llm.rank_parameters import rank_parameters as rank_parameters
 from topoopt.llm.ranks import GROUP_KINDS as GROUP_KINDS

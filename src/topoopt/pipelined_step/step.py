@@ -29,11 +29,14 @@ class Chunk:
     output_bytes : int
         Activations that each part of a worker sends to the like part of the next chunk's worker, per micro-batch.
         As many bytes of gradients come back. 0 for the last chunk.
+    output_delay_s : float
+        What starting each of these transfers takes.
     """
 
     forward_s: float
     backward_s: float
     output_bytes: int = 0
+    output_delay_s: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +104,7 @@ class PipelinedStep:
         for index, chunk in enumerate(self.chunks):
             _check_seconds(f"chunk {index}: forward_s", chunk.forward_s)
             _check_seconds(f"chunk {index}: backward_s", chunk.backward_s)
+            _check_seconds(f"chunk {index}: output_delay_s", chunk.output_delay_s)
             _check_number(f"chunk {index}: output_bytes", chunk.output_bytes, 0)
 
     def _check_group(

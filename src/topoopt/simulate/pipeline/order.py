@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topoopt.pipelined_step import PASSES, Exchange, PipelinedStep, Schedule
+from topoopt.pipelined_step import PASSES, Chunk, Exchange, PipelinedStep, Schedule
 from topoopt.simulate.pipeline.draft import Draft
 from topoopt.simulate.pipeline.passes import BACKWARD, FORWARD, SENDING_PHASE, Passes, add_exchange
 from topoopt.simulate.task_graph import TRANSFER, Ints, TaskRows, distinct
@@ -38,20 +38,20 @@ def add_sends(draft: Draft, step: PipelinedStep, passes: Passes) -> None:
     draft.wait(passes.tail[FORWARD, last], passes.head[BACKWARD, last])
     for chunk in range(last):
         here, there = (step.part_servers[c % step.stages] for c in (chunk, chunk + 1))
-        size = step.chunks[chunk].output_bytes
+        sent = step.chunks[chunk]
         ends = passes.tail[FORWARD, chunk], passes.head[FORWARD, chunk + 1]
-        _send(draft, (here, there), size, ends, FORWARD, chunk)
+        _send(draft, (here, there), sent, ends, FORWARD, chunk)
         ends = passes.tail[BACKWARD, chunk + 1], passes.head[BACKWARD, chunk]
-        _send(draft, (there, here), size, ends, BACKWARD, chunk)
+        _send(draft, (there, here), sent, ends, BACKWARD, chunk)
 
 
 def _send(
-    draft: Draft, servers: tuple[Ints, Ints], size: int, ends: tuple[Ints, Ints], direction: int, chunk: int
+    draft: Draft, servers: tuple[Ints, Ints], sent: Chunk, ends: tuple[Ints, Ints], direction: int, chunk: int
 ) -> None:
-    """Send ``size`` bytes from each part of the workers to the like part; parts of equal ends send together."""
+    """Send what ``sent`` says from each part of the workers to the like part; parts of equal ends send together."""
     src, dst = servers
     replica = np.repeat(np.arange(len(src)), src.shape[1])
-    far = ((src != dst) & (size > 0)).ravel()
+    far = ((src != dst) & (sent.output_bytes > 0)).ravel()
     alone = np.setdiff1d(np.arange(len(src)), replica[far])
     draft.wait(ends[0][alone], ends[1][alone])
     width = int(max(src.max(), dst.max())) + 1
@@ -62,9 +62,10 @@ def _send(
     row = TaskRows(
         TRANSFER,
         len(merged) * count,
+        sent.output_delay_s,
         src=np.repeat(merged // width % width, count),
         dst=np.repeat(merged % width, count),
-        size_bytes=np.repeat(parts * size, count),
+        size_bytes=np.repeat(parts * sent.output_bytes, count),
         operator=chunk,
         phase=SENDING_PHASE[direction],
     )
