@@ -6,28 +6,61 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from topoopt.errors import InvalidInput
     from topoopt.workload import ModelEntry, Variant
 
 
 def models(
     name: Annotated[
-        str | None, typer.Argument(metavar="MODEL", help="Show one model with its hyper-parameters.")
+        str | None,
+        typer.Argument(
+            metavar="MODEL|config.json",
+            help="Show one model: its hyper-parameters, or a transformer's shapes and parameters.",
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List the models that come with topoopt, their variants and hyper-parameters."""
+    """List the models that come with topoopt: variants and hyper-parameters, shapes of transformers."""
     from topoopt.cli.render import print_json
-    from topoopt.workload import MODELS, resolve_variant
+    from topoopt.cli.transformer_rows import print_transformer, print_transformers, transformers_shown
+    from topoopt.workload import MODELS
 
-    # Naming a variant shows its model.
-    shown = MODELS if name is None else {key: MODELS[key] for key in [resolve_variant(name)[0]]}
-    document = {"models": [_model(key, entry) for key, entry in shown.items()]}
+    transformers = transformers_shown(name)
+    shown = [*MODELS] if name is None else [] if transformers else [_model_of(name)]
+    document = {"models": [_model(key, MODELS[key]) for key in shown], "transformers": transformers}
     if as_json:
         print_json(document)
     elif name is None:
         _print_overview(document["models"])
+        print_transformers(transformers)
+    elif transformers:
+        print_transformer(transformers[0])
     else:
         _print_model(document["models"][0])
+
+
+def _model_of(name: str) -> str:
+    """Return the model that a name means; naming a variant means its model."""
+    from topoopt.errors import InvalidInput
+    from topoopt.workload import resolve_variant
+
+    try:
+        return resolve_variant(name)[0]
+    except InvalidInput as unknown:
+        raise _nearer(name, unknown) from None
+
+
+def _nearer(name: str, unknown: "InvalidInput") -> "InvalidInput":
+    """Return what is said of transformers where one is near, or why the model is none; else ``unknown``."""
+    from topoopt.errors import InvalidInput
+    from topoopt.transformer import find_transformer
+
+    try:
+        find_transformer(name)
+    except InvalidInput as reason:
+        if "did you mean" in str(reason) or "unknown" not in str(reason):
+            return reason
+    return unknown
 
 
 def _model(key: str, entry: "ModelEntry[Any]") -> dict[str, Any]:

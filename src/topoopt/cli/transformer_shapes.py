@@ -80,8 +80,14 @@ def changed_model(model: "TransformerModel", said: "TransformerArguments") -> "T
         said_so.setdefault("kv_heads", heads)
     if model.latent is not None and said.head_dim is not None:
         raise InvalidInput(f"--head-dim: {model.name} has latent attention, whose head sizes are its own")
-    ffn = said_so.get("ffn", model.ffn)
-    return replace(model, **said_so, experts=_experts(said, model.experts, ffn))
+    layers = said_so.get("layers", model.layers)
+    said_so["window_layers"] = round(model.window_layers * layers / model.layers)
+    changed = replace(model, **said_so, experts=_experts(said, model.experts, said_so.get("ffn", model.ffn)))
+    return changed if changed in (model, replace(model, sequence=changed.sequence)) else _renamed(changed)
+
+
+def _renamed(model: "TransformerModel") -> "TransformerModel":
+    return replace(model, name=f"{model.name}, changed")
 
 
 def _check_positive(said: "TransformerArguments") -> None:

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 
-from topoopt.errors import InvalidInput
+from topoopt.errors import InvalidInput, unknown_name
+from topoopt.hardware import PRECISIONS
 from topoopt.llm.chunk_counts import chunk_counts, divisors
 from topoopt.llm.configuration import Configuration
 from topoopt.transformer import TransformerModel
@@ -22,6 +23,8 @@ def check_configuration(
     InvalidInput
         One line: the flag, its value, why not, and the nearest valid values.
     """
+    if configuration.precision not in PRECISIONS:
+        raise unknown_name("--precision", configuration.precision, PRECISIONS)
     _check_tensor(model, configuration)
     _check_stages(model, configuration, uneven_stages)
     _check_experts(model, configuration)
@@ -100,8 +103,9 @@ def _check_stages(model: TransformerModel, one: Configuration, uneven: bool) -> 
     if vpp > 1 and pp == 1:
         raise InvalidInput(f"--vpp {vpp}: interleaving needs stages; give --pp 2 or more, or --vpp 1")
     if pp not in counts and not (vpp > 1 and pp * vpp in counts):
+        remedy = "" if pp > layers else ", or --uneven-stages"
         raise InvalidInput(
-            f"--pp {pp}: does not divide {layers} layers; {nearest(pp, counts)}, or --uneven-stages"
+            f"--pp {pp}: does not divide {layers} layers; {nearest(pp, divisors(layers))}{remedy}"
         )
     if pp * vpp not in counts:
         allowed = [count // pp for count in counts if count % pp == 0]
