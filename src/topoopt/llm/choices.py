@@ -1,0 +1,107 @@
+"""What a search may choose from: the values of every degree, of the micro-batch and of what saves memory."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from topoopt.llm.chunk_counts import divisors
+from topoopt.llm.configuration import RECOMPUTATIONS, ZERO_STAGES
+from topoopt.transformer import TransformerModel
+
+Values = tuple[int, ...]
+
+TOKENS_PER_CONTEXT_RANK = 4096
+"""A sequence is split by context parallelism into parts of at least so many tokens, unless a limit is given."""
+
+MAX_VPP = 12
+MAX_MICRO_BATCH = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """The values that each column of a :class:`~topoopt.llm.ConfigurationTable` may have.
+
+    ``recompute`` holds indices into :data:`~topoopt.llm.RECOMPUTATIONS`, ``sequence_parallel`` 0 and 1; ``dp`` is
+    what the other degrees leave, and an empty ``dp`` allows any.
+
+    Attributes
+    ----------
+    zero_in_pipelines : bool
+        Whether ZeRO 2 and 3 go with several stages. They would exchange gradients or parameters for every
+        micro-batch; DeepSpeed and Megatron-LM refuse it.
+    uneven_stages : bool
+        Whether layers may be cut into any number of chunks.
+    """
+
+    tp: Values
+    pp: Values
+    dp: Values
+    cp: Values
+    ep: Values
+    etp: Values
+    vpp: Values
+    micro_batch: Values
+    recompute: Values
+    zero: Values
+    sequence_parallel: Values
+    zero_in_pipelines: bool = False
+    uneven_stages: bool = False
+
+    def pinned(self, **values: int) -> "Choices":
+        """Return the choices with one value each for some columns.
+
+        Whoever pins both ZeRO 2 or 3 and stages, gets them.
+        """
+        both = values.get("zero", 0) > 1 and values.get("pp", 1) > 1
+        single: dict[str, Any] = {name: (value,) for name, value in values.items()}
+        return replace(self, **single, zero_in_pipelines=self.zero_in_pipelines or both)
+
+
+PINNABLE = tuple(
+    column.name for column in fields(Choices) if column.name not in ("zero_in_pipelines", "uneven_stages")
+)
+"""The columns that :meth:`Choices.pinned` takes."""
+
+
+def usual_choices(
+    model: TransformerModel,
+    accelerators: int,
+    accelerators_per_server: int,
+    sequence: int,
+    *,
+    max_tp: int | None = None,
+    max_pp: int | None = None,
+    max_cp: int | None = None,
+    max_ep: int | None = None,
+    max_vpp: int = MAX_VPP,
+    max_micro_batch: int = MAX_MICRO_BATCH,
+    uneven_stages: bool = False,
+) -> Choices:
+    """Return the choices of a search.
+
+    Without limits: tensor parallel groups within a server, stages as many as layers, parts of a sequence of
+    at least :data:`TOKENS_PER_CONTEXT_RANK` tokens, experts spread as far as there are some, micro-batches
+    of powers of two.
+    """
+    parts = divisors(accelerators)
+    experts = 1 if model.experts is None else model.experts.count
+    tp = _up_to(parts, accelerators_per_server if max_tp is None else max_tp)
+    context = max(1, sequence // TOKENS_PER_CONTEXT_RANK)
+    return Choices(
+        tp=tp,
+        pp=_up_to(parts, min(model.layers, max_pp or model.layers)),
+        dp=(),
+        cp=_up_to(parts, context if max_cp is None else max_cp),
+        ep=_up_to(divisors(experts), max_ep or experts),
+        etp=(1,) if model.experts is None else tp,
+        vpp=tuple(range(1, max_vpp + 1)),
+        micro_batch=tuple(2**power for power in range(max_micro_batch.bit_length())),
+        recompute=tuple(range(len(RECOMPUTATIONS))),
+        zero=ZERO_STAGES,
+        sequence_parallel=(0, 1),
+        uneven_stages=uneven_stages,
+    )
+
+
+def _up_to(values: Iterable[int], most: int) -> Values:
+    return tuple(value for value in values if value <= most)

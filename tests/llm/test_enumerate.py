@@ -1,0 +1,109 @@
+"""Enumerated configurations are valid, and none that is valid is missing."""
+
+from itertools import product
+
+import pytest
+
+from tests.llm.shapes import PAPER_MODEL, SMALL_EXPERTS, small_model
+from topoopt.errors import InvalidInput
+from topoopt.llm import (
+    RECOMPUTATIONS,
+    Configuration,
+    check_configuration,
+    enumerate_configurations,
+    usual_choices,
+)
+from topoopt.transformer import TransformerModel, find_transformer
+
+CASES = {
+    "dense": (small_model(kv_heads=2), 16, 48, 8192),
+    "experts": (small_model(SMALL_EXPERTS, layers=6), 16, 32, 64),
+    "learned positions": (PAPER_MODEL, 24, 24, 1024),
+    "a prime number of layers": (small_model(layers=7), 8, 24, 64),
+}
+
+
+def every(model: TransformerModel, accelerators: int, batch: int, sequence: int) -> set[Configuration]:
+    """Return what passes the check of all combinations, within the same choices."""
+    within = usual_choices(model, accelerators, 8, sequence, max_cp=2, max_micro_batch=4, max_vpp=4)
+    found = set()
+    for tp, pp, cp, ep, etp, vpp, micro_batch, recompute, zero, parallel in product(
+        (1, 2, 4, 8),
+        range(1, accelerators + 1),
+        (1, 2),
+        within.ep,
+        within.etp,
+        range(1, 5),
+        (1, 2, 4),
+        (0, 2),
+        (0, 1),
+        (0, 1),
+    ):
+        if accelerators % (tp * pp * cp) or tp % etp:
+            continue
+        one = Configuration(
+            tp=tp,
+            pp=pp,
+            dp=accelerators // (tp * pp * cp),
+            cp=cp,
+            ep=ep,
+            etp=etp,
+            vpp=vpp,
+            micro_batch=micro_batch,
+            global_batch=batch,
+            sequence=sequence,
+            recompute=RECOMPUTATIONS[recompute],
+            zero=zero,
+            sequence_parallel=bool(parallel),
+        )
+        try:
+            check_configuration(model, one, accelerators)
+        except InvalidInput:
+            continue
+        found.add(one)
+    return found
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_nothing_valid_is_missing_and_nothing_invalid_is_there(name: str) -> None:
+    model, accelerators, batch, sequence = CASES[name]
+    choices = usual_choices(model, accelerators, 8, sequence, max_cp=2, max_micro_batch=4, max_vpp=4)
+    table = enumerate_configurations(model, accelerators, batch, sequence, choices)
+    rows = {table.row(index) for index in range(len(table))}
+    assert len(rows) == len(table)
+    wanted = every(model, accelerators, batch, sequence)
+    assert {row for row in rows if row.zero < 2 and row.recompute != "selective"} == wanted
+    assert len(wanted) > 30
+
+
+@pytest.mark.parametrize("name", ["gpt3-175b", "mixtral-8x7b", "deepseek-v3"])
+def test_rows_of_published_models_pass_the_check(name: str) -> None:
+    model = find_transformer(name)
+    choices = usual_choices(model, 512, 8, model.sequence)
+    table = enumerate_configurations(model, 512, 1024, model.sequence, choices)
+    assert len(table) > 4000
+    for index in range(0, len(table), len(table) // 300):
+        check_configuration(model, table.row(index), 512)
+
+
+def test_pinned_degrees_are_kept() -> None:
+    model = find_transformer("gpt3-175b")
+    choices = usual_choices(model, 64, 8, 2048).pinned(tp=4, dp=2, recompute=2)
+    table = enumerate_configurations(model, 64, 64, 2048, choices)
+    assert len(table) > 0
+    assert set(table.tp) == {4}
+    assert set(table.dp) == {2}
+    assert {table.row(index).recompute for index in range(len(table))} == {"full"}
+
+
+def test_zero_3_goes_with_stages_only_if_both_are_asked_for() -> None:
+    model = find_transformer("gpt3-175b")
+    choices = usual_choices(model, 64, 8, 2048)
+    either = enumerate_configurations(model, 64, 64, 2048, choices.pinned(zero=3))
+    assert set(either.pp) == {1}
+    assert len(enumerate_configurations(model, 64, 64, 2048, choices.pinned(zero=3, pp=4))) > 0
+
+
+def test_a_sequence_beyond_the_learned_positions_has_no_configuration() -> None:
+    choices = usual_choices(PAPER_MODEL, 8, 8, 4096)
+    assert len(enumerate_configurations(PAPER_MODEL, 8, 8, 4096, choices)) == 0
