@@ -248,5 +248,9 @@ def _job_on(plan: Plan, servers: int) -> Job:
     job = plan.job
     if len(job.fixed_traffic):
         raise Infeasible("a job known by its traffic matrix alone cannot be given fewer servers")
+    if job.training is not None:
+        raise Infeasible(
+            f"the configurations are for all {job.cluster.servers} servers; plan again for fewer"
+        )
     cluster = replace(job.cluster, servers=servers, degree=min(job.cluster.degree, 4 * (servers - 1)))
     return make_job(job.graph, cluster, job.settings, job.profiles)

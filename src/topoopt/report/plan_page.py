@@ -4,6 +4,7 @@ from topoopt.plan import Plan
 from topoopt.report.fabrics import FabricRow, cost_against_time, fabric_rows, fabric_table, time_by_fabric
 from topoopt.report.page import Block, Page, Section, Tile
 from topoopt.report.plan_choice import bounds_chart, convergence_chart
+from topoopt.report.plan_layout import layout_section, rate_tiles
 from topoopt.report.plan_network import hops_chart, topology_circle
 from topoopt.report.plan_tables import (
     accounting_facts,
@@ -28,6 +29,7 @@ def plan_page(plan: Plan) -> Page:
     result = simulated(plan.job, plan.strategy, plan.fabric, plan.outcome.simulator)
     rows = fabric_rows(plan)
     sections = (
+        *([layout_section(plan)] if plan.job.training is not None else []),
         _network(plan, result),
         _time(plan, result),
         _traffic(plan, result),
@@ -71,7 +73,7 @@ def headline(plan: Plan, rows: tuple[FabricRow, ...]) -> str:
     reach = f"what any network with {ports} a server could reach"
     best = f"at most {plan.gap:.1%} above {reach}" if plan.gap > 0.0005 else f"just {reach}"
     said = [
-        f"One iteration takes {format_time(outcome.iteration_time_s)}{network}: {best} with this strategy."
+        f"One iteration takes {format_time(outcome.iteration_time_s)}{network}: {best} with this {_what(plan)}."
     ]
     others = [
         row for row in rows[1:] if cost is not None and row.cost_usd is not None and row.cost_usd <= cost
@@ -91,6 +93,10 @@ def headline(plan: Plan, rows: tuple[FabricRow, ...]) -> str:
     return " ".join(said)
 
 
+def _what(plan: Plan) -> str:
+    return "strategy" if plan.job.training is None else "configuration"
+
+
 def tiles(plan: Plan, rows: tuple[FabricRow, ...]) -> tuple[Tile, ...]:
     """Return the key numbers."""
     outcome = plan.outcome
@@ -104,6 +110,7 @@ def tiles(plan: Plan, rows: tuple[FabricRow, ...]) -> tuple[Tile, ...]:
             f"{share:.0%} of the iteration",
         ),
         Tile("Above the lower bound", f"{plan.gap:.1%}", f"bound {format_time(plan.bounds.lower_bound_s)}"),
+        *rate_tiles(plan),
     ]
     if trees:
         tree = max(trees, key=lambda row: row.server_bandwidth_bps)
@@ -189,6 +196,8 @@ def _traffic(plan: Plan, result: SimResult) -> Section:
 
 def _fabrics(plan: Plan, rows: tuple[FabricRow, ...]) -> Section:
     searched = ", each with a strategy searched for it" if plan.strategy.splits else ""
+    if plan.job.training is not None:
+        searched = ", each with the best of the configurations for it"
     left_out = "".join(
         f" Without {fabric}: {reason.removeprefix(f'{fabric}: ')}." for fabric, reason in plan.skipped_fabrics
     )
@@ -212,6 +221,9 @@ def _fabrics(plan: Plan, rows: tuple[FabricRow, ...]) -> Section:
 def _quality(plan: Plan) -> Section:
     convergence = convergence_chart(plan)
     plain_s = plan.data_parallel.iteration_time_s
+    plain = "Data parallelism with round-robin tables"
+    if plan.job.training is not None:
+        plain = "The configuration that is the first in closed form, wired for itself,"
     routing = plan.routing_gap
     best = (
         f"the busiest link is {'' if routing.exact else 'at most '}{routing.gap:.1%} above the best routing"
@@ -221,8 +233,8 @@ def _quality(plan: Plan) -> Section:
     return Section(
         "quality",
         "How good it could be",
-        f"Lower bounds hold for every network of this degree with the plan's strategy; {best}. Data parallelism with "
-        f"round-robin tables takes {format_time(plain_s)}, {plain_s / plan.outcome.iteration_time_s:.2f} × as long.",
+        f"Lower bounds hold for every network of this degree with the plan's {_what(plan)}; {best}. {plain} "
+        f"takes {format_time(plain_s)}, {plain_s / plan.outcome.iteration_time_s:.2f} × as long.",
         (bounds_chart(plan), *([convergence] if convergence is not None else [])),
     )
 

@@ -145,7 +145,9 @@ def trust_facts(plan: Plan) -> tuple[Facts, ...]:
         ("batch in all", f"{job.global_batch:,}"),
     )
     made = (
-        *(model if graph.operators else (("traffic", graph.name),)),
+        *_trained(plan),
+        *(model if graph.operators else ()),
+        *((("traffic", graph.name),) if len(job.fixed_traffic) else ()),
         ("topoopt", provenance.version),
         ("seed", str(provenance.seed)),
         ("simulator", plan.outcome.simulator),
@@ -157,6 +159,19 @@ def trust_facts(plan: Plan) -> tuple[Facts, ...]:
         Facts("Made by", made),
         facts_of("Cluster", asdict(plan.job.cluster)),
         facts_of("Search options", plan.options),
+    )
+
+
+def _trained(plan: Plan) -> tuple[tuple[str, str], ...]:
+    training = plan.job.training
+    if training is None:
+        return ()
+    return (
+        ("model", training.model.name),
+        ("parameters", f"{training.parameters:,}"),
+        ("step times", training.calibration),
+        ("sequences of an iteration", f"{training.global_batch:,}"),
+        ("tokens of a sequence", f"{training.sequence:,}"),
     )
 
 

@@ -55,7 +55,7 @@ def is_transformer(request: JobRequest) -> bool:
     """
     if request.config:
         return True
-    if not request.model or request.profile:
+    if not request.model:
         return False
     operators = [*MODELS, *(variant.name for entry in MODELS.values() for variant in entry.variants)]
     if request.model in operators:
@@ -102,6 +102,7 @@ def _refuse_operator_words(request: JobRequest) -> None:
     words = {
         "--variant": request.variant,
         "--set": request.hyperparameters,
+        "--profile-file": request.profile,
         "--batch-per-accelerator": request.batch_per_accelerator,
         **{f"--{_flag(name)}": True for name in request.settings if name != "precision"},
     }

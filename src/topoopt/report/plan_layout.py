@@ -1,0 +1,129 @@
+"""How a plan trains a transformer: the configuration, the servers of each stage, what else was tried, memory."""
+
+import numpy as np
+
+from topoopt.job import job_mfu, layout_of
+from topoopt.plan import Plan
+from topoopt.report.chart import BarChart, HeatmapChart, Series
+from topoopt.report.page import Facts, Section, Table, Tile
+from topoopt.report.words import counted
+from topoopt.search import LAYOUT_COLUMNS, layout_table, layout_words
+from topoopt.units import format_bandwidth, format_time
+
+
+def layout_section(plan: Plan) -> Section:
+    """Return the configuration of a transformer's plan."""
+    training = plan.job.training
+    assert training is not None
+    layout = layout_of(plan.job, plan.strategy)
+    return Section(
+        "configuration",
+        "How the model is split",
+        f"{layout.name}: the fastest of {counted(len(training.layouts), 'configuration')} that were each wired and "
+        f"simulated, of {training.considered:,} that fit in memory and were ranked in closed form.",
+        (
+            Facts("Configuration", tuple(layout_words(plan))),
+            placement_map(plan),
+            layout_times(plan),
+            Table(
+                "Configurations that were wired",
+                LAYOUT_COLUMNS,
+                tuple(layout_table(plan)),
+                LAYOUT_COLUMNS[1:],
+            ),
+            *fabric_layouts(plan),
+            memory_chart(plan),
+        ),
+    )
+
+
+def placement_map(plan: Plan) -> HeatmapChart:
+    """Return how many workers of each pipeline stage every server has; a worker is one stage of one replica."""
+    step = layout_of(plan.job, plan.strategy).step
+    count = np.zeros((step.stages, step.servers))
+    for stage, parts in enumerate(step.part_servers):
+        np.add.at(count[stage], parts.ravel(), 1)
+    return HeatmapChart(
+        "placement",
+        "Which servers hold which stage",
+        "server",
+        "pipeline stage",
+        "workers, or parts of them",
+        tuple(tuple(row) for row in count.tolist()),
+        note="A worker is the accelerators that hold one stage of one replica of the model.",
+    )
+
+
+def layout_times(plan: Plan) -> BarChart:
+    """Return the iteration time of each configuration, in closed form and on a network wired for it."""
+    training, times_s = plan.job.training, plan.search.seed_times_s
+    assert training is not None
+    names = tuple(layout.name for layout in training.layouts)
+    wired = tuple(time_s * 1e3 for time_s in times_s) + (float("nan"),) * (len(names) - len(times_s))
+    return BarChart(
+        "configurations",
+        "Iteration time of each configuration",
+        "",
+        "iteration time (ms)",
+        (
+            Series("closed form", names, tuple(layout.estimated_s * 1e3 for layout in training.layouts)),
+            Series("wired and simulated", names, wired),
+        ),
+        horizontal=True,
+        note="The closed form has one bandwidth for everything between servers; the simulation has links.",
+    )
+
+
+def fabric_layouts(plan: Plan) -> tuple[Table, ...]:
+    """Return the time of every configuration on every fabric; nothing where there is no other fabric."""
+    training = plan.job.training
+    assert training is not None
+    tried = [row for row in plan.baselines if len(row.layout_times_s) == len(training.layouts)]
+    if not tried:
+        return ()
+    known = [format_time(time_s) for time_s in plan.search.seed_times_s]
+    own = known + [""] * (len(training.layouts) - len(known))
+    rows = tuple(
+        (layout.name, own[index], *(format_time(row.layout_times_s[index]) for row in tried))
+        for index, layout in enumerate(training.layouts)
+    )
+    others = (f"{row.fabric}, {format_bandwidth(row.server_bandwidth_bps)}" for row in tried)
+    numbers = ("wired for it", *others)
+    return (Table("Every configuration on every fabric", ("configuration", *numbers), rows, numbers),)
+
+
+def memory_chart(plan: Plan) -> BarChart:
+    """Return what the fullest accelerator holds with each configuration, by cause, in GB."""
+    training = plan.job.training
+    assert training is not None
+    names = tuple(layout.name for layout in training.layouts)
+    causes = list(dict.fromkeys(cause for layout in training.layouts for cause in layout.memory_bytes))
+    return BarChart(
+        "memory",
+        "Memory of the fullest accelerator, by cause",
+        "",
+        "memory (GB)",
+        tuple(
+            Series(
+                cause, names, tuple(layout.memory_bytes.get(cause, 0.0) / 1e9 for layout in training.layouts)
+            )
+            for cause in causes
+        ),
+        stacked=True,
+        horizontal=True,
+    )
+
+
+def rate_tiles(plan: Plan) -> tuple[Tile, ...]:
+    """Return tokens a second and utilization, nothing for a plan of operators."""
+    if plan.job.training is None:
+        return ()
+    time_s = plan.outcome.iteration_time_s
+    return (
+        Tile("Tokens", f"{plan.job.training.tokens_per_s(time_s):,.0f}", "a second"),
+        Tile(
+            "Utilization",
+            f"{job_mfu(plan.job, time_s):.1%}",
+            f"of the {plan.job.settings.precision} peak (MFU)",
+        ),
+    )
