@@ -13,6 +13,7 @@ from topoopt.llm.calibration_file import write_calibration as write_calibration
 from topoopt.llm.check import check_configuration as check_configuration
 from topoopt.llm.choices import PINNABLE as PINNABLE
 from topoopt.llm.choices import Choices as Choices
+from topoopt.llm.choices import Limits as Limits
 from topoopt.llm.choices import usual_choices as usual_choices
 from topoopt.llm.chunk_counts import chunk_counts as chunk_counts
 from topoopt.llm.chunk_counts import divisors as divisors

@@ -11,20 +11,28 @@ ATTENTIONS = ("auto", "fused", "eager")
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Where a parameter may lie, where it is looked for first, and how far it strays (in natural logarithms)."""
+    """Where a parameter may lie, how far it strays between clusters (in natural logarithms), and its meaning."""
 
     low: float
     high: float
     spread: float
     meaning: str
 
+    @property
+    def is_share(self) -> bool:
+        """Whether the parameter may be 0: it is looked for on a linear scale, with a spread in its own unit."""
+        return self.low == 0
+
 
 PARAMETERS: Mapping[str, Bounds] = {
     "gemm_efficiency": Bounds(
         0.2, 1.0, 0.15, "share of the peak rate that a very large matrix product reaches"
     ),
-    "gemm_half_size": Bounds(
-        1.0, 2000.0, 0.7, "size of one dimension of a matrix product at which a half is lost"
+    "gemm_half_depth": Bounds(
+        1.0, 2000.0, 0.7, "inner dimension of a matrix product at which a half is lost"
+    ),
+    "gemm_half_side": Bounds(
+        10.0, 8000.0, 0.5, "side of a square result of a product at which a half is lost"
     ),
     "low_precision_gain": Bounds(
         0.3, 1.0, 0.2, "share of the further gain that 8-bit and 4-bit peaks promise"
@@ -47,8 +55,11 @@ PARAMETERS: Mapping[str, Bounds] = {
         0.2, 1.2, 0.25, "share of the link rate inside a server that a collective reaches"
     ),
     "network_efficiency": Bounds(0.1, 1.2, 0.35, "share of the network rate that a collective reaches"),
-    "overlap": Bounds(0.0, 1.0, 0.3, "share of data parallel communication that hides behind computation"),
-    "straggling": Bounds(0.0, 0.2, 0.7, "slowdown per doubling of the number of servers, as a share"),
+    "gather_overlap": Bounds(
+        0.0, 1.0, 0.3, "share of ZeRO-3's communication that can hide behind computation"
+    ),
+    "gradient_overlap": Bounds(0.0, 1.0, 0.3, "the same of gradients and parameters with ZeRO 0 to 2"),
+    "straggling": Bounds(0.0, 0.02, 0.01, "slowdown per doubling of the number of servers, as a share"),
 }
 """The parameters with their bounds."""
 
@@ -71,7 +82,8 @@ class Calibration:
     name: str
     accelerator: str
     gemm_efficiency: float
-    gemm_half_size: float
+    gemm_half_depth: float
+    gemm_half_side: float
     low_precision_gain: float
     attention_efficiency: float
     memory_efficiency: float
@@ -83,7 +95,8 @@ class Calibration:
     collective_latency_s: float
     scale_up_efficiency: float
     network_efficiency: float
-    overlap: float
+    gather_overlap: float
+    gradient_overlap: float
     straggling: float
     attention: str = "auto"
     provenance: Mapping[str, str] = field(default_factory=dict, hash=False)

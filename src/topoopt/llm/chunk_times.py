@@ -1,10 +1,24 @@
 """Durations of every chunk of a pipeline, for whoever replays the iteration as tasks."""
 
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
 from topoopt.llm.calibration import Calibration
+from topoopt.llm.collective_time import Links
 from topoopt.llm.configuration import Configuration
+from topoopt.llm.configuration_table import configuration_table
+from topoopt.llm.machine import machine_of
+from topoopt.llm.micro_batch import MicroBatch, micro_batch, work_of
+from topoopt.llm.replica_time import replica_times
+from topoopt.llm.shapes import shapes_of
+from topoopt.llm.step_time import combined_s, straggle
 from topoopt.llm.step_times import ChunkTimes
 from topoopt.llm.system import System
 from topoopt.transformer import TransformerModel
+
+Floats = NDArray[np.float64]
 
 
 def chunk_times(
@@ -12,7 +26,53 @@ def chunk_times(
 ) -> ChunkTimes:
     """Return forward and backward time of one micro-batch in each chunk, consistent with :func:`estimate`.
 
-    Chunk c holds the layers of virtual stage c and runs on stage ``c % pp``. What leaves a server (pipeline
-    transfers, data parallel collectives, groups that span servers) is not in it.
+    Chunk c runs on stage ``c % pp``. Layers that do not divide evenly go to the first stages, one more each; the last
+    chunk has the logits. Left out is what leaves a server: pipeline transfers, data parallel collectives, and tensor,
+    context or expert groups that span servers.
     """
-    raise NotImplementedError
+    table = configuration_table([configuration])
+    shapes, machine = shapes_of(model), machine_of(system)
+    work, links = work_of(table, machine, calibration), Links(machine, calibration)
+    one = _inside_a_server(
+        micro_batch(shapes, table, work, machine, links, calibration), configuration, system
+    )
+    layers = _chunk_layers(model.layers, configuration)
+    logits = np.zeros_like(layers)
+    logits[-1] = 1.0
+    kernels = one.kernels
+    waits = one.tp_s + one.cp_s + one.ep_s
+    forward = layers * (kernels.forward_s + (1 - one.backward_share) * waits) + logits * (
+        kernels.logits_forward_s + one.logits_tp_s / 2
+    )
+    backward = layers * (kernels.backward_s + one.recompute_s + one.backward_share * waits) + logits * (
+        kernels.logits_backward_s + one.logits_tp_s / 2
+    )
+    launches = layers * one.launch_s + one.chunk_launch_s
+    factor = (
+        combined_s(forward + backward, launches)
+        / (forward + backward)
+        * straggle(table, machine, calibration)
+    )
+    nothing = np.zeros(1)
+    step = replica_times(
+        shapes, table, work, machine, links, calibration, np.full(1, layers[0]), nothing, nothing
+    )
+    return ChunkTimes(forward * factor, backward * factor, float(step.step_s[0]))
+
+
+def _chunk_layers(layers: int, configuration: Configuration) -> Floats:
+    """Return the layers of each chunk; those of a stage are spread over its chunks evenly, in fractions."""
+    fewest, spare = divmod(layers, configuration.pp)
+    stages = np.array([fewest + (stage < spare) for stage in range(configuration.pp)], np.float64)
+    return np.tile(stages / configuration.vpp, configuration.vpp)
+
+
+def _inside_a_server(one: MicroBatch, configuration: Configuration, system: System) -> MicroBatch:
+    """Return the micro-batch without the waits for groups that span servers."""
+    size = system.accelerators_per_server
+    tp = float(configuration.tp <= size)
+    cp = float(configuration.tp * configuration.cp <= size)
+    ep = float(configuration.ep * configuration.etp <= size)
+    return replace(
+        one, tp_s=one.tp_s * tp, logits_tp_s=one.logits_tp_s * tp, cp_s=one.cp_s * cp, ep_s=one.ep_s * ep
+    )

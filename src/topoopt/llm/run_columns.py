@@ -1,0 +1,101 @@
+"""The words and numbers of one row of a table of runs, as people write them."""
+
+import math
+from collections.abc import Mapping
+
+from topoopt.errors import InvalidInput
+
+Row = Mapping[str, str]
+
+PRECISION_WORDS = {"fp4": "fp4", "fp8": "fp8", "bf16": "bf16", "fp16": "fp16", "fp32": "fp32", "tf32": "tf32"}
+ZERO_WORDS = {"0": 0, "1": 1, "2": 2, "3": 3, "fsdp": 3, "fsdp2": 2, "fsdp3": 3, "ddp": 0, "ddp/dist-opt": 1}
+RECOMPUTE_WORDS = {
+    "": "none",
+    "none": "none",
+    "0": "none",
+    "selective": "selective",
+    "full": "full",
+    "1": "full",
+}
+
+
+def text(row: Row, column: str) -> str:
+    """Return a cell without blanks around it; a column that is not there is empty."""
+    return (row.get(column) or "").strip()
+
+
+def number(row: Row, column: str, default: float = math.nan) -> float:
+    """Return a number, or ``default`` for an empty cell.
+
+    Raises
+    ------
+    InvalidInput
+        If the cell is not a finite number.
+    """
+    cell = text(row, column)
+    if not cell or cell.lower() in ("nan", "none"):
+        return default
+    try:
+        value = float(cell)
+    except ValueError:
+        raise InvalidInput(f'{column}: expected a number, got "{cell}"') from None
+    if not math.isfinite(value):
+        raise InvalidInput(f'{column}: expected a finite number, got "{cell}"')
+    return value
+
+
+def whole(row: Row, column: str, default: int | None = None) -> int:
+    """Return a whole number of at least 1; ``64.0`` is one.
+
+    Raises
+    ------
+    InvalidInput
+        If it is something else, or is missing and has no default.
+    """
+    value = number(row, column)
+    if math.isnan(value):
+        if default is None:
+            raise InvalidInput(f"{column}: missing")
+        return default
+    if value < 1 or value != int(value):
+        raise InvalidInput(f"{column}: expected a whole number >= 1, got {value:g}")
+    return int(value)
+
+
+def switched_on(row: Row, column: str, default: bool) -> bool:
+    """Return a yes or a no; an empty cell is the default."""
+    cell = text(row, column).lower()
+    if not cell:
+        return default
+    if cell in ("1", "1.0", "true", "yes"):
+        return True
+    if cell in ("0", "0.0", "false", "no"):
+        return False
+    raise InvalidInput(f'{column}: expected 0 or 1, got "{cell}"')
+
+
+def zero_stage(row: Row) -> int:
+    """Return the ZeRO stage: 0..3, ``fsdp`` (3), ``ddp/dist-opt`` (1); an empty cell is 0."""
+    cell = text(row, "zero").lower().removesuffix(".0")
+    if cell and cell not in ZERO_WORDS:
+        raise InvalidInput(f'zero: expected one of {", ".join(ZERO_WORDS)}, got "{cell}"')
+    return ZERO_WORDS.get(cell, 0)
+
+
+def recomputation(row: Row) -> str:
+    """Return what is computed again: none, selective or full; an empty cell is none."""
+    cell = text(row, "recompute").lower().removesuffix(".0")
+    if cell not in RECOMPUTE_WORDS:
+        raise InvalidInput(f'recompute: expected none, selective or full, got "{cell}"')
+    return RECOMPUTE_WORDS[cell]
+
+
+def precision(row: Row) -> str:
+    """Return the precision of the linear layers, or nothing for an empty cell; MXFP8 and FP8-CS are ``fp8``."""
+    cell = text(row, "precision").lower()
+    for word, name in PRECISION_WORDS.items():
+        if word in cell:
+            return name
+    if cell:
+        raise InvalidInput(f'precision: expected one of {", ".join(PRECISION_WORDS)}, got "{cell}"')
+    return ""
