@@ -22,6 +22,9 @@ from topoopt.traffic import Traffic, Transfers, merged_traffic, no_transfers
 from topoopt.training import Layout, Training
 from topoopt.workload import (
     COMPUTE_MODES,
+    DeviceProfile,
+    DeviceTimer,
+    ImportedTimer,
     OperatorGraph,
     OperatorTime,
     OperatorTimer,
@@ -35,6 +38,9 @@ from topoopt.workload import (
 MEMORY_CHECKS = ("enforce", "warn", "off")
 PROFILED = ("A100-SXM4-40GB", "fp32")
 """Accelerator and precision that the authors' profile was measured on."""
+
+Profile = ProfileTable | DeviceProfile
+"""Operator times of the user's own, in FlexNet's format or from ``topoopt profile``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +100,7 @@ class Job:
     cluster: ClusterSpec
     timer: OperatorTimer
     settings: JobSettings
-    profiles: tuple[ProfileTable, ...] = ()
+    profiles: tuple[Profile, ...] = ()
     fixed_traffic: Transfers = field(default_factory=no_transfers)
     training: Training | None = None
 
@@ -115,7 +121,7 @@ def make_job(
     graph: OperatorGraph,
     cluster: ClusterSpec,
     settings: JobSettings,
-    profiles: tuple[ProfileTable, ...] = (),
+    profiles: tuple[Profile, ...] = (),
 ) -> Job:
     """Return the job, its operators timed as the settings say, or by the user's own ``profiles``.
 
@@ -128,13 +134,7 @@ def make_job(
         If the accelerator lacks the precision.
     """
     if profiles:
-        last = RooflineTimer(job_roofline(graph, cluster, settings), cluster.accelerators_per_server)
-        own = ProfileTimer(
-            [(table, graph) for table in profiles],
-            last,
-            accelerators_per_server=cluster.accelerators_per_server,
-        )
-        return Job(graph, cluster, own, settings, profiles)
+        return Job(graph, cluster, _own_timer(graph, cluster, settings, profiles), settings, profiles)
     part = find_accelerator(cluster.accelerator)
     measured = (part.name, settings.precision) == PROFILED
     timer = operator_timer(
@@ -145,6 +145,23 @@ def make_job(
         roofline=job_roofline(graph, cluster, settings),
     )
     return Job(graph, cluster, timer, settings)
+
+
+def _own_timer(
+    graph: OperatorGraph, cluster: ClusterSpec, settings: JobSettings, profiles: tuple[Profile, ...]
+) -> OperatorTimer:
+    """Return the user's measurements, the last before the others, and the roofline where there are none."""
+    per_server = cluster.accelerators_per_server
+    timer: OperatorTimer = RooflineTimer(job_roofline(graph, cluster, settings), per_server)
+    if any(op.forward_time_s is not None for op in graph.operators):
+        timer = ImportedTimer(timer)
+    tables = [(table, graph) for table in profiles if isinstance(table, ProfileTable)]
+    if tables:
+        timer = ProfileTimer(tables, timer, accelerators_per_server=per_server)
+    for profile in profiles:
+        if isinstance(profile, DeviceProfile):
+            timer = DeviceTimer(profile, timer, accelerators_per_server=per_server)
+    return timer
 
 
 LARGEST_TO_KEEP = 256

@@ -13,17 +13,22 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from topoopt.errors import InvalidInput
 from topoopt.files import BandwidthText, BytesText, TimeText, read_bytes, read_yaml, validated
-from topoopt.hardware import ClusterSpec
+from topoopt.hardware import ClusterSpec, find_accelerator
 from topoopt.job import Job, JobSettings, make_job, traffic_job
 from topoopt.provenance import digest
 from topoopt.traffic import traffic_from_matrix
 from topoopt.workload import (
+    DeviceProfile,
     OperatorGraph,
+    device_profile_from_mapping,
+    is_device_profile,
     load_model,
     read_flexnet_profile,
+    read_json,
     read_operators,
     read_traffic_matrix,
     resolve_variant,
+    signature_of,
 )
 
 DEFAULT_CLUSTER: Mapping[str, Any] = {"servers": 128, "degree": 4, "link_bandwidth_bps": 100e9}
@@ -105,6 +110,8 @@ class JobModel(BaseModel):
         given = [name for name in files if getattr(self, name) is not None]
         if self.model is not None and given != ["profile"]:
             given.insert(0, "model")
+        if given == ["operators", "profile"]:
+            given = ["operators"]
         if len(given) != 1:
             got = " and ".join(given) or "none"
             raise ValueError(
@@ -239,6 +246,9 @@ def requested_job(request: JobRequest) -> Job:
     if request.traffic:
         return _traffic_job(request)
     if request.profile:
+        content = read_json(request.profile)
+        if is_device_profile(content):
+            return _measured_job(request, device_profile_from_mapping(content, request.profile))
         return _profiled_job(request, settings)
     if request.operators:
         _refuse_model_words(request, request.operators)
@@ -249,6 +259,8 @@ def requested_job(request: JobRequest) -> Job:
 
 
 def _traffic_job(request: JobRequest) -> Job:
+    if request.profile:
+        raise InvalidInput(f"{request.profile}: {request.traffic} holds bytes and no operators; leave it out")
     traffic = traffic_from_matrix(read_traffic_matrix(request.traffic), request.traffic)
     _refuse_model_words(request, request.traffic)
     for word, said in (("batch_per_accelerator", request.batch_per_accelerator), *request.settings.items()):
@@ -271,6 +283,10 @@ def _zoo_graph(request: JobRequest) -> tuple[OperatorGraph, int]:
 
 
 def _profiled_job(request: JobRequest, settings: JobSettings) -> Job:
+    if request.operators:
+        raise InvalidInput(
+            f"{request.profile}: a FlexNet profile is of a model of the zoo; it does not go with {request.operators}"
+        )
     table, graph = read_flexnet_profile(request.profile)
     if request.model:
         named = replace(request, cluster={"servers": table.servers, **request.cluster})
@@ -284,6 +300,58 @@ def _profiled_job(request: JobRequest, settings: JobSettings) -> Job:
         if request.batch_per_accelerator:
             graph = replace(graph, batch_per_accelerator=request.batch_per_accelerator)
     return make_job(graph, requested_cluster(request, table.servers), settings, (table,))
+
+
+def _measured_job(request: JobRequest, profile: DeviceProfile) -> Job:
+    """Return the job with times of ``topoopt profile``; what is not said is as it was measured."""
+    _check_measured(request, profile)
+    accelerator = {"accelerator": profile.device.accelerator} if profile.device.accelerator else {}
+    cluster = {"servers": profile.servers, "accelerators_per_server": profile.accelerators_per_server}
+    below = JobRequest(cluster={**cluster, **accelerator}, settings={"precision": profile.device.precision})
+    request = below.overlaid(request)
+    if request.model or profile.source == "zoo":
+        zoo = JobRequest(model=profile.model, hyperparameters=profile.hyperparameters)
+        graph, _ = _zoo_graph(request if request.model else zoo.overlaid(request))
+    if request.operators:
+        _refuse_model_words(request, request.operators)
+        graph = read_operators(request.operators, batch_per_accelerator=request.batch_per_accelerator or None)
+    elif not request.model and not request.batch_per_accelerator:
+        graph = replace(graph, batch_per_accelerator=profile.batch_per_accelerator)
+    if not any(
+        op.times for op in profile.operators if op.signature in {signature_of(o) for o in graph.operators}
+    ):
+        raise InvalidInput(
+            f"{request.profile}: holds times of {profile.model}, and of no operator of {graph.name}; measure that"
+        )
+    cluster_asked = requested_cluster(request, profile.servers)
+    return make_job(graph, cluster_asked, JobSettings(**request.settings), (profile,))
+
+
+def _check_measured(request: JobRequest, profile: DeviceProfile) -> None:
+    """Refuse what does not go with a profile of another device, precision or kind of model."""
+    place, device, said = request.profile, profile.device, request.settings
+    if profile.source == "transformer":
+        raise InvalidInput(
+            f"{place}: holds operators of the transformer {profile.model}; it is for topoopt llm estimate --profile"
+        )
+    if profile.source == "operators" and not (request.model or request.operators):
+        raise InvalidInput(
+            f"{place}: holds times of {profile.model}, a file of operators; name that file, and this one with "
+            "--profile-file"
+        )
+    precision, asked = said.get("precision", device.precision), request.cluster.get("accelerator")
+    if precision != device.precision:
+        raise InvalidInput(
+            f"{place}: was measured in {device.precision}, the job computes in {precision}; "
+            f"leave --precision out, or measure in {precision}"
+        )
+    if device.accelerator and asked and find_accelerator(asked).name != device.accelerator:
+        raise InvalidInput(
+            f"{place}: was measured on {device.accelerator}, the cluster has {find_accelerator(asked).name}; "
+            "leave --accelerator out, or measure there"
+        )
+    if said.get("compute") == "roofline":
+        raise InvalidInput(f"{place}: --compute roofline takes no measured times; leave one of the two out")
 
 
 def _refuse_model_words(request: JobRequest, place: str) -> None:

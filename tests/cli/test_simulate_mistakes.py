@@ -166,6 +166,7 @@ START = {
     "results": ("results", "sweep.duckdb"),
     "report": ("report", "plan.json"),
     "reproduce": ("reproduce", "table1", "--quick"),
+    "profile": ("profile", "ncf", "--dry-run"),
     "models": ("models",),
     "hardware": ("hardware",),
 }

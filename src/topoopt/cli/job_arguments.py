@@ -25,7 +25,7 @@ class JobArguments:
             metavar="MODEL|FILE",
             show_default=False,
             help="A model (topoopt models), the config.json of a transformer, a job.yaml, operators (.yaml, .csv), "
-            "a traffic matrix (.csv, .npy) or a FlexNet profile (measure_*.json). compare and traffic take a plan, "
+            "a traffic matrix (.csv, .npy) or a profile (topoopt profile, measure_*.json). compare and traffic take a plan, "
             "too.",
         ),
     ]
@@ -81,6 +81,14 @@ class JobArguments:
             help="Operator times: measured on A100 (and the roofline where not), or the roofline; profile.",
         ),
     ] = None
+    profile_file: Annotated[
+        str | None,
+        Option(
+            metavar="FILE",
+            rich_help_panel=COSTS,
+            help="Operator times of your own: from topoopt profile, or a FlexNet profile (measure_*.json).",
+        ),
+    ] = None
     precision: Annotated[
         str | None,
         Option(
@@ -134,9 +142,9 @@ def read_request(arguments: JobArguments, training: TrainingArguments = Training
     from topoopt.cli.source import request_of
     from topoopt.job_file import JobRequest, read_cluster_part
 
-    for name in ("variant", "cluster"):
+    for name in ("variant", "cluster", "profile_file"):
         if getattr(arguments, name) == "":
-            raise InvalidInput(f"--{name}: expected a name, got nothing")
+            raise InvalidInput(f"--{name.replace('_', '-')}: expected a name, got nothing")
     request = request_of(arguments.source)
     if arguments.cluster is not None:
         part = JobRequest(cluster=read_cluster_part(arguments.cluster), files=(arguments.cluster,))
@@ -144,6 +152,7 @@ def read_request(arguments: JobArguments, training: TrainingArguments = Training
     return request.overlaid(
         JobRequest(
             variant=arguments.variant or "",
+            profile=arguments.profile_file or "",
             training=training_words(training),
             hyperparameters=_changes(arguments.change or []),
             batch_per_accelerator=_batch(arguments.batch_per_accelerator),

@@ -19,6 +19,7 @@ from topoopt.cli.hardware import hardware
 from topoopt.cli.llm import llm
 from topoopt.cli.models import models
 from topoopt.cli.plan import plan
+from topoopt.cli.profile import profile
 from topoopt.cli.report import report
 from topoopt.cli.reproduce import reproduce
 from topoopt.cli.results import results
@@ -42,6 +43,7 @@ VERBS = (
     results,
     report,
     reproduce,
+    profile,
     models,
     hardware,
 )

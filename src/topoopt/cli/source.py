@@ -27,8 +27,8 @@ def request_of(word: str) -> JobRequest:
     """Return the request of a model's name, or of a file by its suffix and content.
 
     ``.npy`` and a CSV without a header are traffic matrices; a CSV with a column ``name`` and a YAML with a
-    list ``operators`` are operators; a JSON with ``measurements`` is a FlexNet profile, one with ``model_type`` or
-    ``architectures`` the ``config.json`` of a transformer; other YAML and JSON is a job file.
+    list ``operators`` are operators; a JSON with ``measurements``, or of ``topoopt profile``, is a profile, one
+    with ``model_type`` or ``architectures`` the ``config.json`` of a transformer; other YAML and JSON is a job file.
 
     Raises
     ------
@@ -51,10 +51,10 @@ def request_of(word: str) -> JobRequest:
 
 
 def _of_mapping(content: Mapping[str, object], word: str) -> JobRequest:
+    if str(content.get("schema", "")).startswith("topoopt-profile") or "measurements" in content:
+        return JobRequest(profile=word)
     if isinstance(content.get("operators"), list):
         return JobRequest(operators=word)
-    if "measurements" in content:
-        return JobRequest(profile=word)
     if "model_type" in content or "architectures" in content:
         return JobRequest(config=word)
     if _plan(content):

@@ -15,13 +15,14 @@ from topoopt.hardware import ClusterSpec, find_accelerator
 from topoopt.job import Job, JobSettings, make_job
 from topoopt.plan import model
 from topoopt.plan.plan import Baseline, Bounds, Outcome, Plan, RoutingGap, SearchRecord
+from topoopt.plan.profile_parts import profiles_of, profiles_to_mapping
 from topoopt.plan.training_model import layout_memory, training_of, training_to_mapping
 from topoopt.provenance import Provenance
 from topoopt.routing import Fabric, routes_from_mapping, routes_to_mapping
 from topoopt.strategy import OperatorSplit, ParallelStrategy, memory_use
 from topoopt.topology import Ring, Topology, hop_metrics
 from topoopt.traffic import Transfers, merged_transfers
-from topoopt.workload import Measurement, Operator, OperatorGraph, ProfileTable, Weight
+from topoopt.workload import Operator, OperatorGraph, Weight
 
 
 def plan_to_mapping(plan: Plan) -> dict[str, Any]:
@@ -75,7 +76,7 @@ def plan_to_mapping(plan: Plan) -> dict[str, Any]:
         "cluster": asdict(job.cluster),
         "settings": asdict(job.settings),
         "graph": _graph(job.graph),
-        "profiles": [_profile(table) for table in job.profiles],
+        **profiles_to_mapping(job.profiles),
         "fixed_traffic": np.stack(
             [job.fixed_traffic.src, job.fixed_traffic.dst, job.fixed_traffic.size_bytes], axis=1
         ).tolist(),
@@ -173,7 +174,7 @@ def _plan(said: model.PlanFile) -> Plan:
     )
     cluster = ClusterSpec(**said.cluster.model_dump())
     settings = JobSettings(**said.settings.model_dump())
-    job = make_job(graph, cluster, settings, tuple(_profile_table(part) for part in said.profiles))
+    job = make_job(graph, cluster, settings, profiles_of(said))
     job = replace(job, fixed_traffic=_transfers(said.fixed_traffic, cluster.servers))
     if said.training is not None:
         job = replace(job, training=training_of(said.training, cluster.servers))
@@ -373,21 +374,3 @@ def _operator(part: model.OperatorPart) -> Operator:
     fields = part.model_dump(exclude={"inputs", "weights", "splits"})
     weights = tuple(Weight(weight.name, weight.size_bytes) for weight in part.weights)
     return Operator(inputs=tuple(part.inputs), weights=weights, splits=frozenset(part.splits), **fields)
-
-
-def _profile(table: ProfileTable) -> dict[str, Any]:
-    measurements = {name: [asdict(row) for row in rows] for name, rows in table.measurements.items()}
-    return {
-        "model": table.model,
-        "servers": table.servers,
-        "global_batch": table.global_batch,
-        "measurements": measurements,
-    }
-
-
-def _profile_table(part: model.ProfilePart) -> ProfileTable:
-    measurements = {
-        name: tuple(Measurement(**row.model_dump()) for row in rows)
-        for name, rows in part.measurements.items()
-    }
-    return ProfileTable(part.model, part.servers, part.global_batch, measurements)

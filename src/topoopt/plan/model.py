@@ -10,6 +10,7 @@ from pydantic import Field
 
 from topoopt.plan.amounts import Amount, Count, Number, Positive, Strict
 from topoopt.plan.training_model import TrainingPart
+from topoopt.workload import DeviceProfileModel
 
 SCHEMA: Final = "topoopt-plan/1"
 
@@ -277,6 +278,9 @@ class PlanFile(Strict):
     settings: SettingsPart
     graph: GraphPart
     profiles: list[ProfilePart]
+    device_profiles: list[DeviceProfileModel] = Field(
+        default=[], description="operator times of the user's own, from topoopt profile"
+    )
     fixed_traffic: list[tuple[Count, Count, Count]] = Field(
         default=[], description="source, destination and bytes of a job known by its traffic matrix"
     )

@@ -1,6 +1,7 @@
 """Operators measured on real hardware."""
 
 from topoopt.profile.device import PRECISIONS as PRECISIONS
+from topoopt.profile.device import check_device as check_device
 from topoopt.profile.device import find_device as find_device
 from topoopt.profile.inference import infer_shapes as infer_shapes
 from topoopt.profile.measure import Repetitions as Repetitions

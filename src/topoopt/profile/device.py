@@ -46,6 +46,26 @@ DEVICES: Mapping[str, Callable[[Any, str, int], Device]] = {"cpu": CpuDevice, "c
 """Device by name: ``(torch, precision, threads)`` to the device, or an error if it cannot compute so."""
 
 
+def check_device(name: str, precision: str, threads: int = 0) -> None:
+    """Refuse what no device is called or computes in; PyTorch is not needed to know.
+
+    Raises
+    ------
+    InvalidInput
+        With what is allowed.
+    """
+    if name not in (AUTO, *DEVICES):
+        raise unknown_name("--device", name, (AUTO, *DEVICES))
+    if precision in ("fp8", "fp4"):
+        raise InvalidInput(
+            f"--precision: PyTorch has no whole operators in {precision}; measure bf16 or fp16"
+        )
+    if precision not in PRECISIONS:
+        raise unknown_name("--precision", precision, PRECISIONS)
+    if threads < 0:
+        raise InvalidInput(f"--threads: expected an integer >= 0, got {threads}")
+
+
 def find_device(name: str, precision: str, threads: int = 0) -> Device:
     """Return a device: ``cpu``, ``cuda``, or ``auto`` for a GPU where there is one.
 
@@ -59,14 +79,7 @@ def find_device(name: str, precision: str, threads: int = 0) -> Device:
     InvalidInput
         If there is no such device here, it lacks the precision, or PyTorch is not installed.
     """
-    if name not in (AUTO, *DEVICES):
-        raise unknown_name("--device", name, (AUTO, *DEVICES))
-    if precision == "fp8":
-        raise InvalidInput("--precision: PyTorch has no whole operators in fp8; measure bf16 or fp16")
-    if precision not in PRECISIONS:
-        raise unknown_name("--precision", precision, PRECISIONS)
-    if threads < 0:
-        raise InvalidInput(f"--threads: expected an integer >= 0, got {threads}")
+    check_device(name, precision, threads)
     torch = torch_here()
     if name == AUTO:
         name = "cuda" if torch.cuda.is_available() else "cpu"

@@ -7,6 +7,7 @@ from topoopt.job import layout_of
 from topoopt.plan import Plan
 from topoopt.search.start import fullest_server
 from topoopt.units import format_bytes
+from topoopt.workload import DeviceProfile
 
 
 def caveats(plan: Plan) -> tuple[str, ...]:
@@ -22,6 +23,7 @@ def caveats(plan: Plan) -> tuple[str, ...]:
                 f"{format_bytes(use.total_bytes)}, {part.name} has {format_bytes(part.memory_bytes)}. "
                 "With --memory-check enforce only what fits is searched."
             )
+    found += _foreign_times(plan)
     beyond = sum(count for source, count in time_sources(plan).items() if "extrapolated" in source)
     if beyond:
         times = "Times of 1 operator lie" if beyond == 1 else f"Times of {beyond} operators lie"
@@ -29,6 +31,15 @@ def caveats(plan: Plan) -> tuple[str, ...]:
     if plan.search.stopped_because == "interrupted":
         found.append("The search was interrupted: this is the best that it had found.")
     return tuple(found)
+
+
+def _foreign_times(plan: Plan) -> list[str]:
+    part = find_accelerator(plan.job.cluster.accelerator).name
+    return [
+        f"Operator times were measured on {profile.device.name} ({profile.device.kind}), not on the cluster's {part}."
+        for profile in plan.job.profiles
+        if isinstance(profile, DeviceProfile) and profile.device.accelerator != part
+    ]
 
 
 def _layout_caveats(plan: Plan) -> list[str]:

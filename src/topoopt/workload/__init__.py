@@ -40,3 +40,4 @@ from topoopt.workload.zoo import ModelEntry as ModelEntry
 from topoopt.workload.zoo import Variant as Variant
 from topoopt.workload.zoo import load_model as load_model
 from topoopt.workload.zoo import resolve_variant as resolve_variant
+from topoopt.workload.zoo import with_overrides as with_overrides

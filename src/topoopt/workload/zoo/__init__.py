@@ -1,5 +1,6 @@
 """The zoo: published models as operator graphs with exact bytes and operations."""
 
+from topoopt.workload.zoo.hyperparameters import with_overrides as with_overrides
 from topoopt.workload.zoo.models import MODELS as MODELS
 from topoopt.workload.zoo.models import ModelEntry as ModelEntry
 from topoopt.workload.zoo.models import Variant as Variant
