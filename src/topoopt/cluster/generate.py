@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from topoopt.cluster.trace import Trace, TraceJob
 from topoopt.errors import InvalidInput, unknown_name
-from topoopt.workload import resolve_variant
+from topoopt.job_file import JobRequest
+from topoopt.search import refuse_transformer
 
 MIXES: Mapping[str, Mapping[str, float]] = MappingProxyType(
     {
@@ -102,7 +103,7 @@ class GeneratorSettings:
         if self.seed < 0:
             raise InvalidInput(f"seed: must be >= 0, got {self.seed}")
         for model in self.mix:
-            resolve_variant(model, servers=self.servers_per_job)
+            refuse_transformer(JobRequest(model=model))
         if not self.mix or min(self.mix.values()) < 0 or not 0 < sum(self.mix.values()) < float("inf"):
             raise InvalidInput("mix: expected shares >= 0, one of them > 0, such as dlrm=40,bert=60")
 

@@ -10,7 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 from topoopt.cluster.trace import Trace, TraceJob
 from topoopt.errors import InvalidInput, unknown_name
 from topoopt.files import read_text, validated, write_atomically
-from topoopt.workload import resolve_variant
+from topoopt.job_file import JobRequest
+from topoopt.search import refuse_transformer
 
 _Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 _Servers = Annotated[int, Field(ge=2, le=10**6)]
@@ -135,7 +136,7 @@ def _header(cells: list[str], place: str) -> list[str]:
 
 def _job(row: TraceRow, here: str) -> TraceJob:
     try:
-        resolve_variant(row.model, servers=row.servers)
+        refuse_transformer(JobRequest(model=row.model))
         return TraceJob(
             row.id,
             row.model,

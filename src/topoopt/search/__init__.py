@@ -26,6 +26,7 @@ from topoopt.search.tables import CHANNEL_DIMS as CHANNEL_DIMS
 from topoopt.search.tables import candidate_splits as candidate_splits
 from topoopt.search.training_job import job_of as job_of
 from topoopt.search.training_request import is_transformer as is_transformer
+from topoopt.search.training_request import refuse_transformer as refuse_transformer
 from topoopt.search.worth import bounds as bounds
 from topoopt.search.worth import outcome as outcome
 from topoopt.search.worth import routing_gap as routing_gap

@@ -63,8 +63,24 @@ def is_transformer(request: JobRequest) -> bool:
     try:
         find_transformer(request.model)
     except InvalidInput:
-        raise unknown_name("model", request.model, [*operators, *TRANSFORMERS]) from None
+        said = str(unknown_name("model", request.model, [*operators, *TRANSFORMERS]))
+        raise InvalidInput(f"{said.split(' Known: ', maxsplit=1)[0]} topoopt models lists all") from None
     return True
+
+
+def refuse_transformer(request: JobRequest) -> None:
+    """Refuse a transformer where only graphs of operators and traffic matrices are planned.
+
+    Raises
+    ------
+    InvalidInput
+        If the request is for one, or for a model that nobody knows.
+    """
+    if is_transformer(request):
+        raise InvalidInput(
+            f"{request.config or request.model}: a transformer in pipeline stages; plan, compare and traffic take one, "
+            "and every verb that reads a plan"
+        )
 
 
 def training_request(request: JobRequest) -> TrainingRequest:

@@ -9,10 +9,9 @@ from topoopt.errors import InvalidInput
 from topoopt.hardware import ClusterSpec
 from topoopt.job import JobSettings
 from topoopt.job_file import DEFAULT_CLUSTER, JobRequest, read_job
-from topoopt.search import SearchOptions, preset
+from topoopt.search import SearchOptions, preset, refuse_transformer
 from topoopt.sweep.fabrics import OWN
 from topoopt.sweep.point import OPTION_FIELDS, SETTINGS_FIELDS, Point
-from topoopt.workload import resolve_variant
 
 QUICK: Mapping[str, Any] = {"budget": 1000, "chains": 1, "rounds": 2}
 """Of a sweep's search; that of one plan tries four times as many strategies."""
@@ -46,8 +45,7 @@ def defaults_of(model: str, named: str, folder: Path, place: str) -> tuple[dict[
     try:
         request = request_of(model, folder)
         digests = request.input_digests() if request.files else {}
-        if not request.files:
-            resolve_variant(model)
+        refuse_transformer(request)
         search = dict(request.search)
         chosen = str(search.pop("preset", "default"))
         rules = preset(named or chosen)
