@@ -83,6 +83,20 @@ def format_bytes(size_bytes: float) -> str:
     return _scaled(size_bytes, ("B", "kB", "MB", "GB", "TB", "PB"))
 
 
+def format_memory(size_bytes: float) -> str:
+    """Return ``80 GiB`` for ``80 * 2**30``: memory is counted in binary units.
+
+    Examples
+    --------
+    >>> format_memory(80 * 2**30), format_memory(3 * 2**20)
+    ('80 GiB', '3 MiB')
+    """
+    for unit, scale in (("TiB", 2.0**40), ("GiB", 2.0**30), ("MiB", 2.0**20), ("KiB", 2.0**10)):
+        if abs(size_bytes) >= scale:
+            return f"{size_bytes / scale:.3g} {unit}"
+    return f"{size_bytes:.3g} B"
+
+
 def format_time(time_s: float) -> str:
     """Return ``20.1 ms`` for ``0.0201``.
 

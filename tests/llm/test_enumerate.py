@@ -9,6 +9,7 @@ from topoopt.errors import InvalidInput
 from topoopt.llm import (
     RECOMPUTATIONS,
     Configuration,
+    Limits,
     check_configuration,
     enumerate_configurations,
     usual_choices,
@@ -25,7 +26,7 @@ CASES = {
 
 def every(model: TransformerModel, accelerators: int, batch: int, sequence: int) -> set[Configuration]:
     """Return what passes the check of all combinations, within the same choices."""
-    within = usual_choices(model, accelerators, 8, sequence, max_cp=2, max_micro_batch=4, max_vpp=4)
+    within = usual_choices(model, accelerators, 8, sequence, Limits(max_cp=2, max_micro_batch=4, max_vpp=4))
     found = set()
     for tp, pp, cp, ep, etp, vpp, micro_batch, recompute, zero, parallel in product(
         (1, 2, 4, 8),
@@ -67,7 +68,7 @@ def every(model: TransformerModel, accelerators: int, batch: int, sequence: int)
 @pytest.mark.parametrize("name", CASES)
 def test_nothing_valid_is_missing_and_nothing_invalid_is_there(name: str) -> None:
     model, accelerators, batch, sequence = CASES[name]
-    choices = usual_choices(model, accelerators, 8, sequence, max_cp=2, max_micro_batch=4, max_vpp=4)
+    choices = usual_choices(model, accelerators, 8, sequence, Limits(max_cp=2, max_micro_batch=4, max_vpp=4))
     table = enumerate_configurations(model, accelerators, batch, sequence, choices)
     rows = {table.row(index) for index in range(len(table))}
     assert len(rows) == len(table)

@@ -67,6 +67,10 @@ from topoopt.llm.runs import NotModelled as NotModelled
 from topoopt.llm.runs import Run as Run
 from topoopt.llm.runs import Runs as Runs
 from topoopt.llm.runs import read_runs as read_runs
+from topoopt.llm.search import ConfigurationSearch as ConfigurationSearch
+from topoopt.llm.search import search_configurations as search_configurations
+from topoopt.llm.search_infeasible import in_short as in_short
+from topoopt.llm.search_request import SearchRequest as SearchRequest
 from topoopt.llm.server_traffic import server_traffic as server_traffic
 from topoopt.llm.step_time import estimate as estimate
 from topoopt.llm.step_times import ChunkTimes as ChunkTimes

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from topoopt.errors import InvalidInput
 from topoopt.llm.chunk_counts import divisors
 from topoopt.llm.configuration import RECOMPUTATIONS, ZERO_STAGES
 from topoopt.transformer import TransformerModel
@@ -63,43 +64,56 @@ PINNABLE = tuple(
 """The columns that :meth:`Choices.pinned` takes."""
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How far a search goes; ``None`` is the usual limit, see :func:`usual_choices`."""
+
+    max_tp: int | None = None
+    max_pp: int | None = None
+    max_cp: int | None = None
+    max_ep: int | None = None
+    max_vpp: int = MAX_VPP
+    max_micro_batch: int = MAX_MICRO_BATCH
+    uneven_stages: bool = False
+
+    def __post_init__(self) -> None:
+        for column in fields(self):
+            value = getattr(self, column.name)
+            if value is not None and column.name != "uneven_stages" and value < 1:
+                raise InvalidInput(
+                    f"--{column.name.replace('_', '-')}: expected an integer >= 1, got {value}"
+                )
+
+
 def usual_choices(
     model: TransformerModel,
     accelerators: int,
     accelerators_per_server: int,
     sequence: int,
-    *,
-    max_tp: int | None = None,
-    max_pp: int | None = None,
-    max_cp: int | None = None,
-    max_ep: int | None = None,
-    max_vpp: int = MAX_VPP,
-    max_micro_batch: int = MAX_MICRO_BATCH,
-    uneven_stages: bool = False,
+    limits: Limits = Limits(),
 ) -> Choices:
     """Return the choices of a search.
 
     Without limits: tensor parallel groups within a server, stages as many as layers, parts of a sequence of
-    at least :data:`TOKENS_PER_CONTEXT_RANK` tokens, experts spread as far as there are some, micro-batches
-    of powers of two.
+    at least :data:`TOKENS_PER_CONTEXT_RANK` tokens, experts spread as far as there are some. Micro-batches are
+    powers of two.
     """
     parts = divisors(accelerators)
     experts = 1 if model.experts is None else model.experts.count
-    tp = _up_to(parts, accelerators_per_server if max_tp is None else max_tp)
-    context = max(1, sequence // TOKENS_PER_CONTEXT_RANK)
+    tp = _up_to(parts, limits.max_tp or accelerators_per_server)
     return Choices(
         tp=tp,
-        pp=_up_to(parts, min(model.layers, max_pp or model.layers)),
+        pp=_up_to(parts, min(model.layers, limits.max_pp or model.layers)),
         dp=(),
-        cp=_up_to(parts, context if max_cp is None else max_cp),
-        ep=_up_to(divisors(experts), max_ep or experts),
+        cp=_up_to(parts, limits.max_cp or max(1, sequence // TOKENS_PER_CONTEXT_RANK)),
+        ep=_up_to(divisors(experts), limits.max_ep or experts),
         etp=(1,) if model.experts is None else tp,
-        vpp=tuple(range(1, max_vpp + 1)),
-        micro_batch=tuple(2**power for power in range(max_micro_batch.bit_length())),
+        vpp=tuple(range(1, limits.max_vpp + 1)),
+        micro_batch=tuple(2**power for power in range(limits.max_micro_batch.bit_length())),
         recompute=tuple(range(len(RECOMPUTATIONS))),
         zero=ZERO_STAGES,
         sequence_parallel=(0, 1),
-        uneven_stages=uneven_stages,
+        uneven_stages=limits.uneven_stages,
     )
 
 

@@ -1,0 +1,166 @@
+"""The search for the fastest way to train a transformer on so many accelerators, in closed form.
+
+Every valid configuration is enumerated, those that do not fit into memory are left out, and the others are ranked by
+estimated iteration time.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.errors import InvalidInput
+from topoopt.hardware import find_accelerator
+from topoopt.llm.calibration import Calibration
+from topoopt.llm.check import check_configuration
+from topoopt.llm.configuration import Configuration
+from topoopt.llm.configuration_table import ConfigurationTable, Ints
+from topoopt.llm.memory import MemoryColumns
+from topoopt.llm.search_infeasible import infeasible
+from topoopt.llm.search_request import SearchRequest
+from topoopt.llm.step_time import estimate
+from topoopt.llm.step_times import StepTimes
+
+Floats = NDArray[np.float64]
+Columns = TypeVar("Columns", StepTimes, MemoryColumns)
+
+SAME_TIME = 1e-3
+"""Configurations whose times differ by less than this share are ranked by memory, the smaller first."""
+
+SPLIT = ("tp", "pp", "dp", "cp", "ep", "etp", "vpp", "micro_batch")
+"""Rows that agree in these are variants of one another: they recompute, share out or store differently."""
+
+
+@dataclass(frozen=True, eq=False)
+class ConfigurationSearch:
+    """The configurations that fit, the fastest first; all columns are in this order.
+
+    Attributes
+    ----------
+    table : ConfigurationTable
+    times : StepTimes
+    memory : MemoryColumns
+    mfu : float array
+        FLOPs of the model over the time at peak rate.
+    tokens_per_s : float array
+    is_variant : bool array
+        Whether a faster row differs only in what is computed again, shared out or split along the sequence.
+    valid, feasible : int
+        Configurations that were enumerated, and those that fit.
+    too_large : mapping of str to int
+        Why the others do not fit, and how many.
+    """
+
+    table: ConfigurationTable
+    times: StepTimes
+    memory: MemoryColumns
+    mfu: Floats
+    tokens_per_s: Floats
+    is_variant: NDArray[np.bool_]
+    valid: int
+    feasible: int
+    too_large: Mapping[str, int]
+
+    def best(self, count: int, variants: bool = False) -> Ints:
+        """Return the places of the fastest rows, at most ``count``, each with or without its variants."""
+        places = np.arange(len(self.table)) if variants else np.flatnonzero(~self.is_variant)
+        return np.asarray(places[:count], np.int64)
+
+
+def search_configurations(request: SearchRequest, calibration: Calibration) -> ConfigurationSearch:
+    """Return all configurations that fit, ranked by estimated iteration time.
+
+    Raises
+    ------
+    InvalidInput
+        If no configuration is valid: the degrees, the batch and the model do not go together.
+    Infeasible
+        If none fits: by how much the nearest is too large, and what would help.
+    """
+    table = request.enumerated()
+    if len(table) == 0:
+        raise _nothing_valid(request)
+    needed = request.memory(table)
+    fit = needed.fits
+    if not fit.any():
+        raise infeasible(request, table, needed)
+    kept = table.take(fit)
+    times = estimate(request.model, kept, request.system, calibration)
+    order = _ranking(times.iteration_time_s, needed.total[fit])
+    table_in_order = kept.take(order)
+    times = _taken(times, order)
+    seconds = times.iteration_time_s
+    peak = find_accelerator(request.system.accelerator).peak_flops(request.precision)
+    return ConfigurationSearch(
+        table_in_order,
+        times,
+        _taken(needed, np.flatnonzero(fit)[order]),
+        times.model_flops / seconds / peak,
+        request.global_batch * request.sequence / seconds,
+        _is_variant(table_in_order),
+        len(table),
+        int(fit.sum()),
+        too_large(needed),
+    )
+
+
+def too_large(needed: MemoryColumns) -> Mapping[str, int]:
+    """Return why configurations do not fit, by what alone or together is more than an accelerator holds."""
+    states = needed.parameters + needed.gradients + needed.optimizer + needed.overhead
+    activations = needed.activations + needed.overhead
+    over = ~needed.fits
+    by_states = over & (states > needed.capacity_bytes)
+    by_activations = over & ~by_states & (activations > needed.capacity_bytes)
+    return {
+        "parameters, gradients and optimizer alone": int(by_states.sum()),
+        "activations alone": int(by_activations.sum()),
+        "all together": int((over & ~by_states & ~by_activations).sum()),
+    }
+
+
+def _ranking(seconds: Floats, needed_bytes: Floats) -> Ints:
+    rounded = np.floor(np.log(seconds) / np.log1p(SAME_TIME))
+    return np.lexsort((seconds, needed_bytes, rounded))
+
+
+def _is_variant(table: ConfigurationTable) -> NDArray[np.bool_]:
+    keys = np.stack([getattr(table, name) for name in SPLIT], axis=1)
+    _, first = np.unique(keys, axis=0, return_index=True)
+    variant = np.ones(len(table), bool)
+    variant[first] = False
+    return variant
+
+
+def _taken(columns: Columns, places: Ints) -> Columns:
+    values: dict[str, Any] = {column.name: getattr(columns, column.name) for column in fields(columns)}
+    arrays = {name: value[places] for name, value in values.items() if isinstance(value, np.ndarray)}
+    return replace(columns, **arrays)
+
+
+def _nothing_valid(request: SearchRequest) -> InvalidInput:
+    """Return what is wrong with the plainest configuration that has all that is fixed."""
+    fixed = dict(request.fixed)
+    inside = 1
+    for name in ("tp", "pp", "cp"):
+        inside *= int(fixed.get(name, 1))
+    plain = Configuration(
+        **{
+            "tp": 1,
+            "pp": 1,
+            "dp": max(request.accelerators // inside, 1),
+            "global_batch": request.global_batch,
+            "sequence": request.sequence,
+            "precision": request.precision,
+            **fixed,
+        }  # type: ignore[arg-type]
+    )
+    try:
+        check_configuration(request.model, plain, request.accelerators, request.limits.uneven_stages)
+    except InvalidInput as error:
+        return error
+    return InvalidInput(
+        f"no valid configuration of {request.model.name} on {request.accelerators:,} accelerators with a batch of "
+        f"{request.global_batch:,} lies within these limits; raise them, or fix fewer degrees"
+    )
