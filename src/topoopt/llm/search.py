@@ -135,7 +135,9 @@ def _is_variant(table: ConfigurationTable) -> NDArray[np.bool_]:
 
 def _taken(columns: Columns, places: Ints) -> Columns:
     values: dict[str, Any] = {column.name: getattr(columns, column.name) for column in fields(columns)}
-    arrays = {name: value[places] for name, value in values.items() if isinstance(value, np.ndarray)}
+    arrays: dict[str, Any] = {
+        name: value[places] for name, value in values.items() if isinstance(value, np.ndarray)
+    }
     return replace(columns, **arrays)
 
 
