@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 import typer
 
+from topoopt.cli.llm_traffic import llm_traffic
 from topoopt.cli.verbs import Verb, Verbs, help_of
 
-LLM_VERBS: tuple[Callable[..., None], ...] = ()
+LLM_VERBS: tuple[Callable[..., None], ...] = (llm_traffic,)
 """The verbs of the group, each a function called ``llm_`` and its word."""
 
 llm = typer.Typer(

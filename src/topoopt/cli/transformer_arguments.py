@@ -275,7 +275,7 @@ def requested_system(said: SystemArguments) -> "System":
     )
     return System(
         accelerator=said.accelerator,
-        accelerators_per_server=_domain(part) if per_server is None else per_server,
+        accelerators_per_server=accelerators_of_a_server(part) if per_server is None else per_server,
         scale_up_bandwidth_bps=scale_up,
         network_bandwidth_bps=_rate(said.bandwidth, "--bandwidth", part.nic_bandwidth_bps, part),
         network_latency_s=parse_time(said.latency, "--latency"),
@@ -296,8 +296,14 @@ def _batch(said: ConfigurationArguments, dp: int) -> int:
     return dp * said.micro_batch * said.pp * MICRO_BATCHES_PER_STAGE
 
 
-def _domain(part: "Accelerator") -> int:
-    """Return the smallest number of accelerators that scale-up links join; the catalogue may say ``4-32``."""
+def accelerators_of_a_server(part: "Accelerator") -> int:
+    """Return the smallest number of accelerators that scale-up links join; the catalogue may say ``4-32``.
+
+    Raises
+    ------
+    InvalidInput
+        If the catalogue does not say.
+    """
     match = re.match(r"\d+", part.scale_up_domain)
     if match is None:
         raise InvalidInput(

@@ -24,5 +24,7 @@ from topoopt.report.page import Tile as Tile
 from topoopt.report.paper import FORMATS as FORMATS
 from topoopt.report.paper import check_formats as check_formats
 from topoopt.report.paper import draw_charts as draw_charts
+from topoopt.report.plan_traffic import heatmap as heatmap
+from topoopt.report.rank_traffic import traffic_page as traffic_page
 from topoopt.report.subject import make_page as make_page
 from topoopt.report.subject import read_subject as read_subject

@@ -52,19 +52,19 @@ def traffic_maps(plan: Plan, result: SimResult) -> tuple[HeatmapChart, ...]:
     return tuple(heatmap(name, title, matrix) for name, title, matrix in maps if matrix.any())
 
 
-def heatmap(name: str, title: str, matrix: Floats) -> HeatmapChart:
-    """Return bytes between servers as a chart, in blocks of servers where there are many."""
+def heatmap(name: str, title: str, matrix: Floats, of: str = "server") -> HeatmapChart:
+    """Return bytes between servers, or ranks, as a chart; in blocks of them where there are many."""
     cells, block = in_blocks(matrix, MOST_CELLS_A_SIDE)
     positive = cells[cells > 0]
     return HeatmapChart(
         name,
         title,
-        "to server" if block == 1 else f"to server / {block}",
-        "from server" if block == 1 else f"from server / {block}",
+        f"to {of}" if block == 1 else f"to {of} / {block}",
+        f"from {of}" if block == 1 else f"from {of} / {block}",
         "bytes",
         tuple(tuple(row) for row in cells.tolist()),
         value_log=positive.size > 0 and bool(positive.max() / positive.min() > LOG_FROM),
-        note="" if block == 1 else f"Each cell is the sum over {block} × {block} servers.",
+        note="" if block == 1 else f"Each cell is the sum over {block} × {block} {of}s.",
     )
 
 
