@@ -45,6 +45,8 @@ from topoopt.simulate.packet.options import PacketOptions as PacketOptions
 from topoopt.simulate.packet.statistics import PacketStatistics as PacketStatistics
 from topoopt.simulate.packet.transports import TRANSPORTS as TRANSPORTS
 from topoopt.simulate.packet.transports import Transport as Transport
+from topoopt.simulate.pipeline.closed_form import PipelinedTime as PipelinedTime
+from topoopt.simulate.pipeline.closed_form import pipelined_time as pipelined_time
 from topoopt.simulate.pipeline.task_graph import pipeline_task_graph as pipeline_task_graph
 from topoopt.simulate.report import Report as Report
 from topoopt.simulate.result import SimResult as SimResult

@@ -48,17 +48,32 @@ def add_sends(draft: Draft, step: PipelinedStep, passes: Passes) -> None:
 def _send(
     draft: Draft, servers: tuple[Ints, Ints], sent: Chunk, ends: tuple[Ints, Ints], direction: int, chunk: int
 ) -> None:
-    """Send what ``sent`` says from each part of the workers to the like part; parts of equal ends send together."""
+    owner, tasks = add_transfers(draft, servers, sent, direction, chunk, ends[0].shape[1])
+    alone = np.setdiff1d(np.arange(len(ends[0])), owner)
+    draft.wait(ends[0][alone], ends[1][alone])
+    draft.wait(ends[0][owner], tasks)
+    draft.wait(tasks, ends[1][owner])
+
+
+def add_transfers(
+    draft: Draft, servers: tuple[Ints, Ints], sent: Chunk, direction: int, chunk: int, count: int
+) -> tuple[Ints, Ints]:
+    """Send what ``sent`` says from each part of the workers to the like part, ``count`` times.
+
+    Parts of equal ends send together; inside a server nothing is sent.
+
+    Returns
+    -------
+    int64 arrays, shapes (transfers,) and (transfers, count)
+        The replica of each transfer, and its tasks.
+    """
     src, dst = servers
     replica = np.repeat(np.arange(len(src)), src.shape[1])
     far = ((src != dst) & (sent.output_bytes > 0)).ravel()
-    alone = np.setdiff1d(np.arange(len(src)), replica[far])
-    draft.wait(ends[0][alone], ends[1][alone])
     width = int(max(src.max(), dst.max())) + 1
     key = ((replica * width + src.ravel()) * width + dst.ravel())[far]
     merged = distinct(key)
     parts = np.bincount(np.searchsorted(merged, key), minlength=len(merged))
-    count = ends[0].shape[1]
     row = TaskRows(
         TRANSFER,
         len(merged) * count,
@@ -69,10 +84,7 @@ def _send(
         operator=chunk,
         phase=SENDING_PHASE[direction],
     )
-    tasks = draft.add(row).reshape(len(merged), count)
-    owner = merged // width**2
-    draft.wait(ends[0][owner], tasks)
-    draft.wait(tasks, ends[1][owner])
+    return merged // width**2, draft.add(row).reshape(len(merged), count)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,139 @@
+"""The time of a pipelined iteration without simulating it: every communication on its own links.
+
+A communication takes its bytes over the bandwidth that the routes or rings of the fabric leave it, plus the fixed part
+of the transfer law. With these seconds the passes are played through by the schedule: of p stages with m micro-batches
+in v chunks each, forward and backward passes of F and B seconds a stage, it takes (m + (p - 1)/v)·(F + B) where stages
+are equal and transfers free (Narayanan 2021, section 2.2). What the flow simulator adds is that communications of
+different kinds may meet on a link.
+
+References
+----------
+.. [1] W. Li et al., "Understanding Communication Characteristics of Distributed Training", APNet 2024: the formula for
+   equal stages, with what a micro-batch sends in each stage's turn.
+.. [2] D. Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters Using Megatron-LM", SC 2021.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+
+from topoopt.errors import InvalidInput
+from topoopt.pipelined_step import PASSES, Exchange, PipelinedStep
+from topoopt.routing import Fabric
+from topoopt.simulate.options import DEFAULT_OPTIONS, SimulationOptions
+from topoopt.simulate.pipeline.operations import Operations, operations
+from topoopt.simulate.pipeline.play import PassTimes, Played, play
+from topoopt.simulate.pipeline.queues import Queues
+from topoopt.simulate.pipeline.wrap_up import wrap_up_s
+from topoopt.simulate.task_graph import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class PipelinedTime:
+    """Seconds of one iteration; all but the first add up to it.
+
+    Attributes
+    ----------
+    iteration_time_s : float
+    compute_s : float
+        Passes of the busiest worker, with all that stays inside a server.
+    exchange_s : float
+        What exchanges inside passes add.
+    transfer_s : float
+        What sending between chunks adds, and exchanges around passes that are not hidden.
+    bubble_s : float
+        What workers wait for each other while the pipeline fills and drains, communication being free.
+    gradient_s : float
+        Gradients and parameters after the last pass.
+    optimizer_s : float
+    """
+
+    iteration_time_s: float
+    compute_s: float
+    exchange_s: float
+    transfer_s: float
+    bubble_s: float
+    gradient_s: float
+    optimizer_s: float
+
+
+def pipelined_time(
+    step: PipelinedStep, fabric: Fabric, options: SimulationOptions = DEFAULT_OPTIONS
+) -> PipelinedTime:
+    """Return the iteration time of a step on a fabric.
+
+    Raises
+    ------
+    InvalidInput
+        If the fabric's circuits change over time.
+    NoRoute
+        If two servers that have to talk cannot reach each other.
+    """
+    if fabric.reconfiguration is not None:
+        raise InvalidInput(
+            f"fabric {fabric.name}: the closed form knows no circuits that change; simulate it"
+        )
+    known = operations(step, fabric, options)
+    nothing = np.zeros_like(known.inside_s)
+    free_s, exchanged_s = (
+        max(play(step, _pass_times(step, inside_s, nothing), _queues(step, {}, 0)).stage_end_s)
+        for inside_s in (nothing, known.inside_s)
+    )
+    played = _replicas(step, known)
+    busiest = max(
+        sum(chunk.forward_s + chunk.backward_s for chunk in step.chunks[stage :: step.stages])
+        for stage in range(step.stages)
+    )
+    compute_s = step.micro_batches * busiest
+    last_pass_s = max(max(each.stage_end_s) for each in played)
+    end_s = wrap_up_s(step, known, played)
+    return PipelinedTime(
+        iteration_time_s=end_s,
+        compute_s=compute_s,
+        exchange_s=exchanged_s - free_s,
+        transfer_s=last_pass_s - exchanged_s,
+        bubble_s=free_s - compute_s,
+        gradient_s=end_s - last_pass_s - step.optimizer_s,
+        optimizer_s=step.optimizer_s,
+    )
+
+
+def _replicas(step: PipelinedStep, known: Operations) -> tuple[Played, ...]:
+    """Return the passes of every replica; those that exchange something with others go at the pace of the slowest."""
+    sent_s = known.sent_s
+    if any(len(one.replicas) > 1 for one in step.exchanges):
+        sent_s = np.repeat(sent_s.max(axis=2, keepdims=True), step.replicas, axis=2)
+    kinds, first, kind = np.unique(
+        sent_s.reshape(-1, step.replicas).T, axis=0, return_index=True, return_inverse=True
+    )
+    played = [
+        play(
+            step,
+            _pass_times(step, known.inside_s, row.reshape(2, -1)),
+            _queues(step, known.around_s, replica),
+        )
+        for row, replica in zip(kinds, first.tolist(), strict=True)
+    ]
+    return tuple(played[index] for index in kind.ravel().tolist())
+
+
+def _pass_times(step: PipelinedStep, inside_s: Floats, sent_s: Floats) -> PassTimes:
+    compute_s = np.array([[chunk.forward_s, chunk.backward_s] for chunk in step.chunks]).T
+    return PassTimes(*(compute_s + inside_s).tolist(), *sent_s.tolist())
+
+
+def _queues(step: PipelinedStep, around_s: dict[Exchange, float], replica: int) -> tuple[Queues, ...]:
+    """Return the exchanges around passes that a replica takes part in, by stage."""
+    found = []
+    for stage in range(step.stages):
+        order = step.schedule(stage)
+        queues = Queues(list(zip(order.backward.tolist(), order.chunk.tolist(), strict=True)))
+        kinds: dict[tuple[str, tuple[int, ...]], dict[tuple[int, int], float]] = defaultdict(dict)
+        for one, seconds in around_s.items():
+            if one.chunk % step.stages == stage and replica in one.replicas:
+                kinds[one.moment, one.members][PASSES.index(one.direction), one.chunk] = seconds
+        for (moment, _), of_pass in kinds.items():
+            queues.add(of_pass, before=moment == "before")
+        found.append(queues)
+    return tuple(found)

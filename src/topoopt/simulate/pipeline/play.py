@@ -1,0 +1,92 @@
+"""When each worker is done if nothing is shared: the passes of one replica, one after the other by the schedule."""
+
+from dataclasses import dataclass
+from math import isnan
+
+from topoopt.pipelined_step import PipelinedStep
+from topoopt.simulate.pipeline.queues import Queues
+
+Seconds = list[float]
+
+
+@dataclass(frozen=True, slots=True)
+class PassTimes:
+    """Seconds of the passes of one replica through each chunk, and of what chunks send each other.
+
+    Attributes
+    ----------
+    forward_s, backward_s : lists, one per chunk
+        With the exchanges inside.
+    output_s, gradient_s : lists, one per chunk
+        Of activations from the chunk to the next, and of the gradients that come back; the last is not read.
+    """
+
+    forward_s: Seconds
+    backward_s: Seconds
+    output_s: Seconds
+    gradient_s: Seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """When each stage is done with its passes and with what comes after them; when each chunk's last one runs."""
+
+    stage_end_s: Seconds
+    drained_s: Seconds
+    last_begin_s: Seconds
+    last_end_s: Seconds
+
+
+def play(step: PipelinedStep, times: PassTimes, queues: tuple[Queues, ...]) -> Played:
+    """Return when the workers of one replica are done.
+
+    Parameters
+    ----------
+    queues : tuple of Queues, one per stage
+        What goes on around the passes of the stage.
+    """
+    stages, last = step.stages, len(step.chunks) - 1
+    never = float("nan")
+    done = [[[never] * step.micro_batches for _ in step.chunks] for _ in (0, 1)]
+    orders = [_passes(step, stage) for stage in range(stages)]
+    free_s, place = [0.0] * stages, [0] * stages
+    begin_s = [0.0] * (last + 1)
+    seconds = times.forward_s, times.backward_s
+    stage = waiting = 0
+    while waiting < stages:
+        order, at = orders[stage], place[stage]
+        waiting += 1
+        while at < len(order):
+            backward, chunk, batch = order[at]
+            ready_s = _ready_s(done, times, backward, chunk, batch, last)
+            if isnan(ready_s):
+                break
+            begin = max(free_s[stage], ready_s, queues[stage].fetched_s(at))
+            free_s[stage] = done[backward][chunk][batch] = begin + seconds[backward][chunk]
+            queues[stage].finish(at, free_s[stage])
+            if backward:
+                begin_s[chunk] = begin
+            at += 1
+            waiting = 0
+        place[stage] = at
+        stage = (stage + 1) % stages
+    assert all(at == len(order) for at, order in zip(place, orders, strict=True)), "a schedule never blocks"
+    drained_s = [queue.drained_s() for queue in queues]
+    return Played(free_s, drained_s, begin_s, [row[-1] for row in done[1]])
+
+
+def _ready_s(
+    done: list[list[Seconds]], times: PassTimes, backward: int, chunk: int, batch: int, last: int
+) -> float:
+    """Return when the input of a pass is there; nan if that is not known yet."""
+    if not backward:
+        return done[0][chunk - 1][batch] + times.output_s[chunk - 1] if chunk else 0.0
+    if chunk == last:
+        return done[0][chunk][batch]
+    return done[1][chunk + 1][batch] + times.gradient_s[chunk]
+
+
+def _passes(step: PipelinedStep, stage: int) -> list[tuple[int, int, int]]:
+    order = step.schedule(stage)
+    columns = order.backward.tolist(), order.chunk.tolist(), order.micro_batch.tolist()
+    return list(zip(*columns, strict=True))
