@@ -56,7 +56,7 @@ def small_training() -> Training:
         small_layout(2, 0.021, 400_000_000),
         small_layout(4, 0.022, 400_000_000),
     )
-    return Training(MODEL, layouts, 32, 1024, 5e15, "by hand", 100, 30_000_000)
+    return Training(MODEL, layouts, 32, 1024, 5e15, "by hand", 100, 30_000_000, 80e9)
 
 
 def small_training_job(degree: int = 4) -> Job:

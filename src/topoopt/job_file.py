@@ -73,6 +73,7 @@ class TrainingPart(BaseModel):
     dp: int | None = Field(default=None, ge=1)
     cp: int | None = Field(default=None, ge=1)
     ep: int | None = Field(default=None, ge=1)
+    etp: int | None = Field(default=None, ge=1)
     vpp: int | None = Field(default=None, ge=1)
     micro_batch: int | None = Field(default=None, ge=1)
     zero: int | None = Field(default=None, ge=0, le=3)

@@ -76,6 +76,9 @@ class Training:
     considered : int
         Configurations that were ranked.
     parameters : int
+    capacity_bytes : float
+        Memory of an accelerator that there is for all of it.
+    parameters : int
     """
 
     model: TransformerModel
@@ -86,6 +89,7 @@ class Training:
     calibration: str = ""
     considered: int = 0
     parameters: int = 0
+    capacity_bytes: float = 0.0
 
     def __post_init__(self) -> None:
         if not self.layouts:

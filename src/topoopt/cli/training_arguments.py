@@ -43,6 +43,10 @@ class TrainingArguments:
     ep: Annotated[
         int | None, Option(metavar="N", rich_help_panel=TRAINING, help="Expert parallel degree.")
     ] = None
+    etp: Annotated[
+        int | None,
+        Option(metavar="N", rich_help_panel=TRAINING, help="Tensor parallel degree inside an expert."),
+    ] = None
     vpp: Annotated[
         int | None, Option(metavar="N", rich_help_panel=TRAINING, help="Model chunks of a pipeline rank.")
     ] = None

@@ -9,7 +9,6 @@ import numpy as np
 from pydantic import Field
 
 from topoopt.errors import InvalidInput
-from topoopt.hardware import find_accelerator
 from topoopt.job import Job, job_mfu, layout_of
 from topoopt.pipelined_step import Chunk, Exchange, PipelinedStep, Synchronization
 from topoopt.plan.amounts import Amount, Count, Number, Strict
@@ -56,6 +55,7 @@ class TrainingPart(Strict):
     model_flops: Amount = Field(description="of one iteration, without recomputation")
     calibration: str
     considered: Count = Field(description="configurations that were ranked")
+    capacity_bytes: Amount = Field(description="memory of an accelerator")
     chosen: Count = Field(description="index into layouts")
     tokens_per_s: Amount
     mfu: Annotated[float, Field(ge=0)] = Field(description="model FLOPs utilization, 0..1")
@@ -81,6 +81,7 @@ def training_to_mapping(
         model_flops=training.model_flops,
         calibration=training.calibration,
         considered=training.considered,
+        capacity_bytes=training.capacity_bytes,
         chosen=chosen,
         tokens_per_s=training.tokens_per_s(iteration_time_s),
         mfu=job_mfu(job, iteration_time_s),
@@ -117,7 +118,8 @@ def layout_memory(job: Job, strategy: ParallelStrategy) -> dict[str, Any]:
     layout = layout_of(job, strategy)
     causes = dict(layout.memory_bytes)
     named = {f"{name}_bytes": causes.pop(name, 0.0) for name in MEMORY_CAUSES}
-    available = find_accelerator(job.cluster.accelerator).memory_bytes
+    assert job.training is not None
+    available = job.training.capacity_bytes
     return {
         **named,
         "other_bytes": sum(causes.values()),
@@ -152,6 +154,7 @@ def training_of(part: TrainingPart, servers: int) -> Training:
         part.calibration,
         part.considered,
         part.parameters,
+        part.capacity_bytes,
     )
 
 

@@ -43,12 +43,13 @@ def _foreign_times(plan: Plan) -> list[str]:
 
 
 def _layout_caveats(plan: Plan) -> list[str]:
-    layout, part = layout_of(plan.job, plan.strategy), find_accelerator(plan.job.cluster.accelerator)
-    if layout.total_memory_bytes <= part.memory_bytes:
+    layout, training = layout_of(plan.job, plan.strategy), plan.job.training
+    assert training is not None
+    if layout.total_memory_bytes <= training.capacity_bytes:
         return []
     return [
-        f"Does not fit in memory: an accelerator needs {format_bytes(layout.total_memory_bytes)}, {part.name} has "
-        f"{format_bytes(part.memory_bytes)}."
+        f"Does not fit in memory: an accelerator needs {format_bytes(layout.total_memory_bytes)} and has "
+        f"{format_bytes(training.capacity_bytes)}."
     ]
 
 

@@ -1,6 +1,5 @@
 """A layout in words: degrees, micro-batches, which servers hold which stage, memory by cause."""
 
-from topoopt.hardware import find_accelerator
 from topoopt.job import layout_of
 from topoopt.plan import Plan
 from topoopt.training import Layout
@@ -60,10 +59,11 @@ def stage_words(layout: Layout) -> Words:
 
 def memory_words(plan: Plan, layout: Layout) -> str:
     """Return what the fullest accelerator holds, by cause."""
-    available = find_accelerator(plan.job.cluster.accelerator).memory_bytes
+    training = plan.job.training
+    assert training is not None
     causes = ", ".join(f"{name} {format_bytes(size)}" for name, size in layout.memory_bytes.items() if size)
     total = format_bytes(layout.total_memory_bytes)
-    return f"{total} of {format_bytes(available)} on the fullest accelerator ({causes})"
+    return f"{total} of {format_bytes(training.capacity_bytes)} on the fullest accelerator ({causes})"
 
 
 def layout_table(plan: Plan) -> list[tuple[str, str, str, str, str]]:
