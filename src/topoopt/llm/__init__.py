@@ -53,6 +53,7 @@ from topoopt.llm.memory_layer import layer_activations as layer_activations
 from topoopt.llm.memory_stages import count_in_flight as count_in_flight
 from topoopt.llm.mfu import FLOPS_DEFINITIONS as FLOPS_DEFINITIONS
 from topoopt.llm.mfu import flops_per_iteration as flops_per_iteration
+from topoopt.llm.mfu import hardware_flops as hardware_flops
 from topoopt.llm.mfu import mfu as mfu
 from topoopt.llm.pipeline import make_pipelined_step as make_pipelined_step
 from topoopt.llm.pipeline import pipelined_step as pipelined_step

@@ -6,12 +6,14 @@ References
 ----------
 .. [1] D. Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters", SC'21, section 5.1.
 .. [2] Z. Jiang et al., "MegaScale", NSDI 2024.
+.. [3] A. Chowdhery et al., "PaLM", 2022, appendix B.
 """
 
 from collections.abc import Callable, Mapping
 
 from topoopt.errors import InvalidInput, unknown_name
-from topoopt.transformer import TransformerModel, count_parameters
+from topoopt.llm.configuration import Configuration
+from topoopt.transformer import TransformerModel, count_parameters, forward_flops
 
 
 def megatron_model_flops(model: TransformerModel, sequences: int, sequence: int) -> float:
@@ -32,12 +34,49 @@ def parameter_flops(model: TransformerModel, sequences: int, sequence: int) -> f
     return 6.0 * count_parameters(model).active * sequences * sequence
 
 
+def palm_flops(model: TransformerModel, sequences: int, sequence: int) -> float:
+    """Return ``(6·N + 12·l·H·Q·s)·tokens``: beside the parameters, heads of size Q see the whole sequence."""
+    attention = 12.0 * model.layers * model.heads * model.head_dim * sequence
+    return (6.0 * count_parameters(model).active + attention) * sequences * sequence
+
+
+def matmul_flops(model: TransformerModel, sequences: int, sequence: int, causal: bool = False) -> float:
+    """Return three times the matrix products of a forward pass, from the shapes of the model.
+
+    For every model: grouped-query and latent attention, gated feed-forward parts, experts.
+    """
+    return 3.0 * forward_flops(model, sequence, causal).total_flops * sequences * sequence
+
+
+def causal_matmul_flops(model: TransformerModel, sequences: int, sequence: int) -> float:
+    """Return :func:`matmul_flops` with the pairs of tokens that a causal mask leaves."""
+    return matmul_flops(model, sequences, sequence, causal=True)
+
+
+def hardware_flops(model: TransformerModel, configuration: Configuration, causal: bool = False) -> float:
+    """Return the matrix products of an iteration with those that recomputation does again, for every model.
+
+    Full recomputation does the forward pass of all layers again, selective the core of attention.
+    """
+    one = forward_flops(model, configuration.sequence, causal)
+    again = {"none": 0.0, "selective": one.layers.core_flops, "full": one.layers.total_flops}
+    tokens = configuration.global_batch * configuration.sequence
+    return (3.0 * one.total_flops + again[configuration.recompute]) * tokens
+
+
 FLOPS_DEFINITIONS: Mapping[str, Callable[[TransformerModel, int, int], float]] = {
     "megatron-model": megatron_model_flops,
     "megatron-hardware": megatron_hardware_flops,
     "6n": parameter_flops,
+    "palm": palm_flops,
+    "matmul": matmul_flops,
+    "matmul-causal": causal_matmul_flops,
 }
-"""FLOPs of an iteration from (model, sequences of the global batch, tokens of a sequence)."""
+"""FLOPs of an iteration from (model, sequences of the global batch, tokens of a sequence).
+
+Of published tables, MegaScale has ``megatron-model``, the chronicles of BLOOM ``megatron-hardware``, MosaicML's of MPT
+``palm`` and NVIDIA's of Megatron Bridge (model TFLOP/s/GPU) ``matmul-causal``: each reproduces its table.
+"""
 
 
 def flops_per_iteration(definition: str, model: TransformerModel, sequences: int, sequence: int) -> float:
