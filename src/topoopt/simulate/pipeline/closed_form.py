@@ -24,7 +24,7 @@ from topoopt.routing import Fabric
 from topoopt.simulate.options import DEFAULT_OPTIONS, SimulationOptions
 from topoopt.simulate.pipeline.operations import Operations, operations
 from topoopt.simulate.pipeline.play import PassTimes, Played, play
-from topoopt.simulate.pipeline.queues import Queues
+from topoopt.simulate.pipeline.queues import Around, Key, Queues
 from topoopt.simulate.pipeline.wrap_up import wrap_up_s
 from topoopt.simulate.task_graph import Floats
 
@@ -123,13 +123,13 @@ def _pass_times(step: PipelinedStep, inside_s: Floats, sent_s: Floats) -> PassTi
     return PassTimes(*(compute_s + inside_s).tolist(), *sent_s.tolist())
 
 
-def _queues(step: PipelinedStep, around_s: dict[Exchange, float], replica: int) -> tuple[Queues, ...]:
+def _queues(step: PipelinedStep, around_s: dict[Exchange, Around], replica: int) -> tuple[Queues, ...]:
     """Return the exchanges around passes that a replica takes part in, by stage."""
     found = []
     for stage in range(step.stages):
         order = step.schedule(stage)
         queues = Queues(list(zip(order.backward.tolist(), order.chunk.tolist(), strict=True)))
-        kinds: dict[tuple[str, tuple[int, ...]], dict[tuple[int, int], float]] = defaultdict(dict)
+        kinds: dict[tuple[str, tuple[int, ...]], dict[Key, Around]] = defaultdict(dict)
         for one, seconds in around_s.items():
             if one.chunk % step.stages == stage and replica in one.replicas:
                 kinds[one.moment, one.members][PASSES.index(one.direction), one.chunk] = seconds

@@ -12,6 +12,7 @@ from topoopt.simulate.pipeline.draft import Draft
 from topoopt.simulate.pipeline.link_time import LinkTime, link_time
 from topoopt.simulate.pipeline.order import add_transfers
 from topoopt.simulate.pipeline.passes import BACKWARD, FORWARD, add_exchange
+from topoopt.simulate.pipeline.queues import Around
 from topoopt.simulate.task_graph import Floats, Ints
 
 
@@ -26,6 +27,7 @@ class Operations:
     inside_s : float64 array, shape (2, chunks)
         Of all exchanges inside a pass.
     around_s : mapping from an exchange before or after a pass to its seconds
+        Those before it needs links, and those for which it holds them.
     links : LinkTime
     gradients, parameters : tuples of int64 arrays, one per synchronization
         Tasks of ``links``.
@@ -33,7 +35,7 @@ class Operations:
 
     sent_s: Floats
     inside_s: Floats
-    around_s: dict[Exchange, float]
+    around_s: dict[Exchange, Around]
     links: LinkTime
     gradients: tuple[Ints, ...]
     parameters: tuple[Ints, ...]
@@ -53,7 +55,7 @@ def operations(step: PipelinedStep, fabric: Fabric, options: SimulationOptions) 
     )
     links = link_time(draft.graph(step.servers, 1, ("",) * len(step.chunks)), fabric, options)
     around = {
-        one: one.delay_s + float(links.together(tasks).max())
+        one: _around_s(one, tasks, links)
         for one, tasks in zip(step.exchanges, exchanges, strict=True)
         if one.moment != "inside"
     }
@@ -65,6 +67,11 @@ def _add(draft: Draft, one: Exchange) -> Ints:
     first = draft.count
     add_exchange(draft, one, one.count, np.zeros((0, 1), np.int64))
     return np.arange(first, draft.count)
+
+
+def _around_s(one: Exchange, tasks: Ints, links: LinkTime) -> Around:
+    fixed_s = links.fixed_s(tasks)
+    return one.delay_s + fixed_s, float(links.together(tasks).max()) - fixed_s
 
 
 def _add_sends(draft: Draft, step: PipelinedStep) -> dict[tuple[int, int], tuple[Ints, Ints]]:

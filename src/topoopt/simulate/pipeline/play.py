@@ -1,4 +1,7 @@
-"""When each worker is done if nothing is shared: the passes of one replica, one after the other by the schedule."""
+"""When each worker is done: the passes of one replica, one after the other by the schedule.
+
+What a worker sends on in one direction goes one after the other; nothing else shares its links.
+"""
 
 from dataclasses import dataclass
 from math import isnan
@@ -47,10 +50,11 @@ def play(step: PipelinedStep, times: PassTimes, queues: tuple[Queues, ...]) -> P
     """
     stages, last = step.stages, len(step.chunks) - 1
     never = float("nan")
-    done = [[[never] * step.micro_batches for _ in step.chunks] for _ in (0, 1)]
+    arrived = [[[never] * step.micro_batches for _ in step.chunks] for _ in (0, 1)]
     orders = [_passes(step, stage) for stage in range(stages)]
     free_s, place = [0.0] * stages, [0] * stages
-    begin_s = [0.0] * (last + 1)
+    sent_s = [[0.0] * stages, [0.0] * stages]
+    begin_s, end_s = [0.0] * (last + 1), [0.0] * (last + 1)
     seconds = times.forward_s, times.backward_s
     stage = waiting = 0
     while waiting < stages:
@@ -58,32 +62,41 @@ def play(step: PipelinedStep, times: PassTimes, queues: tuple[Queues, ...]) -> P
         waiting += 1
         while at < len(order):
             backward, chunk, batch = order[at]
-            ready_s = _ready_s(done, times, backward, chunk, batch, last)
+            ready_s = _ready_s(arrived, backward, chunk, batch, last)
             if isnan(ready_s):
                 break
             begin = max(free_s[stage], ready_s, queues[stage].fetched_s(at))
-            free_s[stage] = done[backward][chunk][batch] = begin + seconds[backward][chunk]
+            free_s[stage] = begin + seconds[backward][chunk]
+            sent = _sent_s(times, backward, chunk, last)
+            if sent:
+                sending = max(sent_s[backward][stage], free_s[stage]) + sent
+                sent_s[backward][stage] = arrived[backward][chunk][batch] = sending
+            else:
+                arrived[backward][chunk][batch] = free_s[stage]
             queues[stage].finish(at, free_s[stage])
             if backward:
-                begin_s[chunk] = begin
+                begin_s[chunk], end_s[chunk] = begin, free_s[stage]
             at += 1
             waiting = 0
         place[stage] = at
         stage = (stage + 1) % stages
     assert all(at == len(order) for at, order in zip(place, orders, strict=True)), "a schedule never blocks"
     drained_s = [queue.drained_s() for queue in queues]
-    return Played(free_s, drained_s, begin_s, [row[-1] for row in done[1]])
+    return Played(free_s, drained_s, begin_s, end_s)
 
 
-def _ready_s(
-    done: list[list[Seconds]], times: PassTimes, backward: int, chunk: int, batch: int, last: int
-) -> float:
+def _ready_s(arrived: list[list[Seconds]], backward: int, chunk: int, batch: int, last: int) -> float:
     """Return when the input of a pass is there; nan if that is not known yet."""
     if not backward:
-        return done[0][chunk - 1][batch] + times.output_s[chunk - 1] if chunk else 0.0
-    if chunk == last:
-        return done[0][chunk][batch]
-    return done[1][chunk + 1][batch] + times.gradient_s[chunk]
+        return arrived[0][chunk - 1][batch] if chunk else 0.0
+    return arrived[0][chunk][batch] if chunk == last else arrived[1][chunk + 1][batch]
+
+
+def _sent_s(times: PassTimes, backward: int, chunk: int, last: int) -> float:
+    """Return how long what a pass hands on is under way."""
+    if backward:
+        return times.gradient_s[chunk - 1] if chunk else 0.0
+    return times.output_s[chunk] if chunk < last else 0.0
 
 
 def _passes(step: PipelinedStep, stage: int) -> list[tuple[int, int, int]]:

@@ -5,16 +5,27 @@ from dataclasses import dataclass, field
 
 Key = tuple[int, int]
 """1 for a backward pass, and the chunk."""
+Around = tuple[float, float]
+"""Seconds of an exchange before it needs links, and those for which it would hold them alone."""
 TIE_S = 1e-15
 
 
 @dataclass(slots=True)
-class _Queue:
-    """Exchanges of one kind, with what is left of each; the first is under way."""
+class _Asked:
+    """An exchange that is under way or waits for the one before it: its pass, and what is left of it."""
 
-    seconds: dict[Key, float]
+    place: int
+    delay_s: float
+    links_s: float
+
+
+@dataclass(slots=True)
+class _Queue:
+    """Exchanges of one kind; the first is under way."""
+
+    seconds: dict[Key, Around]
     before: bool
-    waiting: deque[list[float]] = field(default_factory=deque)
+    waiting: deque[_Asked] = field(default_factory=deque)
 
 
 @dataclass(slots=True)
@@ -34,15 +45,17 @@ class Queues:
     now_s: float = 0.0
     fetched: dict[int, float] = field(default_factory=dict)
 
-    def add(self, seconds: dict[Key, float], *, before: bool) -> None:
-        """Add a kind of exchanges, each with its seconds if it were alone on the links."""
+    def add(self, seconds: dict[Key, Around], *, before: bool) -> None:
+        """Add a kind of exchanges."""
         self.queues.append(_Queue(seconds, before))
         for place in range(min(2, len(self.order)) if before else 0):
             self._ask(self.queues[-1], place, self.order[place])
 
     def fetched_s(self, place: int) -> float:
         """Return when all that comes before a pass is there; the passes before it are done."""
-        while any(queue.before and queue.waiting and queue.waiting[0][0] <= place for queue in self.queues):
+        while any(
+            queue.before and queue.waiting and queue.waiting[0].place <= place for queue in self.queues
+        ):
             self._advance(float("inf"))
         return self.fetched.get(place, 0.0)
 
@@ -64,20 +77,25 @@ class Queues:
         return self.now_s
 
     def _ask(self, queue: _Queue, place: int, key: Key) -> None:
-        if queue.seconds.get(key, 0.0) > 0:
-            queue.waiting.append([place, queue.seconds[key]])
+        if key in queue.seconds:
+            queue.waiting.append(_Asked(place, *queue.seconds[key]))
 
     def _advance(self, until_s: float) -> bool:
-        """Go on until the next exchange ends, or only to ``until_s``; tell whether one has ended."""
-        active = [queue.waiting for queue in self.queues if queue.waiting]
-        least = min((waiting[0][1] for waiting in active), default=float("inf"))
-        served = min(least, (until_s - self.now_s) / max(len(active), 1))
-        for waiting in active:
-            waiting[0][1] -= served
-        self.now_s = until_s if served < least else self.now_s + served * len(active)
+        """Go on to ``until_s`` or until something changes; tell whether it has."""
+        active = [queue.waiting[0] for queue in self.queues if queue.waiting]
+        delayed = [one for one in active if one.delay_s > TIE_S]
+        moving = [one for one in active if one.delay_s <= TIE_S]
+        share = max(len(moving), 1)
+        changes = [one.delay_s for one in delayed] + [one.links_s * share for one in moving]
+        passed_s = min([until_s - self.now_s, *changes])
+        for one in delayed:
+            one.delay_s -= passed_s
+        for one in moving:
+            one.links_s -= passed_s / share
+        self.now_s += passed_s
         for queue in self.queues:
-            if queue.waiting and queue.waiting[0][1] <= TIE_S:
-                place = int(queue.waiting.popleft()[0])
+            if queue.waiting and max(queue.waiting[0].delay_s, queue.waiting[0].links_s) <= TIE_S:
+                place = queue.waiting.popleft().place
                 if queue.before:
                     self.fetched[place] = max(self.fetched.get(place, 0.0), self.now_s)
-        return served == least
+        return self.now_s < until_s and bool(changes)
