@@ -4,10 +4,11 @@ from collections.abc import Callable
 
 import typer
 
+from topoopt.cli.llm_search import llm_search
 from topoopt.cli.llm_traffic import llm_traffic
 from topoopt.cli.verbs import Verb, Verbs, help_of
 
-LLM_VERBS: tuple[Callable[..., None], ...] = (llm_traffic,)
+LLM_VERBS: tuple[Callable[..., None], ...] = (llm_traffic, llm_search)
 """The verbs of the group, each a function called ``llm_`` and its word."""
 
 llm = typer.Typer(

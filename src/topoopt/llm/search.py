@@ -75,10 +75,12 @@ def search_configurations(request: SearchRequest, calibration: Calibration) -> C
     Raises
     ------
     InvalidInput
-        If no configuration is valid: the degrees, the batch and the model do not go together.
+        If the accelerator lacks the precision, or no configuration is valid: the degrees, the batch and the
+        model do not go together.
     Infeasible
         If none fits: by how much the nearest is too large, and what would help.
     """
+    peak = find_accelerator(request.system.accelerator).peak_flops(request.precision)
     table = request.enumerated()
     if len(table) == 0:
         raise _nothing_valid(request)
@@ -92,7 +94,6 @@ def search_configurations(request: SearchRequest, calibration: Calibration) -> C
     table_in_order = kept.take(order)
     times = _taken(times, order)
     seconds = times.iteration_time_s
-    peak = find_accelerator(request.system.accelerator).peak_flops(request.precision)
     return ConfigurationSearch(
         table_in_order,
         times,

@@ -1,0 +1,164 @@
+"""``topoopt llm search``: the fastest ways to train a transformer on so many accelerators."""
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from topoopt.cli.llm_search_arguments import FixedArguments, LimitArguments
+from topoopt.cli.spread import spread
+from topoopt.cli.transformer_arguments import SystemArguments, TransformerArguments
+from topoopt.errors import InvalidInput, unknown_name
+
+if TYPE_CHECKING:
+    from topoopt.llm import Calibration, SearchRequest
+
+MEMORY, OUTPUT = "Memory and times", "Output"
+TOKENS = 2**22
+"""Of an iteration where no batch is asked for."""
+
+
+@spread
+def llm_search(
+    said: TransformerArguments,
+    machines: SystemArguments,
+    fixed: FixedArguments,
+    limits: LimitArguments,
+    global_batch: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Sequences of an iteration; about 4 million tokens if not given."),
+    ] = None,
+    precision: Annotated[
+        str | None,
+        typer.Option(
+            metavar="bf16|fp16|fp8|fp32",
+            rich_help_panel=MEMORY,
+            help="Of the matrix products; bf16 where the accelerator has it.",
+        ),
+    ] = None,
+    attention: Annotated[
+        str,
+        typer.Option(
+            metavar="fused|eager", rich_help_panel=MEMORY, help="FlashAttention, or scores in memory."
+        ),
+    ] = "fused",
+    framework: Annotated[
+        str,
+        typer.Option(
+            metavar="megatron|deepspeed|half-gradients|fsdp",
+            rich_help_panel=MEMORY,
+            help="Bytes per parameter, and what is taken beside tensors.",
+        ),
+    ] = "megatron",
+    calibration: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", rich_help_panel=MEMORY, help="Of step times; the accelerator's if not given."
+        ),
+    ] = None,
+    top: Annotated[int, typer.Option(metavar="K", rich_help_panel=OUTPUT, help="How many are shown.")] = 10,
+    variants: Annotated[
+        bool,
+        typer.Option(
+            "--variants",
+            rich_help_panel=OUTPUT,
+            help="Show also rows that differ from a faster one in recomputation, ZeRO or sequence parallelism only.",
+        ),
+    ] = False,
+    csv_file: Annotated[
+        str | None,
+        typer.Option(
+            "--csv", metavar="FILE", rich_help_panel=OUTPUT, help="Write all that fit, the fastest first."
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", rich_help_panel=OUTPUT, help="Print JSON.")] = False,
+) -> None:
+    """Find the fastest ways to split a transformer: degrees, micro-batch, recomputation, ZeRO.
+
+    Every valid configuration is looked at; those that do not fit into memory are left out, the others are ranked by
+    estimated time.
+    """
+    import time
+
+    from topoopt.cli.llm_search_report import print_search, search_document, write_search
+    from topoopt.cli.progress import progress
+    from topoopt.cli.render import print_json, terminal
+    from topoopt.cli.table_file import check_table
+    from topoopt.llm import search_configurations
+
+    if top < 1:
+        raise InvalidInput(f"--top: expected an integer >= 1, got {top}")
+    check_table(csv_file, "--csv")
+    request = _request(said, machines, fixed, limits, global_batch, precision, attention, framework)
+    calibrated = _calibration(calibration, request.system.accelerator)
+    with progress("searching configurations"):
+        began = time.process_time()
+        found = search_configurations(request, calibrated)
+        cpu_s = time.process_time() - began
+    document = search_document(request, calibrated, found, found.best(top, variants), cpu_s)
+    if csv_file is not None:
+        write_search(csv_file, found)
+    if as_json:
+        print_json(document)
+    else:
+        print_search(terminal(), document, csv_file)
+
+
+def _request(
+    said: TransformerArguments,
+    machines: SystemArguments,
+    fixed: FixedArguments,
+    limits: LimitArguments,
+    global_batch: int | None,
+    precision: str | None,
+    attention: str,
+    framework: str,
+) -> "SearchRequest":
+    from topoopt.cli.transformer_arguments import requested_model, requested_system
+    from topoopt.hardware import find_accelerator
+    from topoopt.llm import Limits, SearchRequest
+
+    if machines.accelerators is None or machines.accelerators < 1:
+        raise InvalidInput("--accelerators: say how many accelerators there are, at least 1")
+    model, system = requested_model(said), requested_system(machines)
+    peaks = find_accelerator(system.accelerator).peaks
+    batch = _usual_batch(model.sequence, machines.accelerators) if global_batch is None else global_batch
+    if batch < 1:
+        raise InvalidInput(f"--global-batch: expected an integer >= 1, got {batch}")
+    return SearchRequest(
+        model,
+        machines.accelerators,
+        system,
+        batch,
+        model.sequence,
+        _fixed(fixed),
+        Limits(**{column.name: getattr(limits, column.name) for column in fields(limits)}),
+        ("bf16" if "bf16" in peaks else "fp16") if precision is None else precision,
+        attention,
+        framework,
+    )
+
+
+def _usual_batch(sequence: int, accelerators: int) -> int:
+    """Return the multiple of the accelerators that has about :data:`TOKENS` tokens."""
+    return accelerators * max(1, round(TOKENS / sequence / accelerators))
+
+
+def _fixed(fixed: FixedArguments) -> dict[str, int | str | bool]:
+    from topoopt.llm import RECOMPUTATIONS
+
+    said = {column.name: getattr(fixed, column.name) for column in fields(fixed)}
+    if fixed.recompute is not None and fixed.recompute not in RECOMPUTATIONS:
+        raise unknown_name("--recompute", fixed.recompute, RECOMPUTATIONS)
+    if fixed.zero is not None and fixed.zero not in range(4):
+        raise unknown_name("--zero", str(fixed.zero), "0123")
+    for name, value in said.items():
+        if isinstance(value, int) and not isinstance(value, bool) and name != "zero" and value < 1:
+            raise InvalidInput(f"--{name.replace('_', '-')}: expected an integer >= 1, got {value}")
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def _calibration(path: str | None, accelerator: str) -> "Calibration":
+    from topoopt.llm import find_calibration, read_calibration
+
+    return find_calibration(accelerator) if path is None else read_calibration(path)
