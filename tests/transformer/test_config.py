@@ -132,6 +132,10 @@ def test_what_shapes_cannot_tell_is_refused() -> None:
     assert "word_embed_proj_dim 512" in refusal(config("opt-125m", word_embed_proj_dim=512))
     assert "moe_layer_freq 2" in refusal(config("deepseek-v3", moe_layer_freq=2))
     assert "mlp_only_layers [3]" in refusal(config("qwen3-30b-a3b", mlp_only_layers=[3]))
+    assert "mlp_only_layers" in refusal(config("qwen3-30b-a3b", mlp_only_layers=["a", 0]))
+    assert "window_layers: expected 0..24" in refusal(
+        config("gpt-oss-20b", layer_types=["sliding_attention"] * 25)
+    )
 
 
 def test_an_unknown_family_is_named_with_the_known_ones_and_a_way_out() -> None:

@@ -84,7 +84,7 @@ def _check_tensor(model: TransformerModel, one: Configuration) -> None:
 
 
 def _has_dense_layer(model: TransformerModel) -> bool:
-    return not all(model.is_moe(layer) for layer in range(model.layers))
+    return model.moe_layers < model.layers
 
 
 def _tensor_degrees(model: TransformerModel) -> tuple[int, ...]:

@@ -83,7 +83,7 @@ def forward_flops(model: TransformerModel, sequence: int | None = None, causal: 
     6.903
     """
     length = model.sequence if sequence is None else sequence
-    moe = sum(model.is_moe(layer) for layer in range(model.layers))
+    moe = model.moe_layers
     dense_one, moe_one = (_feed_forward(model, kind) for kind in (False, moe > 0))
     parts = [(model.layers - moe) * a + moe * b for a, b in zip(dense_one, moe_one, strict=True)]
     open_layer = layer_flops(model, False, length, causal=causal)

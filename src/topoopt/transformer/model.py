@@ -138,10 +138,22 @@ class TransformerModel:
             value = getattr(self, key)
             if value < 1:
                 raise InvalidInput(f"{self.name}: {key}: expected an integer >= 1, got {value}")
+        if not 0 <= self.window_layers <= self.layers:
+            raise InvalidInput(
+                f"{self.name}: window_layers: expected 0..{self.layers} of its layers, got {self.window_layers}"
+            )
         if self.heads % self.kv_heads:
             raise InvalidInput(
                 f"{self.name}: kv_heads: {self.heads} heads cannot be shared by {self.kv_heads} evenly"
             )
+
+    @property
+    def moe_layers(self) -> int:
+        """How many layers have experts."""
+        experts = self.experts
+        if experts is None:
+            return 0
+        return len(range(experts.first_dense_layers + experts.every - 1, self.layers, experts.every))
 
     def is_moe(self, layer: int) -> bool:
         """Return whether a layer, counted from 0, has experts."""

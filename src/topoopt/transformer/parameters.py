@@ -107,7 +107,7 @@ def count_parameters(model: TransformerModel) -> ParameterCount:
     >>> count_parameters(find_transformer("llama2-7b")).total
     6738415616
     """
-    moe = sum(model.is_moe(layer) for layer in range(model.layers))
+    moe = model.moe_layers
     kinds = [(model.layers - moe, layer_parameters(model, False))]
     if moe:
         kinds.append((moe, layer_parameters(model, True)))

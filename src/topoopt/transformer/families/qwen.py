@@ -46,7 +46,7 @@ def _head_dim(fields: ConfigFields) -> dict[str, int]:
 def _experts(fields: ConfigFields, shared_ffn: int = 0, shared_gate: bool = False) -> Experts:
     dense = fields.items("mlp_only_layers")
     every = fields.integer_or("decoder_sparse_step", 1)
-    if dense and (sorted(dense) != list(range(len(dense))) or every > 1):
+    if dense and (any(layer not in dense for layer in range(len(dense))) or every > 1):
         raise fields.refuse("mlp_only_layers", "layers without experts are understood at the beginning only")
     return Experts(
         count=fields.integer("num_experts"),
