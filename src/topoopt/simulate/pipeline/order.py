@@ -33,39 +33,61 @@ def add_order(draft: Draft, step: PipelinedStep, passes: Passes) -> tuple[StageT
 
 
 def add_sends(draft: Draft, step: PipelinedStep, passes: Passes) -> None:
-    """Let every pass wait for what the neighboring chunk sends it, and the first backward pass for the last forward."""
+    """Let every pass wait for what the neighboring chunk sends it, and the first backward pass for the last forward.
+
+    What a worker sends to one server in one direction goes one after the other, as with NCCL.
+    """
     last = len(step.chunks) - 1
     draft.wait(passes.tail[FORWARD, last], passes.head[BACKWARD, last])
-    for chunk in range(last):
-        here, there = (step.part_servers[c % step.stages] for c in (chunk, chunk + 1))
-        sent = step.chunks[chunk]
-        ends = passes.tail[FORWARD, chunk], passes.head[FORWARD, chunk + 1]
-        _send(draft, (here, there), sent, ends, FORWARD, chunk)
-        ends = passes.tail[BACKWARD, chunk + 1], passes.head[BACKWARD, chunk]
-        _send(draft, (there, here), sent, ends, BACKWARD, chunk)
+    for direction in (FORWARD, BACKWARD):
+        for stage in range(step.stages):
+            place = _places(step.schedule(stage), len(step.chunks), step.micro_batches)[direction]
+            sent = [
+                _send(draft, step, passes, direction, chunk, place[chunk])
+                for chunk in range(stage, last + 1, step.stages)
+                if 0 <= chunk + (-1 if direction else 1) <= last
+            ]
+            if sent:
+                pair, moment, task = (np.concatenate(column) for column in zip(*sent, strict=True))
+                order = np.lexsort((moment, pair))
+                same = pair[order][1:] == pair[order][:-1]
+                draft.wait(task[order][:-1][same], task[order][1:][same])
+
+
+def _places(order: Schedule, chunks: int, micro_batches: int) -> Ints:
+    """Return where in its worker's order each pass stands, shape (2, chunks, micro_batches)."""
+    place = np.zeros((2, chunks, micro_batches), np.int64)
+    place[order.backward, order.chunk, order.micro_batch] = np.arange(len(order))
+    return place
 
 
 def _send(
-    draft: Draft, servers: tuple[Ints, Ints], sent: Chunk, ends: tuple[Ints, Ints], direction: int, chunk: int
-) -> None:
-    owner, tasks = add_transfers(draft, servers, sent, direction, chunk, ends[0].shape[1])
-    alone = np.setdiff1d(np.arange(len(ends[0])), owner)
+    draft: Draft, step: PipelinedStep, passes: Passes, direction: int, chunk: int, place: Ints
+) -> tuple[Ints, Ints, Ints]:
+    """Send from the workers of a chunk; return pair of servers, place of the pass and task of each transfer."""
+    to = chunk + (-1 if direction else 1)
+    servers = step.part_servers[chunk % step.stages], step.part_servers[to % step.stages]
+    ends = passes.tail[direction, chunk], passes.head[direction, to]
+    between = step.chunks[min(chunk, to)]
+    owner, pair, tasks = add_transfers(draft, servers, between, direction, min(chunk, to), step.micro_batches)
+    alone = np.setdiff1d(np.arange(step.replicas), owner)
     draft.wait(ends[0][alone], ends[1][alone])
     draft.wait(ends[0][owner], tasks)
     draft.wait(tasks, ends[1][owner])
+    return np.repeat(pair, step.micro_batches), np.tile(place, len(pair)), tasks.ravel()
 
 
 def add_transfers(
     draft: Draft, servers: tuple[Ints, Ints], sent: Chunk, direction: int, chunk: int, count: int
-) -> tuple[Ints, Ints]:
+) -> tuple[Ints, Ints, Ints]:
     """Send what ``sent`` says from each part of the workers to the like part, ``count`` times.
 
     Parts of equal ends send together; inside a server nothing is sent.
 
     Returns
     -------
-    int64 arrays, shapes (transfers,) and (transfers, count)
-        The replica of each transfer, and its tasks.
+    int64 arrays, shapes (transfers,), (transfers,) and (transfers, count)
+        The replica of each transfer, a number of replica, source and destination, and its tasks.
     """
     src, dst = servers
     replica = np.repeat(np.arange(len(src)), src.shape[1])
@@ -84,7 +106,7 @@ def add_transfers(
         operator=chunk,
         phase=SENDING_PHASE[direction],
     )
-    return merged // width**2, draft.add(row).reshape(len(merged), count)
+    return merged // width**2, merged, draft.add(row).reshape(len(merged), count)
 
 
 @dataclass(frozen=True, eq=False)
