@@ -8,12 +8,12 @@ from topoopt.finder.fabric_shape import FabricShape as FabricShape
 from topoopt.finder.fabrics import FABRICS as FABRICS
 from topoopt.finder.fabrics import FabricBuilder as FabricBuilder
 from topoopt.finder.fabrics import build_fabric as build_fabric
+from topoopt.finder.improved_circuits import improved_circuits as improved_circuits
 from topoopt.finder.matching import DAMPING as DAMPING
 from topoopt.finder.reconfigurable import ReconfigurableBuilder as ReconfigurableBuilder
 from topoopt.finder.reconfigurable import reached as reached
 from topoopt.finder.reconfigurable import reconfigurable_fabric as reconfigurable_fabric
 from topoopt.finder.reconfigurable import rewired as rewired
-from topoopt.finder.regional_circuits import SATURATED as SATURATED
 from topoopt.finder.regional_circuits import exchange_time_s as exchange_time_s
 from topoopt.finder.regional_circuits import regional_circuits as regional_circuits
 from topoopt.finder.regional_optimum import best_regional_circuits as best_regional_circuits

@@ -30,6 +30,11 @@ class FabricShape:
         How long a change of circuits takes; for reconfigurable fabrics.
     host_forwarding : bool, optional
         Whether servers relay between changes of circuits; for reconfigurable fabrics.
+    electrical_ports, region_servers : int, optional
+        Ports of a server on the electrical fabric, and servers that circuits can join; for regional circuits.
+    circuits, hiding : str, optional
+        How regional circuits are chosen, and how much of a change is waited for; see
+        :class:`topoopt.routing.RegionalReconfiguration`.
     """
 
     switches: bool = False
@@ -41,6 +46,10 @@ class FabricShape:
     twisted: bool = False
     delay_s: float | None = None
     host_forwarding: bool | None = None
+    electrical_ports: int | None = None
+    region_servers: int | None = None
+    circuits: str | None = None
+    hiding: str | None = None
 
     def refuse_all_but(self, fabric: str, known: frozenset[str]) -> None:
         """Refuse what the named fabric knows nothing of.

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from topoopt.errors import InvalidInput, unknown_name
 from topoopt.finder.fabric_shape import AS_USUAL, FabricShape
+from topoopt.finder.mixnet import MixNetBuilder
 from topoopt.finder.reconfigurable import RECONFIGURABLE, ReconfigurableBuilder
 from topoopt.finder.rings import lay_rings
 from topoopt.finder.shaped_wiring import SETTINGS, shaped_wiring
@@ -76,7 +77,7 @@ class FabricBuilder:
         return Fabric(self.family, topology, routes, rings)
 
 
-FABRICS: Mapping[str, FabricBuilder | StrideBuilder | ReconfigurableBuilder] = {
+FABRICS: Mapping[str, FabricBuilder | StrideBuilder | ReconfigurableBuilder | MixNetBuilder] = {
     builder.family: builder
     for builder in (
         StrideBuilder(),
@@ -88,6 +89,7 @@ FABRICS: Mapping[str, FabricBuilder | StrideBuilder | ReconfigurableBuilder] = {
         FabricBuilder("torus"),
         FabricBuilder("full-mesh"),
         *RECONFIGURABLE,
+        MixNetBuilder(),
     )
 }
 

@@ -116,14 +116,12 @@ def rewired(fabric: Fabric, circuits: Circuits) -> Fabric:
     circuits : int64 array, shape (servers, servers)
         Number of circuits of each ordered pair; see :mod:`topoopt.finder.circuits`.
     """
-    assert fabric.reconfiguration is not None
-    return _wired(fabric.name, circuits, fabric.reconfiguration)
+    return _wired(fabric.name, circuits, fabric.beat)
 
 
 def reached(fabric: Fabric, src: NDArray[np.int64], dst: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return which ordered pairs of distinct servers have a route at present, shape (pairs,)."""
-    rule = fabric.reconfiguration
-    if rule is None or rule.host_forwarding:
+    if fabric.reconfiguration is None or fabric.beat.host_forwarding:
         return np.ones(len(src), bool)
     return fabric.topology.link_ids(src, dst) >= 0
 

@@ -12,20 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput, unknown_name
+from topoopt.routing import SATURATED
 
 Circuits = NDArray[np.int64]
 Demand = NDArray[np.float64]
-
-SATURATED = ("break", "skip")
-"""What to do when the pair that waits longest has no free port: stop (the paper's text), or go on to the next."""
 
 
 def regional_circuits(demand_bytes: Demand, ports: int, saturated: str = "break") -> Circuits:
     """Return the circuits that follow a demand: one after the other for the pair that waits longest.
 
     A pair waits for D/C, the bytes of both directions over its circuits: infinitely long without a circuit. Of
-    pairs that wait equally long the one of more bytes is first, then the one of lower numbers. A pair that sends
-    nothing gets nothing.
+    pairs that wait equally long the one of more bytes is first, then the one whose servers have more free ports (as
+    many pairs are alike where the demand is even), then the one of lower numbers. A pair that sends nothing gets
+    nothing.
 
     Parameters
     ----------
@@ -34,7 +33,8 @@ def regional_circuits(demand_bytes: Demand, ports: int, saturated: str = "break"
     ports : int
         Optical ports of a server.
     saturated : str
-        One of :data:`SATURATED`.
+        One of :data:`topoopt.routing.SATURATED`: ``break`` stops at a pair that has no free port, as the paper's
+        text does; ``skip`` goes on to the next.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def regional_circuits(demand_bytes: Demand, ports: int, saturated: str = "break"
     free = np.full(len(demand_bytes), ports)
     waiting = np.ones(len(wanted), np.bool_)
     while waiting.any():
-        pair = _longest(wanted, count, waiting)
+        pair = _longest(wanted, count, waiting, free[first] + free[second])
         if free[first[pair]] and free[second[pair]]:
             count[pair] += 1
             free[[first[pair], second[pair]]] -= 1
@@ -119,9 +119,10 @@ def check_demand(demand_bytes: Demand, ports: int) -> None:
         raise InvalidInput(f"circuits: a server needs at least 1 optical port, got {ports}")
 
 
-def _longest(wanted: Demand, count: Circuits, waiting: NDArray[np.bool_]) -> int:
-    """Return the pair that waits longest; of equal ones that of most bytes, then the first."""
+def _longest(wanted: Demand, count: Circuits, waiting: NDArray[np.bool_], free: Circuits) -> int:
+    """Return the pair that waits longest; of equal ones that of most bytes, then of most free ports, then the first."""
     with np.errstate(divide="ignore"):
         wait = np.where(waiting, wanted / count, -1.0)
     tied = np.flatnonzero(wait == wait.max())
-    return int(tied[np.argmax(wanted[tied])])
+    tied = tied[wanted[tied] == wanted[tied].max()]
+    return int(tied[np.argmax(free[tied])])

@@ -38,6 +38,10 @@ from topoopt.routing.path_table import PathTable as PathTable
 from topoopt.routing.path_table import path_table as path_table
 from topoopt.routing.reconfiguration import Reconfiguration as Reconfiguration
 from topoopt.routing.reconfiguration import with_delay as with_delay
+from topoopt.routing.regional_reconfiguration import CIRCUIT_CHOICES as CIRCUIT_CHOICES
+from topoopt.routing.regional_reconfiguration import HIDING as HIDING
+from topoopt.routing.regional_reconfiguration import SATURATED as SATURATED
+from topoopt.routing.regional_reconfiguration import RegionalReconfiguration as RegionalReconfiguration
 from topoopt.routing.routes import Path as Path
 from topoopt.routing.routes import Routes as Routes
 from topoopt.routing.single_shortest import SingleShortestRoutes as SingleShortestRoutes

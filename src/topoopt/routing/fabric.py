@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from topoopt.routing.reconfiguration import Reconfiguration
+from topoopt.routing.regional_reconfiguration import RegionalReconfiguration
 from topoopt.routing.routes import Routes
 from topoopt.topology import Ring, Topology
 
@@ -19,13 +20,19 @@ class Fabric:
     rings : mapping from the sorted members of a group to its rings
         AllReduce bytes of the group are split equally over them. A group that is not listed takes one ring in
         member order, each edge along the routes.
-    reconfiguration : Reconfiguration, optional
-        How the circuits change over time; links and routes are then those of the start. None is wired for
-        good.
+    reconfiguration : Reconfiguration or RegionalReconfiguration, optional
+        How the circuits change over time. Links and routes are then those of the start, or, where circuits are
+        regional, those of the electrical fabric alone. None is wired for good.
     """
 
     name: str
     topology: Topology
     routes: Routes
     rings: Mapping[tuple[int, ...], tuple[Ring, ...]]
-    reconfiguration: Reconfiguration | None = None
+    reconfiguration: Reconfiguration | RegionalReconfiguration | None = None
+
+    @property
+    def beat(self) -> Reconfiguration:
+        """The rule of a fabric whose circuits all change at the same time."""
+        assert isinstance(self.reconfiguration, Reconfiguration)
+        return self.reconfiguration

@@ -4,12 +4,13 @@ A ring is one flow over all links of its walk: the barriers between rounds keep 
 edge. Against a packet simulator the model leaves out queueing only.
 """
 
-from topoopt.routing import Fabric
+from topoopt.routing import Fabric, RegionalReconfiguration
 from topoopt.simulate.communication_depth import communication_depth
 from topoopt.simulate.event_driven import run
 from topoopt.simulate.flows import Flows, make_flows
 from topoopt.simulate.options import DEFAULT_OPTIONS, SimulationOptions
 from topoopt.simulate.reconfigurable.run import flow_on_circuits
+from topoopt.simulate.regional.run import flow_on_regional_circuits
 from topoopt.simulate.report import Report
 from topoopt.simulate.result import SimResult
 from topoopt.simulate.task_graph import TaskGraph
@@ -33,7 +34,9 @@ def flow(
 ) -> SimResult:
     """Simulate with max-min fair rates; see :class:`topoopt.simulate.Simulator`."""
     if fabric.reconfiguration is not None:
-        return flow_on_circuits(graph, fabric, options, on_progress)
+        regional = isinstance(fabric.reconfiguration, RegionalReconfiguration)
+        on_circuits = flow_on_regional_circuits if regional else flow_on_circuits
+        return on_circuits(graph, fabric, options, on_progress)
     flows = make_flows(graph, fabric, options)
     return run("flow", graph, fabric, flows, options, fair=True, tolerance=_tolerance(graph, flows, options))
 

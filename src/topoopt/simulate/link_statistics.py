@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from topoopt.routing import Fabric
+from topoopt.routing import Fabric, RegionalReconfiguration
 from topoopt.simulate.result import SimResult
 from topoopt.simulate.task_graph import Floats, Ints
 
@@ -61,7 +61,12 @@ def link_statistics(result: SimResult, fabric: Fabric) -> list[LinkRow]:
 
 def _links(fabric: Fabric) -> tuple[Ints, Ints, Floats]:
     topology, rule = fabric.topology, fabric.reconfiguration
+    wired = topology.src.astype(np.int64), topology.dst.astype(np.int64), topology.bandwidth_bps
     if rule is None:
-        return topology.src.astype(np.int64), topology.dst.astype(np.int64), topology.bandwidth_bps
+        return wired
+    if isinstance(rule, RegionalReconfiguration):
+        pairs = rule.pairs(topology.servers)
+        optical = (*pairs, np.full(len(pairs[0]), rule.degree * rule.bandwidth_bps))
+        return tuple(np.concatenate(both) for both in zip(wired, optical, strict=True))  # type: ignore[return-value]
     src, dst = np.divmod(np.arange(topology.servers**2), topology.servers)
     return src, dst, np.full(len(src), rule.degree * rule.bandwidth_bps)
