@@ -64,6 +64,9 @@ from topoopt.llm.ranks import ORDER as ORDER
 from topoopt.llm.ranks import Ranks as Ranks
 from topoopt.llm.ranks import place_ranks as place_ranks
 from topoopt.llm.ranks import rank_numbers as rank_numbers
+from topoopt.llm.run_memory import run_attention as run_attention
+from topoopt.llm.run_memory import run_framework as run_framework
+from topoopt.llm.run_memory import run_memory as run_memory
 from topoopt.llm.runs import NotModelled as NotModelled
 from topoopt.llm.runs import Run as Run
 from topoopt.llm.runs import Runs as Runs

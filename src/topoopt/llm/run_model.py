@@ -10,6 +10,9 @@ from topoopt.transformer import TransformerModel, find_transformer
 GATED_FAMILIES = ("llama", "mistral", "qwen", "gemma", "deepseek")
 """Words in the architecture or model of a row whose feed-forward parts have three matrices."""
 
+FAMILIES_WITHOUT_BIASES = ("mpt",)
+"""Of those with two matrices: MPT was trained with ``no_bias`` and without dropout."""
+
 
 def run_model(row: Row) -> TransformerModel:
     """Return the model of a row.
@@ -38,6 +41,7 @@ def _by_shapes(row: Row) -> TransformerModel:
     heads = whole(row, "heads", max(1, hidden // 128))
     arch = f"{text(row, 'arch')} {text(row, 'model')}".lower()
     gated = any(word in arch for word in GATED_FAMILIES)
+    biases = not gated and not any(word in arch for word in FAMILIES_WITHOUT_BIASES)
     return TransformerModel(
         name=text(row, "model") or "unnamed",
         family=text(row, "arch") or "gpt",
@@ -52,7 +56,7 @@ def _by_shapes(row: Row) -> TransformerModel:
         gated=gated,
         tied=not gated,
         norm="rmsnorm" if gated else "layernorm",
-        attention_bias=not gated,
-        output_bias=not gated,
-        mlp_bias=not gated,
+        attention_bias=biases,
+        output_bias=biases,
+        mlp_bias=biases,
     )

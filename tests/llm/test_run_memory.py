@@ -1,0 +1,73 @@
+"""Which framework and attention a row of a table of runs means, and whether it fits."""
+
+import pytest
+
+from topoopt.errors import InvalidInput
+from topoopt.llm import run_attention, run_framework, run_memory
+from topoopt.llm.runs import runs_of
+
+ROW = {
+    "id": "one",
+    "dataset": "runs",
+    "model": "GPT-7B",
+    "arch": "gpt",
+    "layers": "32",
+    "hidden": "4096",
+    "heads": "32",
+    "seq": "2048",
+    "vocab": "51200",
+    "gpus": "8",
+    "gpu": "A100-SXM4-80GB",
+    "tp": "1",
+    "pp": "1",
+    "mbs": "4",
+    "gbs": "64",
+    "zero": "1",
+    "recompute": "none",
+    "precision": "bf16",
+    "status": "oom",
+}
+
+
+def fits(**cells: str) -> bool:
+    row = {**ROW, **cells}
+    (run,) = runs_of(tuple(row), [row]).modelled
+    return bool(run_memory(run, row).fits[0])
+
+
+@pytest.mark.parametrize(
+    ("cells", "framework", "attention"),
+    [
+        ({}, "megatron", "fused"),
+        ({"note": "Megatron-DeepSpeed; 1f1b"}, "deepspeed", "eager"),
+        ({"note": "Megatron-DeepSpeed with FlashAttention"}, "deepspeed", "fused"),
+        ({"source": "github.com/bigscience-workshop/bigscience"}, "deepspeed", "eager"),
+        ({"zero": "fsdp3"}, "fsdp", "fused"),
+        ({"note": "AA-Scaling, torch attention"}, "half-gradients", "eager"),
+        ({"framework": "FSDP", "attention": "flash"}, "fsdp", "fused"),
+        ({"note": "Megatron-DeepSpeed", "framework": "megatron", "attention": "eager"}, "megatron", "eager"),
+    ],
+)
+def test_framework_and_attention_are_read_from_their_columns_or_from_the_note(
+    cells: dict[str, str], framework: str, attention: str
+) -> None:
+    row = {**ROW, **cells}
+    assert (run_framework(row), run_attention(row)) == (framework, attention)
+
+
+@pytest.mark.parametrize("column", ["framework", "attention"])
+def test_an_unknown_word_in_a_column_is_named(column: str) -> None:
+    with pytest.raises(InvalidInput, match=f'{column}: unknown name "magic"'):
+        fits(**{column: "magic"})
+
+
+def test_a_run_fits_by_what_it_computes_again() -> None:
+    assert not fits(recompute="none")
+    assert fits(recompute="full")
+    assert fits(recompute="")
+
+
+def test_scores_in_memory_make_the_difference() -> None:
+    assert fits(tp="4", mbs="2", attention="fused")
+    assert not fits(tp="4", mbs="8", attention="eager")
+    assert fits(tp="4", mbs="8", attention="fused", recompute="full")
