@@ -11,7 +11,7 @@ from topoopt.transformer import FAMILIES, config_to_model, count_parameters, rea
 
 CONFIGS = Path(__file__).parent / "configs"
 # As Hugging Face transformers 5.23.0 counts the parameters of a model made from the same keys, on no device; it keeps
-# what balances the routers of DeepSeek-V3 and Kimi K2 (58 and 60 layers of 256 and 384 numbers) beside the parameters.
+# what balances the routers of DeepSeek-V3, Kimi K2 and GLM-4.5-Air (a number for each expert) beside the parameters.
 PARAMETERS = {
     "bert-base": 109_482_240,
     "bloom-176b": 176_247_271_424,
@@ -21,10 +21,13 @@ PARAMETERS = {
     "falcon-7b": 6_921_720_704,
     "gemma-7b": 8_537_680_896,
     "gemma2-9b": 9_241_705_984,
+    "gemma3-1b": 999_885_952,
+    "glm-4.5-air": 106_852_245_504 + 45 * 128,
     "gpt-neox-20b": 20_554_567_680,
     "gpt-oss-20b": 20_914_757_184,
     "gpt2": 124_439_808,
     "gptj-6b": 6_050_882_784,
+    "granite": 2_533_531_648,
     "kimi-k2": 1_026_408_209_408 + 60 * 384,
     "llama2-7b": 6_738_415_616,
     "llama3.2-1b": 1_235_814_400,
@@ -148,6 +151,14 @@ def test_an_unknown_family_is_named_with_the_known_ones_and_a_way_out() -> None:
 
 def test_a_misspelled_family_has_a_nearest_one() -> None:
     assert "did you mean qwen2_moe" in refusal(config("qwen3-30b-a3b", model_type="qwen2moe"))
+
+
+def test_numbers_that_are_slips_of_the_keyboard() -> None:
+    assert "layers: expected an integer <= 100000" in refusal(config("llama2-7b", num_hidden_layers=2**70))
+    assert "experts: expected numbers of 1..1000000000" in refusal(
+        config("mixtral-8x7b", num_local_experts=2**70)
+    )
+    assert "ffn: expected an integer 0..1000000000" in refusal(config("llama2-7b", intermediate_size=2**70))
 
 
 def test_a_file_without_a_family_and_one_of_more_than_text() -> None:

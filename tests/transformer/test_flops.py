@@ -2,7 +2,13 @@
 
 import pytest
 
-from topoopt.transformer import TransformerModel, find_transformer, forward_flops, layer_flops
+from topoopt.transformer import (
+    TransformerModel,
+    config_to_model,
+    find_transformer,
+    forward_flops,
+    layer_flops,
+)
 
 
 @pytest.mark.parametrize(
@@ -19,6 +25,28 @@ def test_a_sequence_of_512_tokens(name: str, teraflop: float, tolerance: float) 
     assert 512 * forward_flops(find_transformer(name), 512).total_flops / 1e12 == pytest.approx(
         teraflop, rel=tolerance
     )
+
+
+def test_small_models_come_out_as_pytorch_counts_them() -> None:
+    # FlopCounterMode of torch 2.13.0 on 128 tokens through models of Hugging Face transformers 5.23.0.
+    small = {"hidden_size": 256, "intermediate_size": 512, "num_hidden_layers": 3, "vocab_size": 1000}
+    small |= {"num_attention_heads": 8, "num_key_value_heads": 2, "max_position_embeddings": 512}
+    ranks = {
+        "q_lora_rank": 64,
+        "kv_lora_rank": 32,
+        "qk_rope_head_dim": 16,
+        "qk_nope_head_dim": 32,
+        "v_head_dim": 48,
+    }
+    latent = {**small, "hidden_size": 512, "intermediate_size": 1024, "num_attention_heads": 4, **ranks}
+    experts = {"moe_intermediate_size": 64, "n_routed_experts": 16, "num_experts_per_tok": 2}
+    for config, counted in (
+        ({"model_type": "llama", **small}, 543_686_656),
+        ({"model_type": "qwen3", "head_dim": 64, **small}, 719_847_424),
+        # Its experts are left out: all layers are dense, for PyTorch counts none of theirs.
+        ({"model_type": "deepseek_v3", "first_k_dense_replace": 3, **latent, **experts}, 1_513_619_456),
+    ):
+        assert 128 * forward_flops(config_to_model(config, "small"), 128).total_flops == counted
 
 
 @pytest.mark.parametrize("name", ["megatron-1.7b", "gpt3-175b", "megatron-1008b", "megascale-530b"])

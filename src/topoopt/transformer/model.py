@@ -7,6 +7,9 @@ from topoopt.errors import InvalidInput
 NORMS = ("layernorm", "rmsnorm", "layernorm-without-bias")
 """``layernorm`` has a weight and a bias of the hidden size, the others a weight."""
 
+LARGEST, MOST_LAYERS = 10**9, 10**5
+"""Sizes beyond these are slips of the keyboard, and would not fit into integers of 64 bits when multiplied."""
+
 
 @dataclass(frozen=True, slots=True)
 class LatentAttention:
@@ -57,6 +60,11 @@ class Experts:
     shared_gate: bool = False
 
     def __post_init__(self) -> None:
+        if max(self.count, self.ffn, self.shared_ffn) > LARGEST or self.ffn < 1:
+            raise InvalidInput(
+                f"experts: expected numbers of 1..{LARGEST}, got {self.count} of size {self.ffn} and shared ones of "
+                f"size {self.shared_ffn}"
+            )
         if not 1 <= self.per_token <= self.count:
             raise InvalidInput(
                 f"experts: a token goes to 1..{self.count} of {self.count} experts, got {self.per_token}"
@@ -135,9 +143,13 @@ class TransformerModel:
 
     def __post_init__(self) -> None:
         for key in ("layers", "hidden", "heads", "vocabulary", "sequence", "kv_heads", "head_dim"):
-            value = getattr(self, key)
+            value, most = getattr(self, key), MOST_LAYERS if key == "layers" else LARGEST
             if value < 1:
                 raise InvalidInput(f"{self.name}: {key}: expected an integer >= 1, got {value}")
+            if value > most:
+                raise InvalidInput(f"{self.name}: {key}: expected an integer <= {most}, got {value}")
+        if not 0 <= self.ffn <= LARGEST:
+            raise InvalidInput(f"{self.name}: ffn: expected an integer 0..{LARGEST}, got {self.ffn}")
         if not 0 <= self.window_layers <= self.layers:
             raise InvalidInput(
                 f"{self.name}: window_layers: expected 0..{self.layers} of its layers, got {self.window_layers}"

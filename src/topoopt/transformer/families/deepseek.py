@@ -1,4 +1,4 @@
-"""DeepSeek-V2 and V3 and Kimi K2: latent attention, many small experts and shared ones."""
+"""DeepSeek-V2 and V3, Kimi K2 and GLM-4.5: many small experts and shared ones, all but GLM with latent attention."""
 
 from topoopt.transformer.config_fields import ConfigFields
 from topoopt.transformer.families.decoder import decoder
@@ -16,6 +16,17 @@ def deepseek_v3(fields: ConfigFields) -> TransformerModel:
     Its router keeps a number for each expert that evens out their loads (DeepSeek-V3, section 2.1.2).
     """
     return _deepseek(fields, router_bias=True)
+
+
+def glm4_moe(fields: ConfigFields) -> TransformerModel:
+    """Return the model: DeepSeek-V3's experts with grouped queries, and biases of queries, keys and values."""
+    return decoder(
+        fields,
+        head_dim=fields.integer("head_dim"),
+        attention_bias=fields.flag("attention_bias", False),
+        head_norms=fields.flag("use_qk_norm", False),
+        experts=_experts(fields, router_bias=True),
+    )
 
 
 def _deepseek(fields: ConfigFields, router_bias: bool) -> TransformerModel:

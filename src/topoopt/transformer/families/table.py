@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 
 from topoopt.transformer.config_fields import ConfigFields
 from topoopt.transformer.families.bert import bert, roberta
-from topoopt.transformer.families.deepseek import deepseek_v2, deepseek_v3
+from topoopt.transformer.families.deepseek import deepseek_v2, deepseek_v3, glm4_moe
 from topoopt.transformer.families.falcon import falcon, mpt
-from topoopt.transformer.families.gemma import gemma, gemma2, phi3
+from topoopt.transformer.families.gemma import gemma, gemma2, gemma3_text, phi3
 from topoopt.transformer.families.gpt import bloom, gpt2, gpt_neox, gptj, nemotron, opt, starcoder2
 from topoopt.transformer.families.gpt_oss import gpt_oss
 from topoopt.transformer.families.llama import llama
@@ -22,10 +22,13 @@ FAMILIES: Mapping[str, Callable[[ConfigFields], TransformerModel]] = {
     "falcon": falcon,
     "gemma": gemma,
     "gemma2": gemma2,
+    "gemma3_text": gemma3_text,
+    "glm4_moe": glm4_moe,
     "gpt2": gpt2,
     "gpt_neox": gpt_neox,
     "gpt_oss": gpt_oss,
     "gptj": gptj,
+    "granite": llama,
     "kimi_k2": deepseek_v3,
     "llama": llama,
     "mistral": mistral,
