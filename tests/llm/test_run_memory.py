@@ -45,6 +45,10 @@ def fits(**cells: str) -> bool:
         ({"zero": "fsdp3"}, "fsdp", "fused"),
         ({"note": "AA-Scaling, torch attention"}, "half-gradients", "eager"),
         ({"framework": "FSDP", "attention": "flash"}, "fsdp", "fused"),
+        ({"kernel": "flash_attn2"}, "megatron", "fused"),
+        ({"kernel": "torch"}, "megatron", "eager"),
+        ({"flash_attention": "0"}, "megatron", "eager"),
+        ({"note": "kernel: megatron, 64 GPUs"}, "megatron", "eager"),
         ({"note": "Megatron-DeepSpeed", "framework": "megatron", "attention": "eager"}, "megatron", "eager"),
     ],
 )

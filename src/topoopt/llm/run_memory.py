@@ -8,7 +8,7 @@ from topoopt.llm.configuration import RECOMPUTATIONS
 from topoopt.llm.configuration_table import configuration_table
 from topoopt.llm.memory import ATTENTION_KERNELS, MemoryColumns, memory
 from topoopt.llm.memory_frameworks import FRAMEWORKS
-from topoopt.llm.run_columns import Row, text
+from topoopt.llm.run_columns import Row, switched_on, text
 from topoopt.llm.runs import Run
 
 FRAMEWORK_WORDS = {
@@ -18,7 +18,13 @@ FRAMEWORK_WORDS = {
 }
 """Words of a row by which its framework is known, in the order in which they are looked for."""
 
-EAGER_WORDS = r"\beager\b|\bunfused\b|no flash|without flash|torch attention|megatron softmax"
+ATTENTION_COLUMNS = ("attention", "attention_kernel", "attn", "kernel", "flash_attention", "flash_attn")
+"""Columns that may say how attention ran, by a word or, where the name has ``flash``, by yes or no."""
+
+EAGER_WORDS = (
+    r"\beager\b|\bunfused\b|\b(no|without) flash"
+    r"|\b(torch|megatron) (attention|softmax|kernel)|\bkernels?[:= ]+(torch|megatron)"
+)
 PLACES = ("note", "source", "dataset", "zero")
 
 
@@ -43,25 +49,33 @@ def run_framework(row: Row) -> str:
 
 
 def run_attention(row: Row) -> str:
-    """Return how attention ran: the column ``attention``, or what the note says; eager with DeepSpeed, else fused.
+    """Return how attention ran: by a column of its own, or by the note; else eager with DeepSpeed, fused without.
 
     The published runs with Megatron-DeepSpeed are from before FlashAttention.
 
     Raises
     ------
     InvalidInput
-        If the column has an unknown name.
+        If such a column has an unknown word.
     """
-    said = text(row, "attention").lower()
-    if said:
-        kernel = "fused" if said.startswith("flash") else said
-        if kernel not in ATTENTION_KERNELS:
-            raise unknown_name("attention", said, ATTENTION_KERNELS)
-        return kernel
+    for column in ATTENTION_COLUMNS:
+        if text(row, column):
+            return _kernel(row, column)
     words = _words(row)
     if re.search(EAGER_WORDS, words):
         return "eager"
     return "eager" if run_framework(row) == "deepspeed" and "flash" not in words else "fused"
+
+
+def _kernel(row: Row, column: str) -> str:
+    said = text(row, column).lower()
+    if "flash" in said or said == "fused":
+        return "fused"
+    if said in ("eager", "unfused", "torch", "megatron") or "softmax" in said:
+        return "eager"
+    if "flash" in column:
+        return "fused" if switched_on(row, column, True) else "eager"
+    raise unknown_name(column, said, (*ATTENTION_KERNELS, "flash", "torch"))
 
 
 def run_memory(run: Run, row: Row) -> MemoryColumns:
