@@ -223,7 +223,7 @@ def _jobs(draw: st.DrawFn) -> Traffic:
     _jobs(),
     st.integers(2, 9),
     st.sampled_from(["duplex", "directed"]),
-    st.sampled_from(["proportional", "all-to-allreduce"]),
+    st.sampled_from(sorted(DEGREE_SPLITS)),
     st.sampled_from(sorted(STRIDE_RULES)),
     st.sampled_from(sorted(DAMPING)),
     st.sampled_from(["coin-change", "k-shortest"]),
@@ -276,3 +276,20 @@ def test_65536_servers_need_no_matrix() -> None:
     topology = _find(_dense(65536), 8).topology
     assert len(topology) == 65536 * 8
     assert topology.offsets[0] == 1
+
+
+def test_by_group_a_pipeline_gets_the_torus_of_its_stages_and_replicas() -> None:
+    """Four stages of eight replicas: a ring of each stage's replicas, and rings of the stages, with no port left over."""
+    servers = np.arange(32).reshape(4, 8)
+    groups = [AllReduceGroup(tuple(stage.tolist()), 10**9) for stage in servers]
+    after = np.roll(servers, -1, axis=0)
+    sends = [
+        Transfer(*pair, 10**9) for pair in zip(servers.ravel().tolist(), after.ravel().tolist(), strict=True)
+    ]
+    fabric = _find(merged_traffic(32, groups, (), sends), 4, degree_split="by-group")
+    links = set(zip(fabric.topology.src.tolist(), fabric.topology.dst.tolist(), strict=True))
+    assert {(one.src, one.dst) for one in sends} <= links
+    assert all(
+        ring.walk == ring.members for rings in fabric.rings.values() for ring in rings
+    )  # on links of their own
+    assert fabric.topology.ports.sum() == 4 * 32

@@ -32,7 +32,8 @@ class FinderArguments:
         Option(
             metavar="RULE",
             rich_help_panel=FINDER,
-            help="Ports for AllReduce rings: proportional to the bytes, or all-to-allreduce; proportional.",
+            help="Ports for AllReduce rings: proportional to the bytes, all-to-allreduce, or by-group, without a ring "
+            "of all servers; proportional.",
         ),
     ] = None
     strides: Annotated[

@@ -36,6 +36,20 @@ def proportional(traffic: Traffic, degree: int, links: str) -> Shares:
     return shares
 
 
+def by_group(traffic: Traffic, degree: int, links: str) -> Shares:
+    """Divide the degree as :func:`proportional` does, but without a ring of all servers.
+
+    This is ours, for jobs in pipeline stages: the rings of the replicas of each stage and the links between stages
+    connect all servers by themselves, like the two dimensions of a torus. At least one interface is left for
+    model-parallel links; where there is no such traffic, or no group gets a ring, this is ``proportional``. Where the
+    links do not come out connected the finder takes ``proportional``, too.
+    """
+    ring = ring_interfaces(traffic.servers, links)
+    budget = _whole_rings(_allreduce_degree(traffic, degree), degree - 1, ring)
+    shares = _share_out(traffic, budget, links) if traffic.mp_bytes else {}
+    return shares or proportional(traffic, degree, links)
+
+
 def all_to_allreduce(traffic: Traffic, degree: int, links: str) -> Shares:
     """Give every interface to rings of all servers: a pure circulant, as the authors' released code does."""
     return {tuple(range(traffic.servers)): degree}
@@ -44,6 +58,7 @@ def all_to_allreduce(traffic: Traffic, degree: int, links: str) -> Shares:
 DEGREE_SPLITS: Mapping[str, Callable[[Traffic, int, str], Shares]] = {
     "proportional": proportional,
     "all-to-allreduce": all_to_allreduce,
+    "by-group": by_group,
 }
 
 

@@ -58,18 +58,28 @@ def find_topology(
     """
     _check_names(links=links, degree_split=degree_split, strides=strides, damping=damping, routing=routing)
     check_degree(traffic.servers, degree, links)
-    wiring = Wiring(traffic.servers, degree, links)
-
-    shares = DEGREE_SPLITS[degree_split](traffic, degree, links)
-    _wire_rings(wiring, _without_leftover(shares, traffic, degree), strides, traffic)
-    if traffic.mp_bytes and wiring.free.any() and _matrix_fits(traffic.servers, degree_split):
-        _wire_matchings(wiring, traffic.mp_matrix(), damping)
-    wiring.add_idle()
+    rules = strides, damping
+    wiring = _wired(Wiring(traffic.servers, degree, links), traffic, degree, degree_split, rules)
+    if not wiring.is_connected():
+        wiring = _wired(Wiring(traffic.servers, degree, links), traffic, degree, "proportional", rules)
 
     topology = wiring.topology(bandwidth_bps, latency_s)
     routes = _route(topology, routing, seed)
     rings = {g.members: lay_rings(topology, routes, g.members, degree, seed) for g in traffic.allreduce}
     return Fabric("topoopt", topology, routes, rings)
+
+
+def _wired(
+    wiring: Wiring, traffic: Traffic, degree: int, degree_split: str, rules: tuple[str, str]
+) -> Wiring:
+    """Plug in all interfaces; ``rules`` are those of the strides and of the damping."""
+    strides, damping = rules
+    shares = DEGREE_SPLITS[degree_split](traffic, degree, wiring.links)
+    _wire_rings(wiring, _without_leftover(shares, traffic, degree), strides, traffic)
+    if traffic.mp_bytes and wiring.free.any() and _matrix_fits(traffic.servers, degree_split):
+        _wire_matchings(wiring, traffic.mp_matrix(), damping)
+    wiring.add_idle()
+    return wiring
 
 
 def _wire_rings(wiring: Wiring, shares: Shares, rule: str, traffic: Traffic) -> None:

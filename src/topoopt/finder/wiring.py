@@ -5,6 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import connected_components
 
 from topoopt.topology import Topology, circulant_offsets, stride_offsets, topology_from_arrays
 
@@ -53,6 +55,12 @@ class Wiring:
         keys = np.sort(np.concatenate(self._src) * self.servers + np.concatenate(self._dst))
         wanted = a * self.servers + b
         return np.searchsorted(keys, wanted, "right") - np.searchsorted(keys, wanted, "left")
+
+    def is_connected(self) -> bool:
+        """Return whether every server reaches every other over what is plugged in."""
+        src, dst = np.concatenate(self._src), np.concatenate(self._dst)
+        matrix = csr_matrix((np.ones(len(src), np.int8), (src, dst)), (self.servers, self.servers))
+        return int(connected_components(matrix, directed=True, connection="strong")[0]) == 1
 
     def topology(self, bandwidth_bps: float, latency_s: float) -> Topology:
         """Return what is wired; a circulant is recognized and named as one, anything else is ``direct``."""
