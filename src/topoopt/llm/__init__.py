@@ -38,6 +38,8 @@ from topoopt.llm.expert_loads import ExpertLoads as ExpertLoads
 from topoopt.llm.expert_loads import expert_layers as expert_layers
 from topoopt.llm.expert_loads import uniform_loads as uniform_loads
 from topoopt.llm.expert_loads import zipf_loads as zipf_loads
+from topoopt.llm.expert_prediction import fit_transition as fit_transition
+from topoopt.llm.expert_prediction import predict_loads as predict_loads
 from topoopt.llm.iteration_communication import communications as communications
 from topoopt.llm.layer_split import chunk_layers as chunk_layers
 from topoopt.llm.matrix import rank_matrix as rank_matrix
@@ -57,6 +59,8 @@ from topoopt.llm.mfu import hardware_flops as hardware_flops
 from topoopt.llm.mfu import mfu as mfu
 from topoopt.llm.pipeline import make_pipelined_step as make_pipelined_step
 from topoopt.llm.pipeline import pipelined_step as pipelined_step
+from topoopt.llm.profiled_calibration import ProfiledCalibration as ProfiledCalibration
+from topoopt.llm.profiled_calibration import profiled_calibration as profiled_calibration
 from topoopt.llm.rank_parameters import RankParameters as RankParameters
 from topoopt.llm.rank_parameters import rank_parameters as rank_parameters
 from topoopt.llm.ranks import GROUP_KINDS as GROUP_KINDS
