@@ -142,8 +142,8 @@ def _measured(
     from topoopt.profile import check_same, find_device, measure_subject
     from topoopt.workload import device_profile_to_mapping, read_device_profile
 
-    device = find_device(*on)
     known = read_device_profile(out) if out is not None and Path(out).exists() else None
+    device = find_device(*on)
     if known is not None:
         try:
             check_same(known, subject, device)
