@@ -1,6 +1,7 @@
 """A calibration from a profile finds the law that made the profile."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -45,7 +46,7 @@ def subject() -> Subject:
 @pytest.fixture(scope="module")
 def base() -> Calibration:
     """A calibration in the middle of everything that is allowed."""
-    middle = {name: (bounds.low + bounds.high) / 2 for name, bounds in PARAMETERS.items()}
+    middle: dict[str, Any] = {name: (bounds.low + bounds.high) / 2 for name, bounds in PARAMETERS.items()}
     return Calibration("middle", "H100-SXM5-80GB", **middle)
 
 
