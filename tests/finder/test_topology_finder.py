@@ -279,7 +279,7 @@ def test_65536_servers_need_no_matrix() -> None:
 
 
 def test_by_group_a_pipeline_gets_the_torus_of_its_stages_and_replicas() -> None:
-    """Four stages of eight replicas: a ring of each stage's replicas, and rings of the stages, with no port left over."""
+    """Four stages of eight replicas: rings of each stage's replicas and rings of stages, with no port left over."""
     servers = np.arange(32).reshape(4, 8)
     groups = [AllReduceGroup(tuple(stage.tolist()), 10**9) for stage in servers]
     after = np.roll(servers, -1, axis=0)

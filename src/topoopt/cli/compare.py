@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from topoopt.cli.job_arguments import JobArguments
-from topoopt.cli.plan import FABRICS_HELP, PRICES_HELP
+from topoopt.cli.plan import FABRICS_HELP, SUITED_PRICES_HELP
 from topoopt.cli.search_arguments import FinderArguments, SearchArguments
 from topoopt.cli.simulate import SIMULATOR_HELP
 from topoopt.cli.spread import spread
@@ -45,7 +45,7 @@ def compare(
         str,
         typer.Option(metavar="stepped|bulk", help="Rings in rounds, or one flow for all (FlexNet's way)."),
     ] = "stepped",
-    prices: Annotated[str, typer.Option(metavar="2022|2025|FILE", help=PRICES_HELP)] = "2022",
+    prices: Annotated[str | None, typer.Option(metavar="2022|2025|FILE", help=SUITED_PRICES_HELP)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Put the same job on other fabrics, each with a strategy searched for it."""
@@ -54,19 +54,20 @@ def compare(
     from topoopt.cli.planned import plan_from_file, plan_now
     from topoopt.cli.progress import progress
     from topoopt.cli.render import print_json, print_title, terminal
-    from topoopt.cost import find_prices
+    from topoopt.cost import find_prices, suited_prices
     from topoopt.search import at_fidelities, outcome, starting_strategy
     from topoopt.search import compare as compared
     from topoopt.simulate import SimulationOptions
 
     levels = _levels(simulator, fidelity_names(simulators))
-    wanted, table = _wanted(fabrics), find_prices(prices)
+    wanted, known = _wanted(fabrics), None if prices is None else find_prices(prices)
     if simulators is not None:
         _refuse_changing_circuits(wanted, levels)
     with progress("searching") as report:
         plan, options = plan_from_file(job, training, finder, search) or plan_now(
             job, training, finder, search, prices, report
         )
+        table = known or find_prices(suited_prices(plan.job.cluster.link_bandwidth_bps))
         simulation = SimulationOptions(ring_model=collective)
         quick = "flow" if levels[0] == "packet" else levels[0]  # packets would take too long in a search
         own = _simulated(plan, quick, simulation)

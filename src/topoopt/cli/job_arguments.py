@@ -25,8 +25,8 @@ class JobArguments:
             metavar="MODEL|FILE",
             show_default=False,
             help="A model (topoopt models), the config.json of a transformer, a job.yaml, operators (.yaml, .csv), "
-            "a traffic matrix (.csv, .npy) or a profile (topoopt profile, measure_*.json). compare and traffic take a plan, "
-            "too.",
+            "a traffic matrix (.csv, .npy) or a profile (topoopt profile, measure_*.json). compare and traffic take a "
+            "plan, too.",
         ),
     ]
     variant: Annotated[str | None, Option(help="Published variant of the model, such as 16 or dlrm-16.")] = (

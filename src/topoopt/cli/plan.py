@@ -19,6 +19,7 @@ FABRICS_HELP = (
     "ocs-reconfig."
 )
 PRICES_HELP = "Price list: 2022, 2025 or a file of your own."
+SUITED_PRICES_HELP = f"{PRICES_HELP} If not given 2022, or 2025 for ports faster than those of 2022."
 INTERRUPTED = 130
 
 
@@ -32,7 +33,7 @@ def plan(
         str | None,
         typer.Option(metavar="LIST", help=f"{FABRICS_HELP} The first five if not given; none for none."),
     ] = None,
-    prices: Annotated[str, typer.Option(metavar="2022|2025|FILE", help=PRICES_HELP)] = "2022",
+    prices: Annotated[str | None, typer.Option(metavar="2022|2025|FILE", help=SUITED_PRICES_HELP)] = None,
     out: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write the plan, for report and all other verbs.")
     ] = None,
@@ -50,6 +51,7 @@ def plan(
     from topoopt.cli.progress import progress
     from topoopt.cli.render import print_json, terminal
     from topoopt.cli.search_arguments import search_options
+    from topoopt.cost import suited_prices
     from topoopt.plan import plan_to_mapping, write_plan
     from topoopt.search import make_plan, start_compiling_ahead
 
@@ -57,11 +59,12 @@ def plan(
     options, request = search_options(read_request(job, training), finder, search)
     start_compiling_ahead()
     with progress("searching") as report:
+        asked = asked_job(request, search, report)
         made = make_plan(
-            asked_job(request, search, report),
+            asked,
             options,
             fabrics=listed(fabrics),
-            prices=prices,
+            prices=suited_prices(asked.cluster.link_bandwidth_bps) if prices is None else prices,
             inputs=request.input_digests(),
             on_progress=report,
         )

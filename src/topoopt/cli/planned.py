@@ -47,10 +47,11 @@ def plan_now(
     training: TrainingArguments,
     finder: FinderArguments,
     search: SearchArguments,
-    prices: str,
+    prices: str | None,
     report: "Progress",
 ) -> "tuple[Plan, SearchOptions]":
     """Return a plan of the job, without baselines."""
+    from topoopt.cost import suited_prices
     from topoopt.search import make_plan, start_compiling_ahead
 
     options, request = search_options(read_request(job, training), finder, search)
@@ -60,7 +61,7 @@ def plan_now(
         asked,
         options,
         fabrics=(),
-        prices=prices,
+        prices=suited_prices(asked.cluster.link_bandwidth_bps) if prices is None else prices,
         inputs=request.input_digests(),
         on_progress=report,
     )

@@ -41,6 +41,7 @@ from topoopt.cost.prices import PriceTable as PriceTable
 from topoopt.cost.prices import find_prices as find_prices
 from topoopt.cost.prices import prices_schema as prices_schema
 from topoopt.cost.prices import read_prices as read_prices
+from topoopt.cost.prices import suited_prices as suited_prices
 from topoopt.cost.ratios import PUBLISHED_IDEAL_OVER_TOPOOPT as PUBLISHED_IDEAL_OVER_TOPOOPT
 from topoopt.cost.ratios import PUBLISHED_OCS_OVER_PANEL as PUBLISHED_OCS_OVER_PANEL
 from topoopt.cost.ratios import CostRatios as CostRatios

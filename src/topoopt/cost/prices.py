@@ -135,6 +135,18 @@ def find_prices(name: str) -> PriceTable:
     raise unknown_name("prices", name, (*PRICE_TABLES, "a file .csv or .yaml"))
 
 
+def suited_prices(bandwidth_bps: float) -> str:
+    """Return the first price list of the package that has parts of this speed, the last where none has.
+
+    Examples
+    --------
+    >>> suited_prices(100e9), suited_prices(400e9)
+    ('2022', '2025')
+    """
+    fast = (name for name in PRICE_TABLES if _shipped(name).speeds_bps()[-1] >= bandwidth_bps)
+    return next(fast, PRICE_TABLES[-1])
+
+
 def read_prices(path: str | Path) -> PriceTable:
     """Return the price list of a CSV or YAML file; see :func:`find_prices`."""
     rows = read_rows(path, "prices", "item, bandwidth_gbps and usd")
