@@ -73,24 +73,24 @@ def plan(
     if as_json:
         print_json(plan_to_mapping(made))
     else:
-        print_plan(terminal(), made, _remarks(request), _next_steps(out))
+        print_plan(terminal(), made, _remarks(request, made.job.graph.name), _next_steps(out))
     if made.search.stopped_because == "interrupted":
         raise typer.Exit(INTERRUPTED)
 
 
-def _remarks(request: "JobRequest") -> list[tuple[str, str]]:
-    """Return where the model comes from, in words."""
+def _remarks(request: "JobRequest", model: str) -> list[tuple[str, str]]:
+    """Return where the model, by its variant's name, and its times come from, in words."""
     from topoopt.search import is_transformer
     from topoopt.workload import MODELS, resolve_variant
 
     if is_transformer(request):
         return [("model", f"from {request.config}")] if request.config else []
+    profile = ("profile", request.profile)
     file = request.operators or request.traffic or (not request.model and request.profile)
     if file:
-        return [("traffic" if request.traffic else "model", f"from {file}")]
-    name, variant = resolve_variant(
-        request.model, variant=request.variant or None, servers=request.cluster.get("servers")
-    )
+        said = ("traffic" if request.traffic else "model", f"from {file}")
+        return [said, profile] if request.operators else [said]
+    name, variant = resolve_variant(model)
     changes = dict(request.hyperparameters)
     if request.batch_per_accelerator:
         changes["batch_per_accelerator"] = request.batch_per_accelerator
@@ -98,7 +98,7 @@ def _remarks(request: "JobRequest") -> list[tuple[str, str]]:
     return [
         ("model", f"{MODELS[name].title}, {variant.name}: {variant.description}"),
         ("changed", changed),
-        ("operator times", f"from {request.profile}" if request.profile else ""),
+        profile,
     ]
 
 
