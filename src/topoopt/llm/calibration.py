@@ -59,7 +59,9 @@ PARAMETERS: Mapping[str, Bounds] = {
         0.0, 1.0, 0.3, "share of ZeRO-3's communication that can hide behind computation"
     ),
     "gradient_overlap": Bounds(0.0, 1.0, 0.3, "the same of gradients and parameters with ZeRO 0 to 2"),
-    "straggling": Bounds(0.0, 0.02, 0.01, "slowdown per doubling of the number of servers, as a share"),
+    "straggling": Bounds(
+        0.0, 0.1, 0.02, "slowdown per doubling of the servers on a network of 50 Gb/s, as a share"
+    ),
 }
 """The parameters with their bounds."""
 

@@ -4,6 +4,7 @@ import csv
 import json
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -14,6 +15,9 @@ from topoopt.errors import InvalidInput, unknown_name
 from topoopt.files import read_text, validated, write_atomically
 from topoopt.hardware import find_accelerator
 from topoopt.llm.calibration import PARAMETERS, Calibration
+
+NEUTRAL = "neutral"
+"""The start that knows no runs."""
 
 
 class _Strict(BaseModel):
@@ -63,6 +67,35 @@ def find_calibration(accelerator: str) -> Calibration:
 def calibrated_accelerators() -> tuple[str, ...]:
     """Return the accelerators for which a calibration was fitted on runs."""
     return tuple(_shipped())
+
+
+def starting_calibration(word: str, accelerator: str, attention: str | None = None) -> Calibration:
+    """Return the calibration that a fit starts from, renamed for an accelerator.
+
+    Parameters
+    ----------
+    word
+        ``neutral``, an accelerator whose calibration is taken, or a TOML file.
+    attention
+        One of :data:`~topoopt.llm.calibration.ATTENTIONS`; None for that of the start.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such start or accelerator.
+    """
+    part = find_accelerator(accelerator)
+    if word == NEUTRAL:
+        start = _neutral()
+    else:
+        start = read_calibration(word) if Path(word).suffix or "/" in word else find_calibration(word)
+    return replace(
+        start,
+        name=part.name.lower(),
+        accelerator=part.name,
+        attention=attention or start.attention,
+        provenance={"started_from": word},
+    )
 
 
 def read_calibration(path: str | Path) -> Calibration:
@@ -129,6 +162,12 @@ def _shipped() -> Mapping[str, Calibration]:
     )
     found = [_parsed(file.read_text(encoding="utf-8"), file.name, file.name[:-5]) for file in files]
     return {calibration.accelerator: calibration for calibration in found}
+
+
+@cache
+def _neutral() -> Calibration:
+    path = resources.files("topoopt.llm") / "data" / "neutral.toml"
+    return _parsed(path.read_text(encoding="utf-8"), path.name, NEUTRAL)
 
 
 @cache

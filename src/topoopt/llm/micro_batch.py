@@ -86,7 +86,7 @@ def micro_batch(
     """Return the seconds of one micro-batch in an average layer and in the logits."""
     layer = Kernels(machine, calibration).layer(shapes, work)
     full = (table.recompute == RECOMPUTATIONS.index("full")).astype(np.float64)
-    selective = (table.recompute == RECOMPUTATIONS.index("selective")) & (work.fused == 0)
+    selective = (table.recompute == RECOMPUTATIONS.index("selective")).astype(np.float64)
     hidden_bytes = 2 * work.tokens * shapes.hidden
     reduced = 2 * links.gather_s(work.tp, np.ones_like(work.tp), hidden_bytes)
     passes = 2 + full

@@ -124,6 +124,8 @@ def runs_of(columns: Sequence[str], rows: Sequence[Row]) -> Runs:
 
 
 def _run(place: int, name: str, dataset: str, row: Row) -> Run:
+    if "lora" in f"{text(row, 'model')} {text(row, 'note')}".lower():
+        raise InvalidInput("low-rank adapters: most weights have no gradients, which is not modelled")
     model = run_model(row)
     accelerators = whole(row, "gpus")
     system = run_system(row, accelerators)
