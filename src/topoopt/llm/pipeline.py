@@ -32,6 +32,8 @@ def make_pipelined_step(
     loads: ExpertLoads | None = None,
     order: str = ORDER,
     slots: Sequence[int] | Ints | None = None,
+    *,
+    blocking: bool = True,
 ) -> PipelinedStep:
     """Return the iteration of a configuration with ranks placed on servers by their numbers, or by ``slots``.
 
@@ -43,6 +45,9 @@ def make_pipelined_step(
         In which the ranks are numbered, see :func:`~topoopt.llm.rank_numbers`.
     slots : integers, optional
         The accelerator of each rank, see :func:`~topoopt.llm.place_ranks`.
+    blocking : bool
+        Whether a worker goes on only when what it sends to another stage has arrived, as in Megatron-LM unless it
+        overlaps the transfers of interleaved schedules, and as :func:`~topoopt.llm.estimate` has it.
 
     Raises
     ------
@@ -59,6 +64,7 @@ def make_pipelined_step(
         chunk_times(model, configuration, system, calibration),
         communications(model, configuration, loads, order),
         order,
+        blocking=blocking,
     )
 
 
@@ -71,6 +77,8 @@ def pipelined_step(
     times: ChunkTimes,
     sent: Sequence[Communication],
     order: str = ORDER,
+    *,
+    blocking: bool = True,
 ) -> PipelinedStep:
     """Return the iteration of a configuration.
 
@@ -92,9 +100,12 @@ def pipelined_step(
     return PipelinedStep(
         servers=int(places.server.max()) + 1,
         micro_batches=configuration.micro_batches,
-        chunks=_chunks(times, sent, parts, inside),
+        chunks=_chunks(times, sent, parts, inside, blocking=blocking),
         part_servers=_least_parts(parts),
-        exchanges=(*exchanges, *weight_exchanges(model, configuration, sent, places, inside)),
+        exchanges=(
+            *exchanges,
+            *weight_exchanges(model, configuration, sent, places, inside, calibration.gather_overlap),
+        ),
         synchronizations=synchronizations(model, configuration, sent, places, inside),
         gradient_buckets=gradient_buckets(calibration),
         optimizer_s=times.step_s,
@@ -107,7 +118,7 @@ def gradient_buckets(calibration: Calibration) -> int:
 
 
 def _chunks(
-    times: ChunkTimes, sent: Sequence[Communication], parts: Ints, inside: InsideTime
+    times: ChunkTimes, sent: Sequence[Communication], parts: Ints, inside: InsideTime, *, blocking: bool
 ) -> tuple[Chunk, ...]:
     if len(times.forward_s) != len(times.backward_s):
         raise InvalidInput("chunk times: there must be as many forward as backward passes")
@@ -118,7 +129,7 @@ def _chunks(
     joined = parts.shape[2] // _least_parts(parts).shape[2]
     rows = zip(times.forward_s.tolist(), times.backward_s.tolist(), size.values(), strict=True)
     return tuple(
-        Chunk(forward_s, backward_s, joined * output, inside.pair_s(1) if output else 0.0)
+        Chunk(forward_s, backward_s, joined * output, inside.pair_s(1) if output else 0.0, blocking)
         for forward_s, backward_s, output in rows
     )
 

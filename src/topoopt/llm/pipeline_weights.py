@@ -10,11 +10,14 @@ from topoopt.llm.layer_split import chunk_layers
 from topoopt.llm.pipeline_exchanges import merged_exchanges
 from topoopt.llm.rank_parameters import rank_parameters
 from topoopt.llm.server_groups import Places, ServerGroup, server_groups
-from topoopt.pipelined_step import Exchange, Synchronization
+from topoopt.pipelined_step import COLLECTIVE_KINDS, PASSES, Exchange, Synchronization
 from topoopt.transformer import TransformerModel
 
 EXPERTS = " of experts"
 """How the parts of what concerns experts end."""
+
+WEIGHT_TURN = 1_000
+"""Weights come after all else that goes on inside a pass."""
 
 
 def synchronizations(
@@ -74,38 +77,52 @@ def weight_exchanges(
     communications: Iterable[Communication],
     places: Places,
     inside: InsideTime,
+    overlap: float,
 ) -> tuple[Exchange, ...]:
     """Return what ZeRO 2 and 3 do with every micro-batch.
 
     Gradients are reduced after each backward pass; with ZeRO 3, parameters are gathered before each pass.
+
+    Parameters
+    ----------
+    overlap : float
+        Share of ZeRO 3's bytes that can hide behind other passes; the rest is inside the pass that it belongs to.
     """
+    share = overlap if configuration.zero == 3 else 1.0
     found: list[Exchange] = []
     for one in communications:
         if one.chunk >= 0 or one.kind != "dp" or not _every_pass(one, configuration):
             continue
         gathers = one.collective == "all-gather"
         times = configuration.micro_batches * (2 if gathers else 1)
-        total = one.message_bytes * one.count // times
-        passes = (("forward", "before"), ("backward", "before")) if gathers else (("backward", "after"),)
         for group in server_groups(one.groups, places, across=False):
-            for chunk, size in _by_chunk(model, configuration, one, total):
+            for chunk, size in _by_chunk(model, configuration, one, one.message_bytes * one.count // times):
                 count = max(one.count // times // configuration.vpp, 1)
-                delay_s = inside.ring_s(one.collective, group, size, count)
-                found += (
-                    Exchange(
-                        chunk,
-                        direction,
-                        moment,
-                        group.replicas,
-                        group.members,
-                        one.collective,
-                        size * group.groups,
-                        count,
-                        delay_s,
-                    )
-                    for direction, moment in passes
+                whole = Exchange(
+                    chunk,
+                    "backward",
+                    "before" if gathers else "after",
+                    group.replicas,
+                    group.members,
+                    one.collective,
+                    size * group.groups,
+                    count,
+                    inside.ring_s(one.collective, group, size, count),
                 )
+                for direction in PASSES if gathers else PASSES[1:]:
+                    found += _hidden_and_not(replace(whole, direction=direction), share)
     return merged_exchanges(found)
+
+
+def _hidden_and_not(whole: Exchange, share: float) -> Iterator[Exchange]:
+    """Yield the part of an exchange that can hide, and the rest, which goes on inside the pass."""
+    size, delay_s = round(whole.size_bytes * share), whole.delay_s * share
+    if share > 0:
+        yield replace(whole, size_bytes=size, delay_s=delay_s)
+    if share < 1:
+        rest = whole.size_bytes - size, whole.delay_s - delay_s
+        turn = WEIGHT_TURN + COLLECTIVE_KINDS.index(whole.collective)
+        yield replace(whole, moment="inside", size_bytes=rest[0], delay_s=rest[1], turn=turn)
 
 
 def _every_pass(one: Communication, configuration: Configuration) -> bool:

@@ -31,12 +31,15 @@ class Chunk:
         As many bytes of gradients come back. 0 for the last chunk.
     output_delay_s : float
         What starting each of these transfers takes.
+    blocking : bool
+        Whether a worker goes on only when what it sends between this chunk and the next has arrived.
     """
 
     forward_s: float
     backward_s: float
     output_bytes: int = 0
     output_delay_s: float = 0.0
+    blocking: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -103,6 +103,9 @@ INTERLEAVED = pipeline(3, 2, 6, equal_chunks(6, 0.01, 0.02, 20 * MB))
 CASES = {
     "1F1B": PLAIN,
     "interleaved": INTERLEAVED,
+    "interleaved, blocking": dataclasses.replace(
+        INTERLEAVED, chunks=tuple(dataclasses.replace(chunk, blocking=True) for chunk in INTERLEAVED.chunks)
+    ),
     "ZeRO 0": dataclasses.replace(PLAIN, synchronizations=chunked(0, 1, 2, gather=False), optimizer_s=0.01),
     "ZeRO 1": dataclasses.replace(PLAIN, synchronizations=chunked(0, 1, 2, gather=True), optimizer_s=0.01),
     "ZeRO 1 in buckets": dataclasses.replace(

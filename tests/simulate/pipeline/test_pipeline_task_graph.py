@@ -63,6 +63,13 @@ def test_a_transfer_begins_after_its_delay() -> None:
     assert simulated_s(late) - simulated_s(soon) == pytest.approx(2 * 0.5)
 
 
+def test_a_blocking_worker_waits_for_all_that_it_sends() -> None:
+    sent_s = transfer_time_s(MB, [BANDWIDTH_BPS], [1e-6])
+    chunks = (Chunk(1.0, 2.0, MB, blocking=True), Chunk(1.0, 2.0, MB, blocking=True), Chunk(1.0, 2.0))
+    fewer, more = (simulated_s(pipeline(3, 1, batches, chunks)) for batches in (6, 7))
+    assert more - fewer == pytest.approx(3.0 + 2 * sent_s)
+
+
 def test_stages_of_one_server_send_nothing_and_are_devices_of_their_own() -> None:
     place = np.array([[[0]], [[0]], [[1]]])
     step = PipelinedStep(2, 4, equal_chunks(3, 1.0, 2.0, MB), place)

@@ -27,7 +27,7 @@ class Operations:
     inside_s : float64 array, shape (2, chunks)
         Of all exchanges inside a pass.
     around_s : mapping from an exchange before or after a pass to its seconds
-        Those before it needs links, and those for which it holds them.
+        See :data:`~topoopt.simulate.pipeline.queues.Around`.
     links : LinkTime
     gradients, parameters : tuples of int64 arrays, one per synchronization
         Tasks of ``links``.
@@ -71,7 +71,7 @@ def _add(draft: Draft, one: Exchange) -> Ints:
 
 def _around_s(one: Exchange, tasks: Ints, links: LinkTime) -> Around:
     fixed_s = links.fixed_s(tasks)
-    return one.delay_s + fixed_s, float(links.together(tasks).max()) - fixed_s
+    return one.delay_s + fixed_s, float(links.together(tasks).max()) - fixed_s, one.count
 
 
 def _add_sends(draft: Draft, step: PipelinedStep) -> dict[tuple[int, int], tuple[Ints, Ints]]:

@@ -32,7 +32,7 @@ def add_order(draft: Draft, step: PipelinedStep, passes: Passes) -> tuple[StageT
     return tuple(found)
 
 
-def add_sends(draft: Draft, step: PipelinedStep, passes: Passes) -> None:
+def add_sends(draft: Draft, step: PipelinedStep, passes: Passes, stages: tuple[StageTasks, ...]) -> None:
     """Let every pass wait for what the neighboring chunk sends it, and the first backward pass for the last forward.
 
     What a worker sends to one server in one direction goes one after the other, as with NCCL.
@@ -41,9 +41,10 @@ def add_sends(draft: Draft, step: PipelinedStep, passes: Passes) -> None:
     draft.wait(passes.tail[FORWARD, last], passes.head[BACKWARD, last])
     for direction in (FORWARD, BACKWARD):
         for stage in range(step.stages):
-            place = _places(step.schedule(stage), len(step.chunks), step.micro_batches)[direction]
+            tasks = stages[stage]
+            place = _places(tasks.schedule, len(step.chunks), step.micro_batches)[direction]
             sent = [
-                _send(draft, step, passes, direction, chunk, place[chunk])
+                _send(draft, step, passes, direction, chunk, place[chunk], tasks)
                 for chunk in range(stage, last + 1, step.stages)
                 if 0 <= chunk + (-1 if direction else 1) <= last
             ]
@@ -62,7 +63,13 @@ def _places(order: Schedule, chunks: int, micro_batches: int) -> Ints:
 
 
 def _send(
-    draft: Draft, step: PipelinedStep, passes: Passes, direction: int, chunk: int, place: Ints
+    draft: Draft,
+    step: PipelinedStep,
+    passes: Passes,
+    direction: int,
+    chunk: int,
+    place: Ints,
+    own: StageTasks,
 ) -> tuple[Ints, Ints, Ints]:
     """Send from the workers of a chunk; return pair of servers, place of the pass and task of each transfer."""
     to = chunk + (-1 if direction else 1)
@@ -74,6 +81,9 @@ def _send(
     draft.wait(ends[0][alone], ends[1][alone])
     draft.wait(ends[0][owner], tasks)
     draft.wait(tasks, ends[1][owner])
+    if between.blocking:
+        more = np.flatnonzero(place + 1 < len(own.schedule))
+        draft.wait(tasks[:, more], own.head[owner][:, place[more] + 1])
     return np.repeat(pair, step.micro_batches), np.tile(place, len(pair)), tasks.ravel()
 
 
@@ -129,7 +139,8 @@ def add_surroundings(draft: Draft, step: PipelinedStep, stages: tuple[StageTasks
     """Add the exchanges before and after passes.
 
     One before a pass begins when the pass before that one may begin. Those of equal members and moment go one after
-    the other.
+    the other. At the two ends of an iteration, where there is no other pass to hide behind, all operations but one go
+    on beside the pass that they belong to.
     """
     queues: dict[tuple[str, tuple[int, ...]], list[tuple[int, int]]] = defaultdict(list)
     around = Surroundings([], [])
@@ -137,20 +148,49 @@ def add_surroundings(draft: Draft, step: PipelinedStep, stages: tuple[StageTasks
         if one.moment == "inside":
             continue
         tasks = stages[one.chunk % step.stages]
-        order, rows = tasks.schedule, np.array(one.replicas)
+        order = tasks.schedule
         mine = np.flatnonzero((order.chunk == one.chunk) & (order.backward == PASSES.index(one.direction)))
         if one.moment == "after":
-            done = add_exchange(draft, one, one.count, tasks.tail[rows][:, mine])
-            around.last.append((one, done[-1:]))
+            rows = _after(draft, one, tasks, mine)
+            around.last.append((one, np.array([rows[-1][1]])))
         else:
-            nothing = np.zeros((0, int((mine < 2).sum())), np.int64)
-            early = add_exchange(draft, one, one.count, nothing)
-            later = add_exchange(draft, one, one.count, tasks.tail[rows][:, mine[mine >= 2] - 2])
-            done = np.concatenate([early, later])
-            draft.wait(done, tasks.head[rows][:, mine])
+            rows, early = _before(draft, one, tasks, mine)
             around.first.append((one, early))
-        queues[one.moment, one.members] += list(zip(mine.tolist(), done.tolist(), strict=True))
+        queues[one.moment, one.members] += rows
     for queue in queues.values():
         numbers = np.array([task for _, task in sorted(queue)], np.int64)
         draft.wait(numbers[:-1], numbers[1:])
     return around
+
+
+def _before(draft: Draft, one: Exchange, tasks: StageTasks, mine: Ints) -> tuple[list[tuple[int, int]], Ints]:
+    """Return places and tasks of the exchanges before some passes, and those that nothing comes before."""
+    heads, tails = tasks.head[list(one.replicas)], tasks.tail[list(one.replicas)]
+    first = mine[mine == 0]
+    nothing = np.zeros((0, 1), np.int64)
+    parts = [(place, add_exchange(draft, one, 1, nothing), place) for place in first]
+    if one.count > 1:
+        parts += [(place, add_exchange(draft, one, one.count - 1, nothing), place + 1) for place in first]
+    parts += [(place, add_exchange(draft, one, one.count, nothing), place) for place in mine[mine == 1]]
+    rows = []
+    for place, done, needed in parts:
+        draft.wait(done, heads[:, [needed]])
+        rows.append((int(place), int(done[0])))
+    early = np.array([task for _, task in rows], np.int64)
+    later = mine[mine > 1]
+    done = add_exchange(draft, one, one.count, tails[:, later - 2])
+    draft.wait(done, heads[:, later])
+    return rows + list(zip(later.tolist(), done.tolist(), strict=True)), early
+
+
+def _after(draft: Draft, one: Exchange, tasks: StageTasks, mine: Ints) -> list[tuple[int, int]]:
+    """Return places and tasks of the exchanges after some passes."""
+    tails, last = tasks.tail[list(one.replicas)], len(tasks.schedule) - 1
+    other = mine[mine < last]
+    done = add_exchange(draft, one, one.count, tails[:, other])
+    rows = list(zip(other.tolist(), done.tolist(), strict=True))
+    if last in mine:
+        if one.count > 1:
+            rows.append((last, int(add_exchange(draft, one, one.count - 1, tails[:, [last - 1]])[0])))
+        rows.append((last, int(add_exchange(draft, one, 1, tails[:, [last]])[0])))
+    return rows

@@ -71,6 +71,8 @@ def play(step: PipelinedStep, times: PassTimes, queues: tuple[Queues, ...]) -> P
             if sent:
                 sending = max(sent_s[backward][stage], free_s[stage]) + sent
                 sent_s[backward][stage] = arrived[backward][chunk][batch] = sending
+                if step.chunks[chunk - backward].blocking and at + 1 < len(order):
+                    free_s[stage] = sending
             else:
                 arrived[backward][chunk][batch] = free_s[stage]
             queues[stage].finish(at, free_s[stage])

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 Key = tuple[int, int]
 """1 for a backward pass, and the chunk."""
-Around = tuple[float, float]
-"""Seconds of an exchange before it needs links, and those for which it would hold them alone."""
+Around = tuple[float, float, int]
+"""Seconds of an exchange before it needs links, those for which it would hold them alone, and its operations."""
 TIE_S = 1e-15
 
 
@@ -32,7 +32,8 @@ class _Queue:
 class Queues:
     """The exchanges around the passes of one stage, while its passes are played.
 
-    What is before pass k may begin when pass k - 2 is done, that of the first two at once.
+    What is before pass k may begin when pass k - 2 is done, that of the first two at once. All operations but one of
+    the first pass, and of the last, go on beside it.
 
     Attributes
     ----------
@@ -47,9 +48,12 @@ class Queues:
 
     def add(self, seconds: dict[Key, Around], *, before: bool) -> None:
         """Add a kind of exchanges."""
-        self.queues.append(_Queue(seconds, before))
-        for place in range(min(2, len(self.order)) if before else 0):
-            self._ask(self.queues[-1], place, self.order[place])
+        queue = _Queue(seconds, before)
+        self.queues.append(queue)
+        if before:
+            self._ask(queue, 0, self.order[0], one_of_them=True)
+            self._ask(queue, 1, self.order[0], one_of_them=False)
+            self._ask(queue, 1, self.order[1])
 
     def fetched_s(self, place: int) -> float:
         """Return when all that comes before a pass is there; the passes before it are done."""
@@ -65,10 +69,16 @@ class Queues:
             return
         while self._advance(end_s):
             pass
+        last = len(self.order) - 1
         for queue in self.queues:
-            asked = place + 2 if queue.before else place
-            if asked < len(self.order):
-                self._ask(queue, asked, self.order[asked])
+            if queue.before:
+                if place + 2 <= last:
+                    self._ask(queue, place + 2, self.order[place + 2])
+                continue
+            if place < last:
+                self._ask(queue, place, self.order[place])
+            if place >= last - 1:
+                self._ask(queue, last, self.order[last], one_of_them=place == last)
 
     def drained_s(self) -> float:
         """Return when all exchanges are done, 0 if there are none."""
@@ -76,9 +86,12 @@ class Queues:
             self._advance(float("inf"))
         return self.now_s
 
-    def _ask(self, queue: _Queue, place: int, key: Key) -> None:
+    def _ask(self, queue: _Queue, place: int, key: Key, *, one_of_them: bool | None = None) -> None:
+        """Ask for the exchange of a pass; or for one of its operations, or for all but one."""
         if key in queue.seconds:
-            queue.waiting.append(_Asked(place, *queue.seconds[key]))
+            delay_s, links_s, count = queue.seconds[key]
+            share = 1.0 if one_of_them is None else 1 / count if one_of_them else 1 - 1 / count
+            queue.waiting.append(_Asked(place, delay_s * share, links_s * share))
 
     def _advance(self, until_s: float) -> bool:
         """Go on to ``until_s`` or until something changes; tell whether it has."""

@@ -13,8 +13,8 @@ def pipeline_task_graph(step: PipelinedStep, iterations: int = 1, *, one_by_one:
     """Return the task graph of ``iterations`` training iterations.
 
     A worker takes its passes strictly in the order of its schedule, and is taken up by the exchanges inside them.
-    What it sends to its neighbors travels while it goes on. In the next iteration a worker begins when its optimizer
-    is done, and a chunk when its parameters are gathered.
+    What it sends to its neighbors travels while it goes on, unless chunks are blocking. In the next iteration a worker
+    begins when its optimizer is done, and a chunk when its parameters are gathered.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def pipeline_task_graph(step: PipelinedStep, iterations: int = 1, *, one_by_one:
     draft = Draft()
     passes = add_passes(draft, step, one_by_one=one_by_one)
     stages = add_order(draft, step, passes)
-    add_sends(draft, step, passes)
+    add_sends(draft, step, passes, stages)
     around = add_surroundings(draft, step, stages)
     add_end(draft, step, passes, stages, around)
     names = *(f"chunk {index}" for index in range(len(step.chunks))), OPTIMIZER
