@@ -136,8 +136,8 @@ def test_grouped_queries_and_latent_attention_keep_less_than_all_heads() -> None
     assert of(deepseek, split).fits[0]
 
 
-def test_memory_falls_as_an_80_gb_accelerator_has_80_binary_gigabytes() -> None:
-    assert of(small_model(), BASE).capacity_bytes == 80 * 2**30
+def test_an_80_gb_accelerator_has_80_binary_gigabytes_less_what_the_driver_keeps() -> None:
+    assert of(small_model(), BASE).capacity_bytes == pytest.approx(79.1 * 2**30, rel=1e-3)
 
 
 def test_unknown_words_are_named() -> None:

@@ -33,6 +33,9 @@ WAITS = {
 }
 """Where the time goes: heading and column."""
 
+TIGHT = 0.95
+"""Of the memory: what needs more may not run, since estimates of memory are good to some GiB."""
+
 HEADINGS = {"micro_batch": "batch", "sequence_parallel": "seq"}
 
 
@@ -88,7 +91,7 @@ def row_of(found: "ConfigurationSearch", place: int) -> dict[str, Any]:
 
 def print_search(console: "Console", document: Mapping[str, Any], csv_file: str | None) -> None:
     """Print what was searched, the best configurations, and where their time goes."""
-    from topoopt.cli.render import print_facts, print_table, print_title
+    from topoopt.cli.render import print_facts, print_table, print_title, print_warning
 
     rows: Sequence[Mapping[str, Any]] = document["configurations"]
     print_title(
@@ -112,6 +115,12 @@ def print_search(console: "Console", document: Mapping[str, Any], csv_file: str 
         for row in rows
     ]
     print_table(console, columns, cells, [name for name in columns if name not in ("recompute", "seq")])
+    tight = [row for row in rows if row["memory_bytes"] > TIGHT * document["memory_capacity_bytes"]]
+    if tight:
+        print_warning(
+            console,
+            f"{len(tight)} of these leave less than {1 - TIGHT:.0%} of the memory free: try them first",
+        )
     used = {word: name for word, name in WAITS.items() if any(row[name] > 0 for row in rows)}
     print_title(console, "Where the time goes")
     print_table(console, ["configuration", *used], [_shares(row, used) for row in rows], list(used))

@@ -12,6 +12,10 @@ from topoopt.hardware import Accelerator
 
 GIBIBYTE = 2.0**30
 
+USABLE = 0.989
+"""Of the memory that a part is sold with: PyTorch's messages name 79.1 GiB as the capacity of an A100 or H100 of 80
+(from memory, unconfirmed)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
@@ -123,8 +127,8 @@ def find_framework(name: str) -> Framework:
 
 
 def capacity_bytes(accelerator: Accelerator) -> float:
-    """Return the memory of an accelerator in bytes.
+    """Return the bytes of an accelerator that a program can have.
 
     Makers write GB for binary gigabytes: an "80 GB" A100 has 81,920 MiB by nvidia-smi.
     """
-    return accelerator.memory_bytes / 1e9 * GIBIBYTE
+    return USABLE * accelerator.memory_bytes / 1e9 * GIBIBYTE
