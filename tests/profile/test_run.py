@@ -65,14 +65,22 @@ def run(
     )
 
 
-def test_every_size_is_measured_small_work_first(subject: Subject) -> None:
+def test_every_size_is_measured_once_and_saved(subject: Subject) -> None:
     machine, saved = Machine(), []  # type: ignore[var-annotated]
     done = run(subject, machine, saved=saved)
     assert (done.asked, done.measured, done.found, done.failed) == (subject.sizes, subject.sizes, 0, 0)
     assert done.stopped_because == "finished"
     assert saved[-1].sizes == subject.sizes == len(machine.asked)
-    dense = [size.samples / size.channel_degree for kind, size in machine.asked if kind == "dense"]
-    assert dense.index(max(dense)) > dense.index(min(dense))
+
+
+def test_every_operator_has_its_smallest_size_before_any_has_its_next(subject: Subject) -> None:
+    machine = Machine()
+    run(subject, machine)
+    assert len({kind for kind, _ in machine.asked[: len(subject.operators)]}) == 3
+    whole = [size.channel_degree == 1 for _, size in machine.asked]
+    assert whole == sorted(whole, reverse=True)
+    dense = [size.samples for kind, size in machine.asked if kind == "dense" and size.channel_degree == 1]
+    assert dense == sorted(dense)
 
 
 def test_what_is_known_is_not_measured_again(subject: Subject) -> None:
@@ -108,9 +116,12 @@ def test_what_would_not_end_in_time_is_left(subject: Subject) -> None:
     machine = Machine()
     machine.answer = lambda size: PartTime(1e3, 2e3, 0.0, 0.0, 5, 1)
     done = run(subject, machine)
-    first_of_each = len(subject.operators)
-    assert (done.stopped_because, done.measured) == ("time limit", first_of_each)
-    assert done.too_long == subject.sizes - first_of_each
+    first_of_each_kind = 3
+    assert (done.stopped_because, done.measured) == ("time limit", first_of_each_kind)
+    assert done.too_long == subject.sizes - first_of_each_kind
+    again = run(subject, machine, done.profile)
+    assert (again.measured, again.found) == (0, first_of_each_kind)
+    assert run(subject, machine, limit_s=1e-9).measured == 0
 
 
 def test_a_size_that_does_not_fit_is_noted_and_tried_again_later(subject: Subject) -> None:

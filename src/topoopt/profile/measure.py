@@ -25,7 +25,7 @@ class Repetitions:
     Attributes
     ----------
     warm_up : int
-        Runs of both passes that are not counted; at least one.
+        Runs of both passes that are not counted; one where that takes longer than ``longest_s``.
     measured : int
         Runs of each pass that are counted.
     longest_s : float
@@ -80,9 +80,9 @@ def _measured(operator: TorchOperator, device: Device, repetitions: Repetitions)
         backward_of(operator.forward())()
 
     longest_s = 0.0
-    for run in range(repetitions.warm_up):
+    for _ in range(repetitions.warm_up):
         longest_s = sum(device.times_s(both, 1))
-        if run and longest_s > repetitions.longest_s:
+        if longest_s > repetitions.longest_s:
             break
     count = int(np.clip(repetitions.longest_s / max(longest_s, 1e-9), FEWEST, repetitions.measured))
     forward_s = device.times_s(operator.forward, count)

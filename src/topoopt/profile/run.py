@@ -1,7 +1,7 @@
-"""Measure all sizes of a subject, the small ones first, and stop in time; what is known is not measured again."""
+"""Measure all sizes of a subject, small ones first, and stop in time; what is known is not measured again."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from topoopt.errors import InvalidInput
@@ -22,6 +22,8 @@ from topoopt.workload import (
 
 FINISHED, TIME_LIMIT, INTERRUPTED = "finished", "time limit", "interrupted"
 SAVE_EVERY_S = 10.0
+_RUNS_LEFT = 8.0
+"""Of the time that is left, one pass takes no more than this part."""
 _BOTH_PASSES = 3.0
 """A backward pass takes about twice as long as a forward pass."""
 
@@ -64,15 +66,15 @@ def measure_subject(
     save: Callable[[DeviceProfile], None],
     on_progress: Progress,
 ) -> ProfileRun:
-    """Measure what is not known yet, in ascending order of work.
+    """Measure what is not known yet: every operator's smallest size, then every operator's next.
 
     Parameters
     ----------
     known : DeviceProfile, optional
         What an earlier run of the same subject left.
     time_limit_s : float
-        Infinite for none. A size is not begun if, by the speed of the last one of its operator, it would not end
-        in time.
+        Infinite for none. A size is not begun if, by the speed of the last one of its operator or kind, it would
+        not end in time; towards the end passes are repeated less often.
     save : callable
         Called every :data:`SAVE_EVERY_S` and at the end, also after Ctrl-C.
 
@@ -88,16 +90,18 @@ def measure_subject(
     began_s = saved_s = time.perf_counter()
     stopped, too_long = FINISHED, 0
     try:
-        for number, (op, size) in enumerate(rows := list(_in_order(subject, before))):
+        for number, (op, size) in enumerate(rows := _in_order(subject, before)):
             on_progress(_words(op, size), len(before) + number, len(before) + len(rows))
             now_s = time.perf_counter()
             if now_s - saved_s > SAVE_EVERY_S:
                 save(book.profile(known))
                 saved_s = now_s
-            if book.expected_s(op, size) > time_limit_s - (now_s - began_s):
+            left_s = time_limit_s - (now_s - began_s)
+            if left_s <= 0 or book.expected_s(op, size) > left_s:
                 stopped, too_long = TIME_LIMIT, too_long + 1
                 continue
-            book.measure(op, size, repetitions)
+            shorter_s = min(repetitions.longest_s, left_s / _RUNS_LEFT)
+            book.measure(op, size, replace(repetitions, longest_s=shorter_s))
     except KeyboardInterrupt:
         stopped = INTERRUPTED
     profile = book.profile(known)
@@ -139,11 +143,17 @@ class _Book:
         self._subject = subject
         self._device = device
         self._before = before
-        self._s_per_work: dict[OperatorSignature, float] = {}
+        self._s_per_work: dict[OperatorSignature | str, float] = {}
+        for op in subject.operators:
+            for size in sorted(op.sizes, key=lambda size: work_of(op, size)):
+                known = before.get((signature_of(op.operator), size))
+                if known is not None:
+                    self._note_speed(op, size, known)
 
     def expected_s(self, op: SubjectOperator, size: PartSize) -> float:
         """Return the least time of measuring a size: a warm-up and the fewest repetitions; 0 if nobody knows."""
-        rate = self._s_per_work.get(signature_of(op.operator), 0.0)
+        of_kind = self._s_per_work.get(op.operator.kind, 0.0)
+        rate = self._s_per_work.get(signature_of(op.operator), of_kind)
         return 4 * _BOTH_PASSES * rate * work_of(op, size)
 
     def measure(self, op: SubjectOperator, size: PartSize, repetitions: Repetitions) -> None:
@@ -160,7 +170,13 @@ class _Book:
             self.results[signature, size] = str(error)
             return
         self.results[signature, size] = took
-        self._s_per_work[signature] = took.forward_s / work_of(op, size)
+        self._note_speed(op, size, took)
+
+    def _note_speed(self, op: SubjectOperator, size: PartSize, took: PartTime) -> None:
+        rate = took.forward_s / work_of(op, size)
+        of_kind = self._s_per_work.get(op.operator.kind, rate)
+        self._s_per_work[signature_of(op.operator)] = rate
+        self._s_per_work[op.operator.kind] = min(rate, of_kind)  # small sizes are slow for their work
 
     def profile(self, known: DeviceProfile | None) -> DeviceProfile:
         """Return everything known, what was measured before included."""
@@ -209,16 +225,20 @@ def _wanted(subject: Subject) -> set[_Key]:
     return {(signature_of(op.operator), size) for op in subject.operators for size in op.sizes}
 
 
-def _in_order(
-    subject: Subject, before: Mapping[_Key, PartTime]
-) -> Iterator[tuple[SubjectOperator, PartSize]]:
-    rows = [
-        (op, size)
-        for op in subject.operators
-        for size in op.sizes
-        if (signature_of(op.operator), size) not in before
-    ]
-    yield from sorted(rows, key=lambda row: work_of(*row))
+def _in_order(subject: Subject, before: Mapping[_Key, PartTime]) -> list[tuple[SubjectOperator, PartSize]]:
+    """Return what is missing: the smallest whole size of every operator, the next of every one …, then channel parts.
+
+    If time runs out, every operator has some times, and the times of channel parts can be had by division.
+    """
+    rows = []
+    for op in subject.operators:
+        whole = [size for size in op.sizes if size.channel_degree == 1]
+        for sizes in (whole, [size for size in op.sizes if size.channel_degree > 1]):
+            for rank, size in enumerate(sorted(sizes, key=lambda size: work_of(op, size))):
+                if (signature_of(op.operator), size) not in before:
+                    rows.append(((sizes is not whole, rank, work_of(op, size)), op, size))
+    rows.sort(key=lambda row: row[0])
+    return [(op, size) for _, op, size in rows]
 
 
 def _words(op: SubjectOperator, size: PartSize) -> str:
