@@ -40,7 +40,8 @@ def replica_times(
     """Return what replicas wait for.
 
     ZeRO-3 gathers the parameters in both passes of every micro-batch and scatters gradients; it can hide behind all
-    but the first layer of all micro-batches. ZeRO 0 to 2 reduce gradients once (an AllReduce is a reduce-scatter and an
+    but the first layer of all micro-batches. ZeRO-2 scatters gradients after every backward pass, behind which they
+    hide, and gathers parameters once. ZeRO 0 and 1 reduce gradients once (an AllReduce is a reduce-scatter and an
     all-gather), behind the last backward pass.
 
     Parameters
@@ -59,9 +60,10 @@ def replica_times(
         gather = gather + (expert > 0) * links.gather_s(owners, work.ep * work.etp, 2 * expert)
     sharded = table.zero == 3
     batches = table.global_batch / (table.dp * table.micro_batch)
-    wire_s = gather * np.where(sharded, 3 * batches, 2.0)
+    scattered = table.zero == 2
+    wire_s = gather * np.select([sharded, scattered], [3 * batches, batches + 1], 2.0)
     overlap = np.where(sharded, calibration.gather_overlap, calibration.gradient_overlap)
-    room_s = np.where(sharded, batches_s * (1 - 1 / layers), backward_s)
+    room_s = np.select([sharded, scattered], [batches_s * (1 - 1 / layers), backward_s * batches], backward_s)
     kept = (dense + expert) / np.where(table.zero > 0, replicas, 1.0)
     adam_s = (
         kept * OPTIMIZER_BYTES_PER_PARAMETER / (machine.memory_bytes_per_s * calibration.memory_efficiency)

@@ -46,7 +46,8 @@ class ConfigurationSearch:
         FLOPs of the model over the time at peak rate.
     tokens_per_s : float array
     is_variant : bool array
-        Whether a faster row differs only in what is computed again, shared out or split along the sequence.
+        Whether a faster row differs only in what is computed again, shared out or split along the sequence, or the
+        row before takes the same time and memory.
     valid, feasible : int
         Configurations that were enumerated, and those that fit.
     too_large : mapping of str to int
@@ -100,7 +101,7 @@ def search_configurations(request: SearchRequest, calibration: Calibration) -> C
         _taken(needed, np.flatnonzero(fit)[order]),
         times.model_flops / seconds / peak,
         request.global_batch * request.sequence / seconds,
-        _is_variant(table_in_order),
+        _is_variant(table_in_order) | _is_twin(seconds, needed.total[fit][order]),
         len(table),
         int(fit.sum()),
         too_large(needed),
@@ -132,6 +133,12 @@ def _is_variant(table: ConfigurationTable) -> NDArray[np.bool_]:
     variant = np.ones(len(table), bool)
     variant[first] = False
     return variant
+
+
+def _is_twin(seconds: Floats, needed_bytes: Floats) -> NDArray[np.bool_]:
+    """Return which rows take the time and the memory of the row before: cp 2 with twice the micro-batch, say."""
+    same = [np.isclose(column[1:], column[:-1], rtol=1e-6) for column in (seconds, needed_bytes)]
+    return np.concatenate([[False], same[0] & same[1]])
 
 
 def _taken(columns: Columns, places: Ints) -> Columns:
