@@ -12,6 +12,10 @@ from topoopt.pipelined_step import Exchange
 
 RINGS = ("allreduce", "reduce-scatter", "all-gather")
 
+HIDDEN = "input again"
+"""How the part of what the backward pass does not wait for ends: inputs gathered once more for the gradients of the
+weights, while those of the activations are computed (Korthikanti 2022, section 4.2.2)."""
+
 
 def pass_exchanges(
     communications: Iterable[Communication], micro_batches: int, places: Places, inside: InsideTime
@@ -26,7 +30,8 @@ def pass_exchanges(
     for one in communications:
         if one.chunk >= 0 and one.kind != "pp":
             turns = known.setdefault((one.chunk, one.direction), {})
-            turn = turns.setdefault((one.kind, one.collective, one.weights.tobytes()), len(turns))
+            kind = one.kind, one.collective, one.part.endswith(HIDDEN), one.weights.tobytes()
+            turn = turns.setdefault(kind, len(turns))
             rows = _rings if one.collective in RINGS else _pairs
             found += rows(one, one.count // micro_batches, turn, places, inside)
     return merged_exchanges(found)
@@ -49,7 +54,7 @@ def _rings(
         yield Exchange(
             one.chunk,
             one.direction,
-            "inside",
+            "after" if one.part.endswith(HIDDEN) else "inside",
             group.replicas,
             group.members,
             one.collective,

@@ -1,0 +1,139 @@
+"""From a configuration to a pipelined step: its bytes, its groups, and its time against estimate and simulators."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.llm.shapes import SMALL_EXPERTS, small_model
+from topoopt.errors import InvalidInput
+from topoopt.finder import build_fabric
+from topoopt.llm import (
+    ChunkTimes,
+    Configuration,
+    System,
+    communications,
+    configuration_table,
+    estimate,
+    find_calibration,
+    make_pipelined_step,
+    pipelined_step,
+    place_ranks,
+    server_traffic,
+    zipf_loads,
+)
+from topoopt.pipelined_step import PipelinedStep
+from topoopt.routing import Fabric
+from topoopt.simulate import pipeline_task_graph, pipelined_time, simulate
+from topoopt.traffic import Traffic
+from topoopt.transformer import find_transformer
+
+SYSTEM = System("h100", 8, 3600e9, 400e9)
+CALIBRATION = replace(find_calibration("h100"), network_efficiency=1.0)
+"""On a network whose links reach what they promise, as those of the simulators do."""
+
+
+def configured(tp: int, pp: int, dp: int, batches: int = 8, **others: object) -> Configuration:
+    settings = {"sequence": 64, "sequence_parallel": tp > 1, **others}
+    return Configuration(tp=tp, pp=pp, dp=dp, global_batch=batches * dp, **settings)  # type: ignore[arg-type]
+
+
+LAYOUTS = {
+    "pipeline of servers": configured(8, 4, 2),
+    "interleaved, ZeRO 1": configured(2, 2, 8, vpp=2, zero=1, sequence_parallel=False),
+    "tensor parallel over two servers, ZeRO 2": configured(16, 2, 2, zero=2),
+    "context parallel over servers": configured(8, 1, 4, cp=4),
+    "stages inside servers, ZeRO 3": configured(1, 4, 8, cp=2, zero=3),
+    "experts over servers": configured(2, 2, 8, ep=8, etp=2, zero=1),
+    "experts cut like the rest": configured(8, 2, 8, ep=8, etp=8),
+    "experts inside servers, ZeRO 2": configured(1, 1, 32, ep=8, zero=2),
+    "experts cut in two, ZeRO 3": configured(2, 4, 8, ep=2, etp=2, zero=3),
+}
+
+
+def step_of(configuration: Configuration, zipf: float = 0.0) -> tuple[PipelinedStep, Traffic]:
+    """Return the step of a small model, and the traffic of its communications."""
+    model = small_model(SMALL_EXPERTS if configuration.ep > 1 else None, layers=8, kv_heads=8)
+    loads = zipf_loads(model, zipf, seed=1) if zipf else None
+    sent = communications(model, configuration, loads)
+    places = place_ranks(configuration.accelerators, 8)
+    count = configuration.pp * configuration.vpp
+    times = ChunkTimes(np.full(count, 1e-3), np.full(count, 2e-3), 1e-3)
+    step = pipelined_step(model, configuration, SYSTEM, CALIBRATION, places, times, sent)
+    return step, server_traffic(sent, places)
+
+
+def agree(one: Traffic, other: Traffic, messages: int) -> None:
+    """Check that two traffics are equal but for a byte of rounding per message."""
+    sums = [{group.members: group.size_bytes for group in each.allreduce} for each in (one, other)]
+    assert sums[0] == pytest.approx(sums[1], abs=1)
+    assert np.abs(one.mp_matrix() - other.mp_matrix()).max() <= messages
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_its_servers_send_what_the_ranks_send(name: str) -> None:
+    step, expected = step_of(LAYOUTS[name])
+    agree(step.traffic, expected, messages=64 * step.micro_batches)
+
+
+def test_uneven_loads_are_exchanges_of_unequal_pairs_one_turn_after_the_other() -> None:
+    step, expected = step_of(LAYOUTS["experts over servers"], zipf=1.2)
+    agree(step.traffic, expected, messages=64 * step.micro_batches)
+    assert all(one.pair_bytes for one in step.exchanges if one.collective == "all-to-all")
+    first = [one for one in step.exchanges if (one.chunk, one.direction) == (0, "forward") and one.pair_bytes]
+    assert len({one.turn for one in first}) == len(first) == 2 * 4  # dispatch and combine of four layers
+
+
+def test_workers_inside_a_server_have_one_part_and_others_one_for_each_rank() -> None:
+    assert step_of(LAYOUTS["pipeline of servers"])[0].part_servers.shape == (4, 2, 1)
+    assert step_of(LAYOUTS["tensor parallel over two servers, ZeRO 2"])[0].part_servers.shape == (2, 2, 16)
+
+
+def test_only_experts_whose_group_spans_servers_exchange() -> None:
+    assert not any(
+        one.moment == "inside" for one in step_of(LAYOUTS["experts inside servers, ZeRO 2"])[0].exchanges
+    )
+    groups = {one.members for one in step_of(LAYOUTS["experts cut like the rest"])[0].exchanges}
+    assert groups == {tuple(range(8)), tuple(range(8, 16))}
+
+
+def test_a_tied_embedding_joins_first_and_last_stage() -> None:
+    model = replace(small_model(), tied=True)
+    step = make_pipelined_step(model, configured(8, 4, 2), SYSTEM, CALIBRATION)
+    tied = [one for one in step.synchronizations if len(one.chunks) == 2]
+    assert {(one.chunks, one.members, one.turn) for one in tied} == {((0, 3), (0, 6), 1), ((0, 3), (1, 7), 1)}
+
+
+def test_interleaving_needs_a_multiple_of_the_stages() -> None:
+    with pytest.raises(InvalidInput, match="micro-batches: the interleaved schedule needs a multiple"):
+        make_pipelined_step(small_model(), configured(8, 4, 2, batches=6, vpp=2), SYSTEM, CALIBRATION)
+
+
+REAL = {
+    "1F1B": ("llama3-8b", configured(8, 4, 2, 16, sequence=8192)),
+    "1F1B, TP without SP": ("llama3-8b", configured(4, 4, 4, 16, sequence=8192, sequence_parallel=False)),
+    "interleaved": ("llama3-8b", configured(8, 4, 2, 16, sequence=8192, vpp=4)),
+    "TP across servers": ("llama3-70b", configured(16, 2, 2, 8, sequence=8192)),
+    "ZeRO 0": ("llama3-8b", configured(2, 2, 16, 8, sequence=8192)),
+    "ZeRO 1": ("llama3-8b", configured(2, 2, 16, 8, sequence=8192, zero=1)),
+    "ZeRO 2": ("llama3-8b", configured(2, 2, 16, 8, sequence=8192, zero=2)),
+    "ZeRO 3": ("llama3-8b", configured(2, 1, 32, 4, sequence=8192, zero=3)),
+    "EP inside servers": ("mixtral-8x7b", configured(2, 4, 8, 16, sequence=4096, ep=8, zero=1)),
+    "EP across servers": ("qwen3-30b-a3b", configured(1, 2, 16, 16, sequence=4096, ep=16, zero=1)),
+    "uneven stages": ("llama3-8b", configured(8, 3, 2, 16, sequence=8192)),
+}
+
+
+def switched(step: PipelinedStep) -> Fabric:
+    return build_fabric("ideal-switch", step.servers, 8, 400e9, pipeline_task_graph(step).groups)
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_estimate_closed_form_and_flow_simulator_agree(name: str) -> None:
+    model, configuration = find_transformer(REAL[name][0]), REAL[name][1]
+    step = make_pipelined_step(model, configuration, SYSTEM, CALIBRATION)
+    fabric = switched(step)
+    flow_s = simulate("flow", pipeline_task_graph(step), fabric).iteration_time_s
+    assert pipelined_time(step, fabric).iteration_time_s == pytest.approx(flow_s, rel=1e-2)
+    estimated = estimate(model, configuration_table([configuration]), SYSTEM, CALIBRATION)
+    assert estimated.iteration_time_s[0] == pytest.approx(flow_s, rel=2e-2)
