@@ -159,6 +159,8 @@ def _fixed(fixed: FixedArguments) -> dict[str, int | str | bool]:
 
 
 def _calibration(path: str | None, accelerator: str) -> "Calibration":
-    from topoopt.llm import find_calibration, read_calibration
+    from topoopt.llm import named_calibration
 
-    return find_calibration(accelerator) if path is None else read_calibration(path)
+    if path == "":
+        raise InvalidInput("--calibration: expected a name or a file, got nothing")
+    return named_calibration(path or "", accelerator)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import asdict
-from pathlib import Path
 
 from topoopt.job import Job, training_job
 from topoopt.job_file import JobRequest, requested_job
@@ -12,9 +11,8 @@ from topoopt.llm import (
     ConfigurationSearch,
     SearchRequest,
     System,
-    find_calibration,
     make_pipelined_step,
-    read_calibration,
+    named_calibration,
     search_configurations,
     system_of,
 )
@@ -123,5 +121,4 @@ def _orders(one: Configuration, system: System) -> tuple[str, ...]:
 
 
 def _calibration(asked: TrainingRequest) -> Calibration:
-    named = asked.calibration or asked.cluster.accelerator
-    return read_calibration(named) if Path(named).suffix or "/" in named else find_calibration(named)
+    return named_calibration(asked.calibration, asked.cluster.accelerator)
