@@ -7,7 +7,6 @@ from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import least_squares
 
 from topoopt.errors import InvalidInput
 from topoopt.hardware import Accelerator, find_accelerator
@@ -194,6 +193,8 @@ def _law_of_products(products: Floats, flops: float) -> tuple[dict[str, float], 
     low = np.log([PARAMETERS[name].low for name in LAW_OF_PRODUCTS])
     high = np.log([PARAMETERS[name].high for name in LAW_OF_PRODUCTS])
     start = np.clip(np.log([0.7, 50.0, 500.0]), low, high)
+    from scipy.optimize import least_squares  # half a second, which no other verb of this room needs
+
     found = least_squares(ratio, start, bounds=(low, high), loss="soft_l1", f_scale=0.1)
     fitted = np.exp(found.x)
     error = float(np.median(np.abs(np.expm1(ratio(found.x)))))
