@@ -333,7 +333,7 @@ def _check_measured(request: JobRequest, profile: DeviceProfile) -> None:
     place, device, said = request.profile, profile.device, request.settings
     if profile.source == "transformer":
         raise InvalidInput(
-            f"{place}: holds operators of the transformer {profile.model}; it is for topoopt llm estimate --profile"
+            f"{place}: holds operators of the transformer {profile.model}; name that, and this file with --calibration"
         )
     if profile.source == "operators" and not (request.model or request.operators):
         raise InvalidInput(

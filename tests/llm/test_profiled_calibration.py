@@ -1,17 +1,19 @@
 """A calibration from a profile finds the law that made the profile."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.profile.made import CPU, H100, made_profile
 from topoopt.errors import InvalidInput
-from topoopt.llm import Calibration, profiled_calibration
+from topoopt.llm import Calibration, named_calibration, profiled_calibration
 from topoopt.llm.calibration import PARAMETERS
 from topoopt.profile import Subject, subject_of_transformer
 from topoopt.transformer import find_transformer
-from topoopt.workload import DeviceProfile, MeasuredOperator, PartSize
+from topoopt.workload import DeviceProfile, MeasuredOperator, PartSize, device_profile_to_mapping
 
 PEAK_FLOPS, MEMORY_BYTES_PER_S = 989e12, 3.35e12
 EFFICIENCY, HALF_DEPTH, HALF_SIDE, ATTENTION, MEMORY = 0.72, 150.0, 900.0, 0.45, 0.8
@@ -107,3 +109,15 @@ def test_what_does_not_go_together_is_refused(
     few = replace(measured, operators=measured.operators[:1])
     with pytest.raises(InvalidInput, match="needs 6 sizes or more, got 0; measure on"):
         profiled_calibration(few, base)
+
+
+def test_a_file_of_a_profile_is_a_calibration_by_name(tmp_path: Path, measured: DeviceProfile) -> None:
+    path = tmp_path / "llama.json"
+    path.write_text(json.dumps(device_profile_to_mapping(measured)))
+    named = named_calibration(str(path), "h100")
+    assert named.gemm_efficiency == pytest.approx(EFFICIENCY, rel=0.01)
+    assert named.collective_latency_s == named_calibration("", "h100").collective_latency_s
+    with pytest.raises(
+        InvalidInput, match="llama.json: was measured on H100-SXM5-80GB, and A100-SXM4-80GB was"
+    ):
+        named_calibration(str(path), "a100-80gb")

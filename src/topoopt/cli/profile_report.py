@@ -153,7 +153,7 @@ def _next_step(run: "ProfileRun", source: str, out: str | None) -> str:
     if run.stopped_because != "finished":
         return f"{shlex.quote(out)} holds what was measured; the same command goes on."
     if run.profile.source == "transformer":
-        return f"topoopt llm estimate {shlex.quote(source)} --profile {shlex.quote(out)} …"
+        return f"topoopt llm search {shlex.quote(source)} --accelerators 64 --calibration {shlex.quote(out)}"
     if run.profile.source == "zoo":
         return f"topoopt plan {shlex.quote(out)}"
     return f"topoopt plan {shlex.quote(source)} --profile-file {shlex.quote(out)}"
