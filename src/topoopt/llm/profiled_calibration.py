@@ -193,7 +193,7 @@ def _law_of_products(products: Floats, flops: float) -> tuple[dict[str, float], 
     low = np.log([PARAMETERS[name].low for name in LAW_OF_PRODUCTS])
     high = np.log([PARAMETERS[name].high for name in LAW_OF_PRODUCTS])
     start = np.clip(np.log([0.7, 50.0, 500.0]), low, high)
-    from scipy.optimize import least_squares  # half a second, which no other verb of this room needs
+    from scipy.optimize import least_squares  # noqa: PLC0415 - takes half a second to import
 
     found = least_squares(ratio, start, bounds=(low, high), loss="soft_l1", f_scale=0.1)
     fitted = np.exp(found.x)
