@@ -8,6 +8,8 @@ from topoopt.reproduction.fig11 import Fig11Grid, fig11_on
 from topoopt.reproduction.fig16 import fig16_on
 from topoopt.reproduction.fig16_draws import IN_A_ROW, Fig16Grid
 from topoopt.reproduction.fig17 import Fig17Grid, fig17_on
+from topoopt.reproduction.mixnet import MixnetGrid, mixnet_on
+from topoopt.reproduction.mixnet_points import AT_400G
 
 SETTINGS = StudySettings(quick=True)
 QUICK_ONES = ("fig10", "fig12", "fig13", "fig14", "fig15", "motivation", "table1")
@@ -30,8 +32,17 @@ def _fig17() -> Figure:
     return fig17_on(Fig17Grid(8, ("bert",), (4,), (10e-6, 10e-3), (10e-6, 10e-3)), SETTINGS, silent)
 
 
-MINIATURES: Mapping[str, Callable[[], Figure]] = {"fig11": _fig11, "fig16": _fig16, "fig17": _fig17}
-"""Figures that take minutes, in small."""
+def _mixnet() -> Figure:
+    return mixnet_on(MixnetGrid((("llama-moe", AT_400G),), (0, 100), 28, ()), SETTINGS, silent)
+
+
+MINIATURES: Mapping[str, Callable[[], Figure]] = {
+    "fig11": _fig11,
+    "fig16": _fig16,
+    "fig17": _fig17,
+    "mixnet": _mixnet,
+}
+"""Figures that take minutes, or half a minute, in small."""
 ALL = (*QUICK_ONES, *MINIATURES)
 
 

@@ -1,0 +1,107 @@
+"""All-to-alls of experts whose loads change from layer to layer and over training, on circuits that follow or stay."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from topoopt.finder import exchange_time_s, improved_circuits, regional_circuits
+from topoopt.llm import (
+    ExpertLoads,
+    loads_over_iterations,
+    predict_loads,
+    token_matrix,
+    uniform_loads,
+    zipf_loads,
+)
+from topoopt.reproduction.mixnet_jobs import PER_SERVER, MoeJob
+from topoopt.simulate.task_graph import Floats, Ints
+from topoopt.transformer import TransformerModel, find_transformer
+
+ZIPF = 1.0
+"""Exponent of the loads at the start of training; an assumption."""
+
+OPTICAL = 6
+FOLLOWED, PREDICTED = "follow the loads", "predicted from the layer before"
+LAYER_BEFORE, WIRED_ONCE = "loads of the layer before", "wired once, at iteration 0"
+EVEN, IMPROVED = "even", "follow, improved by exchanges"
+"""What circuits are chosen for."""
+
+SEEN = 20
+"""Iterations from which the transitions between layers are fitted."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadsPoint:
+    """Mean time of an all-to-all over the layers, in one iteration of training."""
+
+    training_iteration: int
+    circuits: str
+    exchange_time_s: float
+
+
+def loads_points(
+    job: MoeJob, bandwidth_bps: float, iterations: tuple[int, ...], every: int, seed: int
+) -> Iterator[LoadsPoint]:
+    """Yield what circuits chosen in several ways are worth, every ``every``-th layer taken.
+
+    Members of an all-to-all are servers, each with an equal share of the experts. Circuits are chosen greedily from
+    the loads of the layer itself, from those predicted by the layer before, from those of the last layer, from those
+    of the layer in iteration 0 (wired once), or from even loads; and by exchanges from the layer's own.
+    """
+    model = find_transformer(job.model)
+    first = zipf_loads(model, ZIPF, seed)
+    course = list(islice(loads_over_iterations(first, seed), max(iterations) + 1))
+    for iteration in iterations:
+        now, seen = course[iteration], course[max(iteration - SEEN, 0) : iteration] or [course[0]]
+        shifted = ExpertLoads(now.layers, np.roll(now.shares, 1, axis=0))
+        guesses = {
+            FOLLOWED: now,
+            PREDICTED: predict_loads(seen, now),
+            LAYER_BEFORE: shifted,
+            WIRED_ONCE: first,
+            EVEN: uniform_loads(model),
+        }
+        layers = range(0, len(now.layers), every)
+        actual = [_demand(job, model, now, layer) for layer in layers]
+        for name, guess in guesses.items():
+            planned = [_demand(job, model, guess, layer) for layer in layers]
+            chosen = [_greedy(demand) for demand in planned]
+            yield LoadsPoint(iteration, name, _mean_s(actual, chosen, bandwidth_bps))
+        chosen = [_improved(demand) for demand in actual]
+        yield LoadsPoint(iteration, IMPROVED, _mean_s(actual, chosen, bandwidth_bps))
+        yield LoadsPoint(iteration, "fat-tree", _tree_s(actual, bandwidth_bps))
+
+
+def _demand(job: MoeJob, model: TransformerModel, loads: ExpertLoads, layer: int) -> Floats:
+    """Return the bytes that the servers of an expert group send each other in one dispatch."""
+    assert model.experts is not None
+    one = job.configuration
+    tokens = one.micro_batch * one.sequence / job.tp
+    ranks = token_matrix(loads.shares[layer], job.ep, tokens, model.experts.per_token)
+    per_server = max(PER_SERVER // job.etp, 1)  # expert ranks of a server
+    servers = job.ep // per_server
+    blocks = ranks.reshape(servers, per_server, servers, per_server).sum(axis=(1, 3))
+    demand: Floats = blocks * model.hidden * 2.0 * job.etp
+    np.fill_diagonal(demand, 0.0)
+    return demand
+
+
+def _greedy(demand: Floats) -> Ints:
+    return regional_circuits(demand, OPTICAL, "break")
+
+
+def _improved(demand: Floats) -> Ints:
+    return improved_circuits(demand, OPTICAL, 1.0, float(PER_SERVER - OPTICAL))
+
+
+def _mean_s(demands: list[Floats], circuits: list[Ints], bandwidth_bps: float) -> float:
+    electrical_bps = (PER_SERVER - OPTICAL) * bandwidth_bps
+    pairs = zip(demands, circuits, strict=True)
+    return float(np.mean([exchange_time_s(d, c, bandwidth_bps, electrical_bps) for d, c in pairs]))
+
+
+def _tree_s(demands: list[Floats], bandwidth_bps: float) -> float:
+    busiest = [max(demand.sum(axis=0).max(), demand.sum(axis=1).max()) for demand in demands]
+    return float(np.mean(busiest)) * 8.0 / (PER_SERVER * bandwidth_bps)
