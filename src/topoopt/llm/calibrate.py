@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.optimize
 from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput
@@ -26,6 +25,9 @@ STRENGTHS = (1.0, 3.0, 10.0)
 
 ROBUST_FROM = 1.5
 """Errors beyond so many times :data:`NOISE` count linearly: published tables have misprints and odd days."""
+
+NOTHING = 1e-9
+"""Smaller values are none: where a share ends at its lower bound, the search stops just above."""
 
 FEWEST_RUNS = 2
 
@@ -54,8 +56,12 @@ class Weights:
         return weights * scale
 
 
-def fit(runs: TimedRuns, start: Calibration, weights: Weights, strength: float) -> Calibration:
+def fit(
+    runs: TimedRuns, start: Calibration, weights: Weights, strength: float, guess: Calibration | None = None
+) -> Calibration:
     """Return the calibration that explains the runs best, near ``start``.
+
+    The search begins at ``guess``, if there is one: it is over sooner there, and ends at the same place.
 
     Raises
     ------
@@ -74,8 +80,11 @@ def fit(runs: TimedRuns, start: Calibration, weights: Weights, strength: float) 
         times = runs.times(_from_vector(vector, start)).iteration_time_s
         return np.concatenate([scale * (np.log(times) - logs), strength * (vector - origin) / spread])
 
-    inside = np.clip(origin, low + 1e-6 * spread, high - 1e-6 * spread)
-    found = scipy.optimize.least_squares(
+    begin = origin if guess is None else _to_vector(guess)
+    inside = np.clip(begin, low + 1e-6 * spread, high - 1e-6 * spread)
+    from scipy.optimize import least_squares  # noqa: PLC0415 - takes half a second to import
+
+    found = least_squares(
         residuals,
         inside,
         bounds=(low, high),
@@ -101,7 +110,7 @@ def _from_vector(vector: Floats, start: Calibration) -> Calibration:
     values = {}
     for (name, bounds), value in zip(PARAMETERS.items(), vector, strict=True):
         natural = value if bounds.is_share else np.exp(value)
-        values[name] = float(np.clip(natural, bounds.low, bounds.high))
+        values[name] = float(np.clip(natural, bounds.low, bounds.high)) if natural > NOTHING else bounds.low
     return start.with_parameters(values)
 
 

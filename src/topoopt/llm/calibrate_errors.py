@@ -55,17 +55,17 @@ def calibrate(
         Of the priors; None for the one of :data:`~topoopt.llm.calibrate.STRENGTHS` with the least held-out error.
     """
     folds = random_folds(len(runs), min(FOLDS, len(runs)), seed)
-    tried = {one: held_out_times(runs, start, weights, one, folds) for one in _strengths(len(runs), strength)}
+    fits = {one: fit(runs, start, weights, one) for one in _strengths(len(runs), strength)}
+    tried = {one: held_out_times(runs, start, weights, one, folds, near) for one, near in fits.items()}
     best = min(tried, key=lambda one: _weighted_error(runs, weights, tried[one]))
-    sizes = size_folds(runs)
-    by_size = held_out_times(runs, start, weights, best, sizes) if len(sizes) > 1 else None
-    found = fit(runs, start, weights, best)
+    found, sizes = fits[best], size_folds(runs)
+    by_size = held_out_times(runs, start, weights, best, sizes, found) if len(sizes) > 1 else None
     return Fit(
         found,
         best,
-        errors(runs, runs.times(found).iteration_time_s),
-        errors(runs, tried[best]) if len(runs) > len(folds) or len(runs) > FOLDS else {},
-        errors(runs, by_size) if by_size is not None else {},
+        dataset_errors(runs, runs.times(found).iteration_time_s),
+        dataset_errors(runs, tried[best]) if len(runs) > len(folds) or len(runs) > FOLDS else {},
+        dataset_errors(runs, by_size) if by_size is not None else {},
     )
 
 
@@ -82,19 +82,24 @@ def size_folds(runs: TimedRuns) -> tuple[Ints, ...]:
 
 
 def held_out_times(
-    runs: TimedRuns, start: Calibration, weights: Weights, strength: float, folds: Iterable[Ints]
+    runs: TimedRuns,
+    start: Calibration,
+    weights: Weights,
+    strength: float,
+    folds: Iterable[Ints],
+    guess: Calibration | None = None,
 ) -> Floats:
     """Return the time of each run by a calibration that was fitted to the other folds."""
     times = np.empty(len(runs))
     everything = np.arange(len(runs))
     for fold in folds:
         others = np.setdiff1d(everything, fold)
-        found = fit(runs.take(others), start, weights, strength)
+        found = fit(runs.take(others), start, weights, strength, guess)
         times[fold] = runs.take(fold).times(found).iteration_time_s
     return times
 
 
-def errors(runs: TimedRuns, times: Floats) -> dict[str, Error]:
+def dataset_errors(runs: TimedRuns, times: Floats) -> dict[str, Error]:
     """Return the errors of each data set, and of ``all``."""
     off = 100 * (times / runs.measured_s - 1)
     names = np.array(runs.datasets)

@@ -46,9 +46,7 @@ PARAMETERS: Mapping[str, Bounds] = {
     "misaligned_slowdown": Bounds(1.0, 8.0, 0.4, "factor on attention whose head size is no multiple of 8"),
     "layer_launch_s": Bounds(1e-5, 5e-3, 0.5, "host time to launch one layer once"),
     "chunk_launch_s": Bounds(1e-5, 5e-2, 0.7, "host time of one micro-batch in one chunk besides its layers"),
-    "group_launch": Bounds(
-        0.0, 1.0, 0.5, "further launch time per doubling of the tensor parallel degree, as a share"
-    ),
+    "group_launch": Bounds(0.0, 1.0, 0.5, "further launch time in a tensor parallel group of 8, as a share"),
     "step_overhead_s": Bounds(1e-4, 1.0, 0.7, "fixed time of one iteration: optimizer launches, logging"),
     "collective_latency_s": Bounds(1e-6, 3e-4, 0.5, "start of one collective"),
     "scale_up_efficiency": Bounds(
