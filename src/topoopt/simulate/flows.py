@@ -107,17 +107,23 @@ def no_flows(tasks: int) -> Flows:
 def pair_demands(graph: TaskGraph) -> tuple[Ints, Ints, Ints, Ints]:
     """Return task, src, dst and bytes of everything that goes from one server to another."""
     direct = np.flatnonzero((graph.kind == TRANSFER) & (graph.src != graph.dst) & (graph.size_bytes > 0))
-    parts = [(direct, graph.src[direct], graph.dst[direct], graph.size_bytes[direct])]
-    for task in np.flatnonzero((graph.kind == COLLECTIVE) & (graph.collective == ALL_TO_ALL)):
-        members = np.array(graph.members(int(task)), np.int64)
-        count = len(members)
-        src, dst = np.repeat(members, count), np.tile(members, count)
-        away = src != dst
-        share = graph.size_bytes[task] // max(count, 1)
-        amount = int(away.sum()) if share else 0
-        parts.append((np.full(amount, task), src[away][:amount], dst[away][:amount], np.full(amount, share)))
+    parts = (direct, graph.src[direct], graph.dst[direct], graph.size_bytes[direct]), _exchanged(graph)
     task_ids, src, dst, size = (np.concatenate(column) for column in zip(*parts, strict=True))
     return task_ids, src, dst, size
+
+
+def _exchanged(graph: TaskGraph) -> tuple[Ints, Ints, Ints, Ints]:
+    """Return task, src, dst and bytes of every pair of members of all all-to-alls, task by task."""
+    tasks = np.flatnonzero((graph.kind == COLLECTIVE) & (graph.collective == ALL_TO_ALL))
+    first, count = graph.member_first[tasks], np.diff(graph.member_first)[tasks]
+    share = graph.size_bytes[tasks] // np.maximum(count, 1)
+    count = np.where(share > 0, count, 0)
+    row = np.repeat(np.arange(len(tasks)), count * count)
+    place = np.arange(len(row)) - np.repeat(np.cumsum(count * count) - count * count, count * count)
+    sender, receiver = np.divmod(place, count[row])
+    src, dst = graph.member[first[row] + sender], graph.member[first[row] + receiver]
+    away = src != dst
+    return tasks[row][away], src[away], dst[away], share[row][away]
 
 
 def _pair_flows(pairs: PairClasses, task: Ints, pair: Ints, size: Ints, seed: int) -> _Columns:
