@@ -5,11 +5,17 @@ from collections.abc import Callable
 import typer
 
 from topoopt.cli.llm_calibrate import llm_calibrate
+from topoopt.cli.llm_estimate import llm_estimate
 from topoopt.cli.llm_search import llm_search
 from topoopt.cli.llm_traffic import llm_traffic
 from topoopt.cli.verbs import Verb, Verbs, help_of
 
-LLM_VERBS: tuple[Callable[..., None], ...] = (llm_traffic, llm_search, llm_calibrate)
+LLM_VERBS: tuple[Callable[..., None], ...] = (
+    llm_estimate,
+    llm_traffic,
+    llm_search,
+    llm_calibrate,
+)
 """The verbs of the group, each a function called ``llm_`` and its word."""
 
 llm = typer.Typer(

@@ -69,6 +69,9 @@ from topoopt.llm.mfu import mfu as mfu
 from topoopt.llm.named_calibration import named_calibration as named_calibration
 from topoopt.llm.pipeline import make_pipelined_step as make_pipelined_step
 from topoopt.llm.pipeline import pipelined_step as pipelined_step
+from topoopt.llm.predict_runs import PredictedRuns as PredictedRuns
+from topoopt.llm.predict_runs import Prediction as Prediction
+from topoopt.llm.predict_runs import predict_runs as predict_runs
 from topoopt.llm.profiled_calibration import ProfiledCalibration as ProfiledCalibration
 from topoopt.llm.profiled_calibration import profiled_calibration as profiled_calibration
 from topoopt.llm.rank_parameters import RankParameters as RankParameters
