@@ -237,3 +237,19 @@ def test_what_cannot_be_priced_is_refused_in_one_line() -> None:
         Accounting(tiers=4)
     with pytest.raises(InvalidInput, match="fiber_length_m: expected"):
         Accounting(fiber_length_m=float("nan"))
+
+
+def test_mixnet_is_a_fat_tree_of_some_interfaces_and_circuit_ports_for_the_others() -> None:
+    """8 interfaces, 2 of them electrical: as a fat-tree of 2 interfaces and an OCS fabric of 6."""
+    both = bill_of_materials("mixnet", 128, 8, 100e9, PRICES)
+    parts = (
+        bill_of_materials("fat-tree", 128, 2, 100e9, PRICES),
+        bill_of_materials("ocs-reconfig", 128, 6, 100e9, PRICES),
+    )
+    assert both.cost_usd == pytest.approx(sum(part.cost_usd for part in parts))
+    assert both.power_w == pytest.approx(sum(part.power_w or 0.0 for part in parts))
+    one = bill_of_materials("mixnet", 128, 8, 100e9, PRICES, None, FabricOptions(electrical_interfaces=4))
+    assert both.cost_usd < one.cost_usd < bill_of_materials("fat-tree", 128, 8, 100e9, PRICES).cost_usd
+    assert both.note.startswith("2 of 8 interfaces on a full-bisection fat-tree")
+    with pytest.raises(InvalidInput, match=r"electrical_interfaces must be 1\.\.7 of 8 interfaces, got 8"):
+        bill_of_materials("mixnet", 16, 8, 100e9, PRICES, None, FabricOptions(electrical_interfaces=8))

@@ -156,7 +156,7 @@ def with_links(fabric: Fabric, circuits: Ints) -> Fabric:
         np.full(len(tree) + len(src), tree.latency_s[0]),
         nodes=tree.nodes,
     )
-    paths = []
+    paths: list[Path] = []
     for a in range(tree.servers):
         for b in range(tree.servers):
             if a != b:

@@ -47,7 +47,7 @@ class BoughtArguments:
             metavar="LIST",
             rich_help_panel=BOUGHT,
             help="Fabrics, with commas: topoopt, topoopt-ocs, topoopt-hybrid, ideal-switch, fat-tree, "
-            "oversub-fat-tree, rail, expander, torus, full-mesh, sip-ml, ocs-reconfig. All if not given.",
+            "oversub-fat-tree, rail, expander, torus, full-mesh, sip-ml, ocs-reconfig, mixnet. All if not given.",
         ),
     ] = None
     prices: Annotated[
@@ -76,6 +76,14 @@ class BoughtArguments:
             metavar="N",
             rich_help_panel=BOUGHT,
             help="Ports of a server that topoopt-hybrid has behind optical circuit switches; half of them.",
+        ),
+    ] = None
+    electrical_interfaces: Annotated[
+        int | None,
+        Option(
+            metavar="N",
+            rich_help_panel=BOUGHT,
+            help="Ports of a server that mixnet has on its electrical fat-tree; a quarter of them.",
         ),
     ] = None
     shards: Annotated[

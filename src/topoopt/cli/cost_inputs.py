@@ -134,9 +134,11 @@ def asked_options(asked: BoughtArguments, cluster: "ClusterSpec") -> "FabricOpti
     from topoopt.cost import FabricOptions
     from topoopt.hardware import find_optical_switch
 
-    options = FabricOptions(asked.oversubscription, asked.ocs_interfaces)
+    options = FabricOptions(asked.oversubscription, asked.ocs_interfaces, asked.electrical_interfaces)
     if asked.ocs_interfaces is not None:
         options.hybrid_ocs_interfaces(cluster.degree)
+    if asked.electrical_interfaces is not None:
+        options.mixnet_electrical_interfaces(cluster.degree)
     if asked.technology is not None:
         find_optical_switch(asked.technology)
     if not 1 <= asked.shards <= cluster.servers:

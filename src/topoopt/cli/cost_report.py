@@ -21,6 +21,7 @@ WHAT_IT_IS = {
     "torus": "cables to the neighbors in a grid, no switch",
     "full-mesh": "cables to every server, no switch",
     "ocs-reconfig": "optical circuit switches that follow the traffic",
+    "mixnet": "a fat-tree, and circuit switches for regions of servers",
 }
 """Shorter than the note of the bill, or in place of none."""
 ITEMS = {

@@ -113,7 +113,13 @@ def cost_document(answer: Answer) -> dict[str, Any]:
         "accounting": {**asdict(rule), "words": rule.words},
         "options": {
             name: getattr(answer.bought, name)
-            for name in ("oversubscription", "ocs_interfaces", "shards", "technology")
+            for name in (
+                "oversubscription",
+                "ocs_interfaces",
+                "electrical_interfaces",
+                "shards",
+                "technology",
+            )
         },
         "sources": _sources(answer),
         "fabrics": [_fabric(offer, own_usd) for offer in answer.offers],

@@ -167,6 +167,9 @@ def _note(fabric: str, degree: int, options: FabricOptions) -> str:
         return f"{switched} of {degree} interfaces behind optical circuit switches, the others behind panels"
     if fabric == "oversub-fat-tree":
         return f"{options.oversubscription:g}:1 above the first switch"
+    if fabric == "mixnet":
+        electrical = options.mixnet_electrical_interfaces(degree)
+        return f"{electrical} of {degree} interfaces on a full-bisection fat-tree, the others on circuit switches"
     return _NOTES.get(fabric, "")
 
 

@@ -65,6 +65,14 @@ def _full_bisection(interfaces: Interfaces, rule: Accounting, options: FabricOpt
     return _switched(interfaces.total, (rule.tiers - 1) * interfaces.total, rule)
 
 
+def _mixnet(interfaces: Interfaces, rule: Accounting, options: FabricOptions) -> Counts:
+    electrical = interfaces.servers * options.mixnet_electrical_interfaces(interfaces.degree)
+    tree = _switched(electrical, (rule.tiers - 1) * electrical, rule)
+    optical = interfaces.total - electrical
+    circuits = {**_server_side(optical, rule), "ocs_port": optical, "fiber_m": _fiber_m(optical, rule)}
+    return {item: tree.get(item, 0) + circuits.get(item, 0) for item in (*tree, "ocs_port")}
+
+
 def _oversubscribed(interfaces: Interfaces, rule: Accounting, options: FabricOptions) -> Counts:
     upper = math.ceil(interfaces.total / options.oversubscription)
     return _switched(interfaces.total, (rule.tiers - 1) * upper, rule)
@@ -117,5 +125,6 @@ PRICED_FABRICS: Mapping[str, CountRule] = {
     "full-mesh": _direct,
     "sip-ml": _optical_switch,
     "ocs-reconfig": _optical_switch,
+    "mixnet": _mixnet,
 }
 """How many of each part a fabric takes, by name."""

@@ -7,6 +7,9 @@ from topoopt.errors import InvalidInput
 RAIL_LEAF_PORTS = 64
 """Ports of a rail's leaf, half of them for servers: as the topology has it."""
 
+REGION_SERVERS = 8
+"""Servers of a region of mixnet, joined by one optical circuit switch: as the fabric has it."""
+
 
 @dataclass(frozen=True, slots=True)
 class FabricOptions:
@@ -19,10 +22,14 @@ class FabricOptions:
     ocs_interfaces : int or None
         Of the hybrid: how many of a server's interfaces are behind optical circuit switches, the others behind
         patch panels; by default half of them, and at least one.
+    electrical_interfaces : int or None
+        Of mixnet: how many of a server's interfaces are on the electrical fat-tree, the others on optical circuit
+        switches; by default a quarter of them, and at least one.
     """
 
     oversubscription: float = 2.0
     ocs_interfaces: int | None = None
+    electrical_interfaces: int | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= self.oversubscription < float("inf"):
@@ -50,5 +57,28 @@ class FabricOptions:
             raise InvalidInput(
                 f"topoopt-hybrid: ocs_interfaces must be 1..{degree - 1} of {degree} interfaces, got {chosen}; "
                 "for all or none use topoopt-ocs or topoopt"
+            )
+        return chosen
+
+    def mixnet_electrical_interfaces(self, degree: int) -> int:
+        """Return how many of ``degree`` interfaces mixnet has on its electrical fat-tree.
+
+        Raises
+        ------
+        InvalidInput
+            If none would be left for circuits, or none for the fat-tree.
+
+        Examples
+        --------
+        >>> [FabricOptions().mixnet_electrical_interfaces(degree) for degree in (2, 4, 8)]
+        [1, 1, 2]
+        """
+        if degree < 2:
+            raise InvalidInput("mixnet: a server needs 2 interfaces or more, one of each kind; use fat-tree")
+        chosen = max(degree // 4, 1) if self.electrical_interfaces is None else self.electrical_interfaces
+        if not 1 <= chosen < degree:
+            raise InvalidInput(
+                f"mixnet: electrical_interfaces must be 1..{degree - 1} of {degree} interfaces, got {chosen}; "
+                "for all or none use fat-tree or ocs-reconfig"
             )
         return chosen

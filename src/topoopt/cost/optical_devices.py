@@ -181,3 +181,13 @@ def _devices(
         count *= 2
     holds_all = servers * interfaces <= row.ports
     return OpticalDevices(row.name, count, ports, row.ports, holds_all, row.insertion_loss_db)
+
+
+def regional_devices(
+    servers: int, interfaces: int, region_servers: int, technology: str | None
+) -> OpticalDevices:
+    """Return one device for each region, which any of its servers' interfaces can be joined on."""
+    row = find_optical_switch("3d-mems" if technology is None else technology)
+    ports = min(servers, region_servers) * interfaces
+    count = -(-servers // region_servers)
+    return OpticalDevices(row.name, count, ports, row.ports, count == 1, row.insertion_loss_db)

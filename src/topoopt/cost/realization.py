@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from topoopt.cost.counts import PRICED_FABRICS
-from topoopt.cost.fabric_options import RAIL_LEAF_PORTS, FabricOptions
+from topoopt.cost.fabric_options import RAIL_LEAF_PORTS, REGION_SERVERS, FabricOptions
 from topoopt.cost.fat_tree_size import FatTreeSize, fat_tree_size
 from topoopt.cost.optical_devices import (
     OPTICAL_FABRICS,
@@ -11,6 +11,7 @@ from topoopt.cost.optical_devices import (
     OpticalDevices,
     light_left_db,
     optical_devices,
+    regional_devices,
     sharing_interfaces,
     too_many_ports,
     transceiver_for,
@@ -105,6 +106,8 @@ def realize(
         sharing = interfaces_per_device or sharing_interfaces(servers, shards, links)
         devices = optical_devices(fabric, servers, degree, sharing, shards, technology, look_ahead, chosen)
         return _optical(fabric, devices, servers, degree, bandwidth_bps, links, sharing, shards, look_ahead)
+    if fabric == "mixnet":
+        return _mixnet(servers, degree, bandwidth_bps, tiers, chosen, technology)
     if fabric == "rail":
         return _rails(servers, degree, bandwidth_bps)
     if fabric in ("expander", "torus", "full-mesh"):
@@ -160,6 +163,32 @@ def _optical(
             "take a technology that loses less (--technology), or amplifiers"
         )
     return Realization(fabric, devices, None, 0, module, margin_db, tuple(remarks), tuple(problems))
+
+
+def _mixnet(
+    servers: int,
+    degree: int,
+    bandwidth_bps: float,
+    tiers: int,
+    options: FabricOptions,
+    technology: str | None,
+) -> Realization:
+    """Return a tree for each electrical interface, and one optical device a region for the others."""
+    electrical = options.mixnet_electrical_interfaces(degree)
+    tree = _tree("mixnet", fat_tree_size(servers, tiers, 1.0), electrical, bandwidth_bps)
+    device = regional_devices(servers, degree - electrical, REGION_SERVERS, technology)
+    optical = _optical("mixnet", (device,), servers, degree, bandwidth_bps, "directed", 1, 1, False)
+    remarks = (f"regions of {REGION_SERVERS} servers, each with an optical device of its own",)
+    return Realization(
+        "mixnet",
+        optical.optical,
+        tree.tree,
+        electrical,
+        optical.transceiver,
+        optical.margin_db,
+        remarks + optical.remarks + tree.remarks,
+        optical.problems + tree.problems,
+    )
 
 
 def _rails(servers: int, degree: int, bandwidth_bps: float) -> Realization:

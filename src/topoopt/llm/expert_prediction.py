@@ -19,7 +19,7 @@ from topoopt.llm.expert_loads import ExpertLoads, Floats
 MOST_STEPS = 2_000
 
 
-def fit_transition(before: Floats, after: Floats, tolerance: float = 1e-12) -> Floats:
+def fit_transition(before: Floats, after: Floats, tolerance: float = 1e-9) -> Floats:
     """Return the column-stochastic P that minimizes ``|after - P·before|²`` over all samples.
 
     Accelerated projected gradients (FISTA), every column projected onto the simplex after each step. Where samples

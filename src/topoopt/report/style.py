@@ -36,6 +36,7 @@ KNOWN_COLORS: Final = {
     "expander": 5,
     "sip-ml": 6,
     "ocs-reconfig": 7,
+    "mixnet": 3,
     "computation": 0,
     "exposed-communication": 1,
     "forward-computation": 0,

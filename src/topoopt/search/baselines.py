@@ -84,6 +84,14 @@ BASELINES: Mapping[str, tuple[BaselineRule, ...]] = {
             "ocs-reconfig", "d circuits of B a server, changed in 10 ms, forwarding", _same, "ideal-switch"
         ),
     ),
+    "mixnet": (
+        BaselineRule(
+            "mixnet",
+            "a quarter of d·B a server on a fat-tree, else circuits in regions of 8 servers",
+            _same,
+            "ideal-switch",
+        ),
+    ),
 }
 """Rules by fabric; ``fat-tree`` has two, since the published bandwidth is not what the price table gives."""
 
