@@ -118,6 +118,6 @@ def test_a_file_of_a_profile_is_a_calibration_by_name(tmp_path: Path, measured: 
     assert named.gemm_efficiency == pytest.approx(EFFICIENCY, rel=0.01)
     assert named.collective_latency_s == named_calibration("", "h100").collective_latency_s
     with pytest.raises(
-        InvalidInput, match="llama.json: was measured on H100-SXM5-80GB, and A100-SXM4-80GB was"
+        InvalidInput, match=r"llama\.json: was measured on H100-SXM5-80GB, and A100-SXM4-80GB was"
     ):
         named_calibration(str(path), "a100-80gb")

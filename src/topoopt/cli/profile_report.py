@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from topoopt.profile import ProfileRun, Subject
-    from topoopt.workload import MeasuredOperator, PartSize
+    from topoopt.workload import DeviceProfile, MeasuredOperator, PartSize
 
 COLUMNS = ("operator", "kind", "of it", "sizes", "samples", "forward", "backward", "spread", "rate", "memory")
 LARGEST_SHARE = 0.2
@@ -22,6 +22,7 @@ def print_profile(console: "Console", run: "ProfileRun", source: str, out: str |
     from topoopt.cli.render import print_facts, print_table, print_title, print_warning
 
     profile, device = run.profile, run.profile.device
+    law, no_law = calibration_words(profile)
     print_title(console, profile.model, f"measured on {device.name}")
     threads = f", {counted(device.threads, 'thread')}" if device.threads else ""
     print_facts(
@@ -30,16 +31,40 @@ def print_profile(console: "Console", run: "ProfileRun", source: str, out: str |
             ("device", f"{device.kind}, {device.precision}{threads}, PyTorch {device.torch}"),
             ("in the catalogue", device.accelerator),
             ("sizes", _sizes(run)),
+            ("as a calibration", law),
         ],
     )
     measured = [op for op in profile.operators if op.times]
     if measured:
         print_title(console, "Largest size of each operator", "whole, where it was measured whole")
         print_table(console, COLUMNS, [_row(op) for op in measured], numbers=COLUMNS[2:])
-    for warning in _warnings(run):
+    for warning in [*_warnings(run), *filter(None, [no_law])]:
         print_warning(console, warning)
     print_title(console, "Next")
     console.print(f"  {_next_step(run, source, out)}", highlight=False, markup=False)
+
+
+def calibration_words(profile: "DeviceProfile") -> tuple[str, str]:
+    """Return what a transformer's profile says of step times, or why it says nothing; nothing of other models."""
+    from topoopt.errors import InvalidInput
+    from topoopt.llm import find_calibration, profiled_calibration
+
+    if profile.source != "transformer":
+        return "", ""
+    device = profile.device
+    if not device.accelerator:
+        return "", f"{device.name} is not in topoopt hardware: the times are no calibration of step times."
+    try:
+        found = profiled_calibration(profile, find_calibration(device.accelerator), device.name)
+    except InvalidInput as error:
+        return "", f"No calibration of step times: {error}."
+    kernels = found.calibration
+    return (
+        f"large matrix products reach {kernels.gemm_efficiency:.0%} of the peak, the attention's core "
+        f"{kernels.attention_efficiency:.0%}, norms {kernels.memory_efficiency:.0%} of the memory's rate; the law of "
+        f"products is off by {found.product_error:.1%} (median of {found.products})",
+        "",
+    )
 
 
 def print_dry_run(subject: "Subject", as_json: bool) -> None:
