@@ -17,8 +17,8 @@ class FabricArguments:
         Option(
             metavar="NAME",
             rich_help_panel=FABRIC,
-            help="topoopt, ideal-switch, fat-tree, oversub-fat-tree, rail, expander, torus, full-mesh, sip-ml or "
-            "ocs-reconfig. If not given, a plan's own, and that of the connections in a .fbuf.",
+            help="topoopt, ideal-switch, fat-tree, oversub-fat-tree, rail, expander, torus, full-mesh, sip-ml, "
+            "ocs-reconfig or mixnet. If not given, a plan's own, and that of the connections in a .fbuf.",
         ),
     ] = None
     bandwidth: Annotated[
@@ -63,7 +63,7 @@ class FabricArguments:
         Option(
             metavar="TIME",
             rich_help_panel=FABRIC,
-            help="Of a change of circuits; 10ms for ocs-reconfig, 25us for sip-ml.",
+            help="Of a change of circuits; 10ms for ocs-reconfig, 25us for sip-ml, 25ms for mixnet.",
         ),
     ] = None
     host_forwarding: Annotated[
@@ -72,6 +72,38 @@ class FabricArguments:
             "--host-forwarding/--no-host-forwarding",
             rich_help_panel=FABRIC,
             help="Whether servers relay on ocs-reconfig; they do.",
+        ),
+    ] = None
+    electrical_ports: Annotated[
+        int | None,
+        Option(
+            metavar="N",
+            rich_help_panel=FABRIC,
+            help="Of mixnet: ports of a server on the fat-tree, the others are for circuits; a quarter.",
+        ),
+    ] = None
+    region_servers: Annotated[
+        int | None,
+        Option(
+            metavar="N", rich_help_panel=FABRIC, help="Of mixnet: servers that circuits join; regions of 8."
+        ),
+    ] = None
+    circuits: Annotated[
+        str | None,
+        Option(
+            metavar="break|skip|improved",
+            rich_help_panel=FABRIC,
+            help="Of mixnet: circuits are given to the pair that waits longest until that has no port left (break, "
+            "the paper's rule), or until nobody has (skip), or so that an all-to-all ends early (improved).",
+        ),
+    ] = None
+    hiding: Annotated[
+        str | None,
+        Option(
+            metavar="all-but-first|overlapped|none",
+            rich_help_panel=FABRIC,
+            help="Of mixnet: which changes of circuits an all-to-all waits for: an iteration's first alone; what "
+            "computing leaves of each; or all.",
         ),
     ] = None
     placement: Annotated[

@@ -21,8 +21,13 @@ if TYPE_CHECKING:
 OWN = "topoopt"
 ON_SWITCHES = ("ideal-switch", "fat-tree", "oversub-fat-tree")
 CIRCUITS = ("ocs-reconfig", "sip-ml")
+REGIONAL = ("mixnet",)
+_REGIONAL_FLAGS = ("electrical_ports", "region_servers", "circuits", "hiding")
 DEFAULT_DEGREE = 4
-_WIRING = ("degree", "servers", "strides", "routing", "reconfiguration_delay", "host_forwarding")
+_WIRING = (
+    *("degree", "servers", "strides", "routing", "reconfiguration_delay", "host_forwarding"),
+    *_REGIONAL_FLAGS,
+)
 
 
 def own_fabric(source: Source, asked: FabricArguments) -> "Fabric | None":
@@ -148,11 +153,13 @@ def _shape(name: str, asked: FabricArguments, switches: bool) -> "FabricShape":
 
     for flag, value, names in (
         ("--strides", asked.strides, (OWN,)),
-        ("--reconfiguration-delay", asked.reconfiguration_delay, CIRCUITS),
+        ("--reconfiguration-delay", asked.reconfiguration_delay, (*CIRCUITS, *REGIONAL)),
         ("--host-forwarding", asked.host_forwarding, CIRCUITS),
+        *(("--" + flag.replace("_", "-"), getattr(asked, flag), REGIONAL) for flag in _REGIONAL_FLAGS),
     ):
         if value is not None and name not in names:
-            raise InvalidInput(f"{flag}: not for the fabric {name}; it is for {' and '.join(names)}")
+            known = " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else names[0]
+            raise InvalidInput(f"{flag}: not for the fabric {name}; it is for {known}")
     if asked.routing is not None and asked.routing not in ROUTING:
         raise unknown_name("routing", asked.routing, ROUTING)
     if asked.routing is not None and name in CIRCUITS:
@@ -168,6 +175,10 @@ def _shape(name: str, asked: FabricArguments, switches: bool) -> "FabricShape":
         strides=_strides(asked.strides),
         delay_s=delay_s,
         host_forwarding=asked.host_forwarding,
+        electrical_ports=asked.electrical_ports,
+        region_servers=asked.region_servers,
+        circuits=asked.circuits,
+        hiding=asked.hiding,
     )
 
 

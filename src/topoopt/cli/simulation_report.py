@@ -10,6 +10,8 @@ from topoopt.units import format_bandwidth, format_bytes, format_time
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from topoopt.routing import RegionalReconfiguration
+
 BUSIEST = 5
 
 
@@ -72,9 +74,13 @@ def _times(ran: Ran) -> list[tuple[str, str]]:
 
 def _fabric(ran: Ran) -> list[tuple[str, str]]:
     """Return what a server has, and how a built fabric is laid out."""
+    from topoopt.routing import RegionalReconfiguration
+
     topology, rule = ran.fabric.topology, ran.fabric.reconfiguration
     mine = topology.src == 0
     ports, together_bps = int(topology.ports[mine].sum()), float(topology.bandwidth_bps[mine].sum())
+    if isinstance(rule, RegionalReconfiguration):
+        return [("a server has", _electrical_and_optical(rule))]
     if rule is not None:
         ports, together_bps = rule.degree, rule.degree * rule.bandwidth_bps
     what = format_bandwidth(together_bps)
@@ -90,6 +96,14 @@ def _fabric(ran: Ran) -> list[tuple[str, str]]:
     if ran.fabric.name == "fat-tree" and ran.sources[0].plan is not None:
         what += " (not divided by 3.2, as topoopt compare does)"
     return [("a server has", what)]
+
+
+def _electrical_and_optical(rule: "RegionalReconfiguration") -> str:
+    return (
+        f"{format_bandwidth(rule.electrical_bps)} on a fat-tree, {counted(rule.degree, 'circuit')} of "
+        f"{format_bandwidth(rule.bandwidth_bps)} in regions of {rule.region_servers} servers, changed in "
+        f"{format_time(rule.delay_s)}"
+    )
 
 
 def _traffic(ran: Ran) -> list[tuple[str, str]]:
