@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 FABRICS_HELP = (
     "Baselines, with commas: ideal-switch, fat-tree, oversub-fat-tree, expander, torus, full-mesh, rail, sip-ml, "
-    "ocs-reconfig."
+    "ocs-reconfig, mixnet."
 )
 PRICES_HELP = "Price list: 2022, 2025 or a file of your own."
 SUITED_PRICES_HELP = f"{PRICES_HELP} If not given 2022, or 2025 for ports faster than those of 2022."
