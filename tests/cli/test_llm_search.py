@@ -83,7 +83,7 @@ def test_the_file_has_all_that_fit(topoopt: Topoopt, tmp_path: Path) -> None:
         (("--precision", "fp8"), "precision: A100-SXM4-80GB has no fp8"),
         (("--precision", "f16"), 'precision: unknown name "f16"'),
         (("--framework", "jax"), 'framework: unknown name "jax"'),
-        (("--attention", "flash"), 'attention: unknown name "flash"'),
+        (("--attention", "flash"), '--attention: unknown name "flash"'),
         (("--max-vpp", "0"), "--max-vpp: expected an integer >= 1, got 0"),
         (("--top", "0"), "--top: expected an integer >= 1, got 0"),
         (("--csv", "rows.txt"), "--csv: rows.txt: expected a file name that ends in .csv or .parquet"),

@@ -37,11 +37,13 @@ def llm_search(
         ),
     ] = None,
     attention: Annotated[
-        str,
+        str | None,
         typer.Option(
-            metavar="fused|eager", rich_help_panel=MEMORY, help="FlashAttention, or scores in memory."
+            metavar="fused|eager",
+            rich_help_panel=MEMORY,
+            help="FlashAttention, or scores in memory; memory as fused and times as calibrated if not given.",
         ),
-    ] = "fused",
+    ] = None,
     framework: Annotated[
         str,
         typer.Option(
@@ -53,7 +55,9 @@ def llm_search(
     calibration: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE", rich_help_panel=MEMORY, help="Of step times; the accelerator's if not given."
+            metavar="FILE",
+            rich_help_panel=MEMORY,
+            help="Of step times (topoopt llm calibrate, topoopt profile); the accelerator's if not given.",
         ),
     ] = None,
     top: Annotated[int, typer.Option(metavar="K", rich_help_panel=OUTPUT, help="How many are shown.")] = 10,
@@ -90,7 +94,7 @@ def llm_search(
         raise InvalidInput(f"--top: expected an integer >= 1, got {top}")
     check_table(csv_file, "--csv")
     request = _request(said, machines, fixed, limits, global_batch, precision, attention, framework)
-    calibrated = _calibration(calibration, request.system.accelerator)
+    calibrated = _calibration(calibration, request.system.accelerator, attention)
     with progress("searching configurations"):
         began = time.process_time()
         found = search_configurations(request, calibrated)
@@ -111,7 +115,7 @@ def _request(
     limits: LimitArguments,
     global_batch: int | None,
     precision: str | None,
-    attention: str,
+    attention: str | None,
     framework: str,
 ) -> "SearchRequest":
     from topoopt.cli.transformer_arguments import requested_model, requested_system
@@ -134,7 +138,7 @@ def _request(
         _fixed(fixed),
         Limits(**{column.name: getattr(limits, column.name) for column in fields(limits)}),
         ("bf16" if "bf16" in peaks else "fp16") if precision is None else precision,
-        attention,
+        attention or "fused",
         framework,
     )
 
@@ -158,9 +162,14 @@ def _fixed(fixed: FixedArguments) -> dict[str, int | str | bool]:
     return {name: value for name, value in said.items() if value is not None}
 
 
-def _calibration(path: str | None, accelerator: str) -> "Calibration":
-    from topoopt.llm import named_calibration
+def _calibration(word: str | None, accelerator: str, attention: str | None) -> "Calibration":
+    from dataclasses import replace
 
-    if path == "":
+    from topoopt.llm import ATTENTION_KERNELS, named_calibration
+
+    if word == "":
         raise InvalidInput("--calibration: expected a name or a file, got nothing")
-    return named_calibration(path or "", accelerator)
+    if attention is not None and attention not in ATTENTION_KERNELS:
+        raise unknown_name("--attention", attention, ATTENTION_KERNELS)
+    found = named_calibration(word or "", accelerator)
+    return found if attention is None else replace(found, attention=attention)
