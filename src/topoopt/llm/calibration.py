@@ -40,6 +40,9 @@ PARAMETERS: Mapping[str, Bounds] = {
     "attention_efficiency": Bounds(
         0.03, 0.9, 0.3, "share of the peak rate that the attention's core reaches"
     ),
+    "sharded_attention": Bounds(
+        0.2, 2.0, 0.3, "factor on that with ZeRO-3: PyTorch's kernels, not Megatron's"
+    ),
     "memory_efficiency": Bounds(
         0.1, 1.5, 0.3, "share of the memory bandwidth in norms, softmax, activations"
     ),
@@ -53,6 +56,9 @@ PARAMETERS: Mapping[str, Bounds] = {
         0.2, 1.2, 0.25, "share of the link rate inside a server that a collective reaches"
     ),
     "network_efficiency": Bounds(0.1, 1.2, 0.35, "share of the network rate that a collective reaches"),
+    "tensor_overlap": Bounds(
+        0.0, 1.0, 0.3, "share of tensor parallel waits that hide, with sequence parallelism"
+    ),
     "gather_overlap": Bounds(
         0.0, 1.0, 0.3, "share of ZeRO-3's communication that can hide behind computation"
     ),
@@ -86,6 +92,7 @@ class Calibration:
     gemm_half_side: float
     low_precision_gain: float
     attention_efficiency: float
+    sharded_attention: float
     memory_efficiency: float
     misaligned_slowdown: float
     layer_launch_s: float
@@ -95,6 +102,7 @@ class Calibration:
     collective_latency_s: float
     scale_up_efficiency: float
     network_efficiency: float
+    tensor_overlap: float
     gather_overlap: float
     gradient_overlap: float
     straggling: float

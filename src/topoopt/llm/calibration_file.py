@@ -47,7 +47,10 @@ def find_calibration(accelerator: str) -> Calibration:
         return shipped[name]
     row = _transfers().get(name)
     if row is None:
-        raise unknown_name("calibration: accelerator", name, sorted({*shipped, *_transfers()}))
+        raise InvalidInput(
+            f"calibration: there is none for {name}, nor one of a relative; give a file of your own, or take "
+            f"{', '.join(shipped)}"
+        )
     source = shipped[find_accelerator(row["from"]).name]
     factor = float(row["gemm_factor"])
     highest = PARAMETERS["gemm_efficiency"].high

@@ -39,6 +39,8 @@ class Work:
     ep, etp : array
     fused : array
         1 where the attention's core is fused.
+    attention : array
+        Share of the peak rate that the attention's core reaches.
     peak_flops, usual_flops : array
         Of the linear layers' precision; of 16 bits.
     """
@@ -50,6 +52,7 @@ class Work:
     ep: Floats
     etp: Floats
     fused: Floats
+    attention: Floats
     peak_flops: Floats
     usual_flops: Floats
 
@@ -72,7 +75,6 @@ class Kernels:
         self.efficiency = calibration.gemm_efficiency
         self.half_depth = calibration.gemm_half_depth
         self.half_area = calibration.gemm_half_side**2
-        self.attention = calibration.attention_efficiency
         self.misaligned = calibration.misaligned_slowdown
         self.s_per_byte = 1 / (machine.memory_bytes_per_s * calibration.memory_efficiency)
 
@@ -151,7 +153,7 @@ class Kernels:
         products = 2 * scores * (shapes.head_dim + shapes.value_dim)
         odd = np.where(shapes.head_dim % 4 == 0, self.misaligned ** (2 / 3), self.misaligned)
         slow = np.where(shapes.head_dim % 8 == 0, 1.0, odd)
-        full = slow * products / (work.usual_flops * self.attention)
+        full = slow * products / (work.usual_flops * work.attention)
         softmax = slow * scores * EAGER_BYTES_PER_SCORE * self.s_per_byte
         half = full / 2  # a causal mask halves the work of fused kernels
         forward = np.where(work.fused > 0, half, full + softmax)

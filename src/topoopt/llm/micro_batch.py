@@ -63,6 +63,8 @@ def work_of(table: ConfigurationTable, machine: Machine, calibration: Calibratio
         ep=table.ep.astype(np.float64),
         etp=table.etp.astype(np.float64),
         fused=_fused(table, calibration),
+        attention=np.where(table.zero == 3, calibration.sharded_attention, 1.0)
+        * calibration.attention_efficiency,
         peak_flops=peak,
         usual_flops=np.broadcast_to(usual, tp.shape),
     )
@@ -90,11 +92,12 @@ def micro_batch(
     hidden_bytes = 2 * work.tokens * shapes.hidden
     reduced = 2 * links.gather_s(work.tp, np.ones_like(work.tp), hidden_bytes)
     passes = 2 + full
+    bare = 1 - calibration.tensor_overlap * (table.sequence_parallel > 0)
     crowd = calibration.group_launch * np.square(work.tp / 8) * (work.tp > 1)
     return MicroBatch(
         kernels=layer,
         recompute_s=full * layer.forward_s + selective * layer.core_s,
-        tp_s=passes * _reductions(shapes, work) * reduced,
+        tp_s=passes * _reductions(shapes, work) * reduced * bare,
         cp_s=_ring_s(shapes, table, work, links, layer, full),
         ep_s=passes * _exchanges_s(shapes, work, links, hidden_bytes),
         backward_share=(1 + full) / passes,
