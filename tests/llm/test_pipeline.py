@@ -90,9 +90,8 @@ def test_workers_inside_a_server_have_one_part_and_others_one_for_each_rank() ->
 
 
 def test_only_experts_whose_group_spans_servers_exchange() -> None:
-    assert not any(
-        one.moment == "inside" for one in step_of(LAYOUTS["experts inside servers, ZeRO 2"])[0].exchanges
-    )
+    near = step_of(LAYOUTS["experts inside servers, ZeRO 2"])[0].exchanges
+    assert {one.collective for one in near} == {"reduce-scatter"}
     groups = {one.members for one in step_of(LAYOUTS["experts cut like the rest"])[0].exchanges}
     assert groups == {tuple(range(8)), tuple(range(8, 16))}
 
@@ -120,6 +119,7 @@ REAL = {
     "ZeRO 3": ("llama3-8b", configured(2, 1, 32, 4, sequence=8192, zero=3)),
     "EP inside servers": ("mixtral-8x7b", configured(2, 4, 8, 16, sequence=4096, ep=8, zero=1)),
     "EP across servers": ("qwen3-30b-a3b", configured(1, 2, 16, 16, sequence=4096, ep=16, zero=1)),
+    "CP across servers": ("llama3-8b", configured(4, 2, 2, 8, sequence=32768, cp=4, zero=1)),
     "uneven stages": ("llama3-8b", configured(8, 3, 2, 16, sequence=8192)),
 }
 

@@ -10,6 +10,7 @@ from topoopt.llm.chunk_times import chunk_times
 from topoopt.llm.communication import Communication, Ints
 from topoopt.llm.configuration import Configuration
 from topoopt.llm.expert_loads import ExpertLoads
+from topoopt.llm.hidden_share import hidden_shares
 from topoopt.llm.inside_time import InsideTime, inside_time
 from topoopt.llm.iteration_communication import communications
 from topoopt.llm.pipeline_exchanges import pass_exchanges
@@ -96,7 +97,9 @@ def pipelined_step(
     replica[ranks.dense] = np.arange(configuration.dp)[None, :, None, None]
     places = Places(np.asarray(servers_of_rank, np.int64), replica)
     parts = places.server[ranks.dense].reshape(configuration.pp, configuration.dp, -1)
-    exchanges = pass_exchanges(sent, configuration.micro_batches, places, inside)
+    overlap = calibration.gather_overlap if configuration.zero == 3 else calibration.gradient_overlap
+    hidden = hidden_shares(model, configuration, system, calibration)
+    exchanges = pass_exchanges(sent, configuration.micro_batches, places, inside, hidden)
     return PipelinedStep(
         servers=int(places.server.max()) + 1,
         micro_batches=configuration.micro_batches,
@@ -104,7 +107,7 @@ def pipelined_step(
         part_servers=_least_parts(parts),
         exchanges=(
             *exchanges,
-            *weight_exchanges(model, configuration, sent, places, inside, calibration.gather_overlap),
+            *weight_exchanges(model, configuration, sent, places, inside, overlap),
         ),
         synchronizations=synchronizations(model, configuration, sent, places, inside),
         gradient_buckets=gradient_buckets(calibration),

@@ -1,7 +1,8 @@
 """What goes with the passes of a chunk between servers, as exchanges of a pipelined step."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -18,22 +19,28 @@ weights, while those of the activations are computed (Korthikanti 2022, section 
 
 
 def pass_exchanges(
-    communications: Iterable[Communication], micro_batches: int, places: Places, inside: InsideTime
+    communications: Iterable[Communication],
+    micro_batches: int,
+    places: Places,
+    inside: InsideTime,
+    hidden: Mapping[str, float],
 ) -> tuple[Exchange, ...]:
     """Return the exchanges inside all passes; what stays inside a server is left out.
 
     Collectives of one kind (such as the AllReduces of tensor parallelism) are added up over the layers of a chunk, and
-    so are all-to-alls of equal loads. Groups of one communication take place at once.
+    so are all-to-alls of equal loads. Groups of one communication take place at once. What hides keeps only the
+    optimizer waiting.
     """
     known: dict[tuple[int, str], dict[object, int]] = {}
     found: list[Exchange] = []
     for one in communications:
         if one.chunk >= 0 and one.kind != "pp":
             turns = known.setdefault((one.chunk, one.direction), {})
-            kind = one.kind, one.collective, one.part.endswith(HIDDEN), one.weights.tobytes()
-            turn = turns.setdefault(kind, len(turns))
+            turn = turns.setdefault((one.kind, one.collective, one.weights.tobytes()), len(turns))
             rows = _rings if one.collective in RINGS else _pairs
-            found += rows(one, one.count // micro_batches, turn, places, inside)
+            share = 1.0 if one.part.endswith(HIDDEN) else hidden.get(one.kind, 0.0)
+            for exchange in rows(one, one.count // micro_batches, turn, places, inside):
+                found += hidden_and_not(exchange, share, "after")
     return merged_exchanges(found)
 
 
@@ -46,6 +53,26 @@ def merged_exchanges(exchanges: Iterable[Exchange]) -> tuple[Exchange, ...]:
     return tuple(found.values())
 
 
+def hidden_and_not(whole: Exchange, share: float, moment: str) -> Iterator[Exchange]:
+    """Yield the part of an exchange that hides ``before`` or ``after`` its pass, and the rest, which is inside it."""
+    if share <= 0:
+        yield whole
+        return
+    yield _scaled(whole, share, moment=moment, turn=0)
+    if share < 1:
+        yield _scaled(whole, 1 - share)
+
+
+def _scaled(whole: Exchange, share: float, **others: Any) -> Exchange:
+    return replace(
+        whole,
+        size_bytes=round(whole.size_bytes * share),
+        delay_s=whole.delay_s * share,
+        pair_bytes=tuple(tuple(round(size * share) for size in row) for row in whole.pair_bytes),
+        **others,
+    )
+
+
 def _rings(
     one: Communication, times: int, turn: int, places: Places, inside: InsideTime
 ) -> Iterator[Exchange]:
@@ -54,7 +81,7 @@ def _rings(
         yield Exchange(
             one.chunk,
             one.direction,
-            "after" if one.part.endswith(HIDDEN) else "inside",
+            "inside",
             group.replicas,
             group.members,
             one.collective,

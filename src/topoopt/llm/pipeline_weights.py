@@ -7,7 +7,7 @@ from topoopt.llm.communication import Communication
 from topoopt.llm.configuration import Configuration
 from topoopt.llm.inside_time import InsideTime
 from topoopt.llm.layer_split import chunk_layers
-from topoopt.llm.pipeline_exchanges import merged_exchanges
+from topoopt.llm.pipeline_exchanges import hidden_and_not, merged_exchanges
 from topoopt.llm.rank_parameters import rank_parameters
 from topoopt.llm.server_groups import Places, ServerGroup, server_groups
 from topoopt.pipelined_step import COLLECTIVE_KINDS, PASSES, Exchange, Synchronization
@@ -77,7 +77,7 @@ def weight_exchanges(
     communications: Iterable[Communication],
     places: Places,
     inside: InsideTime,
-    overlap: float,
+    share: float,
 ) -> tuple[Exchange, ...]:
     """Return what ZeRO 2 and 3 do with every micro-batch.
 
@@ -85,10 +85,9 @@ def weight_exchanges(
 
     Parameters
     ----------
-    overlap : float
-        Share of ZeRO 3's bytes that can hide behind other passes; the rest is inside the pass that it belongs to.
+    share : float
+        How much of this can hide behind other passes; the rest is inside the pass that it belongs to.
     """
-    share = overlap if configuration.zero == 3 else 1.0
     found: list[Exchange] = []
     for one in communications:
         if one.chunk >= 0 or one.kind != "dp" or not _every_pass(one, configuration):
@@ -101,28 +100,19 @@ def weight_exchanges(
                 whole = Exchange(
                     chunk,
                     "backward",
-                    "before" if gathers else "after",
+                    "inside",
                     group.replicas,
                     group.members,
                     one.collective,
                     size * group.groups,
                     count,
                     inside.ring_s(one.collective, group, size, count),
+                    turn=WEIGHT_TURN + COLLECTIVE_KINDS.index(one.collective),
                 )
                 for direction in PASSES if gathers else PASSES[1:]:
-                    found += _hidden_and_not(replace(whole, direction=direction), share)
+                    moment = "before" if gathers else "after"
+                    found += hidden_and_not(replace(whole, direction=direction), share, moment)
     return merged_exchanges(found)
-
-
-def _hidden_and_not(whole: Exchange, share: float) -> Iterator[Exchange]:
-    """Yield the part of an exchange that can hide, and the rest, which goes on inside the pass."""
-    size, delay_s = round(whole.size_bytes * share), whole.delay_s * share
-    if share > 0:
-        yield replace(whole, size_bytes=size, delay_s=delay_s)
-    if share < 1:
-        rest = whole.size_bytes - size, whole.delay_s - delay_s
-        turn = WEIGHT_TURN + COLLECTIVE_KINDS.index(whole.collective)
-        yield replace(whole, moment="inside", size_bytes=rest[0], delay_s=rest[1], turn=turn)
 
 
 def _every_pass(one: Communication, configuration: Configuration) -> bool:

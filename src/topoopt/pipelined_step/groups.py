@@ -62,9 +62,10 @@ class Exchange:
         _check_word("collective", self.collective, COLLECTIVE_KINDS)
         if self.count < 1:
             raise InvalidInput(f"exchange: count: expected an integer >= 1, got {self.count}")
-        if self.pair_bytes and (self.moment, self.collective) != ("inside", "all-to-all"):
+        if self.pair_bytes and (self.moment == "before" or self.collective != "all-to-all"):
             raise InvalidInput(
-                f"exchange: pair_bytes are of an all-to-all inside a pass, not {self.collective}"
+                f"exchange: pair_bytes are of an all-to-all inside or after a pass, "
+                f"not of {self.collective} {self.moment}"
             )
         sides = {len(self.pair_bytes), *(len(row) for row in self.pair_bytes)}
         if self.pair_bytes and sides != {len(self.members)}:
