@@ -31,7 +31,9 @@ class EstimatorArguments:
     calibration: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE", rich_help_panel=LAW, help="From topoopt llm calibrate; the accelerator's own."
+            metavar="FILE",
+            rich_help_panel=LAW,
+            help="From topoopt llm calibrate, or a transformer's profile (topoopt profile); the accelerator's own.",
         ),
     ] = None
     attention: Annotated[
@@ -108,9 +110,9 @@ def _asked(
 def _calibration(law: EstimatorArguments, accelerator: str) -> "Calibration":
     from dataclasses import replace
 
-    from topoopt.llm import find_calibration, read_calibration
+    from topoopt.llm import named_calibration
 
-    found = find_calibration(accelerator) if law.calibration is None else read_calibration(law.calibration)
+    found = named_calibration(law.calibration, accelerator)
     return found if law.attention is None else replace(found, attention=law.attention)
 
 
@@ -139,10 +141,10 @@ def _estimate_runs(runs_file: str, calibration_file: str | None, out: str | None
     from topoopt.cli.progress import progress
     from topoopt.cli.render import print_json, terminal
     from topoopt.cli.table_file import check_table
-    from topoopt.llm import predict_runs, read_calibration, read_runs
+    from topoopt.llm import named_calibration, predict_runs, read_runs
 
     check_table(out, "--out")
-    calibration = None if calibration_file is None else read_calibration(calibration_file)
+    calibration = None if calibration_file is None else named_calibration(calibration_file)
     with progress("estimating runs"):
         predicted = predict_runs(read_runs(runs_file), calibration)
     document = runs_document(runs_file, predicted)

@@ -107,7 +107,14 @@ def profiled_calibration(
     return ProfiledCalibration(made, len(products), error, tuple(values))
 
 
-def _checked(profile: DeviceProfile, base: Calibration, place: str) -> Accelerator:
+def check_profile(profile: DeviceProfile, place: str) -> None:
+    """Refuse a profile that says nothing of step times.
+
+    Raises
+    ------
+    InvalidInput
+        If it is not of a transformer, in 16 bits, on an accelerator of the catalogue.
+    """
     device = profile.device
     if profile.source != "transformer":
         raise InvalidInput(
@@ -118,11 +125,6 @@ def _checked(profile: DeviceProfile, base: Calibration, place: str) -> Accelerat
             f"{place}: was measured on {device.name}, which is not in topoopt hardware; step times need an "
             "accelerator of the catalogue"
         )
-    if device.accelerator != find_accelerator(base.accelerator).name:
-        raise InvalidInput(
-            f"{place}: was measured on {device.accelerator}, and {base.accelerator} was asked for; "
-            f"give --accelerator {device.accelerator.lower()}, or measure there"
-        )
     if device.precision not in PRECISIONS:
         raise InvalidInput(
             f"{place}: was measured in {device.precision}; training multiplies in 16 bits: "
@@ -130,6 +132,16 @@ def _checked(profile: DeviceProfile, base: Calibration, place: str) -> Accelerat
         )
     if not any(op.times for op in profile.operators):
         raise InvalidInput(f"{place}: holds no times; measure on")
+
+
+def _checked(profile: DeviceProfile, base: Calibration, place: str) -> Accelerator:
+    check_profile(profile, place)
+    device = profile.device
+    if device.accelerator != find_accelerator(base.accelerator).name:
+        raise InvalidInput(
+            f"{place}: was measured on {device.accelerator}, and {base.accelerator} was asked for; "
+            f"give --accelerator {device.accelerator.lower()}, or measure there"
+        )
     return find_accelerator(device.accelerator)
 
 
