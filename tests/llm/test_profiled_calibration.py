@@ -116,7 +116,7 @@ def test_a_file_of_a_profile_is_a_calibration_by_name(tmp_path: Path, measured: 
     path.write_text(json.dumps(device_profile_to_mapping(measured)))
     named = named_calibration(str(path), "h100")
     assert named.gemm_efficiency == pytest.approx(EFFICIENCY, rel=0.01)
-    assert named.collective_latency_s == named_calibration("", "h100").collective_latency_s
+    assert named.collective_latency_s == named_calibration(None, "h100").collective_latency_s
     with pytest.raises(
         InvalidInput, match=r"llama\.json: was measured on H100-SXM5-80GB, and A100-SXM4-80GB was"
     ):

@@ -171,5 +171,5 @@ def _calibration(word: str | None, accelerator: str, attention: str | None) -> "
         raise InvalidInput("--calibration: expected a name or a file, got nothing")
     if attention is not None and attention not in ATTENTION_KERNELS:
         raise unknown_name("--attention", attention, ATTENTION_KERNELS)
-    found = named_calibration(word or "", accelerator)
+    found = named_calibration(word, accelerator)
     return found if attention is None else replace(found, attention=attention)

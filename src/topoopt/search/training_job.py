@@ -121,4 +121,4 @@ def _orders(one: Configuration, system: System) -> tuple[str, ...]:
 
 
 def _calibration(asked: TrainingRequest) -> Calibration:
-    return named_calibration(asked.calibration, asked.cluster.accelerator)
+    return named_calibration(asked.calibration or None, asked.cluster.accelerator)
