@@ -66,13 +66,15 @@ def test_the_step_of_fp16_needs_room_only_where_activations_leave_none() -> None
         PAPER_MODEL,
         Configuration(tp=1, pp=1, dp=1, global_batch=8, sequence=1024, micro_batch=8, precision="fp16"),
     )
-    assert long.buffers[0] < 4 * parameters < long.slack[0]
+    assert long.buffers[0] < 4 * parameters <= long.slack[0]
 
 
 @pytest.mark.parametrize("name", FRAMEWORKS)
 def test_a_framework_says_where_its_numbers_come_from(name: str) -> None:
     assert FRAMEWORKS[name].source
-    assert of(small_model(), BASE, framework=name).overhead[0] == FRAMEWORKS[name].reserved_bytes
+    found = of(small_model(), BASE, framework=name)
+    moving = found.activations[0] + found.logits[0] + found.buffers[0]
+    assert found.overhead[0] == FRAMEWORKS[name].reserved_bytes + FRAMEWORKS[name].lost * moving
 
 
 def test_less_is_kept_the_more_is_computed_again() -> None:

@@ -129,7 +129,7 @@ def bigscience() -> tuple[list[dict[str, str]], np.ndarray, np.ndarray, np.ndarr
         stays = found.parameters[0] + found.gradients[0] + found.optimizer[0]
         if row["precision"] == "fp16":
             stays *= (4 + 16 / (one.dp if one.zero else 1)) / (4 + 12 / (one.dp if one.zero else 1))
-        moves = (shown - stays - framework.reserved_bytes) / (1 + framework.fragmentation)
+        moves = (shown - stays - framework.reserved_bytes) / (1 + framework.held)
         columns.append((shown, stays, moves, found.total[0]))
     return (runs, *(np.array(columns).T / GIBIBYTE))
 
@@ -160,7 +160,7 @@ def test_the_constants_of_deepspeed_are_the_robust_fit_to_these_runs() -> None:
         error = np.abs(inputs @ found - target)
         weight = np.minimum(1.0, 1.345 * 1.4826 * np.median(error) / np.maximum(error, 1e-9))
     assert FRAMEWORKS["deepspeed"].reserved_bytes / GIBIBYTE == pytest.approx(found[0], abs=0.05)
-    assert 1 + FRAMEWORKS["deepspeed"].fragmentation == pytest.approx(found[1], abs=0.005)
+    assert 1 + FRAMEWORKS["deepspeed"].held == pytest.approx(found[1], abs=0.005)
 
 
 def test_runs_that_ran_fit_and_runs_out_of_memory_do_not() -> None:

@@ -38,7 +38,7 @@ class MemoryColumns:
         For a moment: the layer that is computed again, gradients of a layer's activations, what arrives over the
         network, gathered weights; and what the optimizer's step needs beyond all of this and the activations.
     overhead : array
-        What the framework takes beside tensors.
+        What the framework takes beside tensors, and what its allocator loses.
     total : array
         What is needed: the sum of these.
     slack : array
@@ -72,7 +72,9 @@ class MemoryColumns:
 
 
 MEMORY_CAUSES = tuple(
-    column.name for column in fields(MemoryColumns) if column.name not in ("total", "slack", "stage", "capacity_bytes")
+    column.name
+    for column in fields(MemoryColumns)
+    if column.name not in ("total", "slack", "stage", "capacity_bytes")
 )
 """What memory goes to."""
 
@@ -163,10 +165,10 @@ def stage_memory(
         "activations": activations,
         "logits": logits,
         "buffers": moment + np.maximum(states.step - moving, 0.0),
-        "overhead": np.full(len(table), framework.reserved_bytes),
+        "overhead": framework.reserved_bytes + framework.lost * moving,
     }
     total = np.sum(list(causes.values()), axis=0)
-    slack = framework.fragmentation * moving + np.minimum(states.step, moving)
+    slack = framework.held * moving + np.minimum(states.step, moving)
     return MemoryColumns(**causes, total=total, slack=slack, stage=stage.index, capacity_bytes=capacity)
 
 

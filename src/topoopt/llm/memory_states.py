@@ -90,7 +90,8 @@ def _ends(model: TransformerModel, table: ConfigurationTable, stage: Stage) -> F
     count = count_parameters(model)
     first = count.embedding / table.tp + count.positions + count.extra
     own = np.where(table.pp > 1, count.embedding, count.output)
-    return np.where(stage.is_first, first, 0.0) + np.where(stage.is_last, own / table.tp + model.hidden, 0.0)
+    last_norm = model.hidden * (2 if model.norm == "layernorm" else 1)
+    return np.where(stage.is_first, first, 0.0) + np.where(stage.is_last, own / table.tp + last_norm, 0.0)
 
 
 def _gathered(model: TransformerModel, table: ConfigurationTable) -> Floats:

@@ -110,11 +110,10 @@ def search_configurations(request: SearchRequest, calibration: Calibration) -> C
 
 def too_large(needed: MemoryColumns) -> Mapping[str, int]:
     """Return why configurations do not fit, by what alone or together is more than an accelerator holds."""
-    states = needed.parameters + needed.gradients + needed.optimizer + needed.overhead
-    activations = needed.activations + needed.overhead
+    states = needed.parameters + needed.gradients + needed.optimizer
     over = ~needed.fits
     by_states = over & (states > needed.capacity_bytes)
-    by_activations = over & ~by_states & (activations > needed.capacity_bytes)
+    by_activations = over & ~by_states & (needed.activations > needed.capacity_bytes)
     return {
         "parameters, gradients and optimizer alone": int(by_states.sum()),
         "activations alone": int(by_activations.sum()),
