@@ -96,3 +96,20 @@ def test_a_mistake_is_one_line(topoopt: Topoopt, words: tuple[str, ...], says: s
     ran = topoopt(*GPT3, *words)
     assert (ran.code, ran.out, len(ran.err.splitlines())) == (2, "", 1)
     assert says in ran.err
+
+
+def test_a_row_is_what_estimate_says_of_it(topoopt: Topoopt) -> None:
+    (row,) = found(topoopt, *GPT3, "--tp", "8", "--pp", "8", "--recompute", "full", "--top", "1")[
+        "configurations"
+    ]
+    degrees = [
+        word
+        for name in ("tp", "pp", "dp", "vpp", "micro_batch", "zero", "recompute")
+        for word in (f"--{name.replace('_', '-')}", str(row[name]))
+    ]
+    sequence_parallel = ["--sequence-parallel"] if row["sequence_parallel"] else []
+    alone = found(topoopt, "llm", "estimate", *GPT3[2:], *degrees, *sequence_parallel)
+    for name in ("iteration_time_s", "tokens_per_s", "mfu", "bubble_s", "exposed_communication_s"):
+        assert alone[name] == pytest.approx(row[name]), name
+    assert alone["memory_bytes"]["total"] == pytest.approx(row["memory_bytes"])
+    assert alone["fits"]

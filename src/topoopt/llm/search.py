@@ -18,6 +18,7 @@ from topoopt.llm.check import check_configuration
 from topoopt.llm.configuration import Configuration
 from topoopt.llm.configuration_table import ConfigurationTable, Ints
 from topoopt.llm.memory import MemoryColumns
+from topoopt.llm.mfu import flops_per_iteration
 from topoopt.llm.search_infeasible import infeasible
 from topoopt.llm.search_request import SearchRequest
 from topoopt.llm.step_time import estimate
@@ -43,7 +44,7 @@ class ConfigurationSearch:
     times : StepTimes
     memory : MemoryColumns
     mfu : float array
-        FLOPs of the model over the time at peak rate.
+        FLOPs of the model's matrix products over those of all accelerators at their peak.
     tokens_per_s : float array
     is_variant : bool array
         Whether a faster row differs only in what is computed again, shared out or split along the sequence, or the
@@ -95,11 +96,12 @@ def search_configurations(request: SearchRequest, calibration: Calibration) -> C
     table_in_order = kept.take(order)
     times = _taken(times, order)
     seconds = times.iteration_time_s
+    flops = flops_per_iteration("matmul", request.model, request.global_batch, request.sequence)
     return ConfigurationSearch(
         table_in_order,
         times,
         _taken(needed, np.flatnonzero(fit)[order]),
-        times.model_flops / seconds / peak,
+        flops / request.accelerators / seconds / peak,
         request.global_batch * request.sequence / seconds,
         _is_variant(table_in_order) | _is_twin(seconds, needed.total[fit][order]),
         len(table),
