@@ -36,7 +36,7 @@ WAITS = {
 TIGHT = 0.95
 """Of the memory: what needs more may not run, since estimates of memory are good to some GiB."""
 
-HEADINGS = {"micro_batch": "batch", "sequence_parallel": "seq"}
+HEADINGS = {"micro_batch": "mb", "sequence_parallel": "sp"}
 
 
 def search_document(
@@ -114,7 +114,7 @@ def print_search(console: "Console", document: Mapping[str, Any], csv_file: str 
         ]
         for row in rows
     ]
-    print_table(console, columns, cells, [name for name in columns if name not in ("recompute", "seq")])
+    print_table(console, columns, cells, [name for name in columns if name not in ("recompute", "sp")])
     tight = [row for row in rows if row["memory_bytes"] > TIGHT * document["memory_capacity_bytes"]]
     if tight:
         print_warning(
