@@ -344,12 +344,12 @@ def _check_measured(request: JobRequest, profile: DeviceProfile) -> None:
     if precision != device.precision:
         raise InvalidInput(
             f"{place}: was measured in {device.precision}, the job computes in {precision}; "
-            f"leave --precision out, or measure in {precision}"
+            f"give --precision {device.precision}, or measure in {precision}"
         )
     if device.accelerator and asked and find_accelerator(asked).name != device.accelerator:
         raise InvalidInput(
             f"{place}: was measured on {device.accelerator}, the cluster has {find_accelerator(asked).name}; "
-            "leave --accelerator out, or measure there"
+            f"give --accelerator {device.accelerator.lower()}, or measure there"
         )
     if said.get("compute") == "roofline":
         raise InvalidInput(f"{place}: --compute roofline takes no measured times; leave one of the two out")
