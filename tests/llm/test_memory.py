@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.llm.shapes import PAPER_MODEL, SMALL_EXPERTS, small_model
@@ -149,6 +149,7 @@ def test_unknown_words_are_named() -> None:
         of(small_model(), BASE, framework="megatorn")
 
 
+@settings(max_examples=40)
 @given(
     degrees=st.tuples(*(st.sampled_from((1, 2, 4)) for _ in range(4))),
     zero=st.sampled_from((0, 1)),

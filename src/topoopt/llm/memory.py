@@ -4,7 +4,8 @@ The first, second and last stage are computed: the first holds most micro-batche
 first layers are dense, the last has the logits. The fullest counts.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +66,15 @@ class MemoryColumns:
     def fits(self) -> NDArray[np.bool_]:
         """Whether each configuration fits into the accelerator."""
         return self.total <= self.capacity_bytes
+
+    def take(self, places: Ints) -> "MemoryColumns":
+        """Return some rows, by index."""
+        arrays: dict[str, Any] = {
+            column.name: getattr(self, column.name)[places]
+            for column in fields(self)
+            if column.name != "capacity_bytes"
+        }
+        return replace(self, **arrays)
 
     def row(self, index: int) -> dict[str, float]:
         """Return the bytes of one configuration by cause; ``total`` is their sum."""

@@ -3,6 +3,8 @@
 import re
 from dataclasses import replace
 
+import numpy as np
+
 from topoopt.errors import unknown_name
 from topoopt.llm.configuration import RECOMPUTATIONS
 from topoopt.llm.configuration_table import configuration_table
@@ -84,17 +86,14 @@ def run_memory(run: Run, row: Row) -> MemoryColumns:
     Where the row does not say what was computed again, it is what needs least.
     """
     ways = [run.configuration.recompute] if text(row, "recompute") else RECOMPUTATIONS
-    found = [
-        memory(
-            run.model,
-            configuration_table([replace(run.configuration, recompute=how)]),
-            run.system.accelerator,
-            run_attention(row),
-            run_framework(row),
-        )
-        for how in ways
-    ]
-    return min(found, key=lambda one: float(one.total[0]))
+    found = memory(
+        run.model,
+        configuration_table([replace(run.configuration, recompute=how) for how in ways]),
+        run.system.accelerator,
+        run_attention(row),
+        run_framework(row),
+    )
+    return found.take(np.array([np.argmin(found.total)]))
 
 
 def _words(row: Row) -> str:

@@ -5,8 +5,7 @@ estimated iteration time.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from typing import Any, TypeVar
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +24,6 @@ from topoopt.llm.step_time import estimate
 from topoopt.llm.step_times import StepTimes
 
 Floats = NDArray[np.float64]
-Columns = TypeVar("Columns", StepTimes, MemoryColumns)
 
 SAME_TIME = 1e-3
 """Configurations whose times differ by less than this share are ranked by memory, the smaller first."""
@@ -94,13 +92,13 @@ def search_configurations(request: SearchRequest, calibration: Calibration) -> C
     times = estimate(request.model, kept, request.system, calibration)
     order = _ranking(times.iteration_time_s, needed.total[fit])
     table_in_order = kept.take(order)
-    times = _taken(times, order)
+    times = _in_order(times, order)
     seconds = times.iteration_time_s
     flops = flops_per_iteration("matmul", request.model, request.global_batch, request.sequence)
     return ConfigurationSearch(
         table_in_order,
         times,
-        _taken(needed, np.flatnonzero(fit)[order]),
+        needed.take(np.flatnonzero(fit)[order]),
         flops / request.accelerators / seconds / peak,
         request.global_batch * request.sequence / seconds,
         _is_variant(table_in_order) | _is_twin(seconds, needed.total[fit][order]),
@@ -142,12 +140,8 @@ def _is_twin(seconds: Floats, needed_bytes: Floats) -> NDArray[np.bool_]:
     return np.concatenate([[False], same[0] & same[1]])
 
 
-def _taken(columns: Columns, places: Ints) -> Columns:
-    values: dict[str, Any] = {column.name: getattr(columns, column.name) for column in fields(columns)}
-    arrays: dict[str, Any] = {
-        name: value[places] for name, value in values.items() if isinstance(value, np.ndarray)
-    }
-    return replace(columns, **arrays)
+def _in_order(times: StepTimes, order: Ints) -> StepTimes:
+    return StepTimes(*(getattr(times, column.name)[order] for column in fields(times)))
 
 
 def _nothing_valid(request: SearchRequest) -> InvalidInput:
