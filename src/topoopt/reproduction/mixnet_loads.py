@@ -9,6 +9,8 @@ import numpy as np
 from topoopt.finder import exchange_time_s, improved_circuits, regional_circuits
 from topoopt.llm import (
     ExpertLoads,
+    Floats,
+    Ints,
     loads_over_iterations,
     predict_loads,
     token_matrix,
@@ -16,7 +18,6 @@ from topoopt.llm import (
     zipf_loads,
 )
 from topoopt.reproduction.mixnet_jobs import PER_SERVER, MoeJob
-from topoopt.simulate.task_graph import Floats, Ints
 from topoopt.transformer import TransformerModel, find_transformer
 
 ZIPF = 1.0
