@@ -106,6 +106,17 @@ def test_a_stage_has_the_dropout_of_the_embedding_beside_its_layers(name: str) -
     assert layers < stage < 1.025 * layers
 
 
+@pytest.mark.parametrize("name", KORTHIKANTI)
+def test_parameters_and_optimizer_are_18_bytes_of_the_matrices_of_the_layers(name: str) -> None:
+    """Without embeddings, as in the figure; biases and norms, which it leaves out, are a thousandth."""
+    row = KORTHIKANTI[name]
+    one = Configuration(tp=8, pp=int(row["pp"]), dp=1, global_batch=64, sequence=2048, precision="bf16")
+    model = gpt(int(row["layers"]), int(row["hidden"]), int(row["heads"]), 1)
+    found = memory(model, configuration_table([one]), "a100-80gb", "eager")
+    states = float(found.parameters[0] + found.gradients[0] + found.optimizer[0]) / GIBIBYTE
+    assert states == pytest.approx(float(row["param_opt_gib"]), rel=1e-3)
+
+
 def bigscience() -> tuple[list[dict[str, str]], np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return the runs, and in GiB: what nvidia-smi would show, tensors that stay, that move, and what is needed."""
     runs = rows("bigscience_memory.csv")
