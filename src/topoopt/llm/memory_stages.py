@@ -42,9 +42,7 @@ def stage_of(model: TransformerModel, table: ConfigurationTable, index: Ints) ->
     than they may be.
     """
     layers, moe_layers = _layers(model, table, index)
-    return Stage(
-        index, layers, moe_layers, count_in_flight(table, index), index == 0, index == table.pp - 1
-    )
+    return Stage(index, layers, moe_layers, count_in_flight(table, index), index == 0, index == table.pp - 1)
 
 
 def count_in_flight(table: ConfigurationTable, index: Ints) -> Floats:
