@@ -9,6 +9,7 @@ from tests.llm.shapes import SMALL_EXPERTS, small_model
 from topoopt.errors import InvalidInput
 from topoopt.finder import build_fabric
 from topoopt.llm import (
+    ORDER,
     ChunkTimes,
     Configuration,
     System,
@@ -24,7 +25,7 @@ from topoopt.llm import (
 )
 from topoopt.pipelined_step import PipelinedStep
 from topoopt.routing import Fabric
-from topoopt.simulate import pipeline_task_graph, pipelined_time, simulate
+from topoopt.simulate import COLLECTIVES, TRANSFER, TaskGraph, pipeline_task_graph, pipelined_time, simulate
 from topoopt.traffic import Traffic
 from topoopt.transformer import find_transformer
 
@@ -51,15 +52,18 @@ LAYOUTS = {
 }
 
 
-def step_of(configuration: Configuration, zipf: float = 0.0) -> tuple[PipelinedStep, Traffic]:
-    """Return the step of a small model, and the traffic of its communications."""
+def step_of(
+    configuration: Configuration, zipf: float = 0.0, order: str = ORDER, seed: int | None = None
+) -> tuple[PipelinedStep, Traffic]:
+    """Return the step of a small model, and the traffic of its communications; a seed scatters the ranks."""
     model = small_model(SMALL_EXPERTS if configuration.ep > 1 else None, layers=8, kv_heads=8)
     loads = zipf_loads(model, zipf, seed=1) if zipf else None
-    sent = communications(model, configuration, loads)
-    places = place_ranks(configuration.accelerators, 8)
+    sent = communications(model, configuration, loads, order)
+    slots = None if seed is None else np.random.default_rng(seed).permutation(configuration.accelerators)
+    places = place_ranks(configuration.accelerators, 8, slots)
     count = configuration.pp * configuration.vpp
     times = ChunkTimes(np.full(count, 1e-3), np.full(count, 2e-3), 1e-3)
-    step = pipelined_step(model, configuration, SYSTEM, CALIBRATION, places, times, sent)
+    step = pipelined_step(model, configuration, SYSTEM, CALIBRATION, places, times, sent, order)
     return step, server_traffic(sent, places)
 
 
@@ -74,6 +78,30 @@ def agree(one: Traffic, other: Traffic, messages: int) -> None:
 def test_its_servers_send_what_the_ranks_send(name: str) -> None:
     step, expected = step_of(LAYOUTS[name])
     agree(step.traffic, expected, messages=64 * step.micro_batches)
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_so_they_do_in_another_order_of_ranks_and_wherever_ranks_sit(name: str) -> None:
+    for order, seed in (("tp-cp-ep-pp-dp", None), (ORDER, 1)):
+        step, expected = step_of(LAYOUTS[name], order=order, seed=seed)
+        agree(step.traffic, expected, messages=512 * step.micro_batches)
+
+
+def wire_bytes(graph: TaskGraph) -> float:
+    """What the tasks of a graph put on the wire in all."""
+    count = np.diff(graph.member_first)
+    kinds = ("allreduce", "reduce-scatter", "all-gather", "all-to-all")
+    factor = np.array([2, 1, 1, 1])[[kinds.index(COLLECTIVES[c]) for c in graph.collective]]
+    sent = np.where(graph.kind == TRANSFER, 1, factor * (count - 1)) * graph.size_bytes
+    return float(sent[(graph.kind == TRANSFER) | (count > 1)].sum())
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_its_tasks_send_what_its_servers_send(name: str) -> None:
+    step, _ = step_of(LAYOUTS[name], seed=2)
+    sent = step.traffic
+    expected = sent.mp_bytes + sent.allreduce_wire_bytes
+    assert wire_bytes(pipeline_task_graph(step)) == pytest.approx(expected, rel=1e-5)
 
 
 def test_uneven_loads_are_exchanges_of_unequal_pairs_one_turn_after_the_other() -> None:
