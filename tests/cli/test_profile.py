@@ -247,3 +247,20 @@ def test_the_profile_of_a_transformer_says_what_it_means_for_step_times() -> Non
     )
     _, why_not = calibration_words(made_profile(subject, replace(H100, precision="fp32")))
     assert why_not.startswith("No calibration of step times: NVIDIA H100 80GB HBM3: was measured in fp32")
+
+
+def test_step_times_take_the_kernels_of_a_profile(topoopt: Topoopt, tmp_path: Path) -> None:
+    made = made_profile(subject_of_transformer(find_transformer("llama2-7b")), H100)
+    (tmp_path / "p.json").write_text(json.dumps(device_profile_to_mapping(made)))
+    words = ("llm", "estimate", "llama2-7b", "--tp", "4", "--dp", "2", "--json")
+    shipped = json.loads(topoopt(*words).out)
+    ours = json.loads(topoopt(*words, "--calibration", "p.json").out)
+    assert ours["calibration"] == f"{shipped['calibration']} (profile)"
+    assert ours["compute_s"] != shipped["compute_s"]
+    ran = topoopt(*words, "--accelerator", "a100", "--calibration", "p.json")
+    assert_one_line(ran, "p.json: was measured on H100-SXM5-80GB, and A100-SXM4-40GB was asked for")
+
+
+def test_a_profile_is_not_measured(topoopt: Topoopt, tmp_path: Path) -> None:
+    ran = topoopt("profile", write_profile(tmp_path), "--dry-run")
+    assert_one_line(ran, "p.json: is or names a profile already; name a model to measure it here")

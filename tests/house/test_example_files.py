@@ -4,6 +4,7 @@ from pathlib import Path
 
 from topoopt.hardware import read_cluster
 from topoopt.job_file import read_job
+from topoopt.workload import read_device_profile
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -16,3 +17,8 @@ def test_the_cluster_file_is_a_cluster() -> None:
 def test_the_job_file_is_a_job() -> None:
     request = read_job(EXAMPLES / "job.yaml")
     assert (request.model, request.cluster["servers"]) == ("dlrm", 16)
+
+
+def test_the_profile_is_a_profile() -> None:
+    profile = read_device_profile(EXAMPLES / "profile.json")
+    assert (profile.model, profile.device.kind, profile.sizes) == ("dlrm-16", "cpu", 75)

@@ -78,8 +78,12 @@ def _job_subject(request: "JobRequest", words: ProfileWords) -> "Subject":
     from topoopt.job_file import requested_job
     from topoopt.profile import subject_of_job
 
-    if request.traffic or request.profile:
-        raise InvalidInput(f"{words.source}: holds no operators that could be measured; name a model")
+    if request.traffic:
+        raise InvalidInput(
+            f"{words.source}: holds bytes and no operators that could be measured; name a model"
+        )
+    if request.profile:
+        raise InvalidInput(f"{words.source}: is or names a profile already; name a model to measure it here")
     said = read_request(
         JobArguments(
             source=words.source,
