@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 NOISE = 0.06
 """Spread of measured around predicted times, in natural logarithms, against which the priors weigh."""
 
-STRENGTHS = (1.0, 3.0, 10.0)
+STRENGTHS = (1.0, 3.0)
 """How strongly a parameter is held back to its start, to be tried; 1 is its ``spread``."""
 
 ROBUST_FROM = 1.5

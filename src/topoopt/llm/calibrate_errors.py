@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.llm.calibrate import STRENGTHS, Weights, fit
+from topoopt.errors import InvalidInput
+from topoopt.llm.calibrate import FEWEST_RUNS, STRENGTHS, Weights, fit
 from topoopt.llm.calibration import Calibration
 from topoopt.llm.timed_runs import TimedRuns
 
@@ -34,7 +35,7 @@ class Fit:
     Attributes
     ----------
     in_sample, cross_validated, leave_one_size_out : mapping from a data set to Error
-        ``all`` is every run. The last two are empty where there are too few runs or sizes.
+        ``all`` is every run. The last is empty where there is one size only.
     """
 
     calibration: Calibration
@@ -53,7 +54,14 @@ def calibrate(
     ----------
     strength
         Of the priors; None for the one of :data:`~topoopt.llm.calibrate.STRENGTHS` with the least held-out error.
+
+    Raises
+    ------
+    InvalidInput
+        If there are too few runs.
     """
+    if len(runs) <= FEWEST_RUNS:
+        raise InvalidInput(f"calibrate: needs {FEWEST_RUNS + 1} runs with a time, got {len(runs)}")
     folds = random_folds(len(runs), min(FOLDS, len(runs)), seed)
     fits = {one: fit(runs, start, weights, one) for one in _strengths(len(runs), strength)}
     tried = {one: held_out_times(runs, start, weights, one, folds, near) for one, near in fits.items()}
@@ -64,7 +72,7 @@ def calibrate(
         found,
         best,
         dataset_errors(runs, runs.times(found).iteration_time_s),
-        dataset_errors(runs, tried[best]) if len(runs) > len(folds) or len(runs) > FOLDS else {},
+        dataset_errors(runs, tried[best]),
         dataset_errors(runs, by_size) if by_size is not None else {},
     )
 

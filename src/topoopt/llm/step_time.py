@@ -72,7 +72,7 @@ def step_times(
     slow = straggle(table, machine, calibration)
     hop_s = _hop_s(shapes, table, work, links)
     busy = stage.busy_s * batches * slow
-    backward = stage.layers * (one.kernels.backward_s + one.recompute_s)
+    backward = stage.layers * one.kernels.backward_s
     replicas = replica_times(
         shapes, table, work, machine, links, calibration, stage.layers, stage.busy_s * batches, backward
     )

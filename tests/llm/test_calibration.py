@@ -1,0 +1,95 @@
+"""Calibrations: those shipped say where they come from, files are read strictly, relatives are marked."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from topoopt.errors import InvalidInput
+from topoopt.hardware import accelerators
+from topoopt.llm import (
+    PARAMETERS,
+    calibrated_accelerators,
+    find_calibration,
+    read_calibration,
+    starting_calibration,
+    write_calibration,
+)
+
+
+def test_six_accelerators_are_fitted_and_say_on_what() -> None:
+    assert len(calibrated_accelerators()) == 6
+    for name in calibrated_accelerators():
+        provenance = find_calibration(name).provenance
+        assert provenance["command"].startswith("topoopt llm calibrate train_runs.csv --accelerator")
+        assert {"runs", "mape_percent", "mape_percent_held_out", "mape_percent_size_held_out"} <= set(
+            provenance
+        )
+
+
+@pytest.mark.parametrize("part", [part for part in accelerators() if part.peaks], ids=lambda part: part.name)
+def test_every_accelerator_of_known_peak_has_one(part: object) -> None:
+    found = find_calibration(part.name)  # type: ignore[attr-defined]
+    if part.name not in calibrated_accelerators():  # type: ignore[attr-defined]
+        assert found.provenance["transferred_from"]
+        assert found.provenance["reason"]
+
+
+def test_a_relative_keeps_its_share_of_the_peak() -> None:
+    h100, gh200 = find_calibration("h100"), find_calibration("gh200")
+    assert gh200.gemm_efficiency == pytest.approx(1.043 * h100.gemm_efficiency)
+    assert replace(gh200, gemm_efficiency=h100.gemm_efficiency).parameters() == h100.parameters()
+
+
+def test_an_accelerator_without_a_peak_has_none() -> None:
+    with pytest.raises(InvalidInput, match="calibration: there is none for H100-SXM-96GB-HBM2e"):
+        find_calibration("h100-96gb")
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    h100 = find_calibration("h100")
+    write_calibration(tmp_path / "mine.toml", h100)
+    read = read_calibration(tmp_path / "mine.toml")
+    assert read.parameters() == h100.parameters()
+    assert (read.name, read.accelerator, read.attention) == ("mine", h100.accelerator, h100.attention)
+    assert read.provenance == h100.provenance
+
+
+@pytest.mark.parametrize(
+    ("line", "change", "message"),
+    [
+        (
+            "gemm_efficiency",
+            "gemm_eficiency = 0.5",
+            'unknown name "gemm_eficiency"; did you mean gemm_efficiency',
+        ),
+        ("gemm_efficiency", "", "parameters.gemm_efficiency: missing: share of the peak rate"),
+        ("gemm_efficiency", "gemm_efficiency = 7", "gemm_efficiency: must lie in 0.2..1, got 7"),
+        ("gemm_efficiency", "gemm_efficiency = 'high'", "parameters.gemm_efficiency"),
+        ("accelerator", 'accelerator = "h1000"', 'unknown name "h1000"; did you mean h100'),
+        ("attention =", 'attention = "lazy"', 'attention: unknown name "lazy"; Known: auto, eager, fused'),
+        ("[parameters]", "[parameters", "not valid TOML"),
+    ],
+)
+def test_a_mistake_in_a_file_is_one_line(tmp_path: Path, line: str, change: str, message: str) -> None:
+    path = tmp_path / "mine.toml"
+    write_calibration(path, find_calibration("h100"))
+    lines = [change if one.startswith(line) else one for one in path.read_text().splitlines()]
+    path.write_text("\n".join(lines))
+    with pytest.raises(InvalidInput) as error:
+        read_calibration(path)
+    assert str(error.value).startswith(str(path))
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_start_is_renamed_for_its_accelerator() -> None:
+    start = starting_calibration("neutral", "v100", "eager")
+    assert (start.accelerator, start.attention) == ("V100-SXM2-16GB", "eager")
+    assert starting_calibration("h100", "h200").parameters() == find_calibration("h100").parameters()
+
+
+def test_bounds_hold_every_shipped_value() -> None:
+    for name in calibrated_accelerators():
+        for key, value in find_calibration(name).parameters().items():
+            assert PARAMETERS[key].low <= value <= PARAMETERS[key].high
