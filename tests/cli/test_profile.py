@@ -264,3 +264,18 @@ def test_step_times_take_the_kernels_of_a_profile(topoopt: Topoopt, tmp_path: Pa
 def test_a_profile_is_not_measured(topoopt: Topoopt, tmp_path: Path) -> None:
     ran = topoopt("profile", write_profile(tmp_path), "--dry-run")
     assert_one_line(ran, "p.json: is or names a profile already; name a model to measure it here")
+
+
+def test_a_plan_with_a_size_that_did_not_fit_says_so(topoopt: Topoopt, tmp_path: Path) -> None:
+    place = tmp_path / write_profile(tmp_path)
+    document = json.loads(place.read_text())
+    for row in document["operators"]:
+        if row["name"] in ("bottom_0", "top_0"):
+            whole = [size for size in row["measurements"] if size["channel_dim"] == "none"]
+            row["measurements"] = whole[:-1] or whole
+            keys = ("samples", "channel_degree", "channel_dim")
+            sizes = [{key: size[key] for key in keys} for size in whole]
+            row["failures"] = [{**size, "reason": "out of memory: needs about 1 TB"} for size in sizes]
+    place.write_text(json.dumps(document))
+    ran = topoopt("plan", "p.json", "--budget", "0", "--fabrics", "none")
+    assert "bottom_0 and 7 more did not fit into the memory of Test CPU at this size." in ran.out

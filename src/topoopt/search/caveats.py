@@ -1,13 +1,16 @@
 """What a reader should know before believing the numbers of a plan."""
 
+import math
 from collections import Counter
+from collections.abc import Iterator
 
 from topoopt.hardware import find_accelerator
 from topoopt.job import layout_of
 from topoopt.plan import Plan
 from topoopt.search.start import fullest_server
+from topoopt.strategy import part_samples
 from topoopt.units import format_bytes
-from topoopt.workload import DeviceProfile
+from topoopt.workload import DeviceProfile, PartSize, signature_of
 
 
 def caveats(plan: Plan) -> tuple[str, ...]:
@@ -23,7 +26,7 @@ def caveats(plan: Plan) -> tuple[str, ...]:
                 f"{format_bytes(use.total_bytes)}, {part.name} has {format_bytes(part.memory_bytes)}. "
                 "With --memory-check enforce only what fits is searched."
             )
-    found += _foreign_times(plan)
+    found += _device_caveats(plan)
     beyond = sum(count for source, count in time_sources(plan).items() if "extrapolated" in source)
     if beyond:
         times = "Times of 1 operator lie" if beyond == 1 else f"Times of {beyond} operators lie"
@@ -33,13 +36,34 @@ def caveats(plan: Plan) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _foreign_times(plan: Plan) -> list[str]:
-    part = find_accelerator(plan.job.cluster.accelerator).name
-    return [
-        f"Operator times were measured on {profile.device.name} ({profile.device.kind}), not on the cluster's {part}."
-        for profile in plan.job.profiles
-        if isinstance(profile, DeviceProfile) and profile.device.accelerator != part
-    ]
+def _device_caveats(plan: Plan) -> list[str]:
+    """Return what to know of the user's own profile: it is of another device, or a size did not fit there."""
+    part, found = find_accelerator(plan.job.cluster.accelerator).name, []
+    for profile in plan.job.profiles:
+        if not isinstance(profile, DeviceProfile):
+            continue
+        device = profile.device
+        if device.accelerator != part:
+            found.append(
+                f"Operator times were measured on {device.name} ({device.kind}), not on the cluster's {part}."
+            )
+        missing = [name for name, reason in _unmeasured(plan, profile) if reason.startswith("out of memory")]
+        if missing:
+            others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+            found.append(f"{missing[0]}{others} did not fit into the memory of {device.name} at this size.")
+    return found
+
+
+def _unmeasured(plan: Plan, profile: DeviceProfile) -> Iterator[tuple[str, str]]:
+    """Yield operators whose chosen size failed when it was to be measured, and why."""
+    job, failures = plan.job, {op.signature: op.failures for op in profile.operators}
+    for op, split in zip(job.graph.operators, plan.strategy.splits, strict=True):
+        samples = part_samples(split, job.global_batch)
+        per_device = samples if op.is_embedding else samples / job.cluster.accelerators_per_server
+        size = PartSize(math.ceil(per_device), split.channel_degree, split.channel_dim)
+        reason = failures.get(signature_of(op), {}).get(size)
+        if reason:
+            yield op.name, reason
 
 
 def _layout_caveats(plan: Plan) -> list[str]:
