@@ -1,21 +1,30 @@
 """From a request to a job: operators and traffic as they are, a transformer with the layouts worth wiring."""
 
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.hardware import ClusterSpec
 from topoopt.job import Job, training_job
 from topoopt.job_file import JobRequest, requested_job
 from topoopt.llm import (
     Calibration,
     Configuration,
     ConfigurationSearch,
+    ConfigurationTable,
+    ExpertLoads,
     SearchRequest,
     System,
+    estimate,
+    find_loads,
     make_pipelined_step,
     named_calibration,
     search_configurations,
     system_of,
 )
+from topoopt.search.bounds import moore_hops
 from topoopt.search.training_request import TrainingRequest, is_transformer, training_request
 from topoopt.training import ORDER, Layout, Training
 from topoopt.transformer import count_parameters
@@ -26,14 +35,15 @@ OTHER_ORDER = "tp-cp-ep-pp-dp"
 DIVERSE = ("tp", "pp", "dp", "cp", "ep")
 """Configurations that agree in these would be wired alike; the fastest of them stands for all."""
 
+Floats = NDArray[np.float64]
 Progress = Callable[[str, int, int], None]
 
 
 def job_of(request: JobRequest, on_progress: Progress = lambda stage, done, total: None) -> Job:
     """Return the job that a request means.
 
-    Of a transformer all configurations are ranked in closed form, and the best ones that differ in their degrees
-    become the layouts of the job.
+    Of a transformer all configurations are ranked in closed form, on one switch and where others relay, and the best
+    ones that differ in their degrees become the layouts of the job.
 
     Raises
     ------
@@ -47,6 +57,7 @@ def job_of(request: JobRequest, on_progress: Progress = lambda stage, done, tota
     on_progress("ranking configurations", 0, 0)
     asked = training_request(request)
     system, calibration = system_of(asked.cluster), _calibration(asked)
+    loads = find_loads(asked.loads, asked.model) if asked.loads else None
     found = search_configurations(
         SearchRequest(
             asked.model,
@@ -59,11 +70,15 @@ def job_of(request: JobRequest, on_progress: Progress = lambda stage, done, tota
         ),
         calibration,
     )
-    places = diverse(found, asked.candidates)
+    relayed = replace(
+        system, network_bandwidth_bps=system.network_bandwidth_bps / _fewest_hops(asked.cluster)
+    )
+    forwarded = estimate(asked.model, found.table, relayed, calibration).iteration_time_s
+    places = diverse(found.table, (found.times.iteration_time_s, forwarded), asked.candidates)
     layouts: list[Layout] = []
     for index, place in enumerate(places):
         on_progress("laying out configurations", index, len(places))
-        layouts += _layouts(asked, system, calibration, found, place)
+        layouts += _layouts(asked, system, calibration, found, place, loads)
     return training_job(
         Training(
             asked.model,
@@ -81,15 +96,30 @@ def job_of(request: JobRequest, on_progress: Progress = lambda stage, done, tota
     )
 
 
-def diverse(found: ConfigurationSearch, most: int) -> list[int]:
-    """Return the places of the fastest configurations that differ in a degree, at most so many."""
-    seen: dict[tuple[int, ...], int] = {}
-    for place in range(len(found.table)):
-        key = tuple(int(getattr(found.table, name)[place]) for name in DIVERSE)
-        seen.setdefault(key, place)
-        if len(seen) == most:
-            break
-    return list(seen.values())
+def diverse(table: ConfigurationTable, times_s: tuple[Floats, ...], most: int) -> list[int]:
+    """Return the places of configurations that differ in a degree, at most ``most``.
+
+    The degrees are, by turns, those of the fastest by each of the times; of all with the same degrees the fastest by
+    the first times is taken, and the answer is in their order.
+    """
+    keys = [tuple(row) for row in np.stack([getattr(table, name) for name in DIVERSE], axis=1).tolist()]
+    ranked = [np.argsort(column, kind="stable").tolist() for column in times_s]
+    first: dict[tuple[int, ...], int] = {}
+    for place in ranked[0]:
+        first.setdefault(keys[place], place)
+    turns = zip(*(dict.fromkeys(keys[place] for place in order) for order in ranked), strict=True)
+    chosen = dict.fromkeys(key for turn in turns for key in turn)
+    places = [first[key] for key in chosen][:most]
+    return sorted(places, key=lambda place: float(times_s[0][place]))
+
+
+def _fewest_hops(cluster: ClusterSpec) -> float:
+    """Return the mean distance of two servers in the best graph of this degree.
+
+    The closed form takes the network for one switch. Between servers without a link of their own there is as much
+    less, since others relay; what needs little of that comes out first when it is taken off.
+    """
+    return float(moore_hops(cluster.servers, cluster.degree, cluster.links).mean())
 
 
 def _layouts(
@@ -98,6 +128,7 @@ def _layouts(
     calibration: Calibration,
     found: ConfigurationSearch,
     place: int,
+    loads: ExpertLoads | None,
 ) -> list[Layout]:
     """Return a configuration with its ranks in the usual order, and in another where that places them otherwise."""
     one = found.table.row(place)
@@ -108,16 +139,16 @@ def _layouts(
             order,
             float(found.times.iteration_time_s[place]),
             {cause: size for cause, size in memory_bytes.items() if cause != "total"},
-            make_pipelined_step(asked.model, one, system, calibration, order=order),
+            make_pipelined_step(asked.model, one, system, calibration, loads, order),
         )
         for order in _orders(one, system)
     ]
 
 
 def _orders(one: Configuration, system: System) -> tuple[str, ...]:
-    """Return the orders of ranks that give different servers: one where workers are whole servers."""
+    """Return the orders of ranks worth trying: one where workers are whole servers, or experts would be far apart."""
     alone = one.tp * one.cp % system.accelerators_per_server == 0
-    return (ORDER,) if alone or 1 in (one.pp, one.dp) else (ORDER, OTHER_ORDER)
+    return (ORDER,) if alone or 1 in (one.pp, one.dp) or one.ep > 1 else (ORDER, OTHER_ORDER)
 
 
 def _calibration(asked: TrainingRequest) -> Calibration:
