@@ -1,6 +1,6 @@
 """The passes of all micro-batches through all chunks: computing, and the exchanges inside."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -39,71 +39,73 @@ def add_passes(draft: Draft, step: PipelinedStep, *, one_by_one: bool) -> Passes
         Whether a pass is cut at every exchange inside it, or exchanges all its bytes at its end.
     """
     shape = (2, len(step.chunks), step.replicas, step.micro_batches)
-    passes = Passes(
-        np.zeros(shape, np.int64),
-        np.zeros(shape, np.int64),
-        np.zeros((step.gradient_buckets, *shape[1:3]), np.int64),
+    head, tail = np.zeros((2, *shape), np.int64)
+    bucket = np.zeros((step.gradient_buckets, *shape[1:3]), np.int64)
+    last = np.array([step.micro_batches - 1])
+    for direction, chunk in np.ndindex(shape[:2]):
+        cut = _cut(step, direction, chunk, one_by_one=one_by_one)
+        apart = direction == BACKWARD and step.gradient_buckets > 0
+        batches = np.arange(step.micro_batches - apart)
+        tails = _add_pieces(draft, step, cut, batches, head[direction, chunk])
+        tail[direction, chunk][:, batches] = tails[-1]
+        if apart:
+            finer = replace(cut, pieces=max(cut.pieces, step.gradient_buckets))
+            tails = _add_pieces(draft, step, finer, last, head[direction, chunk])
+            tail[direction, chunk][:, last] = tails[-1]
+            for part in range(step.gradient_buckets):
+                leaves = -(-(part + 1) * finer.pieces // step.gradient_buckets) - 1
+                bucket[part, chunk] = tails[leaves][:, 0]
+    return Passes(head, tail, bucket)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """How passes through one chunk are cut into pieces of computing, and the exchanges inside them."""
+
+    direction: int
+    chunk: int
+    pieces: int
+    inside: tuple[Exchange, ...]
+
+    def turns(self, piece: int) -> list[list[tuple[Exchange, int]]]:
+        """Return the exchanges after a piece with their operations, those of one turn together."""
+        due: dict[int, list[tuple[Exchange, int]]] = {}
+        for one in self.inside:
+            operations = one.count * (piece + 1) // self.pieces - one.count * piece // self.pieces
+            if operations:
+                due.setdefault(one.turn, []).append((one, operations))
+        return [due[turn] for turn in sorted(due)]
+
+
+def _cut(step: PipelinedStep, direction: int, chunk: int, *, one_by_one: bool) -> _Cut:
+    wanted = chunk, PASSES[direction], "inside"
+    inside = tuple(one for one in step.exchanges if (one.chunk, one.direction, one.moment) == wanted)
+    return _Cut(direction, chunk, max((one.count for one in inside), default=1) if one_by_one else 1, inside)
+
+
+def _add_pieces(draft: Draft, step: PipelinedStep, cut: _Cut, batches: Ints, head: Ints) -> list[Ints]:
+    """Add the passes of some micro-batches, and return the tasks that end each piece; note those that begin them."""
+    stage, chunk = cut.chunk % step.stages, step.chunks[cut.chunk]
+    row = TaskRows(
+        COMPUTE,
+        step.replicas * len(batches),
+        (chunk.forward_s, chunk.backward_s)[cut.direction] / cut.pieces,
+        server=np.repeat(step.part_servers[stage, :, 0], len(batches)),
+        accelerator=np.repeat(step.worker_accelerator[stage], len(batches)),
+        operator=cut.chunk,
+        phase=COMPUTE_PHASE[cut.direction],
     )
-    last = step.micro_batches - 1
-    for direction, word in enumerate(PASSES):
-        for chunk in range(len(step.chunks)):
-            inside = [
-                one
-                for one in step.exchanges
-                if (one.chunk, one.direction, one.moment) == (chunk, word, "inside")
-            ]
-            pieces = max([one.count for one in inside], default=1) if one_by_one else 1
-            ordinary = np.arange(last if direction and step.gradient_buckets > 1 else last + 1)
-            _add_pieces(draft, step, passes, (direction, chunk), ordinary, pieces, inside)
-            if len(ordinary) == last:
-                pieces = max(pieces, step.gradient_buckets)
-                _add_pieces(draft, step, passes, (direction, chunk), np.array([last]), pieces, inside)
-    if step.gradient_buckets == 1:
-        passes.bucket[0] = passes.tail[BACKWARD, :, :, last]
-    return passes
-
-
-def _add_pieces(
-    draft: Draft,
-    step: PipelinedStep,
-    passes: Passes,
-    where: tuple[int, int],
-    batches: Ints,
-    pieces: int,
-    inside: list[Exchange],
-) -> None:
-    """Add the passes of some micro-batches through one chunk, each cut into so many pieces of computing."""
-    direction, chunk = where
-    stage, replicas, buckets = chunk % step.stages, step.replicas, len(passes.bucket)
-    duration_s = (step.chunks[chunk].forward_s, step.chunks[chunk].backward_s)[direction]
-    tail = np.full((replicas, len(batches)), -1)
-    for piece in range(pieces):
-        row = TaskRows(
-            COMPUTE,
-            tail.size,
-            duration_s / pieces,
-            server=np.repeat(step.part_servers[stage, :, 0], len(batches)),
-            accelerator=np.repeat(step.worker_accelerator[stage], len(batches)),
-            operator=chunk,
-            phase=COMPUTE_PHASE[direction],
-        )
-        tasks = draft.add(row).reshape(tail.shape)
-        if piece:
-            draft.wait(tail, tasks)
+    tails: list[Ints] = []
+    for piece in range(cut.pieces):
+        tail = draft.add(row).reshape(step.replicas, len(batches))
+        if tails:
+            draft.wait(tails[-1], tail)
         else:
-            passes.head[direction, chunk][:, batches] = tasks
-        tail = tasks
-        for turn in sorted({one.turn for one in inside}):
-            due = [
-                (one, one.count * (piece + 1) // pieces - one.count * piece // pieces)
-                for one in inside
-                if one.turn == turn
-            ]
-            tail = _add_turn(draft, step, [row for row in due if row[1]], tail)
-        if direction == BACKWARD and pieces >= buckets > 1 and len(batches) == 1:
-            leaving = [b for b in range(buckets) if -(-(b + 1) * pieces // buckets) == piece + 1]
-            passes.bucket[leaving, chunk] = tail[:, 0]
-    passes.tail[direction, chunk][:, batches] = tail
+            head[:, batches] = tail
+        for due in cut.turns(piece):
+            tail = _add_turn(draft, step, due, tail)
+        tails.append(tail)
+    return tails
 
 
 def _add_turn(draft: Draft, step: PipelinedStep, due: list[tuple[Exchange, int]], tail: Ints) -> Ints:
