@@ -79,6 +79,7 @@ class TrainingPart(BaseModel):
     zero: int | None = Field(default=None, ge=0, le=3)
     recompute: str | None = None
     calibration: str | None = None
+    loads: str | None = None
     candidates: int | None = Field(default=None, ge=1)
 
 
@@ -165,11 +166,14 @@ class JobRequest:
 
     def input_digests(self) -> dict[str, str]:
         """Return the SHA-256 of every file that the job is made of, by file name."""
-        calibration = str(self.training.get("calibration", ""))
-        own = (calibration if Path(calibration).suffix else "",)
+        named = (str(self.training.get(key, "")) for key in _FILES)
+        own = (text for text in named if _is_file(text))
         paths = (*self.files, *filter(None, (self.config, self.operators, self.profile, self.traffic, *own)))
         return {Path(path).name: digest(read_bytes(path)) for path in paths}
 
+
+_FILES = ("calibration", "loads")
+"""What of the training may be the name of a file."""
 
 _PLAIN = ("model", "variant", "config", "operators", "profile", "traffic", "batch_per_accelerator")
 _MERGED = ("training", "hyperparameters", "cluster", "settings", "search")
@@ -368,9 +372,15 @@ def _cluster_fields(part: ClusterPart) -> dict[str, Any]:
 
 def _training_fields(part: TrainingPart | None, folder: Path) -> dict[str, Any]:
     said = {} if part is None else part.model_dump(exclude_none=True)
-    if Path(said.get("calibration", "")).suffix:
-        said["calibration"] = str(folder / said["calibration"])
+    for key in _FILES:
+        if _is_file(said.get(key, "")):
+            said[key] = str(folder / said[key])
     return said
+
+
+def _is_file(text: str) -> bool:
+    """Return whether a word names a file; ``zipf:1.2`` does not."""
+    return bool(Path(text).suffix) and ":" not in text
 
 
 def _check_settings(settings: Mapping[str, Any], place: str) -> None:

@@ -73,6 +73,14 @@ class TrainingArguments:
             help="Of step times; the accelerator's if not given.",
         ),
     ] = None
+    loads: Annotated[
+        str | None,
+        Option(
+            metavar="uniform|zipf[:A]|FILE.csv",
+            rich_help_panel=TRAINING,
+            help="Of experts, as topoopt llm traffic has them; even if not given.",
+        ),
+    ] = None
     candidates: Annotated[
         int | None,
         Option(

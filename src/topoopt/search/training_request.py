@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from topoopt.errors import InvalidInput, unknown_name
 from topoopt.hardware import Accelerator, ClusterSpec, find_accelerator
 from topoopt.job_file import DEFAULT_CLUSTER, JobRequest
+from topoopt.llm import RECOMPUTATIONS, ZERO_STAGES
 from topoopt.transformer import TRANSFORMERS, TransformerModel, find_transformer, read_config
 from topoopt.workload import MODELS
 
@@ -34,6 +35,8 @@ class TrainingRequest:
         Fields of :class:`~topoopt.llm.Configuration` that are not searched.
     calibration : str
         A name or file; empty for the accelerator's own.
+    loads : str
+        Of experts, as :func:`topoopt.llm.find_loads` reads them; empty for even ones.
     """
 
     model: TransformerModel
@@ -43,6 +46,7 @@ class TrainingRequest:
     fixed: Mapping[str, int | str]
     calibration: str
     candidates: int
+    loads: str = ""
 
 
 def is_transformer(request: JobRequest) -> bool:
@@ -95,6 +99,9 @@ def training_request(request: JobRequest) -> TrainingRequest:
     """
     _refuse_operator_words(request)
     said = request.training
+    for name, known in (("recompute", RECOMPUTATIONS), ("zero", tuple(map(str, ZERO_STAGES)))):
+        if name in said and str(said[name]) not in known:
+            raise unknown_name(f"--{name}", str(said[name]), known)
     model = read_config(request.config) if request.config else find_transformer(request.model)
     sequence = int(said.get("seq", model.sequence))
     if model.positions and sequence > model.positions:
@@ -110,6 +117,7 @@ def training_request(request: JobRequest) -> TrainingRequest:
         {name: said[name] for name in DEGREES if name in said},
         str(said.get("calibration", "")),
         int(said.get("candidates", CANDIDATES)),
+        str(said.get("loads", "")),
     )
 
 
