@@ -156,7 +156,7 @@ def test_a_fabric_that_nobody_asked_for_by_name_is_left_out_with_the_reason(topo
     ("words", "message"),
     [
         (
-            "--bandwidth 400Gbps",
+            "--prices 2022 --bandwidth 400Gbps",
             "prices 2022: no transceiver of 400 Gb/s: the list ends at 200 Gb/s; use more interfaces, or another",
         ),
         (

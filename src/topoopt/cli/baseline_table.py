@@ -23,8 +23,27 @@ def fabric_rows(plan: "Plan", outcome: "Outcome", others: "Iterable[Baseline]") 
         "cost_usd": plan.price.get("cost_usd"),
         "proposals": plan.search.proposals,
     }
-    rows = [own, *(baseline_to_mapping(other, outcome.iteration_time_s) for other in others)]
-    return [{key: value for key, value in row.items() if key != "strategy"} for row in rows]
+    listed = list(others)
+    rows = [own, *(baseline_to_mapping(other, outcome.iteration_time_s) for other in listed)]
+    kept = [{key: value for key, value in row.items() if key not in _SPLITS} for row in rows]
+    return [{**row, **more} for row, more in zip(kept, _configurations(plan, listed), strict=True)]
+
+
+_SPLITS = ("strategy", "layout", "layout_times_s")
+"""How the model is split, in numbers that only a plan file explains."""
+
+
+def _configurations(plan: "Plan", others: "list[Baseline]") -> list[dict[str, Any]]:
+    """Return the configuration of a transformer on each fabric, and the times of all; nothing for other jobs."""
+    if plan.job.training is None:
+        return [{} for _ in (plan, *others)]
+    names = [layout.name for layout in plan.job.training.layouts]
+    tried = [(plan.strategy.layout, plan.search.seed_times_s)]
+    tried += [(other.strategy.layout, other.layout_times_s) for other in others]
+    return [
+        {"configuration": names[layout], "configuration_times_s": dict(zip(names, times_s, strict=False))}
+        for layout, times_s in tried
+    ]
 
 
 def print_fabrics(console: "Console", rows: list[dict[str, Any]]) -> None:
@@ -33,9 +52,10 @@ def print_fabrics(console: "Console", rows: list[dict[str, Any]]) -> None:
     from topoopt.units import format_bandwidth, format_time
 
     numbers = ("a server", "iteration", "×", "exposed", "price")
+    configured = any("configuration" in row for row in rows)
     print_table(
         console,
-        ("fabric", *numbers, "what it is"),
+        ("fabric", *numbers, *(("configuration",) if configured else ()), "what it is"),
         [
             (
                 row["fabric"],
@@ -44,6 +64,7 @@ def print_fabrics(console: "Console", rows: list[dict[str, Any]]) -> None:
                 f"{row['relative_time']:.2f}",
                 format_time(row["exposed_communication_s"]),
                 usd(row["cost_usd"]),
+                *((row["configuration"],) if configured else ()),
                 row["description"],
             )
             for row in rows

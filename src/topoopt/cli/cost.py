@@ -47,14 +47,17 @@ def cost(
         find_prices,
         ports_needed,
         sharing_interfaces,
+        suited_prices,
         technology_rows,
     )
 
     check_table(out, "--out")
-    rule, prices, power = asked_accounting(counted), find_prices(bought.prices), find_power(bought.power)
+    rule, power = asked_accounting(counted), find_power(bought.power)
+    named = None if bought.prices is None else find_prices(bought.prices)
     with progress("choosing rings"):
         asked = asked_network(network)
     cluster, interval_s = asked.cluster, change_interval_s(optics)
+    prices = named or find_prices(suited_prices(cluster.link_bandwidth_bps))
     offers, skipped = _offers(asked, bought, counted, rule, prices, power)
     shown = _shown(bill, offers)
     sharing = asked.interfaces_per_device or sharing_interfaces(cluster.servers, bought.shards, cluster.links)

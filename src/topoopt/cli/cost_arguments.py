@@ -51,13 +51,14 @@ class BoughtArguments:
         ),
     ] = None
     prices: Annotated[
-        str,
+        str | None,
         Option(
             metavar="2022|2025|FILE",
             rich_help_panel=BOUGHT,
-            help="Price list: 2022 (to 200 Gb/s), 2025 (to 800 Gb/s) or a file of your own.",
+            help="Price list: 2022 (to 200 Gb/s), 2025 (to 800 Gb/s) or a file of your own; the first that has such "
+            "ports if not given.",
         ),
-    ] = "2022"
+    ] = None
     power: Annotated[
         str,
         Option(

@@ -35,6 +35,7 @@ from topoopt.llm.communication import Floats as Floats
 from topoopt.llm.communication import Ints as Ints
 from topoopt.llm.communication import wire_element_bytes as wire_element_bytes
 from topoopt.llm.configuration import RECOMPUTATIONS as RECOMPUTATIONS
+from topoopt.llm.configuration import ZERO_STAGES as ZERO_STAGES
 from topoopt.llm.configuration import Configuration as Configuration
 from topoopt.llm.configuration_table import ConfigurationTable as ConfigurationTable
 from topoopt.llm.configuration_table import configuration_table as configuration_table

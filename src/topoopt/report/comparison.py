@@ -45,6 +45,8 @@ class FabricModel(_Strict):
     cost_usd: _Amount | None
     proposals: int
     power_w: _Amount | None = None
+    configuration: str = ""
+    configuration_times_s: dict[str, _Positive] = {}
     iteration_times_s: dict[str, _Positive] | None = None
     difference: _Signed | None = None
     tasks: list[TaskModel] = []
