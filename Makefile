@@ -11,7 +11,7 @@ DEV := $(VENV)/.ready-to-develop
 PIP_INSTALL = $(BIN)/python -m pip install -qq --disable-pip-version-check --editable
 CODE := src tests benchmarks examples docs
 
-.PHONY: demo test check format bench reference reproduction clean help
+.PHONY: demo test check format bench reference calibrations reproduction clean help
 .DEFAULT_GOAL := help
 
 help: ## Say what can be made.
@@ -40,6 +40,9 @@ bench: $(DEV) ## Measure the hot loops; print figures and ratios to the original
 
 reference: $(DEV) ## Replay the authors' runs and write docs/simulators.md.
 	@$(BIN)/python -m benchmarks.reference
+
+calibrations: $(RUN) ## Fit the shipped calibrations of step times again.
+	@$(BIN)/python -m benchmarks.calibrations
 
 reproduction: $(RUN) ## Make the figures of the paper again and write docs/reproduction.md.
 	@$(BIN)/topoopt reproduce all --quick --out out/reproduction --pictures none --page docs/reproduction.md

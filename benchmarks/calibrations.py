@@ -1,0 +1,61 @@
+"""The calibrations that are shipped, fitted again: ``make calibrations``, or ``python -m benchmarks.calibrations``.
+
+Each starts where its ``--start`` says, so the order matters: GB200 begins at the H100's, its relatives at the GB200's.
+"""
+
+import sys
+from pathlib import Path
+
+from topoopt.cli.entry import main as topoopt
+from topoopt.hardware import find_accelerator
+
+ROOT = Path(__file__).parents[1]
+RUNS = ROOT / "benchmarks" / "data" / "train_runs.csv"
+FOLDER = ROOT / "src" / "topoopt" / "llm" / "data" / "calibrations"
+
+FITS: tuple[tuple[str, ...], ...] = (
+    (
+        "a100-80gb,a100-40gb",
+        "--start",
+        "neutral",
+        "--weight",
+        "vtrain_single=4",
+        "--weight",
+        "vtrain_multi=2",
+    ),
+    ("h100", "--start", "neutral", "--attention", "fused"),
+    ("gb200", "--start", "h100"),
+    ("gb300", "--start", "gb200"),
+    ("b200", "--start", "gb200"),
+    ("b300", "--start", "gb200"),
+)
+"""Accelerators whose runs are taken, the first naming the file; and how. All data sets count alike, but vTrain's,
+which have the most uses of tensor and pipeline parallelism, count more."""
+
+
+def main() -> int:
+    """Fit them one after the other."""
+    for accelerators, *words in FITS:
+        name = find_accelerator(accelerators.split(",")[0]).name.lower()
+        out = str(FOLDER / f"{name}.toml")
+        code = topoopt(
+            [
+                "llm",
+                "calibrate",
+                str(RUNS),
+                "--accelerator",
+                accelerators,
+                *words,
+                "--strength",
+                "1",
+                "--out",
+                out,
+            ]
+        )
+        if code:
+            return code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
