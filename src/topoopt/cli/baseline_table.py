@@ -47,7 +47,7 @@ def _configurations(plan: "Plan", others: "list[Baseline]") -> list[dict[str, An
 
 
 def print_fabrics(console: "Console", rows: list[dict[str, Any]]) -> None:
-    """Print the rows of :func:`fabric_rows`."""
+    """Print the rows of :func:`fabric_rows`; of a transformer the last column is its configuration."""
     from topoopt.cli.render import print_table
     from topoopt.units import format_bandwidth, format_time
 
@@ -55,7 +55,7 @@ def print_fabrics(console: "Console", rows: list[dict[str, Any]]) -> None:
     configured = any("configuration" in row for row in rows)
     print_table(
         console,
-        ("fabric", *numbers, *(("configuration",) if configured else ()), "what it is"),
+        ("fabric", *numbers, "configuration" if configured else "what it is"),
         [
             (
                 row["fabric"],
@@ -64,8 +64,7 @@ def print_fabrics(console: "Console", rows: list[dict[str, Any]]) -> None:
                 f"{row['relative_time']:.2f}",
                 format_time(row["exposed_communication_s"]),
                 usd(row["cost_usd"]),
-                *((row["configuration"],) if configured else ()),
-                row["description"],
+                row["configuration"] if configured else row["description"],
             )
             for row in rows
         ],
