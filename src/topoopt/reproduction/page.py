@@ -14,7 +14,8 @@ HEAD = """# The paper's figures, made again
 
 <!-- Generated: make reproduction. Edit the studies in src/topoopt/reproduction, not this page. -->
 
-Every figure of TopoOpt's evaluation (Wang et al., NSDI 2023) that can be computed, by one command:
+Every figure of TopoOpt's evaluation (Wang et al., NSDI 2023) that can be computed, and MixNet's comparison of fabrics
+(Liao et al., SIGCOMM 2025), by one command:
 
 ```
 topoopt reproduce all --quick
