@@ -54,19 +54,20 @@ class Asked:
 def estimate_document(asked: Asked) -> dict[str, Any]:
     """Return the answer as JSON."""
     from topoopt.hardware import find_accelerator
-    from topoopt.llm import configuration_table, flops_per_iteration, memory, mfu
+    from topoopt.llm import configuration_table, flops_per_iteration, memory, mfu, peak_rates
 
     model, one = asked.model, asked.configuration
     table = configuration_table([one])
     times = _times(asked)
     seconds = float(times.iteration_time_s[0])
     flops = flops_per_iteration("matmul", model, one.global_batch, one.sequence)
-    peak = find_accelerator(asked.system.accelerator).peak_flops(one.precision)
+    part = find_accelerator(asked.system.accelerator)
+    peak = part.peak_flops(one.precision) if part.peaks else peak_rates(part.name)[one.precision]
     needed = memory(model, table, asked.system.accelerator, asked.memory_kernel, asked.framework)
     calibration = asked.calibration
     return {
         "model": model.name,
-        "accelerator": find_accelerator(asked.system.accelerator).name,
+        "accelerator": part.name,
         "accelerators": one.accelerators,
         "configuration": asdict(one),
         "system": asdict(asked.system),

@@ -1,6 +1,5 @@
 """Calibrations as TOML: those shipped, one per accelerator, and those of a user's own cluster."""
 
-import csv
 import json
 import tomllib
 from collections.abc import Mapping
@@ -15,6 +14,7 @@ from topoopt.errors import InvalidInput, unknown_name
 from topoopt.files import read_text, validated, write_atomically
 from topoopt.hardware import find_accelerator
 from topoopt.llm.calibration import PARAMETERS, Calibration
+from topoopt.llm.relatives import relative_of
 
 NEUTRAL = "neutral"
 """The start that knows no runs."""
@@ -45,24 +45,23 @@ def find_calibration(accelerator: str) -> Calibration:
     shipped = _shipped()
     if name in shipped:
         return shipped[name]
-    row = _transfers().get(name)
-    if row is None:
+    relative = relative_of(name)
+    if relative is None:
         raise InvalidInput(
             f"calibration: there is none for {name}, nor one of a relative; give a file of your own, or take "
             f"{', '.join(shipped)}"
         )
-    source = shipped[find_accelerator(row["from"]).name]
-    factor = float(row["gemm_factor"])
-    highest = PARAMETERS["gemm_efficiency"].high
-    return Calibration(
-        **{**source.parameters(), "gemm_efficiency": min(source.gemm_efficiency * factor, highest)},
+    source = shipped[relative.source]
+    efficiency = min(source.gemm_efficiency * relative.gemm_factor, PARAMETERS["gemm_efficiency"].high)
+    return replace(
+        source.with_parameters({"gemm_efficiency": efficiency}),
         name=f"{name.lower()} (transferred)",
         accelerator=name,
-        attention=row["attention"],
+        attention=relative.attention,
         provenance={
             "transferred_from": source.name,
-            "gemm_factor": row["gemm_factor"],
-            "reason": row["reason"],
+            "gemm_factor": f"{relative.gemm_factor:g}",
+            "reason": relative.reason,
         },
     )
 
@@ -171,9 +170,3 @@ def _shipped() -> Mapping[str, Calibration]:
 def _neutral() -> Calibration:
     path = resources.files("topoopt.llm") / "data" / "neutral.toml"
     return _parsed(path.read_text(encoding="utf-8"), path.name, NEUTRAL)
-
-
-@cache
-def _transfers() -> Mapping[str, Mapping[str, str]]:
-    path = resources.files("topoopt.llm") / "data" / "calibration_transfers.csv"
-    return {row["accelerator"]: row for row in csv.DictReader(path.read_text(encoding="utf-8").splitlines())}

@@ -6,8 +6,8 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.errors import InvalidInput
 from topoopt.hardware import PRECISIONS, find_accelerator
+from topoopt.llm.relatives import peak_rates
 from topoopt.llm.system import System
 
 Floats = NDArray[np.float64]
@@ -58,28 +58,24 @@ def stacked_machines(systems: Sequence[System]) -> Machine:
     return Machine(peaks, *np.array([rows[system][1] for system in systems], np.float64).T)
 
 
-def sixteen_bit_flops(name: str) -> float:
+def sixteen_bit_flops(accelerator: str) -> float:
     """Return the dense 16-bit rate of an accelerator: bf16 where it has that, else fp16.
 
     Raises
     ------
     InvalidInput
-        If neither is known.
+        If neither is known, nor of a relative.
     """
-    peaks = find_accelerator(name).peaks
-    rate = peaks.get("bf16", peaks.get("fp16"))
-    if rate is None:
-        raise InvalidInput(
-            f"accelerator: the peak rate of {name} is not known, so its step times are not either"
-        )
-    return rate
+    peaks = peak_rates(accelerator)
+    return peaks.get("bf16", peaks.get("fp16", 0.0))
 
 
 def _row(system: System) -> tuple[list[float], tuple[float, ...]]:
     part = find_accelerator(system.accelerator)
     usual = sixteen_bit_flops(system.accelerator)
-    faster = max(usual, part.peaks.get("fp8", usual))
-    peaks = [part.peaks.get(name, faster if name == "fp4" else usual) for name in PRECISIONS]
+    known = peak_rates(system.accelerator)
+    faster = max(usual, known.get("fp8", usual))
+    peaks = [known.get(name, faster if name == "fp4" else usual) for name in PRECISIONS]
     return peaks, (
         part.memory_bandwidth_bytes_per_s,
         system.scale_up_bandwidth_bps / 8,

@@ -13,6 +13,7 @@ from topoopt.hardware import find_accelerator
 from topoopt.llm.configuration import Configuration
 from topoopt.llm.configuration_table import configuration_table
 from topoopt.llm.machine import sixteen_bit_flops
+from topoopt.llm.relatives import peak_rates, written_accelerator
 from topoopt.llm.run_columns import (
     Row,
     number,
@@ -31,6 +32,9 @@ from topoopt.transformer import TransformerModel
 
 NETWORK_BANDWIDTH_BPS = 100e9
 """Per accelerator, where neither the row nor the catalogue knows."""
+
+SCALE_UP_BANDWIDTH_BPS = 400e9
+"""The same inside a server: one link of AMD's xGMI, 50 GB/s, stands for links of unknown rate."""
 
 NEEDED_COLUMNS = ("gpus", "gpu", "gbs")
 
@@ -139,14 +143,14 @@ def _run(place: int, name: str, dataset: str, row: Row) -> Run:
 
 def run_system(row: Row, accelerators: int) -> System:
     """Return the machines of a row, completed from the catalogue."""
-    part = find_accelerator(text(row, "gpu"))
+    part = find_accelerator(written_accelerator(text(row, "gpu")))
     sixteen_bit_flops(part.name)
     domain = re.match(r"\d+", part.scale_up_domain)
     per_server = whole(row, "gpus_per_node", int(domain.group()) if domain else 8)
     network_bps = number(row, "nic_gbps_per_gpu") * 1e9
     if math.isnan(network_bps):
         network_bps = part.nic_bandwidth_bps or NETWORK_BANDWIDTH_BPS
-    scale_up_bps = part.scale_up_bandwidth_bps or network_bps
+    scale_up_bps = part.scale_up_bandwidth_bps or max(SCALE_UP_BANDWIDTH_BPS, network_bps)
     return System(part.name, min(per_server, accelerators), scale_up_bps, network_bps)
 
 
@@ -187,7 +191,7 @@ def _configuration(row: Row, model: TransformerModel, accelerators: int, system:
 
 def _likely_precision(row: Row, system: System) -> str:
     """Return 16 bits, or 8 where the row's own rate is out of reach of those."""
-    peaks = find_accelerator(system.accelerator).peaks
+    peaks = peak_rates(system.accelerator)
     usual = sixteen_bit_flops(system.accelerator)
     if "fp8" in peaks and number(row, "tflops_per_gpu", 0.0) * 1e12 > 0.7 * usual:
         return "fp8"
@@ -210,7 +214,7 @@ def _check_rate(
 ) -> None:
     """Refuse a time that the peak rate of the accelerators rules out: such a row is misprinted."""
     part = find_accelerator(system.accelerator)
-    peak = max(part.peaks.values())
+    peak = max(peak_rates(system.accelerator).values())
     flops = float(model_flops(shapes_of(model), configuration_table([configuration]))[0])
     rate = flops / configuration.accelerators / measured_s
     if rate > 1.25 * peak:

@@ -1,0 +1,97 @@
+"""Accelerators that take over what is known of a relative: its calibration, or rates that nobody has published."""
+
+import csv
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from topoopt.errors import InvalidInput
+from topoopt.hardware import find_accelerator
+
+
+@dataclass(frozen=True, slots=True)
+class Relative:
+    """Whose calibration an accelerator takes over, and how.
+
+    Attributes
+    ----------
+    source : str
+        The accelerator that it is taken from.
+    gemm_factor : float
+        On the share of the peak that matrix products reach.
+    attention : str
+    reason : str
+    """
+
+    source: str
+    gemm_factor: float
+    attention: str
+    reason: str
+
+
+def relative_of(accelerator: str) -> Relative | None:
+    """Return the relative of an accelerator of the catalogue; None where it has runs of its own, or nobody is alike."""
+    return _relatives().get(find_accelerator(accelerator).name)
+
+
+def peak_rates(accelerator: str) -> Mapping[str, float]:
+    """Return the dense peak rates in FLOP/s by precision; a relative's where none are published.
+
+    Raises
+    ------
+    InvalidInput
+        If neither is known.
+    """
+    part = find_accelerator(accelerator)
+    relative = _relatives().get(part.name)
+    peaks = part.peaks or (find_accelerator(relative.source).peaks if relative else {})
+    if not {"bf16", "fp16"} & set(peaks):
+        raise InvalidInput(
+            f"accelerator: the 16-bit rate of {part.name} is not known, so its step times are not either"
+        )
+    return peaks
+
+
+def written_accelerator(text: str) -> str:
+    """Return the catalogue's name of an accelerator as tables write it, such as ``NVIDIA A100 80GB`` or ``V100-32GB``.
+
+    Raises
+    ------
+    InvalidInput
+        If there is none, with the nearest names.
+    """
+    plain = re.sub(r"\(.*?\)", "", text).strip()
+    words = re.sub(r"(?i)\b(nvidia|amd|google|tesla|dgx|hgx)\b", " ", plain).split()
+    known = re.split(r"[-_ ]", " ".join(words))
+    for name in (
+        plain,
+        "-".join(words),
+        "".join(words),
+        _with_size("-".join(words)),
+        known[0],
+        "".join(known[:2]),
+    ):
+        with suppress(InvalidInput):
+            return find_accelerator(name).name
+    return find_accelerator(plain).name
+
+
+def _with_size(name: str) -> str:
+    """Return family and memory of a name like ``A100-SXM-80GB``."""
+    family, size = name.split("-", maxsplit=1)[0], re.search(r"(\d+)\s*gb", name, re.IGNORECASE)
+    return f"{family}-{size[1]}gb" if size else family
+
+
+@cache
+def _relatives() -> Mapping[str, Relative]:
+    path = resources.files("topoopt.llm") / "data" / "calibration_transfers.csv"
+    rows = csv.DictReader(path.read_text(encoding="utf-8").splitlines())
+    return {
+        row["accelerator"]: Relative(
+            find_accelerator(row["from"]).name, float(row["gemm_factor"]), row["attention"], row["reason"]
+        )
+        for row in rows
+    }
