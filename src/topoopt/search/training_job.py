@@ -146,9 +146,14 @@ def _layouts(
 
 
 def _orders(one: Configuration, system: System) -> tuple[str, ...]:
-    """Return the orders of ranks worth trying: one where workers are whole servers, or experts would be far apart."""
-    alone = one.tp * one.cp % system.accelerators_per_server == 0
-    return (ORDER,) if alone or 1 in (one.pp, one.dp) or one.ep > 1 else (ORDER, OTHER_ORDER)
+    """Return the orders of ranks worth trying.
+
+    One where workers are whole servers, and where the other order would tear experts apart that fit into a server.
+    """
+    per_server = system.accelerators_per_server
+    alone = one.tp * one.cp % per_server == 0 or 1 in (one.pp, one.dp)
+    together = one.ep > 1 and one.ep * one.etp <= per_server
+    return (ORDER,) if alone or together else (ORDER, OTHER_ORDER)
 
 
 def _calibration(asked: TrainingRequest) -> Calibration:
