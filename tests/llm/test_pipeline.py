@@ -141,6 +141,7 @@ REAL = {
     "1F1B, TP without SP": ("llama3-8b", configured(4, 4, 4, 16, sequence=8192, sequence_parallel=False)),
     "interleaved": ("llama3-8b", configured(8, 4, 2, 16, sequence=8192, vpp=4)),
     "TP across servers": ("llama3-70b", configured(16, 2, 2, 8, sequence=8192)),
+    "TP across servers, bound by launches": ("llama2-7b", configured(16, 2, 2, 8, sequence=2048)),
     "ZeRO 0": ("llama3-8b", configured(2, 2, 16, 8, sequence=8192)),
     "ZeRO 1": ("llama3-8b", configured(2, 2, 16, 8, sequence=8192, zero=1)),
     "ZeRO 2": ("llama3-8b", configured(2, 2, 16, 8, sequence=8192, zero=2)),

@@ -33,31 +33,41 @@ def chunk_times(
     table = configuration_table([configuration])
     shapes, machine = shapes_of(model), machine_of(system)
     work, links = work_of(table, machine, calibration), Links(machine, calibration)
-    one = _inside_a_server(
-        micro_batch(shapes, table, work, machine, links, calibration), configuration, system
-    )
+    one = micro_batch(shapes, table, work, machine, links, calibration)
     layers = _chunk_layers(model.layers, configuration)
-    logits = np.zeros_like(layers)
-    logits[-1] = 1.0
-    kernels = one.kernels
-    waits = one.tp_s + one.cp_s + one.ep_s
-    forward = layers * (kernels.forward_s + (1 - one.backward_share) * waits) + logits * (
-        kernels.logits_forward_s + one.logits_tp_s / 2
-    )
-    backward = layers * (kernels.backward_s + one.recompute_s + one.backward_share * waits) + logits * (
-        kernels.logits_backward_s + one.logits_tp_s / 2
-    )
+    forward, backward = _passes(one, layers)
     launches = layers * one.launch_s + one.chunk_launch_s
-    factor = (
-        combined_s(forward + backward, launches)
-        / (forward + backward)
-        * straggle(table, machine, calibration)
+    # The host goes on launching while ranks wait, so launches are weighed against all waits before any is left out.
+    longer = combined_s(forward + backward, launches) / (forward + backward)
+    factor = longer * straggle(table, machine, calibration)
+    outside_forward, outside_backward = (
+        everything - inside
+        for everything, inside in zip(
+            (forward, backward),
+            _passes(_inside_a_server(one, configuration, system), layers),
+            strict=True,
+        )
     )
     nothing = np.zeros(1)
     step = replica_times(
         shapes, table, work, machine, links, calibration, np.full(1, layers[0]), nothing, nothing
     )
-    return ChunkTimes(forward * factor, backward * factor, float(step.step_s[0]))
+    return ChunkTimes(
+        forward * factor - outside_forward, backward * factor - outside_backward, float(step.step_s[0])
+    )
+
+
+def _passes(one: MicroBatch, layers: Floats) -> tuple[Floats, Floats]:
+    """Return the forward and backward time of each chunk without its launches; the last has the logits."""
+    kernels, logits = one.kernels, np.zeros_like(layers)
+    logits[-1] = 1.0
+    waits = one.tp_s + one.cp_s + one.ep_s
+    forward = layers * (kernels.forward_s + (1 - one.backward_share) * waits)
+    backward = layers * (kernels.backward_s + one.recompute_s + one.backward_share * waits)
+    return (
+        forward + logits * (kernels.logits_forward_s + one.logits_tp_s / 2),
+        backward + logits * (kernels.logits_backward_s + one.logits_tp_s / 2),
+    )
 
 
 def _chunk_layers(layers: int, configuration: Configuration) -> Floats:
