@@ -9,6 +9,7 @@ from topoopt.errors import InvalidInput
 from topoopt.hardware import accelerators
 from topoopt.llm import (
     PARAMETERS,
+    are_alike,
     calibrated_accelerators,
     find_calibration,
     peak_rates,
@@ -94,3 +95,9 @@ def test_bounds_hold_every_shipped_value() -> None:
     for name in calibrated_accelerators():
         for key, value in find_calibration(name).parameters().items():
             assert PARAMETERS[key].low <= value <= PARAMETERS[key].high
+
+
+def test_relatives_are_alike_and_strangers_are_not() -> None:
+    assert are_alike("a100-40gb", "a100-80gb")
+    assert are_alike("h100", "h200")
+    assert not are_alike("h100", "a100-80gb")

@@ -22,7 +22,7 @@ def llm_calibrate(
         typer.Option(
             metavar="NAME[,NAME]",
             rich_help_panel=FIT,
-            help="Whose runs are taken, the calibration being for the first; needed if there are several.",
+            help="Whose runs are taken, the calibration being for the first; those with most runs.",
         ),
     ] = None,
     start: Annotated[
@@ -103,16 +103,19 @@ def llm_calibrate(
 
 def _chosen(runs: "Runs", accelerator: str | None, place: str) -> "tuple[str, tuple[Run, ...]]":
     """Return the accelerator that is calibrated, and its timed runs."""
+    from collections import Counter
+
     from topoopt.hardware import find_accelerator
+    from topoopt.llm import are_alike
 
     met = sorted({run.system.accelerator for run in runs.timed})
     if not met:
         why = f"; the first is not modelled: {runs.not_modelled[0].reason}" if runs.not_modelled else ""
         raise InvalidInput(f"{place}: no run with a time{why}")
     if accelerator is None:
-        if len(met) > 1:
-            raise InvalidInput(f"--accelerator: the table has runs of {', '.join(met)}; name one, or several")
-        return met[0], runs.timed
+        counts = Counter(run.system.accelerator for run in runs.timed)
+        most = max(met, key=lambda name: counts[name])
+        return most, tuple(run for run in runs.timed if are_alike(run.system.accelerator, most))
     wanted = [find_accelerator(word).name for word in accelerator.split(",")]
     found = tuple(run for run in runs.timed if run.system.accelerator in wanted)
     if not found:

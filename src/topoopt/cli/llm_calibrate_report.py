@@ -1,5 +1,6 @@
 """What ``topoopt llm calibrate`` answers, as JSON and as tables."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -56,11 +57,12 @@ def calibrate_document(
     before: "Mapping[str, Error]",
 ) -> dict[str, Any]:
     """Return the answer as JSON."""
-    calibration = fitted.calibration
+    calibration, taken = fitted.calibration, {run.place for run in chosen}
     errors = {**asdict(fitted), "before": {name: asdict(error) for name, error in before.items()}}
     return {
         "runs_file": runs_file,
         "runs": len(chosen),
+        "other_runs": dict(Counter(run.system.accelerator for run in runs.timed if run.place not in taken)),
         "not_modelled": [{"id": row.name, "reason": row.reason} for row in runs.not_modelled],
         "accelerator": calibration.accelerator,
         "started_from": start.provenance["started_from"],
@@ -83,6 +85,9 @@ def print_calibrate(console: "Console", document: Mapping[str, Any], out: str | 
         ("starts from", str(document["started_from"])),
         ("strength of the start", f"{document['strength']:g}"),
     ]
+    if document["other_runs"]:
+        others = ", ".join(f"{count} of {name}" for name, count in document["other_runs"].items())
+        facts.append(("not taken", f"{others}; --accelerator takes them"))
     if document["not_modelled"]:
         facts.append(
             ("not modelled", f"{len(document['not_modelled'])} rows of the table; --json has the reasons")

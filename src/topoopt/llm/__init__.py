@@ -82,6 +82,7 @@ from topoopt.llm.ranks import ORDER as ORDER
 from topoopt.llm.ranks import Ranks as Ranks
 from topoopt.llm.ranks import place_ranks as place_ranks
 from topoopt.llm.ranks import rank_numbers as rank_numbers
+from topoopt.llm.relatives import are_alike as are_alike
 from topoopt.llm.relatives import peak_rates as peak_rates
 from topoopt.llm.run_memory import run_attention as run_attention
 from topoopt.llm.run_memory import run_framework as run_framework

@@ -10,6 +10,7 @@ from topoopt.errors import TopoOptError
 from topoopt.llm.calibrate_errors import Error, dataset_errors
 from topoopt.llm.calibration import Calibration
 from topoopt.llm.calibration_file import find_calibration
+from topoopt.llm.relatives import are_alike
 from topoopt.llm.run_memory import run_memory
 from topoopt.llm.runs import NotModelled, Run, Runs
 from topoopt.llm.timed_runs import timed_runs
@@ -60,7 +61,8 @@ def predict_runs(runs: Runs, calibration: Calibration | None = None) -> Predicte
     Parameters
     ----------
     calibration
-        For every run of its accelerator, and those of the others, too; None for the shipped one of each accelerator.
+        For the runs of its accelerator and its relatives; the others take what is shipped for theirs, and so do all
+        with None.
     """
     groups: dict[str, list[Run]] = defaultdict(list)
     for run in runs.modelled:
@@ -68,7 +70,8 @@ def predict_runs(runs: Runs, calibration: Calibration | None = None) -> Predicte
     predictions, others = [], list(runs.not_modelled)
     for accelerator, members in groups.items():
         try:
-            used = calibration or find_calibration(accelerator)
+            given = calibration is not None and are_alike(accelerator, calibration.accelerator)
+            used = calibration if calibration is not None and given else find_calibration(accelerator)
         except TopoOptError as error:
             others += [NotModelled(run.place, run.name, run.dataset, str(error)) for run in members]
             continue

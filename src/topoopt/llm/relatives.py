@@ -37,6 +37,13 @@ def relative_of(accelerator: str) -> Relative | None:
     return _relatives().get(find_accelerator(accelerator).name)
 
 
+def are_alike(one: str, other: str) -> bool:
+    """Return whether two accelerators are the same, or one takes over the other's calibration."""
+    names = (find_accelerator(one).name, find_accelerator(other).name)
+    sources = [relative.source if (relative := relative_of(name)) else name for name in names]
+    return sources[0] == names[1] or sources[1] == names[0] or names[0] == names[1]
+
+
 def peak_rates(accelerator: str) -> Mapping[str, float]:
     """Return the dense peak rates in FLOP/s by precision; a relative's where none are published.
 
