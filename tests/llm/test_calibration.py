@@ -101,3 +101,4 @@ def test_relatives_are_alike_and_strangers_are_not() -> None:
     assert are_alike("a100-40gb", "a100-80gb")
     assert are_alike("h100", "h200")
     assert not are_alike("h100", "a100-80gb")
+    assert not are_alike("v100", "a100-80gb")

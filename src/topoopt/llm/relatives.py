@@ -38,10 +38,12 @@ def relative_of(accelerator: str) -> Relative | None:
 
 
 def are_alike(one: str, other: str) -> bool:
-    """Return whether two accelerators are the same, or one takes over the other's calibration."""
-    names = (find_accelerator(one).name, find_accelerator(other).name)
-    sources = [relative.source if (relative := relative_of(name)) else name for name in names]
-    return sources[0] == names[1] or sources[1] == names[0] or names[0] == names[1]
+    """Return whether two accelerators are the same, or of one architecture and one takes over what the other has."""
+    parts = find_accelerator(one), find_accelerator(other)
+    sources = [relative.source if (relative := relative_of(part.name)) else part.name for part in parts]
+    return parts[0].architecture == parts[1].architecture and (
+        parts[0].name == parts[1].name or sources[0] == parts[1].name or sources[1] == parts[0].name
+    )
 
 
 def peak_rates(accelerator: str) -> Mapping[str, float]:
