@@ -72,6 +72,12 @@ def test_accelerators_are_known_as_tables_write_them(tmp_path: Path, written: st
     assert only(tmp_path, gpu=written, iter_time_s="9").system.accelerator == name
 
 
+def test_links_that_join_hosts_make_one_server_of_them(tmp_path: Path) -> None:
+    nvl = only(tmp_path, gpu="GB200", gpus="256", gpus_per_node="4", gbs="512").system
+    half = only(tmp_path, gpu="A100", gpus_per_node="4").system
+    assert (nvl.accelerators_per_server, half.accelerators_per_server) == (72, 4)
+
+
 def test_shapes_that_are_missing_come_from_the_zoo(tmp_path: Path) -> None:
     run = only(tmp_path, layers="", hidden="", model="LLAMA3_70B", iter_time_s="60")
     assert (run.model.layers, run.model.hidden) == (80, 8192)

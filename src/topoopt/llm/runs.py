@@ -36,6 +36,9 @@ NETWORK_BANDWIDTH_BPS = 100e9
 SCALE_UP_BANDWIDTH_BPS = 400e9
 """The same inside a server: one link of AMD's xGMI, 50 GB/s, stands for links of unknown rate."""
 
+LARGEST_SERVER = 16
+"""Accelerators; scale-up links that join more (NVL72, TPU pods) join hosts, whatever a table calls a node."""
+
 NEEDED_COLUMNS = ("gpus", "gpu", "gbs")
 
 
@@ -145,8 +148,11 @@ def run_system(row: Row, accelerators: int) -> System:
     """Return the machines of a row, completed from the catalogue."""
     part = find_accelerator(written_accelerator(text(row, "gpu")))
     sixteen_bit_flops(part.name)
-    domain = re.match(r"\d+", part.scale_up_domain)
-    per_server = whole(row, "gpus_per_node", int(domain.group()) if domain else 8)
+    match = re.match(r"\d+", part.scale_up_domain)
+    domain = int(match.group()) if match else 8
+    per_server = whole(row, "gpus_per_node", domain)
+    if domain > LARGEST_SERVER:
+        per_server = max(per_server, domain)
     network_bps = number(row, "nic_gbps_per_gpu") * 1e9
     if math.isnan(network_bps):
         network_bps = part.nic_bandwidth_bps or NETWORK_BANDWIDTH_BPS
