@@ -22,3 +22,8 @@ def test_the_job_file_is_a_job() -> None:
 def test_the_profile_is_a_profile() -> None:
     profile = read_device_profile(EXAMPLES / "profile.json")
     assert (profile.model, profile.device.kind, profile.sizes) == ("dlrm-16", "cpu", 75)
+
+
+def test_the_transformer_is_a_job() -> None:
+    request = read_job(EXAMPLES / "transformer.yaml")
+    assert (request.model, request.training["accelerators"]) == ("llama3-8b", 32)
