@@ -17,24 +17,21 @@ def builder(name: str) -> ReconfigurableBuilder:
 
 def test_ocs_reconfig_is_the_papers() -> None:
     """10 ms, demand every 50 ms, first after 1 ms (spec section 8)."""
-    rule = builder("ocs-reconfig")(16, 4, 100e9, ()).reconfiguration
-    assert rule is not None
+    rule = builder("ocs-reconfig")(16, 4, 100e9, ()).beat
     assert (rule.delay_s, rule.period_s, rule.first_change_s) == (0.01, 0.05, 0.001)
     assert rule.duplex
     assert rule.host_forwarding
 
 
 def test_sip_ml_is_one_way_and_does_not_forward() -> None:
-    rule = builder("sip-ml")(16, 4, 100e9, ()).reconfiguration
-    assert rule is not None
+    rule = builder("sip-ml")(16, 4, 100e9, ()).beat
     assert not rule.duplex
     assert not rule.host_forwarding
     assert rule.delay_s == rule.first_change_s == 25e-6  # from memory of the paper, unconfirmed
 
 
 def test_the_beat_goes_with_the_delay() -> None:
-    rule = builder("ocs-reconfig")(16, 4, 100e9, (), delay_s=1e-6, host_forwarding=False).reconfiguration
-    assert rule is not None
+    rule = builder("ocs-reconfig")(16, 4, 100e9, (), delay_s=1e-6, host_forwarding=False).beat
     assert rule.delay_s / rule.period_s == pytest.approx(0.2)
     assert rule.first_change_s == 1e-6
     assert not rule.host_forwarding

@@ -149,6 +149,5 @@ def test_a_changing_fabric_takes_its_delay() -> None:
     fabric = build_fabric(
         "ocs-reconfig", 8, 2, 100e9, (), shape=FabricShape(delay_s=1e-3, host_forwarding=False)
     )
-    assert fabric.reconfiguration is not None
-    assert fabric.reconfiguration.delay_s == 1e-3
-    assert not fabric.reconfiguration.host_forwarding
+    assert fabric.beat.delay_s == 1e-3
+    assert not fabric.beat.host_forwarding
