@@ -107,6 +107,8 @@ def test_a_time_may_be_missing_or_follow_from_tokens(tmp_path: Path) -> None:
         ({"iter_time_s": "0"}, "iter_time_s: must be positive, got 0"),
         ({"iter_time_s": "0.0001"}, "above its peak of 312"),
         ({"gbs": "2"}, "2 sequences do not go round 4 replicas"),
+        ({"arch": "moe"}, 'experts: not in the table, and the zoo has no model "GPT"'),
+        ({"ep": "2"}, "experts: not in the table"),
         ({"note": "LoRA Performance"}, "low-rank adapters"),
     ],
 )

@@ -4,7 +4,7 @@ import re
 from contextlib import suppress
 
 from topoopt.errors import InvalidInput
-from topoopt.llm.run_columns import Row, text, whole
+from topoopt.llm.run_columns import Row, number, text, whole
 from topoopt.transformer import TransformerModel, find_transformer
 
 GATED_FAMILIES = ("llama", "mistral", "qwen", "gemma", "deepseek")
@@ -18,22 +18,28 @@ def run_model(row: Row) -> TransformerModel:
     """Return the model of a row.
 
     Rows with layers and a hidden size are models of their own: heads of 128 and an inner size of 4 times the hidden
-    size where those are missing. Rows without are looked up in the zoo.
+    size where those are missing. Rows without, and mixtures of experts, are looked up in the zoo.
 
     Raises
     ------
     InvalidInput
         If there are neither shapes nor a known name.
     """
-    if text(row, "layers") and text(row, "hidden"):
+    mixture = "moe" in text(row, "arch").lower() or number(row, "ep", 1.0) > 1
+    if text(row, "layers") and text(row, "hidden") and not mixture:
         return _by_shapes(row)
     name = text(row, "model")
+    why = (
+        "experts: not in the table"
+        if text(row, "layers") and text(row, "hidden")
+        else "layers, hidden: missing"
+    )
     if not name:
-        raise InvalidInput("layers, hidden: missing, and there is no model name to look up")
+        raise InvalidInput(f"{why}, and there is no model name to look up")
     for word in (name, re.sub(r"\(.*?\)", "", name).strip()):
         with suppress(InvalidInput):
             return find_transformer(word)
-    raise InvalidInput(f'layers, hidden: missing, and the zoo has no model "{name}"')
+    raise InvalidInput(f'{why}, and the zoo has no model "{name}"')
 
 
 def _by_shapes(row: Row) -> TransformerModel:
