@@ -6,7 +6,7 @@ from topoopt.job import job_mfu, layout_of
 from topoopt.plan import Plan
 from topoopt.report.chart import BarChart, HeatmapChart, Series
 from topoopt.report.page import Facts, Section, Table, Tile
-from topoopt.report.words import counted
+from topoopt.report.words import counted, time_unit
 from topoopt.search import LAYOUT_COLUMNS, layout_table, layout_words
 from topoopt.units import format_bandwidth, format_time
 
@@ -59,14 +59,15 @@ def layout_times(plan: Plan) -> BarChart:
     training, times_s = plan.job.training, plan.search.seed_times_s
     assert training is not None
     names = tuple(layout.name for layout in training.layouts)
-    wired = tuple(time_s * 1e3 for time_s in times_s) + (float("nan"),) * (len(names) - len(times_s))
+    unit, scale = time_unit(max(times_s))
+    wired = tuple(time_s / scale for time_s in times_s) + (float("nan"),) * (len(names) - len(times_s))
     return BarChart(
         "configurations",
         "Iteration time of each configuration",
         "",
-        "iteration time (ms)",
+        f"iteration time ({unit})",
         (
-            Series("closed form", names, tuple(layout.estimated_s * 1e3 for layout in training.layouts)),
+            Series("closed form", names, tuple(layout.estimated_s / scale for layout in training.layouts)),
             Series("wired and simulated", names, wired),
         ),
         horizontal=True,
@@ -87,7 +88,13 @@ def fabric_layouts(plan: Plan) -> tuple[Table, ...]:
         (layout.name, own[index], *(format_time(row.layout_times_s[index]) for row in tried))
         for index, layout in enumerate(training.layouts)
     )
-    others = (f"{row.fabric}, {format_bandwidth(row.server_bandwidth_bps)}" for row in tried)
+    named = [row.fabric for row in tried]
+    others = (
+        row.fabric
+        if named.count(row.fabric) == 1
+        else f"{row.fabric}, {format_bandwidth(row.server_bandwidth_bps)}"
+        for row in tried
+    )
     numbers = ("wired for it", *others)
     return (Table("Every configuration on every fabric", ("configuration", *numbers), rows, numbers),)
 

@@ -1,0 +1,63 @@
+"""The page of a transformer's plan: configuration, placement, every configuration on every fabric, memory."""
+
+import pytest
+
+from tests.training_jobs import small_training_job
+from topoopt.plan import Plan
+from topoopt.report import Page, html, make_page
+from topoopt.search import SearchOptions, make_plan
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    return make_plan(small_training_job(), SearchOptions(), fabrics=("fat-tree", "torus"))
+
+
+@pytest.fixture(scope="module")
+def page(plan: Plan) -> Page:
+    return make_page(plan)
+
+
+def test_the_first_section_says_how_the_model_is_split(page: Page) -> None:
+    assert page.sections[0].title == "How the model is split"
+    assert "fastest of 3 configurations" in page.sections[0].caption
+    assert "strategy" not in {section.key for section in page.sections}
+
+
+def test_every_server_holds_a_stage(page: Page) -> None:
+    placement = next(chart for chart in page.charts if chart.name == "placement")
+    assert placement.values == tuple(  # type: ignore[union-attr]
+        tuple(float(server // 2 == stage) for server in range(8)) for stage in range(4)
+    )
+
+
+def test_closed_form_and_simulation_stand_side_by_side(page: Page, plan: Plan) -> None:
+    times = next(chart for chart in page.charts if chart.name == "configurations")
+    closed, wired = times.series  # type: ignore[union-attr]
+    assert closed.y == pytest.approx((100, 105, 110))
+    assert wired.y == pytest.approx([time_s * 1e3 for time_s in plan.search.seed_times_s])
+
+
+def test_columns_of_fabrics_have_names_of_their_own(page: Page) -> None:
+    table = next(
+        block for block in page.sections[0].blocks if getattr(block, "title", "").startswith("Every config")
+    )
+    columns = table.columns  # type: ignore[union-attr]
+    assert columns == ("configuration", "wired for it", "fat-tree, 125 Gb/s", "fat-tree, 200 Gb/s", "torus")
+
+
+def test_memory_is_told_by_cause(page: Page) -> None:
+    memory = next(chart for chart in page.charts if chart.name == "memory")
+    assert {series.name: series.y[0] for series in memory.series} == {  # type: ignore[union-attr]
+        "parameters": 1,
+        "gradients": 2,
+        "optimizer": 3,
+        "activations": 4,
+        "logits": 0.5,
+    }
+
+
+def test_the_page_is_whole(page: Page) -> None:
+    text = html(page)
+    assert "round-robin" not in text
+    assert "tokens" in text.lower()
