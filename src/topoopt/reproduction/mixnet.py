@@ -116,8 +116,8 @@ def _loads_row(one: LoadsPoint) -> dict[str, object]:
 WHY = {
     "fat-tree": "Our job is cut by our own count of micro-batches and timed by our calibration, so that computing and "
     "communication stand in another proportion.",
-    "mixnet": "As for the fat-tree; besides, gradients have the two electrical NICs alone, an even all-to-all has 7 of 8 "
-    "NICs at work, and every stage waits for its first change of circuits in turn.",
+    "mixnet": "As for the fat-tree; besides, gradients have the two electrical NICs alone, an even all-to-all has 7 of "
+    "8 NICs at work, and every stage waits for its first change of circuits in turn.",
     "rail": "A rail is as good as a fat-tree here: servers pass bytes from NIC to NIC inside. The paper's rails lose "
     "where members of an all-to-all are on different rails.",
     "topoopt": "Algorithm 1 gives nearly all NICs to the all-to-all, and pipeline neighbors are relayed along one "
