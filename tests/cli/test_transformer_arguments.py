@@ -105,10 +105,25 @@ def test_replicas_are_what_the_other_degrees_leave() -> None:
     llama = model("llama3-70b")
     one = requested_configuration(llama, ConfigurationArguments(tp=8, pp=4), 512)
     assert (one.dp, one.sequence, one.precision) == (16, 8192, "bf16")
-    # Eight micro-batches for each stage and replica.
-    assert one.global_batch == 16 * 4 * 8
+    assert one.global_batch == 512  # 4 Mi tokens
     assert one.micro_batches == 32
     assert requested_configuration(llama, ConfigurationArguments(tp=8, dp=2), None).accelerators == 16
+
+
+def test_batch_is_that_of_a_search_or_the_nearest_that_divides() -> None:
+    llama = model("llama3-70b")
+    for said, accelerators_said, batch in (
+        (ConfigurationArguments(tp=8), 48, 528),
+        (ConfigurationArguments(tp=8, micro_batch=16), 48, 576),
+        (ConfigurationArguments(tp=8, pp=4, vpp=5, micro_batch=3), 512, 576),
+    ):
+        assert requested_configuration(llama, said, accelerators_said).global_batch == batch
+
+
+def test_precision_is_one_that_the_accelerator_has() -> None:
+    llama = model("llama2-7b")
+    assert requested_configuration(llama, ConfigurationArguments(tp=8), 8, "v100").precision == "fp16"
+    assert requested_configuration(llama, ConfigurationArguments(tp=8), 8, "a100").precision == "bf16"
 
 
 def test_degrees_and_accelerators_that_do_not_match() -> None:
@@ -119,6 +134,14 @@ def test_degrees_and_accelerators_that_do_not_match() -> None:
         (ConfigurationArguments(tp=6), 64, "--tp 6: does not divide 64 heads; nearest: 4, 8"),
         (ConfigurationArguments(tp=0), 64, "--tp: expected an integer >= 1, got 0"),
         (ConfigurationArguments(), None, "--accelerators: say how many"),
+        (ConfigurationArguments(), 0, "--accelerators: expected an integer from 1 to 10,000,000, got 0"),
+        (
+            ConfigurationArguments(),
+            10**20,
+            "--accelerators: expected an integer from 1 to 10,000,000, got 1000",
+        ),
+        (ConfigurationArguments(dp=10**12), None, "dp: expected an integer <= 1000000000"),
+        (ConfigurationArguments(global_batch=0), 8, "--global-batch: expected an integer >= 1, got 0"),
         (ConfigurationArguments(tp=8, pp=3), 72, "--pp 3: does not divide 80 layers; nearest: 2, 4"),
     ):
         with pytest.raises(InvalidInput) as caught:

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from topoopt.llm import Calibration, SearchRequest
 
 MEMORY, OUTPUT = "Memory and times", "Output"
-TOKENS = 2**22
-"""Of an iteration where no batch is asked for."""
 
 
 @spread
@@ -118,17 +116,17 @@ def _request(
     attention: str | None,
     framework: str,
 ) -> "SearchRequest":
-    from topoopt.cli.transformer_arguments import requested_model, requested_system
-    from topoopt.hardware import find_accelerator
-    from topoopt.llm import Limits, SearchRequest
+    from topoopt.cli.transformer_arguments import check_accelerators, requested_model, requested_system
+    from topoopt.llm import LARGEST_COUNT, Limits, SearchRequest, usual_batch, usual_precision
 
-    if machines.accelerators is None or machines.accelerators < 1:
-        raise InvalidInput("--accelerators: say how many accelerators there are, at least 1")
+    if machines.accelerators is None:
+        raise InvalidInput("--accelerators: say how many accelerators there are")
+    check_accelerators(machines.accelerators)
     model, system = requested_model(said), requested_system(machines)
-    peaks = find_accelerator(system.accelerator).peaks
-    batch = _usual_batch(model.sequence, machines.accelerators) if global_batch is None else global_batch
-    if batch < 1:
-        raise InvalidInput(f"--global-batch: expected an integer >= 1, got {batch}")
+    batch = usual_batch(model.sequence, machines.accelerators) if global_batch is None else global_batch
+    if not 1 <= batch <= LARGEST_COUNT:
+        raise InvalidInput(f"--global-batch: expected an integer from 1 to {LARGEST_COUNT}, got {batch}")
+    _check_limits(fixed, limits)
     return SearchRequest(
         model,
         machines.accelerators,
@@ -137,15 +135,21 @@ def _request(
         model.sequence,
         _fixed(fixed),
         Limits(**{column.name: getattr(limits, column.name) for column in fields(limits)}),
-        ("bf16" if "bf16" in peaks else "fp16") if precision is None else precision,
+        usual_precision(system.accelerator) if precision is None else precision,
         attention or "fused",
         framework,
     )
 
 
-def _usual_batch(sequence: int, accelerators: int) -> int:
-    """Return the multiple of the accelerators that has about :data:`TOKENS` tokens."""
-    return accelerators * max(1, round(TOKENS / sequence / accelerators))
+def _check_limits(fixed: FixedArguments, limits: LimitArguments) -> None:
+    """Refuse a degree that is fixed beyond what the search may try."""
+    for column in fields(limits):
+        name = column.name.removeprefix("max_")
+        usual, most = column.default, getattr(limits, column.name)
+        value = getattr(fixed, name, None)
+        if value is not None and most != usual and value > most:
+            flag = name.replace("_", "-")
+            raise InvalidInput(f"--{flag} {value}: is above --max-{flag} {most}; leave one of them out")
 
 
 def _fixed(fixed: FixedArguments) -> dict[str, int | str | bool]:

@@ -84,8 +84,7 @@ def row_of(found: "ConfigurationSearch", place: int) -> dict[str, Any]:
         **{name: float(getattr(found.times, name)[place]) for name in TIMES},
         "mfu": float(found.mfu[place]),
         "tokens_per_s": float(found.tokens_per_s[place]),
-        "memory_bytes": float(found.memory.total[place]),
-        "memory_by_cause_bytes": found.memory.row(place),
+        "memory_bytes": {**found.memory.row(place), "total": float(found.memory.total[place])},
     }
 
 
@@ -110,12 +109,12 @@ def print_search(console: "Console", document: Mapping[str, Any], csv_file: str 
             format_time(row["iteration_time_s"]),
             f"{row['mfu']:.1%}",
             f"{row['tokens_per_s']:,.0f}",
-            format_memory(row["memory_bytes"]),
+            format_memory(row["memory_bytes"]["total"]),
         ]
         for row in rows
     ]
     print_table(console, columns, cells, [name for name in columns if name not in ("recompute", "sp")])
-    tight = [row for row in rows if row["memory_bytes"] > TIGHT * document["memory_capacity_bytes"]]
+    tight = [row for row in rows if row["memory_bytes"]["total"] > TIGHT * document["memory_capacity_bytes"]]
     if tight:
         print_warning(
             console,
@@ -132,12 +131,15 @@ def write_search(path: str, found: "ConfigurationSearch") -> None:
     from topoopt.llm import MEMORY_CAUSES
 
     rows = [row_of(found, place) for place in range(found.feasible)]
-    causes = [f"memory_{cause}_bytes" for cause in MEMORY_CAUSES]
-    columns = [name for name in rows[0] if name != "memory_by_cause_bytes"]
+    causes = [*MEMORY_CAUSES, "total"]
+    columns = [name for name in rows[0] if name != "memory_bytes"]
     write_table(
         path,
-        [*columns, *causes],
-        ([*(row[name] for name in columns), *row["memory_by_cause_bytes"].values()] for row in rows),
+        [*columns, *(f"memory_{cause}_bytes" for cause in causes)],
+        (
+            [*(row[name] for name in columns), *(row["memory_bytes"][cause] for cause in causes)]
+            for row in rows
+        ),
     )
 
 

@@ -142,7 +142,7 @@ def _traffic(
     from topoopt.llm import communications
 
     model = requested_model(said)
-    configuration = requested_configuration(model, split, where.accelerators)
+    configuration = requested_configuration(model, split, where.accelerators, where.accelerator)
     places = _places(where, configuration.accelerators)
     sent = communications(model, configuration, _loads(model, expert), where.order)
     return LlmTraffic(model, configuration, where.order, expert.loads, expert.iteration, sent, places, by)

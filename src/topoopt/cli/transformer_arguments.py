@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 SHAPES, SPLIT, MACHINES = "Shapes by hand, or changes to the model", "How it is split", "Machines"
 ACCELERATOR = "h100"
-MICRO_BATCHES_PER_STAGE = 8
-"""Of the default batch: enough that a pipeline idles little, 1/9 of the time."""
+MOST_ACCELERATORS = 10_000_000
+"""Far beyond what is built; counts and times stay exact up to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class ConfigurationArguments:
         Option(
             metavar="N",
             rich_help_panel=SPLIT,
-            help="Sequences of an iteration; if not given, 8 micro-batches for each stage and replica.",
+            help="Sequences of an iteration; about 4 million tokens if not given.",
         ),
     ] = None
     recompute: Annotated[
@@ -156,8 +156,13 @@ class ConfigurationArguments:
         ),
     ] = False
     precision: Annotated[
-        str, Option(metavar="bf16|fp16|fp8|fp32", rich_help_panel=SPLIT, help="Of the matrix products.")
-    ] = "bf16"
+        str | None,
+        Option(
+            metavar="bf16|fp16|fp8|fp32",
+            rich_help_panel=SPLIT,
+            help="Of the matrix products; bf16 where the accelerator has it.",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,29 +219,36 @@ def requested_model(said: TransformerArguments) -> "TransformerModel":
 
 
 def requested_configuration(
-    model: "TransformerModel", said: ConfigurationArguments, accelerators: int | None
+    model: "TransformerModel",
+    said: ConfigurationArguments,
+    accelerators: int | None,
+    accelerator: str = ACCELERATOR,
 ) -> "Configuration":
     """Return the configuration, checked against the model and the number of accelerators.
 
     Without ``--dp`` the replicas are what the other degrees leave of the accelerators; without
-    ``accelerators`` there are as many as the degrees multiply to.
+    ``accelerators`` there are as many as the degrees multiply to. Batch and precision are the usual ones where
+    nothing is said; the latter depends on the ``accelerator``.
 
     Raises
     ------
     InvalidInput
         With the nearest valid values, see :func:`~topoopt.llm.check_configuration`.
     """
-    from topoopt.llm import Configuration, check_configuration
+    from topoopt.llm import Configuration, check_configuration, usual_precision
 
-    for flag, value in (("tp", said.tp), ("pp", said.pp), ("cp", said.cp), ("micro-batch", said.micro_batch)):
-        if value < 1:
-            raise InvalidInput(f"--{flag}: expected an integer >= 1, got {value}")
+    for flag in ("tp", "pp", "dp", "cp", "ep", "etp", "vpp", "micro_batch", "global_batch"):
+        value = getattr(said, flag)
+        if value is not None and value < 1:
+            raise InvalidInput(f"--{flag.replace('_', '-')}: expected an integer >= 1, got {value}")
+    check_accelerators(accelerators)
     if said.dp is None and accelerators is None:
         raise InvalidInput(
             "--accelerators: say how many accelerators there are, or how many replicas with --dp"
         )
     others = said.tp * said.pp * said.cp
     dp = said.dp if said.dp is not None else max((accelerators or 1) // others, 1)
+    precision = usual_precision(accelerator) if said.precision is None else said.precision
     configuration = Configuration(
         tp=said.tp,
         pp=said.pp,
@@ -246,12 +258,12 @@ def requested_configuration(
         etp=said.etp,
         vpp=said.vpp,
         micro_batch=said.micro_batch,
-        global_batch=_batch(said, dp),
+        global_batch=_batch(said, dp, model.sequence),
         sequence=model.sequence,
         recompute=said.recompute,
         zero=said.zero,
         sequence_parallel=said.sequence_parallel,
-        precision=said.precision,
+        precision=precision,
     )
     check_configuration(model, configuration, accelerators or configuration.accelerators, said.uneven_stages)
     return configuration
@@ -290,10 +302,28 @@ def _named_model(word: str) -> "TransformerModel":
     return find_transformer(word)
 
 
-def _batch(said: ConfigurationArguments, dp: int) -> int:
+def check_accelerators(accelerators: int | None) -> None:
+    """Refuse a number of accelerators that nobody has.
+
+    Raises
+    ------
+    InvalidInput
+        If it is below 1 or above :data:`MOST_ACCELERATORS`.
+    """
+    if accelerators is not None and not 1 <= accelerators <= MOST_ACCELERATORS:
+        raise InvalidInput(
+            f"--accelerators: expected an integer from 1 to {MOST_ACCELERATORS:,}, got {accelerators}"
+        )
+
+
+def _batch(said: ConfigurationArguments, dp: int, sequence: int) -> int:
+    from topoopt.llm import usual_batch
+
     if said.global_batch is not None:
         return said.global_batch
-    return dp * said.micro_batch * said.pp * MICRO_BATCHES_PER_STAGE
+    rounds = said.pp if said.vpp > 1 else 1  # interleaving needs micro-batches in multiples of the stages
+    step = dp * said.micro_batch * rounds
+    return usual_batch(sequence, said.tp * said.pp * said.cp * dp, step)
 
 
 def accelerators_of_a_server(part: "Accelerator") -> int:

@@ -34,6 +34,7 @@ from topoopt.llm.communication import Communication as Communication
 from topoopt.llm.communication import Floats as Floats
 from topoopt.llm.communication import Ints as Ints
 from topoopt.llm.communication import wire_element_bytes as wire_element_bytes
+from topoopt.llm.configuration import LARGEST_COUNT as LARGEST_COUNT
 from topoopt.llm.configuration import RECOMPUTATIONS as RECOMPUTATIONS
 from topoopt.llm.configuration import ZERO_STAGES as ZERO_STAGES
 from topoopt.llm.configuration import Configuration as Configuration
@@ -111,3 +112,5 @@ from topoopt.llm.traffic_table import KindRow as KindRow
 from topoopt.llm.traffic_table import RankRow as RankRow
 from topoopt.llm.traffic_table import kind_rows as kind_rows
 from topoopt.llm.traffic_table import rank_rows as rank_rows
+from topoopt.llm.usual import usual_batch as usual_batch
+from topoopt.llm.usual import usual_precision as usual_precision

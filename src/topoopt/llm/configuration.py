@@ -7,6 +7,9 @@ from topoopt.errors import InvalidInput, unknown_name
 RECOMPUTATIONS = ("none", "selective", "full")
 """Which activations are computed again in the backward pass: none, those of the attention's core, all of a layer."""
 
+LARGEST_COUNT = 10**9
+"""Of every degree, of sequences and of tokens: products of them stay whole numbers that a machine can hold."""
+
 ZERO_STAGES = (0, 1, 2, 3)
 """What data-parallel replicas share out (Rajbhandari 2020): nothing; optimizer state; gradients; parameters."""
 
@@ -60,6 +63,8 @@ class Configuration:
             value = getattr(self, key)
             if value < 1:
                 raise InvalidInput(f"{key}: expected an integer >= 1, got {value}")
+            if value > LARGEST_COUNT:
+                raise InvalidInput(f"{key}: expected an integer <= {LARGEST_COUNT}, got {value}")
         if self.recompute not in RECOMPUTATIONS:
             raise unknown_name("recompute", self.recompute, RECOMPUTATIONS)
         if self.zero not in ZERO_STAGES:

@@ -17,6 +17,10 @@ MEMORY_ITERATIONS = 50.0
 """Iterations in which the correlation of an expert's load with its own past shrinks by a factor e."""
 
 
+LATEST = 100_000
+"""The latest iteration that :func:`loads_at` goes to, step by step."""
+
+
 def loads_over_iterations(
     first: ExpertLoads,
     seed: int = 0,
@@ -61,8 +65,8 @@ def loads_over_iterations(
 
 def loads_at(first: ExpertLoads, iteration: int, seed: int = 0) -> ExpertLoads:
     """Return the loads of one iteration of :func:`loads_over_iterations`."""
-    if iteration < 0:
-        raise InvalidInput(f"expert loads: iteration: must be >= 0, got {iteration}")
+    if not 0 <= iteration <= LATEST:
+        raise InvalidInput(f"expert loads: iteration: expected one from 0 to {LATEST:,}, got {iteration}")
     return next(islice(loads_over_iterations(first, seed), iteration, None))
 
 
