@@ -146,9 +146,15 @@ REAL = {
     "ZeRO 1": ("llama3-8b", configured(2, 2, 16, 8, sequence=8192, zero=1)),
     "ZeRO 2": ("llama3-8b", configured(2, 2, 16, 8, sequence=8192, zero=2)),
     "ZeRO 3": ("llama3-8b", configured(2, 1, 32, 4, sequence=8192, zero=3)),
+    "interleaved, gradients longer than a pass": ("llama3-70b", configured(4, 2, 8, 2, sequence=2048, vpp=2)),
+    "experts cut like the rest": ("mixtral-8x7b", configured(4, 2, 8, 8, sequence=4096, ep=4, etp=4, zero=1)),
     "EP inside servers": ("mixtral-8x7b", configured(2, 4, 8, 16, sequence=4096, ep=8, zero=1)),
     "EP across servers": ("qwen3-30b-a3b", configured(1, 2, 16, 16, sequence=4096, ep=16, zero=1)),
     "CP across servers": ("llama3-8b", configured(4, 2, 2, 8, sequence=32768, cp=4, zero=1)),
+    "CP across servers, attention computed again": (
+        "llama3-8b",
+        configured(4, 2, 2, 8, sequence=32768, cp=4, recompute="selective"),
+    ),
     "uneven stages": ("llama3-8b", configured(8, 3, 2, 16, sequence=8192)),
 }
 

@@ -48,10 +48,8 @@ def chunk_times(
             strict=True,
         )
     )
-    nothing = np.zeros(1)
-    step = replica_times(
-        shapes, table, work, machine, links, calibration, np.full(1, layers[0]), nothing, nothing
-    )
+    nothing, of_stage = np.zeros(1), layers[:1] * configuration.vpp
+    step = replica_times(shapes, table, work, machine, links, calibration, of_stage, nothing, nothing)
     return ChunkTimes(
         forward * factor - outside_forward, backward * factor - outside_backward, float(step.step_s[0])
     )

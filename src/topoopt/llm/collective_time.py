@@ -43,6 +43,18 @@ class Links:
         outer = (servers - 1) / size * self.network_s_per_byte
         return np.where(size > 1, latency + size_bytes * (inner + outer), 0.0)
 
+    def ring_s(self, size: Floats, stride: Floats, size_bytes: Floats) -> Floats:
+        """Return the time in which parts of ``size_bytes`` in all go round, from each member to the next at a time.
+
+        As an all-gather, but every hop is a transfer with a start of its own.
+        """
+        inside = self.members_inside(size, stride)
+        servers = size / inside
+        hop = self.start_s + np.where(servers > 1, self.network_step_s, SCALE_UP_STEP_S)
+        inner = (inside - 1) / inside * self.scale_up_s_per_byte
+        outer = (servers - 1) / size * self.network_s_per_byte
+        return np.asarray((size - 1) * hop + size_bytes * (inner + outer), np.float64)
+
     def exchange_s(self, size: Floats, stride: Floats, sent_bytes: Floats) -> Floats:
         """Return the time of an all-to-all in which each rank sends ``sent_bytes`` over all ranks evenly."""
         inside = self.members_inside(size, stride)

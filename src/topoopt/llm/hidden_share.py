@@ -33,6 +33,6 @@ def hidden_shares(
     core_s = float(Kernels(machine, calibration).layer(shapes, work).core_s[0])
     heads = np.maximum(shapes.kv_heads / work.tp, 1)
     round_bytes = 2 * work.tokens * heads * (shapes.head_dim + shapes.value_dim) * configuration.cp
-    ring_s = float(links.gather_s(table.cp.astype(np.float64), work.tp, round_bytes)[0])
-    passes = 3 if configuration.recompute == "full" else 2
+    ring_s = float(links.ring_s(table.cp.astype(np.float64), work.tp, round_bytes)[0])
+    passes = 2 if configuration.recompute == "none" else 3
     return {"tp": tensor, "cp": min(passes * core_s / ((passes + 1) * ring_s), 1.0)}

@@ -97,8 +97,8 @@ def micro_batch(
     return MicroBatch(
         kernels=layer,
         recompute_s=full * layer.forward_s + selective * layer.core_s,
-        tp_s=passes * _reductions(shapes, work) * reduced * bare,
-        cp_s=_ring_s(shapes, table, work, links, layer, full),
+        tp_s=passes * _tensor_s(shapes, table, work, links, hidden_bytes) * bare,
+        cp_s=_ring_s(shapes, table, work, links, layer, full + selective),
         ep_s=passes * _exchanges_s(shapes, work, links, hidden_bytes),
         backward_share=(1 + full) / passes,
         launch_s=calibration.layer_launch_s * passes * (1 + shapes.moe_share) * (1 + crowd),
@@ -107,20 +107,37 @@ def micro_batch(
     )
 
 
-def _reductions(shapes: Shapes, work: Work) -> Floats:
-    """Return the AllReduces of one pass through a layer: none after experts that are whole on each rank."""
-    return np.asarray(2 - shapes.moe_share * (work.etp == 1), np.float64)
+def _tensor_s(
+    shapes: Shapes, table: ConfigurationTable, work: Work, links: Links, hidden_bytes: Floats
+) -> Floats:
+    """Return the tensor parallel collectives of one pass through an average layer.
+
+    An all-gather and a reduce-scatter (or both in one, an AllReduce) go with attention, with a dense feed-forward
+    part and with shared experts. Experts that are cut gather what all of their ranks have received; behind experts
+    the slices of the tokens are put together again, unless the sequence is split.
+    """
+    gather = links.gather_s(work.tp, np.ones_like(work.tp), hidden_bytes)
+    if not shapes.any_experts:
+        return 4 * gather
+    pairs = 2 - shapes.moe_share * (shapes.shared_ffn == 0)
+    received = hidden_bytes * shapes.per_token * work.etp / work.tp
+    cut = links.gather_s(work.etp, np.ones_like(work.tp), received)
+    again = gather * (table.sequence_parallel == 0)
+    return np.asarray(2 * pairs * gather + shapes.moe_share * (2 * cut + again), np.float64)
 
 
 def _ring_s(
-    shapes: Shapes, table: ConfigurationTable, work: Work, links: Links, layer: LayerKernels, full: Floats
+    shapes: Shapes, table: ConfigurationTable, work: Work, links: Links, layer: LayerKernels, again: Floats
 ) -> Floats:
-    """Return what the attention's core does not hide of the keys and values that go round the context ranks."""
+    """Return what the attention's core does not hide of the keys and values that go round the context ranks.
+
+    ``again`` is 1 where the backward pass computes the core once more.
+    """
     cp = table.cp.astype(np.float64)
     kv_heads = np.maximum(shapes.kv_heads / work.tp, 1)
     round_bytes = 2 * work.tokens * kv_heads * (shapes.head_dim + shapes.value_dim) * cp
-    ring = links.gather_s(cp, work.tp, round_bytes)  # forward; twice as much backward, with the gradients
-    bare = np.maximum((3 + full) * ring - (2 + full) * layer.core_s, 0.0)
+    ring = links.ring_s(cp, work.tp, round_bytes)  # forward; twice as much backward, with the gradients
+    bare = np.maximum((3 + again) * ring - (2 + again) * layer.core_s, 0.0)
     return np.where(cp > 1, bare, 0.0)
 
 
@@ -128,5 +145,5 @@ def _exchanges_s(shapes: Shapes, work: Work, links: Links, hidden_bytes: Floats)
     """Return dispatch and combine of one pass through an average layer."""
     if not shapes.any_experts:
         return np.zeros_like(work.tp)
-    sent = hidden_bytes * shapes.per_token * work.etp / work.tp
+    sent = hidden_bytes * shapes.per_token / work.tp
     return shapes.moe_share * 2 * links.exchange_s(work.ep, work.etp, sent)

@@ -29,8 +29,9 @@ def synchronizations(
 ) -> tuple[Synchronization, ...]:
     """Return what happens once an iteration.
 
-    Gradients of a stage are cut by the parameters of its chunks. What tensor-parallel ranks and the two ends of a tied
-    embedding add up comes after that of the replicas.
+    Gradients of a stage leave together, with its last backward pass: so :func:`~topoopt.llm.estimate` has it, which
+    fits published runs of interleaved schedules better than chunks that leave one by one. What tensor-parallel ranks
+    and the two ends of a tied embedding add up comes after that of the replicas.
     """
     found: dict[Synchronization, Synchronization] = {}
     for row in _rows(model, configuration, communications, places, inside):
@@ -50,12 +51,13 @@ def _rows(
         if one.chunk >= 0 or (one.kind == "dp" and _every_pass(one, configuration)):
             continue
         total = one.message_bytes * one.count
+        last = configuration.pp * configuration.vpp - 1
         for group in server_groups(one.groups, places, across=one.kind != "dp"):
             if one.kind == "dp":
-                for chunk, size in _by_chunk(model, configuration, one, total):
-                    yield _synchronization(one, group, (chunk,), size, inside, 0)
+                yield _synchronization(
+                    one, group, tuple(range(one.stage, last + 1, configuration.pp)), total, inside, 0
+                )
             else:
-                last = configuration.pp * configuration.vpp - 1
                 of_stage = one.stage + configuration.pp * (configuration.vpp - 1)
                 chunks = (0, last) if one.kind == "embedding" else (of_stage,)
                 yield _synchronization(one, group, chunks, total, inside, 1)

@@ -42,7 +42,7 @@ def replica_times(
     ZeRO-3 gathers the parameters in both passes of every micro-batch and scatters gradients; it can hide behind all
     but the first layer of all micro-batches. ZeRO-2 scatters gradients after every backward pass, behind which they
     hide, and gathers parameters once. ZeRO 0 and 1 reduce gradients once (an AllReduce is a reduce-scatter and an
-    all-gather), behind the last backward pass.
+    all-gather); the share that can hide leaves while the last backward pass, that of the first chunk, goes on.
 
     Parameters
     ----------
@@ -63,9 +63,11 @@ def replica_times(
     scattered = table.zero == 2
     wire_s = gather * np.select([sharded, scattered], [3 * batches, batches + 1], 2.0)
     overlap = np.where(sharded, calibration.gather_overlap, calibration.gradient_overlap)
-    room_s = np.select([sharded, scattered], [batches_s * (1 - 1 / layers), backward_s * batches], backward_s)
+    room_s = np.where(sharded, batches_s * (1 - 1 / layers), backward_s * batches)
+    often_s = wire_s - np.minimum(overlap * wire_s, room_s)
+    once_s = wire_s - overlap * np.minimum(wire_s, backward_s / table.vpp)
     kept = (dense + expert) / np.where(table.zero > 0, replicas, 1.0)
     adam_s = (
         kept * OPTIMIZER_BYTES_PER_PARAMETER / (machine.memory_bytes_per_s * calibration.memory_efficiency)
     )
-    return ReplicaTimes(wire_s - np.minimum(overlap * wire_s, room_s), calibration.step_overhead_s + adam_s)
+    return ReplicaTimes(np.where(sharded | scattered, often_s, once_s), calibration.step_overhead_s + adam_s)
