@@ -9,7 +9,7 @@ import pytest
 from topoopt.errors import InvalidInput, TopoOptError
 from topoopt.job import Job, job_traffic, layout_strategies
 from topoopt.job_file import JobRequest, job_from_mapping
-from topoopt.search import SearchOptions, is_transformer, job_of, make_plan
+from topoopt.search import SearchOptions, default_baselines, is_transformer, job_of, make_plan
 
 TINY = {
     "model_type": "llama",
@@ -100,6 +100,10 @@ def test_a_job_file_says_the_same(tmp_path: Path, job: Job) -> None:
     again = job_of(job_from_mapping(said, tmp_path / "job.yaml"))
     assert again.cluster == job.cluster
     assert [a.name for a in again.training.layouts] == [b.name for b in job.training.layouts]  # type: ignore[union-attr]
+
+
+def test_a_transformer_is_compared_with_rails_too(job: Job) -> None:
+    assert default_baselines(job)[-1] == "rail"
 
 
 def test_names_of_both_zoos() -> None:

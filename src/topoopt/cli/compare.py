@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from topoopt.cli.job_arguments import JobArguments
-from topoopt.cli.plan import FABRICS_HELP, SUITED_PRICES_HELP
+from topoopt.cli.plan import DEFAULT_HELP, FABRICS_HELP, SUITED_PRICES_HELP
 from topoopt.cli.search_arguments import FinderArguments, SearchArguments
 from topoopt.cli.simulate import SIMULATOR_HELP
 from topoopt.cli.spread import spread
@@ -28,7 +28,8 @@ def compare(
     finder: FinderArguments,
     search: SearchArguments,
     fabrics: Annotated[
-        str | None, typer.Option(metavar="LIST", help=f"{FABRICS_HELP} The first five if not given.")
+        str | None,
+        typer.Option(metavar="LIST", help=f"{FABRICS_HELP} {DEFAULT_HELP}."),
     ] = None,
     simulator: Annotated[
         str | None,
@@ -55,14 +56,14 @@ def compare(
     from topoopt.cli.progress import progress
     from topoopt.cli.render import print_json, print_title, terminal
     from topoopt.cost import find_prices, suited_prices
-    from topoopt.search import at_fidelities, outcome, starting_strategy
+    from topoopt.search import at_fidelities, default_baselines, outcome, starting_strategy
     from topoopt.search import compare as compared
     from topoopt.simulate import SimulationOptions
 
     levels = _levels(simulator, fidelity_names(simulators))
     wanted, known = _wanted(fabrics), None if prices is None else find_prices(prices)
     if simulators is not None:
-        _refuse_changing_circuits(wanted, levels)
+        _refuse_changing_circuits(wanted or (), levels)
     with progress("searching") as report:
         plan, options = plan_from_file(job, training, finder, search) or plan_now(
             job, training, finder, search, prices, report
@@ -76,7 +77,7 @@ def compare(
         others = compared(
             plan.job,
             options,
-            wanted,
+            default_baselines(plan.job) if wanted is None else wanted,
             table,
             starts,
             report,
@@ -139,15 +140,15 @@ def _levels(simulator: str | None, simulators: tuple[str, ...]) -> tuple[str, ..
     return simulators or (simulator or "analytic",)
 
 
-def _wanted(fabrics: str | None) -> tuple[str, ...]:
-    from topoopt.search import BASELINES, DEFAULT_BASELINES
+def _wanted(fabrics: str | None) -> tuple[str, ...] | None:
+    from topoopt.search import BASELINES
 
     names = listed(fabrics)
     for name in names or ():
         if name != OWN and name not in BASELINES:
             raise unknown_name("fabric", name, [OWN, *BASELINES])
     # The plan's own fabric is always the first row.
-    return DEFAULT_BASELINES if names is None else tuple(name for name in names if name != OWN)
+    return None if names is None else tuple(name for name in names if name != OWN)
 
 
 def _refuse_changing_circuits(wanted: tuple[str, ...], levels: tuple[str, ...]) -> None:

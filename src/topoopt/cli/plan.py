@@ -18,6 +18,7 @@ FABRICS_HELP = (
     "Baselines, with commas: ideal-switch, fat-tree, oversub-fat-tree, expander, torus, full-mesh, rail, sip-ml, "
     "ocs-reconfig, mixnet."
 )
+DEFAULT_HELP = "If not given the first five, for a transformer rail, too"
 PRICES_HELP = "Price list: 2022, 2025 or a file of your own."
 SUITED_PRICES_HELP = f"{PRICES_HELP} If not given 2022, or 2025 for ports faster than those of 2022."
 INTERRUPTED = 130
@@ -31,7 +32,10 @@ def plan(
     search: SearchArguments,
     fabrics: Annotated[
         str | None,
-        typer.Option(metavar="LIST", help=f"{FABRICS_HELP} The first five if not given; none for none."),
+        typer.Option(
+            metavar="LIST",
+            help=f"{FABRICS_HELP} {DEFAULT_HELP}; none for none.",
+        ),
     ] = None,
     prices: Annotated[str | None, typer.Option(metavar="2022|2025|FILE", help=SUITED_PRICES_HELP)] = None,
     out: Annotated[

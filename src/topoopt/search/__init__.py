@@ -4,6 +4,7 @@ from topoopt.search.baselines import BASELINES as BASELINES
 from topoopt.search.baselines import DEFAULT_BASELINES as DEFAULT_BASELINES
 from topoopt.search.baselines import BaselineRule as BaselineRule
 from topoopt.search.baselines import baseline_fabric as baseline_fabric
+from topoopt.search.baselines import default_baselines as default_baselines
 from topoopt.search.baselines import search_baseline as search_baseline
 from topoopt.search.caveats import caveats as caveats
 from topoopt.search.caveats import time_sources as time_sources

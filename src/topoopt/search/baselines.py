@@ -100,6 +100,15 @@ LARGEST_TO_TRY_ALL = 32
 of them and 60 s on 128. Beyond, the one that the search has found counts."""
 
 DEFAULT_BASELINES = ("ideal-switch", "fat-tree", "oversub-fat-tree", "expander", "torus")
+"""What a job is compared with if nothing else is said; a transformer with rails, too."""
+
+
+def default_baselines(job: Job) -> tuple[str, ...]:
+    """Return the fabrics that a job is compared with if nothing else is said.
+
+    Transformers are mostly trained on rails, the other models of the zoo were not.
+    """
+    return DEFAULT_BASELINES if job.training is None else (*DEFAULT_BASELINES, "rail")
 
 
 def check_fabrics(fabrics: tuple[str, ...]) -> None:

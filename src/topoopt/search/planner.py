@@ -15,10 +15,10 @@ from topoopt.routing import Fabric
 from topoopt.search.alternating import fabric_for
 from topoopt.search.baselines import (
     BASELINES,
-    DEFAULT_BASELINES,
     baseline_fabric,
     best_of,
     check_fabrics,
+    default_baselines,
     search_baseline,
 )
 from topoopt.search.chains import Simulated, run_chains, uniform_starts
@@ -53,7 +53,8 @@ def make_plan(
     Parameters
     ----------
     fabrics : names of baselines, optional
-        Default: ideal switch, fat-tree (two bandwidths), oversubscribed fat-tree, expander, torus.
+        Default: ideal switch, fat-tree (two bandwidths), oversubscribed fat-tree, expander, torus; for a transformer
+        rails, too.
     prices : str
         A price table's name or file.
     inputs : digests by input, for the plan's provenance
@@ -67,7 +68,7 @@ def make_plan(
     InvalidInput
         For unknown names.
     """
-    wanted = DEFAULT_BASELINES if fabrics is None else fabrics
+    wanted = default_baselines(job) if fabrics is None else fabrics
     check_fabrics(wanted)
     table = find_prices(prices)
     starts, searched, record = _method(job)(job, options, on_progress)
