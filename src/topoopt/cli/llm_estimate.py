@@ -102,9 +102,16 @@ def _asked(
     from topoopt.cli.transformer_arguments import requested_configuration, requested_model, requested_system
 
     model, system = requested_model(said), requested_system(machines)
-    configuration = requested_configuration(model, split, machines.accelerators)
+    configuration = requested_configuration(model, split, machines.accelerators, machines.accelerator)
     calibration = None if law.estimator == "apnet24" else _calibration(law, system.accelerator)
-    return Asked(model, configuration, system, calibration, law.attention, law.framework or "megatron")
+    return Asked(
+        model,
+        configuration,
+        system,
+        calibration,
+        law.attention,
+        "megatron" if law.framework is None else law.framework,
+    )
 
 
 def _calibration(law: EstimatorArguments, accelerator: str) -> "Calibration":
@@ -138,12 +145,14 @@ def _refuse_beside_runs(*groups: Any) -> None:
 
 def _estimate_runs(runs_file: str, calibration_file: str | None, out: str | None, as_json: bool) -> None:
     from topoopt.cli.llm_runs_report import print_runs, runs_document, write_runs
+    from topoopt.cli.output_file import check_writable
     from topoopt.cli.progress import progress
     from topoopt.cli.render import print_json, terminal
     from topoopt.cli.table_file import check_table
     from topoopt.llm import named_calibration, predict_runs, read_runs
 
     check_table(out, "--out")
+    check_writable(out, "--out", runs_file, calibration_file)
     calibration = None if calibration_file is None else named_calibration(calibration_file)
     with progress("estimating runs"):
         predicted = predict_runs(read_runs(runs_file), calibration)

@@ -35,6 +35,8 @@ def runs_document(runs_file: str, predicted: "PredictedRuns") -> dict[str, Any]:
         "runs_file": runs_file,
         "rows": len(predicted.runs.rows),
         "modelled": len(predicted.predictions),
+        "without_time": sum(math.isnan(one.run.measured_s) for one in others),
+        "unknown_columns": [column for column in predicted.runs.unknown_columns if column not in ADDED],
         "mape_by_dataset": {name: error.mape_percent for name, error in predicted.errors.items()},
         "bias_by_dataset": {name: error.bias_percent for name, error in predicted.errors.items()},
         "runs_by_dataset": {name: error.runs for name, error in predicted.errors.items()},
@@ -89,6 +91,10 @@ def print_runs(console: "Console", document: Mapping[str, Any], out: str | None)
     print_title(console, f"Runs of {document['runs_file']}")
     oom = document["out_of_memory"]
     facts = [("modelled", f"{document['modelled']:,} of {document['rows']:,} rows")]
+    if document["without_time"]:
+        facts.append(("without a time", f"{document['without_time']:,}, predicted only"))
+    if document["unknown_columns"]:
+        facts.append(("not read", f"columns {', '.join(document['unknown_columns'])}"))
     if oom["runs"]:
         facts.append(
             ("out of memory", f"{oom['predicted_not_to_fit']} of {oom['runs']} predicted not to fit")

@@ -1,27 +1,67 @@
 """The words and numbers of one row of a table of runs, as people write them."""
 
 import math
+import re
 from collections.abc import Mapping
 
 from topoopt.errors import InvalidInput
 
 Row = Mapping[str, str]
 
-PRECISION_WORDS = {"fp4": "fp4", "fp8": "fp8", "bf16": "bf16", "fp16": "fp16", "fp32": "fp32", "tf32": "tf32"}
-ZERO_WORDS = {"0": 0, "1": 1, "2": 2, "3": 3, "fsdp": 3, "fsdp2": 2, "fsdp3": 3, "ddp": 0, "ddp/dist-opt": 1}
-RECOMPUTE_WORDS = {
-    "": "none",
-    "none": "none",
-    "0": "none",
-    "selective": "selective",
-    "full": "full",
-    "1": "full",
+THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+(\.\d*)?")
+EMPTY_WORDS = ("nan", "na", "n/a", "null", "-", "–", "—")
+"""Cells that say no more than an empty one."""
+
+PRECISION_WORDS = {
+    "fp4": "fp4",
+    "fp8": "fp8",
+    "float8": "fp8",
+    "bf16": "bf16",
+    "bfloat16": "bf16",
+    "fp16": "fp16",
+    "float16": "fp16",
+    "half": "fp16",
+    "fp32": "fp32",
+    "float32": "fp32",
+    "tf32": "tf32",
 }
+ZERO_WORDS = {
+    "0": 0,
+    "1": 1,
+    "2": 2,
+    "3": 3,
+    "fsdp": 3,
+    "fsdp2": 2,
+    "fsdp3": 3,
+    "hsdp": 3,
+    "full_shard": 3,
+    "shard_grad_op": 2,
+    "no_shard": 0,
+    "ddp": 0,
+    "ddp/dist-opt": 1,
+    "dist-opt": 1,
+    "false": 0,
+    "no": 0,
+    "none": 0,
+}
+RECOMPUTE_WORDS = {
+    "none": ("", "none", "0", "false", "no", "off"),
+    "selective": ("selective", "attention", "core_attn", "core_attention"),
+    "full": ("full", "1", "true", "yes", "on", "block", "uniform"),
+}
+"""Words of a row by what they say; Megatron-LM's block and uniform are two ways of full recomputation."""
 
 
 def text(row: Row, column: str) -> str:
-    """Return a cell without blanks around it; a column that is not there is empty."""
-    return (row.get(column) or "").strip()
+    """Return a cell without blanks around it; a column that is not there is empty, and so is ``n/a`` and its like."""
+    cell = (row.get(column) or "").strip()
+    return "" if cell.lower() in EMPTY_WORDS else cell
+
+
+def out_of_memory(row: Row) -> bool:
+    """Return whether a run did not fit into memory, by its status."""
+    said = text(row, "status").lower()
+    return "oom" in said or "out of memory" in said or "out-of-memory" in said
 
 
 def number(row: Row, column: str, default: float = math.nan) -> float:
@@ -33,15 +73,20 @@ def number(row: Row, column: str, default: float = math.nan) -> float:
         If the cell is not a finite number.
     """
     cell = text(row, column)
-    if not cell or cell.lower() in ("nan", "none"):
+    if not cell or cell.lower() == "none":
         return default
     try:
-        value = float(cell)
+        value = float(cell.replace(",", "") if THOUSANDS.fullmatch(cell) else cell)
     except ValueError:
         raise InvalidInput(f'{column}: expected a number, got "{cell}"') from None
     if not math.isfinite(value):
         raise InvalidInput(f'{column}: expected a finite number, got "{cell}"')
     return value
+
+
+def degree(row: Row, column: str) -> int:
+    """Return a parallel degree; 1 for an empty cell, and for 0, as some write none."""
+    return 1 if number(row, column) == 0 else whole(row, column, 1)
 
 
 def whole(row: Row, column: str, default: int | None = None) -> int:
@@ -67,27 +112,31 @@ def switched_on(row: Row, column: str, default: bool) -> bool:
     cell = text(row, column).lower()
     if not cell:
         return default
-    if cell in ("1", "1.0", "true", "yes"):
+    if cell in ("1", "1.0", "true", "yes", "on"):
         return True
-    if cell in ("0", "0.0", "false", "no"):
+    if cell in ("0", "0.0", "false", "no", "off", "none"):
         return False
     raise InvalidInput(f'{column}: expected 0 or 1, got "{cell}"')
 
 
 def zero_stage(row: Row) -> int:
-    """Return the ZeRO stage: 0..3, ``fsdp`` (3), ``ddp/dist-opt`` (1); an empty cell is 0."""
+    """Return the ZeRO stage: 0..3, ``zero-1``, ``fsdp`` (3), ``ddp/dist-opt`` (1); an empty cell is 0."""
     cell = text(row, "zero").lower().removesuffix(".0")
-    if cell and cell not in ZERO_WORDS:
+    if not cell:
+        return 0
+    word = re.sub(r"^(deepspeed[ _-]*)?(zero[ _-]*)?(stage[ _-]*)?", "", cell)
+    if word not in ZERO_WORDS:
         raise InvalidInput(f'zero: expected one of {", ".join(ZERO_WORDS)}, got "{cell}"')
-    return ZERO_WORDS.get(cell, 0)
+    return ZERO_WORDS[word]
 
 
 def recomputation(row: Row) -> str:
     """Return what is computed again: none, selective or full; an empty cell is none."""
     cell = text(row, "recompute").lower().removesuffix(".0")
-    if cell not in RECOMPUTE_WORDS:
-        raise InvalidInput(f'recompute: expected none, selective or full, got "{cell}"')
-    return RECOMPUTE_WORDS[cell]
+    for recompute, words in RECOMPUTE_WORDS.items():
+        if cell in words:
+            return recompute
+    raise InvalidInput(f'recompute: expected none, selective or full, got "{cell}"')
 
 
 def precision(row: Row) -> str:

@@ -1,6 +1,5 @@
 """Published or measured training runs: a CSV in, models, configurations, systems and times out."""
 
-import csv
 import math
 import re
 from collections.abc import Sequence
@@ -8,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from topoopt.errors import InvalidInput, TopoOptError
-from topoopt.files import read_text
 from topoopt.hardware import find_accelerator
 from topoopt.llm.configuration import Configuration
 from topoopt.llm.configuration_table import configuration_table
@@ -16,7 +14,9 @@ from topoopt.llm.machine import sixteen_bit_flops
 from topoopt.llm.relatives import peak_rates, written_accelerator
 from topoopt.llm.run_columns import (
     Row,
+    degree,
     number,
+    out_of_memory,
     precision,
     recomputation,
     switched_on,
@@ -25,6 +25,7 @@ from topoopt.llm.run_columns import (
     zero_stage,
 )
 from topoopt.llm.run_model import run_model
+from topoopt.llm.run_table import column_of, read_run_table
 from topoopt.llm.shapes import shapes_of
 from topoopt.llm.step_time import model_flops
 from topoopt.llm.system import System
@@ -38,8 +39,6 @@ SCALE_UP_BANDWIDTH_BPS = 400e9
 
 LARGEST_SERVER = 16
 """Accelerators; scale-up links that join more (NVL72, TPU pods) join hosts, whatever a table calls a node."""
-
-NEEDED_COLUMNS = ("gpus", "gpu", "gbs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +87,11 @@ class Runs:
         """Runs with a measured time."""
         return tuple(run for run in self.modelled if not math.isnan(run.measured_s))
 
+    @property
+    def unknown_columns(self) -> tuple[str, ...]:
+        """Headings that nothing is read from."""
+        return tuple(column for column in self.columns if not column_of(column))
+
 
 def read_runs(path: str | Path) -> Runs:
     """Return the runs of a CSV file in the schema of ``benchmarks/data/train_runs.csv``.
@@ -101,21 +105,7 @@ def read_runs(path: str | Path) -> Runs:
     InvalidInput
         If the file is not such a table. A row that cannot be modelled is no error; it is listed with the reason.
     """
-    try:
-        reader = csv.DictReader(read_text(path).splitlines(), strict=True)
-        rows = list(reader)
-    except csv.Error as error:
-        raise InvalidInput(f"{path}: not a table of runs: {error}") from None
-    columns = tuple(reader.fieldnames or ())
-    for column in NEEDED_COLUMNS:
-        if column not in columns:
-            raise InvalidInput(
-                f"{path}: not a table of runs: there is no column {column}; needed: {', '.join(NEEDED_COLUMNS)}"
-            )
-    for line, row in enumerate(rows, 2):
-        if None in row or None in row.values():
-            raise InvalidInput(f"{path}: line {line}: expected {len(columns)} cells as in the first line")
-    return runs_of(columns, rows)
+    return runs_of(*read_run_table(path))
 
 
 def runs_of(columns: Sequence[str], rows: Sequence[Row]) -> Runs:
@@ -137,7 +127,7 @@ def _run(place: int, name: str, dataset: str, row: Row) -> Run:
     accelerators = whole(row, "gpus")
     system = run_system(row, accelerators)
     configuration = _configuration(row, model, accelerators, system)
-    oom = text(row, "status").lower() == "oom"
+    oom = out_of_memory(row)
     measured_s = math.nan if oom else _measured_s(row, model, configuration)
     if not math.isnan(measured_s):
         _check_rate(model, configuration, system, measured_s)
@@ -161,7 +151,7 @@ def run_system(row: Row, accelerators: int) -> System:
 
 
 def _configuration(row: Row, model: TransformerModel, accelerators: int, system: System) -> Configuration:
-    degrees = {key: whole(row, key, 1) for key in ("tp", "pp", "vpp", "cp", "ep")}
+    degrees = {key: degree(row, key) for key in ("tp", "pp", "vpp", "cp", "ep")}
     etp = whole(row, "etp", 1 if degrees["ep"] > 1 else degrees["tp"])
     inside = degrees["tp"] * degrees["pp"] * degrees["cp"]
     if accelerators % inside:
