@@ -12,6 +12,7 @@ from tests.cli.test_mistakes import assert_one_line
 from topoopt.llm import read_calibration
 
 DATA = Path(__file__).parents[2] / "benchmarks" / "data"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "runs.csv"
 GPT3 = ("llm", "estimate", "gpt3-175b", "--tp", "8", "--pp", "8", "--dp", "4")
 KEYS = {
     "iteration_time_s", "compute_s", "tp_s", "pp_s", "dp_s", "ep_s", "cp_s", "bubble_s", "exposed_communication_s",
@@ -143,6 +144,16 @@ MISTAKES = [
             "mosaic_mpt=-1",
         ),
         "--weight: expected DATASET=X with a positive number",
+    ),
+    ((*GPT3, "--framework", ""), 'framework: unknown name ""'),
+    (
+        ("llm", "estimate", "--runs", str(EXAMPLE), "--out", str(EXAMPLE)),
+        "runs.csv is the file that is read; give another name",
+    ),
+    (("llm", "calibrate", "none.csv", "--seed", "-1"), "--seed: expected an integer >= 0, got -1"),
+    (
+        ("llm", "calibrate", "none.csv", "--start", ""),
+        "--start: expected neutral, a name or a file, got nothing",
     ),
     (("llm", "calibrate", "none.csv", "--strength", "0"), "--strength: must be positive, got 0"),
     (("llm", "calibrate", "none.csv", "--attention", "x"), '--attention: unknown name "x"'),

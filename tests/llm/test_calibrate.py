@@ -128,6 +128,18 @@ def test_errors_are_reported_in_and_out_of_sample() -> None:
     assert found.in_sample["all"].mape_percent <= found.cross_validated["all"].mape_percent + 1
 
 
+def test_runs_of_one_size_and_one_of_another_are_fitted() -> None:
+    """Without the runs of the common size one would be left, too few for a fit: no error by size is reported."""
+    runs = of("vtrain_multi")
+    common = np.flatnonzero(runs.parameters == runs.parameters[0])[:3]
+    other = np.flatnonzero(runs.parameters > 4 * runs.parameters[0])[:1]
+    found = calibrate(
+        runs.take(np.sort([*common, *other])), find_calibration("a100-80gb"), EVEN, strength=3.0
+    )
+    assert found.cross_validated["all"].runs == 4
+    assert found.leave_one_size_out == {}
+
+
 def test_weights_even_data_sets_out() -> None:
     weights = Weights({"b": 3.0}).rows(("a",) * 9 + ("b",))
     assert weights.sum() == pytest.approx(10)

@@ -83,6 +83,10 @@ def llm_calibrate(
         raise unknown_name("--attention", attention, ATTENTIONS)
     if strength is not None and not 0 < strength < float("inf"):
         raise InvalidInput(f"--strength: must be positive, got {strength:g}")
+    if seed < 0:
+        raise InvalidInput(f"--seed: expected an integer >= 0, got {seed}")
+    if start == "":
+        raise InvalidInput("--start: expected neutral, a name or a file, got nothing")
     runs = read_runs(runs_file)
     name, chosen = _chosen(runs, accelerator, runs_file)
     weights = Weights(_weights(weight or [], chosen))

@@ -35,7 +35,7 @@ class Fit:
     Attributes
     ----------
     in_sample, cross_validated, leave_one_size_out : mapping from a data set to Error
-        ``all`` is every run. The last is empty where there is one size only.
+        ``all`` is every run. The last is empty where the runs beside those of one size are too few for a fit.
     """
 
     calibration: Calibration
@@ -67,7 +67,8 @@ def calibrate(
     tried = {one: held_out_times(runs, start, weights, one, folds, near) for one, near in fits.items()}
     best = min(tried, key=lambda one: _weighted_error(runs, weights, tried[one]))
     found, sizes = fits[best], size_folds(runs)
-    by_size = held_out_times(runs, start, weights, best, sizes, found) if len(sizes) > 1 else None
+    enough = all(len(runs) - len(size) >= FEWEST_RUNS for size in sizes)
+    by_size = held_out_times(runs, start, weights, best, sizes, found) if enough else None
     return Fit(
         found,
         best,
