@@ -113,6 +113,19 @@ def test_a_calibration_of_ones_own_is_fitted_written_and_used(topoopt: Topoopt, 
     assert again["mape_by_dataset"]["vtrain_multi"] == pytest.approx(measured, abs=0.3)
 
 
+def test_time_and_memory_have_the_same_attention(topoopt: Topoopt) -> None:
+    """Fused where the calibration knows both, as the A100's; eager where it has nothing else, as the V100's."""
+    usual, fused, eager = (
+        answer(topoopt, *GPT3, "--accelerator", "a100-80gb", *words)
+        for words in ((), ("--attention", "fused"), ("--attention", "eager"))
+    )
+    assert usual == fused
+    assert (usual["attention"], eager["attention"]) == ("fused", "eager")
+    assert usual["iteration_time_s"] < eager["iteration_time_s"]
+    assert usual["memory_bytes"]["total"] < eager["memory_bytes"]["total"]
+    assert answer(topoopt, *GPT3, "--accelerator", "v100")["attention"] == "eager"
+
+
 MISTAKES = [
     ((*GPT3, "--estimator", "exact"), '--estimator: unknown name "exact"; Known: apnet24, calibrated'),
     ((*GPT3, "--attention", "flash"), '--attention: unknown name "flash"; Known: eager, fused'),

@@ -41,7 +41,7 @@ class EstimatorArguments:
         typer.Option(
             metavar="fused|eager",
             rich_help_panel=LAW,
-            help="FlashAttention, or scores in memory; as the calibration has it.",
+            help="FlashAttention, or scores in memory; fused unless the calibration is eager.",
         ),
     ] = None
     framework: Annotated[
@@ -115,12 +115,9 @@ def _asked(
 
 
 def _calibration(law: EstimatorArguments, accelerator: str) -> "Calibration":
-    from dataclasses import replace
-
     from topoopt.llm import named_calibration
 
-    found = named_calibration(law.calibration, accelerator)
-    return found if law.attention is None else replace(found, attention=law.attention)
+    return named_calibration(law.calibration, accelerator).with_one_attention(law.attention)
 
 
 def _check_law(law: EstimatorArguments) -> None:

@@ -34,21 +34,8 @@ class Asked:
 
     @property
     def kernel(self) -> str:
-        """How the attention's core runs in the time."""
-        if self.attention is not None:
-            return self.attention
-        rule = "fused" if self.calibration is None else self.calibration.attention
-        if rule == "auto":
-            return "fused" if self.configuration.zero == 3 else "eager"
-        return rule
-
-    @property
-    def memory_kernel(self) -> str:
-        """How it runs in the memory: fused unless said otherwise, as in ``topoopt llm search``.
-
-        Times are those of the runs that a calibration was fitted to, some of them older than FlashAttention.
-        """
-        return self.attention or "fused"
+        """How the attention's core runs, in the time and in the memory."""
+        return (self.attention or "fused") if self.calibration is None else self.calibration.attention
 
 
 def estimate_document(asked: Asked) -> dict[str, Any]:
@@ -63,7 +50,7 @@ def estimate_document(asked: Asked) -> dict[str, Any]:
     flops = flops_per_iteration("matmul", model, one.global_batch, one.sequence)
     part = find_accelerator(asked.system.accelerator)
     peak = part.peak_flops(one.precision) if part.peaks else peak_rates(part.name)[one.precision]
-    needed = memory(model, table, asked.system.accelerator, asked.memory_kernel, asked.framework)
+    needed = memory(model, table, asked.system.accelerator, asked.kernel, asked.framework)
     calibration = asked.calibration
     return {
         "model": model.name,
@@ -75,7 +62,6 @@ def estimate_document(asked: Asked) -> dict[str, Any]:
         "calibration": None if calibration is None else calibration.name,
         "transferred_from": None if calibration is None else calibration.provenance.get("transferred_from"),
         "attention": asked.kernel,
-        "memory_attention": asked.memory_kernel,
         "iteration_time_s": seconds,
         **{name: float(getattr(times, name)[0]) for name, _ in PARTS},
         "exposed_communication_s": float(times.exposed_communication_s[0]),
@@ -121,6 +107,7 @@ def print_estimate(console: "Console", document: Mapping[str, Any]) -> None:
             f"{document['flops_per_accelerator'] / 1e12:.0f} T on each, {100 * document['mfu']:.1f} % of the peak",
         ),
         ("estimator", document["calibration"] or document["estimator"]),
+        ("attention", document["attention"]),
     ]
     print_facts(console, facts)
     print_title(console, "Time")
@@ -131,9 +118,9 @@ def print_estimate(console: "Console", document: Mapping[str, Any]) -> None:
     ]
     print_table(console, ["part", "seconds", "%"], rows, ["seconds", "%"])
     print_title(console, "Memory of the fullest accelerator")
-    rows = [[name, f"{size / 1e9:.2f}"] for name, size in document["memory_bytes"].items() if size > 0]
-    rows.append(["capacity", f"{document['memory_capacity_bytes'] / 1e9:.2f}"])
-    print_table(console, ["cause", "GB"], rows, ["GB"])
+    rows = [[name, f"{size / 2**30:.2f}"] for name, size in document["memory_bytes"].items() if size > 0]
+    rows.append(["capacity", f"{document['memory_capacity_bytes'] / 2**30:.2f}"])
+    print_table(console, ["cause", "GiB"], rows, ["GiB"])
     if not document["fits"]:
         print_warning(console, "It does not fit into memory.")
     if document["transferred_from"]:

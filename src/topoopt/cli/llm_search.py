@@ -39,7 +39,7 @@ def llm_search(
         typer.Option(
             metavar="fused|eager",
             rich_help_panel=MEMORY,
-            help="FlashAttention, or scores in memory; memory as fused and times as calibrated if not given.",
+            help="FlashAttention, or scores in memory; fused unless the calibration is eager.",
         ),
     ] = None,
     framework: Annotated[
@@ -91,8 +91,10 @@ def llm_search(
     if top < 1:
         raise InvalidInput(f"--top: expected an integer >= 1, got {top}")
     check_table(csv_file, "--csv")
-    request = _request(said, machines, fixed, limits, global_batch, precision, attention, framework)
-    calibrated = _calibration(calibration, request.system.accelerator, attention)
+    calibrated = _calibration(calibration, machines.accelerator, attention)
+    request = _request(
+        said, machines, fixed, limits, global_batch, precision, calibrated.attention, framework
+    )
     with progress("searching configurations"):
         began = time.process_time()
         found = search_configurations(request, calibrated)
@@ -113,7 +115,7 @@ def _request(
     limits: LimitArguments,
     global_batch: int | None,
     precision: str | None,
-    attention: str | None,
+    attention: str,
     framework: str,
 ) -> "SearchRequest":
     from topoopt.cli.transformer_arguments import check_accelerators, requested_model, requested_system
@@ -136,7 +138,7 @@ def _request(
         _fixed(fixed),
         Limits(**{column.name: getattr(limits, column.name) for column in fields(limits)}),
         usual_precision(system.accelerator) if precision is None else precision,
-        attention or "fused",
+        attention,
         framework,
     )
 
@@ -167,13 +169,10 @@ def _fixed(fixed: FixedArguments) -> dict[str, int | str | bool]:
 
 
 def _calibration(word: str | None, accelerator: str, attention: str | None) -> "Calibration":
-    from dataclasses import replace
-
     from topoopt.llm import ATTENTION_KERNELS, named_calibration
 
     if word == "":
         raise InvalidInput("--calibration: expected a name or a file, got nothing")
     if attention is not None and attention not in ATTENTION_KERNELS:
         raise unknown_name("--attention", attention, ATTENTION_KERNELS)
-    found = named_calibration(word, accelerator)
-    return found if attention is None else replace(found, attention=attention)
+    return named_calibration(word, accelerator).with_one_attention(attention)

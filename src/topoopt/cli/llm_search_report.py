@@ -153,7 +153,7 @@ def _facts(document: Mapping[str, Any], csv_file: str | None) -> list[tuple[str,
         ("fit", f"{feasible:,} into {format_memory(document['memory_capacity_bytes'])}"),
         ("too large", ", ".join(over)),
         ("fixed", ", ".join(f"{name} {_word(value)}" for name, value in document["fixed"].items())),
-        ("times", f"calibration {document['calibration']}"),
+        ("times", f"calibration {document['calibration']}, {document['attention']} attention"),
         ("memory", f"{document['framework']}, {document['attention']} attention"),
         ("written", csv_file or ""),
     ]

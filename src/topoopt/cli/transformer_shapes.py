@@ -1,7 +1,7 @@
 """A transformer of shapes that are given as flags, alone or as changes to a known model."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from topoopt.errors import InvalidInput
 
@@ -105,7 +105,7 @@ def _check_positive(said: "TransformerArguments") -> None:
 def _experts(said: "TransformerArguments", own: "Experts | None", ffn: int) -> "Experts | None":
     from topoopt.transformer import Experts
 
-    flags = {
+    flags: dict[str, Any] = {
         "count": said.experts,
         "per_token": said.experts_per_token,
         "ffn": said.expert_ffn,

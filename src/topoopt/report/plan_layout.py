@@ -100,7 +100,7 @@ def fabric_layouts(plan: Plan) -> tuple[Table, ...]:
 
 
 def memory_chart(plan: Plan) -> BarChart:
-    """Return what the fullest accelerator holds with each configuration, by cause, in GB."""
+    """Return what the fullest accelerator holds with each configuration, by cause, in GiB."""
     training = plan.job.training
     assert training is not None
     names = tuple(layout.name for layout in training.layouts)
@@ -109,10 +109,12 @@ def memory_chart(plan: Plan) -> BarChart:
         "memory",
         "Memory of the fullest accelerator, by cause",
         "",
-        "memory (GB)",
+        "memory (GiB)",
         tuple(
             Series(
-                cause, names, tuple(layout.memory_bytes.get(cause, 0.0) / 1e9 for layout in training.layouts)
+                cause,
+                names,
+                tuple(layout.memory_bytes.get(cause, 0.0) / 2**30 for layout in training.layouts),
             )
             for cause in causes
         ),

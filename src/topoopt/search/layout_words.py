@@ -3,7 +3,7 @@
 from topoopt.job import layout_of
 from topoopt.plan import Plan
 from topoopt.training import Layout
-from topoopt.units import format_bytes, format_time
+from topoopt.units import format_memory, format_time
 
 Words = list[tuple[str, str]]
 
@@ -61,9 +61,9 @@ def memory_words(plan: Plan, layout: Layout) -> str:
     """Return what the fullest accelerator holds, by cause."""
     training = plan.job.training
     assert training is not None
-    causes = ", ".join(f"{name} {format_bytes(size)}" for name, size in layout.memory_bytes.items() if size)
-    total = format_bytes(layout.total_memory_bytes)
-    return f"{total} of {format_bytes(training.capacity_bytes)} on the fullest accelerator ({causes})"
+    causes = ", ".join(f"{name} {format_memory(size)}" for name, size in layout.memory_bytes.items() if size)
+    total = format_memory(layout.total_memory_bytes)
+    return f"{total} of {format_memory(training.capacity_bytes)} on the fullest accelerator ({causes})"
 
 
 def layout_table(plan: Plan) -> list[tuple[str, str, str, str, str]]:
@@ -81,7 +81,7 @@ def layout_table(plan: Plan) -> list[tuple[str, str, str, str, str]]:
                 format_time(layout.estimated_s),
                 format_time(times_s[index]) if known else "not tried",
                 f"{times_s[index] / best_s:.2f}" if known else "",
-                format_bytes(layout.total_memory_bytes),
+                format_memory(layout.total_memory_bytes),
             )
         )
     return rows

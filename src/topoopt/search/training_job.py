@@ -67,6 +67,7 @@ def job_of(request: JobRequest, on_progress: Progress = lambda stage, done, tota
             asked.model.sequence,
             asked.fixed,
             precision=asked.precision,
+            attention=calibration.attention,
         ),
         calibration,
     )
@@ -157,4 +158,4 @@ def _orders(one: Configuration, system: System) -> tuple[str, ...]:
 
 
 def _calibration(asked: TrainingRequest) -> Calibration:
-    return named_calibration(asked.calibration or None, asked.cluster.accelerator)
+    return named_calibration(asked.calibration or None, asked.cluster.accelerator).with_one_attention()

@@ -1,6 +1,5 @@
 """What a request for a transformer means: the model, the machines, and what of the configuration is fixed."""
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -8,15 +7,12 @@ from dataclasses import dataclass, replace
 from topoopt.errors import InvalidInput, unknown_name
 from topoopt.hardware import Accelerator, ClusterSpec, find_accelerator
 from topoopt.job_file import DEFAULT_CLUSTER, JobRequest
-from topoopt.llm import RECOMPUTATIONS, ZERO_STAGES
+from topoopt.llm import RECOMPUTATIONS, ZERO_STAGES, usual_batch, usual_precision
 from topoopt.transformer import TRANSFORMERS, TransformerModel, find_transformer, read_config
 from topoopt.workload import MODELS
 
 ACCELERATOR = "h100"
 """What transformers are trained on where nothing is said."""
-
-TOKENS = 2**22
-"""Of an iteration where no batch is asked for; Llama 3 was trained with 4 to 16 million."""
 
 CANDIDATES = 8
 """Configurations that get a network of their own, where nothing is said."""
@@ -113,7 +109,7 @@ def training_request(request: JobRequest) -> TrainingRequest:
         replace(model, sequence=sequence),
         cluster,
         _precision(request, cluster),
-        int(said.get("global_batch", _batch(sequence, cluster))),
+        int(said.get("global_batch", usual_batch(sequence, cluster.total_accelerators))),
         {name: said[name] for name in DEGREES if name in said},
         str(said.get("calibration", "")),
         int(said.get("candidates", CANDIDATES)),
@@ -186,10 +182,4 @@ def _domain(part: Accelerator) -> int:
 
 
 def _precision(request: JobRequest, cluster: ClusterSpec) -> str:
-    peaks = find_accelerator(cluster.accelerator).peaks
-    return str(request.settings.get("precision", "bf16" if "bf16" in peaks else "fp16"))
-
-
-def _batch(sequence: int, cluster: ClusterSpec) -> int:
-    """Return the power of two next to :data:`TOKENS`, but no less than a sequence for every server."""
-    return int(2 ** round(math.log2(max(TOKENS / sequence, cluster.servers))))
+    return str(request.settings.get("precision", usual_precision(cluster.accelerator)))
