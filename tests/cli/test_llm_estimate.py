@@ -126,6 +126,12 @@ def test_time_and_memory_have_the_same_attention(topoopt: Topoopt) -> None:
     assert answer(topoopt, *GPT3, "--accelerator", "v100")["attention"] == "eager"
 
 
+def test_a_calibration_of_another_accelerator_is_said_so(topoopt: Topoopt) -> None:
+    words = (*GPT3, "--calibration", "a100-80gb")
+    assert answer(topoopt, *words)["calibrated_on"] == "A100-SXM4-80GB"
+    assert "The calibration is of A100-SXM4-80GB, not of H100-SXM5-80GB." in topoopt(*words).out
+
+
 MISTAKES = [
     ((*GPT3, "--estimator", "exact"), '--estimator: unknown name "exact"; Known: apnet24, calibrated'),
     ((*GPT3, "--attention", "flash"), '--attention: unknown name "flash"; Known: eager, fused'),

@@ -100,5 +100,7 @@ def test_bounds_hold_every_shipped_value() -> None:
 def test_relatives_are_alike_and_strangers_are_not() -> None:
     assert are_alike("a100-40gb", "a100-80gb")
     assert are_alike("h100", "h200")
+    assert are_alike("v100-32gb", "v100-pcie")  # both rest on the A100
+    assert not are_alike("v100", "a100")
     assert not are_alike("h100", "a100-80gb")
     assert not are_alike("v100", "a100-80gb")

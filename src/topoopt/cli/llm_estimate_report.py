@@ -60,6 +60,7 @@ def estimate_document(asked: Asked) -> dict[str, Any]:
         "system": asdict(asked.system),
         "estimator": "apnet24" if calibration is None else "calibrated",
         "calibration": None if calibration is None else calibration.name,
+        "calibrated_on": None if calibration is None else calibration.accelerator,
         "transferred_from": None if calibration is None else calibration.provenance.get("transferred_from"),
         "attention": asked.kernel,
         "iteration_time_s": seconds,
@@ -123,9 +124,13 @@ def print_estimate(console: "Console", document: Mapping[str, Any]) -> None:
     print_table(console, ["cause", "GiB"], rows, ["GiB"])
     if not document["fits"]:
         print_warning(console, "It does not fit into memory.")
+    if document["calibrated_on"] not in (None, document["accelerator"]):
+        print_warning(
+            console, f"The calibration is of {document['calibrated_on']}, not of {document['accelerator']}."
+        )
     if document["transferred_from"]:
         print_warning(
             console,
-            f"No runs of {document['accelerator']} were fitted: its numbers are carried over from "
+            f"No runs of {document['calibrated_on']} were fitted: its numbers are carried over from "
             f"{document['transferred_from']}. Fit your own with topoopt llm calibrate.",
         )

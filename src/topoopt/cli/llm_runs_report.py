@@ -1,6 +1,7 @@
 """What ``topoopt llm estimate --runs`` answers: JSON, tables, and the table of runs with predictions."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,7 @@ def runs_document(runs_file: str, predicted: "PredictedRuns") -> dict[str, Any]:
         "runs_file": runs_file,
         "rows": len(predicted.runs.rows),
         "modelled": len(predicted.predictions),
+        "rows_by_calibration": dict(Counter(one.calibration for one in predicted.predictions)),
         "without_time": sum(math.isnan(one.run.measured_s) for one in others),
         "unknown_columns": [column for column in predicted.runs.unknown_columns if column not in ADDED],
         "mape_by_dataset": {name: error.mape_percent for name, error in predicted.errors.items()},
@@ -91,6 +93,9 @@ def print_runs(console: "Console", document: Mapping[str, Any], out: str | None)
     print_title(console, f"Runs of {document['runs_file']}")
     oom = document["out_of_memory"]
     facts = [("modelled", f"{document['modelled']:,} of {document['rows']:,} rows")]
+    if document["rows_by_calibration"]:
+        used = (f"{name} for {rows:,}" for name, rows in document["rows_by_calibration"].items())
+        facts.append(("calibration", ", ".join(used)))
     if document["without_time"]:
         facts.append(("without a time", f"{document['without_time']:,}, predicted only"))
     if document["unknown_columns"]:

@@ -38,12 +38,10 @@ def relative_of(accelerator: str) -> Relative | None:
 
 
 def are_alike(one: str, other: str) -> bool:
-    """Return whether two accelerators are the same, or of one architecture and one takes over what the other has."""
+    """Return whether two accelerators are of one architecture and rest on the same runs: one's, or a third's."""
     parts = find_accelerator(one), find_accelerator(other)
     sources = [relative.source if (relative := relative_of(part.name)) else part.name for part in parts]
-    return parts[0].architecture == parts[1].architecture and (
-        parts[0].name == parts[1].name or sources[0] == parts[1].name or sources[1] == parts[0].name
-    )
+    return parts[0].architecture == parts[1].architecture and sources[0] == sources[1]
 
 
 def peak_rates(accelerator: str) -> Mapping[str, float]:
