@@ -20,7 +20,10 @@ MISTAKES = [
     (("plan", "dlrm", "--servers", "1", "--out", "out.json"), "servers: expected an integer >= 2, got 1"),
     (("plan", "dlmr", "--out", "out.json"), 'model: unknown name "dlmr"; did you mean dlrm'),
     (("plam", "dlrm", "--out", "out.json"), 'verb: unknown name "plam"; did you mean plan or llm?'),
-    ((*PLAN, "--bandwith", "100Gbps"), "--bandwith: no such option; did you mean --bandwidth or --candidates?"),
+    (
+        (*PLAN, "--bandwith", "100Gbps"),
+        "--bandwith: no such option; did you mean --bandwidth or --candidates?",
+    ),
     ((*PLAN, "--bandwidth", "100"), '--bandwidth: no unit in "100"; write for example 100Gbps'),
     ((*PLAN, "--bandwidth", "100Gbit"), '--bandwidth: unknown unit "Gbit"'),
     ((*PLAN, "--latency", "1"), '--latency: unknown or missing unit in "1"'),

@@ -1,6 +1,6 @@
 """What is taken where nothing is said, alike in every verb: the batch of an iteration, and the precision."""
 
-from topoopt.llm.relatives import peak_rates
+from topoopt.llm.calibration.relatives import peak_rates
 
 TOKENS = 2**22
 """Of an iteration where no batch is asked for; Llama 3 was trained with 4 to 16 million."""

@@ -1,0 +1,1 @@
+"""Calibrations: what they hold, where they come from, how they are fitted."""

@@ -1,0 +1,123 @@
+"""Fitting a calibration to measured step times.
+
+Robust least squares on the logarithms of predicted over measured times, with every parameter held back to where it
+starts: a handful of runs moves only what they have a say in. The prior's strength is chosen by cross-validation.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.errors import InvalidInput
+from topoopt.llm.calibration.calibration import PARAMETERS, Calibration
+from topoopt.llm.calibration.timed_runs import TimedRuns
+
+Floats = NDArray[np.float64]
+
+NOISE = 0.06
+"""Spread of measured around predicted times, in natural logarithms, against which the priors weigh."""
+
+STRENGTHS = (1.0, 3.0)
+"""How strongly a parameter is held back to its start, to be tried; 1 is its ``spread``."""
+
+ROBUST_FROM = 1.5
+"""Errors beyond so many times :data:`NOISE` count linearly: published tables have misprints and odd days."""
+
+NOTHING = 1e-9
+"""Smaller values are none: where a share ends at its lower bound, the search stops just above."""
+
+FEWEST_RUNS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """How much each data set counts beside its number of runs.
+
+    Attributes
+    ----------
+    of : mapping from a data set to a factor
+        1 for those not named.
+    evenness : float
+        0: every run counts alike; 1: every data set counts alike.
+    """
+
+    of: Mapping[str, float]
+    evenness: float = 1.0
+
+    def rows(self, datasets: tuple[str, ...]) -> Floats:
+        """Return the weight of each run's squared error; they sum to the number of runs."""
+        counts = Counter(datasets)
+        share = {name: self.of.get(name, 1.0) / count**self.evenness for name, count in counts.items()}
+        weights = np.array([share[name] for name in datasets], np.float64)
+        scale = len(weights) / float(weights.sum())
+        return weights * scale
+
+
+def fit(
+    runs: TimedRuns, start: Calibration, weights: Weights, strength: float, guess: Calibration | None = None
+) -> Calibration:
+    """Return the calibration that explains the runs best, near ``start``.
+
+    The search begins at ``guess``, if there is one: it is over sooner there, and ends at the same place.
+
+    Raises
+    ------
+    InvalidInput
+        If there are too few runs.
+    """
+    if len(runs) < FEWEST_RUNS:
+        raise InvalidInput(f"calibrate: needs {FEWEST_RUNS} runs with a time, got {len(runs)}")
+    origin = _to_vector(start)
+    low, high = _bounds()
+    spread = np.array([bounds.spread for bounds in PARAMETERS.values()])
+    scale = np.sqrt(weights.rows(runs.datasets)) / NOISE
+    logs = np.log(runs.measured_s)
+
+    def residuals(vector: Floats) -> Floats:
+        times = runs.times(_from_vector(vector, start)).iteration_time_s
+        return np.concatenate([scale * (np.log(times) - logs), strength * (vector - origin) / spread])
+
+    begin = origin if guess is None else _to_vector(guess)
+    inside = np.clip(begin, low + 1e-6 * spread, high - 1e-6 * spread)
+    from scipy.optimize import least_squares  # noqa: PLC0415 - takes half a second to import
+
+    found = least_squares(
+        residuals,
+        inside,
+        bounds=(low, high),
+        loss="soft_l1",
+        f_scale=ROBUST_FROM,
+        x_scale=spread,
+        max_nfev=100,
+    )
+    return _from_vector(found.x, start)
+
+
+def _to_vector(calibration: Calibration) -> Floats:
+    """Return the parameters on the scales on which they are looked for: logarithms, shares as they are."""
+    return np.array(
+        [
+            getattr(calibration, name) if bounds.is_share else np.log(getattr(calibration, name))
+            for name, bounds in PARAMETERS.items()
+        ]
+    )
+
+
+def _from_vector(vector: Floats, start: Calibration) -> Calibration:
+    values = {}
+    for (name, bounds), value in zip(PARAMETERS.items(), vector, strict=True):
+        natural = value if bounds.is_share else np.exp(value)
+        values[name] = float(np.clip(natural, bounds.low, bounds.high)) if natural > NOTHING else bounds.low
+    return start.with_parameters(values)
+
+
+def _bounds() -> tuple[Floats, Floats]:
+    pairs = [
+        (bounds.low, bounds.high) if bounds.is_share else (np.log(bounds.low), np.log(bounds.high))
+        for bounds in PARAMETERS.values()
+    ]
+    low, high = np.array(pairs, np.float64).T
+    return low, high

@@ -1,0 +1,172 @@
+"""Calibrations as TOML: those shipped, one per accelerator, and those of a user's own cluster."""
+
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from topoopt.errors import InvalidInput, unknown_name
+from topoopt.files import read_text, validated, write_atomically
+from topoopt.hardware import find_accelerator
+from topoopt.llm.calibration.calibration import PARAMETERS, Calibration
+from topoopt.llm.calibration.relatives import relative_of
+
+NEUTRAL = "neutral"
+"""The start that knows no runs."""
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class _File(_Strict):
+    accelerator: str
+    attention: str = "auto"
+    parameters: dict[str, float]
+    provenance: dict[str, str | int | float] = Field(default_factory=dict)
+
+
+def find_calibration(accelerator: str) -> Calibration:
+    """Return the calibration that is shipped for an accelerator.
+
+    Accelerators without published runs take over that of a relative; its provenance says so (``transferred_from``).
+
+    Raises
+    ------
+    InvalidInput
+        If the accelerator is unknown, or there is neither a calibration nor a relative.
+    """
+    name = find_accelerator(accelerator).name
+    shipped = _shipped()
+    if name in shipped:
+        return shipped[name]
+    relative = relative_of(name)
+    if relative is None:
+        raise InvalidInput(
+            f"calibration: there is none for {name}, nor one of a relative; give a file of your own, or take "
+            f"{', '.join(shipped)}"
+        )
+    source = shipped[relative.source]
+    efficiency = min(source.gemm_efficiency * relative.gemm_factor, PARAMETERS["gemm_efficiency"].high)
+    return replace(
+        source.with_parameters({"gemm_efficiency": efficiency}),
+        name=f"{name.lower()} (transferred)",
+        accelerator=name,
+        attention=relative.attention,
+        provenance={
+            "transferred_from": source.name,
+            "gemm_factor": f"{relative.gemm_factor:g}",
+            "reason": relative.reason,
+        },
+    )
+
+
+def calibrated_accelerators() -> tuple[str, ...]:
+    """Return the accelerators for which a calibration was fitted on runs."""
+    return tuple(_shipped())
+
+
+def starting_calibration(word: str, accelerator: str, attention: str | None = None) -> Calibration:
+    """Return the calibration that a fit starts from, renamed for an accelerator.
+
+    Parameters
+    ----------
+    word
+        ``neutral``, an accelerator whose calibration is taken, or a TOML file.
+    attention
+        One of :data:`~topoopt.llm.calibration.calibration.ATTENTIONS`; None for that of the start.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such start or accelerator.
+    """
+    part = find_accelerator(accelerator)
+    if word == NEUTRAL:
+        start = _neutral()
+    else:
+        start = read_calibration(word) if Path(word).suffix or "/" in word else find_calibration(word)
+    return replace(
+        start,
+        name=part.name.lower(),
+        accelerator=part.name,
+        attention=attention or start.attention,
+        provenance={"started_from": word},
+    )
+
+
+def read_calibration(path: str | Path) -> Calibration:
+    """Return the calibration of a TOML file.
+
+    Raises
+    ------
+    InvalidInput
+        In one line: place, key, what is allowed, what was there.
+    """
+    return _parsed(read_text(path), str(path), Path(path).stem)
+
+
+def write_calibration(path: str | Path, calibration: Calibration) -> None:
+    """Write a calibration as TOML, whole or not at all."""
+    write_atomically(path, calibration_text(calibration))
+
+
+def calibration_text(calibration: Calibration) -> str:
+    """Return a calibration as TOML, each parameter with what it means."""
+    lines = [
+        "# How fast one kind of accelerator runs transformers; made by: topoopt llm calibrate",
+        f"accelerator = {json.dumps(calibration.accelerator)}",
+        f"attention = {json.dumps(calibration.attention)}",
+        "",
+        "[parameters]",
+    ]
+    for name, value in calibration.parameters().items():
+        lines.append(f"{name} = {value:.4g}  # {PARAMETERS[name].meaning}")
+    lines += ["", "[provenance]"]
+    lines += [f"{key} = {json.dumps(value)}" for key, value in calibration.provenance.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _parsed(text: str, place: str, name: str) -> Calibration:
+    try:
+        mapping = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidInput(f"{place}: not valid TOML: {error}") from None
+    said = validated(_File, mapping, place)
+    for key in said.parameters:
+        if key not in PARAMETERS:
+            raise unknown_name(f"{place}: parameters", key, PARAMETERS)
+    for key, bounds in PARAMETERS.items():
+        if key not in said.parameters:
+            raise InvalidInput(f"{place}: parameters.{key}: missing: {bounds.meaning}")
+    try:
+        return Calibration(
+            **said.parameters,
+            name=name,
+            accelerator=find_accelerator(said.accelerator).name,
+            attention=said.attention,
+            provenance={key: str(value) for key, value in said.provenance.items()},
+        )
+    except InvalidInput as error:
+        raise InvalidInput(f"{place}: {error}") from None
+
+
+@cache
+def _shipped() -> Mapping[str, Calibration]:
+    folder = resources.files("topoopt.llm") / "data" / "calibrations"
+    files = sorted(
+        (file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name
+    )
+    found = [_parsed(file.read_text(encoding="utf-8"), file.name, file.name[:-5]) for file in files]
+    return {calibration.accelerator: calibration for calibration in found}
+
+
+@cache
+def _neutral() -> Calibration:
+    path = resources.files("topoopt.llm") / "data" / "neutral.toml"
+    return _parsed(path.read_text(encoding="utf-8"), path.name, NEUTRAL)

@@ -1,0 +1,72 @@
+"""Runs as columns, so that one calibration's times for all of them are one call."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.llm.calibration.calibration import Calibration
+from topoopt.llm.configuration_table import ConfigurationTable, configuration_table
+from topoopt.llm.runs.runs import Run
+from topoopt.llm.step_time.machine import Machine, stacked_machines
+from topoopt.llm.step_time.shapes import Shapes, stacked_shapes
+from topoopt.llm.step_time.step_time import step_times
+from topoopt.llm.step_time.step_times import StepTimes
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class TimedRuns:
+    """Runs of any models and systems, a row each.
+
+    Attributes
+    ----------
+    measured_s : array, shape (runs,)
+        NaN where a run has no time.
+    datasets : tuple of str
+        Of each run.
+    parameters : array
+        Parameters of each run's model.
+    """
+
+    shapes: Shapes
+    table: ConfigurationTable
+    machine: Machine
+    measured_s: Floats
+    datasets: tuple[str, ...]
+    parameters: Floats
+
+    def __len__(self) -> int:
+        return len(self.measured_s)
+
+    def times(self, calibration: Calibration) -> StepTimes:
+        """Return the step times of all runs."""
+        return step_times(self.shapes, self.table, self.machine, calibration)
+
+    def take(self, rows: Ints) -> "TimedRuns":
+        """Return some runs."""
+        return TimedRuns(
+            self.shapes.take(rows),
+            self.table.take(rows),
+            self.machine.take(rows),
+            self.measured_s[rows],
+            tuple(self.datasets[row] for row in rows),
+            self.parameters[rows],
+        )
+
+
+def timed_runs(runs: Sequence[Run]) -> TimedRuns:
+    """Return runs as columns."""
+    shapes = stacked_shapes([run.model for run in runs])
+    inside = shapes.dense_parameters + shapes.replicated_parameters + shapes.expert_parameters
+    return TimedRuns(
+        shapes,
+        configuration_table([run.configuration for run in runs]),
+        stacked_machines([run.system for run in runs]),
+        np.array([run.measured_s for run in runs], np.float64),
+        tuple(run.dataset for run in runs),
+        shapes.layers * inside + shapes.table_parameters,
+    )

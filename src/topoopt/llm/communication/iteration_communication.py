@@ -1,0 +1,126 @@
+"""All communication of an iteration: what goes with the passes, and what the weights need beside them."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from topoopt.errors import InvalidInput
+from topoopt.llm.communication.communication import Communication, Ints, wire_element_bytes
+from topoopt.llm.communication.layer_split import chunk_layers
+from topoopt.llm.communication.pass_communication import Passes
+from topoopt.llm.communication.rank_parameters import rank_parameters
+from topoopt.llm.communication.ranks import ORDER, Ranks, rank_numbers
+from topoopt.llm.configuration import Configuration
+from topoopt.llm.experts.expert_loads import ExpertLoads, expert_layers, uniform_loads
+from topoopt.transformer import TransformerModel
+
+
+def communications(
+    model: TransformerModel,
+    configuration: Configuration,
+    loads: ExpertLoads | None = None,
+    order: str = ORDER,
+) -> tuple[Communication, ...]:
+    """Return everything that the ranks send each other in one iteration.
+
+    Groups of one rank and what is idle are left out. The configuration is taken as it is: whoever has it from a
+    user checks it first with :func:`~topoopt.llm.check_configuration`.
+
+    Parameters
+    ----------
+    loads
+        Of the experts; even if not given.
+    order
+        In which the ranks are numbered, see :func:`~topoopt.llm.rank_numbers`.
+
+    Raises
+    ------
+    InvalidInput
+        If the loads are not those of this model's layers.
+    """
+    ranks = rank_numbers(configuration, order)
+    passes = Passes(model, configuration, ranks, _checked(model, loads))
+    chunks = chunk_layers(model.layers, configuration.pp * configuration.vpp)
+    found = [one for chunk, layers in enumerate(chunks) for one in passes.chunk(chunk, layers)]
+    for stage in range(configuration.pp):
+        found += _weights(model, configuration, ranks, stage)
+    found += _tied_embedding(model, configuration, ranks)
+    return tuple(found)
+
+
+def _checked(model: TransformerModel, loads: ExpertLoads | None) -> ExpertLoads:
+    if model.experts is None:
+        if loads is not None:
+            raise InvalidInput(f"loads: {model.name} has no experts")
+        return ExpertLoads((), np.zeros((0, 0)))
+    if loads is None:
+        return uniform_loads(model)
+    layers = expert_layers(model)
+    if loads.layers != layers or loads.experts != model.experts.count:
+        raise InvalidInput(
+            f"loads: {model.name} has {model.experts.count} experts in each of {len(layers)} layers, "
+            f"got {loads.experts} in {len(loads.layers)}"
+        )
+    return loads
+
+
+def _weights(
+    model: TransformerModel, configuration: Configuration, ranks: Ranks, stage: int
+) -> Iterator[Communication]:
+    """Yield the gradients and parameters of a stage that its ranks have in common."""
+    held = rank_parameters(model, configuration, stage)
+    width = wire_element_bytes(configuration.precision)
+    if configuration.sequence_parallel:
+        part = "gradients of norms and what else is whole"
+        groups = ranks.stage_groups("tp", stage)
+        yield from _some("tp", part, "allreduce", groups, held.replicated * width, 1, stage)
+    ends = held.embedding + held.others
+    for kind, blocks, of in (("dp", (*held.dense, ends), ""), ("expert-dp", held.experts, " of experts")):
+        groups = ranks.stage_groups(kind, stage)
+        for size, count in _messages(configuration.zero, blocks):
+            for collective, part, times in _shared_out(configuration):
+                yield from _some("dp", part + of, collective, groups, size * width, count * times, stage)
+
+
+def _messages(zero: int, blocks: tuple[int, ...]) -> list[tuple[int, int]]:
+    """Return the parameters of a message and how many such messages there are.
+
+    With ZeRO 3 every block (a layer, or what is outside the layers) is one; otherwise all of them together.
+    """
+    if zero < 3:
+        return [(sum(blocks), 1)]
+    return [(size, blocks.count(size)) for size in dict.fromkeys(blocks)]
+
+
+def _shared_out(configuration: Configuration) -> tuple[tuple[str, str, int], ...]:
+    """Return the collectives of the weights by the stage of ZeRO (Rajbhandari 2020), and how often each is done.
+
+    Who keeps only a slice of the gradients reduces those of every micro-batch at once; who keeps only a slice of the
+    parameters gathers them for every forward and every backward pass.
+    """
+    often = configuration.micro_batches
+    return (
+        (("allreduce", "gradients", 1),),
+        (("reduce-scatter", "gradients", 1), ("all-gather", "parameters", 1)),
+        (("reduce-scatter", "gradients", often), ("all-gather", "parameters", 1)),
+        (("reduce-scatter", "gradients", often), ("all-gather", "parameters", 2 * often)),
+    )[configuration.zero]
+
+
+def _tied_embedding(
+    model: TransformerModel, configuration: Configuration, ranks: Ranks
+) -> Iterator[Communication]:
+    """Yield the sum of the gradients of an embedding that the first and the last stage both hold."""
+    if model.tied and configuration.pp > 1:
+        size = rank_parameters(model, configuration, 0).embedding * wire_element_bytes(
+            configuration.precision
+        )
+        groups = ranks.groups("embedding")
+        yield from _some("embedding", "tied embedding", "allreduce", groups, size, 1, 0)
+
+
+def _some(
+    kind: str, part: str, collective: str, groups: Ints, size: int, count: int, stage: int
+) -> Iterator[Communication]:
+    if groups.shape[1] > 1 and size > 0:
+        yield Communication(kind, part, collective, groups, size, count, stage)

@@ -1,0 +1,70 @@
+"""Who sends how much to whom: matrices of ranks and of servers."""
+
+from collections.abc import Collection, Iterable, Iterator
+
+import numpy as np
+
+from topoopt.errors import InvalidInput
+from topoopt.llm.communication.communication import KINDS, Communication, Floats, Ints, wire_factor
+
+LARGEST_MATRIX = 8192
+"""Rows; the matrix takes 512 MiB."""
+
+
+def rank_matrix(
+    communications: Iterable[Communication], ranks: int, kinds: Collection[str] = KINDS
+) -> Floats:
+    """Return the bytes from each rank to each in one iteration, shape (ranks, ranks).
+
+    Rings run in the order of a group's members: an AllReduce of S bytes among n puts 2(n-1)/n·S on each directed pair
+    of neighbors, all-gather and reduce-scatter half of it.
+
+    Raises
+    ------
+    InvalidInput
+        If there are more than :data:`LARGEST_MATRIX` ranks.
+    """
+    return server_matrix(communications, np.arange(ranks), kinds)
+
+
+def server_matrix(
+    communications: Iterable[Communication], servers_of_rank: Ints, kinds: Collection[str] = KINDS
+) -> Floats:
+    """Return the bytes from each server to each, shape (servers, servers): the matrix of ranks, added up.
+
+    What ranks of a server send each other is on the diagonal. Rings are those of ranks, so that one may leave and
+    enter a server several times; see :func:`~topoopt.llm.server_traffic` for collectives that first add up inside.
+
+    Parameters
+    ----------
+    servers_of_rank : int64 array, shape (ranks,)
+        As of :func:`~topoopt.llm.place_ranks`.
+    """
+    servers = int(servers_of_rank.max()) + 1
+    if servers > LARGEST_MATRIX:
+        raise InvalidInput(
+            f"matrix: {servers} rows would not fit into memory; at most {LARGEST_MATRIX}: "
+            "ask for servers instead of ranks, or for more accelerators per server"
+        )
+    matrix = np.zeros((servers, servers))
+    for one in communications:
+        if one.kind in kinds:
+            for src, dst, size_bytes in _pairs(one):
+                np.add.at(matrix, (servers_of_rank[src], servers_of_rank[dst]), size_bytes)
+    return matrix
+
+
+def _pairs(one: Communication) -> Iterator[tuple[Ints, Ints, Floats]]:
+    """Yield source and destination ranks, each pair of a group's members that talk in turn, and the bytes."""
+    groups, size = one.groups, one.groups.shape[1]
+    total = float(one.message_bytes) * one.count
+    if one.collective == "all-to-all":
+        between = total * one.weights
+        np.fill_diagonal(between, 0.0)
+        src, dst = np.nonzero(between)
+        yield groups[:, src], groups[:, dst], np.broadcast_to(between[src, dst], (len(groups), len(src)))
+    elif one.collective == "send":
+        yield groups[:, 0], groups[:, 1], np.full(len(groups), total)
+    else:
+        each = total * wire_factor(one.collective, size, one.weights) / size
+        yield groups, np.roll(groups, -1, axis=1), np.full(groups.shape, each)

@@ -1,0 +1,1 @@
+"""How tokens spread over experts: even, skewed, from a file, over iterations, predicted."""

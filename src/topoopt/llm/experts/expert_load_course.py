@@ -1,0 +1,76 @@
+"""Expert loads that change from one iteration to the next, and grow more uniform as training goes on."""
+
+import math
+from collections.abc import Iterator
+from itertools import islice
+
+import numpy as np
+
+from topoopt.errors import InvalidInput
+from topoopt.llm.experts.expert_loads import ExpertLoads, Floats
+
+SPREAD_AT_LAST = 0.1
+"""Standard deviation of the logarithms of shares towards which :func:`loads_over_iterations` goes."""
+SETTLING_ITERATIONS = 1000.0
+"""Iterations in which the distance to that shrinks by a factor e."""
+MEMORY_ITERATIONS = 50.0
+"""Iterations in which the correlation of an expert's load with its own past shrinks by a factor e."""
+
+
+LATEST = 100_000
+"""The latest iteration that :func:`loads_at` goes to, step by step."""
+
+
+def loads_over_iterations(
+    first: ExpertLoads,
+    seed: int = 0,
+    spread_at_last: float = SPREAD_AT_LAST,
+    settling_iterations: float = SETTLING_ITERATIONS,
+    memory_iterations: float = MEMORY_ITERATIONS,
+) -> Iterator[ExpertLoads]:
+    """Yield loads of iteration 0, 1, 2 … without end; they wander, and grow more uniform.
+
+    In each layer the logarithms of the shares are ``spread(i)·z(i)``. ``z`` is an autoregressive walk of unit
+    variance, ``z(i+1) = r·z(i) + sqrt(1-r²)·noise`` with ``r = exp(-1/memory_iterations)``. The spread goes from
+    that of ``first`` to ``spread_at_last`` as ``exp(-i/settling_iterations)``, and is never made wider: uniform loads
+    stay uniform. The process is ours. It has the two published properties (loads change from one iteration to the
+    next, and grow more uniform as training goes on; the MixNet paper), and whoever measures sets its constants.
+
+    Parameters
+    ----------
+    spread_at_last, settling_iterations, memory_iterations
+        The defaults are assumptions, :data:`SPREAD_AT_LAST`, :data:`SETTLING_ITERATIONS`, :data:`MEMORY_ITERATIONS`.
+    """
+    for name, value in (
+        ("settling_iterations", settling_iterations),
+        ("memory_iterations", memory_iterations),
+    ):
+        if not value > 0:
+            raise InvalidInput(f"expert loads: {name}: must be positive, got {value}")
+    noise = np.random.default_rng((seed, 1))  # another stream than that of the first loads
+    logs = np.log(np.maximum(first.shares, 1e-6 / first.experts))
+    logs -= logs.mean(axis=1, keepdims=True)
+    widest = logs.std(axis=1, keepdims=True)
+    narrowest = np.minimum(widest, spread_at_last)
+    walk = logs / np.where(widest > 0, widest, 1.0)
+    keep = math.exp(-1.0 / memory_iterations)
+    yield first
+    iteration = 0
+    while True:
+        iteration += 1
+        walk = keep * walk + math.sqrt(1.0 - keep * keep) * noise.standard_normal(walk.shape)
+        spread = narrowest + (widest - narrowest) * math.exp(-iteration / settling_iterations)
+        yield ExpertLoads(first.layers, _softmax(spread * walk))
+
+
+def loads_at(first: ExpertLoads, iteration: int, seed: int = 0) -> ExpertLoads:
+    """Return the loads of one iteration of :func:`loads_over_iterations`."""
+    if not 0 <= iteration <= LATEST:
+        raise InvalidInput(f"expert loads: iteration: expected one from 0 to {LATEST:,}, got {iteration}")
+    return next(islice(loads_over_iterations(first, seed), iteration, None))
+
+
+def _softmax(logs: Floats) -> Floats:
+    weights: Floats = np.exp(logs - logs.max(axis=1, keepdims=True))
+    shares: Floats = weights / weights.sum(axis=1, keepdims=True)
+    return shares

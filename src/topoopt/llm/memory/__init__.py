@@ -1,0 +1,1 @@
+"""What an accelerator holds, by cause."""

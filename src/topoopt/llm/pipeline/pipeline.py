@@ -1,0 +1,142 @@
+"""From a configuration of a transformer to a pipelined step: what its iteration does, server by server."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from topoopt.errors import InvalidInput
+from topoopt.llm.calibration.calibration import Calibration
+from topoopt.llm.communication.communication import Communication, Ints
+from topoopt.llm.communication.iteration_communication import communications
+from topoopt.llm.communication.ranks import ORDER, place_ranks, rank_numbers
+from topoopt.llm.communication.server_groups import Places
+from topoopt.llm.configuration import Configuration
+from topoopt.llm.experts.expert_loads import ExpertLoads
+from topoopt.llm.pipeline.pipeline_exchanges import pass_exchanges
+from topoopt.llm.pipeline.pipeline_weights import synchronizations, weight_exchanges
+from topoopt.llm.step_time.chunk_times import chunk_times
+from topoopt.llm.step_time.hidden_share import hidden_shares
+from topoopt.llm.step_time.inside_time import InsideTime, inside_time
+from topoopt.llm.step_time.step_times import ChunkTimes
+from topoopt.llm.system import System
+from topoopt.pipelined_step import Chunk, PipelinedStep
+from topoopt.transformer import TransformerModel
+
+MOST_BUCKETS = 8
+
+
+def make_pipelined_step(
+    model: TransformerModel,
+    configuration: Configuration,
+    system: System,
+    calibration: Calibration,
+    loads: ExpertLoads | None = None,
+    order: str = ORDER,
+    slots: Sequence[int] | Ints | None = None,
+    *,
+    blocking: bool = True,
+) -> PipelinedStep:
+    """Return the iteration of a configuration with ranks placed on servers by their numbers, or by ``slots``.
+
+    Parameters
+    ----------
+    loads : ExpertLoads, optional
+        Of the experts; even if not given.
+    order : str
+        In which the ranks are numbered, see :func:`~topoopt.llm.rank_numbers`.
+    slots : integers, optional
+        The accelerator of each rank, see :func:`~topoopt.llm.place_ranks`.
+    blocking : bool
+        Whether a worker goes on only when what it sends to another stage has arrived, as in Megatron-LM unless it
+        overlaps the transfers of interleaved schedules, and as :func:`~topoopt.llm.estimate` has it.
+
+    Raises
+    ------
+    InvalidInput
+        If the schedule is interleaved and the micro-batches are no multiple of the stages, or the loads or the order
+        do not fit.
+    """
+    return pipelined_step(
+        model,
+        configuration,
+        system,
+        calibration,
+        place_ranks(configuration.accelerators, system.accelerators_per_server, slots),
+        chunk_times(model, configuration, system, calibration),
+        communications(model, configuration, loads, order),
+        order,
+        blocking=blocking,
+    )
+
+
+def pipelined_step(
+    model: TransformerModel,
+    configuration: Configuration,
+    system: System,
+    calibration: Calibration,
+    servers_of_rank: Ints,
+    times: ChunkTimes,
+    sent: Sequence[Communication],
+    order: str = ORDER,
+    *,
+    blocking: bool = True,
+) -> PipelinedStep:
+    """Return the iteration of a configuration.
+
+    Parameters
+    ----------
+    servers_of_rank : int64 array, shape (ranks,)
+        As of :func:`~topoopt.llm.place_ranks`.
+    times : ChunkTimes
+        With all that stays inside a server.
+    sent : sequence of Communication
+        As of :func:`~topoopt.llm.communications`, in the same order of ranks.
+    """
+    ranks, inside = rank_numbers(configuration, order), inside_time(system, calibration)
+    replica = np.zeros(configuration.accelerators, np.int64)
+    replica[ranks.dense] = np.arange(configuration.dp)[None, :, None, None]
+    places = Places(np.asarray(servers_of_rank, np.int64), replica)
+    parts = places.server[ranks.dense].reshape(configuration.pp, configuration.dp, -1)
+    overlap = calibration.gather_overlap if configuration.zero == 3 else calibration.gradient_overlap
+    hidden = hidden_shares(model, configuration, system, calibration)
+    exchanges = pass_exchanges(sent, configuration.micro_batches, places, inside, hidden)
+    return PipelinedStep(
+        servers=int(places.server.max()) + 1,
+        micro_batches=configuration.micro_batches,
+        chunks=_chunks(times, sent, parts, inside, blocking=blocking),
+        part_servers=_least_parts(parts),
+        exchanges=(
+            *exchanges,
+            *weight_exchanges(model, configuration, sent, places, inside, overlap),
+        ),
+        synchronizations=synchronizations(model, configuration, sent, places, inside),
+        gradient_buckets=gradient_buckets(calibration),
+        optimizer_s=times.step_s,
+    )
+
+
+def gradient_buckets(calibration: Calibration) -> int:
+    """Return in how many buckets gradients leave: of k, all but the last can hide behind the last backward pass."""
+    return min(round(1 / max(1 - calibration.gradient_overlap, 1 / MOST_BUCKETS)), MOST_BUCKETS)
+
+
+def _chunks(
+    times: ChunkTimes, sent: Sequence[Communication], parts: Ints, inside: InsideTime, *, blocking: bool
+) -> tuple[Chunk, ...]:
+    if len(times.forward_s) != len(times.backward_s):
+        raise InvalidInput("chunk times: there must be as many forward as backward passes")
+    size = dict.fromkeys(range(len(times.forward_s)), 0)
+    for one in sent:
+        if one.kind == "pp" and one.direction == "forward":
+            size[one.chunk] = one.message_bytes
+    joined = parts.shape[2] // _least_parts(parts).shape[2]
+    rows = zip(times.forward_s.tolist(), times.backward_s.tolist(), size.values(), strict=True)
+    return tuple(
+        Chunk(forward_s, backward_s, joined * output, inside.pair_s(1) if output else 0.0, blocking)
+        for forward_s, backward_s, output in rows
+    )
+
+
+def _least_parts(parts: Ints) -> Ints:
+    """Return the parts of workers as one where every worker is inside a server."""
+    return parts[:, :, :1] if int(np.ptp(parts, axis=2).max()) == 0 else parts

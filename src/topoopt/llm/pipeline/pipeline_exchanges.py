@@ -1,0 +1,135 @@
+"""What goes with the passes of a chunk between servers, as exchanges of a pipelined step."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from topoopt.llm.communication.communication import Communication, Floats
+from topoopt.llm.communication.server_groups import Places, ServerPairs, server_groups, server_pairs
+from topoopt.llm.step_time.inside_time import InsideTime
+from topoopt.pipelined_step import Exchange
+
+RINGS = ("allreduce", "reduce-scatter", "all-gather")
+
+HIDDEN = "input again"
+"""How the part of what the backward pass does not wait for ends: inputs gathered once more for the gradients of the
+weights, while those of the activations are computed (Korthikanti 2022, section 4.2.2)."""
+
+
+def pass_exchanges(
+    communications: Iterable[Communication],
+    micro_batches: int,
+    places: Places,
+    inside: InsideTime,
+    hidden: Mapping[str, float],
+) -> tuple[Exchange, ...]:
+    """Return the exchanges inside all passes; what stays inside a server is left out.
+
+    Collectives of one kind (such as the AllReduces of tensor parallelism) are added up over the layers of a chunk, and
+    so are all-to-alls of equal loads. Groups of one communication take place at once. What hides keeps only the
+    optimizer waiting.
+    """
+    known: dict[tuple[int, str], dict[object, int]] = {}
+    found: list[Exchange] = []
+    for one in communications:
+        if one.chunk >= 0 and one.kind != "pp":
+            turns = known.setdefault((one.chunk, one.direction), {})
+            turn = turns.setdefault((one.kind, one.collective, one.weights.tobytes()), len(turns))
+            rows = _rings if one.collective in RINGS else _pairs
+            share = 1.0 if one.part.endswith(HIDDEN) else hidden.get(one.kind, 0.0)
+            for exchange in rows(one, one.count // micro_batches, turn, places, inside):
+                found += hidden_and_not(exchange, share, "after")
+    return merged_exchanges(found)
+
+
+def merged_exchanges(exchanges: Iterable[Exchange]) -> tuple[Exchange, ...]:
+    """Return exchanges with those added up that differ in their bytes only."""
+    found: dict[Exchange, Exchange] = {}
+    for one in exchanges:
+        key = replace(one, size_bytes=0, count=1, delay_s=0.0, pair_bytes=())
+        found[key] = _added(found[key], one) if key in found else one
+    return tuple(found.values())
+
+
+def hidden_and_not(whole: Exchange, share: float, moment: str) -> Iterator[Exchange]:
+    """Yield the part of an exchange that hides ``before`` or ``after`` its pass, and the rest, which is inside it."""
+    if share <= 0:
+        yield whole
+        return
+    yield _scaled(whole, share, moment=moment, turn=0)
+    if share < 1:
+        yield _scaled(whole, 1 - share)
+
+
+def _scaled(whole: Exchange, share: float, **others: Any) -> Exchange:
+    return replace(
+        whole,
+        size_bytes=round(whole.size_bytes * share),
+        delay_s=whole.delay_s * share,
+        pair_bytes=tuple(tuple(round(size * share) for size in row) for row in whole.pair_bytes),
+        **others,
+    )
+
+
+def _rings(
+    one: Communication, times: int, turn: int, places: Places, inside: InsideTime
+) -> Iterator[Exchange]:
+    for group in server_groups(one.groups, places, across=True):
+        size_bytes = one.message_bytes * times
+        yield Exchange(
+            one.chunk,
+            one.direction,
+            "inside",
+            group.replicas,
+            group.members,
+            one.collective,
+            size_bytes * group.groups,
+            times,
+            inside.ring_s(one.collective, group, size_bytes, times),
+            turn=turn,
+        )
+
+
+def _pairs(
+    one: Communication, times: int, turn: int, places: Places, inside: InsideTime
+) -> Iterator[Exchange]:
+    around = np.roll(np.eye(one.groups.shape[1]), 1, axis=1)
+    weights = one.weights if one.collective == "all-to-all" else around
+    for group in server_pairs(one.groups, weights * one.message_bytes * times, places):
+        size_bytes, pair_bytes = _even(group)
+        yield Exchange(
+            one.chunk,
+            one.direction,
+            "inside",
+            group.replicas,
+            group.members,
+            "all-to-all",
+            size_bytes,
+            times,
+            inside.pair_s(times),
+            pair_bytes,
+            turn,
+        )
+
+
+def _even(group: ServerPairs) -> tuple[int, tuple[tuple[int, ...], ...]]:
+    """Return the buffer of an even all-to-all, or the bytes of each pair of another."""
+    size = len(group.members)
+    away = np.rint(group.pair_bytes[~np.eye(size, dtype=bool)]).astype(np.int64)
+    if int(np.ptp(away)) == 0:
+        return int(away[0]) * size, ()
+    whole: Floats = np.rint(group.pair_bytes)
+    return 0, tuple(tuple(int(value) for value in row) for row in whole.tolist())
+
+
+def _added(one: Exchange, other: Exchange) -> Exchange:
+    pairs = zip(one.pair_bytes, other.pair_bytes, strict=True)
+    return replace(
+        one,
+        size_bytes=one.size_bytes + other.size_bytes,
+        count=one.count + other.count,
+        delay_s=one.delay_s + other.delay_s,
+        pair_bytes=tuple(tuple(a + b for a, b in zip(*rows, strict=True)) for rows in pairs),
+    )

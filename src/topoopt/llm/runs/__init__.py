@@ -1,0 +1,1 @@
+"""Tables of measured runs: their columns, models, memory and predictions."""

@@ -1,0 +1,100 @@
+"""Memory of a run in a table: by the framework and the attention that its row names, or that its source used."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+
+from topoopt.errors import unknown_name
+from topoopt.llm.configuration import RECOMPUTATIONS
+from topoopt.llm.configuration_table import configuration_table
+from topoopt.llm.memory.memory import ATTENTION_KERNELS, MemoryColumns, memory
+from topoopt.llm.memory.memory_frameworks import FRAMEWORKS
+from topoopt.llm.runs.run_columns import Row, switched_on, text
+from topoopt.llm.runs.runs import Run
+
+FRAMEWORK_WORDS = {
+    "deepspeed": ("deepspeed", "bigscience"),
+    "fsdp": ("fsdp", "llm-foundry", "mosaic", "torchtitan"),
+    "half-gradients": ("aleph", "aa-scaling"),
+}
+"""Words of a row by which its framework is known, in the order in which they are looked for."""
+
+ATTENTION_COLUMNS = ("attention", "attention_kernel", "attn", "kernel", "flash_attention", "flash_attn")
+"""Columns that may say how attention ran, by a word or, where the name has ``flash``, by yes or no."""
+
+EAGER_WORDS = (
+    r"\beager\b|\bunfused\b|\b(no|without) flash"
+    r"|\b(torch|megatron) (attention|softmax|kernel)|\bkernels?[:= ]+(torch|megatron)"
+)
+PLACES = ("note", "source", "dataset", "zero")
+
+
+def run_framework(row: Row) -> str:
+    """Return the framework of a row: its column ``framework``, or what its note or source says, or megatron.
+
+    Raises
+    ------
+    InvalidInput
+        If the column has an unknown name.
+    """
+    said = text(row, "framework").lower()
+    if said:
+        if said not in FRAMEWORKS:
+            raise unknown_name("framework", said, FRAMEWORKS)
+        return said
+    words = _words(row)
+    for framework, signs in FRAMEWORK_WORDS.items():
+        if any(sign in words for sign in signs):
+            return framework
+    return "megatron"
+
+
+def run_attention(row: Row) -> str:
+    """Return how attention ran: by a column of its own, or by the note; else eager with DeepSpeed, fused without.
+
+    The published runs with Megatron-DeepSpeed are from before FlashAttention.
+
+    Raises
+    ------
+    InvalidInput
+        If such a column has an unknown word.
+    """
+    for column in ATTENTION_COLUMNS:
+        if text(row, column):
+            return _kernel(row, column)
+    words = _words(row)
+    if re.search(EAGER_WORDS, words):
+        return "eager"
+    return "eager" if run_framework(row) == "deepspeed" and "flash" not in words else "fused"
+
+
+def _kernel(row: Row, column: str) -> str:
+    said = text(row, column).lower()
+    if "flash" in said or said == "fused":
+        return "fused"
+    if said in ("eager", "unfused", "torch", "megatron") or "softmax" in said:
+        return "eager"
+    if "flash" in column:
+        return "fused" if switched_on(row, column, True) else "eager"
+    raise unknown_name(column, said, (*ATTENTION_KERNELS, "flash", "torch"))
+
+
+def run_memory(run: Run, row: Row) -> MemoryColumns:
+    """Return the memory of a run, one row.
+
+    Where the row does not say what was computed again, it is what needs least.
+    """
+    ways = [run.configuration.recompute] if text(row, "recompute") else RECOMPUTATIONS
+    found = memory(
+        run.model,
+        configuration_table([replace(run.configuration, recompute=how) for how in ways]),
+        run.system.accelerator,
+        run_attention(row),
+        run_framework(row),
+    )
+    return found.take(np.array([np.argmin(found.total)]))
+
+
+def _words(row: Row) -> str:
+    return " ".join(text(row, place) for place in PLACES).lower()

@@ -1,0 +1,1 @@
+"""All configurations that are valid, and the fastest of those that fit."""

@@ -1,0 +1,117 @@
+"""All valid configurations for a number of accelerators and a batch, as columns.
+
+The rules are those of :func:`~topoopt.llm.check_configuration`, one column after the other, so that what is
+ruled out by the first degrees is never multiplied by the later ones.
+"""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.hardware import PRECISIONS
+from topoopt.llm.chunk_counts import chunk_counts
+from topoopt.llm.configuration_table import ConfigurationTable, Ints
+from topoopt.llm.search.choices import Choices
+from topoopt.transformer import TransformerModel
+
+Columns = dict[str, Ints]
+Mask = NDArray[np.bool_]
+
+
+def enumerate_configurations(
+    model: TransformerModel,
+    accelerators: int,
+    global_batch: int,
+    sequence: int,
+    choices: Choices,
+    precision: str = "bf16",
+) -> ConfigurationTable:
+    """Return every valid configuration that the choices allow; none if there is none.
+
+    The table is ordered by tp, pp, cp, ep, etp, vpp, micro-batch, recomputation, ZeRO and sequence parallelism.
+    """
+    rules: Mapping[str, Callable[[Columns], Mask]] = {
+        "tp": lambda by: tensor_degree_is_valid(model, by["tp"]),
+        "pp": lambda by: accelerators % (by["tp"] * by["pp"]) == 0,
+        "cp": lambda by: _context_is_valid(by, accelerators, sequence, choices.dp),
+        "ep": lambda by: _experts_divide(model, by["ep"]),
+        "etp": lambda by: _expert_group_is_valid(model, by, accelerators),
+        "vpp": lambda by: _stages_are_valid(model, by, choices.uneven_stages),
+        "micro_batch": lambda by: _batch_is_valid(by, accelerators, global_batch),
+        "recompute": lambda by: np.ones(len(by["tp"]), bool),
+        "zero": lambda by: choices.zero_in_pipelines | (by["pp"] == 1) | (by["zero"] < 2),
+        "sequence_parallel": lambda by: (
+            (by["sequence_parallel"] == 0) | ((by["tp"] > 1) & (sequence % (by["tp"] * by["cp"]) == 0))
+        ),
+    }
+    columns: Columns = {}
+    if model.positions and sequence > model.positions:
+        rules = {**rules, "tp": lambda by: np.zeros(len(by["tp"]), bool)}
+    for name, is_valid in rules.items():
+        columns = _crossed(columns, name, getattr(choices, name))
+        kept = is_valid(columns)
+        columns = {key: column[kept] for key, column in columns.items()}
+    size = len(columns["tp"])
+    return ConfigurationTable(
+        **columns,
+        dp=_replicas(columns, accelerators),
+        global_batch=np.full(size, global_batch),
+        sequence=np.full(size, sequence),
+        precision=np.full(size, PRECISIONS.index(precision)),
+    )
+
+
+def tensor_degree_is_valid(model: TransformerModel, tp: Ints) -> Mask:
+    """Return whether each degree divides the heads, suits those of keys and values, and divides a dense MLP."""
+    valid = np.asarray(model.heads % tp == 0)
+    if model.latent is None:
+        valid &= (model.kv_heads % tp == 0) | (tp % model.kv_heads == 0)
+    if not all(model.is_moe(layer) for layer in range(model.layers)):
+        valid &= model.ffn % tp == 0
+    return valid
+
+
+def _crossed(columns: Columns, name: str, values: tuple[int, ...]) -> Columns:
+    """Return the columns with every row repeated for each value of a new one."""
+    size = len(next(iter(columns.values()))) if columns else 1
+    repeated = {key: np.repeat(column, len(values)) for key, column in columns.items()}
+    return {**repeated, name: np.tile(np.array(values, np.int64), size)}
+
+
+def _replicas(by: Columns, accelerators: int) -> Ints:
+    return np.asarray(accelerators // (by["tp"] * by["pp"] * by["cp"]), np.int64)
+
+
+def _context_is_valid(by: Columns, accelerators: int, sequence: int, allowed_dp: tuple[int, ...]) -> Mask:
+    inside = by["tp"] * by["pp"] * by["cp"]
+    valid = (accelerators % inside == 0) & (sequence % by["cp"] == 0)
+    if allowed_dp:
+        valid &= np.isin(accelerators // inside, allowed_dp)
+    return np.asarray(valid)
+
+
+def _experts_divide(model: TransformerModel, ep: Ints) -> Mask:
+    return np.asarray(ep == 1 if model.experts is None else model.experts.count % ep == 0)
+
+
+def _expert_group_is_valid(model: TransformerModel, by: Columns, accelerators: int) -> Mask:
+    """An expert is cut at most as the rest is, and its group lies within a stage."""
+    if model.experts is None:
+        return np.asarray((by["etp"] == 1) | (by["etp"] == by["tp"]))
+    ranks = accelerators // by["pp"]
+    cut = (by["tp"] % by["etp"] == 0) & (model.experts.ffn % by["etp"] == 0)
+    return np.asarray(cut & (ranks % (by["ep"] * by["etp"]) == 0))
+
+
+def _stages_are_valid(model: TransformerModel, by: Columns, uneven: bool) -> Mask:
+    counts = range(1, model.layers + 1) if uneven else chunk_counts(model.layers)
+    chunks = by["pp"] * by["vpp"]
+    return np.asarray(np.isin(chunks, list(counts)) & ((by["pp"] > 1) | (by["vpp"] == 1)))
+
+
+def _batch_is_valid(by: Columns, accelerators: int, global_batch: int) -> Mask:
+    """A batch divides into micro-batches of all replicas; interleaving needs multiples of the stages of them."""
+    step = _replicas(by, accelerators) * by["micro_batch"]
+    whole = global_batch % step == 0
+    return np.asarray(whole & ((by["vpp"] == 1) | (global_batch // step % by["pp"] == 0)))

@@ -1,0 +1,171 @@
+"""The search for the fastest way to train a transformer on so many accelerators, in closed form.
+
+Every valid configuration is enumerated, those that do not fit into memory are left out, and the others are ranked by
+estimated iteration time.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.errors import InvalidInput
+from topoopt.hardware import find_accelerator
+from topoopt.llm.calibration.calibration import Calibration
+from topoopt.llm.check import check_configuration
+from topoopt.llm.configuration import Configuration
+from topoopt.llm.configuration_table import ConfigurationTable, Ints
+from topoopt.llm.memory.memory import MemoryColumns
+from topoopt.llm.search.search_infeasible import infeasible
+from topoopt.llm.search.search_request import SearchRequest
+from topoopt.llm.step_time.mfu import flops_per_iteration
+from topoopt.llm.step_time.step_time import estimate
+from topoopt.llm.step_time.step_times import StepTimes
+
+Floats = NDArray[np.float64]
+
+SAME_TIME = 1e-3
+"""Configurations whose times differ by less than this share are ranked by memory, the smaller first."""
+
+SPLIT = ("tp", "pp", "dp", "cp", "ep", "etp", "vpp", "micro_batch")
+"""Rows that agree in these are variants of one another: they recompute, share out or store differently."""
+
+
+@dataclass(frozen=True, eq=False)
+class ConfigurationSearch:
+    """The configurations that fit, the fastest first; all columns are in this order.
+
+    Attributes
+    ----------
+    table : ConfigurationTable
+    times : StepTimes
+    memory : MemoryColumns
+    mfu : float array
+        FLOPs of the model's matrix products over those of all accelerators at their peak.
+    tokens_per_s : float array
+    is_variant : bool array
+        Whether a faster row differs only in what is computed again, shared out or split along the sequence, or the
+        row before takes the same time and memory.
+    valid, feasible : int
+        Configurations that were enumerated, and those that fit.
+    too_large : mapping of str to int
+        Why the others do not fit, and how many.
+    """
+
+    table: ConfigurationTable
+    times: StepTimes
+    memory: MemoryColumns
+    mfu: Floats
+    tokens_per_s: Floats
+    is_variant: NDArray[np.bool_]
+    valid: int
+    feasible: int
+    too_large: Mapping[str, int]
+
+    def best(self, count: int, variants: bool = False) -> Ints:
+        """Return the places of the fastest rows, at most ``count``, each with or without its variants."""
+        places = np.arange(len(self.table)) if variants else np.flatnonzero(~self.is_variant)
+        return np.asarray(places[:count], np.int64)
+
+
+def search_configurations(request: SearchRequest, calibration: Calibration) -> ConfigurationSearch:
+    """Return all configurations that fit, ranked by estimated iteration time.
+
+    Raises
+    ------
+    InvalidInput
+        If the accelerator lacks the precision, or no configuration is valid: the degrees, the batch and the
+        model do not go together.
+    Infeasible
+        If none fits: by how much the nearest is too large, and what would help.
+    """
+    peak = find_accelerator(request.system.accelerator).peak_flops(request.precision)
+    table = request.enumerated()
+    if len(table) == 0:
+        raise _nothing_valid(request)
+    needed = request.memory(table)
+    fit = needed.fits
+    if not fit.any():
+        raise infeasible(request, table, needed)
+    kept = table.take(fit)
+    times = estimate(request.model, kept, request.system, calibration)
+    order = _ranking(times.iteration_time_s, needed.total[fit])
+    table_in_order = kept.take(order)
+    times = _in_order(times, order)
+    seconds = times.iteration_time_s
+    flops = flops_per_iteration("matmul", request.model, request.global_batch, request.sequence)
+    return ConfigurationSearch(
+        table_in_order,
+        times,
+        needed.take(np.flatnonzero(fit)[order]),
+        flops / request.accelerators / seconds / peak,
+        request.global_batch * request.sequence / seconds,
+        _is_variant(table_in_order) | _is_twin(seconds, needed.total[fit][order]),
+        len(table),
+        int(fit.sum()),
+        too_large(needed),
+    )
+
+
+def too_large(needed: MemoryColumns) -> Mapping[str, int]:
+    """Return why configurations do not fit, by what alone or together is more than an accelerator holds."""
+    states = needed.parameters + needed.gradients + needed.optimizer
+    over = ~needed.fits
+    by_states = over & (states > needed.capacity_bytes)
+    by_activations = over & ~by_states & (needed.activations > needed.capacity_bytes)
+    return {
+        "parameters, gradients and optimizer alone": int(by_states.sum()),
+        "activations alone": int(by_activations.sum()),
+        "all together": int((over & ~by_states & ~by_activations).sum()),
+    }
+
+
+def _ranking(seconds: Floats, needed_bytes: Floats) -> Ints:
+    rounded = np.floor(np.log(seconds) / np.log1p(SAME_TIME))
+    return np.lexsort((seconds, needed_bytes, rounded))
+
+
+def _is_variant(table: ConfigurationTable) -> NDArray[np.bool_]:
+    keys = np.stack([getattr(table, name) for name in SPLIT], axis=1)
+    _, first = np.unique(keys, axis=0, return_index=True)
+    variant = np.ones(len(table), bool)
+    variant[first] = False
+    return variant
+
+
+def _is_twin(seconds: Floats, needed_bytes: Floats) -> NDArray[np.bool_]:
+    """Return which rows take the time and the memory of the row before: cp 2 with twice the micro-batch, say."""
+    same = [np.isclose(column[1:], column[:-1], rtol=1e-6) for column in (seconds, needed_bytes)]
+    return np.concatenate([[False], same[0] & same[1]])
+
+
+def _in_order(times: StepTimes, order: Ints) -> StepTimes:
+    return StepTimes(*(getattr(times, column.name)[order] for column in fields(times)))
+
+
+def _nothing_valid(request: SearchRequest) -> InvalidInput:
+    """Return what is wrong with the plainest configuration that has all that is fixed."""
+    fixed = dict(request.fixed)
+    inside = 1
+    for name in ("tp", "pp", "cp"):
+        inside *= int(fixed.get(name, 1))
+    plain = Configuration(
+        **{
+            "tp": 1,
+            "pp": 1,
+            "dp": max(request.accelerators // inside, 1),
+            "global_batch": request.global_batch,
+            "sequence": request.sequence,
+            "precision": request.precision,
+            **fixed,
+        }  # type: ignore[arg-type]
+    )
+    try:
+        check_configuration(request.model, plain, request.accelerators, request.limits.uneven_stages)
+    except InvalidInput as error:
+        return error
+    return InvalidInput(
+        f"no valid configuration of {request.model.name} on {request.accelerators:,} accelerators with a batch of "
+        f"{request.global_batch:,} lies within these limits; raise them, or fix fewer degrees"
+    )

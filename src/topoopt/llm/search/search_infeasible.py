@@ -1,0 +1,60 @@
+"""What to say when no configuration fits: the nearest, by how much it is too large, and what would help."""
+
+import numpy as np
+
+from topoopt.errors import Infeasible
+from topoopt.hardware import accelerators, find_accelerator
+from topoopt.llm.configuration import Configuration
+from topoopt.llm.configuration_table import ConfigurationTable
+from topoopt.llm.memory.memory import MemoryColumns
+from topoopt.llm.memory.memory_frameworks import capacity_bytes
+from topoopt.llm.search.search_request import SearchRequest
+from topoopt.units import format_memory
+
+MORE = (2, 4, 8, 16, 32, 64)
+"""Times the accelerators that are tried for a remedy."""
+
+
+def infeasible(request: SearchRequest, table: ConfigurationTable, needed: MemoryColumns) -> Infeasible:
+    """Return the error for configurations none of which fits."""
+    nearest = int(np.argmin(needed.total))
+    total, capacity = float(needed.total[nearest]), needed.capacity_bytes
+    part = find_accelerator(request.system.accelerator)
+    return Infeasible(
+        f"{request.model.name} does not fit on {request.accelerators:,} {part.name}: the smallest of {len(table):,} "
+        f"configurations, {in_short(table.row(nearest))}, needs {format_memory(total)} of {format_memory(capacity)} "
+        f"an accelerator, {format_memory(total - capacity)} too much; {_remedies(request, total)}"
+    )
+
+
+def in_short(one: Configuration) -> str:
+    """Return a configuration in a few words.
+
+    Examples
+    --------
+    >>> in_short(Configuration(tp=8, pp=4, dp=2, global_batch=16, sequence=64, zero=1, recompute="full"))
+    'tp 8, pp 4, dp 2, micro-batch 1, zero 1, recompute full'
+    """
+    degrees = [f"{name} {getattr(one, name)}" for name in ("tp", "pp", "dp")]
+    degrees += [
+        f"{name} {getattr(one, name)}" for name in ("cp", "ep", "etp", "vpp") if getattr(one, name) > 1
+    ]
+    rest = [f"micro-batch {one.micro_batch}", f"zero {one.zero}", f"recompute {one.recompute}"]
+    return ", ".join([*degrees, *rest])
+
+
+def _remedies(request: SearchRequest, total: float) -> str:
+    """Name more accelerators, and other accelerators, that would do."""
+    found = []
+    for scale in MORE:
+        table = request.enumerated(scale)
+        if len(table) and request.memory(table).fits.any():
+            found.append(f"{request.accelerators * scale:,} of them would do")
+            break
+    larger = sorted((part for part in accelerators() if capacity_bytes(part) >= total), key=capacity_bytes)
+    if larger:
+        found.append(f"or as many {larger[0].name} ({format_memory(capacity_bytes(larger[0]))})")
+    if request.fixed:
+        names = ", ".join(f"--{name.replace('_', '-')}" for name in request.fixed)
+        found.append(f"or let {names} be searched, too")
+    return ", ".join(found) or "give more accelerators, or ones with more memory"

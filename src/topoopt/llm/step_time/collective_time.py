@@ -1,0 +1,71 @@
+"""How long collectives take in groups that lie inside a server, between servers, or both.
+
+Ring of n ranks inside the server, then rings of equal ranks between servers (hierarchical): per collective a start,
+per step of the ring a latency, and bytes over the rate that a collective reaches. The latency of a step inside a
+server is NCCL's (hwLat of Ring/Simple over NVLINK: 3.4 µs, over NET: 14 µs, nccl v2.30 src/graph/tuning.cc,
+Apache-2.0); beyond a few servers NCCL takes double binary trees, whose steps grow with the logarithm.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.llm.calibration.calibration import Calibration
+from topoopt.llm.step_time.machine import Machine
+
+Floats = NDArray[np.float64]
+
+SCALE_UP_STEP_S = 3.4e-6
+NETWORK_STEP_S = 14e-6
+
+
+class Links:
+    """Rates and latencies of a machine under a calibration, for the collectives of many configurations."""
+
+    def __init__(self, machine: Machine, calibration: Calibration) -> None:
+        self.per_server = machine.per_server
+        self.start_s = calibration.collective_latency_s
+        self.scale_up_s_per_byte = 1 / (machine.scale_up_bytes_per_s * calibration.scale_up_efficiency)
+        self.network_s_per_byte = 1 / (machine.network_bytes_per_s * calibration.network_efficiency)
+        self.network_step_s = NETWORK_STEP_S + machine.latency_s
+
+    def members_inside(self, size: Floats, stride: Floats) -> Floats:
+        """Return how many of ``size`` ranks, ``stride`` apart, share a server."""
+        inside: Floats = np.clip(np.floor(self.per_server / stride), 1.0, size)
+        return inside
+
+    def gather_s(self, size: Floats, stride: Floats, size_bytes: Floats) -> Floats:
+        """Return the time of an all-gather or a reduce-scatter of ``size_bytes`` in all; 0 for groups of one."""
+        inside = self.members_inside(size, stride)
+        servers = size / inside
+        steps = np.minimum(servers - 1, 2 * np.log2(servers))
+        latency = self.start_s + SCALE_UP_STEP_S * (inside - 1) + self.network_step_s * steps
+        inner = (inside - 1) / inside * self.scale_up_s_per_byte
+        outer = (servers - 1) / size * self.network_s_per_byte
+        return np.where(size > 1, latency + size_bytes * (inner + outer), 0.0)
+
+    def ring_s(self, size: Floats, stride: Floats, size_bytes: Floats) -> Floats:
+        """Return the time in which parts of ``size_bytes`` in all go round, from each member to the next at a time.
+
+        As an all-gather, but every hop is a transfer with a start of its own.
+        """
+        inside = self.members_inside(size, stride)
+        servers = size / inside
+        hop = self.start_s + np.where(servers > 1, self.network_step_s, SCALE_UP_STEP_S)
+        inner = (inside - 1) / inside * self.scale_up_s_per_byte
+        outer = (servers - 1) / size * self.network_s_per_byte
+        return np.asarray((size - 1) * hop + size_bytes * (inner + outer), np.float64)
+
+    def exchange_s(self, size: Floats, stride: Floats, sent_bytes: Floats) -> Floats:
+        """Return the time of an all-to-all in which each rank sends ``sent_bytes`` over all ranks evenly."""
+        inside = self.members_inside(size, stride)
+        between = (size - inside) / size
+        latency = self.start_s + SCALE_UP_STEP_S * (inside - 1) + self.network_step_s * (size > inside)
+        inner = (inside - 1) / size * self.scale_up_s_per_byte
+        wire = np.maximum(inner, between * self.network_s_per_byte)
+        return np.where(size > 1, latency + sent_bytes * wire, 0.0)
+
+    def transfer_s(self, stride: Floats, size_bytes: Floats) -> Floats:
+        """Return the time of a transfer to the rank ``stride`` further."""
+        near = stride < self.per_server
+        rate = np.where(near, self.scale_up_s_per_byte, self.network_s_per_byte)
+        return self.start_s + np.where(near, SCALE_UP_STEP_S, self.network_step_s) + size_bytes * rate

@@ -1,0 +1,162 @@
+"""Kernels of one layer and of the logits: matrix products, the attention's core, and what memory bounds."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.llm.calibration.calibration import Calibration
+from topoopt.llm.step_time.machine import Machine
+from topoopt.llm.step_time.shapes import Shapes
+
+Floats = NDArray[np.float64]
+
+EAGER_BYTES_PER_SCORE = 13.0
+"""Scores in memory, forward: written, read and written by softmax and dropout with its mask, read by the product."""
+
+FUSED_BACKWARD = 2.5
+"""Work of FlashAttention's backward pass over that of its forward pass: five matrix products instead of two."""
+
+STREAMED_BACKWARD = 1.5
+"""Bytes of the backward pass of norms, softmax, dropout and activations over those of the forward pass."""
+
+LOSS_BYTES_PER_LOGIT = 24.0
+"""Logits written in 16 bits, and read and written in 32 bits by the loss and its gradient."""
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """What one accelerator has of one micro-batch, as columns.
+
+    Attributes
+    ----------
+    tokens : array
+        Of one micro-batch in one context parallel rank.
+    keys : array
+        Tokens of a whole sequence.
+    tp, local_tp : array
+        Tensor parallel degree; that by which norms and dropouts are split (``tp`` with sequence parallelism).
+    ep, etp : array
+    fused : array
+        1 where the attention's core is fused.
+    attention : array
+        Share of the peak rate that the attention's core reaches.
+    peak_flops, usual_flops : array
+        Of the linear layers' precision; of 16 bits.
+    """
+
+    tokens: Floats
+    keys: Floats
+    tp: Floats
+    local_tp: Floats
+    ep: Floats
+    etp: Floats
+    fused: Floats
+    attention: Floats
+    peak_flops: Floats
+    usual_flops: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class LayerKernels:
+    """Seconds of kernels of one micro-batch: a layer's forward and backward pass, its attention's core, the logits."""
+
+    forward_s: Floats
+    backward_s: Floats
+    core_s: Floats
+    logits_forward_s: Floats
+    logits_backward_s: Floats
+
+
+class Kernels:
+    """The law of kernels of a machine under a calibration."""
+
+    def __init__(self, machine: Machine, calibration: Calibration) -> None:
+        self.efficiency = calibration.gemm_efficiency
+        self.half_depth = calibration.gemm_half_depth
+        self.half_area = calibration.gemm_half_side**2
+        self.misaligned = calibration.misaligned_slowdown
+        self.s_per_byte = 1 / (machine.memory_bytes_per_s * calibration.memory_efficiency)
+
+    def product_s(self, rows: Floats, columns: Floats, depth: Floats, flops: Floats) -> Floats:
+        """Return the time of a product of (rows, depth) and (depth, columns) matrices.
+
+        Each dimension x loses by a factor x / (x + half): tiles that are not full, and the start of the pipeline
+        of a tile. The memory's rate is a roof.
+        """
+        lost = (1 + self.half_depth / depth) * (1 + self.half_area / (rows * columns))
+        work = 2 * rows * columns * depth
+        traffic = 2 * (rows * depth + depth * columns + rows * columns) * self.s_per_byte
+        return np.maximum(work * lost / (flops * self.efficiency), traffic)
+
+    def layer(self, shapes: Shapes, work: Work) -> LayerKernels:
+        """Return the kernels of an average layer and of the logits."""
+        linear = self._projections(shapes, work) + self._feed_forward(shapes, work)
+        streamed = self._streamed_bytes(shapes, work) * self.s_per_byte
+        core_forward, core_backward = self._core(shapes, work)
+        logits = self.product_s(work.tokens, shapes.vocabulary / work.tp, shapes.hidden, work.usual_flops)
+        loss = work.tokens * shapes.vocabulary / work.tp * LOSS_BYTES_PER_LOGIT * self.s_per_byte
+        return LayerKernels(
+            linear + streamed + core_forward,
+            2 * linear + STREAMED_BACKWARD * streamed + core_backward,
+            core_forward,
+            logits + loss / 2,
+            2 * logits + loss / 2,
+        )
+
+    def _projections(self, shapes: Shapes, work: Work) -> Floats:
+        heads = shapes.heads / work.tp
+        flops, tokens = work.peak_flops, work.tokens
+        into_heads = heads * shapes.head_dim
+        back = self.product_s(tokens, shapes.hidden, heads * shapes.value_dim, flops)
+        keys_values = np.maximum(shapes.kv_heads / work.tp, 1) * (shapes.head_dim + shapes.value_dim)
+        plain = self.product_s(tokens, into_heads + keys_values, shapes.hidden, flops)
+        if not shapes.any_latent:
+            return plain + back
+        latent = shapes.key_value_rank > 0
+        rank, query_rank = np.maximum(shapes.key_value_rank, 1), np.maximum(shapes.query_rank, 1)
+        down = self.product_s(tokens, query_rank + rank + shapes.rope_dim, shapes.hidden, flops)
+        up = self.product_s(tokens, into_heads, query_rank, flops)
+        up_values = heads * (shapes.head_dim - shapes.rope_dim + shapes.value_dim)
+        return back + np.where(latent, down + up + self.product_s(tokens, up_values, rank, flops), plain)
+
+    def _feed_forward(self, shapes: Shapes, work: Work) -> Floats:
+        dense = self._two_products(work.tokens, shapes.ffn / work.tp, shapes, work)
+        if not shapes.any_experts:
+            return dense
+        shared = self._two_products(work.tokens, np.maximum(shapes.shared_ffn / work.tp, 1), shapes, work)
+        visits = np.maximum(shapes.per_token, 1) * shapes.capacity
+        rows = work.tokens * visits * work.etp / work.tp  # tokens that come to this accelerator
+        local = np.maximum(shapes.experts / work.ep, 1)
+        inner = np.maximum(shapes.expert_ffn / work.etp, 1)
+        routed = local * self._two_products(rows / local, inner, shapes, work)
+        permuted = 8 * rows * shapes.hidden * self.s_per_byte  # rows are sorted by expert, and back
+        mixed = routed + permuted + shared * (shapes.shared_ffn > 0)
+        return dense * (1 - shapes.moe_share) + mixed * shapes.moe_share
+
+    def _two_products(self, rows: Floats, inner: Floats, shapes: Shapes, work: Work) -> Floats:
+        into = self.product_s(rows, shapes.into * inner, shapes.hidden, work.peak_flops)
+        return into + self.product_s(rows, shapes.hidden, inner, work.peak_flops)
+
+    def _streamed_bytes(self, shapes: Shapes, work: Work) -> Floats:
+        """Two norms and two residual sums with dropout of the hidden size; the activation of the inner size."""
+        inner = shapes.ffn * (1 - shapes.moe_share) + shapes.moe_share * (
+            shapes.per_token * shapes.expert_ffn + shapes.shared_ffn
+        )
+        outside = 22 * shapes.hidden / work.local_tp
+        return work.tokens * (outside + 2 * (shapes.into + 1) * inner / work.tp)
+
+    def _core(self, shapes: Shapes, work: Work) -> tuple[Floats, Floats]:
+        """Return forward and backward time of the products with keys and values, and of the softmax between."""
+        heads = shapes.heads / work.tp
+        scores = work.tokens * work.keys * heads
+        products = 2 * scores * (shapes.head_dim + shapes.value_dim)
+        odd = np.where(shapes.head_dim % 4 == 0, self.misaligned ** (2 / 3), self.misaligned)
+        slow = np.where(shapes.head_dim % 8 == 0, 1.0, odd)
+        full = slow * products / (work.usual_flops * work.attention)
+        softmax = slow * scores * EAGER_BYTES_PER_SCORE * self.s_per_byte
+        half = full / 2  # a causal mask halves the work of fused kernels
+        forward = np.where(work.fused > 0, half, full + softmax)
+        return forward, np.where(
+            work.fused > 0, FUSED_BACKWARD * half, 2 * full + STREAMED_BACKWARD * softmax
+        )

@@ -1,0 +1,85 @@
+"""What of the machines enters a step time, as columns."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.hardware import PRECISIONS, find_accelerator
+from topoopt.llm.calibration.relatives import peak_rates
+from topoopt.llm.system import System
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Machine:
+    """Each a float64 array of shape () for one system or (rows,) for a system per row.
+
+    Attributes
+    ----------
+    peak_flops : array, shape (precisions, ...)
+        By index into :data:`~topoopt.hardware.PRECISIONS`; of a precision that the part lacks, its 16-bit rate.
+    memory_bytes_per_s, scale_up_bytes_per_s, network_bytes_per_s : array
+        Of one accelerator, links in one direction.
+    per_server : array
+        Accelerators that reach each other over the scale-up links.
+    latency_s : array
+        One hop of the network.
+    """
+
+    peak_flops: Floats
+    memory_bytes_per_s: Floats
+    scale_up_bytes_per_s: Floats
+    network_bytes_per_s: Floats
+    per_server: Floats
+    latency_s: Floats
+
+    def take(self, rows: "NDArray[np.int64] | NDArray[np.bool_] | slice") -> "Machine":
+        """Return some rows; columns of one value stay as they are."""
+        columns = {column.name: getattr(self, column.name) for column in fields(self)}
+        if self.per_server.ndim == 0:
+            return self
+        peak = columns.pop("peak_flops")[:, rows]
+        return Machine(peak, *(value[rows] for value in columns.values()))
+
+
+def machine_of(system: System) -> Machine:
+    """Return the columns of one system, without a row axis."""
+    peaks, others = _row(system)
+    return Machine(np.array(peaks), *(np.full((), value, np.float64) for value in others))
+
+
+def stacked_machines(systems: Sequence[System]) -> Machine:
+    """Return the columns of one system per row."""
+    rows = {system: _row(system) for system in set(systems)}
+    peaks = np.array([rows[system][0] for system in systems]).T
+    return Machine(peaks, *np.array([rows[system][1] for system in systems], np.float64).T)
+
+
+def sixteen_bit_flops(accelerator: str) -> float:
+    """Return the dense 16-bit rate of an accelerator: bf16 where it has that, else fp16.
+
+    Raises
+    ------
+    InvalidInput
+        If neither is known, nor of a relative.
+    """
+    peaks = peak_rates(accelerator)
+    return peaks.get("bf16", peaks.get("fp16", 0.0))
+
+
+def _row(system: System) -> tuple[list[float], tuple[float, ...]]:
+    part = find_accelerator(system.accelerator)
+    usual = sixteen_bit_flops(system.accelerator)
+    known = peak_rates(system.accelerator)
+    faster = max(usual, known.get("fp8", usual))
+    peaks = [known.get(name, faster if name == "fp4" else usual) for name in PRECISIONS]
+    return peaks, (
+        part.memory_bandwidth_bytes_per_s,
+        system.scale_up_bandwidth_bps / 8,
+        system.network_bandwidth_bps / 8,
+        float(system.accelerators_per_server),
+        system.network_latency_s,
+    )

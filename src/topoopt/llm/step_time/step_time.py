@@ -1,0 +1,178 @@
+"""Iteration times of many configurations of a transformer, in closed form.
+
+What the published formula (:mod:`topoopt.llm.step_time.apnet24`) leaves out: products lose efficiency with their
+shape, kernels cannot start faster than the host launches them, the last stage has the logits, groups may span
+servers, and communication hides behind computation.
+"""
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.llm.calibration.calibration import Calibration
+from topoopt.llm.configuration_table import ConfigurationTable
+from topoopt.llm.step_time.collective_time import Links
+from topoopt.llm.step_time.layer_time import Work
+from topoopt.llm.step_time.machine import Machine, machine_of
+from topoopt.llm.step_time.micro_batch import MicroBatch, micro_batch, work_of
+from topoopt.llm.step_time.replica_time import replica_times
+from topoopt.llm.step_time.shapes import Shapes, shapes_of
+from topoopt.llm.step_time.step_times import StepTimes
+from topoopt.llm.system import System
+from topoopt.transformer import TransformerModel
+
+Floats = NDArray[np.float64]
+
+BLOCK = 8192
+"""Configurations that are timed at once: their columns stay in the processor's cache."""
+
+SLOW_NETWORK_BYTES_PER_S = 12.5e9
+"""Below 100 Gb/s an accelerator, waiting for others grows: fitted on one cluster of 50 Gb/s, held there below that."""
+
+WAIT_ON_A_FAST_NETWORK = 1 / 3
+"""Of the calibration's ``straggling``, on networks that are not slow; the published runs fit alike from 0.2 to 0.5."""
+
+
+def estimate(
+    model: TransformerModel, table: ConfigurationTable, system: System, calibration: Calibration
+) -> StepTimes:
+    """Return the step times of all configurations of a table, in its order.
+
+    The configurations must be valid for the model (:func:`~topoopt.llm.check_configuration`); memory is not looked at.
+
+    Examples
+    --------
+    >>> from topoopt.llm import Configuration, configuration_table, find_calibration
+    >>> from topoopt.transformer import find_transformer
+    >>> table = configuration_table([Configuration(tp=8, pp=8, dp=4, global_batch=512, sequence=2048)])
+    >>> system = System("h100", 8, 3.6e12, 400e9)
+    >>> times = estimate(find_transformer("gpt3-175b"), table, system, find_calibration("h100"))
+    >>> bool(12 < times.iteration_time_s[0] < 16)
+    True
+    """
+    shapes, machine = shapes_of(model), machine_of(system)
+    blocks = [
+        step_times(shapes, table.take(np.arange(first, min(first + BLOCK, len(table)))), machine, calibration)
+        for first in range(0, len(table), BLOCK)
+    ]
+    columns = ([getattr(block, part.name) for block in blocks] or [np.zeros(0)] for part in fields(StepTimes))
+    return StepTimes(*map(np.concatenate, columns))
+
+
+def step_times(
+    shapes: Shapes, table: ConfigurationTable, machine: Machine, calibration: Calibration
+) -> StepTimes:
+    """Return the step times of configurations of one model and system, or of one per row."""
+    links = Links(machine, calibration)
+    work = work_of(table, machine, calibration)
+    one = micro_batch(shapes, table, work, machine, links, calibration)
+    batches = table.global_batch / (table.dp * table.micro_batch)
+    stage = busiest_stage(shapes, table, one)
+    slow = straggle(table, machine, calibration)
+    hop_s = _hop_s(shapes, table, work, links)
+    busy = stage.busy_s * batches * slow
+    backward = stage.layers * one.kernels.backward_s
+    replicas = replica_times(
+        shapes, table, work, machine, links, calibration, stage.layers, stage.busy_s * batches, backward
+    )
+    waits = batches * slow * stage.layers
+    tp_s = waits * one.tp_s + batches * slow * stage.has_logits * one.logits_tp_s
+    cp_s, ep_s = waits * one.cp_s, waits * one.ep_s
+    pp_s = batches * hop_s
+    bubble = (stage.others_s + (table.pp - 1) * hop_s) / table.vpp
+    return StepTimes(
+        iteration_time_s=busy + pp_s + bubble + replicas.dp_s + replicas.step_s,
+        compute_s=busy - tp_s - cp_s - ep_s + replicas.step_s,
+        tp_s=tp_s,
+        cp_s=cp_s,
+        ep_s=ep_s,
+        pp_s=pp_s,
+        dp_s=replicas.dp_s,
+        bubble_s=bubble,
+        exposed_communication_s=tp_s + cp_s + ep_s + pp_s + replicas.dp_s,
+        model_flops=model_flops(shapes, table) / (table.tp * table.cp * table.dp * table.pp),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """The busiest stage of a pipeline, as columns.
+
+    Attributes
+    ----------
+    layers, has_logits : array
+        What it holds.
+    busy_s, others_s : array
+        Time of one micro-batch in it, and in all other stages together.
+    """
+
+    layers: Floats
+    has_logits: Floats
+    busy_s: Floats
+    others_s: Floats
+
+
+def busiest_stage(shapes: Shapes, table: ConfigurationTable, one: MicroBatch) -> Stage:
+    """Return the stage that the pipeline waits for.
+
+    Layers that do not divide evenly go to the first stages, so that the last, with the logits, has the fewest.
+    """
+    pp, vpp = table.pp.astype(np.float64), table.vpp.astype(np.float64)
+    fewest = np.floor(shapes.layers / pp)
+    spare = shapes.layers - fewest * pp
+    most = fewest + (spare > 0)
+    logits_s = one.kernels.logits_forward_s + one.kernels.logits_backward_s + one.logits_tp_s
+    last = stage_s(fewest, logits_s, one, vpp)
+    first = stage_s(most, np.zeros(()), one, vpp)
+    middle = np.where(spare > 0, stage_s(fewest, np.zeros(()), one, vpp), first)
+    all_s = last + np.where(spare > 0, spare * first + (pp - 1 - spare) * middle, (pp - 1) * first)
+    has_logits = last >= first
+    busy = np.maximum(last, first)
+    return Stage(np.where(has_logits, fewest, most), has_logits.astype(np.float64), busy, all_s - busy)
+
+
+def stage_s(layers: Floats, extra_s: Floats, one: MicroBatch, chunks: Floats) -> Floats:
+    """Return the time of a micro-batch in all chunks of a stage: kernels and waits, or launches if those are longer."""
+    layer_s = (
+        one.kernels.forward_s + one.kernels.backward_s + one.recompute_s + one.tp_s + one.cp_s + one.ep_s
+    )
+    launches = layers * one.launch_s + chunks * one.chunk_launch_s
+    return combined_s(layers * layer_s + extra_s, launches)
+
+
+def combined_s(kernels_s: Floats, launches_s: Floats) -> Floats:
+    """Return the time of kernels that the host launches one after the other.
+
+    Somewhat above the longer of the two (the 3-norm): where they are alike, neither hides all of the other.
+    """
+    ratio = np.minimum(kernels_s, launches_s) / np.maximum(kernels_s, launches_s)
+    longer: Floats = np.maximum(kernels_s, launches_s)
+    factor: Floats = np.cbrt(1 + ratio * ratio * ratio)
+    return longer * factor
+
+
+def straggle(table: ConfigurationTable, machine: Machine, calibration: Calibration) -> Floats:
+    """Return the factor by which servers wait for the slowest of them, more so over a slow network."""
+    servers = np.maximum(table.tp * table.cp * table.dp * table.pp / machine.per_server, 1.0)
+    slow = np.clip(SLOW_NETWORK_BYTES_PER_S / machine.network_bytes_per_s - 1, 0.0, 1.0)
+    return 1 + calibration.straggling * np.log2(servers) * (WAIT_ON_A_FAST_NETWORK + slow)
+
+
+def _hop_s(shapes: Shapes, table: ConfigurationTable, work: Work, links: Links) -> Floats:
+    """Return the transfers of one micro-batch from stage to stage and back; each tp rank sends its part."""
+    stride = work.tp * table.cp * table.dp
+    sent = 2 * work.tokens * shapes.hidden / work.tp
+    return (table.pp > 1) * 2 * links.transfer_s(stride, sent) * table.vpp
+
+
+def model_flops(shapes: Shapes, table: ConfigurationTable) -> Floats:
+    """Return the FLOPs of one iteration that the model asks for: three times its forward matrix products.
+
+    Attention counts every pair of tokens, as in Megatron's formula (Narayanan 2021, equation 3).
+    """
+    tokens = table.global_batch * table.sequence.astype(np.float64)
+    visited = shapes.dense_parameters + shapes.replicated_parameters
+    visited = visited + shapes.expert_parameters * shapes.per_token / shapes.experts
+    scores = table.sequence * shapes.heads * (shapes.head_dim + shapes.value_dim)
+    return 6 * tokens * (shapes.layers * (visited + scores) + shapes.vocabulary * shapes.hidden)

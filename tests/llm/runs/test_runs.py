@@ -1,0 +1,145 @@
+"""Tables of runs: what people write is read, what is missing has a default, what cannot be modelled has a reason."""
+
+import csv
+import math
+from pathlib import Path
+
+import pytest
+
+from topoopt.errors import InvalidInput
+from topoopt.llm import Run, read_runs
+
+DATA = Path(__file__).parents[3] / "benchmarks" / "data"
+ROW = {
+    "id": "one", "dataset": "mine", "model": "GPT", "layers": "24", "hidden": "2048", "heads": "16", "seq": "1024",
+    "gpus": "8.0", "gpu": "A100-SXM4-80GB", "tp": "2.0", "gbs": "64", "iter_time_s": "1.5",
+}  # fmt: skip
+
+
+def table(path: Path, *rows: dict[str, str]) -> Path:
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    with path.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, columns, restval="")
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def only(tmp_path: Path, **changes: str) -> Run:
+    runs = read_runs(table(tmp_path / "runs.csv", {**ROW, **changes}))
+    assert not runs.not_modelled, runs.not_modelled
+    return runs.modelled[0]
+
+
+def reason(tmp_path: Path, **changes: str) -> str:
+    runs = read_runs(table(tmp_path / "runs.csv", {**ROW, **changes}))
+    assert not runs.modelled
+    return runs.not_modelled[0].reason
+
+
+def test_empty_cells_have_the_defaults_that_the_guide_names(tmp_path: Path) -> None:
+    run = only(tmp_path)
+    one = run.configuration
+    assert (one.tp, one.pp, one.dp, one.cp, one.ep, one.vpp, one.micro_batch) == (2, 1, 4, 1, 1, 1, 1)
+    assert (one.recompute, one.zero, one.sequence_parallel, one.precision) == ("none", 0, True, "bf16")
+    assert (run.model.ffn, run.model.kv_heads, run.model.vocabulary) == (8192, 16, 51200)
+    assert (run.system.accelerators_per_server, run.system.network_bandwidth_bps) == (8, 200e9)
+    assert run.measured_s == 1.5
+
+
+def test_words_of_other_tables_are_understood(tmp_path: Path) -> None:
+    changes = {"zero": "fsdp", "precision": "FP8-MX", "gpu": "H100", "seq_parallel": "0", "recompute": "full"}
+    run = only(tmp_path, **changes, nic_gbps_per_gpu="100")
+    assert (run.configuration.zero, run.configuration.precision) == (3, "fp8")
+    assert not run.configuration.sequence_parallel
+    assert run.system.network_bandwidth_bps == 100e9
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("A100-SXM4-80GB", "A100-SXM4-80GB"),
+        ("NVIDIA A100 80GB", "A100-SXM4-80GB"),
+        ("A100-SXM-80GB", "A100-SXM4-80GB"),
+        ("V100-SXM2-32GB", "V100-SXM3-32GB"),
+        ("GB200", "GB200-NVL72"),
+        ("TPU v4", "TPUv4"),
+        ("AMD MI250X", "MI250X"),
+        ("H100-SXM-96GB-HBM2e (Grand Teton)", "H100-SXM-96GB-HBM2e"),
+    ],
+)
+def test_accelerators_are_known_as_tables_write_them(tmp_path: Path, written: str, name: str) -> None:
+    assert only(tmp_path, gpu=written, iter_time_s="9").system.accelerator == name
+
+
+def test_links_that_join_hosts_make_one_server_of_them(tmp_path: Path) -> None:
+    nvl = only(tmp_path, gpu="GB200", gpus="256", gpus_per_node="4", gbs="512").system
+    half = only(tmp_path, gpu="A100", gpus_per_node="4").system
+    assert (nvl.accelerators_per_server, half.accelerators_per_server) == (72, 4)
+
+
+def test_shapes_that_are_missing_come_from_the_zoo(tmp_path: Path) -> None:
+    run = only(tmp_path, layers="", hidden="", model="LLAMA3_70B", iter_time_s="60")
+    assert (run.model.layers, run.model.hidden) == (80, 8192)
+    assert "the zoo has no model" in reason(tmp_path, layers="", hidden="", model="GPT-9")
+    assert "there is no model name" in reason(tmp_path, layers="", model="")
+
+
+def test_a_time_may_be_missing_or_follow_from_tokens(tmp_path: Path) -> None:
+    assert math.isnan(only(tmp_path, iter_time_s="").measured_s)
+    assert only(tmp_path, iter_time_s="", tokens_per_s_per_gpu="8192").measured_s == 1.0
+    assert only(tmp_path, status="oom").out_of_memory
+    assert math.isnan(only(tmp_path, status="oom").measured_s)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"gpus": "many"}, 'gpus: expected a number, got "many"'),
+        ({"gpus": ""}, "gpus: missing"),
+        ({"tp": "1.5"}, "tp: expected a whole number >= 1, got 1.5"),
+        ({"tp": "3"}, "tp·pp·cp = 3 does not divide 8 accelerators"),
+        ({"dp": "8"}, "tp·pp·cp·dp = 16, but the run has 8 accelerators"),
+        ({"gpu": "A1000"}, 'unknown name "a1000"'),
+        ({"recompute": "some"}, 'recompute: expected none, selective or full, got "some"'),
+        ({"zero": "4"}, "zero: expected one of"),
+        ({"precision": "int4"}, "precision: expected one of"),
+        ({"iter_time_s": "0"}, "iter_time_s: must be positive, got 0"),
+        ({"iter_time_s": "0.0001"}, "above its peak of 312"),
+        ({"gbs": "2"}, "2 sequences do not go round 4 replicas"),
+        ({"arch": "moe"}, 'experts: not in the table, and the zoo has no model "GPT"'),
+        ({"ep": "2"}, "experts: not in the table"),
+        ({"note": "LoRA Performance"}, "low-rank adapters"),
+    ],
+)
+def test_a_row_that_cannot_be_modelled_says_why(tmp_path: Path, changes: dict[str, str], words: str) -> None:
+    assert words in reason(tmp_path, **changes)
+
+
+def test_what_is_no_table_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "runs.csv"
+    path.write_text("a,b\n1,2\n")
+    with pytest.raises(InvalidInput, match="there is no column gpus; needed: gpus, gpu, gbs"):
+        read_runs(path)
+    path.write_text("gpus,gpu,gbs\n8,h100\n")
+    with pytest.raises(InvalidInput, match="line 2: expected 3 cells"):
+        read_runs(path)
+
+
+def test_every_published_run_is_modelled_or_has_its_reason() -> None:
+    runs = read_runs(DATA / "train_runs.csv")
+    assert len(runs.rows) == 1264 == len(runs.modelled) + len(runs.not_modelled)
+    assert {row.dataset for row in runs.not_modelled} == {"megatron_bridge"}
+    assert sum(run.out_of_memory for run in runs.modelled) == 4
+
+
+def test_the_runs_to_check_against_are_not_among_those_fitted() -> None:
+    def known(name: str) -> list[tuple[object, ...]]:
+        return [
+            (run.model, run.configuration, run.system.network_bandwidth_bps)
+            for run in read_runs(DATA / name).timed
+        ]
+
+    fitted, checked = known("train_runs.csv"), known("published_runs.csv")
+    assert len(checked) == 41
+    assert not set(checked) & set(fitted)
