@@ -11,7 +11,7 @@ DEV := $(VENV)/.ready-to-develop
 PIP_INSTALL = $(BIN)/python -m pip install -qq --disable-pip-version-check --editable
 CODE := src tests benchmarks examples docs
 
-.PHONY: demo test check format bench reference calibrations reproduction clean help
+.PHONY: demo test guides check format bench reference calibrations reproduction clean help
 .DEFAULT_GOAL := help
 
 help: ## Say what can be made.
@@ -22,8 +22,11 @@ demo: $(RUN) ## Plan DLRM on 128 servers with 4 interfaces of 100 Gb/s each, and
 	@$(BIN)/topoopt plan dlrm --servers 128 --degree 4 --bandwidth 100Gbps --out out/plan.json
 	@$(BIN)/topoopt report out/plan.json --out out/report.html
 
-test: $(DEV) ## Run every test, the doctests, the examples and the commands shown in the docs.
+test: $(DEV) ## Run the tests, the doctests, the examples and the commands of the README.
 	@$(BIN)/python -m pytest --quiet --numprocesses $(JOBS) --dist worksteal --durations 10
+
+guides: $(DEV) ## Run every command that the guides show.
+	@TOPOOPT_BIN=$(abspath $(BIN)) $(BIN)/python -m pytest --quiet tests/docs
 
 check: $(DEV) ## Lint, formatting, types and the floors of the house.
 	@$(BIN)/ruff check $(CODE)

@@ -4,6 +4,8 @@ In a ``console`` block of the README or a guide each line ``$ topoopt ...`` is r
 folder per document (with a copy of ``examples/``). Lines below a command are its output; ``...`` stands for
 anything, and a command without output is not compared. ``# exit 2`` after a command expects that exit code. A
 block after the comment ``<!-- not run: reason -->`` is left alone.
+
+The guides take minutes: ``make guides`` runs them, and so does continuous integration, by a clean install.
 """
 
 import doctest
@@ -20,9 +22,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+GUIDES = sorted((ROOT / "docs").rglob("*.md"))
 SCRIPTS = sorted((ROOT / "examples").glob("*.py"))
-# Continuous integration points this at a clean install, to run everything from outside the checkout.
+# Where the program is that runs the guides, too; continuous integration points it at a clean install.
 BIN = Path(os.environ.get("TOPOOPT_BIN", str(Path(sys.executable).parent)))
 BLOCK = re.compile(
     r"(?P<skip><!-- not run: [^>]*-->\s*)?^```console\n(?P<body>.*?)^```", re.MULTILINE | re.DOTALL
@@ -74,8 +76,18 @@ def same(shown: str, printed: str) -> bool:
     return not shown.strip() or doctest.OutputChecker().check_output(shown, printed, flags)
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_the_commands_of_a_document_do_what_it_shows(path: Path, tmp_path: Path) -> None:
+def test_the_commands_of_the_readme_do_what_it_shows(tmp_path: Path) -> None:
+    check_commands(ROOT / "README.md", tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("TOPOOPT_BIN" not in os.environ, reason="all guides take minutes: make guides runs them")
+@pytest.mark.parametrize("path", GUIDES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_commands_of_a_guide_do_what_it_shows(path: Path, tmp_path: Path) -> None:
+    check_commands(path, tmp_path)
+
+
+def check_commands(path: Path, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     for shown in shown_in(path.read_text()):
         line = shlex.join(shown.arguments)
