@@ -18,8 +18,7 @@ from topoopt.cli.simulation_arguments import FabricArguments, PacketArguments
 from topoopt.collectives import RING_MODELS
 from topoopt.finder import DAMPING, DEGREE_SPLITS, FABRICS, STRIDE_RULES
 from topoopt.hardware import LINK_MODES, PRECISIONS, ClusterSpec
-from topoopt.job import MEMORY_CHECKS, JobSettings
-from topoopt.job_file import DEFAULT_CLUSTER
+from topoopt.job import DEFAULT_CLUSTER, MEMORY_CHECKS, JobSettings
 from topoopt.routing import ROUTING
 from topoopt.search import BASELINES, MODES, PRESETS, SearchOptions
 from topoopt.simulate import (

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from topoopt.hardware import read_cluster
-from topoopt.job_file import read_job
+from topoopt.job import read_job
 from topoopt.workload import read_device_profile
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -10,7 +10,7 @@ import jsonschema
 import numpy as np
 import pytest
 
-from tests.training_jobs import small_training_job
+from tests.job.training_jobs import small_training_job
 from topoopt.errors import InvalidInput, TopoOptError
 from topoopt.hardware import ClusterSpec
 from topoopt.job import Job, JobSettings, make_job, traffic_job

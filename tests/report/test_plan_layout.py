@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.training_jobs import small_training_job
+from tests.job.training_jobs import small_training_job
 from topoopt.plan import Plan
 from topoopt.report import Page, html, make_page
 from topoopt.search import SearchOptions, make_plan

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.training_jobs import small_training_job
+from tests.job.training_jobs import small_training_job
 from topoopt.job import Job, job_mfu, job_traffic, layout_of, layout_strategies
 from topoopt.plan import Plan, plan_to_mapping
 from topoopt.search import SearchOptions, caveats, make_plan, simulated, task_graph_of

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from topoopt.errors import InvalidInput, TopoOptError
-from topoopt.job import Job, job_traffic, layout_strategies
-from topoopt.job_file import JobRequest, job_from_mapping
+from topoopt.job import Job, JobRequest, job_from_mapping, job_traffic, layout_strategies
 from topoopt.search import SearchOptions, default_baselines, is_transformer, job_of, make_plan
 
 TINY = {

@@ -10,8 +10,7 @@ import pytest
 
 from topoopt.errors import InvalidInput
 from topoopt.finder import FabricShape, build_fabric
-from topoopt.job import Job
-from topoopt.job_file import JobRequest, read_job
+from topoopt.job import Job, JobRequest, read_job
 from topoopt.search import job_of
 from topoopt.simulate import SimulationOptions, pipeline_task_graph, simulate
 

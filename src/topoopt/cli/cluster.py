@@ -104,8 +104,7 @@ def _group() -> None:
 def _settings(
     machine: ClusterArguments, finder: FinderArguments, search: SearchArguments, prices: str
 ) -> "ClusterSettings":
-    from topoopt.job import JobSettings
-    from topoopt.job_file import JobRequest
+    from topoopt.job import JobRequest, JobSettings
 
     options, request = search_options(JobRequest(), finder, search)
     return requested_settings(machine, options, JobSettings(**request.settings), prices)

@@ -51,7 +51,7 @@ def asked_network(asked: NetworkArguments) -> Network:
         return _network_of_plan(asked)
     from topoopt.finder import select_permutations
     from topoopt.hardware import ClusterSpec
-    from topoopt.job_file import DEFAULT_CLUSTER
+    from topoopt.job import DEFAULT_CLUSTER
     from topoopt.routing import coin_change_mod
     from topoopt.topology import stride_offsets
 

@@ -10,7 +10,7 @@ from topoopt.errors import InvalidInput
 from topoopt.units import parse_bandwidth, parse_bytes, parse_time
 
 if TYPE_CHECKING:
-    from topoopt.job_file import JobRequest
+    from topoopt.job import JobRequest
 
 CLUSTER, COSTS = "Cluster", "How costs are counted"
 
@@ -139,8 +139,7 @@ _PLAIN_CLUSTER = ("servers", "degree", "accelerators_per_server", "accelerator",
 
 def read_request(arguments: JobArguments, training: TrainingArguments = TrainingArguments()) -> "JobRequest":
     """Return what is asked for: the model or file, then the cluster file, then the flags, the last word wins."""
-    from topoopt.cli.source import request_of
-    from topoopt.job_file import JobRequest, read_cluster_part
+    from topoopt.job import JobRequest, read_cluster_part, request_of
 
     for name in ("variant", "cluster", "profile_file"):
         if getattr(arguments, name) == "":

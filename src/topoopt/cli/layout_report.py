@@ -7,8 +7,8 @@ from topoopt.units import format_time
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from topoopt.job import Training
     from topoopt.plan import Plan
-    from topoopt.training import Training
 
 Facts = list[tuple[str, str]]
 

@@ -12,7 +12,7 @@ from topoopt.cli.training_arguments import TrainingArguments
 from topoopt.cli.word_list import listed
 
 if TYPE_CHECKING:
-    from topoopt.job_file import JobRequest
+    from topoopt.job import JobRequest
 
 FABRICS_HELP = (
     "Baselines, with commas: ideal-switch, fat-tree, oversub-fat-tree, expander, torus, full-mesh, rail, sip-ml, "

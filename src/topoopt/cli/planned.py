@@ -9,8 +9,7 @@ from topoopt.errors import InvalidInput
 
 if TYPE_CHECKING:
     from topoopt.cli.progress import Progress
-    from topoopt.job import Job
-    from topoopt.job_file import JobRequest
+    from topoopt.job import Job, JobRequest
     from topoopt.plan import Plan
     from topoopt.search import SearchOptions
 
@@ -25,11 +24,10 @@ def plan_from_file(
     InvalidInput
         If the file is no whole plan, or a flag would change the job that was planned.
     """
-    from topoopt.cli.source import is_plan
+    from topoopt.job import JobRequest, is_plan
 
     if not is_plan(job.source):
         return None
-    from topoopt.job_file import JobRequest
     from topoopt.plan import read_plan
 
     plan = read_plan(job.source)

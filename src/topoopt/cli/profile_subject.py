@@ -7,7 +7,7 @@ from topoopt.cli.word_list import listed
 from topoopt.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from topoopt.job_file import JobRequest
+    from topoopt.job import JobRequest
     from topoopt.profile import Subject
     from topoopt.transformer import TransformerModel
 
@@ -39,7 +39,7 @@ def asked_subject(words: ProfileWords) -> "Subject":
     InvalidInput
         If there is no such model or file, or a flag is for the other kind of model.
     """
-    from topoopt.cli.source import request_of
+    from topoopt.job import request_of
 
     if words.variant == "":
         raise InvalidInput("--variant: expected a name, got nothing")
@@ -75,7 +75,7 @@ def _transformer_subject(model: "TransformerModel", words: ProfileWords) -> "Sub
 
 def _job_subject(request: "JobRequest", words: ProfileWords) -> "Subject":
     from topoopt.cli.job_arguments import JobArguments, read_request
-    from topoopt.job_file import requested_job
+    from topoopt.job import requested_job
     from topoopt.profile import subject_of_job
 
     if request.traffic:

@@ -9,7 +9,7 @@ from typer import Option
 from topoopt.errors import InvalidInput, unknown_name
 
 if TYPE_CHECKING:
-    from topoopt.job_file import JobRequest
+    from topoopt.job import JobRequest
     from topoopt.search import SearchOptions
 
 SEARCH, FINDER = "Search", "Topology finder"

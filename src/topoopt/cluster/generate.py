@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from topoopt.cluster.trace import Trace, TraceJob
 from topoopt.errors import InvalidInput, unknown_name
-from topoopt.job_file import JobRequest
+from topoopt.job import JobRequest
 from topoopt.search import refuse_transformer
 
 MIXES: Mapping[str, Mapping[str, float]] = MappingProxyType(

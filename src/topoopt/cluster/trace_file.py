@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 from topoopt.cluster.trace import Trace, TraceJob
 from topoopt.errors import InvalidInput, unknown_name
 from topoopt.files import read_text, validated, write_atomically
-from topoopt.job_file import JobRequest
+from topoopt.job import JobRequest
 from topoopt.search import refuse_transformer
 
 _Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]

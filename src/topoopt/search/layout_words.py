@@ -1,8 +1,7 @@
 """A layout in words: degrees, micro-batches, which servers hold which stage, memory by cause."""
 
-from topoopt.job import layout_of
+from topoopt.job import Layout, layout_of
 from topoopt.plan import Plan
-from topoopt.training import Layout
 from topoopt.units import format_memory, format_time
 
 Words = list[tuple[str, str]]

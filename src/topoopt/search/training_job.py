@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.hardware import ClusterSpec
-from topoopt.job import Job, training_job
-from topoopt.job_file import JobRequest, requested_job
+from topoopt.job import ORDER, Job, JobRequest, Layout, Training, requested_job, training_job
 from topoopt.llm import (
     Calibration,
     Configuration,
@@ -26,7 +25,6 @@ from topoopt.llm import (
 )
 from topoopt.search.bounds import moore_hops
 from topoopt.search.training_request import TrainingRequest, is_transformer, training_request
-from topoopt.training import ORDER, Layout, Training
 from topoopt.transformer import count_parameters
 
 OTHER_ORDER = "tp-cp-ep-pp-dp"

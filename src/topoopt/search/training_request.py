@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from topoopt.errors import InvalidInput, unknown_name
 from topoopt.hardware import Accelerator, ClusterSpec, find_accelerator
-from topoopt.job_file import DEFAULT_CLUSTER, JobRequest
+from topoopt.job import DEFAULT_CLUSTER, JobRequest
 from topoopt.llm import RECOMPUTATIONS, ZERO_STAGES, usual_batch, usual_precision
 from topoopt.transformer import TRANSFORMERS, TransformerModel, find_transformer, read_config
 from topoopt.workload import MODELS

@@ -10,8 +10,7 @@ from typing import Any
 
 from topoopt.cost import Bill, PriceTable, bill_of_materials, find_accounting, find_prices
 from topoopt.errors import InvalidInput, TopoOptError
-from topoopt.job import Job
-from topoopt.job_file import JobRequest, requested_job
+from topoopt.job import Job, JobRequest, requested_job
 from topoopt.plan import Outcome, Plan
 from topoopt.search import (
     BaselineRule,

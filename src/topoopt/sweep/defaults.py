@@ -7,8 +7,7 @@ from typing import Any
 
 from topoopt.errors import InvalidInput
 from topoopt.hardware import ClusterSpec
-from topoopt.job import JobSettings
-from topoopt.job_file import DEFAULT_CLUSTER, JobRequest, read_job
+from topoopt.job import DEFAULT_CLUSTER, JobRequest, JobSettings, read_job
 from topoopt.search import SearchOptions, preset, refuse_transformer
 from topoopt.sweep.fabrics import OWN
 from topoopt.sweep.point import OPTION_FIELDS, SETTINGS_FIELDS, Point

@@ -1,4 +1,4 @@
-"""What the first argument of a verb is: a model of the zoo, or which kind of file."""
+"""What a word that names a job is: a model of the zoo, or which kind of file."""
 
 import json
 from collections.abc import Mapping
@@ -6,7 +6,8 @@ from pathlib import Path
 
 from topoopt.errors import InvalidInput
 from topoopt.files import read_text, read_yaml
-from topoopt.job_file import JobRequest, job_from_mapping
+from topoopt.job.job_file import job_from_mapping
+from topoopt.job.request import JobRequest
 
 SUFFIXES = (".yaml", ".yml", ".json", ".csv", ".npy")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from topoopt.errors import InvalidInput
-from topoopt.job_file import JobRequest, read_cluster_part, read_job, requested_job
+from topoopt.job import JobRequest, read_cluster_part, read_job, requested_job
 from topoopt.workload import load_model
 
 

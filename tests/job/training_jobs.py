@@ -3,9 +3,8 @@
 import numpy as np
 
 from topoopt.hardware import ClusterSpec
-from topoopt.job import Job, training_job
+from topoopt.job import Job, Layout, Training, training_job
 from topoopt.pipelined_step import Chunk, PipelinedStep, Synchronization
-from topoopt.training import Layout, Training
 from topoopt.transformer import TransformerModel
 
 SERVERS, MICRO_BATCHES = 8, 4

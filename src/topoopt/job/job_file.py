@@ -1,0 +1,166 @@
+"""A job from a file: what a ``job.yaml`` asks for, as a request."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from topoopt.errors import InvalidInput
+from topoopt.files import BandwidthText, BytesText, TimeText, read_yaml, validated
+from topoopt.job.request import TRAINING_FILES, JobRequest, names_file
+from topoopt.job.settings import JobSettings
+
+SETTINGS = ("compute", "precision", "embedding_bytes_factor", "memory_check", "optimizer")
+"""Keys of a job file that are fields of :class:`~topoopt.job.JobSettings`; ``bucket`` is its ``bucket_bytes``."""
+
+_CLUSTER_FIELDS = {
+    "link_bandwidth": "link_bandwidth_bps",
+    "intra_server_bandwidth": "intra_server_bandwidth_bps",
+    "link_latency": "link_latency_s",
+}
+_Text = Annotated[str, BeforeValidator(lambda value: str(value) if type(value) is int else value)]
+
+
+class ClusterPart(BaseModel):
+    """Keys of a cluster of which any may be left to the flags or the defaults."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    servers: int | None = Field(default=None, ge=2)
+    degree: int | None = Field(default=None, ge=1)
+    link_bandwidth: BandwidthText | None = None
+    accelerators_per_server: int | None = Field(default=None, ge=1)
+    accelerator: str | None = None
+    intra_server_bandwidth: BandwidthText | None = None
+    link_latency: TimeText | None = None
+    links: Literal["duplex", "directed"] | None = None
+
+
+class TrainingPart(BaseModel):
+    """How a transformer is trained: what is not said is searched."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    accelerators: int | None = Field(default=None, ge=2)
+    global_batch: int | None = Field(default=None, ge=1)
+    seq: int | None = Field(default=None, ge=1)
+    tp: int | None = Field(default=None, ge=1)
+    pp: int | None = Field(default=None, ge=1)
+    dp: int | None = Field(default=None, ge=1)
+    cp: int | None = Field(default=None, ge=1)
+    ep: int | None = Field(default=None, ge=1)
+    etp: int | None = Field(default=None, ge=1)
+    vpp: int | None = Field(default=None, ge=1)
+    micro_batch: int | None = Field(default=None, ge=1)
+    zero: int | None = Field(default=None, ge=0, le=3)
+    recompute: str | None = None
+    calibration: str | None = None
+    loads: str | None = None
+    candidates: int | None = Field(default=None, ge=1)
+
+
+class JobModel(BaseModel):
+    """The keys of a job file; see ``examples/job.yaml``."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    model: str | None = None
+    variant: _Text | None = None
+    hyperparameters: dict[str, Any] = Field(default={}, alias="set")
+    config: str | None = None
+    operators: str | None = None
+    profile: str | None = None
+    traffic: str | None = None
+    training: TrainingPart | None = None
+    batch_per_accelerator: int | None = Field(default=None, ge=1)
+    cluster: ClusterPart | None = None
+    compute: str | None = None
+    precision: str | None = None
+    embedding_bytes_factor: int | None = None
+    memory_check: str | None = None
+    optimizer: str | None = None
+    bucket: BytesText | None = None
+    search: dict[str, Any] = {}
+
+    @model_validator(mode="after")
+    def _one_workload(self) -> "JobModel":
+        files = ("config", "operators", "profile", "traffic")
+        given = [name for name in files if getattr(self, name) is not None]
+        if self.model is not None and given != ["profile"]:
+            given.insert(0, "model")
+        if given == ["operators", "profile"]:
+            given = ["operators"]
+        if len(given) != 1:
+            got = " and ".join(given) or "none"
+            raise ValueError(
+                f"give one of model, config, operators, profile (with or without model), traffic; got {got}"
+            )
+        return self
+
+
+def read_job(path: str | Path) -> JobRequest:
+    """Return what a job file asks for; files that it names lie beside it.
+
+    Raises
+    ------
+    InvalidInput
+        In one line: ``job.yaml: cluster.degree: expected an integer >= 1, got 0``.
+    """
+    return job_from_mapping(read_yaml(path), path)
+
+
+def job_from_mapping(mapping: Any, path: str | Path) -> JobRequest:
+    """Return what the content of a job file asks for; see :func:`read_job`."""
+    place, folder = str(path), Path(path).parent
+    files: tuple[str, ...] = (place,)
+    cluster: dict[str, Any] = {}
+    if isinstance(mapping, Mapping) and isinstance(mapping.get("cluster"), str):
+        beside = str(folder / mapping["cluster"])
+        cluster, files = read_cluster_part(beside), (place, beside)
+        mapping = {key: value for key, value in mapping.items() if key != "cluster"}
+    said = validated(JobModel, mapping, place)
+    settings = {name: getattr(said, name) for name in SETTINGS if getattr(said, name) is not None}
+    if said.bucket is not None:
+        settings["bucket_bytes"] = round(said.bucket)
+    _check_settings(settings, place)
+    return JobRequest(
+        model=said.model or "",
+        variant=said.variant or "",
+        config=str(folder / said.config) if said.config else "",
+        training=_training_fields(said.training, folder),
+        hyperparameters=said.hyperparameters,
+        operators=str(folder / said.operators) if said.operators else "",
+        profile=str(folder / said.profile) if said.profile else "",
+        traffic=str(folder / said.traffic) if said.traffic else "",
+        batch_per_accelerator=said.batch_per_accelerator or 0,
+        cluster=_cluster_fields(said.cluster) if said.cluster else cluster,
+        settings=settings,
+        search=said.search,
+        files=files,
+    )
+
+
+def read_cluster_part(path: str | Path) -> dict[str, Any]:
+    """Return the fields of :class:`~topoopt.hardware.ClusterSpec` that a cluster file says."""
+    return _cluster_fields(validated(ClusterPart, read_yaml(path), str(path)))
+
+
+def _cluster_fields(part: ClusterPart) -> dict[str, Any]:
+    said = part.model_dump(exclude_none=True)
+    return {_CLUSTER_FIELDS.get(name, name): value for name, value in said.items()}
+
+
+def _training_fields(part: TrainingPart | None, folder: Path) -> dict[str, Any]:
+    said = {} if part is None else part.model_dump(exclude_none=True)
+    for key in TRAINING_FILES:
+        if names_file(said.get(key, "")):
+            said[key] = str(folder / said[key])
+    return said
+
+
+def _check_settings(settings: Mapping[str, Any], place: str) -> None:
+    try:
+        JobSettings(**settings)
+    except InvalidInput as error:
+        raise InvalidInput(f"{place}: {error}") from None

@@ -1,0 +1,83 @@
+"""The noun JobRequest: what a job file, or the words beside it, ask for.
+
+Only what was written is in it. Several of them may be laid over each other (a file, then words) before
+:func:`topoopt.job.requested_job` fills in the defaults.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from topoopt.files import read_bytes
+from topoopt.hardware import ClusterSpec
+from topoopt.provenance import digest
+
+DEFAULT_CLUSTER: Mapping[str, Any] = {"servers": 128, "degree": 4, "link_bandwidth_bps": 100e9}
+"""The cluster of the TopoOpt authors' dedicated jobs."""
+
+TRAINING_FILES = ("calibration", "loads")
+"""What of the training may be the name of a file."""
+
+_PLAIN = ("model", "variant", "config", "operators", "profile", "traffic", "batch_per_accelerator")
+_MERGED = ("training", "hyperparameters", "cluster", "settings", "search")
+
+
+@dataclass(frozen=True, slots=True)
+class JobRequest:
+    """What was asked for; empty where nothing was said.
+
+    Attributes
+    ----------
+    model, variant, config, operators, profile, traffic : str
+        A model's name, or the path of a file; ``config`` is a transformer's ``config.json``.
+    training : mapping
+        Fields of :class:`TrainingPart`, for transformers.
+    hyperparameters : mapping
+        Changes to the model, named as in its parameter class.
+    batch_per_accelerator : int
+        0 for the model's own.
+    cluster, settings : mapping
+        Fields of :class:`~topoopt.hardware.ClusterSpec` and of :class:`~topoopt.job.JobSettings`.
+    search : mapping
+        Options of the search; the search room knows which there are.
+    files : tuple of str
+        The files read so far.
+    """
+
+    model: str = ""
+    variant: str = ""
+    config: str = ""
+    training: Mapping[str, Any] = field(default_factory=dict)
+    hyperparameters: Mapping[str, Any] = field(default_factory=dict)
+    operators: str = ""
+    profile: str = ""
+    traffic: str = ""
+    batch_per_accelerator: int = 0
+    cluster: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    search: Mapping[str, Any] = field(default_factory=dict)
+    files: tuple[str, ...] = ()
+
+    def overlaid(self, above: "JobRequest") -> "JobRequest":
+        """Return this request with everything replaced that ``above`` says."""
+        said: dict[str, Any] = {name: getattr(above, name) or getattr(self, name) for name in _PLAIN}
+        merged: dict[str, Any] = {name: {**getattr(self, name), **getattr(above, name)} for name in _MERGED}
+        return JobRequest(**said, **merged, files=self.files + above.files)
+
+    def input_digests(self) -> dict[str, str]:
+        """Return the SHA-256 of every file that the job is made of, by file name."""
+        named = (str(self.training.get(key, "")) for key in TRAINING_FILES)
+        own = (text for text in named if names_file(text))
+        paths = (*self.files, *filter(None, (self.config, self.operators, self.profile, self.traffic, *own)))
+        return {Path(path).name: digest(read_bytes(path)) for path in paths}
+
+
+def requested_cluster(request: JobRequest, servers: int) -> ClusterSpec:
+    """Return the cluster asked for, the rest from :data:`DEFAULT_CLUSTER`; ``servers`` where none were named."""
+    return ClusterSpec(**{**DEFAULT_CLUSTER, "servers": servers, **request.cluster})
+
+
+def names_file(text: str) -> bool:
+    """Return whether a word names a file; ``zipf:1.2`` does not."""
+    return bool(Path(text).suffix) and ":" not in text

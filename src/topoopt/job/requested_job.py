@@ -1,0 +1,158 @@
+"""The job that a request means: a model of the zoo, operators, a profile of theirs, or a traffic matrix."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from topoopt.errors import InvalidInput
+from topoopt.hardware import find_accelerator
+from topoopt.job.job import Job, make_job, traffic_job
+from topoopt.job.request import DEFAULT_CLUSTER, JobRequest, requested_cluster
+from topoopt.job.settings import JobSettings
+from topoopt.traffic import traffic_from_matrix
+from topoopt.workload import (
+    DeviceProfile,
+    OperatorGraph,
+    device_profile_from_mapping,
+    is_device_profile,
+    load_model,
+    read_flexnet_profile,
+    read_json,
+    read_operators,
+    read_traffic_matrix,
+    resolve_variant,
+    signature_of,
+)
+
+
+def requested_job(request: JobRequest) -> Job:
+    """Return the job that a request means; transformers are :func:`topoopt.search.requested_training`'s.
+
+    Where it names no number of servers, a model has that of its variant, a profile that which it was measured
+    for, a traffic matrix that of its rows, and operators have 128.
+
+    Raises
+    ------
+    InvalidInput
+        If anything in the request is unknown, out of range, or does not go together.
+    """
+    if request.training:
+        word = next(iter(request.training)).replace("_", "-")
+        what = request.model or request.operators or request.profile or request.traffic
+        remedy = "say --servers and --accelerators-per-server" if word == "accelerators" else "leave it out"
+        raise InvalidInput(f"--{word}: is for transformers in pipeline stages, and {what} is none; {remedy}")
+    settings = JobSettings(**request.settings)
+    if request.traffic:
+        return _traffic_job(request)
+    if request.profile:
+        content = read_json(request.profile)
+        if is_device_profile(content):
+            return _measured_job(request, device_profile_from_mapping(content, request.profile))
+        return _profiled_job(request, settings)
+    if request.operators:
+        _refuse_model_words(request, request.operators)
+        graph = read_operators(request.operators, batch_per_accelerator=request.batch_per_accelerator or None)
+        return make_job(graph, requested_cluster(request, DEFAULT_CLUSTER["servers"]), settings)
+    graph, servers = _zoo_graph(request)
+    return make_job(graph, requested_cluster(request, servers), settings)
+
+
+def _traffic_job(request: JobRequest) -> Job:
+    if request.profile:
+        raise InvalidInput(f"{request.profile}: {request.traffic} holds bytes and no operators; leave it out")
+    traffic = traffic_from_matrix(read_traffic_matrix(request.traffic), request.traffic)
+    _refuse_model_words(request, request.traffic)
+    for word, said in (("batch_per_accelerator", request.batch_per_accelerator), *request.settings.items()):
+        if said:
+            raise InvalidInput(f"{word}: {request.traffic} holds bytes and no operators; leave it out")
+    wanted = request.cluster.get("servers", traffic.servers)
+    if wanted != traffic.servers:
+        raise InvalidInput(f"servers: {request.traffic} is for {traffic.servers} servers, got {wanted}")
+    return traffic_job(Path(request.traffic).name, traffic, requested_cluster(request, traffic.servers))
+
+
+def _zoo_graph(request: JobRequest) -> tuple[OperatorGraph, int]:
+    variant = request.variant or None
+    servers = request.cluster.get("servers")
+    _, chosen = resolve_variant(request.model, variant=variant, servers=servers)
+    changes = dict(request.hyperparameters)
+    if request.batch_per_accelerator:
+        changes["batch_per_accelerator"] = request.batch_per_accelerator
+    return load_model(request.model, variant=variant, servers=servers, **changes), chosen.servers
+
+
+def _profiled_job(request: JobRequest, settings: JobSettings) -> Job:
+    if request.operators:
+        raise InvalidInput(
+            f"{request.profile}: a FlexNet profile is of a model of the zoo; it does not go with {request.operators}"
+        )
+    table, graph = read_flexnet_profile(request.profile)
+    if request.model:
+        named = replace(request, cluster={"servers": table.servers, **request.cluster})
+        graph, _ = _zoo_graph(named)
+    if graph is None:
+        raise InvalidInput(
+            f"{request.profile}: its operators are those of no model in the zoo; name the model that was measured"
+        )
+    if not request.model:
+        _refuse_model_words(request, request.profile)
+        if request.batch_per_accelerator:
+            graph = replace(graph, batch_per_accelerator=request.batch_per_accelerator)
+    return make_job(graph, requested_cluster(request, table.servers), settings, (table,))
+
+
+def _measured_job(request: JobRequest, profile: DeviceProfile) -> Job:
+    """Return the job with times of ``topoopt profile``; what is not said is as it was measured."""
+    _check_measured(request, profile)
+    accelerator = {"accelerator": profile.device.accelerator} if profile.device.accelerator else {}
+    cluster = {"servers": profile.servers, "accelerators_per_server": profile.accelerators_per_server}
+    below = JobRequest(cluster={**cluster, **accelerator}, settings={"precision": profile.device.precision})
+    request = below.overlaid(request)
+    if request.model or profile.source == "zoo":
+        zoo = JobRequest(model=profile.model, hyperparameters=profile.hyperparameters)
+        graph, _ = _zoo_graph(request if request.model else zoo.overlaid(request))
+    if request.operators:
+        _refuse_model_words(request, request.operators)
+        graph = read_operators(request.operators, batch_per_accelerator=request.batch_per_accelerator or None)
+    elif not request.model and not request.batch_per_accelerator:
+        graph = replace(graph, batch_per_accelerator=profile.batch_per_accelerator)
+    if not any(
+        op.times for op in profile.operators if op.signature in {signature_of(o) for o in graph.operators}
+    ):
+        raise InvalidInput(
+            f"{request.profile}: holds times of {profile.model}, and of no operator of {graph.name}; measure that"
+        )
+    cluster_asked = requested_cluster(request, profile.servers)
+    return make_job(graph, cluster_asked, JobSettings(**request.settings), (profile,))
+
+
+def _check_measured(request: JobRequest, profile: DeviceProfile) -> None:
+    """Refuse what does not go with a profile of another device, precision or kind of model."""
+    place, device, said = request.profile, profile.device, request.settings
+    if profile.source == "transformer":
+        raise InvalidInput(
+            f"{place}: holds operators of the transformer {profile.model}; name that, and this file with --calibration"
+        )
+    if profile.source == "operators" and not (request.model or request.operators):
+        raise InvalidInput(
+            f"{place}: holds times of {profile.model}, a file of operators; name that file, and this one with "
+            "--profile-file"
+        )
+    precision, asked = said.get("precision", device.precision), request.cluster.get("accelerator")
+    if precision != device.precision:
+        raise InvalidInput(
+            f"{place}: was measured in {device.precision}, the job computes in {precision}; "
+            f"give --precision {device.precision}, or measure in {precision}"
+        )
+    if device.accelerator and asked and find_accelerator(asked).name != device.accelerator:
+        raise InvalidInput(
+            f"{place}: was measured on {device.accelerator}, the cluster has {find_accelerator(asked).name}; "
+            f"give --accelerator {device.accelerator.lower()}, or measure there"
+        )
+    if said.get("compute") == "roofline":
+        raise InvalidInput(f"{place}: --compute roofline takes no measured times; leave one of the two out")
+
+
+def _refuse_model_words(request: JobRequest, place: str) -> None:
+    for word, said in (("variant", request.variant), ("hyper-parameters (set)", request.hyperparameters)):
+        if said:
+            raise InvalidInput(f"{place}: {word} are for models of the zoo; change the file instead")
