@@ -5,16 +5,20 @@ import re
 import subprocess
 import sys
 from dataclasses import fields
+from importlib import import_module
 from typing import Any, get_type_hints
 
 import pytest
 
 from tests.cli.conftest import Topoopt
 from topoopt import __version__
+from topoopt.cli.cluster import CLUSTER_VERBS
 from topoopt.cli.job_arguments import JobArguments
+from topoopt.cli.llm import LLM_VERBS
 from topoopt.cli.program import VERBS
 from topoopt.cli.search_arguments import FinderArguments, SearchArguments
 from topoopt.cli.simulation_arguments import FabricArguments, PacketArguments
+from topoopt.cli.verbs import Entry, load
 from topoopt.collectives import RING_MODELS
 from topoopt.finder import DAMPING, DEGREE_SPLITS, FABRICS, STRIDE_RULES
 from topoopt.hardware import LINK_MODES, PRECISIONS, ClusterSpec
@@ -35,11 +39,25 @@ from topoopt.units import format_bandwidth
 from topoopt.workload import COMPUTE_MODES
 
 
+def all_entries() -> list[tuple[str, Entry]]:
+    return [*VERBS.items(), *LLM_VERBS.items(), *CLUSTER_VERBS.items()]
+
+
 def words_about(group: Any, name: str) -> str:
     """What the help says of a field: the form of its value, and the sentence."""
     hints = get_type_hints(group, include_extras=True)
     option = hints[name].__metadata__[0]
     return f"{option.metavar} {option.help}"
+
+
+def verb_called(name: str) -> Any:
+    return getattr(import_module(VERBS[name].module), name)
+
+
+@pytest.mark.parametrize(("name", "entry"), all_entries())
+def test_the_list_of_verbs_says_what_each_verb_says_first(name: str, entry: Entry) -> None:
+    command = load(name, entry)
+    assert command.help.split("\n\n")[0] == entry.line
 
 
 def words_of_verb(verb: Any, name: str) -> str:
@@ -79,7 +97,7 @@ def test_a_flag_names_its_table(group: Any, name: str, table: Any) -> None:
 
 
 def test_verbs_name_simulators_fabrics_and_collectives() -> None:
-    verbs = {verb.__name__: verb for verb in VERBS}
+    verbs = {name: verb_called(name) for name in ("plan", "compare", "simulate")}
     for verb in ("compare", "simulate"):
         assert set(SIMULATORS) <= set(re.split(r"[ |,.:;]+", words_of_verb(verbs[verb], "simulator")))
     assert set(RING_MODELS) == set(words_of_verb(verbs["simulate"], "collective").split()[0].split("|"))
@@ -113,16 +131,22 @@ def compact(bandwidth_bps: float) -> str:
     return format_bandwidth(bandwidth_bps).replace(" ", "").replace("b/s", "bps")
 
 
-@pytest.mark.parametrize("verb", [verb.__name__ for verb in VERBS])
+def every_verb() -> list[str]:
+    """The words of each verb that does something, those of groups among them."""
+    alone = [name for name in VERBS if name not in ("llm", "cluster")]
+    return [*alone, *(f"llm {name}" for name in LLM_VERBS), *(f"cluster {name}" for name in CLUSTER_VERBS)]
+
+
+@pytest.mark.parametrize("verb", every_verb())
 def test_every_verb_has_help_and_json(topoopt: Topoopt, verb: str) -> None:
-    ran = topoopt(verb, "--help")
+    ran = topoopt(*verb.split(), "--help")
     assert ran.code == 0
     assert "--json" in ran.out
 
 
 def test_help_lists_the_verbs_in_order(topoopt: Topoopt) -> None:
     out = topoopt("--help").out
-    places = [out.index(f"│ {verb.__name__} ") for verb in VERBS]
+    places = [out.index(f"│ {verb} ") for verb in VERBS]
     assert places == sorted(places)
 
 

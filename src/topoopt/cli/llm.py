@@ -1,34 +1,35 @@
 """``topoopt llm``: what a transformer and a number of accelerators come to, without a topology yet."""
 
-from collections.abc import Callable
+from collections.abc import Mapping
+from types import MappingProxyType
 
-import typer
+from topoopt.cli.verbs import Entry, group
 
-from topoopt.cli.llm_calibrate import llm_calibrate
-from topoopt.cli.llm_estimate import llm_estimate
-from topoopt.cli.llm_search import llm_search
-from topoopt.cli.llm_traffic import llm_traffic
-from topoopt.cli.verbs import Verb, Verbs, help_of
-
-LLM_VERBS: tuple[Callable[..., None], ...] = (
-    llm_estimate,
-    llm_traffic,
-    llm_search,
-    llm_calibrate,
+LLM_VERBS: Mapping[str, Entry] = MappingProxyType(
+    {
+        "estimate": Entry(
+            "topoopt.cli.llm_estimate",
+            "Estimate the time of one training iteration, where it goes, and the memory that it needs.",
+        ),
+        "traffic": Entry(
+            "topoopt.cli.llm_traffic",
+            "Show what an iteration sends, exactly and without running it: by kind, by rank, between servers.",
+        ),
+        "search": Entry(
+            "topoopt.cli.llm_search",
+            "Find the fastest ways to split a transformer: degrees, micro-batch, recomputation, ZeRO.",
+        ),
+        "calibrate": Entry(
+            "topoopt.cli.llm_calibrate",
+            "Fit a calibration to measured step times, and say how far it is off on runs that it has not seen.",
+        ),
+    }
 )
-"""The verbs of the group, each a function called ``llm_`` and its word."""
+"""The verbs of the group."""
 
-llm = typer.Typer(
-    cls=Verbs,
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-    help="Transformers on accelerators: step time, memory, traffic and the best way of splitting them.",
+llm = group(
+    LLM_VERBS, "Transformers on accelerators: step time, memory, traffic and the best way of splitting them."
 )
-"""The group of verbs about training a transformer."""
-
-for verb in LLM_VERBS:
-    name = verb.__name__.removeprefix("llm_")
-    llm.command(name, cls=Verb, help=help_of(verb))(verb)
 
 
 @llm.callback()

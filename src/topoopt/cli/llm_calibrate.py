@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 FIT, OUTPUT = "Fit", "Output"
 
 
-def llm_calibrate(
+def calibrate(
     runs_file: Annotated[
         str, typer.Argument(metavar="RUNS.csv", show_default=False, help="Measured runs, a row each.")
     ],

@@ -55,7 +55,7 @@ class EstimatorArguments:
 
 
 @spread
-def llm_estimate(
+def estimate(
     said: TransformerArguments,
     split: ConfigurationArguments,
     machines: SystemArguments,

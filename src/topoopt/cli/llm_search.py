@@ -17,7 +17,7 @@ MEMORY, OUTPUT = "Memory and times", "Output"
 
 
 @spread
-def llm_search(
+def search(
     said: TransformerArguments,
     machines: SystemArguments,
     fixed: FixedArguments,

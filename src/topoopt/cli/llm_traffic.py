@@ -72,7 +72,7 @@ class LoadArguments:
 
 
 @spread
-def llm_traffic(
+def traffic(
     said: TransformerArguments,
     split: ConfigurationArguments,
     where: RankArguments,

@@ -1,66 +1,86 @@
-"""The program ``topoopt``: its verbs, ``--version``, and one way out for every failure.
-
-Verbs import the rooms that they need inside the function that runs, so that ``--help`` stays quick.
-"""
+"""The program ``topoopt``: its verbs, ``--version``, and one way out for every failure."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Annotated
 
 import typer
 
 from topoopt import __version__
-from topoopt.cli.cluster import cluster
-from topoopt.cli.compare import compare
-from topoopt.cli.cost import cost
-from topoopt.cli.fail import fail
 from topoopt.cli.failure import exit_code_of
-from topoopt.cli.hardware import hardware
-from topoopt.cli.llm import llm
-from topoopt.cli.models import models
-from topoopt.cli.plan import plan
-from topoopt.cli.profile import profile
-from topoopt.cli.report import report
-from topoopt.cli.reproduce import reproduce
-from topoopt.cli.results import results
-from topoopt.cli.rewire import rewire
-from topoopt.cli.simulate import simulate
-from topoopt.cli.sweep import sweep
-from topoopt.cli.topology import topology
-from topoopt.cli.traffic import traffic
-from topoopt.cli.verbs import Verb, Verbs, help_of
+from topoopt.cli.verbs import Entry, group
 
-VERBS = (
-    plan,
-    topology,
-    traffic,
-    compare,
-    cost,
-    simulate,
-    fail,
-    rewire,
-    sweep,
-    results,
-    report,
-    reproduce,
-    profile,
-    models,
-    hardware,
+VERBS: Mapping[str, Entry] = MappingProxyType(
+    {
+        "plan": Entry(
+            "topoopt.cli.plan", "Find strategy, topology and routing together, and say what they are worth."
+        ),
+        "topology": Entry(
+            "topoopt.cli.topology",
+            "Choose the AllReduce rings of all servers, and show the network that they make together.",
+        ),
+        "traffic": Entry(
+            "topoopt.cli.traffic", "Show what one iteration moves: by pair of servers and by link."
+        ),
+        "llm": Entry(
+            "topoopt.cli.llm",
+            "Transformers on accelerators: step time, memory, traffic and the best way of splitting them.",
+        ),
+        "compare": Entry(
+            "topoopt.cli.compare", "Put the same job on other fabrics, each with a strategy searched for it."
+        ),
+        "cost": Entry(
+            "topoopt.cli.cost",
+            "Price the network on every fabric: bill of materials, watts, what it is built of, optical technologies.",
+        ),
+        "simulate": Entry(
+            "topoopt.cli.simulate",
+            "Simulate a plan or a task graph. Bytes are those of one iteration, also in the steady state.",
+        ),
+        "cluster": Entry(
+            "topoopt.cli.cluster",
+            "Many jobs over time: arrivals, shards and their wiring, queueing; TopoOpt beside shared fabrics.",
+        ),
+        "fail": Entry(
+            "topoopt.cli.fail",
+            "Fail a link, a server or a panel of a plan: iteration time before, during and repaired, and the moves.",
+        ),
+        "rewire": Entry(
+            "topoopt.cli.rewire",
+            "Say which fibers to move, in which order, to get from one plan to the next.",
+        ),
+        "sweep": Entry(
+            "topoopt.cli.sweep",
+            "Plan every combination of models, clusters, fabrics and seeds in a file, and store the results.",
+        ),
+        "results": Entry(
+            "topoopt.cli.results", "Show, query, export and plot what a sweep has stored; also while it runs."
+        ),
+        "report": Entry("topoopt.cli.report", "Write one interactive HTML page that needs no network."),
+        "reproduce": Entry(
+            "topoopt.cli.reproduce",
+            "Make figures of the paper again: ours beside the published, rows and pictures in a folder.",
+        ),
+        "profile": Entry(
+            "topoopt.cli.profile",
+            "Measure a model's operators here, at every split size that a search may choose.",
+        ),
+        "models": Entry(
+            "topoopt.cli.models",
+            "List the models that come with topoopt: variants and hyper-parameters, shapes of transformers.",
+        ),
+        "hardware": Entry(
+            "topoopt.cli.hardware", "List accelerators, network parts and efficiencies, each with its source."
+        ),
+    }
 )
+"""Every verb and group, in the order in which one uses them."""
 
-app = typer.Typer(
-    cls=Verbs,
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
-    help="Which network, and which way of splitting the model over it, trains this job fastest for the money?",
+app = group(
+    VERBS,
+    "Which network, and which way of splitting the model over it, trains this job fastest for the money?",
 )
-for verb in VERBS:
-    app.command(cls=Verb, help=help_of(verb))(verb)
-app.add_typer(cluster, name="cluster")
-app.add_typer(llm, name="llm")
 
 
 def _print_version(asked: bool) -> None:

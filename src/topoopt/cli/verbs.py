@@ -1,7 +1,13 @@
-"""The group of verbs: a misspelled one is answered with the nearest, an interrupted one says so."""
+"""The groups of verbs: a verb's module is imported when the verb is called; a misspelled one gets the nearest.
+
+A table says where each verb is and what the list of verbs says of it, so that ``topoopt --help`` imports none of
+them. This is the one place where the command line imports late.
+"""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import typer
@@ -9,8 +15,13 @@ from typer.core import TyperCommand, TyperGroup
 
 from topoopt.errors import unknown_name
 
-BEHIND = {"cluster": "simulate", "llm": "traffic"}
-"""Groups of verbs, which the parser puts last, and the verb behind which each belongs."""
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A verb or a group of verbs: the module that holds it by its own name, and its line in the list."""
+
+    module: str
+    line: str
 
 
 def help_of(verb: Callable[..., None]) -> str:
@@ -27,13 +38,32 @@ class Verb(TyperCommand):
 
 
 class Verbs(TyperGroup):
-    """All verbs, in the order in which one uses them."""
+    """Verbs, in the order in which one uses them; make one with :func:`group`."""
+
+    table: Mapping[str, Entry] = {}
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the verbs."""
+        return list(self.table)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return the verb; an unknown one is an :class:`~topoopt.errors.InvalidInput`."""
-        if cmd_name not in self.commands and not cmd_name.startswith("-"):
-            raise unknown_name("verb", cmd_name, self.commands)
-        return super().get_command(ctx, cmd_name)
+        """Return the verb as the list of verbs shows it, without its module.
+
+        Raises
+        ------
+        InvalidInput
+            For an unknown verb.
+        """
+        if cmd_name in self.table:
+            return TyperCommand(cmd_name, help=self.table[cmd_name].line)
+        if cmd_name.startswith("-"):
+            return None
+        raise unknown_name("verb", cmd_name, self.table)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the verb that was called, its module imported."""
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, load(name, self.table[name]), rest
 
     def get_params(self, ctx: Any) -> Any:
         """Return the parameters of the program itself, ``--help`` among them."""
@@ -53,13 +83,32 @@ class Verbs(TyperGroup):
         except KeyboardInterrupt:
             raise typer.Abort from None
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Return the verbs as they were added, not by the alphabet; groups where :data:`BEHIND` says."""
-        names = [name for name in self.commands if name not in BEHIND]
-        for group, verb in BEHIND.items():
-            if group in self.commands:
-                names.insert(names.index(verb) + 1, group)
-        return names
+
+def group(table: Mapping[str, Entry], text: str, **more: Any) -> typer.Typer:
+    """Return a group of the verbs in a table."""
+    return typer.Typer(
+        cls=type("Verbs", (Verbs,), {"table": table}),
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+        context_settings={"help_option_names": ["-h", "--help"]},
+        help=text,
+        **more,
+    )
+
+
+def load(name: str, entry: Entry) -> Any:
+    """Return the verb or the group of verbs that a line of a table stands for."""
+    found = getattr(import_module(entry.module), name)
+    if isinstance(found, typer.Typer):
+        command = typer.main.get_group(found)
+    else:
+        alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
+        alone.command(name, cls=Verb, help=help_of(found))(found)
+        command = typer.main.get_command(alone)
+    command.name = name
+    return command
 
 
 def _plain_flags(parameters: Any) -> Any:
