@@ -8,10 +8,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUN := $(VENV)/.ready-to-run
 DEV := $(VENV)/.ready-to-develop
+DOCS := $(VENV)/.ready-for-docs
 PIP_INSTALL = $(BIN)/python -m pip install -qq --disable-pip-version-check --editable
 CODE := src tests benchmarks examples docs
 
-.PHONY: demo test guides check format bench reference calibrations reproduction clean help
+.PHONY: demo test guides docs check format bench reference calibrations reproduction clean help
 .DEFAULT_GOAL := help
 
 help: ## Say what can be made.
@@ -27,6 +28,10 @@ test: $(DEV) ## Run the tests, the doctests, the examples and the commands of th
 
 guides: $(DEV) ## Run every command that the guides show.
 	@TOPOOPT_BIN=$(abspath $(BIN)) $(BIN)/python -m pytest --quiet tests/docs
+
+docs: $(DOCS) ## Build the site of guides and reference into out/docs; a warning or a broken link is an error.
+	@$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --builder html docs out/docs
+	@echo "The site is out/docs/index.html."
 
 check: $(DEV) ## Lint, formatting, types and the floors of the house.
 	@$(BIN)/ruff check $(CODE)
@@ -51,7 +56,7 @@ reproduction: $(RUN) ## Make the figures of the paper again and write docs/repro
 	@$(BIN)/topoopt reproduce all --quick --out out/reproduction --pictures none --page docs/reproduction.md
 
 clean: ## Remove all that was built, .venv included.
-	rm -rf $(VENV) dist build out .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) dist build out docs/outside docs/reference .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests benchmarks examples docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # An interrupted or foreign .venv without a working pip is built again. The guards speak one line each
@@ -65,6 +70,10 @@ $(RUN): pyproject.toml
 
 $(DEV): $(RUN)
 	@$(PIP_INSTALL) ".[dev]"
+	@touch $@
+
+$(DOCS): $(RUN)
+	@$(PIP_INSTALL) ".[docs]"
 	@touch $@
 
 ask = $(shell $(PYTHON) -c '$(1)' 2>/dev/null)

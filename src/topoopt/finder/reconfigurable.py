@@ -114,7 +114,7 @@ def rewired(fabric: Fabric, circuits: Circuits) -> Fabric:
     Parameters
     ----------
     circuits : int64 array, shape (servers, servers)
-        Number of circuits of each ordered pair; see :mod:`topoopt.finder.circuits`.
+        Number of circuits of each ordered pair; see ``finder/circuits.py``.
     """
     return _wired(fabric.name, circuits, fabric.beat)
 

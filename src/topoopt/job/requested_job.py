@@ -25,7 +25,7 @@ from topoopt.workload import (
 
 
 def requested_job(request: JobRequest) -> Job:
-    """Return the job that a request means; transformers are :func:`topoopt.search.requested_training`'s.
+    """Return the job that a request means; transformers are :func:`topoopt.search.job_of`'s.
 
     Where it names no number of servers, a model has that of its variant, a profile that which it was measured
     for, a traffic matrix that of its rows, and operators have 128.

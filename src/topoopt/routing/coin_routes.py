@@ -27,7 +27,7 @@ class CoinChangeRoutes:
         Holds a link along every coin out of every server. It may hold others too, which go unused.
     balance : bool
         Spread a distance over several sequences so that uniform all-to-all demand loads the coins as
-        evenly as shortest paths allow (see :mod:`topoopt.routing.coin_options`); else one sequence each.
+        evenly as shortest paths allow (see ``routing/coin_options.py``); else one sequence each.
     alternatives : int
         Most paths of a pair.
     seed : int

@@ -30,19 +30,19 @@ def optimal_max_load(
     background_bytes : float64 array, shape (links,), optional
         Bytes that cross each link whatever the routing, e.g. those of AllReduce rings.
 
-    Notes
-    -----
-    The linear program has one commodity a source: minimise z subject to conservation of every source's
-    flow and, on each link, flow + background <= z · bandwidth. On a circulant whose demand depends on
-    distance only, one source speaks for all, since the mean of an optimum over all rotations is an optimum
-    too. Where the program is too large an interval comes from iterative rerouting and its prices.
-
     Raises
     ------
     InvalidInput
         If an array has the wrong shape.
     NoRoute
         If a pair with demand cannot be reached.
+
+    Notes
+    -----
+    The linear program has one commodity a source: minimise z subject to conservation of every source's
+    flow and, on each link, flow + background <= z · bandwidth. On a circulant whose demand depends on
+    distance only, one source speaks for all, since the mean of an optimum over all rotations is an optimum
+    too. Where the program is too large an interval comes from iterative rerouting and its prices.
     """
     wanted, background_s = _checked(topology, demand, background_bytes)
     if not wanted.any():

@@ -22,7 +22,7 @@ class SearchOptions:
         ``alternating``: strategy search on a fixed topology and topology finder on a fixed strategy in turn.
         ``released``: the authors' code, which rebuilds the topology inside the chain.
     degree_split, strides, damping, routing : str
-        Rules of the topology finder, see :mod:`topoopt.finder`.
+        Rules of the topology finder, see :func:`topoopt.finder.find_topology`.
     budget : int
         Proposals over all chains and rounds.
     baseline_budget : int

@@ -36,7 +36,7 @@ def choose_and_simulate(
     """Simulate with the cheapest simulator that is as good as packets, or near.
 
     The analytic simulator runs first, every transfer over all its paths. If no link ever serves two
-    transfers at once (:func:`topoopt.simulate.auto_contention.contends`), its times are closed forms, and stand.
+    transfers at once, its times are closed forms, and stand.
     Otherwise the flow simulator shares the links, each transfer on one path drawn for it, as packets have it
     (unless the options ask for something else than ``spread``, the default).
 

@@ -19,7 +19,7 @@ class Point:
     model : str
         A model of the zoo, or the path of a job file as the sweep file has it.
     fabric : str
-        A name of :data:`~topoopt.sweep.fabrics.SWEPT_FABRICS`.
+        A name of :data:`~topoopt.sweep.SWEPT_FABRICS`.
     batch_per_accelerator : int
         0 for the model's own.
     bandwidth_bps : float

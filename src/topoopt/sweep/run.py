@@ -55,7 +55,7 @@ def run_sweep(
     Raises
     ------
     InvalidInput
-        As :func:`~topoopt.sweep.store.open_store`.
+        If the file holds no results, or those of another version.
     """
     with open_store(path, sweep, mix_versions=mix_versions) as store:
         finished = store.finished()

@@ -53,7 +53,7 @@ def calibrate(
     Parameters
     ----------
     strength
-        Of the priors; None for the one of :data:`~topoopt.llm.calibration.calibrate.STRENGTHS` with the least
+        Of the priors; None for the one of ``STRENGTHS`` with the least
         held-out error.
 
     Raises

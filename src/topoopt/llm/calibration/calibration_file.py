@@ -79,7 +79,7 @@ def starting_calibration(word: str, accelerator: str, attention: str | None = No
     word
         ``neutral``, an accelerator whose calibration is taken, or a TOML file.
     attention
-        One of :data:`~topoopt.llm.calibration.calibration.ATTENTIONS`; None for that of the start.
+        One of :data:`~topoopt.llm.ATTENTIONS`; None for that of the start.
 
     Raises
     ------

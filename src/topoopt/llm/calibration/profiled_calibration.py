@@ -41,7 +41,7 @@ class ProfiledCalibration:
     products : int
         Products that the law was fitted on.
     product_error : float
-        Median of |law / measured - 1| over them.
+        Median of ``abs(law / measured - 1)`` over them.
     measured : tuple of str
         Parameters that come from the profile.
     """
@@ -57,7 +57,7 @@ def profiled_calibration(
 ) -> ProfiledCalibration:
     """Return a calibration with the kernels of a profile, and everything else of ``base``.
 
-    The laws are those of :mod:`topoopt.llm.step_time.layer_time`. A matrix product is taken as a third of a linear
+    The laws are those of ``llm/step_time/layer_time.py``. A matrix product is taken as a third of a linear
     layer's forward and backward pass. Launches, collectives, overlap and stragglers are not in a profile of operators.
 
     Parameters

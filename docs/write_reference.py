@@ -1,0 +1,191 @@
+"""The reference: a page for every room, made of the names that the room's face hands on and of their docstrings.
+
+Nothing in it is written by hand, so that a name that moves, comes or goes takes its entry along.
+"""
+
+import ast
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import topoopt
+
+NOT_ROOMS = frozenset({"__main__", "cli"})
+"""How the program is started, and the command line, which has pages of help and no callers."""
+KINDS = {"table": "Tables and constants", "noun": "Nouns", "verb": "Verbs"}
+"""Kinds of public names in the order of a page, and their headings; the words are those of the page of the design."""
+MOST_KEYS = 40
+"""A table with more entries than this is too long for a page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One public name of a room.
+
+    Attributes
+    ----------
+    room, name : str
+        As in ``from topoopt.room import name``.
+    kind : str
+        One of :data:`KINDS`.
+    text : str
+        The docstring.
+    """
+
+    room: str
+    name: str
+    kind: str
+    value: object
+    text: str
+
+    @property
+    def first_line(self) -> str:
+        """What it is in one line."""
+        return self.text.strip().split("\n\n")[0].replace("\n", " ")
+
+
+def rooms() -> list[str]:
+    """Return the rooms and single files of the package, by name."""
+    return sorted(one.name for one in pkgutil.iter_modules(topoopt.__path__) if one.name not in NOT_ROOMS)
+
+
+def entries(room: str) -> list[Entry]:
+    """Return every public name of a room with its docstring, in the order of the face or the file."""
+    module = importlib.import_module(f"topoopt.{room}")
+    source = Path(str(module.__file__))
+    handed_on = _handed_on(source) if source.name == "__init__.py" else _defined(module.__name__, source)
+    return [_entry(room, name, *place) for name, place in handed_on.items()]
+
+
+def write_reference(folder: Path) -> None:
+    """Write a page for every room into a folder, and take away what is there from before."""
+    folder.mkdir(exist_ok=True)
+    pages = {f"{room}.rst": "\n".join(page(room)) + "\n" for room in rooms()}
+    pages["index.rst"] = "\n".join(_index()) + "\n"
+    for old in folder.glob("*.rst"):
+        if old.name not in pages:
+            old.unlink()
+    for name, text in pages.items():
+        path = folder / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def _handed_on(face: Path) -> dict[str, tuple[str, Path]]:
+    """Return where each name of a face comes from: the module, and its file."""
+    found: dict[str, tuple[str, Path]] = {}
+    for node in ast.parse(face.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ImportFrom) and node.module:
+            file = Path(str(importlib.import_module(node.module).__file__))
+            for alias in node.names:
+                found[alias.asname or alias.name] = _origin(alias.name, node.module, file)
+    return found
+
+
+def _origin(name: str, module: str, file: Path) -> tuple[str, Path]:
+    """Follow a name through the faces of sub-rooms to the file that defines it."""
+    if file.name == "__init__.py":
+        return _handed_on(file)[name]
+    return module, file
+
+
+def _defined(module: str, file: Path) -> dict[str, tuple[str, Path]]:
+    names: list[str] = []
+    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.append(node.name)
+        else:
+            names += _assigned(node)
+    return {name: (module, file) for name in names if not name.startswith("_")}
+
+
+def _assigned(node: ast.stmt) -> list[str]:
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
+def _entry(room: str, name: str, module: str, file: Path) -> Entry:
+    value = getattr(importlib.import_module(module), name)
+    if inspect.isclass(value):
+        return Entry(room, name, "noun", value, inspect.getdoc(value) or "")
+    if inspect.isroutine(value) or hasattr(value, "py_func"):
+        return Entry(room, name, "verb", value, inspect.getdoc(value) or "")
+    return Entry(room, name, "table", value, _text_below(name, file))
+
+
+def _text_below(name: str, file: Path) -> str:
+    """Return the text below the assignment of a name, which Python itself does not keep."""
+    body = ast.parse(file.read_text(encoding="utf-8")).body
+    for node, after in zip(body, [*body[1:], None], strict=True):
+        if name in _assigned(node) and isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
+            return inspect.cleandoc(str(after.value.value))
+    return ""
+
+
+def _index() -> Iterator[str]:
+    yield from _heading("Reference", "=")
+    yield "Every public name, by room; :doc:`the design </design>` says how the rooms stand above each other."
+    yield from ("", ".. toctree::", "   :maxdepth: 1", "")
+    yield from (f"   {room}" for room in rooms())
+
+
+def page(room: str) -> Iterator[str]:
+    module = importlib.import_module(f"topoopt.{room}")
+    found = entries(room)
+    yield from _heading(f"topoopt.{room}", "=")
+    yield from (inspect.getdoc(module) or "", "", f".. currentmodule:: topoopt.{room}", "")
+    for kind, heading in KINDS.items():
+        chosen = [entry for entry in found if entry.kind == kind]
+        if chosen:
+            yield from _heading(heading, "-")
+            yield from _summary(chosen)
+            for entry in chosen:
+                yield from _described(entry)
+
+
+def _heading(text: str, line: str) -> Iterator[str]:
+    yield from (text, line * len(text), "")
+
+
+def _summary(chosen: Iterable[Entry]) -> Iterator[str]:
+    yield from (".. list-table::", "   :widths: 30 70", "   :class: summary", "")
+    for entry in chosen:
+        yield f"   * - :py:obj:`~topoopt.{entry.room}.{entry.name}`"
+        yield f"     - {entry.first_line}"
+    yield ""
+
+
+def _described(entry: Entry) -> Iterator[str]:
+    if entry.kind == "table":
+        yield from (
+            f".. py:data:: {entry.name}",
+            "",
+            *_indented(entry.text),
+            "",
+            *_indented(_keys(entry.value)),
+            "",
+        )
+    elif entry.kind == "noun":
+        yield from (f".. autoclass:: {entry.name}", "   :members:", "")
+    else:
+        yield from (f".. autofunction:: {entry.name}", "")
+
+
+def _keys(table: object) -> str:
+    """Return the names that a table knows, or what a constant is."""
+    if isinstance(table, Mapping) and all(isinstance(key, str) for key in table):
+        keys = [f"``{key}``" for key in list(table)[:MOST_KEYS]]
+        more = f" and {len(table) - MOST_KEYS} more" if len(table) > MOST_KEYS else ""
+        return f"Known names: {', '.join(keys)}{more}."
+    if isinstance(table, int | float | str):
+        return f"``{table!r}``"
+    if isinstance(table, tuple | frozenset) and all(isinstance(item, int | float | str) for item in table):
+        return ", ".join(f"``{item!r}``" for item in table)
+    return ""
+
+
+def _indented(text: str) -> list[str]:
+    return [f"   {line}".rstrip() for line in text.splitlines()]

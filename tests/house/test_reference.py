@@ -1,0 +1,32 @@
+"""The reference of the site has every public name, and says what it is."""
+
+from pathlib import Path
+
+import pytest
+
+import topoopt
+from docs.write_reference import entries, page, rooms, write_reference
+
+
+def test_every_room_but_the_command_line_has_a_page(tmp_path: Path) -> None:
+    folders = {path.parent.name for path in Path(str(topoopt.__file__)).parent.glob("*/__init__.py")}
+    (tmp_path / "gone.rst").write_text("a room that is no more")
+    write_reference(tmp_path)
+    written = {path.stem for path in tmp_path.iterdir()}
+    assert folders - {"cli"} <= written
+    assert written == {*rooms(), "index"}
+
+
+@pytest.mark.parametrize("room", rooms())
+def test_every_public_name_of_a_room_says_what_it_is(room: str) -> None:
+    nameless = [one.name for one in entries(room) if one.kind != "table" and not one.first_line]
+    assert not nameless
+    text = "\n".join(page(room))
+    for one in entries(room):
+        assert f":: {one.name}\n" in text
+
+
+def test_a_table_is_shown_with_its_names() -> None:
+    text = "\n".join(page("routing"))
+    assert ".. py:data:: ROUTING" in text
+    assert "``coin-change``, ``k-shortest``" in text
