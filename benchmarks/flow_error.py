@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from topoopt.finder import FabricShape, build_fabric
+from topoopt.finder import FabricRequest, FabricShape, build_fabric
 from topoopt.routing import Fabric
 from topoopt.simulate import (
     FlexNetGraph,
@@ -65,12 +65,14 @@ def _fabric(name: str, flexnet: FlexNetGraph, graph: TaskGraph) -> Fabric:
     degree = 1 if name in ("ideal-switch", "fat-tree") else 4
     return build_fabric(
         name,
-        graph.servers,
-        degree,
-        flexnet.bandwidth_bps / degree,
-        graph.groups,
-        server_bandwidth_bps=flexnet.bandwidth_bps,
-        shape=FabricShape(switches=True, strides=STRIDES if name == "topoopt" else ()),
+        FabricRequest(
+            graph.servers,
+            degree,
+            flexnet.bandwidth_bps / degree,
+            graph.groups,
+            server_bandwidth_bps=flexnet.bandwidth_bps,
+            shape=FabricShape(switches=True, strides=STRIDES if name == "topoopt" else ()),
+        ),
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.figure import Figure, best_cpu_seconds
-from topoopt.finder import FabricShape, build_fabric
+from topoopt.finder import FabricRequest, FabricShape, build_fabric
 from topoopt.routing import Fabric
 from topoopt.simulate import (
     SimulationOptions,
@@ -36,7 +36,7 @@ def own_fabric(name: str) -> Fabric:
 
 
 def switch(job: TaskGraph) -> Fabric:
-    return build_fabric("ideal-switch", job.servers, 1, BANDWIDTH_BPS, job.groups)
+    return build_fabric("ideal-switch", FabricRequest(job.servers, 1, BANDWIDTH_BPS, job.groups))
 
 
 def figures() -> Iterator[Figure]:
@@ -61,12 +61,14 @@ def four_jobs() -> Iterator[Figure]:
     placement = place_jobs([job.servers for job in jobs], TREE_SERVERS, "random", seed=1)
     fabric = build_fabric(
         "fat-tree",
-        TREE_SERVERS,
-        1,
-        BANDWIDTH_BPS,
-        placed_groups(jobs, placement),
-        server_bandwidth_bps=BANDWIDTH_BPS,
-        shape=FabricShape(switches=True, arity=TREE_ARITY),
+        FabricRequest(
+            TREE_SERVERS,
+            1,
+            BANDWIDTH_BPS,
+            placed_groups(jobs, placement),
+            server_bandwidth_bps=BANDWIDTH_BPS,
+            shape=FabricShape(switches=True, arity=TREE_ARITY),
+        ),
     )
     for split in ("one", "spread"):
         options = SimulationOptions(split=split)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from benchmarks.figure import Figure
 from benchmarks.reference_replay import COMPATIBLE, fabric, task_graph
 from benchmarks.simulators import dlrm
-from topoopt.finder import FabricShape, build_fabric
+from topoopt.finder import FabricRequest, FabricShape, build_fabric
 from topoopt.routing import Fabric
 from topoopt.simulate import SimulationOptions, TaskGraph, simulate
 
@@ -35,7 +35,7 @@ def on_eight_links() -> Case:
     """
     graph = task_graph("25dlrm_128")
     shape = FabricShape(strides=EIGHT_LINKS, routing="single-shortest")
-    return graph, build_fabric("topoopt", graph.servers, 8, 100e9, graph.groups, shape=shape)
+    return graph, build_fabric("topoopt", FabricRequest(graph.servers, 8, 100e9, graph.groups, shape=shape))
 
 
 SMALL: Mapping[str, Callable[[], Case]] = {

@@ -3,7 +3,7 @@
 from functools import cache
 
 from benchmarks.reference_rows import FluidRow
-from topoopt.finder import FabricShape, build_fabric
+from topoopt.finder import FabricRequest, FabricShape, build_fabric
 from topoopt.hardware import ClusterSpec
 from topoopt.job import JobSettings, make_job
 from topoopt.simulate import SimulationOptions, TaskGraph, build_task_graph, simulate
@@ -29,11 +29,13 @@ def fluid_ms(row: FluidRow) -> float:
     strides = STRIDES[row.servers, row.degree] if row.fabric == "topoopt" else ()
     fabric = build_fabric(
         row.fabric,
-        row.servers,
-        row.degree,
-        row.gbps * 1e9,
-        graph.groups,
-        server_bandwidth_bps=row.degree * row.gbps * 1e9,
-        shape=FabricShape(strides=strides),
+        FabricRequest(
+            row.servers,
+            row.degree,
+            row.gbps * 1e9,
+            graph.groups,
+            server_bandwidth_bps=row.degree * row.gbps * 1e9,
+            shape=FabricShape(strides=strides),
+        ),
     )
     return simulate("flow", graph, fabric, SimulationOptions(ring_model="bulk")).iteration_time_s * 1e3

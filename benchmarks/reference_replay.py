@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import fmean
 
 from benchmarks.reference_rows import ReplayRow
-from topoopt.finder import FabricShape, build_fabric
+from topoopt.finder import FabricRequest, FabricShape, build_fabric
 from topoopt.routing import Fabric
 from topoopt.simulate import (
     PacketOptions,
@@ -53,12 +53,14 @@ def fabric(graph: str, name: str, gbps: float) -> Fabric:
         return flexnet_fabric(read_fbuf(GRAPHS / f"{graph}.fbuf.xz"), tasks.groups, bandwidth_bps=gbps * 1e9)
     return build_fabric(
         name,
-        tasks.servers,
-        1,
-        gbps * 1e9,
-        tasks.groups,
-        server_bandwidth_bps=gbps * 1e9,
-        shape=FabricShape(switches=True),
+        FabricRequest(
+            tasks.servers,
+            1,
+            gbps * 1e9,
+            tasks.groups,
+            server_bandwidth_bps=gbps * 1e9,
+            shape=FabricShape(switches=True),
+        ),
     )
 
 

@@ -22,14 +22,14 @@ from topoopt.job import JobSettings, make_job
 from topoopt.search.chain import search_strategy
 from topoopt.search.problem import make_problem
 from topoopt.search import SearchOptions
-from topoopt.search.alternating import fabric_for
+from topoopt.search.candidate import fabric_for
 from topoopt.strategy import data_parallel
 from topoopt.workload import load_model
 import numpy as np
 graph = load_model("vgg16", servers=16)
 job = make_job(graph, ClusterSpec(16, 4, 100e9), JobSettings())
 start = data_parallel(graph, 16)
-problem = make_problem(job, fabric_for(job, start, SearchOptions()))
+problem = make_problem(job, fabric_for(job, start))
 began = process_time()
 search_strategy(problem, start, 1, np.random.default_rng(0))
 print(process_time() - began)

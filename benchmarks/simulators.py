@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from benchmarks.figure import Figure, best_cpu_seconds
-from topoopt.finder import find_topology
+from topoopt.finder import FinderRules, find_topology
 from topoopt.hardware import ClusterSpec
 from topoopt.job import JobSettings, make_job
 from topoopt.routing import Fabric
@@ -20,7 +20,7 @@ def dlrm(servers: int) -> tuple[TaskGraph, Fabric]:
     job = make_job(load_model("dlrm", servers=servers), cluster, JobSettings(memory_check="off"))
     strategy = data_parallel(job.graph, servers)
     traffic = extract_traffic(job.graph, strategy, job.global_batch)
-    fabric = find_topology(traffic, degree=4, bandwidth_bps=100e9, degree_split="all-to-allreduce")
+    fabric = find_topology(traffic, degree=4, bandwidth_bps=100e9, rules=FinderRules("all-to-allreduce"))
     return build_task_graph(job.graph, strategy, job.timer, cluster.accelerators_per_server), fabric
 
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 
 from benchmarks.figure import Figure, best_cpu_seconds
-from topoopt.finder import STRIDE_RULES, find_topology, lay_rings
+from topoopt.finder import STRIDE_RULES, FinderRules, find_topology, lay_rings
 from topoopt.routing import Fabric, link_loads
 from topoopt.strategy import data_parallel, extract_traffic
 from topoopt.traffic import AllReduceGroup, AllToAllGroup, Traffic
@@ -31,7 +31,7 @@ def hall_traffic(servers: int) -> Traffic:
 
 
 def find(traffic: Traffic, degree: int, degree_split: str = "proportional") -> Fabric:
-    return find_topology(traffic, degree=degree, bandwidth_bps=BANDWIDTH_BPS, degree_split=degree_split)
+    return find_topology(traffic, degree=degree, bandwidth_bps=BANDWIDTH_BPS, rules=FinderRules(degree_split))
 
 
 def hall(servers: int, degree: int) -> None:

@@ -5,7 +5,7 @@ replicas. The estimate knows bandwidths only; the closed form knows routes and r
 meets on a link.
 """
 
-from topoopt.finder import build_fabric
+from topoopt.finder import FabricRequest, build_fabric
 from topoopt.llm import (
     Configuration,
     System,
@@ -32,7 +32,7 @@ for chunks in (1, 4):
     step = make_pipelined_step(model, configuration, system, calibration)
     graph = pipeline_task_graph(step)
     for name in ("ideal-switch", "torus", "topoopt"):
-        fabric = build_fabric(name, step.servers, DEGREE, BANDWIDTH_BPS, graph.groups)
+        fabric = build_fabric(name, FabricRequest(step.servers, DEGREE, BANDWIDTH_BPS, graph.groups))
         closed, flow = pipelined_time(step, fabric), simulate("flow", graph, fabric)
         print(
             f"  {name:12}  closed form {closed.iteration_time_s:.3f} s, of which bubble {closed.bubble_s:.3f} s and "

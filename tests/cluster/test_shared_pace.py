@@ -20,7 +20,7 @@ from topoopt.cluster import (
     shared_run,
 )
 from topoopt.errors import InvalidInput
-from topoopt.finder import build_fabric
+from topoopt.finder import FabricRequest, build_fabric
 from topoopt.hardware import ClusterSpec
 from topoopt.job import JobSettings, make_job
 from topoopt.routing import Fabric
@@ -54,7 +54,7 @@ def published(model: str) -> TaskGraph:
 @pytest.mark.parametrize("options", [AT_ONCE, PER_COLLECTIVE], ids=["group", "collective"])
 def test_a_job_alone_takes_what_the_flow_simulator_says(model: str, options: SharingOptions) -> None:
     graph = published(model)
-    fabric = build_fabric("ideal-switch", 16, 8, 100e9, graph.groups)
+    fabric = build_fabric("ideal-switch", FabricRequest(16, 8, 100e9, graph.groups))
     (found,) = paced(fabric, PlacedJob("a", graph, tuple(range(16))), options=options)
     # small AllReduces wait for a large one where connections are a group's
     assert found == pytest.approx(simulate("flow", graph, fabric).iteration_time_s, rel=1e-4)
@@ -195,7 +195,7 @@ def test_what_cannot_be_shared_is_refused() -> None:
     with pytest.raises(InvalidInput, match="has 2 servers, its row names 3"):
         shared_pace(fabric)([PlacedJob("a", sender(MEGABYTE), (0, 1, 2))])
     with pytest.raises(InvalidInput, match="changes its circuits"):
-        shared_pace(build_fabric("sip-ml", 4, 2, 100e9, ()))
+        shared_pace(build_fabric("sip-ml", FabricRequest(4, 2, 100e9)))
 
 
 def test_a_job_that_repeats_for_ever_beside_another_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.failure.conftest import MakePlan
+from tests.failure.conftest import MakePlan, job
 from tests.failure.test_detours import both, cut
 from topoopt.errors import Infeasible, InvalidInput
 from topoopt.failure import (
@@ -21,11 +21,12 @@ from topoopt.failure import (
     predict,
     repaired_plan,
 )
-from topoopt.finder import FABRICS
+from topoopt.finder import FABRICS, FabricRequest, FinderRules, find_topology
 from topoopt.plan import plan_from_mapping, plan_to_mapping
 from topoopt.routing import Fabric, make_routes
-from topoopt.search import simulated
+from topoopt.search import SearchOptions, make_plan, simulated
 from topoopt.topology import Ring
+from topoopt.traffic import AllReduceGroup, Traffic
 
 FAILURES = [FailedLink(2, 3), FailedInterface(5, 1), FailedPanel(0), FailedServer(9)]
 
@@ -61,6 +62,33 @@ def test_transfers_around_a_dead_link_take_what_a_fabric_cut_by_hand_takes(small
     )  # on a line there is one way only
     again = simulated(plan.job, plan.strategy, by_hand)
     assert predicted.during.iteration_time_s == pytest.approx(again.iteration_time_s, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("failure", "way", "servers", "degree"),
+    [(FailedLink(0, 1), "re-plan", 60, 4), (FailedServer(3), "fewer-servers", 58, 5)],
+)
+def test_a_repair_wires_anew_by_the_rules_of_the_plan(
+    failure: Failure, way: str, servers: int, degree: int
+) -> None:
+    rules = FinderRules(strides="nearest", routing="k-shortest")
+    options = SearchOptions(budget=0, strides=rules.strides, routing=rules.routing)
+    plan = make_plan(job(60, 5, "duplex", tables=0), options, fabrics=())
+    traffic = Traffic(servers, (AllReduceGroup(tuple(range(servers)), 10**9),))
+    by_rule, usual = (
+        find_topology(traffic, degree=degree, bandwidth_bps=25e9, rules=some)
+        for some in (rules, FinderRules())
+    )
+    for again in (plan, plan_from_mapping(plan_to_mapping(plan))):
+        repair = next(row for row in predict(again, failure).rows if row.way.name == way).repair
+        assert repair is not None
+        assert _links(by_rule) <= _links(repair.fabric)
+        assert not _links(usual) <= _links(repair.fabric)
+        assert repair.fabric.routes.method == "k-shortest"
+
+
+def _links(fabric: Fabric) -> set[tuple[int, int]]:
+    return set(zip(fabric.topology.src.tolist(), fabric.topology.dst.tolist(), strict=True))
 
 
 @pytest.mark.parametrize("links", ["duplex", "directed"])
@@ -162,7 +190,7 @@ def test_what_nothing_repairs(small_plan: MakePlan) -> None:
 
 def test_only_direct_fabrics_have_links_to_fail(small_plan: MakePlan) -> None:
     plan = small_plan(servers=4, degree=2)
-    switch = replace(plan, fabric=FABRICS["ideal-switch"](4, 2, 25e9, ()))
+    switch = replace(plan, fabric=FABRICS["ideal-switch"](FabricRequest(4, 2, 25e9)))
     with pytest.raises(InvalidInput, match="the plan's fabric is ideal-switch"):
         predict(switch, FailedLink(0, 1))
 

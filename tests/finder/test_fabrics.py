@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from topoopt.errors import InvalidInput
-from topoopt.finder import FABRICS
+from topoopt.finder import FABRICS, FabricRequest
 from topoopt.topology import Ring, Topology
 
 RingCheck = Callable[[Topology, Sequence[int], Ring], None]
@@ -18,7 +18,7 @@ WIRED_FOR_GOOD = [name for name in FABRICS if name not in ("ocs-reconfig", "sip-
 
 @pytest.mark.parametrize("name", WIRED_FOR_GOOD)
 def test_every_fabric_carries_the_rings_of_every_group(name: str, check_ring: RingCheck) -> None:
-    fabric = FABRICS[name](16, 4, 100e9, GROUPS, seed=1)
+    fabric = FABRICS[name](FabricRequest(16, 4, 100e9, GROUPS, seed=1))
     assert fabric.name == name
     assert set(fabric.rings) == set(GROUPS)
     for group, rings in fabric.rings.items():
@@ -45,7 +45,7 @@ def test_every_fabric_carries_the_rings_of_every_group(name: str, check_ring: Ri
 )
 def test_bandwidth_of_a_server(name: str, bandwidth_bps: float) -> None:
     for given, expected in ((None, bandwidth_bps), (80e9, 20e9 if name == "mixnet" else 80e9)):
-        topology = FABRICS[name](16, 4, 100e9, (), server_bandwidth_bps=given).topology
+        topology = FABRICS[name](FabricRequest(16, 4, 100e9, server_bandwidth_bps=given)).topology
         out = np.bincount(topology.src, topology.bandwidth_bps)[:16]
         assert out == pytest.approx(np.full(16, expected))
 
@@ -67,4 +67,4 @@ def test_table_names_the_issues_baselines() -> None:
 @pytest.mark.parametrize("name", FABRICS)
 def test_degree_zero_is_refused(name: str) -> None:
     with pytest.raises(InvalidInput, match="degree: must be at least 1, got 0"):
-        FABRICS[name](16, 0, 100e9, GROUPS)
+        FABRICS[name](FabricRequest(16, 0, 100e9, GROUPS))

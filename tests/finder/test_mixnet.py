@@ -4,13 +4,20 @@ import numpy as np
 import pytest
 
 from topoopt.errors import InvalidInput
-from topoopt.finder import FabricShape, build_fabric, exchange_time_s, improved_circuits, regional_circuits
+from topoopt.finder import (
+    FabricRequest,
+    FabricShape,
+    build_fabric,
+    exchange_time_s,
+    improved_circuits,
+    regional_circuits,
+)
 from topoopt.finder.regional_optimum import best_regional_circuits
 from topoopt.routing import CIRCUIT_CHOICES, RegionalReconfiguration
 
 
 def rule_of(**shape: object) -> RegionalReconfiguration:
-    fabric = build_fabric("mixnet", 16, 8, 100e9, (), shape=FabricShape(**shape))  # type: ignore[arg-type]
+    fabric = build_fabric("mixnet", FabricRequest(16, 8, 100e9, shape=FabricShape(**shape)))  # type: ignore[arg-type]
     assert isinstance(fabric.reconfiguration, RegionalReconfiguration)
     return fabric.reconfiguration
 
@@ -71,7 +78,7 @@ def test_improved_circuits_keep_to_the_ports() -> None:
 
 def test_mistakes_are_named() -> None:
     with pytest.raises(InvalidInput, match="a server needs 2 ports or more"):
-        build_fabric("mixnet", 4, 1, 100e9, ())
+        build_fabric("mixnet", FabricRequest(4, 1, 100e9))
     with pytest.raises(InvalidInput, match=r"electrical_ports must be 1\.\.7 of 8 ports, got 8"):
         rule_of(electrical_ports=8)
     with pytest.raises(InvalidInput, match="region_servers must be at least 2, got 1"):

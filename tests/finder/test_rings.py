@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from topoopt.errors import InvalidInput, NoRoute
-from topoopt.finder import FABRICS, coin_patterns, lay_rings
+from topoopt.finder import FABRICS, FabricRequest, coin_patterns, lay_rings
 from topoopt.finder.busiest_share import busiest_share
 from topoopt.finder.direct_rings import direct_rings
 from topoopt.finder.hamiltonian_rings import hamiltonian_rings
@@ -174,7 +174,7 @@ def test_no_stride_rings_or_else_tours_of_a_group_load_the_busiest_link_less(dat
 @pytest.mark.parametrize("servers", [16, 64, 128])
 def test_an_even_degree_carries_an_allreduce_at_full_bandwidth(name: str, servers: int) -> None:
     # A ring AllReduce of S bytes sends 2 (n-1)/n S out of each server, here at d·B = 4 × 100 Gb/s.
-    fabric = FABRICS[name](servers, 4, 100e9, [tuple(range(servers))])
+    fabric = FABRICS[name](FabricRequest(servers, 4, 100e9, [tuple(range(servers))]))
     (rings,) = fabric.rings.values()
     sent_bytes = 2 * (servers - 1) / servers * 1e9
     busiest_bytes = busiest_share(fabric.topology, rings) * sent_bytes

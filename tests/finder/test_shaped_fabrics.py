@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from topoopt.errors import InvalidInput, NoRoute
-from topoopt.finder import FABRICS, FabricShape, build_fabric
+from topoopt.finder import FABRICS, FabricRequest, FabricShape, build_fabric
 from topoopt.simulate import (
     COLLECTIVE,
     TRANSFER,
@@ -39,7 +39,7 @@ def graph(times: int = 1) -> TaskGraph:
 
 @pytest.mark.parametrize("name", FABRICS)
 def test_every_fabric_has_servers_to_spare_for_a_smaller_job(name: str, check_ring: RingCheck) -> None:
-    fabric = build_fabric(name, 16, 4, 100e9, GROUPS, servers=20, seed=1)
+    fabric = build_fabric(name, FabricRequest(20, 4, 100e9, GROUPS, seed=1), 16)
     assert fabric.topology.servers == 20
     for group, rings in fabric.rings.items():
         for ring in rings:
@@ -52,7 +52,7 @@ def test_every_fabric_has_servers_to_spare_for_a_smaller_job(name: str, check_ri
 @pytest.mark.parametrize("name", FABRICS)
 def test_a_fabric_smaller_than_the_job_is_refused(name: str) -> None:
     with pytest.raises(InvalidInput, match="12 servers are too few for a job of 16; use 16 or more"):
-        build_fabric(name, 16, 4, 100e9, GROUPS, servers=12)
+        build_fabric(name, FabricRequest(12, 4, 100e9, GROUPS), 16)
 
 
 @pytest.mark.parametrize("name", ["ideal-switch", "fat-tree", "oversub-fat-tree", "expander"])
@@ -60,14 +60,16 @@ def test_spread_traffic_takes_as_long_on_trunks_as_on_switches(name: str) -> Non
     # Large tensors: a packet is sent faster on a trunk than on one of its links, 43 µs in all here.
     large = graph(1000)
     times = [
-        simulate("flow", large, build_fabric(name, 16, 4, 100e9, GROUPS, shape=shape)).iteration_time_s
+        simulate(
+            "flow", large, build_fabric(name, FabricRequest(16, 4, 100e9, GROUPS, shape=shape))
+        ).iteration_time_s
         for shape in (FabricShape(), SWITCHES)
     ]
     assert times[0] == pytest.approx(times[1], rel=1e-5)
 
 
 def test_a_fat_tree_of_switches_leaves_the_paths_of_rings_to_the_routes() -> None:
-    fabric = build_fabric("fat-tree", 16, 4, 100e9, GROUPS, shape=replace(SWITCHES, arity=6))
+    fabric = build_fabric("fat-tree", FabricRequest(16, 4, 100e9, GROUPS, shape=replace(SWITCHES, arity=6)))
     assert fabric.rings == {}
     assert np.bincount(fabric.topology.src).max() <= 6
     assert len(fabric.routes.paths(0, 15)) == 9
@@ -75,7 +77,7 @@ def test_a_fat_tree_of_switches_leaves_the_paths_of_rings_to_the_routes() -> Non
 
 def test_rails_carry_a_ring_each(check_ring: RingCheck) -> None:
     shape = FabricShape(switches=True, leaf_ports=8)
-    fabric = build_fabric("rail", 16, 4, 100e9, GROUPS, shape=shape, seed=3)
+    fabric = build_fabric("rail", FabricRequest(16, 4, 100e9, GROUPS, shape=shape, seed=3))
     leaves = 4  # of a rail: 4 servers below each
     for group, rings in fabric.rings.items():
         assert len(rings) == 4
@@ -91,24 +93,26 @@ def test_rails_reduce_at_the_bandwidth_of_all_interfaces() -> None:
     one = task_graph_from_edges(16, rows, np.zeros(0, np.int64), np.zeros(0, np.int64))
     ideal_s = 2 * 15 / 16 * 1.6e9 * 8 / 400e9
     for shape in (FabricShape(), SWITCHES, FabricShape(switches=True, leaf_ports=8)):
-        fabric = build_fabric("rail", 16, 4, 100e9, [tuple(range(16))], shape=shape)
+        fabric = build_fabric("rail", FabricRequest(16, 4, 100e9, [tuple(range(16))], shape=shape))
         time_s = simulate("flow", one, fabric, SimulationOptions(ring_model="bulk")).iteration_time_s
         assert time_s == pytest.approx(ideal_s, rel=1e-3)
 
 
 def test_given_strides_make_their_rings_and_balanced_or_breadth_first_routes() -> None:
-    fabric = build_fabric("topoopt", 12, 4, 25e9, [tuple(range(12))], shape=FabricShape(strides=(1, 5)))
+    fabric = build_fabric(
+        "topoopt", FabricRequest(12, 4, 25e9, [tuple(range(12))], shape=FabricShape(strides=(1, 5)))
+    )
     assert fabric.name == "topoopt"
     assert fabric.topology.offsets == (1, 5, 7, 11)
     assert [ring.stride for ring in fabric.rings[tuple(range(12))]] == [1, 5, 7, 11]
     assert fabric.routes.method == "coin-change"
     shape = FabricShape(strides=(1, 5), routing="single-shortest")
-    routes = build_fabric("topoopt", 12, 4, 25e9, (), shape=shape).routes
+    routes = build_fabric("topoopt", FabricRequest(12, 4, 25e9, shape=shape)).routes
     assert [path.nodes for path in routes.paths(0, 6)] == [(0, 1, 6)]  # not over 5, 7 or 11
 
 
 def test_without_strides_the_circulant_gets_those_of_an_allreduce() -> None:
-    assert build_fabric("topoopt", 128, 4, 25e9, ()).topology.offsets == (1, 15, 113, 127)
+    assert build_fabric("topoopt", FabricRequest(128, 4, 25e9)).topology.offsets == (1, 15, 113, 127)
 
 
 @pytest.mark.parametrize(
@@ -135,19 +139,19 @@ def test_without_strides_the_circulant_gets_those_of_an_allreduce() -> None:
 )
 def test_what_cannot_be_is_one_line(name: str, shape: FabricShape, message: str) -> None:
     with pytest.raises(InvalidInput, match=message) as caught:
-        build_fabric(name, 16, 4, 100e9, GROUPS, shape=shape)
+        build_fabric(name, FabricRequest(16, 4, 100e9, GROUPS, shape=shape))
     assert "\n" not in str(caught.value)
 
 
 def test_strides_that_leave_islands_are_refused() -> None:
     with pytest.raises(NoRoute) as caught:
-        build_fabric("topoopt", 16, 4, 100e9, (), shape=FabricShape(strides=(2, 4)))
+        build_fabric("topoopt", FabricRequest(16, 4, 100e9, shape=FabricShape(strides=(2, 4))))
     assert "\n" not in str(caught.value)
 
 
 def test_a_changing_fabric_takes_its_delay() -> None:
     fabric = build_fabric(
-        "ocs-reconfig", 8, 2, 100e9, (), shape=FabricShape(delay_s=1e-3, host_forwarding=False)
+        "ocs-reconfig", FabricRequest(8, 2, 100e9, shape=FabricShape(delay_s=1e-3, host_forwarding=False))
     )
     assert fabric.beat.delay_s == 1e-3
     assert not fabric.beat.host_forwarding

@@ -1,7 +1,6 @@
 """TopologyFinder: what every fabric it builds must keep to."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from topoopt.errors import Infeasible, InvalidInput
-from topoopt.finder import DAMPING, DEGREE_SPLITS, STRIDE_RULES, find_topology
+from topoopt.finder import DAMPING, DEGREE_SPLITS, STRIDE_RULES, FinderRules, find_topology
 from topoopt.routing import Fabric, link_loads
 from topoopt.topology import Ring, Topology, hop_metrics
 from topoopt.traffic import AllReduceGroup, AllToAllGroup, Traffic, Transfer, merged_traffic
@@ -22,8 +21,8 @@ def _dense(servers: int, mp_bytes: int = 0, gradients: int = 10**9) -> Traffic:
     return merged_traffic(servers, [AllReduceGroup(everyone, gradients)], [AllToAllGroup(everyone, mp_bytes)])
 
 
-def _find(traffic: Traffic, degree: int, **options: Any) -> Fabric:
-    return find_topology(traffic, degree=degree, bandwidth_bps=100e9, **options)
+def _find(traffic: Traffic, degree: int, links: str = "duplex", **rules: str) -> Fabric:
+    return find_topology(traffic, degree=degree, bandwidth_bps=100e9, links=links, rules=FinderRules(**rules))
 
 
 def _ports_out(topology: Topology) -> list[int]:

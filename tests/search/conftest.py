@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from topoopt.finder import FABRICS
+from topoopt.finder import FABRICS, FabricRequest
 from topoopt.hardware import ClusterSpec
 from topoopt.job import Job, JobSettings, make_job
 from topoopt.routing import Fabric, make_routes
@@ -70,7 +70,7 @@ def fabric() -> MakeFabric:
 
     def make(name: str, servers: int) -> Fabric:
         if name != "circulant":
-            return FABRICS[name](servers, 4, 100e9, ())
+            return FABRICS[name](FabricRequest(servers, 4, 100e9))
         topology = circulant(servers, list(STRIDES[servers]), 100e9)
         return Fabric("topoopt", topology, make_routes("coin-change", topology), {})
 

@@ -16,8 +16,8 @@ from topoopt.job import Job, JobSettings, job_traffic, make_job, traffic_job
 from topoopt.plan import Bounds
 from topoopt.routing import Fabric, make_routes
 from topoopt.search import SearchOptions, simulated
-from topoopt.search.alternating import fabric_for
 from topoopt.search.bounds import Released, lower_bounds, moore_hops
+from topoopt.search.candidate import fabric_for
 from topoopt.search.problem import SearchProblem, make_problem
 from topoopt.search.worth import bounds, with_rings
 from topoopt.simulate import SimulationOptions
@@ -175,10 +175,12 @@ def test_no_simulation_is_below_its_bounds(
     )
     job = job_on(data.draw(st.sampled_from(JOBS)), servers, degree, links, small_job)
     start = data_parallel(job.graph, servers)
-    problem = make_problem(job, fabric_for(job, start, options))
+    problem = make_problem(job, fabric_for(job, start, options.rules, options.seed))
     share = data.draw(st.sampled_from([0.0, 0.2, 1.0]))
     strategy = random_strategy(problem, np.random.default_rng(data.draw(st.integers(0, 2**32))), share)
-    fabric = with_rings(fabric_for(job, strategy, options), job_traffic(job, strategy), degree, 0)
+    fabric = with_rings(
+        fabric_for(job, strategy, options.rules, options.seed), job_traffic(job, strategy), degree, 0
+    )
     for simulator in ("analytic", "flow"):
         result = simulated(job, strategy, fabric, simulator, SimulationOptions(tolerance=0))
         assert bounds(job, result).lower_bound_s <= result.iteration_time_s * (1 + 1e-6)
@@ -189,7 +191,7 @@ def test_a_lucky_order_of_work_is_no_faster_than_the_bounds() -> None:
     graph = load_model("dlrm", servers=16, tables=8, rows=1_000_000, bottom_layers=2, top_layers=3)
     job = make_job(graph, ClusterSpec(8, 4, BPS, links="directed"), JobSettings(memory_check="off"))
     strategy = data_parallel(graph, 8)
-    fabric = fabric_for(job, strategy, SearchOptions())
+    fabric = fabric_for(job, strategy)
     result = simulated(job, strategy, fabric, "flow", SimulationOptions(tolerance=0))
     assert bounds(job, result).lower_bound_s <= result.iteration_time_s * (1 + 1e-12)
 
@@ -198,7 +200,7 @@ def test_steps_of_a_simulation_do_not_change_its_bounds(small_job: MakeJob) -> N
     """They are of the strategy and the cluster: the fabric that it ran on is not in them."""
     job = small_job(8)
     strategy = data_parallel(job.graph, 8)
-    fabric = fabric_for(job, strategy, SearchOptions())
+    fabric = fabric_for(job, strategy)
     slow = replace(fabric.topology, bandwidth_bps=fabric.topology.bandwidth_bps / 10)
     found = [
         bounds(job, simulated(job, strategy, Fabric("any", wired, fabric.routes, fabric.rings)))

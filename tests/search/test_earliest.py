@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from topoopt.job import Job
 from topoopt.routing import Fabric
 from topoopt.search import simulated
-from topoopt.search.alternating import fabric_for
+from topoopt.search.candidate import fabric_for
 from topoopt.search.earliest import Earliest, earliest
-from topoopt.search.options import SearchOptions
 from topoopt.search.problem import SearchProblem, make_problem
 from topoopt.simulate import COMPUTE, TRANSFER, TaskGraph, TaskRows, task_graph_from_edges
 from topoopt.strategy import ParallelStrategy, data_parallel
@@ -132,7 +131,7 @@ def test_data_parallel_work_is_bounded_by_its_simulation(small_job: MakeJob) -> 
     """Where one task follows another the bound is what free communication takes."""
     job = small_job(8)
     strategy = data_parallel(job.graph, 8)
-    result = simulated(job, strategy, fabric_for(job, strategy, SearchOptions()))
+    result = simulated(job, strategy, fabric_for(job, strategy))
     found = earliest(result.graph)
     assert found.least_time_s == pytest.approx(result.compute_time_s, rel=1e-12)
 

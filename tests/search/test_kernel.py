@@ -11,8 +11,8 @@ from topoopt.collectives import ring_occupancy_bytes
 from topoopt.hardware import ClusterSpec
 from topoopt.job import Job, JobSettings, job_traffic, make_job
 from topoopt.routing import Fabric, link_loads
-from topoopt.search import SearchOptions, simulated
-from topoopt.search.alternating import fabric_for
+from topoopt.search import simulated
+from topoopt.search.candidate import fabric_for
 from topoopt.search.kernel import Floats, Ints, Problem, fullest_bytes, jit
 from topoopt.search.problem import SearchProblem, make_problem
 from topoopt.search.start import fullest_server
@@ -90,10 +90,10 @@ def test_rings_of_found_topologies_are_those_of_the_simulation(
 ) -> None:
     """Matched links make groups of one size have one ring or several."""
     job, rng = small_job(12, degree=3), np.random.default_rng(0)
-    problem = make_problem(job, fabric_for(job, data_parallel(job.graph, 12), SearchOptions()))
+    problem = make_problem(job, fabric_for(job, data_parallel(job.graph, 12)))
     for _ in range(10):
         strategy = random_strategy(problem, rng, 0.7)
-        found = make_problem(job, fabric_for(job, strategy, SearchOptions()))
+        found = make_problem(job, fabric_for(job, strategy))
         _, reduces = carried_bytes(found, strategy)
         np.testing.assert_allclose(
             reduces, ring_bytes(job, strategy, ready(found, strategy)), rtol=1e-9, atol=1
@@ -159,7 +159,7 @@ def test_data_parallel_zoo_models_take_as_long_as_simulated(
     graph = load_model(model, servers=servers)
     job = make_job(graph, ClusterSpec(servers, 4, 100e9), JobSettings(memory_check="off"))
     strategy = data_parallel(graph, servers)
-    problem = make_problem(job, fabric_for(job, strategy, SearchOptions()))
+    problem = make_problem(job, fabric_for(job, strategy))
     truth_s = simulated(job, strategy, ready(problem, strategy)).iteration_time_s
     assert problem.iteration_time_s(strategy) == pytest.approx(truth_s, rel=tolerance)
 

@@ -8,6 +8,7 @@ import pytest
 
 from topoopt.cost import find_prices
 from topoopt.errors import InvalidInput
+from topoopt.finder import FinderRules
 from topoopt.hardware import ClusterSpec
 from topoopt.job import Job, JobSettings, job_traffic, make_job, traffic_job
 from topoopt.plan import plan_to_mapping
@@ -20,7 +21,7 @@ from topoopt.search import (
     preset,
     simulated,
 )
-from topoopt.search.alternating import fabric_for
+from topoopt.search.candidate import fabric_for
 from topoopt.strategy import data_parallel
 from topoopt.traffic import traffic_from_matrix
 from topoopt.workload import load_model
@@ -107,7 +108,7 @@ def test_released_rules_put_the_published_bytes_on_every_link() -> None:
     rules = {key: value for key, value in preset("released").items() if key in ("degree_split", "strides")}
     job = zoo_job("dlrm-alltoall", 128, 8)
     strategy = data_parallel(job.graph, 128)
-    fabric = fabric_for(job, strategy, SearchOptions(**rules))
+    fabric = fabric_for(job, strategy, FinderRules(**rules))
     (group,) = job_traffic(job, strategy).allreduce
     load = np.zeros(len(fabric.topology))
     for ring in fabric.rings[group.members]:

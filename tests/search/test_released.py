@@ -10,7 +10,7 @@ from topoopt.hardware import ClusterSpec
 from topoopt.job import Job, JobSettings, make_job
 from topoopt.routing import Fabric, make_routes
 from topoopt.search import SearchOptions, preset
-from topoopt.search.alternating import fabric_for
+from topoopt.search.candidate import fabric_for
 from topoopt.search.problem import make_problem
 from topoopt.search.released import same_links, search_released
 from topoopt.strategy import data_parallel
@@ -43,7 +43,7 @@ def test_only_measured_degrees_are_tried() -> None:
     """The 16-server profile of DLRM has layers on 1, 2, 4, … servers; no layer is split on channels."""
     graph = load_model("dlrm", servers=16)
     job = make_job(graph, ClusterSpec(16, 4, 100e9), JobSettings(memory_check="off"))
-    fabric = fabric_for(job, data_parallel(graph, 16), SearchOptions())
+    fabric = fabric_for(job, data_parallel(graph, 16))
     every, measured = (make_problem(job, fabric, measured_only=only).arrays for only in (False, True))
     assert (measured.candidate[..., 1] <= 0).all()
     assert (measured.operator[:, 3] >= 1).all()
@@ -59,7 +59,9 @@ def test_the_time_is_that_of_the_strategy_on_its_fabric(seed: int, small_job: Ma
     found = search_released(job, options, start, 300, np.random.default_rng(seed))
     problem = make_problem(job, found.fabric, measured_only=True)
     assert found.time_s == problem.iteration_time_s(found.strategy)
-    assert found.time_s < make_problem(job, fabric_for(job, start, options)).iteration_time_s(start)
+    assert found.time_s < make_problem(
+        job, fabric_for(job, start, options.rules, options.seed)
+    ).iteration_time_s(start)
     assert found.proposals == 300
     times_s = [time_s for _, time_s in found.convergence]
     assert times_s == sorted(times_s, reverse=True)
@@ -70,4 +72,4 @@ def test_the_topology_follows_the_strategy(small_job: MakeJob) -> None:
     job, options = small_job(12, degree=3, batch=8), released_options()
     start = data_parallel(job.graph, 12)
     found = search_released(job, options, start, 300, np.random.default_rng(0))
-    assert same_links(found.fabric, fabric_for(job, found.strategy, options))
+    assert same_links(found.fabric, fabric_for(job, found.strategy, options.rules, options.seed))

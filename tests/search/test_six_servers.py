@@ -10,7 +10,8 @@ import pytest
 from topoopt.hardware import ClusterSpec
 from topoopt.job import Job, JobSettings, job_traffic, make_job
 from topoopt.search import SearchOptions, make_plan, simulated
-from topoopt.search.alternating import alternate, fabric_for, fixed_fabric
+from topoopt.search.alternating import alternate, fixed_fabric
+from topoopt.search.candidate import fabric_for
 from topoopt.search.kernel import evaluate, refresh
 from topoopt.search.problem import SearchProblem, make_problem
 from topoopt.search.released import search_released
@@ -65,7 +66,7 @@ def test_on_a_fixed_fabric(seed: int, batch: int) -> None:
     """All 14,112 strategies with tensor-parallel layers and tables split by rows or columns."""
     job = three_operators(1024, batch, "batch out in rows columns")
     start = data_parallel(job.graph, SERVERS)
-    fabric = fabric_for(job, start, SearchOptions())
+    fabric = fabric_for(job, start)
     problem = make_problem(job, fabric)
     state, times_s = problem.state(start), []
     for config in every_configuration(problem):
@@ -80,13 +81,13 @@ def test_on_a_fixed_fabric(seed: int, batch: int) -> None:
 def best_with_own_topology(job: Job, options: SearchOptions) -> tuple[float, float]:
     """Return the least time of all strategies, each on the topology found for it: kernel's, simulator's."""
     start = data_parallel(job.graph, SERVERS)
-    any_problem = make_problem(job, fabric_for(job, start, options))
+    any_problem = make_problem(job, fabric_for(job, start, options.rules, options.seed))
     kernel_s, simulated_s = [], []
     for config in every_configuration(any_problem):
         if config[0][3]:  # all servers are alike: the table may stay on server 0
             continue
         strategy = any_problem.strategy(np.array(config))
-        fabric = fabric_for(job, strategy, options)
+        fabric = fabric_for(job, strategy, options.rules, options.seed)
         kernel_s.append(make_problem(job, fabric).iteration_time_s(strategy))
         ready = with_rings(fabric, job_traffic(job, strategy), job.cluster.degree, 0)
         simulated_s.append(simulated(job, strategy, ready).iteration_time_s)
@@ -99,7 +100,9 @@ def test_with_the_topology_of_each_strategy(width: int, batch: int) -> None:
     job = three_operators(width, batch, "batch")
     start, options = data_parallel(job.graph, SERVERS), SearchOptions()
     best_s, best_simulated_s = best_with_own_topology(job, options)
-    unsearched_s = make_problem(job, fabric_for(job, start, options)).iteration_time_s(start)
+    unsearched_s = make_problem(job, fabric_for(job, start, options.rules, options.seed)).iteration_time_s(
+        start
+    )
     assert unsearched_s > 1.5 * best_s  # there is something to find
     for seed in range(3):
         alternating = alternate(job, options, start, 1000, np.random.default_rng(seed))

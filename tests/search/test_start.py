@@ -10,7 +10,7 @@ from topoopt.errors import Infeasible
 from topoopt.hardware import ClusterSpec, find_accelerator
 from topoopt.job import Job, JobSettings, make_job
 from topoopt.search import SearchOptions, make_plan
-from topoopt.search.alternating import fabric_for
+from topoopt.search.candidate import fabric_for
 from topoopt.search.chain import search_strategy
 from topoopt.search.problem import make_problem
 from topoopt.search.start import fits, fullest_server, starting_strategy, tensor_parallel_starts
@@ -65,7 +65,7 @@ def test_enforced_memory_holds_for_the_plan_and_everything_beside_it() -> None:
 def test_a_hot_chain_never_leaves_what_fits() -> None:
     job = zoo_job("candle", 16, "enforce")
     start = starting_strategy(job)
-    problem = make_problem(job, fabric_for(job, start, SearchOptions()))
+    problem = make_problem(job, fabric_for(job, start))
     found = search_strategy(problem, start, 500, np.random.default_rng(0), alpha_per_ms=0.0)
     assert fits(job, found.strategy)
     assert found.time_s <= problem.iteration_time_s(start)

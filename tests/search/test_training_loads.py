@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from topoopt.errors import InvalidInput
-from topoopt.finder import FabricShape, build_fabric
+from topoopt.finder import FabricRequest, FabricShape, build_fabric
 from topoopt.job import Job, JobRequest, read_job
 from topoopt.search import job_of
 from topoopt.simulate import SimulationOptions, pipeline_task_graph, simulate
@@ -57,7 +57,9 @@ def test_circuits_follow_every_layer(tmp_path: Path) -> None:
         simulate(
             "flow",
             graph,
-            build_fabric("mixnet", 4, 3, 100e9, (), shape=FabricShape(hiding=hiding, delay_s=1e-3)),
+            build_fabric(
+                "mixnet", FabricRequest(4, 3, 100e9, shape=FabricShape(hiding=hiding, delay_s=1e-3))
+            ),
             SimulationOptions(tolerance=0.0),
         ).iteration_time_s
         for hiding in ("all-but-first", "none")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from topoopt.finder import FabricShape, build_fabric
+from topoopt.finder import FabricRequest, FabricShape, build_fabric
 from topoopt.routing import Fabric, make_routes
 from topoopt.simulate import (
     COLLECTIVE,
@@ -39,7 +39,7 @@ def transfers(servers: int, ends: list[tuple[int, int]], size_bytes: int, in_tur
 
 
 def switch(servers: int) -> Fabric:
-    return build_fabric("ideal-switch", servers, 1, 100e9, ())
+    return build_fabric("ideal-switch", FabricRequest(servers, 1, 100e9))
 
 
 def test_what_shares_no_link_is_a_closed_form() -> None:
@@ -81,7 +81,7 @@ def test_a_link_that_two_use_at_once_is_seen_although_neither_is_late() -> None:
 
 def test_rings_on_links_of_their_own_are_a_closed_form_and_two_collectives_are_not() -> None:
     group = tuple(range(8))
-    fabric = build_fabric("topoopt", 8, 4, 25e9, (group,), shape=FabricShape(strides=(1, 3)))
+    fabric = build_fabric("topoopt", FabricRequest(8, 4, 25e9, (group,), shape=FabricShape(strides=(1, 3))))
     for count, simulator in ((1, "analytic"), (2, "flow")):
         rows = TaskRows(
             COLLECTIVE,
@@ -96,7 +96,7 @@ def test_rings_on_links_of_their_own_are_a_closed_form_and_two_collectives_are_n
 
 
 def test_circuits_that_change_are_for_the_flow_simulator() -> None:
-    fabric = build_fabric("sip-ml", 4, 2, 100e9, ())
+    fabric = build_fabric("sip-ml", FabricRequest(4, 2, 100e9))
     choice = choose_and_simulate(transfers(4, [(0, 1)], 10**6), fabric)
     assert (choice.result.simulator, choice.reason) == ("flow", "circuits change under way")
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from topoopt.errors import InvalidInput, NoRoute
-from topoopt.finder import FABRICS
+from topoopt.finder import FABRICS, FabricRequest
 from topoopt.hardware import ClusterSpec
 from topoopt.job import JobSettings, make_job
 from topoopt.routing import Fabric, make_routes
@@ -126,7 +126,7 @@ def test_a_job_on_any_fixed_fabric_is_replayed(
     planned: tuple[TaskGraph, Fabric, float], fabric_name: str
 ) -> None:
     graph, _, _ = planned
-    fabric = FABRICS[fabric_name](16, 4, 100e9, graph.groups)
+    fabric = FABRICS[fabric_name](FabricRequest(16, 4, 100e9, graph.groups))
     _, again, wired = replayed(graph, fabric)
     for simulator in ("analytic", "flow"):
         mine, other = simulate(simulator, graph, fabric), simulate(simulator, again, wired)
@@ -136,10 +136,10 @@ def test_a_job_on_any_fixed_fabric_is_replayed(
 def test_circuits_that_change_cannot_be_written(planned: tuple[TaskGraph, Fabric, float]) -> None:
     graph, _, _ = planned
     with pytest.raises(InvalidInput, match="changes its circuits"):
-        flexnet_graph(graph, FABRICS["ocs-reconfig"](16, 4, 100e9, graph.groups))
+        flexnet_graph(graph, FABRICS["ocs-reconfig"](FabricRequest(16, 4, 100e9, graph.groups)))
 
 
-SWITCH = FABRICS["ideal-switch"](4, 1, 100e9, ())
+SWITCH = FABRICS["ideal-switch"](FabricRequest(4, 1, 100e9))
 
 
 def of_rows(*rows: TaskRows, edges: tuple[tuple[int, int], ...] = (), servers: int = 4) -> TaskGraph:
@@ -300,7 +300,7 @@ def test_data_parallel_jobs_of_any_size_are_replayed(servers: int, model: str, d
     cluster = ClusterSpec(servers, degree, 25e9)
     job = make_job(load_model(model, servers=16), cluster, JobSettings(memory_check="off"))
     graph = build_task_graph(job.graph, data_parallel(job.graph, servers), job.timer, 4)
-    fabric = FABRICS[on](servers, degree, 25e9, graph.groups)
+    fabric = FABRICS[on](FabricRequest(servers, degree, 25e9, graph.groups))
     _, again, wired = replayed(graph, fabric)
     for simulator in ("analytic", "flow"):
         mine, other = simulate(simulator, graph, fabric), simulate(simulator, again, wired)

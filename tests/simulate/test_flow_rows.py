@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from topoopt.finder import build_fabric
+from topoopt.finder import FabricRequest, build_fabric
 from topoopt.routing import Fabric
 from topoopt.simulate import (
     COLLECTIVE,
@@ -52,7 +52,7 @@ def one_transfer(size_bytes: int) -> TaskGraph:
     ],
 )
 def test_a_transfer_alone_has_slowdown_one(simulator: str, fabric: str) -> None:
-    graph, built = one_transfer(1_000_000), build_fabric(fabric, 2, 1, 100e9, ())
+    graph, built = one_transfer(1_000_000), build_fabric(fabric, FabricRequest(2, 1, 100e9))
     (row,) = flow_rows(simulate(simulator, graph, built, LOGGED), built)
     assert (row.task, row.operator, row.phase, row.src, row.dst) == (0, "dense", "activation", 0, 1)
     assert row.bytes == 1_000_000
@@ -99,7 +99,7 @@ def test_collectives_have_a_flow_for_each_member_or_pair() -> None:
     rows = TaskRows(COLLECTIVE, 3, size_bytes=3_000, collective=np.array(kinds), members=((0, 1, 2),) * 3)
     nothing = np.zeros(0, np.int64)
     graph = task_graph_from_edges(3, [rows], nothing, nothing)
-    fabric = build_fabric("ideal-switch", 3, 1, 100e9, ())
+    fabric = build_fabric("ideal-switch", FabricRequest(3, 1, 100e9))
     table = flow_table(simulate("flow", graph, fabric), fabric)
     found = [
         sorted(zip(*(column[table.task == task].tolist() for column in (table.src, table.dst)), strict=True))
@@ -129,7 +129,7 @@ def test_links_carry_what_the_result_says() -> None:
 
 
 def test_circuits_are_pairs_of_servers_that_had_bytes() -> None:
-    fabric = build_fabric("sip-ml", 4, 1, 100e9, ())
+    fabric = build_fabric("sip-ml", FabricRequest(4, 1, 100e9))
     nothing = np.zeros(0, np.int64)
     rows = [TaskRows(TRANSFER, 1, src=2, dst=1, size_bytes=1_000_000)]
     graph = task_graph_from_edges(4, rows, nothing, nothing)

@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 
 from topoopt.collectives import occupancy_bytes
 from topoopt.errors import Infeasible, InvalidInput
-from topoopt.finder import FABRICS, demand_circuits, find_topology, reconfigurable_fabric, rewired
+from topoopt.finder import (
+    FABRICS,
+    FabricRequest,
+    FabricShape,
+    FinderRules,
+    demand_circuits,
+    find_topology,
+    reconfigurable_fabric,
+    rewired,
+)
 from topoopt.hardware import ClusterSpec
 from topoopt.job import JobSettings, make_job
 from topoopt.routing import Fabric, Reconfiguration, make_routes
@@ -199,7 +208,9 @@ def test_a_longer_delay_makes_a_longer_iteration(forwarding: bool) -> None:
     times = []
     for delay_s in (1e-5, 1e-4, 1e-3, 1e-2, 1e-1):
         builder = FABRICS["ocs-reconfig"]
-        fabric = builder(6, 2, 100e9, (), delay_s=delay_s, host_forwarding=forwarding)  # type: ignore[call-arg]
+        fabric = builder(
+            FabricRequest(6, 2, 100e9, shape=FabricShape(delay_s=delay_s, host_forwarding=forwarding))
+        )
         times.append(flow(graph, fabric, None).iteration_time_s)
     if forwarding:  # the start is wired as well as any; only what changes meanwhile costs
         assert times[0] < times[-1]
@@ -273,7 +284,7 @@ def test_no_link_carries_more_than_it_can() -> None:
 def test_flows_and_packets_agree_where_servers_do_not_forward(name: str, what: str, most: float) -> None:
     """Measured: 0.02, 0.02, 0.04 and 14 %. Equal edges of two rings tie, and a packet decides who gets a circuit."""
     graph = everyone_to_everyone(6, 500) if what == "all-to-all" else allreduce(tuple(range(6)), 2**27)
-    fabric = FABRICS[name](6, 2, 100e9, (), delay_s=1e-4, host_forwarding=False)  # type: ignore[call-arg]
+    fabric = FABRICS[name](FabricRequest(6, 2, 100e9, shape=FabricShape(delay_s=1e-4, host_forwarding=False)))
     times = [simulate(simulator, graph, fabric).iteration_time_s for simulator in ("flow", "packet")]
     assert times[0] == pytest.approx(times[1], rel=most)
 
@@ -327,7 +338,7 @@ def dlrm() -> tuple[TaskGraph, float]:
     job = make_job(load_model("dlrm", servers=16), cluster, JobSettings(memory_check="off"))
     strategy = data_parallel(job.graph, 16)
     traffic = extract_traffic(job.graph, strategy, job.global_batch)
-    once = find_topology(traffic, degree=4, bandwidth_bps=100e9, degree_split="all-to-allreduce")
+    once = find_topology(traffic, degree=4, bandwidth_bps=100e9, rules=FinderRules("all-to-allreduce"))
     graph = build_task_graph(job.graph, strategy, job.timer, cluster.accelerators_per_server)
     return graph, simulate("flow", graph, once).iteration_time_s
 
@@ -341,12 +352,7 @@ def test_slow_switching_is_far_worse_than_wiring_once_and_microseconds_catch_up(
     for delay_s in (10e-3, 10e-6):
         for forwarding in (True, False):
             fabric = FABRICS["ocs-reconfig"](
-                16,
-                4,
-                100e9,
-                (),
-                delay_s=delay_s,
-                host_forwarding=forwarding,  # type: ignore[call-arg]
+                FabricRequest(16, 4, 100e9, shape=FabricShape(delay_s=delay_s, host_forwarding=forwarding))
             )
             time_s[delay_s, forwarding] = flow(graph, fabric, None).iteration_time_s
     assert time_s[10e-3, True] > 3 * once_s

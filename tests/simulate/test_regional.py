@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from topoopt.errors import InvalidInput
-from topoopt.finder import FabricShape, build_fabric, exchange_time_s, regional_circuits
+from topoopt.finder import FabricRequest, FabricShape, build_fabric, exchange_time_s, regional_circuits
 from topoopt.routing import Fabric, Path, explicit_routes
 from topoopt.simulate import (
     COLLECTIVE,
@@ -33,7 +33,7 @@ SMALL = 1e-4
 
 
 def mixnet(servers: int, degree: int = 8, **shape: object) -> Fabric:
-    return build_fabric("mixnet", servers, degree, 100e9, (), shape=FabricShape(**shape))  # type: ignore[arg-type]
+    return build_fabric("mixnet", FabricRequest(servers, degree, 100e9, shape=FabricShape(**shape)))  # type: ignore[arg-type]
 
 
 def exchanges(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from topoopt.finder import FabricShape, build_fabric
+from topoopt.finder import FabricRequest, FabricShape, build_fabric
 from topoopt.routing import Fabric, chosen_paths, cumulative_weights, make_routes, path_table
 from topoopt.simulate import (
     COLLECTIVE,
@@ -58,7 +58,7 @@ def test_two_transfers_take_twice_as_long_if_they_collide(simulator: str) -> Non
 
 
 def test_bytes_are_on_the_links_of_the_drawn_paths_and_on_no_others() -> None:
-    fabric = build_fabric("fat-tree", 54, 1, 100e9, (), shape=SWITCHES)
+    fabric = build_fabric("fat-tree", FabricRequest(54, 1, 100e9, shape=SWITCHES))
     rng = np.random.default_rng(1)
     src = rng.integers(0, 54, 80)
     dst = (src + rng.integers(1, 54, 80)) % 54
@@ -73,7 +73,9 @@ def test_bytes_are_on_the_links_of_the_drawn_paths_and_on_no_others() -> None:
 
 def test_collisions_in_a_fat_tree_cost_time_that_spreading_saves() -> None:
     # A permutation between pods: spread, every link carries one flow; hashed, some carry several.
-    fabric = build_fabric("fat-tree", 128, 1, 100e9, (), server_bandwidth_bps=100e9, shape=SWITCHES)
+    fabric = build_fabric(
+        "fat-tree", FabricRequest(128, 1, 100e9, server_bandwidth_bps=100e9, shape=SWITCHES)
+    )
     everyone = np.arange(128)
     graph = at_once(128, transfers(everyone.tolist(), ((everyone + 64) % 128).tolist(), 100 * MEGA))
     assert run(graph, fabric, "spread").iteration_time_s == pytest.approx(8e-3, rel=0.01)
@@ -85,7 +87,7 @@ def test_collisions_in_a_fat_tree_cost_time_that_spreading_saves() -> None:
 
 def test_one_is_spread_where_a_pair_has_one_path() -> None:
     members = tuple(range(16))
-    fabric = build_fabric("ideal-switch", 16, 1, 100e9, (members,))
+    fabric = build_fabric("ideal-switch", FabricRequest(16, 1, 100e9, (members,)))
     sums = TaskRows(COLLECTIVE, 1, size_bytes=64 * MEGA, collective=0, members=(members,))
     graph = at_once(16, transfers([0, 3, 5], [1, 1, 2], MEGA), sums)
     assert run(graph, fabric, "one").finish_s.tolist() == run(graph, fabric, "spread").finish_s.tolist()
@@ -93,7 +95,7 @@ def test_one_is_spread_where_a_pair_has_one_path() -> None:
 
 def test_each_edge_of_a_ring_takes_one_path_and_each_collective_draws_anew() -> None:
     members = tuple(range(0, 54, 3))  # one server in each rack
-    fabric = build_fabric("fat-tree", 54, 1, 100e9, (members,), shape=SWITCHES)
+    fabric = build_fabric("fat-tree", FabricRequest(54, 1, 100e9, (members,), shape=SWITCHES))
     sums = TaskRows(COLLECTIVE, 2, size_bytes=18 * MEGA, collective=0, members=(members, members))
     one = at_once(54, TaskRows(COLLECTIVE, 1, size_bytes=18 * MEGA, collective=0, members=(members,)))
     edge_bytes = 2 * 17 * MEGA
@@ -112,7 +114,9 @@ def test_each_edge_of_a_ring_takes_one_path_and_each_collective_draws_anew() -> 
 
 def test_rings_that_have_links_of_their_own_keep_them() -> None:
     members = tuple(range(12))
-    fabric = build_fabric("topoopt", 12, 4, 25e9, (members,), shape=FabricShape(strides=(1, 5)))
+    fabric = build_fabric(
+        "topoopt", FabricRequest(12, 4, 25e9, (members,), shape=FabricShape(strides=(1, 5)))
+    )
     graph = at_once(12, TaskRows(COLLECTIVE, 1, size_bytes=48 * MEGA, collective=0, members=(members,)))
     for seed in range(2):
         assert (

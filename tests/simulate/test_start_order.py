@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.reference_replay import task_graph
-from topoopt.finder import build_fabric
+from topoopt.finder import FabricRequest, build_fabric
 from topoopt.simulate import PacketOptions, SimulationOptions, TaskGraph, simulate
 from topoopt.simulate.start_order import BY_TASK, renumbered, start_order
 
@@ -51,7 +51,9 @@ def test_every_column_of_a_task_is_renumbered() -> None:
 @pytest.mark.parametrize("seed", [1, 2])
 def test_where_nothing_is_ready_together_the_seed_changes_nothing(seed: int) -> None:
     graph = task_graph("800vgg_16")
-    fabric = build_fabric("ideal-switch", 16, 1, 800e9, graph.groups, server_bandwidth_bps=800e9)
+    fabric = build_fabric(
+        "ideal-switch", FabricRequest(16, 1, 800e9, graph.groups, server_bandwidth_bps=800e9)
+    )
     packet = PacketOptions(log_flows=True)
     first = simulate("packet", graph, fabric, SimulationOptions(packet=packet))
     other = simulate("packet", graph, fabric, SimulationOptions(seed=seed, packet=packet))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from topoopt.finder import build_fabric
+from topoopt.finder import FabricRequest, build_fabric
 from topoopt.simulate import (
     COLLECTIVE,
     COMPUTE,
@@ -129,7 +129,7 @@ def test_accelerators_of_a_server_are_lanes_of_their_own() -> None:
         TaskRows(COMPUTE, 2, duration_s=1e-3, server=np.zeros(2, np.int64), accelerator=np.arange(2), phase=0)
     ]
     graph = task_graph_from_edges(2, rows, nothing, nothing)
-    trace = chrome_trace(simulate("flow", graph, build_fabric("ideal-switch", 2, 1, 1e9, ())))
+    trace = chrome_trace(simulate("flow", graph, build_fabric("ideal-switch", FabricRequest(2, 1, 1e9))))
     assert [(bar["pid"], bar["tid"], bar["name"]) for bar in bars(trace)] == [
         (0, 0, "forward"),
         (0, 1, "forward"),

@@ -88,7 +88,7 @@ def compare(
         found = []
         if levels != (quick,):
             simulation = replace(simulation, seed=options.seed)
-            found = list(at_fidelities(plan, others, levels, table, simulation, report))
+            found = list(at_fidelities(plan, others, levels, simulation, report))
             own, *outcomes = (outcome(row.results[0]) for row in found)
             others = tuple(replace(row, outcome=new) for row, new in zip(others, outcomes, strict=True))
     rows = fabric_rows(plan, own, others)

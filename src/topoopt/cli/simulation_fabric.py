@@ -98,7 +98,7 @@ def named_fabric(
     InvalidInput
         If no fabric is named and none goes without saying, or a flag does not go with it.
     """
-    from topoopt.finder import FABRICS, build_fabric
+    from topoopt.finder import FABRICS, FabricRequest, build_fabric
 
     name = _name(sources, asked)
     if name not in FABRICS:
@@ -116,15 +116,17 @@ def named_fabric(
     bandwidth_bps = _bandwidth_bps(sources[0], asked)
     return build_fabric(
         name,
+        FabricRequest(
+            servers,
+            degree,
+            bandwidth_bps,
+            groups,
+            latency_s=_latency_s(sources[0], asked),
+            server_bandwidth_bps=degree * bandwidth_bps,
+            seed=seed,
+            shape=shape,
+        ),
         needed,
-        degree,
-        bandwidth_bps,
-        groups,
-        servers=servers,
-        latency_s=_latency_s(sources[0], asked),
-        server_bandwidth_bps=degree * bandwidth_bps,
-        seed=seed,
-        shape=shape,
     )
 
 

@@ -96,7 +96,7 @@ def warm_up(simulator: str, report: Progress) -> None:
     """Load the simulator's kernels, or compile them the first time, so that CPU times are of simulation alone."""
     import numpy as np
 
-    from topoopt.finder import build_fabric
+    from topoopt.finder import FabricRequest, build_fabric
     from topoopt.simulate import (
         TRANSFER,
         TaskRows,
@@ -113,7 +113,7 @@ def warm_up(simulator: str, report: Progress) -> None:
     report(f"loading {engine}" if ready else f"compiling {engine}, once: {lasts}", 0, 0)
     nothing = np.zeros(0, np.int64)
     graph = task_graph_from_edges(2, [TaskRows(TRANSFER, 1, src=0, dst=1, size_bytes=1)], nothing, nothing)
-    simulate("packet" if packets else "flow", graph, build_fabric("ideal-switch", 2, 1, 1e9, ()))
+    simulate("packet" if packets else "flow", graph, build_fabric("ideal-switch", FabricRequest(2, 1, 1e9)))
 
 
 def _told(simulator: str, report: Progress) -> Callable[[float], None]:

@@ -115,10 +115,7 @@ def _find(demand: "Traffic", cluster: Any, options: Any) -> "Fabric":
         bandwidth_bps=cluster.link_bandwidth_bps,
         latency_s=cluster.link_latency_s,
         links=cluster.links,
-        degree_split=options.degree_split,
-        strides=options.strides,
-        damping=options.damping,
-        routing=options.routing,
+        rules=options.rules,
         seed=options.seed,
     )
 

@@ -8,7 +8,7 @@ from topoopt.cluster.pace import IterationTimes
 from topoopt.cluster.settings import ClusterSettings
 from topoopt.cluster.trace import TraceJob
 from topoopt.cost import find_prices
-from topoopt.finder import FABRICS
+from topoopt.finder import FABRICS, FabricRequest
 from topoopt.hardware import ClusterSpec, largest_degree
 from topoopt.job import Job, JobSettings, make_job
 from topoopt.search import (
@@ -151,11 +151,13 @@ def _reference_time_s(shape: JobShape, cluster: ClusterSpec, costs: JobSettings)
     job = _job(shape, cluster, costs)
     graph = task_graph_of(job, starting_strategy(job))
     switch = FABRICS["ideal-switch"](
-        shape.servers,
-        cluster.degree,
-        cluster.link_bandwidth_bps,
-        graph.groups,
-        latency_s=cluster.link_latency_s,
+        FabricRequest(
+            shape.servers,
+            cluster.degree,
+            cluster.link_bandwidth_bps,
+            graph.groups,
+            latency_s=cluster.link_latency_s,
+        )
     )
     return simulate("analytic", graph, switch).iteration_time_s
 

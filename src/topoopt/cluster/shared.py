@@ -17,7 +17,7 @@ from topoopt.cluster.shared_lockstep import Lockstep, lockstep
 from topoopt.cluster.shared_options import DEFAULT_SHARING, SharingOptions
 from topoopt.cluster.shared_run import run_alone, run_together
 from topoopt.errors import InvalidInput
-from topoopt.finder import FabricShape, build_fabric
+from topoopt.finder import FabricRequest, FabricShape, build_fabric
 from topoopt.routing import Fabric
 from topoopt.simulate import Report, TaskGraph, merge_jobs
 from topoopt.topology import DEFAULT_LATENCY_S
@@ -136,12 +136,13 @@ def shared_fabric(
     """
     return build_fabric(
         name,
-        servers,
-        degree,
-        bandwidth_bps,
-        (),
-        latency_s=latency_s,
-        server_bandwidth_bps=server_bandwidth_bps,
-        seed=seed,
-        shape=replace(shape, switches=True),
+        FabricRequest(
+            servers,
+            degree,
+            bandwidth_bps,
+            latency_s=latency_s,
+            server_bandwidth_bps=server_bandwidth_bps,
+            seed=seed,
+            shape=replace(shape, switches=True),
+        ),
     )

@@ -10,11 +10,11 @@ from topoopt.failure.detours import DetouredRoutes, detoured_rings
 from topoopt.failure.failed import FailedLink, FailedPanel, FailedServer
 from topoopt.failure.repair import OtherFailure, Repair
 from topoopt.failure.situation import Situation
-from topoopt.finder import find_topology, lay_rings
+from topoopt.finder import find_topology, lay_rings, routed_by
 from topoopt.job import Job, job_traffic, make_job
 from topoopt.plan import Plan
 from topoopt.rewiring import Patch, Wiring, rewire
-from topoopt.routing import Fabric, KShortestRoutes
+from topoopt.routing import Fabric
 from topoopt.search import starting_strategy
 from topoopt.topology import Topology, topology_from_arrays
 
@@ -58,6 +58,7 @@ def wire_anew(situation: Situation) -> Repair:
             bandwidth_bps=cluster.link_bandwidth_bps,
             latency_s=cluster.link_latency_s,
             links=cluster.links,
+            rules=plan.rules,
             seed=plan.provenance.seed,
         )
     except InvalidInput as error:
@@ -119,6 +120,7 @@ def fewer_servers(situation: Situation) -> Repair:
                 bandwidth_bps=cluster.link_bandwidth_bps,
                 latency_s=cluster.link_latency_s,
                 links=cluster.links,
+                rules=plan.rules,
                 seed=plan.provenance.seed,
             )
             moves = rewire(situation.left, fabric.topology, servers=servers)
@@ -237,8 +239,8 @@ def _fabric_on(topology: Topology, found: Fabric, situation: Situation) -> Fabri
     if topology is found.topology:
         return found
     plan = situation.plan
-    routes, seed = KShortestRoutes(topology, seed=plan.provenance.seed), plan.provenance.seed
-    degree = plan.job.cluster.degree
+    seed, degree = plan.provenance.seed, plan.job.cluster.degree
+    routes = routed_by(topology, plan.rules, seed)
     rings = {members: lay_rings(topology, routes, members, degree, seed) for members in found.rings}
     return Fabric(plan.fabric.name, topology, routes, rings)
 

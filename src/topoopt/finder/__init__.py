@@ -4,10 +4,13 @@ from topoopt.finder.circuits import demand_circuits as demand_circuits
 from topoopt.finder.circuits import first_circuits as first_circuits
 from topoopt.finder.coin_rings import coin_patterns as coin_patterns
 from topoopt.finder.degree_split import DEGREE_SPLITS as DEGREE_SPLITS
+from topoopt.finder.fabric_request import FabricRequest as FabricRequest
 from topoopt.finder.fabric_shape import FabricShape as FabricShape
 from topoopt.finder.fabrics import FABRICS as FABRICS
 from topoopt.finder.fabrics import FabricBuilder as FabricBuilder
 from topoopt.finder.fabrics import build_fabric as build_fabric
+from topoopt.finder.finder_rules import USUAL_RULES as USUAL_RULES
+from topoopt.finder.finder_rules import FinderRules as FinderRules
 from topoopt.finder.improved_circuits import improved_circuits as improved_circuits
 from topoopt.finder.matching import DAMPING as DAMPING
 from topoopt.finder.reconfigurable import ReconfigurableBuilder as ReconfigurableBuilder
@@ -23,4 +26,5 @@ from topoopt.finder.select_permutations import ring_interfaces as ring_interface
 from topoopt.finder.select_permutations import select_permutations as select_permutations
 from topoopt.finder.stride_fabric import StrideBuilder as StrideBuilder
 from topoopt.finder.topology_finder import find_topology as find_topology
+from topoopt.finder.topology_finder import routed_by as routed_by
 from topoopt.finder.totient_perms import totient_perms as totient_perms

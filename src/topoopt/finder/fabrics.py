@@ -1,17 +1,16 @@
 """The fabrics by name, each ready to carry a job: links, routes and rings."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from topoopt.errors import InvalidInput, unknown_name
-from topoopt.finder.fabric_shape import AS_USUAL, FabricShape
+from topoopt.finder.fabric_request import FabricRequest
 from topoopt.finder.mixnet import MixNetBuilder
-from topoopt.finder.reconfigurable import RECONFIGURABLE, ReconfigurableBuilder
+from topoopt.finder.reconfigurable import RECONFIGURABLE
 from topoopt.finder.rings import lay_rings
 from topoopt.finder.shaped_wiring import SETTINGS, shaped_wiring
 from topoopt.finder.stride_fabric import StrideBuilder
 from topoopt.routing import Fabric, make_routes
-from topoopt.topology import DEFAULT_LATENCY_S
 
 COST_EQUIVALENT_FAT_TREE = 3.2
 """TopoOpt's bandwidth over that of a fat-tree of equal cost (NSDI 2023, Fig. 10: Ideal / TopoOpt = 3.2)."""
@@ -19,7 +18,7 @@ COST_EQUIVALENT_FAT_TREE = 3.2
 
 @dataclass(frozen=True, slots=True)
 class FabricBuilder:
-    """Builds one fabric for servers of given interfaces and groups of known members.
+    """Builds one fabric of fixed links.
 
     Attributes
     ----------
@@ -32,52 +31,30 @@ class FabricBuilder:
     family: str
     bandwidth_share: float = 1.0
 
-    def __call__(
-        self,
-        servers: int,
-        degree: int,
-        bandwidth_bps: float,
-        groups: Iterable[tuple[int, ...]],
-        *,
-        latency_s: float = DEFAULT_LATENCY_S,
-        server_bandwidth_bps: float | None = None,
-        seed: int = 0,
-        shape: FabricShape = AS_USUAL,
-    ) -> Fabric:
+    def __call__(self, request: FabricRequest) -> Fabric:
         """Return the fabric with ECMP over shortest paths and the rings of every group.
 
-        Parameters
-        ----------
-        degree, bandwidth_bps : int, float
-            Interfaces of a server and the bandwidth of one.
-        groups : members of each AllReduce group
-            On switches each gets one ring in member order (on rails one on each), in a full mesh as many as
-            it has links for, elsewhere up to ``degree``. A fat-tree of switches keeps no rings: there every
-            connection of a ring takes the routes, and with them a path of its own.
-        server_bandwidth_bps : float, optional
-            All links of a server together, in place of the default share.
+        On switches each group gets one ring in member order (on rails one on each), in a full mesh as many as it has
+        links for, elsewhere up to the degree. A fat-tree of switches keeps no rings: there every connection of a
+        ring takes the routes, and with them a path of its own.
 
         Raises
         ------
         InvalidInput
             If a number is outside what the wiring allows.
         """
-        if degree < 1:
-            raise InvalidInput(f"degree: must be at least 1, got {degree}")
-        if server_bandwidth_bps is None:
-            server_bandwidth_bps = degree * bandwidth_bps * self.bandwidth_share
+        shape, seed = request.shape, request.seed
         shape.refuse_all_but(self.family, SETTINGS.get(self.family, frozenset()) | {"routing"})
-        each_bps = server_bandwidth_bps / degree
-        topology = shaped_wiring(self.family, servers, degree, each_bps, latency_s, seed, shape)
+        topology = shaped_wiring(self.family, request, request.each_bps(self.bandwidth_share))
         routes = make_routes(shape.routing or "ecmp", topology, seed)
         if shape.switches and self.family in ("fat-tree", "oversub-fat-tree"):
             return Fabric(self.family, topology, routes, {})
-        most = servers - 1 if self.family == "full-mesh" else degree
-        rings = {members: lay_rings(topology, routes, members, most, seed) for members in groups}
+        most = request.servers - 1 if self.family == "full-mesh" else request.degree
+        rings = {members: lay_rings(topology, routes, members, most, seed) for members in request.groups}
         return Fabric(self.family, topology, routes, rings)
 
 
-FABRICS: Mapping[str, FabricBuilder | StrideBuilder | ReconfigurableBuilder | MixNetBuilder] = {
+FABRICS: Mapping[str, Callable[[FabricRequest], Fabric]] = {
     builder.family: builder
     for builder in (
         StrideBuilder(),
@@ -94,27 +71,8 @@ FABRICS: Mapping[str, FabricBuilder | StrideBuilder | ReconfigurableBuilder | Mi
 }
 
 
-def build_fabric(
-    name: str,
-    job_servers: int,
-    degree: int,
-    bandwidth_bps: float,
-    groups: Iterable[tuple[int, ...]],
-    *,
-    servers: int | None = None,
-    latency_s: float = DEFAULT_LATENCY_S,
-    server_bandwidth_bps: float | None = None,
-    seed: int = 0,
-    shape: FabricShape = AS_USUAL,
-) -> Fabric:
-    """Return the named fabric for a job that takes its first ``job_servers`` servers; the others are spare.
-
-    Parameters
-    ----------
-    groups : members of each AllReduce group
-        Numbers of servers of the job, as :attr:`topoopt.simulate.TaskGraph.groups` gives them.
-    servers : int, optional
-        Servers of the fabric; by default those of the job.
+def build_fabric(name: str, request: FabricRequest, job_servers: int = 0) -> Fabric:
+    """Return the named fabric; a job takes its first ``job_servers`` servers, and all others are spare.
 
     Raises
     ------
@@ -123,23 +81,9 @@ def build_fabric(
     """
     if name not in FABRICS:
         raise unknown_name("fabric", name, FABRICS)
-    servers = job_servers if servers is None else servers
-    if servers < job_servers:
+    if request.servers < job_servers:
         raise InvalidInput(
-            f"fabric {name}: {servers} servers are too few for a job of {job_servers}; use {job_servers} or more"
+            f"fabric {name}: {request.servers} servers are too few for a job of {job_servers}; "
+            f"use {job_servers} or more"
         )
-    builder = FABRICS[name]
-    what = (servers, degree, bandwidth_bps, tuple(groups))
-    if isinstance(builder, ReconfigurableBuilder):
-        shape.refuse_all_but(name, frozenset({"delay_s", "host_forwarding"}))
-        return builder(
-            *what,
-            latency_s=latency_s,
-            server_bandwidth_bps=server_bandwidth_bps,
-            seed=seed,
-            delay_s=shape.delay_s,
-            host_forwarding=shape.host_forwarding,
-        )
-    return builder(
-        *what, latency_s=latency_s, server_bandwidth_bps=server_bandwidth_bps, seed=seed, shape=shape
-    )
+    return FABRICS[name](request)

@@ -5,13 +5,12 @@ References
 .. [1] X. Liao et al., "MixNet", SIGCOMM 2025: 2 of 8 NICs electrical, regions of up to 64 accelerators.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from topoopt.errors import InvalidInput
-from topoopt.finder.fabric_shape import AS_USUAL, FabricShape
+from topoopt.finder.fabric_request import FabricRequest
 from topoopt.routing import Fabric, RegionalReconfiguration, make_routes
-from topoopt.topology import DEFAULT_LATENCY_S, fat_tree
+from topoopt.topology import fat_tree
 
 MIXNET_DELAY_S = 25e-3
 """A change of circuits, as MixNet's testbed measures it."""
@@ -30,38 +29,21 @@ class MixNetBuilder:
 
     family: str = "mixnet"
 
-    def __call__(
-        self,
-        servers: int,
-        degree: int,
-        bandwidth_bps: float,
-        groups: Iterable[tuple[int, ...]],
-        *,
-        latency_s: float = DEFAULT_LATENCY_S,
-        server_bandwidth_bps: float | None = None,
-        seed: int = 0,
-        shape: FabricShape = AS_USUAL,
-    ) -> Fabric:
+    def __call__(self, request: FabricRequest) -> Fabric:
         """Return the electrical fat-tree, of full bisection, and the rule by which circuits follow the traffic.
 
-        Parameters
-        ----------
-        degree, bandwidth_bps : int, float
-            Ports of a server, electrical and optical together, and the bandwidth of one. A quarter of them is
-            electrical, and at least one, unless the shape says how many.
-        groups : members of each AllReduce group
-            Not used: a ring goes in member order over the electrical fabric.
-        server_bandwidth_bps : float, optional
-            All ports of a server together.
+        A quarter of a server's ports is electrical, and at least one, unless the shape says how many. Groups get no
+        rings of their own: these go in member order over the electrical fabric.
 
         Raises
         ------
         InvalidInput
             If there is no port of one kind, or a number is outside what is possible.
         """
+        degree, latency_s, shape = request.degree, request.latency_s, request.shape
         shape.refuse_all_but(self.family, MIXNET_SETTINGS)
         electrical = electrical_ports(degree, shape.electrical_ports)
-        each_bps = bandwidth_bps if server_bandwidth_bps is None else server_bandwidth_bps / degree
+        each_bps = request.each_bps()
         rule = RegionalReconfiguration(
             degree - electrical,
             each_bps,
@@ -72,8 +54,8 @@ class MixNetBuilder:
             shape.circuits or "break",
             shape.hiding or "all-but-first",
         )
-        tree = fat_tree(servers, electrical * each_bps, latency_s, switches=shape.switches)
-        return Fabric(self.family, tree, make_routes(shape.routing or "ecmp", tree, seed), {}, rule)
+        tree = fat_tree(request.servers, electrical * each_bps, latency_s, switches=shape.switches)
+        return Fabric(self.family, tree, make_routes(shape.routing or "ecmp", tree, request.seed), {}, rule)
 
 
 def electrical_ports(degree: int, asked: int | None = None) -> int:

@@ -1,15 +1,14 @@
 """Fabrics of circuits that follow the traffic: OCS-reconfig and SiP-ML, and what they are between changes."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.errors import InvalidInput
 from topoopt.finder.circuits import Circuits, first_circuits
+from topoopt.finder.fabric_request import FabricRequest
 from topoopt.routing import ROUTING, DirectRoutes, Fabric, Reconfiguration, with_delay
-from topoopt.topology import DEFAULT_LATENCY_S, topology_from_arrays
+from topoopt.topology import topology_from_arrays
 
 OCS_DELAY_S = 10e-3
 """A change of a 3D MEMS switch (TopoOpt, NSDI 2023, section 5.1)."""
@@ -37,55 +36,32 @@ class ReconfigurableBuilder:
     duplex: bool
     host_forwarding: bool
 
-    def __call__(
-        self,
-        servers: int,
-        degree: int,
-        bandwidth_bps: float,
-        groups: Iterable[tuple[int, ...]],
-        *,
-        latency_s: float = DEFAULT_LATENCY_S,
-        server_bandwidth_bps: float | None = None,
-        seed: int = 0,
-        delay_s: float | None = None,
-        host_forwarding: bool | None = None,
-    ) -> Fabric:
+    def __call__(self, request: FabricRequest) -> Fabric:
         """Return the fabric with its random circuits of the start.
 
-        Parameters
-        ----------
-        degree, bandwidth_bps : int, float
-            Circuits of a server and the bandwidth of one, each way.
-        groups : members of each AllReduce group
-            Not used: rings go in member order over whatever circuits there are.
-        server_bandwidth_bps : float, optional
-            All circuits of a server together.
-        delay_s, host_forwarding : optional
-            In place of the defaults; the beat of changes goes with the delay.
+        Groups get no rings of their own: these go in member order over whatever circuits there are. The shape may
+        name another delay, with which the beat of changes goes, and whether servers forward.
 
         Raises
         ------
         InvalidInput
             If a number is outside what is possible.
         """
-        if degree < 1:
-            raise InvalidInput(f"degree: must be at least 1, got {degree}")
-        if server_bandwidth_bps is not None:
-            bandwidth_bps = server_bandwidth_bps / degree
+        shape = request.shape
+        shape.refuse_all_but(self.family, frozenset({"delay_s", "host_forwarding"}))
         rule = Reconfiguration(
-            degree,
-            bandwidth_bps,
-            latency_s,
+            request.degree,
+            request.each_bps(),
+            request.latency_s,
             delay_s=0.0,
             live_s=1.0,
             first_change_s=0.0,
             duplex=self.duplex,
-            host_forwarding=self.host_forwarding if host_forwarding is None else host_forwarding,
-            seed=seed,
+            host_forwarding=self.host_forwarding if shape.host_forwarding is None else shape.host_forwarding,
+            seed=request.seed,
         )
-        return reconfigurable_fabric(
-            self.family, servers, with_delay(rule, self.delay_s if delay_s is None else delay_s)
-        )
+        delay_s = self.delay_s if shape.delay_s is None else shape.delay_s
+        return reconfigurable_fabric(self.family, request.servers, with_delay(rule, delay_s))
 
 
 RECONFIGURABLE = (

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from topoopt.finder.fabric_shape import FabricShape
+from topoopt.finder.fabric_request import FabricRequest
 from topoopt.topology import FAMILIES, Topology, fat_tree, rail, torus
 
 SETTINGS: Mapping[str, frozenset[str]] = {
@@ -16,23 +16,16 @@ SETTINGS: Mapping[str, frozenset[str]] = {
 _PAPERS_OVERSUBSCRIPTION = 2.0
 
 
-def shaped_wiring(
-    family: str,
-    servers: int,
-    degree: int,
-    bandwidth_bps: float,
-    latency_s: float,
-    seed: int,
-    shape: FabricShape,
-) -> Topology:
-    """Return the wiring in which every server has ``degree`` interfaces of ``bandwidth_bps``.
+def shaped_wiring(family: str, request: FabricRequest, each_bps: float) -> Topology:
+    """Return the wiring in which every server has as many interfaces as requested, of ``each_bps``.
 
     Raises
     ------
     InvalidInput
         If a number is outside what the wiring allows.
     """
-    together_bps = degree * bandwidth_bps
+    servers, degree, latency_s, shape = request.servers, request.degree, request.latency_s, request.shape
+    together_bps = degree * each_bps
     match family:
         case "fat-tree":
             return fat_tree(servers, together_bps, latency_s, 1.0, shape.arity, shape.switches)
@@ -41,8 +34,8 @@ def shaped_wiring(
             return fat_tree(servers, together_bps, latency_s, ratio, shape.arity, shape.switches)
         case "rail":
             ratio = 1.0 if shape.oversubscription is None else shape.oversubscription
-            return rail(servers, degree, bandwidth_bps, latency_s, shape.leaf_ports, ratio, shape.switches)
+            return rail(servers, degree, each_bps, latency_s, shape.leaf_ports, ratio, shape.switches)
         case "torus" if shape.twisted:
             return torus(servers, together_bps, latency_s, 3, degree, twisted=True)
         case _:
-            return FAMILIES[family](servers, degree, bandwidth_bps, latency_s, seed)
+            return FAMILIES[family](servers, degree, each_bps, latency_s, request.seed)

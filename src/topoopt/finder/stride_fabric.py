@@ -1,14 +1,13 @@
 """The direct-connect fabric of given strides: what the authors call TopoOpt once its strides are chosen."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from topoopt.errors import InvalidInput
-from topoopt.finder.fabric_shape import AS_USUAL, FabricShape
+from topoopt.finder.fabric_request import FabricRequest
 from topoopt.finder.rings import lay_rings
 from topoopt.finder.select_permutations import select_permutations
 from topoopt.routing import Fabric, make_routes
-from topoopt.topology import DEFAULT_LATENCY_S, circulant, stride_offsets
+from topoopt.topology import circulant, stride_offsets
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,18 +16,7 @@ class StrideBuilder:
 
     family: str = "topoopt"
 
-    def __call__(
-        self,
-        servers: int,
-        degree: int,
-        bandwidth_bps: float,
-        groups: Iterable[tuple[int, ...]],
-        *,
-        latency_s: float = DEFAULT_LATENCY_S,
-        server_bandwidth_bps: float | None = None,
-        seed: int = 0,
-        shape: FabricShape = AS_USUAL,
-    ) -> Fabric:
+    def __call__(self, request: FabricRequest) -> Fabric:
         """Return the fabric; without strides, those that SelectPermutations gives a group of all servers.
 
         A stride p joins server i with i + p and i - p and takes two interfaces of each. Routes are
@@ -42,8 +30,7 @@ class StrideBuilder:
         NoRoute
             If the strides do not connect all servers.
         """
-        if degree < 1:
-            raise InvalidInput(f"degree: must be at least 1, got {degree}")
+        servers, degree, shape = request.servers, request.degree, request.shape
         shape.refuse_all_but(self.family, frozenset({"strides", "routing"}))
         strides = shape.strides or select_permutations(servers, degree)
         used = len(stride_offsets(servers, strides, "duplex"))
@@ -52,8 +39,9 @@ class StrideBuilder:
                 f"strides: {','.join(map(str, strides))} take {used} interfaces of {servers} servers, "
                 f"got degree {degree}; use degree {used} or fewer strides"
             )
-        one_bps = bandwidth_bps if server_bandwidth_bps is None else server_bandwidth_bps / degree
-        topology = circulant(servers, strides, one_bps, latency_s)
-        routes = make_routes(shape.routing or "coin-change", topology, seed)
-        rings = {members: lay_rings(topology, routes, members, degree, seed) for members in groups}
+        topology = circulant(servers, strides, request.each_bps(), request.latency_s)
+        routes = make_routes(shape.routing or "coin-change", topology, request.seed)
+        rings = {
+            members: lay_rings(topology, routes, members, degree, request.seed) for members in request.groups
+        }
         return Fabric(self.family, topology, routes, rings)

@@ -1,14 +1,17 @@
 """TopologyFinder: from one job's traffic to links, rings and routes."""
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.errors import Infeasible, unknown_name
 from topoopt.finder.degree_split import DEGREE_SPLITS, Shares, check_degree
+from topoopt.finder.finder_rules import USUAL_RULES, FinderRules
 from topoopt.finder.fit_demand import demand_by_distance
 from topoopt.finder.matching import DAMPING, LARGEST_EXACT, MATCHINGS
 from topoopt.finder.rings import lay_rings
-from topoopt.finder.select_permutations import STRIDE_RULES, select_permutations
+from topoopt.finder.select_permutations import select_permutations
 from topoopt.finder.wiring import Wiring
 from topoopt.routing import ROUTING, Fabric, Routes
 from topoopt.topology import DEFAULT_LATENCY_S, LINK_MODELS, Topology, hops_from
@@ -25,10 +28,7 @@ def find_topology(
     bandwidth_bps: float,
     latency_s: float = DEFAULT_LATENCY_S,
     links: str = "duplex",
-    degree_split: str = "proportional",
-    strides: str = "best",
-    damping: str = "halving",
-    routing: str = "coin-change",
+    rules: FinderRules = USUAL_RULES,
     seed: int = 0,
 ) -> Fabric:
     """Wire the servers of a job for its traffic, lay its rings and route its transfers.
@@ -41,14 +41,15 @@ def find_topology(
         Interfaces of a server; none has more links than that, in or out.
     bandwidth_bps, latency_s : float
         Of one link.
-    links, degree_split, strides, damping, routing : str
-        Names in ``LINK_MODELS``, ``DEGREE_SPLITS``, ``STRIDE_RULES``, ``DAMPING``, ``ROUTING``. Coin-change
-        routes exist on circulants; where model-parallel links make it something else, k-shortest is used.
+    links : str
+        A name in ``LINK_MODELS``.
+    rules : FinderRules
+        Where the links do not come out connected, the degree split ``proportional`` is taken in place of its own.
 
     Raises
     ------
     InvalidInput
-        If a name is unknown or the degree cannot connect the servers.
+        If the degree cannot connect the servers.
     Infeasible
         If model-parallel links are wanted for more than 8,192 servers.
 
@@ -56,28 +57,31 @@ def find_topology(
     ----------
     .. [1] W. Wang et al., "TopoOpt", NSDI 2023, Algorithm 1.
     """
-    _check_names(links=links, degree_split=degree_split, strides=strides, damping=damping, routing=routing)
+    if links not in LINK_MODELS:
+        raise unknown_name("links", links, LINK_MODELS)
     check_degree(traffic.servers, degree, links)
-    rules = strides, damping
-    wiring = _wired(Wiring(traffic.servers, degree, links), traffic, degree, degree_split, rules)
+    wiring = _wired(traffic, degree, links, rules)
     if not wiring.is_connected():
-        wiring = _wired(Wiring(traffic.servers, degree, links), traffic, degree, "proportional", rules)
-
+        wiring = _wired(traffic, degree, links, replace(rules, degree_split="proportional"))
     topology = wiring.topology(bandwidth_bps, latency_s)
-    routes = _route(topology, routing, seed)
+    routes = routed_by(topology, rules, seed)
     rings = {g.members: lay_rings(topology, routes, g.members, degree, seed) for g in traffic.allreduce}
     return Fabric("topoopt", topology, routes, rings)
 
 
-def _wired(
-    wiring: Wiring, traffic: Traffic, degree: int, degree_split: str, rules: tuple[str, str]
-) -> Wiring:
-    """Plug in all interfaces; ``rules`` are those of the strides and of the damping."""
-    strides, damping = rules
-    shares = DEGREE_SPLITS[degree_split](traffic, degree, wiring.links)
-    _wire_rings(wiring, _without_leftover(shares, traffic, degree), strides, traffic)
-    if traffic.mp_bytes and wiring.free.any() and _matrix_fits(traffic.servers, degree_split):
-        _wire_matchings(wiring, traffic.mp_matrix(), damping)
+def routed_by(topology: Topology, rules: FinderRules, seed: int) -> Routes:
+    """Return routes by the rules; k-shortest where coin change is asked for and the links are no circulant."""
+    usable = rules.routing if topology.offsets or rules.routing != "coin-change" else "k-shortest"
+    return ROUTING[usable](topology, seed)
+
+
+def _wired(traffic: Traffic, degree: int, links: str, rules: FinderRules) -> Wiring:
+    """Return the servers with all interfaces plugged in."""
+    wiring = Wiring(traffic.servers, degree, links)
+    shares = DEGREE_SPLITS[rules.degree_split](traffic, degree, links)
+    _wire_rings(wiring, _without_leftover(shares, traffic, degree), rules.strides, traffic)
+    if traffic.mp_bytes and wiring.free.any() and _matrix_fits(traffic.servers, rules.degree_split):
+        _wire_matchings(wiring, traffic.mp_matrix(), rules.damping)
     wiring.add_idle()
     return wiring
 
@@ -126,11 +130,6 @@ def _without_leftover(shares: Shares, traffic: Traffic, degree: int) -> Shares:
     return {everyone: degree} if alone else shares
 
 
-def _route(topology: Topology, routing: str, seed: int) -> Routes:
-    usable = routing if topology.offsets or routing != "coin-change" else "k-shortest"
-    return ROUTING[usable](topology, seed)
-
-
 def _matrix_fits(servers: int, degree_split: str) -> bool:
     """Return whether pairs can be matched; refuse if they have to be."""
     if servers > _LARGEST_MATRIX and degree_split != "all-to-allreduce":
@@ -139,15 +138,3 @@ def _matrix_fits(servers: int, degree_split: str) -> bool:
             "use the degree split all-to-allreduce"
         )
     return servers <= _LARGEST_MATRIX
-
-
-def _check_names(links: str, degree_split: str, strides: str, damping: str, routing: str) -> None:
-    for kind, name, known in (
-        ("links", links, LINK_MODELS),
-        ("degree split", degree_split, DEGREE_SPLITS),
-        ("strides", strides, STRIDE_RULES),
-        ("damping", damping, DAMPING),
-        ("routing", routing, ROUTING),
-    ):
-        if name not in known:
-            raise unknown_name(kind, name, known)

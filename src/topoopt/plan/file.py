@@ -1,8 +1,8 @@
 """A plan to a JSON document and back."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput
 from topoopt.files import read_text, validated, write_atomically
+from topoopt.finder import FinderRules
 from topoopt.hardware import ClusterSpec, find_accelerator
 from topoopt.job import Job, JobSettings, make_job
 from topoopt.plan import model
@@ -208,7 +209,17 @@ def _plan(said: model.PlanFile) -> Plan:
         tuple(_baseline(row, job) for row in said.baselines),
         said.price.model_dump(exclude_unset=True),
         tuple(said.skipped_fabrics),
+        _finder_rules(said.search.options),
     )
+
+
+def _finder_rules(options: Mapping[str, Any]) -> FinderRules:
+    """Return the rules of the finder among the options of a search; the usual ones where none are named."""
+    names = {rule.name: options[rule.name] for rule in fields(FinderRules) if rule.name in options}
+    for key, name in names.items():
+        if not isinstance(name, str):
+            raise InvalidInput(f"search: options: {key}: expected a name, got {str(name)[:80]}")
+    return FinderRules(**names)
 
 
 def _transfers(rows: list[tuple[int, int, int]], servers: int) -> Transfers:

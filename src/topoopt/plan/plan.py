@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from topoopt.finder import USUAL_RULES, FinderRules
 from topoopt.job import Job, job_traffic
 from topoopt.provenance import Provenance
 from topoopt.routing import Fabric
@@ -101,7 +102,8 @@ class Plan:
 
     A baseline is a plan like any other: its fabric has another name and no strides. ``data_parallel`` is what data
     parallelism with round-robin tables gets from the same finder, to see what the search has gained.
-    ``skipped_fabrics`` are baselines that could not be built, each with the reason.
+    ``skipped_fabrics`` are baselines that could not be built, each with the reason. ``rules`` are those that the
+    fabric was wired by.
     """
 
     job: Job
@@ -117,6 +119,7 @@ class Plan:
     baselines: tuple[Baseline, ...] = ()
     price: Mapping[str, Any] = field(default_factory=dict)
     skipped_fabrics: tuple[tuple[str, str], ...] = ()
+    rules: FinderRules = USUAL_RULES
 
     @property
     def gap(self) -> float:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from functools import cache
 
-from topoopt.finder import FabricShape, build_fabric, select_permutations
+from topoopt.finder import FabricRequest, FabricShape, build_fabric, select_permutations
 from topoopt.hardware import ClusterSpec
 from topoopt.job import Job, JobSettings, job_traffic, make_job
 from topoopt.routing import Fabric
@@ -77,4 +77,6 @@ def run_study(
 
 
 def _fabric(name: str, degree: int, shape: FabricShape) -> Fabric:
-    return build_fabric(name, SERVERS, degree, BANDWIDTH_BPS, (tuple(range(SERVERS)),), shape=shape)
+    return build_fabric(
+        name, FabricRequest(SERVERS, degree, BANDWIDTH_BPS, (tuple(range(SERVERS)),), shape=shape)
+    )

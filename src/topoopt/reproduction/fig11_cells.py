@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 
 from topoopt.cost import cost_equivalent_bandwidth, find_prices, published_equivalent_bandwidth
-from topoopt.finder import build_fabric
+from topoopt.finder import FabricRequest, build_fabric
 from topoopt.hardware import ClusterSpec
 from topoopt.job import Job, job_traffic
 from topoopt.plan import Outcome, Plan
@@ -75,12 +75,14 @@ def data_parallel_times(point: Point, seed: int, *, circuits: bool) -> list[Fabr
     for name, wiring, server_bandwidth_bps in _fabrics(job.cluster, circuits=circuits):
         fabric = build_fabric(
             wiring,
-            point.servers,
-            point.degree,
-            point.bandwidth_bps,
-            groups,
-            server_bandwidth_bps=server_bandwidth_bps,
-            seed=seed,
+            FabricRequest(
+                point.servers,
+                point.degree,
+                point.bandwidth_bps,
+                groups,
+                server_bandwidth_bps=server_bandwidth_bps,
+                seed=seed,
+            ),
         )
         found.append(_simulated(point, name, job, fabric, server_bandwidth_bps))
     return found

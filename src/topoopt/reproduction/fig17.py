@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
-from topoopt.finder import FabricShape, build_fabric
+from topoopt.finder import FabricRequest, FabricShape, build_fabric
 from topoopt.job import job_traffic
 from topoopt.report import LineChart, Series
 from topoopt.reproduction.figure import Comparison, Figure, Progress, StudySettings
@@ -125,7 +125,7 @@ def _curves(grid: Fig17Grid, model: str, degree: int, seed: int) -> Curves:
         if delay_s is not None:
             shape = FabricShape(delay_s=delay_s, host_forwarding=host_forwarding)
             fabric = build_fabric(
-                "ocs-reconfig", grid.servers, degree, BANDWIDTH_BPS, (), seed=seed, shape=shape
+                "ocs-reconfig", FabricRequest(grid.servers, degree, BANDWIDTH_BPS, seed=seed, shape=shape)
             )
         found = simulated(job, strategy, fabric, "flow", BULK)
         return LatencyPoint(

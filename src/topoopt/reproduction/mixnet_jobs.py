@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from topoopt.finder import FabricShape, build_fabric, find_topology
+from topoopt.finder import FabricRequest, FabricShape, FinderRules, build_fabric, find_topology
 from topoopt.llm import (
     Configuration,
     ExpertLoads,
@@ -97,16 +97,18 @@ def fabric_of(
     if name == "topoopt":
         return find_topology(step.traffic, degree=PER_SERVER, bandwidth_bps=bandwidth_bps)
     if name == "topoopt-released":
-        rules = {"degree_split": "all-to-allreduce", "strides": "lower-bound"}
-        return find_topology(step.traffic, degree=PER_SERVER, bandwidth_bps=bandwidth_bps, **rules)  # type: ignore[arg-type]
+        rules = FinderRules("all-to-allreduce", "lower-bound")
+        return find_topology(step.traffic, degree=PER_SERVER, bandwidth_bps=bandwidth_bps, rules=rules)
     return build_fabric(
         name,
-        step.servers,
-        PER_SERVER,
-        bandwidth_bps,
-        pipeline_task_graph(step).groups,
-        server_bandwidth_bps=PER_SERVER * bandwidth_bps,
-        shape=FabricShape() if shape is None else shape,
+        FabricRequest(
+            step.servers,
+            PER_SERVER,
+            bandwidth_bps,
+            pipeline_task_graph(step).groups,
+            server_bandwidth_bps=PER_SERVER * bandwidth_bps,
+            shape=FabricShape() if shape is None else shape,
+        ),
     )
 
 

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.finder import build_fabric
+from topoopt.finder import FabricRequest, build_fabric
 from topoopt.hardware import ClusterSpec
 from topoopt.job import job_traffic, make_job
 from topoopt.report import HeatmapChart, LineChart, Series
@@ -62,7 +62,7 @@ def share_rows(models: Sequence[str], servers: Sequence[int] = SERVERS) -> Itera
             job = make_job(load_model(f"{model}-128"), cluster, COUNTED)
             strategy = starting_strategy(job)
             groups = [group.members for group in job_traffic(job, strategy).allreduce]
-            fabric = build_fabric("fat-tree", count, DEGREE, BANDWIDTH_BPS, groups)
+            fabric = build_fabric("fat-tree", FabricRequest(count, DEGREE, BANDWIDTH_BPS, groups))
             found = simulated(job, strategy, fabric, "flow", BULK)
             share = found.exposed_communication_s / found.iteration_time_s
             yield ShareRow(model, count, found.iteration_time_s, share)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topoopt.finder import find_topology
+from topoopt.finder import FinderRules, find_topology
 from topoopt.hardware import ClusterSpec
 from topoopt.job import Job, job_traffic, make_job, traffic_job
 from topoopt.reproduction.published_jobs import BULK, COUNTED
@@ -111,8 +111,7 @@ def _three_rings(traffic: Traffic) -> Fabric:
         degree=DEGREE,
         bandwidth_bps=BANDWIDTH_BPS,
         links="directed",
-        degree_split="all-to-allreduce",
-        strides="nearest",
+        rules=FinderRules("all-to-allreduce", "nearest"),
     )
 
 

@@ -1,6 +1,6 @@
 """The authors' jobs: their models and batches, bytes counted as in their task graphs, and their simulator's rings."""
 
-from topoopt.finder import find_topology
+from topoopt.finder import FinderRules, find_topology
 from topoopt.hardware import ClusterSpec
 from topoopt.job import Job, JobSettings, make_job
 from topoopt.routing import Fabric
@@ -55,7 +55,6 @@ def released_fabric(job: Job, traffic: Traffic, seed: int = 0) -> Fabric:
         degree=cluster.degree,
         bandwidth_bps=cluster.link_bandwidth_bps,
         latency_s=cluster.link_latency_s,
-        degree_split="all-to-allreduce",
-        strides="lower-bound",
+        rules=FinderRules("all-to-allreduce", "lower-bound"),
         seed=seed,
     )

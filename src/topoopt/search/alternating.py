@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topoopt.finder import find_topology
-from topoopt.job import Job, job_traffic
+from topoopt.job import Job
 from topoopt.routing import Fabric
+from topoopt.search.candidate import fabric_for
 from topoopt.search.chain import ChainResult, search_strategy
 from topoopt.search.options import SearchOptions
 from topoopt.search.problem import make_problem
@@ -29,23 +29,6 @@ class Found:
     convergence: tuple[tuple[int, float], ...]
 
 
-def fabric_for(job: Job, strategy: ParallelStrategy, options: SearchOptions) -> Fabric:
-    """Run the topology finder on a strategy's traffic."""
-    cluster = job.cluster
-    return find_topology(
-        job_traffic(job, strategy),
-        degree=cluster.degree,
-        bandwidth_bps=cluster.link_bandwidth_bps,
-        latency_s=cluster.link_latency_s,
-        links=cluster.links,
-        degree_split=options.degree_split,
-        strides=options.strides,
-        damping=options.damping,
-        routing=options.routing,
-        seed=options.seed,
-    )
-
-
 def alternate(
     job: Job,
     options: SearchOptions,
@@ -61,7 +44,7 @@ def alternate(
     convergence: list[tuple[int, float]] = []
     because, made, idle = "budget", 0, 0
     for step in range(options.rounds):
-        fabrics.append(fabric_for(job, strategy, options))
+        fabrics.append(fabric_for(job, strategy, options.rules, options.seed))
         problem = make_problem(job, fabrics[-1], seed=options.seed)
         share = (budget - made) // (options.rounds - step)
         result = search_strategy(

@@ -12,7 +12,7 @@ from topoopt.cost import (
     published_equivalent_bandwidth,
 )
 from topoopt.errors import InvalidInput, unknown_name
-from topoopt.finder import FABRICS
+from topoopt.finder import FABRICS, FabricRequest
 from topoopt.hardware import ClusterSpec
 from topoopt.job import Job, job_traffic
 from topoopt.plan import Baseline, Outcome
@@ -133,13 +133,14 @@ def _built(job: Job, name: str, rule: BaselineRule, prices: PriceTable, seed: in
     interfaces, bandwidth_bps = rule.interfaces(job.cluster, prices)
     cluster = job.cluster
     return FABRICS[name](
-        cluster.servers,
-        cluster.degree,
-        cluster.link_bandwidth_bps,
-        (),
-        latency_s=cluster.link_latency_s,
-        server_bandwidth_bps=interfaces * bandwidth_bps,
-        seed=seed,
+        FabricRequest(
+            cluster.servers,
+            cluster.degree,
+            cluster.link_bandwidth_bps,
+            latency_s=cluster.link_latency_s,
+            server_bandwidth_bps=interfaces * bandwidth_bps,
+            seed=seed,
+        )
     )
 
 

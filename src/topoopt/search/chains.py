@@ -9,16 +9,13 @@ from multiprocessing import get_context
 import numpy as np
 
 from topoopt.job import Job
-from topoopt.routing import Fabric
-from topoopt.search.alternating import Found, alternate, fabric_for
+from topoopt.search.alternating import Found, alternate
+from topoopt.search.candidate import Candidate, wired_candidate
 from topoopt.search.options import SearchOptions
 from topoopt.search.released import search_released
 from topoopt.search.start import fits, starting_strategy, tensor_parallel_starts
-from topoopt.search.worth import simulated_with_rings
-from topoopt.simulate import SimResult
 from topoopt.strategy import ParallelStrategy
 
-Simulated = tuple[ParallelStrategy, Fabric, SimResult]
 METHODS = {"alternating": alternate, "released": search_released}
 
 LARGEST_FOR_STARTS = 256
@@ -94,7 +91,7 @@ def _run_chain(
     return found, time.process_time() - began
 
 
-def uniform_starts(job: Job, options: SearchOptions) -> list[Simulated]:
+def uniform_starts(job: Job, options: SearchOptions) -> list[Candidate]:
     """Return data parallelism and the uniform tensor-parallel strategies, simulated on topologies of their own.
 
     They are what the search may begin at, and answers already: the search's kernel, which makes exchanges wait
@@ -105,4 +102,4 @@ def uniform_starts(job: Job, options: SearchOptions) -> list[Simulated]:
     eligible = options.mode == "alternating" and options.budget > 0
     if eligible and job.cluster.servers <= LARGEST_FOR_STARTS:
         rows += [strategy for strategy in tensor_parallel_starts(job) if fits(job, strategy)]
-    return [simulated_with_rings(job, row, fabric_for(job, row, options), options.seed) for row in rows]
+    return [wired_candidate(job, row, options.rules, options.seed) for row in rows]

@@ -5,12 +5,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from topoopt.cost import PriceTable
-from topoopt.finder import FABRICS, FabricShape
+from topoopt.finder import FABRICS, FabricRequest, FabricShape
 from topoopt.job import Job, job_traffic
 from topoopt.plan import Baseline, Plan
 from topoopt.routing import Fabric
-from topoopt.search.baselines import BASELINES, baseline_fabric
 from topoopt.search.tables import rings_wanted
 from topoopt.search.worth import task_graph_of, with_rings
 from topoopt.simulate import COMPUTE, SimResult, SimulationOptions, simulate
@@ -71,7 +69,6 @@ def at_fidelities(
     plan: Plan,
     others: Iterable[Baseline],
     simulators: Sequence[str],
-    prices: PriceTable,
     options: SimulationOptions,
     on_progress: Progress | None = None,
 ) -> Iterator[Fidelities]:
@@ -85,7 +82,7 @@ def at_fidelities(
         options = replace(options, split="one")
     fabrics = [(plan.fabric.name, "this plan", plan.strategy, plan.fabric)]
     for other in others:
-        fabric = fabric_of_baseline(plan.job, other, prices, options.seed, packets)
+        fabric = fabric_of_baseline(plan.job, other, options.seed, packets)
         fabrics.append((other.fabric, other.description, other.strategy, fabric))
     for place, (name, description, strategy, fabric) in enumerate(fabrics):
         graph = task_graph_of(plan.job, strategy)
@@ -97,22 +94,18 @@ def at_fidelities(
         yield Fidelities(name, description, tuple(results))
 
 
-def fabric_of_baseline(
-    job: Job, other: Baseline, prices: PriceTable, seed: int, switches: bool = False
-) -> Fabric:
+def fabric_of_baseline(job: Job, other: Baseline, seed: int, switches: bool = False) -> Fabric:
     """Return what a baseline was simulated on, rings laid; ``switches`` draws every switch of a fat-tree."""
-    rule = next(rule for rule in BASELINES[other.fabric] if rule.description == other.description)
     cluster = job.cluster
+    request = FabricRequest(
+        cluster.servers,
+        cluster.degree,
+        cluster.link_bandwidth_bps,
+        latency_s=cluster.link_latency_s,
+        server_bandwidth_bps=other.server_bandwidth_bps,
+        seed=seed,
+    )
     if switches and other.fabric in WITH_SWITCHES:
-        return FABRICS[other.fabric](  # type: ignore[call-arg]
-            cluster.servers,
-            cluster.degree,
-            cluster.link_bandwidth_bps,
-            (),
-            latency_s=cluster.link_latency_s,
-            server_bandwidth_bps=other.server_bandwidth_bps,
-            seed=seed,
-            shape=FabricShape(switches=True),
-        )
-    fabric = baseline_fabric(job, rule, prices, seed)
+        return FABRICS[other.fabric](replace(request, shape=FabricShape(switches=True)))
+    fabric = FABRICS[other.fabric](request)
     return with_rings(fabric, job_traffic(job, other.strategy), rings_wanted(cluster, fabric.topology), seed)

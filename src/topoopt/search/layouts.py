@@ -11,22 +11,20 @@ from dataclasses import replace
 from topoopt.finder import DEGREE_SPLITS
 from topoopt.job import Job, layout_strategies
 from topoopt.plan import SearchRecord
-from topoopt.search.alternating import fabric_for
-from topoopt.search.chains import Simulated
+from topoopt.search.candidate import Candidate, wired_candidate
 from topoopt.search.options import SearchOptions
-from topoopt.search.worth import simulated_with_rings
 from topoopt.strategy import ParallelStrategy
 
 
 def wire_layouts(
     job: Job, options: SearchOptions, on_progress: Callable[[str, int, int], None]
-) -> tuple[list[Simulated], list[Simulated], SearchRecord]:
+) -> tuple[list[Candidate], list[Candidate], SearchRecord]:
     """Return the first layout and the best wiring of every one, all simulated, and how it went.
 
     Each layout is wired by every degree split, the one asked for first. Ctrl-C ends with what was tried so far.
     """
     began = time.process_time()
-    rows: list[Simulated] = []
+    rows: list[Candidate] = []
     convergence: list[tuple[int, float]] = []
     strategies, because, wired = layout_strategies(job), "every layout tried", 0
     splits = tuple(dict.fromkeys((options.degree_split, *DEGREE_SPLITS)))
@@ -41,20 +39,18 @@ def wire_layouts(
             break
         wired += len(splits)
         rows.append(best)
-        if not convergence or best[2].iteration_time_s < convergence[-1][1]:
-            convergence.append((wired, best[2].iteration_time_s))
-    times_s = tuple(row[2].iteration_time_s for row in rows)
+        if not convergence or best.time_s < convergence[-1][1]:
+            convergence.append((wired, best.time_s))
+    times_s = tuple(row.time_s for row in rows)
     cpu_s = time.process_time() - began
     return rows[:1], rows, SearchRecord(wired, because, times_s, tuple(convergence), cpu_s)
 
 
 def _best_wiring(
     job: Job, strategy: ParallelStrategy, options: SearchOptions, splits: tuple[str, ...]
-) -> Simulated:
-    found = [
-        simulated_with_rings(
-            job, strategy, fabric_for(job, strategy, replace(options, degree_split=split)), options.seed
-        )
+) -> Candidate:
+    candidates = [
+        wired_candidate(job, strategy, replace(options.rules, degree_split=split), options.seed)
         for split in splits
     ]
-    return min(found, key=lambda row: row[2].iteration_time_s)
+    return min(candidates, key=lambda row: row.time_s)

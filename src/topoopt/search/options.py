@@ -6,8 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from topoopt.errors import InvalidInput, unknown_name
-from topoopt.finder import DAMPING, DEGREE_SPLITS, STRIDE_RULES
-from topoopt.routing import ROUTING
+from topoopt.finder import FinderRules
 
 MODES = ("alternating", "released")
 
@@ -22,7 +21,7 @@ class SearchOptions:
         ``alternating``: strategy search on a fixed topology and topology finder on a fixed strategy in turn.
         ``released``: the authors' code, which rebuilds the topology inside the chain.
     degree_split, strides, damping, routing : str
-        Rules of the topology finder, see :func:`topoopt.finder.find_topology`.
+        Rules of the topology finder, see :class:`topoopt.finder.FinderRules`.
     budget : int
         Proposals over all chains and rounds.
     baseline_budget : int
@@ -52,21 +51,20 @@ class SearchOptions:
     processes: int = 0
 
     def __post_init__(self) -> None:
-        for what, value, known in (
-            ("search mode", self.mode, MODES),
-            ("degree split", self.degree_split, DEGREE_SPLITS),
-            ("strides", self.strides, STRIDE_RULES),
-            ("damping", self.damping, DAMPING),
-            ("routing", self.routing, ROUTING),
-        ):
-            if value not in known:
-                raise unknown_name(what, value, known)
+        if self.mode not in MODES:
+            raise unknown_name("search mode", self.mode, MODES)
+        _ = self.rules  # names are checked where they become a value
         for name in ("budget", "baseline_budget", "alpha_per_ms", "seed", "processes"):
             if getattr(self, name) < 0:
                 raise InvalidInput(f"{name}: must be >= 0, got {getattr(self, name)}")
         for name in ("chains", "rounds"):
             if getattr(self, name) < 1:
                 raise InvalidInput(f"{name}: must be >= 1, got {getattr(self, name)}")
+
+    @property
+    def rules(self) -> FinderRules:
+        """The rules of the topology finder."""
+        return FinderRules(self.degree_split, self.strides, self.damping, self.routing)
 
 
 PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(

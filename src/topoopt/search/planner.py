@@ -12,7 +12,7 @@ from topoopt.job import Job, job_traffic, layout_strategies
 from topoopt.plan import Baseline, Plan, SearchRecord
 from topoopt.provenance import Provenance
 from topoopt.routing import Fabric
-from topoopt.search.alternating import fabric_for
+from topoopt.search.balance import balanced
 from topoopt.search.baselines import (
     BASELINES,
     baseline_fabric,
@@ -21,17 +21,18 @@ from topoopt.search.baselines import (
     default_baselines,
     search_baseline,
 )
-from topoopt.search.chains import Simulated, run_chains, uniform_starts
+from topoopt.search.candidate import Candidate, candidate_on, wired_candidate
+from topoopt.search.chains import run_chains, uniform_starts
 from topoopt.search.layouts import wire_layouts
 from topoopt.search.options import SearchOptions
-from topoopt.search.worth import balanced, bounds, outcome, routing_gap, simulated_with_rings
+from topoopt.search.worth import bounds, outcome, routing_gap
 from topoopt.simulate import SimulationOptions
 from topoopt.strategy import ParallelStrategy
 
 Progress = Callable[[str, int, int], None]
 """Called with what is going on, how much of it is done, and how much there is."""
 
-_Method = Callable[[Job, SearchOptions, Progress], tuple[list[Simulated], list[Simulated], SearchRecord]]
+_Method = Callable[[Job, SearchOptions, Progress], tuple[list[Candidate], list[Candidate], SearchRecord]]
 
 
 def _silent(stage: str, done: int, total: int) -> None:
@@ -72,28 +73,34 @@ def make_plan(
     check_fabrics(wanted)
     table = find_prices(prices)
     starts, searched, record = _method(job)(job, options, on_progress)
-    strategy, fabric, result = min([*searched, *starts], key=lambda row: row[2].iteration_time_s)
+    best = min([*searched, *starts], key=lambda row: row.time_s)
     if options.balance:
-        fabric, result = balanced(job, strategy, fabric, result)
-    plain, _, unsearched = starts[0]
+        best = balanced(job, best)
     skipped: list[tuple[str, str]] = []
     baselines = compare(
-        job, options, wanted, table, (plain, strategy), on_progress, on_skip=lambda *row: skipped.append(row)
+        job,
+        options,
+        wanted,
+        table,
+        (starts[0].strategy, best.strategy),
+        on_progress,
+        on_skip=lambda *row: skipped.append(row),
     )
     return Plan(
         job,
-        strategy,
-        fabric,
-        outcome(result),
-        bounds(job, result),
-        routing_gap(fabric, job_traffic(job, strategy), result, compute=weigh_routes),
+        best.strategy,
+        best.fabric,
+        outcome(best.result),
+        bounds(job, best.result),
+        routing_gap(best.fabric, job_traffic(job, best.strategy), best.result, compute=weigh_routes),
         record,
         Provenance(options.seed, dict(inputs or {})),
-        outcome(unsearched),
+        outcome(starts[0].result),
         {key: value for key, value in asdict(options).items() if key != "processes"},
         baselines,
         priced(job, table),
         tuple(skipped),
+        best.rules,
     )
 
 
@@ -106,7 +113,7 @@ def _method(job: Job) -> "_Method":
 
 def _search(
     job: Job, options: SearchOptions, on_progress: Progress
-) -> tuple[list[Simulated], list[Simulated], SearchRecord]:
+) -> tuple[list[Candidate], list[Candidate], SearchRecord]:
     """Return the starts, data parallelism first, and every chain's answer, all simulated."""
     made = 0
 
@@ -116,31 +123,31 @@ def _search(
         on_progress("searching strategy and topology", made, options.budget)
 
     starts = uniform_starts(job, options)
-    first = min(starts, key=lambda row: row[2].iteration_time_s)[0]
+    first = min(starts, key=lambda row: row.time_s).strategy
     chains = run_chains(job, options, tick, first)
-    searched = [simulated_with_rings(job, row.strategy, row.fabric, options.seed) for row in chains.found]
-    times_s = tuple(row[2].iteration_time_s for row in searched)
+    searched = [
+        candidate_on(job, row.strategy, row.fabric, options.rules, options.seed) for row in chains.found
+    ]
+    times_s = tuple(row.time_s for row in searched)
     because, convergence = chains.best.stopped_because, chains.best.convergence
     return starts, searched, SearchRecord(chains.proposals, because, times_s, convergence, chains.cpu_s)
 
 
 def _wire(
     job: Job, options: SearchOptions, on_progress: Progress
-) -> tuple[list[Simulated], list[Simulated], SearchRecord]:
+) -> tuple[list[Candidate], list[Candidate], SearchRecord]:
     """Wire a job known by its traffic alone, by each degree split; there is no strategy to search."""
     on_progress("wiring", 0, 0)
     began = time.process_time()
     nothing = ParallelStrategy(job.cluster.servers, ())
     starts, rows = (
         [
-            simulated_with_rings(
-                job, nothing, fabric_for(job, nothing, replace(options, degree_split=split)), options.seed
-            )
+            wired_candidate(job, nothing, replace(options.rules, degree_split=split), options.seed)
             for split in splits
         ]
         for splits in ([options.degree_split], DEGREE_SPLITS)
     )
-    times_s = tuple(row[2].iteration_time_s for row in rows)
+    times_s = tuple(row.time_s for row in rows)
     return starts, rows, SearchRecord(0, "fixed traffic", times_s, (), time.process_time() - began)
 
 

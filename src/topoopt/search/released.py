@@ -6,7 +6,8 @@ import numpy as np
 
 from topoopt.job import Job
 from topoopt.routing import Fabric
-from topoopt.search.alternating import Found, fabric_for
+from topoopt.search.alternating import Found
+from topoopt.search.candidate import fabric_for
 from topoopt.search.kernel import State, evaluate, run_chain
 from topoopt.search.options import SearchOptions
 from topoopt.search.problem import SearchProblem, make_problem
@@ -30,7 +31,9 @@ def search_released(
     strategy every hundredth part of the budget.
     """
     strategy = start
-    problem = make_problem(job, fabric_for(job, start, options), measured_only=True, seed=options.seed)
+    problem = make_problem(
+        job, fabric_for(job, start, options.rules, options.seed), measured_only=True, seed=options.seed
+    )
     state = problem.state(strategy)
     time_s = float(evaluate(problem.arrays, state))
     best = Found(strategy, problem.fabric, time_s, 0, "budget", ((0, time_s),))
@@ -55,7 +58,7 @@ def search_released(
             )
             made += done
             on_progress(done)
-            rebuilt = fabric_for(job, problem.strategy(state.config), options)
+            rebuilt = fabric_for(job, problem.strategy(state.config), options.rules, options.seed)
             if not same_links(rebuilt, problem.fabric):
                 strategy = problem.strategy(state.config)
                 problem = make_problem(job, rebuilt, measured_only=True, seed=options.seed)

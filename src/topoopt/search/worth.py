@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.finder import lay_rings
-from topoopt.job import Job, job_traffic, layout_of
+from topoopt.job import Job, layout_of
 from topoopt.pipelined_step import PipelinedStep
 from topoopt.plan import Bounds, Outcome, RoutingGap
-from topoopt.routing import Fabric, KShortestRoutes, balanced_routes, link_loads, max_load_s, optimal_max_load
+from topoopt.routing import Fabric, link_loads, max_load_s, optimal_max_load
 from topoopt.search.bounds import Released, lower_bounds
 from topoopt.search.earliest import earliest
 from topoopt.simulate import (
@@ -102,14 +102,6 @@ def simulated(
     return simulate(simulator, graph, fabric, options or SimulationOptions())
 
 
-def simulated_with_rings(
-    job: Job, strategy: ParallelStrategy, fabric: Fabric, seed: int
-) -> tuple[ParallelStrategy, Fabric, SimResult]:
-    """Return a strategy, its fabric with the rings that it needs, and one simulated iteration."""
-    ready = with_rings(fabric, job_traffic(job, strategy), job.cluster.degree, seed)
-    return strategy, ready, simulated(job, strategy, ready)
-
-
 def outcome(result: SimResult) -> Outcome:
     """Return the figures of a simulation that a plan keeps."""
     return Outcome(
@@ -143,34 +135,8 @@ def bounds(job: Job, result: SimResult) -> Bounds:
     return lower_bounds(job.cluster, first.least_time_s, released)
 
 
-MOST_PATHS, MOST_DETOUR = 16, 2
-"""Candidate paths of a pair and hops beyond the shortest: sparse demands come within 2 % of the optimum with
-these and stay 30 to 70 % above it on shortest paths (random demands on 6 to 64 servers of degree 4)."""
-LARGEST_FOR_BALANCING = 256
-"""Servers above which candidate paths are not re-weighted: it takes longer than it gains."""
 LARGEST_FOR_ROUTING = 512
 """Servers above which the bytes of each pair are not weighed against each other: n² of them."""
-
-
-def balanced(
-    job: Job, strategy: ParallelStrategy, fabric: Fabric, result: SimResult
-) -> tuple[Fabric, SimResult]:
-    """Shift transfers from the fullest links to other candidate paths, where that makes the job faster."""
-    traffic = job_traffic(job, strategy)
-    if not traffic.mp_bytes or job.cluster.servers > LARGEST_FOR_BALANCING:
-        return fabric, result
-    if routing_gap(fabric, traffic, result).gap < WORTH_BALANCING:
-        return fabric, result
-    demand = traffic.mp_matrix()
-    fixed = background(fabric, demand, result)
-    best = fabric, result
-    for candidates in (fabric.routes, KShortestRoutes(fabric.topology, k=MOST_PATHS, slack=MOST_DETOUR)):
-        routes = balanced_routes(fabric.topology, demand, candidates, fixed)
-        other = Fabric(fabric.name, fabric.topology, routes, fabric.rings)
-        again = simulated(job, strategy, other)
-        if again.iteration_time_s < best[1].iteration_time_s:
-            best = other, again
-    return best
 
 
 def background(fabric: Fabric, demand: Floats, result: SimResult) -> Floats:
@@ -190,7 +156,3 @@ def routing_gap(fabric: Fabric, traffic: Traffic, result: SimResult, *, compute:
     demand = traffic.mp_matrix()
     best = optimal_max_load(fabric.topology, demand, background(fabric, demand, result))
     return RoutingGap(busiest, min(best.lower_bound_s, busiest), best.exact, best.method)
-
-
-WORTH_BALANCING = 1e-3
-"""Routing gap above which re-weighting the candidate paths is tried."""

@@ -144,7 +144,7 @@ def _baseline(point: Point, plan: Plan, rule: BaselineRule, prices: PriceTable) 
     )
     result = row.outcome
     if point.simulator != quick:
-        drawn = fabric_of_baseline(job, row, prices, point.seed, switches=True)
+        drawn = fabric_of_baseline(job, row, point.seed, switches=True)
         result = outcome(simulate(point.simulator, task_graph_of(job, row.strategy), drawn, options))
     interfaces, bandwidth_bps = rule.interfaces(job.cluster, prices)
     return _OnFabric(result, row.strategy, interfaces, bandwidth_bps, row.proposals)

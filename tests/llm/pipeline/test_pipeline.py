@@ -7,7 +7,7 @@ import pytest
 
 from tests.llm.shapes import SMALL_EXPERTS, small_model
 from topoopt.errors import InvalidInput
-from topoopt.finder import build_fabric
+from topoopt.finder import FabricRequest, build_fabric
 from topoopt.llm import (
     ORDER,
     ChunkTimes,
@@ -160,7 +160,9 @@ REAL = {
 
 
 def switched(step: PipelinedStep) -> Fabric:
-    return build_fabric("ideal-switch", step.servers, 8, 400e9, pipeline_task_graph(step).groups)
+    return build_fabric(
+        "ideal-switch", FabricRequest(step.servers, 8, 400e9, pipeline_task_graph(step).groups)
+    )
 
 
 @pytest.mark.parametrize("name", REAL)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.simulate.pipeline.steps import BANDWIDTH_BPS, equal_chunks, own_links, pipeline, scheduled_s
 from topoopt.collectives import transfer_time_s
 from topoopt.errors import InvalidInput
-from topoopt.finder import build_fabric
+from topoopt.finder import FabricRequest, build_fabric
 from topoopt.pipelined_step import Chunk, Exchange, PipelinedStep, Synchronization
 from topoopt.routing import Fabric
 from topoopt.simulate import SimulationOptions, pipeline_task_graph, pipelined_time, simulate
@@ -157,7 +157,9 @@ def test_it_agrees_with_the_flow_simulator_where_no_link_is_shared(name: str) ->
 @pytest.mark.parametrize("name", CASES)
 def test_on_an_ideal_switch_sends_meet_for_a_moment_only(name: str) -> None:
     step = CASES[name]
-    fabric = build_fabric("ideal-switch", step.servers, 4, 100e9, pipeline_task_graph(step).groups)
+    fabric = build_fabric(
+        "ideal-switch", FabricRequest(step.servers, 4, 100e9, pipeline_task_graph(step).groups)
+    )
     assert pipelined_time(step, fabric).iteration_time_s == pytest.approx(simulated_s(step, fabric), rel=2e-2)
 
 
@@ -179,13 +181,13 @@ def test_the_parts_of_the_time_add_up() -> None:
 
 def test_replicas_that_are_further_apart_are_slower() -> None:
     step = dataclasses.replace(PLAIN, synchronizations=chunked(0, 1, 2, gather=True))
-    ring = build_fabric("torus", 6, 2, BANDWIDTH_BPS, ())
+    ring = build_fabric("torus", FabricRequest(6, 2, BANDWIDTH_BPS))
     far = dataclasses.replace(step, part_servers=np.array([[[0], [1]], [[2], [4]], [[3], [5]]]))
     near = dataclasses.replace(step, part_servers=np.array([[[0], [3]], [[1], [4]], [[2], [5]]]))
     assert pipelined_time(near, ring).transfer_s < pipelined_time(far, ring).transfer_s
 
 
 def test_circuits_that_change_have_no_closed_form() -> None:
-    fabric = build_fabric("ocs-reconfig", 6, 2, BANDWIDTH_BPS, ())
+    fabric = build_fabric("ocs-reconfig", FabricRequest(6, 2, BANDWIDTH_BPS))
     with pytest.raises(InvalidInput, match="simulate it"):
         pipelined_time(PLAIN, fabric)

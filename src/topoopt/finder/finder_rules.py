@@ -1,0 +1,44 @@
+"""The noun FinderRules: by which rules the topology finder wires and routes."""
+
+from dataclasses import dataclass
+
+from topoopt.errors import unknown_name
+from topoopt.finder.degree_split import DEGREE_SPLITS
+from topoopt.finder.matching import DAMPING
+from topoopt.finder.select_permutations import STRIDE_RULES
+from topoopt.routing import ROUTING
+
+
+@dataclass(frozen=True, slots=True)
+class FinderRules:
+    """Names in ``DEGREE_SPLITS``, ``STRIDE_RULES``, ``DAMPING`` and ``ROUTING``, checked when made.
+
+    Attributes
+    ----------
+    degree_split : str
+        How many interfaces go to AllReduce rings.
+    strides : str
+        Which rings these are.
+    damping : str
+        By how much a link lowers the demand of its pair for another one.
+    routing : str
+        Coin-change routes exist on circulants; where model-parallel links make it something else, k-shortest is used.
+    """
+
+    degree_split: str = "proportional"
+    strides: str = "best"
+    damping: str = "halving"
+    routing: str = "coin-change"
+
+    def __post_init__(self) -> None:
+        for kind, name, known in (
+            ("degree split", self.degree_split, DEGREE_SPLITS),
+            ("strides", self.strides, STRIDE_RULES),
+            ("damping", self.damping, DAMPING),
+            ("routing", self.routing, ROUTING),
+        ):
+            if name not in known:
+                raise unknown_name(kind, name, known)
+
+
+USUAL_RULES = FinderRules()

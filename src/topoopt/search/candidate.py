@@ -1,0 +1,64 @@
+"""The noun Candidate: a strategy on a fabric that is wired for it, simulated; and how the finder wires one."""
+
+from dataclasses import dataclass
+
+from topoopt.finder import USUAL_RULES, FinderRules, find_topology
+from topoopt.job import Job, job_traffic
+from topoopt.routing import Fabric
+from topoopt.search.worth import simulated, with_rings
+from topoopt.simulate import SimResult
+from topoopt.strategy import ParallelStrategy
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Candidate:
+    """What may become the plan.
+
+    Attributes
+    ----------
+    fabric : Fabric
+        With rings of exactly the groups that the strategy has.
+    result : SimResult
+        Of one iteration.
+    rules : FinderRules
+        By which the fabric was wired.
+    """
+
+    strategy: ParallelStrategy
+    fabric: Fabric
+    result: SimResult
+    rules: FinderRules
+
+    @property
+    def time_s(self) -> float:
+        """The simulated iteration time."""
+        return self.result.iteration_time_s
+
+
+def fabric_for(
+    job: Job, strategy: ParallelStrategy, rules: FinderRules = USUAL_RULES, seed: int = 0
+) -> Fabric:
+    """Run the topology finder on a strategy's traffic."""
+    cluster = job.cluster
+    return find_topology(
+        job_traffic(job, strategy),
+        degree=cluster.degree,
+        bandwidth_bps=cluster.link_bandwidth_bps,
+        latency_s=cluster.link_latency_s,
+        links=cluster.links,
+        rules=rules,
+        seed=seed,
+    )
+
+
+def wired_candidate(job: Job, strategy: ParallelStrategy, rules: FinderRules, seed: int) -> Candidate:
+    """Return a strategy on the fabric that the finder wires for it."""
+    return candidate_on(job, strategy, fabric_for(job, strategy, rules, seed), rules, seed)
+
+
+def candidate_on(
+    job: Job, strategy: ParallelStrategy, fabric: Fabric, rules: FinderRules, seed: int
+) -> Candidate:
+    """Return a strategy on a fabric that was wired by the rules for it or for one like it."""
+    ready = with_rings(fabric, job_traffic(job, strategy), job.cluster.degree, seed)
+    return Candidate(strategy, ready, simulated(job, strategy, ready), rules)
