@@ -15,7 +15,7 @@ def test_what_is_compiled_ahead_is_on_disk_afterwards(tmp_path: Path) -> None:
     command = "from topoopt.search.compile_ahead import compile_ahead; compile_ahead()"
     subprocess.run([sys.executable, "-W", "error", "-c", command], env=environment, check=True, timeout=120)
     kept = {path.name.split("-")[0] for path in tmp_path.rglob("*.nbi")}
-    assert {"kernel.run_events", "kernel.ecmp_shares", "kernel.hamiltonian_cycles"} <= kept
+    assert {"first_come_kernel.run_first_come", "kernel.ecmp_shares", "kernel.hamiltonian_cycles"} <= kept
 
 
 def test_a_compiled_program_starts_no_second_process(monkeypatch: pytest.MonkeyPatch) -> None:

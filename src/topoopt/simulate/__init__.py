@@ -8,7 +8,6 @@ from topoopt.simulate.auto_expected_error import expected_error as expected_erro
 from topoopt.simulate.build_task_graph import build_task_graph as build_task_graph
 from topoopt.simulate.compiled import is_compiled as is_compiled
 from topoopt.simulate.compiled import is_packet_engine_compiled as is_packet_engine_compiled
-from topoopt.simulate.event_driven import compute_finish_s as compute_finish_s
 from topoopt.simulate.fbuf import FlexNetGraph as FlexNetGraph
 from topoopt.simulate.fbuf import fbuf_bytes as fbuf_bytes
 from topoopt.simulate.fbuf import flexnet_fabric as flexnet_fabric
@@ -17,6 +16,7 @@ from topoopt.simulate.fbuf import flexnet_task_graph as flexnet_task_graph
 from topoopt.simulate.fbuf import parse_fbuf as parse_fbuf
 from topoopt.simulate.fbuf import read_fbuf as read_fbuf
 from topoopt.simulate.fbuf import write_fbuf as write_fbuf
+from topoopt.simulate.first_come import compute_finish_s as compute_finish_s
 from topoopt.simulate.flow_rows import FlowRow as FlowRow
 from topoopt.simulate.flow_rows import flow_rows as flow_rows
 from topoopt.simulate.flow_rows import flow_table as flow_table

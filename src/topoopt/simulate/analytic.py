@@ -7,8 +7,9 @@ Fast enough for searches; equal to the flow simulator wherever nothing contends.
 
 from topoopt.errors import InvalidInput
 from topoopt.routing import Fabric
-from topoopt.simulate.event_driven import run
-from topoopt.simulate.flows import make_flows
+from topoopt.simulate.first_come import first_come_times
+from topoopt.simulate.flow_result import flow_result
+from topoopt.simulate.flows import Flows, make_flows
 from topoopt.simulate.options import DEFAULT_OPTIONS, SimulationOptions
 from topoopt.simulate.report import Report
 from topoopt.simulate.result import SimResult
@@ -32,4 +33,12 @@ def analytic(
         raise InvalidInput(
             f"fabric {fabric.name}: the analytic simulator knows no circuits that change; use --simulator flow"
         )
-    return run("analytic", graph, fabric, make_flows(graph, fabric, options), options, fair=False)
+    return analytic_of_flows(graph, fabric, make_flows(graph, fabric, options), options)
+
+
+def analytic_of_flows(
+    graph: TaskGraph, fabric: Fabric, flows: Flows, options: SimulationOptions
+) -> SimResult:
+    """Simulate flows that are there already."""
+    times_s = first_come_times(graph, graph.duration_s, flows, fabric.topology.bandwidth_bps / 8.0)
+    return flow_result("analytic", graph, fabric, flows, options, times_s)

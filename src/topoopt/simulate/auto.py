@@ -4,9 +4,9 @@ import dataclasses
 from dataclasses import dataclass
 
 from topoopt.routing import Fabric
+from topoopt.simulate.analytic import analytic_of_flows
 from topoopt.simulate.auto_contention import contends
 from topoopt.simulate.auto_expected_error import NOTHING_CONTENDS, ExpectedError, expected_error
-from topoopt.simulate.event_driven import run
 from topoopt.simulate.flow import flow
 from topoopt.simulate.flows import make_flows
 from topoopt.simulate.options import DEFAULT_OPTIONS, SimulationOptions
@@ -49,7 +49,7 @@ def choose_and_simulate(
         result = flow(graph, fabric, options, on_progress)
         return Choice(result, "circuits change under way", expected_error(result))
     flows = make_flows(graph, fabric, options)
-    alone = run("analytic", graph, fabric, flows, options, fair=False)
+    alone = analytic_of_flows(graph, fabric, flows, options)
     if not contends(graph, flows, alone.start_s, fabric.topology.bandwidth_bps / 8.0):
         return Choice(alone, "no link ever has two transfers at once", NOTHING_CONTENDS)
     if options.split == DEFAULT_OPTIONS.split:

@@ -3,15 +3,15 @@
 from pathlib import Path
 from typing import Any
 
-from topoopt.simulate.kernel import run_events
+from topoopt.simulate.first_come_kernel import run_first_come
 from topoopt.simulate.packet.kernel import advance
 
 
 def is_compiled() -> bool:
-    """Return whether Numba's cache holds the event loop of the analytic and the flow simulator."""
+    """Return whether Numba's cache holds the event loop of the analytic simulator."""
     # Numba has no public name for where it keeps what it compiled.
-    cache = Path(run_events._cache.cache_path)  # type: ignore[attr-defined]
-    return any(cache.glob("kernel.run_events*"))
+    cache = Path(run_first_come._cache.cache_path)  # type: ignore[attr-defined]
+    return any(cache.glob("first_come_kernel.run_first_come*"))
 
 
 def is_packet_engine_compiled() -> bool:

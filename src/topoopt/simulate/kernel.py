@@ -30,7 +30,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from topoopt.event_queue import drop_top, enqueue, push
+from topoopt.kernel import drop_top, enqueue, push
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

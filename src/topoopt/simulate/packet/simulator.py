@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from topoopt.routing import Fabric
-from topoopt.simulate.event_driven import compute_finish_s
+from topoopt.simulate.first_come import compute_finish_s
 from topoopt.simulate.options import DEFAULT_OPTIONS, SimulationOptions
 from topoopt.simulate.packet.carried import carried_on_circuits, carried_on_paths
 from topoopt.simulate.packet.edges import EdgeBook, check_paths

@@ -12,7 +12,7 @@ import numpy as np
 
 from topoopt.finder import demand_circuits, rewired
 from topoopt.routing import Fabric
-from topoopt.simulate.event_driven import compute_finish_s
+from topoopt.simulate.first_come import compute_finish_s
 from topoopt.simulate.options import SimulationOptions
 from topoopt.simulate.reconfigurable import kernel
 from topoopt.simulate.reconfigurable.carried import Carried

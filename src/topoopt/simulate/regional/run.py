@@ -10,7 +10,7 @@ import dataclasses
 import numpy as np
 
 from topoopt.routing import Fabric, RegionalReconfiguration
-from topoopt.simulate.event_driven import compute_finish_s
+from topoopt.simulate.first_come import compute_finish_s
 from topoopt.simulate.options import SimulationOptions
 from topoopt.simulate.reconfigurable import kernel
 from topoopt.simulate.reconfigurable.connections import Bools, Connections, first_state, make_connections

@@ -4,7 +4,7 @@ Routes are looked up hop by hop, for they change under way. What waits for a cir
 its way up anew.
 """
 
-from topoopt.simulate.packet.kernel.compiled import compiled, spliced
+from topoopt.kernel import compiled, spliced
 from topoopt.simulate.packet.kernel.flows import packet_lost
 from topoopt.simulate.packet.kernel.layout import (
     AHEAD,

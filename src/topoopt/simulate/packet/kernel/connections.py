@@ -5,7 +5,7 @@ at its own pace. A packet that arrives is acknowledged, at once or by a packet o
 opens is answered likewise before the sender may send.
 """
 
-from topoopt.simulate.packet.kernel.compiled import compiled, inlined, spliced
+from topoopt.kernel import compiled, inlined, spliced
 from topoopt.simulate.packet.kernel.flows import free_if_done, log_connection
 from topoopt.simulate.packet.kernel.layout import (
     ACKS_TRAVEL,

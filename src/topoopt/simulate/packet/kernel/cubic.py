@@ -4,7 +4,7 @@ W(t) = C (t - K)³ + W_max, with K = cbrt((W_max - W_0) / C): after K seconds th
 which it was cut. Below what Reno would have, it is that.
 """
 
-from topoopt.simulate.packet.kernel.compiled import compiled, inlined
+from topoopt.kernel import compiled, inlined
 from topoopt.simulate.packet.kernel.layout import C_OWN, CWND, OWN, SRTT, SSTHRESH, State
 from topoopt.simulate.packet.kernel.reno import HOLD, LEAST_SSTHRESH, grow_window, hold_window, slow_start
 

@@ -5,7 +5,7 @@ next: between two packets only their own timers can change the rate. ``LEFT`` is
 picoseconds at the full rate.
 """
 
-from topoopt.simulate.packet.kernel.compiled import compiled, inlined
+from topoopt.kernel import compiled, inlined
 from topoopt.simulate.packet.kernel.layout import C_OWN, OWN, SIZE_DATA, State
 
 RATE, TARGET, ALPHA, LEFT, SEEN_AT, ALPHA_AT, RISE_AT, BYTES_LEFT, TIMES, VOLUMES, LINK_BPS = range(

@@ -4,7 +4,7 @@ RFC 8257 cuts at the end of a window in which there was a mark. The TopoOpt auth
 of every window, as long as the average is not yet forgotten.
 """
 
-from topoopt.simulate.packet.kernel.compiled import inlined
+from topoopt.kernel import inlined
 from topoopt.simulate.packet.kernel.layout import C_OWN, CWND, OWN, SSTHRESH, State
 from topoopt.simulate.packet.kernel.reno import grow_window
 

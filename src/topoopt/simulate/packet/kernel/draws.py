@@ -5,7 +5,7 @@ The same question gets the same number, in any process and order.
 
 import numpy as np
 
-from topoopt.simulate.packet.kernel.compiled import inlined
+from topoopt.kernel import inlined
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)

@@ -1,6 +1,6 @@
 """A link that fails loses what has not left it; what is on the wire still arrives."""
 
-from topoopt.simulate.packet.kernel.compiled import spliced
+from topoopt.kernel import spliced
 from topoopt.simulate.packet.kernel.flows import packet_lost
 from topoopt.simulate.packet.kernel.heaps import remove_link
 from topoopt.simulate.packet.kernel.layout import (

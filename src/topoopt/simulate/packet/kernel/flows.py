@@ -1,6 +1,6 @@
 """Rows of open connections: when they are given back, and what is kept of them."""
 
-from topoopt.simulate.packet.kernel.compiled import compiled, inlined
+from topoopt.kernel import compiled, inlined
 from topoopt.simulate.packet.kernel.layout import (
     CLOSED,
     F_LIVE,

@@ -1,6 +1,6 @@
 """Two binary heaps: links by the arrival of their first packet, and timers by (time, code)."""
 
-from topoopt.simulate.packet.kernel.compiled import compiled, inlined
+from topoopt.kernel import compiled, inlined
 from topoopt.simulate.packet.kernel.layout import HEAP_SIZE, TIMER_SIZE, State
 
 

@@ -1,6 +1,6 @@
 """A sender at the rate of its first link, whatever happens: a packet is due when the one before it is through."""
 
-from topoopt.simulate.packet.kernel.compiled import inlined
+from topoopt.kernel import inlined
 from topoopt.simulate.packet.kernel.layout import OWN, State
 
 NEXT_AT = OWN

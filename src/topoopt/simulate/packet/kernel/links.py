@@ -9,7 +9,7 @@ when the packet has arrived at the far end; everything that could have joined it
 known to have left; joined. A ring buffer of 2^k slots holds those between ``HEAD`` and ``TAIL``.
 """
 
-from topoopt.simulate.packet.kernel.compiled import compiled, inlined
+from topoopt.kernel import compiled, inlined
 from topoopt.simulate.packet.kernel.draws import uniform
 from topoopt.simulate.packet.kernel.heaps import push_link
 from topoopt.simulate.packet.kernel.layout import (

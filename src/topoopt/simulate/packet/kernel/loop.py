@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
+from topoopt.kernel import entry, spliced
 from topoopt.simulate.packet.kernel.circuits import obey
-from topoopt.simulate.packet.kernel.compiled import entry, spliced
 from topoopt.simulate.packet.kernel.connections import (
     arrived,
     arrived_open,

@@ -5,7 +5,7 @@ on the wire and one behind it, for a network interface holds no more. Others wai
 What other servers have sent is no matter here: where servers forward, both kinds share the queue.
 """
 
-from topoopt.simulate.packet.kernel.compiled import compiled, spliced
+from topoopt.kernel import compiled, spliced
 from topoopt.simulate.packet.kernel.flows import free_if_done
 from topoopt.simulate.packet.kernel.heaps import push_timer
 from topoopt.simulate.packet.kernel.layout import (

@@ -6,7 +6,7 @@ packet joins their queue, or at the far end: a node may count what left an other
 longer, and a resume still comes in time where all latencies are equal.
 """
 
-from topoopt.simulate.packet.kernel.compiled import compiled
+from topoopt.kernel import compiled
 from topoopt.simulate.packet.kernel.heaps import push_timer
 from topoopt.simulate.packet.kernel.layout import (
     INGRESS,

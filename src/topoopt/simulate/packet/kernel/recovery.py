@@ -5,7 +5,7 @@ acknowledged (RFC 6675), or after a timeout. ``board`` knows the fate of each pa
 refuses what is out of order and says so once for a gap; the sender goes back to there.
 """
 
-from topoopt.simulate.packet.kernel.compiled import compiled
+from topoopt.kernel import compiled
 from topoopt.simulate.packet.kernel.layout import (
     BOARD_USED,
     C_REORDER,

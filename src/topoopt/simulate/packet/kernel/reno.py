@@ -4,7 +4,7 @@ The growth of a window is one step in one place, ``grow_window``, which every tr
 weighs connections differently belongs there.
 """
 
-from topoopt.simulate.packet.kernel.compiled import compiled, inlined
+from topoopt.kernel import compiled, inlined
 from topoopt.simulate.packet.kernel.layout import (
     CWND,
     F_FURTHEST,

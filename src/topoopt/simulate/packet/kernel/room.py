@@ -1,6 +1,6 @@
 """How much room the next event may need, so that arrays grow before it and never under way."""
 
-from topoopt.simulate.packet.kernel.compiled import shared
+from topoopt.kernel import shared
 from topoopt.simulate.packet.kernel.layout import (
     LARGEST_RING,
     MORE_TIMERS,

@@ -1,6 +1,6 @@
 """How packets leave their server: which one is next, and onto which link."""
 
-from topoopt.simulate.packet.kernel.compiled import compiled, inlined
+from topoopt.kernel import compiled, inlined
 from topoopt.simulate.packet.kernel.draws import uniform
 from topoopt.simulate.packet.kernel.layout import (
     AGAIN,

@@ -1,6 +1,6 @@
 """The task graph inside the engine: serial devices, delays, and streams of connections round by round."""
 
-from topoopt.simulate.packet.kernel.compiled import compiled
+from topoopt.kernel import compiled
 from topoopt.simulate.packet.kernel.heaps import push_timer
 from topoopt.simulate.packet.kernel.layout import (
     BEGUN,

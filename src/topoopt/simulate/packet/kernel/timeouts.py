@@ -1,6 +1,6 @@
 """Round-trip times, and how long a sender waits before it takes what is under way as lost (RFC 6298)."""
 
-from topoopt.simulate.packet.kernel.compiled import compiled, inlined
+from topoopt.kernel import compiled, inlined
 from topoopt.simulate.packet.kernel.heaps import push_timer
 from topoopt.simulate.packet.kernel.layout import (
     C_TIMEOUT_FIRST,

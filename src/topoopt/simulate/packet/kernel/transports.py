@@ -5,7 +5,7 @@ With a window: ``opened``, ``acked`` (one packet more was received, marked or no
 ``wait_ps`` and ``sent``.
 """
 
-from topoopt.simulate.packet.kernel.compiled import compiled, inlined
+from topoopt.kernel import compiled, inlined
 from topoopt.simulate.packet.kernel.cubic import cubic_acked, cubic_cut, cubic_opened, cubic_timed_out
 from topoopt.simulate.packet.kernel.dcqcn import dcqcn_noticed, dcqcn_opened, dcqcn_sent, dcqcn_wait_ps
 from topoopt.simulate.packet.kernel.dctcp import dctcp_acked, dctcp_opened

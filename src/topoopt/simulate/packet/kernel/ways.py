@@ -1,6 +1,6 @@
 """Routes that are looked up hop by hop, where circuits change under way."""
 
-from topoopt.simulate.packet.kernel.compiled import inlined
+from topoopt.kernel import inlined
 from topoopt.simulate.packet.kernel.draws import uniform
 from topoopt.simulate.packet.kernel.layout import F_CONNECTION, F_DST, F_SRC, KIND_ACK, SEED, SERVERS, State
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from topoopt.event_queue import drop_top, enqueue, push
+from topoopt.kernel import drop_top, enqueue, push
 
 EVENTS = st.lists(st.tuples(st.sampled_from([0.0, 0.5, 1.0, 2.5]), st.integers(0, 9)), max_size=40)
 

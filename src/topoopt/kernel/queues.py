@@ -14,14 +14,15 @@ after          int64   (tasks,)     the task behind a task in its queue, -1: non
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from topoopt.kernel.compiled import shared
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-@njit(cache=True)
+@shared
 def push(keys: Floats, codes: Ints, size: int, key: float, code: int) -> int:
     """Add to the heap and return its new size."""
     hole = size
@@ -37,7 +38,7 @@ def push(keys: Floats, codes: Ints, size: int, key: float, code: int) -> int:
     return size + 1
 
 
-@njit(cache=True)
+@shared
 def drop_top(keys: Floats, codes: Ints, size: int) -> int:
     """Remove the first of the heap and return its new size."""
     size -= 1
@@ -63,7 +64,7 @@ def drop_top(keys: Floats, codes: Ints, size: int) -> int:
     return size
 
 
-@njit(cache=True)
+@shared
 def enqueue(task: int, device: int, now: float, ready: Floats, head: Ints, tail: Ints, after: Ints) -> None:
     """Put a task into its device's queue, in order of (ready time, task)."""
     ready[task] = now

@@ -1,0 +1,10 @@
+"""What the kernels of several rooms are made of: how they are compiled, what happens next, who waits for a device."""
+
+from topoopt.kernel.compiled import compiled as compiled
+from topoopt.kernel.compiled import entry as entry
+from topoopt.kernel.compiled import inlined as inlined
+from topoopt.kernel.compiled import shared as shared
+from topoopt.kernel.compiled import spliced as spliced
+from topoopt.kernel.queues import drop_top as drop_top
+from topoopt.kernel.queues import enqueue as enqueue
+from topoopt.kernel.queues import push as push

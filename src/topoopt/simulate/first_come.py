@@ -1,0 +1,42 @@
+"""First come, first served: when tasks begin and end if each link serves a flow at a time, at full bandwidth."""
+
+import numpy as np
+
+from topoopt.simulate.first_come_kernel import FlowRun, run_first_come
+from topoopt.simulate.flows import Flows, no_flows
+from topoopt.simulate.task_graph import COMPUTE, Floats, TaskGraph
+from topoopt.simulate.task_run import task_run
+
+
+def first_come_times(
+    graph: TaskGraph, duration_s: Floats, flows: Flows, capacity: Floats
+) -> tuple[Floats, Floats]:
+    """Return start and finish of every task, in s, on links of so many bytes/s."""
+    run = task_run(graph, duration_s, 2 * len(flows))
+    run_first_come(
+        run,
+        FlowRun(
+            flows.task_flow,
+            np.repeat(np.arange(len(graph)), np.diff(flows.task_flow)),
+            flows.flow_class,
+            flows.occupied_bytes,
+            flows.before_s,
+            flows.after_s,
+            flows.class_first,
+            flows.class_link,
+            flows.class_coefficient,
+            capacity,
+            np.zeros(len(capacity)),
+            np.diff(flows.task_flow),
+            np.zeros(len(graph)),
+            np.zeros(len(graph), np.int64),
+        ),
+    )
+    assert not np.isnan(run.finish).any(), "a task graph without cycles always runs to its end"
+    return run.start, run.finish
+
+
+def compute_finish_s(graph: TaskGraph) -> Floats:
+    """Return when each task would be done if communication were free, shape (tasks,)."""
+    duration_s = np.where(graph.kind == COMPUTE, graph.duration_s, 0.0)
+    return first_come_times(graph, duration_s, no_flows(len(graph)), np.ones(1))[1]

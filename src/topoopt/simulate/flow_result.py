@@ -1,0 +1,45 @@
+"""From the times of a simulation of flows to a SimResult."""
+
+import numpy as np
+
+from topoopt.routing import Fabric
+from topoopt.simulate.first_come import compute_finish_s
+from topoopt.simulate.flows import Flows
+from topoopt.simulate.link_classes import sum_by
+from topoopt.simulate.options import SimulationOptions
+from topoopt.simulate.result import SimResult
+from topoopt.simulate.task_graph import Floats, TaskGraph
+
+
+def flow_result(
+    simulator: str,
+    graph: TaskGraph,
+    fabric: Fabric,
+    flows: Flows,
+    options: SimulationOptions,
+    times_s: tuple[Floats, Floats],
+) -> SimResult:
+    """Return the result of flows on a fabric, given start and finish of every task."""
+    link_bytes, hop_bytes = _carried(flows, len(fabric.topology))
+    demanded = float(hop_bytes.sum())
+    sent = float(link_bytes[fabric.topology.src < fabric.topology.servers].sum())
+    return SimResult(
+        simulator,
+        graph,
+        options,
+        *times_s,
+        compute_finish_s(graph),
+        link_bytes,
+        demanded,
+        sent / demanded if demanded else 1.0,
+        hop_bytes,
+        flows.pair_hops,
+    )
+
+
+def _carried(flows: Flows, links: int) -> tuple[Floats, Floats]:
+    """Return payload on each link, and demanded payload by the number of links it crosses."""
+    classes = len(flows.class_first) - 1
+    class_bytes = sum_by(flows.flow_class, flows.payload_bytes, classes)
+    entry_bytes = np.repeat(class_bytes, np.diff(flows.class_first)) * flows.class_coefficient
+    return sum_by(flows.class_link, entry_bytes, links), class_bytes @ flows.class_edges
