@@ -1,3 +1,67 @@
-"""topoopt: which network, and which way of splitting the model, trains a job fastest for the money?"""
+"""topoopt: which network, and which way of splitting the model, trains a job fastest for the money?
 
-__version__ = "0.1.0"
+The verbs of the command line are functions here, by the same names, and answer with the same nouns::
+
+    plan = topoopt.plan("dlrm", servers=128, degree=4, bandwidth="100Gbps")
+
+Names are imported when they are first used, so that ``import topoopt`` stays quick.
+"""
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from topoopt.version import __version__
+
+if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide the verb of that name
+    from topoopt.verbs import ClusterSpec as ClusterSpec
+    from topoopt.verbs import Infeasible as Infeasible
+    from topoopt.verbs import InvalidInput as InvalidInput
+    from topoopt.verbs import NoRoute as NoRoute
+    from topoopt.verbs import Page as Page
+    from topoopt.verbs import Plan as Plan
+    from topoopt.verbs import TopoOptError as TopoOptError
+    from topoopt.verbs import draw_page as draw_page
+    from topoopt.verbs import page_of as page_of
+    from topoopt.verbs import page_text as page_text
+    from topoopt.verbs import plan as plan
+    from topoopt.verbs import plan_to_mapping as plan_to_mapping
+    from topoopt.verbs import read_plan as read_plan
+    from topoopt.verbs import write_plan as write_plan
+
+_ROOMS = {
+    "errors": ("Infeasible", "InvalidInput", "NoRoute", "TopoOptError"),
+    "hardware": ("ClusterSpec",),
+    "plan": ("Plan", "plan_to_mapping", "read_plan", "write_plan"),
+    "report": ("Page", "draw_page", "page_of", "page_text"),
+    "verbs": ("plan",),
+}
+"""Which room each name is imported from when it is first used."""
+
+_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
+
+__all__ = ["__version__", *sorted(_ROOM_OF)]  # noqa: PLE0604 - the names are those of the table
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ROOM_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(f"{__name__}.{_ROOM_OF[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+class _FrontDoor(ModuleType):
+    """This package: a verb such as ``topoopt.plan`` is not replaced by the room of that name when it is imported."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (isinstance(value, ModuleType) and name in _ROOM_OF):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _FrontDoor

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from topoopt import __version__
+from topoopt.version import __version__
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,7 +166,7 @@ def test_the_module_is_the_command() -> None:
     command = [sys.executable, "-m", "topoopt", "topology", "--servers", "12", "--degree", "0"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "error: degree: expected an integer >= 1, got 0\n"
+    assert done.stderr == "error: --degree: expected an integer >= 1, got 0\n"
 
 
 def test_a_reader_that_leaves_early_is_no_error() -> None:

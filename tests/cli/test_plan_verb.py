@@ -13,6 +13,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+import topoopt as topoopt_package
 from tests.cli.conftest import EXAMPLES, Topoopt
 from topoopt.plan import plan_schema
 
@@ -253,7 +254,7 @@ def test_ctrl_c_during_the_search_keeps_the_best_so_far(
 
         yield report
 
-    monkeypatch.setattr("topoopt.cli.progress.progress", impatient)
+    monkeypatch.setattr("topoopt.cli.plan.progress", impatient)
     ran = topoopt("plan", "dlrm", *SMALL, "--fabrics", "none", "--out", "plan.json")
     assert ran.code == 130
     assert "The search was interrupted" in ran.out
@@ -266,7 +267,7 @@ def test_ctrl_c_before_there_is_anything_leaves_nothing(
     def interrupted(*words: object, **more: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("topoopt.search.make_plan", interrupted)
+    monkeypatch.setattr(topoopt_package, "plan", interrupted)
     ran = topoopt("plan", "dlrm", *SMALL, "--out", "plan.json")
     assert (ran.code, ran.out) == (130, "")
     assert ran.err == "interrupted: nothing was written\n"

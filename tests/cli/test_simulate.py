@@ -4,6 +4,7 @@ import csv
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -308,7 +309,7 @@ def test_the_progress_tells_of_the_engine_and_of_how_much_is_done(
         yield lambda *report: told.append(report)
 
     monkeypatch.setattr("topoopt.cli.progress.progress", noted)
-    monkeypatch.setattr("topoopt.simulate.is_packet_engine_compiled", lambda: False)
+    monkeypatch.setattr(import_module("topoopt.simulate"), "is_packet_engine_compiled", lambda: False)
     answer(topoopt, str(GRAPHS / "100candle_16.fbuf.xz"))
     stages = [stage for stage, _, _ in told]
     assert stages[:3] == [

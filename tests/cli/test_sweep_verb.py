@@ -3,6 +3,7 @@
 import csv
 import json
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,9 @@ SWEEP = (EXAMPLES / "sweep.yaml").read_text()
 @pytest.fixture
 def crew(monkeypatch: pytest.MonkeyPatch) -> Callable[[Crew], None]:
     """Return a function that lets a crew of this process compute."""
-    return lambda chosen: monkeypatch.setattr("topoopt.sweep.processes", lambda count: chosen)
+    return lambda chosen: monkeypatch.setattr(
+        import_module("topoopt.sweep"), "processes", lambda count: chosen
+    )
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ ONLY_IN = {
     "plotly": "/report/",
     "matplotlib": "/report/",
     "typer": "/cli/",
-    "rich": "/cli/",
+    "rich": "/cli/ /report/",
 }
 FORBIDDEN_NAMES = {"utils", "util", "common", "helpers", "helper", "manager", "misc"}
 LONGEST_FILE_LINES = 400

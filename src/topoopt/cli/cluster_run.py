@@ -11,9 +11,10 @@ from topoopt.cli.cluster_arguments import (
     requested_trace,
 )
 from topoopt.cli.plan import PRICES_HELP
-from topoopt.cli.search_arguments import FinderArguments, SearchArguments, search_options
+from topoopt.cli.search_arguments import FinderArguments, SearchArguments
 from topoopt.cli.spread import spread
 from topoopt.cli.word_list import listed
+from topoopt.cli.words import words
 
 if TYPE_CHECKING:
     from topoopt.cluster import ClusterSettings
@@ -88,6 +89,7 @@ def _settings(
     machine: ClusterArguments, finder: FinderArguments, search: SearchArguments, prices: str
 ) -> "ClusterSettings":
     from topoopt.job import JobRequest, JobSettings
+    from topoopt.verbs import search_options
 
-    options, request = search_options(JobRequest(), finder, search)
+    options, request = search_options(JobRequest(), words(finder, search))
     return requested_settings(machine, options, JobSettings(**request.settings), prices)

@@ -12,6 +12,7 @@ from topoopt.cli.simulate import SIMULATOR_HELP
 from topoopt.cli.spread import spread
 from topoopt.cli.training_arguments import TrainingArguments
 from topoopt.cli.word_list import listed
+from topoopt.cli.words import words
 from topoopt.errors import InvalidInput, unknown_name
 
 if TYPE_CHECKING:
@@ -52,21 +53,22 @@ def compare(
     """Put the same job on other fabrics, each with a strategy searched for it."""
     from topoopt.cli.baseline_table import fabric_rows, print_fabrics, print_other_simulators, print_skipped
     from topoopt.cli.fidelity_table import fidelity_names, fidelity_rows, print_fidelities
-    from topoopt.cli.planned import plan_from_file, plan_now
     from topoopt.cli.progress import progress
     from topoopt.cli.render import print_json, print_title, terminal
     from topoopt.cost import find_prices, suited_prices
     from topoopt.search import at_fidelities, default_baselines, outcome, starting_strategy
     from topoopt.search import compare as compared
     from topoopt.simulate import SimulationOptions
+    from topoopt.verbs import plan_from_file, plan_without_baselines
 
     levels = _levels(simulator, fidelity_names(simulators))
     wanted, known = _wanted(fabrics), None if prices is None else find_prices(prices)
     if simulators is not None:
         _refuse_changing_circuits(wanted or (), levels)
     with progress("searching") as report:
-        plan, options = plan_from_file(job, training, finder, search) or plan_now(
-            job, training, finder, search, prices, report
+        given = words(job, training, finder, search)
+        plan, options = plan_from_file(job.source, given) or plan_without_baselines(
+            job.source, given, prices, report
         )
         table = known or find_prices(suited_prices(plan.job.cluster.link_bandwidth_bps))
         simulation = SimulationOptions(ring_model=collective)

@@ -1,16 +1,9 @@
 """The arguments that say which job is meant; every verb that takes a model takes them."""
 
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated
 
 from typer import Argument, Option
-
-from topoopt.cli.training_arguments import TrainingArguments, training_words
-from topoopt.errors import InvalidInput
-from topoopt.units import parse_bandwidth, parse_bytes, parse_time
-
-if TYPE_CHECKING:
-    from topoopt.job import JobRequest
 
 CLUSTER, COSTS = "Cluster", "How costs are counted"
 
@@ -32,7 +25,7 @@ class JobArguments:
     variant: Annotated[str | None, Option(help="Published variant of the model, such as 16 or dlrm-16.")] = (
         None
     )
-    change: Annotated[
+    set: Annotated[
         list[str] | None,
         Option("--set", metavar="KEY=VALUE", help="Change a hyper-parameter; may be given several times."),
     ] = None
@@ -125,94 +118,3 @@ class JobArguments:
             help="Join gradients into AllReduces of so much, such as 25MB; one for each tensor if not given.",
         ),
     ] = None
-
-
-_SETTINGS = {
-    "compute": "compute",
-    "precision": "precision",
-    "optimizer": "optimizer",
-    "memory_check": "memory_check",
-    "embedding_factor": "embedding_bytes_factor",
-}
-_PLAIN_CLUSTER = ("servers", "degree", "accelerators_per_server", "accelerator", "links")
-
-
-def read_request(arguments: JobArguments, training: TrainingArguments = TrainingArguments()) -> "JobRequest":
-    """Return what is asked for: the model or file, then the cluster file, then the flags, the last word wins."""
-    from topoopt.job import JobRequest, read_cluster_part, request_of
-
-    for name in ("variant", "cluster", "profile_file"):
-        if getattr(arguments, name) == "":
-            raise InvalidInput(f"--{name.replace('_', '-')}: expected a name, got nothing")
-    request = request_of(arguments.source)
-    if arguments.cluster is not None:
-        part = JobRequest(cluster=read_cluster_part(arguments.cluster), files=(arguments.cluster,))
-        request = request.overlaid(part)
-    return request.overlaid(
-        JobRequest(
-            variant=arguments.variant or "",
-            profile=arguments.profile_file or "",
-            training=training_words(training),
-            hyperparameters=_changes(arguments.change or []),
-            batch_per_accelerator=_batch(arguments.batch_per_accelerator),
-            cluster=_cluster(arguments),
-            settings=_settings(arguments),
-        )
-    )
-
-
-def given_flags(arguments: Any) -> list[str]:
-    """Return the flags that were given, for verbs that cannot use them."""
-    known = {"change": "set"}  # the one flag that is not called like its field
-    return [
-        "--" + known.get(item.name, item.name).replace("_", "-")
-        for item in fields(arguments)
-        if item.name != "source" and getattr(arguments, item.name) not in (None, [])
-    ]
-
-
-def _said(arguments: JobArguments, names: dict[str, str]) -> dict[str, Any]:
-    return {
-        target: getattr(arguments, name)
-        for name, target in names.items()
-        if getattr(arguments, name) is not None
-    }
-
-
-def _settings(arguments: JobArguments) -> dict[str, Any]:
-    said = _said(arguments, _SETTINGS)
-    if arguments.bucket is not None:
-        said["bucket_bytes"] = round(parse_bytes(arguments.bucket, "--bucket"))
-    return said
-
-
-def _cluster(arguments: JobArguments) -> dict[str, Any]:
-    said = _said(arguments, {name: name for name in _PLAIN_CLUSTER})
-    if arguments.bandwidth is not None:
-        said["link_bandwidth_bps"] = parse_bandwidth(arguments.bandwidth, "--bandwidth")
-    if arguments.intra_server_bandwidth is not None:
-        said["intra_server_bandwidth_bps"] = parse_bandwidth(
-            arguments.intra_server_bandwidth, "--intra-server-bandwidth"
-        )
-    if arguments.latency is not None:
-        said["link_latency_s"] = parse_time(arguments.latency, "--latency")
-    return said
-
-
-def _batch(batch: int | None) -> int:
-    if batch is not None and batch < 1:
-        raise InvalidInput(f"--batch-per-accelerator: expected an integer >= 1, got {batch}")
-    return batch or 0
-
-
-def _changes(pairs: list[str]) -> dict[str, str]:
-    changes: dict[str, str] = {}
-    for pair in pairs:
-        key, sign, value = pair.partition("=")
-        if not sign or not key.strip() or not value.strip():
-            raise InvalidInput(f'--set: expected KEY=VALUE such as tables=32, got "{pair}"')
-        name = key.strip().replace("-", "_")
-        if name in changes:
-            raise InvalidInput(f"--set: {name} is given twice, {changes[name]} and {value.strip()}")
-        changes[name] = value.strip()
-    return changes

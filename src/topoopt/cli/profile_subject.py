@@ -74,9 +74,10 @@ def _transformer_subject(model: "TransformerModel", words: ProfileWords) -> "Sub
 
 
 def _job_subject(request: "JobRequest", words: ProfileWords) -> "Subject":
-    from topoopt.cli.job_arguments import JobArguments, read_request
+    from topoopt.cli.words import changes
     from topoopt.job import requested_job
     from topoopt.profile import subject_of_job
+    from topoopt.verbs import job_request
 
     if request.traffic:
         raise InvalidInput(
@@ -84,16 +85,9 @@ def _job_subject(request: "JobRequest", words: ProfileWords) -> "Subject":
         )
     if request.profile:
         raise InvalidInput(f"{words.source}: is or names a profile already; name a model to measure it here")
-    said = read_request(
-        JobArguments(
-            source=words.source,
-            variant=words.variant,
-            change=words.change,
-            batch_per_accelerator=words.batch_per_accelerator,
-            servers=words.servers,
-            accelerators_per_server=words.accelerators_per_server,
-        )
-    )
+    names = ("variant", "batch_per_accelerator", "servers", "accelerators_per_server")
+    given = {name: getattr(words, name) for name in names if getattr(words, name) is not None}
+    said = job_request(words.source, {**given, "set": changes(words.change or [])})
     job = requested_job(said)
     if said.operators:
         return subject_of_job(job, "operators")

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from topoopt import __version__
 from topoopt.cli.failure import exit_code_of
 from topoopt.cli.verbs import Entry, group
+from topoopt.version import __version__
 
 VERBS: Mapping[str, Entry] = MappingProxyType(
     {

@@ -1,16 +1,9 @@
-"""The arguments of finder and search, and what a preset, a job file and flags make of them together."""
+"""The arguments of finder and search."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated
 
 from typer import Option
-
-from topoopt.errors import InvalidInput, unknown_name
-
-if TYPE_CHECKING:
-    from topoopt.job import JobRequest
-    from topoopt.search import SearchOptions
 
 SEARCH, FINDER = "Search", "Topology finder"
 
@@ -100,54 +93,3 @@ class SearchArguments:
             metavar="N", rich_help_panel=SEARCH, help="For the chains; the answer is the same. 0 chooses."
         ),
     ] = None
-
-
-_RENAMED = {"search": "mode", "alpha": "alpha_per_ms"}
-
-
-def search_options(
-    request: "JobRequest", finder: FinderArguments, search: SearchArguments = SearchArguments()
-) -> "tuple[SearchOptions, JobRequest]":
-    """Return the options, and the request with what the preset says about costs.
-
-    A preset is the lowest layer, a job file's ``search`` goes above it, flags above both.
-
-    Raises
-    ------
-    InvalidInput
-        For an unknown preset, key or name, or a value of the wrong kind.
-    """
-    from topoopt.search import SearchOptions, preset
-
-    in_file = dict(request.search)
-    named = str(in_file.pop("preset", "default"))
-    chosen = dict(preset(named if finder.preset is None else finder.preset))
-    known = asdict(SearchOptions())
-    costs = {key: chosen.pop(key) for key in list(chosen) if key not in known}
-    if request.traffic:  # bytes are bytes: there is nothing to count otherwise
-        costs = {}
-    place = request.files[0] if request.files else "job file"
-    said = {**_checked(in_file, known, place), **_flags(finder), **_flags(search)}
-    return SearchOptions(**{**chosen, **said}), replace(
-        request, settings={**costs, **request.settings}, search={}
-    )
-
-
-def _flags(arguments: FinderArguments | SearchArguments) -> dict[str, Any]:
-    return {
-        _RENAMED.get(item.name, item.name): getattr(arguments, item.name)
-        for item in fields(arguments)
-        if item.name != "preset" and getattr(arguments, item.name) is not None
-    }
-
-
-def _checked(said: Mapping[str, Any], known: Mapping[str, Any], place: str) -> dict[str, Any]:
-    kinds = {int: "an integer", float: "a number", str: "text", bool: "true or false"}
-    for key, value in said.items():
-        if key not in known:
-            raise unknown_name(f"{place}: search: key", key, [*known, "preset"])
-        kind = type(known[key])
-        allowed = (int, float) if kind is float else kind
-        if isinstance(value, bool) != (kind is bool) or not isinstance(value, allowed):
-            raise InvalidInput(f"{place}: search.{key}: expected {kinds[kind]}, got {value!r}")
-    return dict(said)

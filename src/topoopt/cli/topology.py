@@ -96,7 +96,7 @@ def _listed(strides: str) -> tuple[int, ...] | None:
 
 def _print(facts: dict[str, Any], table: "CoinTable") -> None:
     from topoopt.cli.render import counted, print_facts, print_table, print_title, terminal
-    from topoopt.cli.wiring_words import wiring_words
+    from topoopt.report import wiring_words
     from topoopt.topology import stride_offsets
 
     console = terminal()

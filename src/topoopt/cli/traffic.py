@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from topoopt.cli.job_arguments import JobArguments, read_request
-from topoopt.cli.search_arguments import FinderArguments, search_options
+from topoopt.cli.job_arguments import JobArguments
+from topoopt.cli.search_arguments import FinderArguments
 from topoopt.cli.spread import spread
 from topoopt.cli.training_arguments import TrainingArguments
+from topoopt.cli.words import words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -81,29 +82,30 @@ def traffic(
 def _moved(
     job: JobArguments, training: TrainingArguments, finder: FinderArguments, report: "Progress"
 ) -> _Moved:
-    from topoopt.cli.planned import asked_job, plan_from_file
-    from topoopt.cli.search_arguments import SearchArguments
     from topoopt.job import job_traffic
+    from topoopt.search import job_of
     from topoopt.strategy import ParallelStrategy, data_parallel
+    from topoopt.verbs import job_request, plan_from_file, search_options
 
-    found = plan_from_file(job, training, finder, SearchArguments())
+    given = words(job, training, finder)
+    found = plan_from_file(job.source, given)
     if found is not None:
         plan, _ = found
         return _on(plan.job.graph.name, "the plan's", plan.traffic(), plan.fabric)
-    options, request = search_options(read_request(job, training), finder)
-    wanted = asked_job(request, SearchArguments(), report)
+    options, request = search_options(job_request(job.source, given), given)
+    wanted = job_of(request, report)
     servers = wanted.cluster.servers
     if wanted.training is not None:
-        strategy, words = (
+        strategy, named = (
             ParallelStrategy(servers, ()),
             f"{wanted.training.layouts[0].name}, the best in closed form",
         )
     elif len(wanted.fixed_traffic):
-        strategy, words = ParallelStrategy(servers, ()), "none: a traffic matrix"
+        strategy, named = ParallelStrategy(servers, ()), "none: a traffic matrix"
     else:
-        strategy, words = data_parallel(wanted.graph, servers), "data parallel, tables round-robin"
+        strategy, named = data_parallel(wanted.graph, servers), "data parallel, tables round-robin"
     demand = job_traffic(wanted, strategy)
-    return _on(wanted.graph.name, words, demand, _find(demand, wanted.cluster, options))
+    return _on(wanted.graph.name, named, demand, _find(demand, wanted.cluster, options))
 
 
 def _find(demand: "Traffic", cluster: Any, options: Any) -> "Fabric":

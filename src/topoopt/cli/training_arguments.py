@@ -1,11 +1,9 @@
 """The arguments that say how a transformer is trained; what is not said is searched."""
 
-from dataclasses import dataclass, fields
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated
 
 from typer import Option
-
-from topoopt.errors import InvalidInput
 
 TRAINING = "Transformers in pipeline stages (what is not given is searched)"
 
@@ -89,27 +87,3 @@ class TrainingArguments:
             help="Configurations that get a network of their own and are simulated on it; 8.",
         ),
     ] = None
-
-
-LEAST = {"accelerators": 2, "zero": 0}
-"""Smallest value of a number; 1 for all others."""
-
-
-def training_words(arguments: TrainingArguments) -> dict[str, Any]:
-    """Return what was said, by the keys of a job file.
-
-    Raises
-    ------
-    InvalidInput
-        If a number is too small, or a word is empty.
-    """
-    said = {item.name: getattr(arguments, item.name) for item in fields(arguments)}
-    said = {name: value for name, value in said.items() if value is not None}
-    for name, value in said.items():
-        flag = "--" + name.replace("_", "-")
-        if value == "":
-            raise InvalidInput(f"{flag}: expected a name, got nothing")
-        least = LEAST.get(name, 1)
-        if isinstance(value, int) and value < least:
-            raise InvalidInput(f"{flag}: expected an integer >= {least}, got {value}")
-    return said

@@ -5,7 +5,8 @@ them. This is the one place where the command line imports late.
 """
 
 import inspect
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from topoopt.errors import unknown_name
+from topoopt.errors import TopoOptError, unknown_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,13 @@ class Verb(TyperCommand):
     def get_params(self, ctx: Any) -> Any:
         """Return the parameters, ``--help`` among them."""
         return _plain_flags(super().get_params(ctx))
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the verb; a mistake in a word is one in its flag here."""
+        try:
+            return super().invoke(ctx)
+        except TopoOptError as error:
+            raise type(error)(flagged(str(error), ctx.command.params)) from error
 
 
 class Verbs(TyperGroup):
@@ -62,7 +70,8 @@ class Verbs(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the verb that was called, its module imported."""
-        name, _, rest = super().resolve_command(ctx, args)
+        _, command, rest = super().resolve_command(ctx, args)
+        name = str(getattr(command, "name", ""))
         return name, load(name, self.table[name]), rest
 
     def get_params(self, ctx: Any) -> Any:
@@ -101,6 +110,7 @@ def group(table: Mapping[str, Entry], text: str, **more: Any) -> typer.Typer:
 def load(name: str, entry: Entry) -> Any:
     """Return the verb or the group of verbs that a line of a table stands for."""
     found = getattr(import_module(entry.module), name)
+    command: Any
     if isinstance(found, typer.Typer):
         command = typer.main.get_group(found)
     else:
@@ -109,6 +119,24 @@ def load(name: str, entry: Entry) -> Any:
         command = typer.main.get_command(alone)
     command.name = name
     return command
+
+
+def flagged(message: str, parameters: Iterable[Any]) -> str:
+    """Return a message of the library with its leading word, if it is one of a verb's, as the flag.
+
+    Examples
+    --------
+    >>> seq = TyperOption(param_decls=["micro_batch", "--micro-batch"])
+    >>> flagged("micro_batch 3: does not divide 8", [seq]), flagged("job.yaml: seq: expected text", [seq])
+    ('--micro-batch 3: does not divide 8', 'job.yaml: seq: expected text')
+    """
+    word = re.match(r"[a-z][a-z_]*(?=[ :])", message)
+    flags = {
+        parameter.name: parameter.opts[0] for parameter in parameters if parameter.opts[0].startswith("--")
+    }
+    if word is None or word[0] not in flags:
+        return message
+    return f"{flags[word[0]]}{message[word.end() :]}"
 
 
 def _plain_flags(parameters: Any) -> Any:

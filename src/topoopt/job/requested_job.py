@@ -36,10 +36,10 @@ def requested_job(request: JobRequest) -> Job:
         If anything in the request is unknown, out of range, or does not go together.
     """
     if request.training:
-        word = next(iter(request.training)).replace("_", "-")
+        word = next(iter(request.training))
         what = request.model or request.operators or request.profile or request.traffic
-        remedy = "say --servers and --accelerators-per-server" if word == "accelerators" else "leave it out"
-        raise InvalidInput(f"--{word}: is for transformers in pipeline stages, and {what} is none; {remedy}")
+        remedy = "give servers and accelerators_per_server" if word == "accelerators" else "leave it out"
+        raise InvalidInput(f"{word}: is for transformers in pipeline stages, and {what} is none; {remedy}")
     settings = JobSettings(**request.settings)
     if request.traffic:
         return _traffic_job(request)

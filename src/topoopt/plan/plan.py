@@ -104,6 +104,7 @@ class Plan:
     parallelism with round-robin tables gets from the same finder, to see what the search has gained.
     ``skipped_fabrics`` are baselines that could not be built, each with the reason. ``rules`` are those that the
     fabric was wired by.
+    ``origin`` says where the job comes from, as facts; a plan that is read from a file has none.
     """
 
     job: Job
@@ -120,6 +121,7 @@ class Plan:
     price: Mapping[str, Any] = field(default_factory=dict)
     skipped_fabrics: tuple[tuple[str, str], ...] = ()
     rules: FinderRules = USUAL_RULES
+    origin: tuple[tuple[str, str], ...] = ()
 
     @property
     def gap(self) -> float:

@@ -1,5 +1,6 @@
 """Results as charts, and as one HTML page that needs no network."""
 
+from topoopt.report.answer_page import page_of as page_of
 from topoopt.report.chart import Bar as Bar
 from topoopt.report.chart import BarChart as BarChart
 from topoopt.report.chart import Chart as Chart
@@ -17,6 +18,7 @@ from topoopt.report.comparison import comparison_schema as comparison_schema
 from topoopt.report.html import html as html
 from topoopt.report.html import write_report as write_report
 from topoopt.report.page import Facts as Facts
+from topoopt.report.page import Notes as Notes
 from topoopt.report.page import Page as Page
 from topoopt.report.page import Section as Section
 from topoopt.report.page import Table as Table
@@ -28,3 +30,9 @@ from topoopt.report.plan_traffic import heatmap as heatmap
 from topoopt.report.rank_traffic import traffic_page as traffic_page
 from topoopt.report.subject import make_page as make_page
 from topoopt.report.subject import read_subject as read_subject
+from topoopt.report.terminal import draw_facts as draw_facts
+from topoopt.report.terminal import draw_page as draw_page
+from topoopt.report.terminal import draw_table as draw_table
+from topoopt.report.terminal import draw_title as draw_title
+from topoopt.report.terminal import page_text as page_text
+from topoopt.report.wiring_words import wiring_words as wiring_words

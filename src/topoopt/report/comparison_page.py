@@ -2,7 +2,14 @@
 
 from topoopt.report.chart import BarChart, Series
 from topoopt.report.comparison import Comparison
-from topoopt.report.fabrics import FabricRow, cost_against_time, fabric_table, pareto_front, time_by_fabric
+from topoopt.report.fabrics import (
+    FabricRow,
+    cost_against_time,
+    fabric_table,
+    figure_table,
+    pareto_front,
+    time_by_fabric,
+)
 from topoopt.report.page import Block, Facts, Page, Section, Tile
 from topoopt.report.words import usd
 from topoopt.units import format_bandwidth, format_time
@@ -101,7 +108,7 @@ def _times(rows: tuple[FabricRow, ...]) -> Section:
         "fabrics",
         "Time and price",
         "The same job on each network, with a strategy searched for each; lower and further left is better.",
-        (*blocks, fabric_table(rows)),
+        (*blocks, fabric_table(rows), figure_table(rows)),
     )
 
 

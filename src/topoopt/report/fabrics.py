@@ -1,12 +1,12 @@
 """Fabrics beside each other: iteration time, price, and who is beaten in both."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
 
 from topoopt.plan import Plan
 from topoopt.report.chart import BarChart, LineChart, Series
-from topoopt.report.page import Table
+from topoopt.report.page import Notes, Table
 from topoopt.report.words import usd
 from topoopt.units import format_bandwidth, format_bytes, format_time
 
@@ -24,6 +24,8 @@ class FabricRow:
     link_bytes_max: float
     bandwidth_tax: float
     cost_usd: float | None
+    simulator: str = ""
+    configuration: str = ""
 
     @property
     def name(self) -> str:
@@ -34,10 +36,26 @@ class FabricRow:
 def fabric_rows(plan: Plan) -> tuple[FabricRow, ...]:
     """Return a plan's own fabric, then its baselines."""
     own, cost = plan.outcome, plan.price.get("cost_usd")
+    training = plan.job.training
+    names = [""] if training is None else [layout.name for layout in training.layouts]
     rows = [
-        (plan.fabric.name, "this plan", plan.job.cluster.server_bandwidth_bps, own, cost),
+        (
+            plan.fabric.name,
+            "this plan",
+            plan.job.cluster.server_bandwidth_bps,
+            own,
+            cost,
+            names[plan.strategy.layout],
+        ),
         *(
-            (row.fabric, row.description, row.server_bandwidth_bps, row.outcome, row.cost_usd)
+            (
+                row.fabric,
+                row.description,
+                row.server_bandwidth_bps,
+                row.outcome,
+                row.cost_usd,
+                names[row.strategy.layout],
+            )
             for row in plan.baselines
         ),
     ]
@@ -52,8 +70,10 @@ def fabric_rows(plan: Plan) -> tuple[FabricRow, ...]:
             one.link_bytes_max,
             one.bandwidth_tax,
             cost_usd,
+            one.simulator,
+            configuration,
         )
-        for fabric, description, bandwidth_bps, one, cost_usd in rows
+        for fabric, description, bandwidth_bps, one, cost_usd, configuration in rows
     )
 
 
@@ -120,12 +140,49 @@ def cost_against_time(rows: Sequence[FabricRow]) -> LineChart:
 
 
 def fabric_table(rows: Sequence[FabricRow]) -> Table:
-    """Return the numbers of the fabrics; the Pareto front is marked."""
+    """Return time and price of the fabrics; of a transformer the last column is its configuration."""
+    first_s, numbers = rows[0].iteration_time_s, ("a server", "iteration", "×", "exposed", "price")
+    configured = any(row.configuration for row in rows)
+    return Table(
+        "Fabrics",
+        ("fabric", *numbers, "configuration" if configured else "what it is"),
+        tuple(
+            (
+                row.fabric,
+                format_bandwidth(row.server_bandwidth_bps),
+                format_time(row.iteration_time_s),
+                f"{row.iteration_time_s / first_s:.2f}",
+                format_time(row.exposed_communication_s),
+                usd(row.cost_usd),
+                row.configuration if configured else row.description,
+            )
+            for row in rows
+        ),
+        numbers,
+    )
+
+
+def fabric_notes(
+    rows: Sequence[FabricRow], skipped: Iterable[tuple[str, str]], simulator: str
+) -> tuple[Notes, ...]:
+    """Return which fabrics are not in the table and why, and which were simulated otherwise.
+
+    Circuits that change are beyond the analytic simulator.
+    """
+    lines = [f"without {fabric}: {reason.removeprefix(f'{fabric}: ')}" for fabric, reason in skipped]
+    others = [row.fabric for row in rows if row.simulator not in ("", simulator)]
+    if others:
+        lines.append(f"by the flow simulator: {', '.join(others)}")
+    return (Notes(tuple(lines)),) if lines else ()
+
+
+def figure_table(rows: Sequence[FabricRow]) -> Table:
+    """Return all figures of the fabrics; the Pareto front is marked."""
     front = set(pareto_front(rows))
     first_s = rows[0].iteration_time_s
     numbers = ("a server", "iteration", "×", "computation", "exposed", "busiest link", "tax", "price")
     return Table(
-        "Fabrics",
+        "All figures",
         ("fabric", *numbers, "Pareto", "what it is"),
         tuple(
             (
@@ -144,4 +201,5 @@ def fabric_table(rows: Sequence[FabricRow]) -> Table:
             for row in rows
         ),
         numbers,
+        folded=True,
     )

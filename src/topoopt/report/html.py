@@ -12,11 +12,11 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
-from topoopt import __version__
 from topoopt.files import write_atomically
 from topoopt.report.chart import BarChart, Chart, CircleChart, HeatmapChart, TimelineChart
-from topoopt.report.page import Block, Facts, Page, Section, Table, Tile
+from topoopt.report.page import Block, Facts, Notes, Page, Section, Table, Tile
 from topoopt.report.screen import colors, figure
+from topoopt.version import __version__
 
 SCRIPTS = ("charts.js", "circle.js", "page.js")
 
@@ -47,7 +47,7 @@ def html(page: Page) -> str:
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             '<meta name="color-scheme" content="light dark">',
             f'<meta name="generator" content="topoopt {__version__}">',
-            f"<title>{escape(page.title)} · topoopt</title>",
+            f"<title>{escape(_title(page))} · topoopt</title>",
             f"<style>{_asset('report.css')}</style>",
             "</head>",
             "<body>",
@@ -68,7 +68,7 @@ def _body(page: Page) -> list[str]:
         "<header>",
         f'<p class="kind"><span>topoopt</span> report of a {escape(page.kind)}</p>',
         '<button id="theme" type="button">Dark</button>',
-        f"<h1>{escape(page.title)}</h1>",
+        f"<h1>{escape(_title(page))}</h1>",
         f'<p class="headline">{escape(page.headline)}</p>',
         f'<dl class="tiles">{"".join(map(_tile, page.tiles))}</dl>',
         f'<ul class="warnings">{warnings}</ul>' if warnings else "",
@@ -80,6 +80,10 @@ def _body(page: Page) -> list[str]:
         "</main>",
         f"<footer>Made by topoopt {escape(__version__)}. This file needs no network and asks for none.</footer>",
     ]
+
+
+def _title(page: Page) -> str:
+    return f"{page.title} {page.remark}".rstrip()
 
 
 def _tile(tile: Tile) -> str:
@@ -115,7 +119,7 @@ def _width(block: Block, maps: int) -> str:
     match block:
         case CircleChart():
             return "circle"
-        case TimelineChart():
+        case TimelineChart() | Notes():
             return "whole"
         case HeatmapChart() if maps == 3:
             return "third"
@@ -133,6 +137,8 @@ def _block(block: Block, width: str) -> str:
             return _table(block, width)
         case Facts():
             return _facts(block, width)
+        case Notes():
+            return _notes(block)
         case _:
             return _figure(block, width)
 
@@ -166,9 +172,14 @@ def _table(table: Table, width: str) -> str:
 
 def _facts(facts: Facts, width: str) -> str:
     rows = "".join(
-        f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts.rows
+        f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts.rows if value
     )
     return f'<div class="facts {width}"><h3>{escape(facts.title)}</h3><dl>{rows}</dl></div>'
+
+
+def _notes(notes: Notes) -> str:
+    kind = "notes warnings" if notes.warn else "notes"
+    return f'<ul class="{kind} whole">{"".join(f"<li>{escape(line)}</li>" for line in notes.lines)}</ul>'
 
 
 def _figures(page: Page) -> str:

@@ -1,4 +1,8 @@
-"""The nouns of a page: what a report says, in which order; how it looks is not in them."""
+"""The nouns of a page: what an answer says, in which order; how it looks is not in them.
+
+The terminal and the browser show the same page. What only a browser has room for is marked as ``detail``; charts and
+folded tables are left out of a terminal, too.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,7 +28,9 @@ class Table:
     numbers : tuple of str
         Columns that are aligned to the right.
     folded : bool
-        Whether it is shown only when asked for.
+        Whether it is shown only when one unfolds it.
+    detail : bool
+        Whether a terminal leaves it out.
     """
 
     title: str
@@ -32,6 +38,7 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     numbers: tuple[str, ...] = ()
     folded: bool = False
+    detail: bool = False
 
     def __post_init__(self) -> None:
         assert all(len(row) == len(self.columns) for row in self.rows), (
@@ -42,13 +49,22 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Names and values."""
+    """Names and values; a fact without a value is not shown. A terminal leaves out a ``detail``."""
 
     title: str
     rows: tuple[tuple[str, str], ...]
+    detail: bool = False
 
 
-Block = Chart | Table | Facts
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """Lines of text, such as remarks on the table above them; ``warn``: what the reader should know first."""
+
+    lines: tuple[str, ...]
+    warn: bool = False
+
+
+Block = Chart | Table | Facts | Notes
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,29 +76,39 @@ class Section:
     key : str
         Where links to it lead.
     caption : str
-        One or two sentences that say what one sees.
+        One or two sentences that say what one sees, for a browser.
+    remark : str
+        A word or two beside the title.
+    detail : bool
+        Whether a terminal leaves it out.
     """
 
     key: str
     title: str
     caption: str
     blocks: tuple[Block, ...]
+    remark: str = ""
+    detail: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A whole report.
+    """A whole answer. A terminal shows the first section right below the title, without a heading.
 
     Attributes
     ----------
     kind : str
-        ``plan``, ``comparison`` or ``cluster``.
+        Which answer it is, such as ``plan``, ``comparison`` or ``cluster``.
     headline : str
-        The answer in a sentence or two.
+        The answer in a sentence or two, for a browser.
     warnings : tuple of str
         What the reader should know before he believes the numbers.
     key_numbers : mapping
         What the tiles say, as numbers; keys end in their unit.
+    remark : str
+        What stands beside the title.
+    next_steps : tuple of str
+        Commands to go on with.
     """
 
     kind: str
@@ -92,6 +118,8 @@ class Page:
     warnings: tuple[str, ...]
     sections: tuple[Section, ...]
     key_numbers: Mapping[str, float | None] = field(default_factory=dict)
+    remark: str = ""
+    next_steps: tuple[str, ...] = ()
 
     @property
     def charts(self) -> tuple[Chart, ...]:
@@ -100,5 +128,5 @@ class Page:
             block
             for section in self.sections
             for block in section.blocks
-            if not isinstance(block, (Table, Facts))
+            if not isinstance(block, (Table, Facts, Notes))
         )

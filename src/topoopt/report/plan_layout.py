@@ -2,37 +2,47 @@
 
 import numpy as np
 
-from topoopt.job import job_mfu, layout_of
+from topoopt.job import Training, job_mfu, layout_of
 from topoopt.plan import Plan
 from topoopt.report.chart import BarChart, HeatmapChart, Series
 from topoopt.report.page import Facts, Section, Table, Tile
 from topoopt.report.words import counted, time_unit
 from topoopt.search import LAYOUT_COLUMNS, layout_table, layout_words
-from topoopt.units import format_bandwidth, format_time
+from topoopt.units import format_bandwidth, format_bytes, format_time
 
 
-def layout_section(plan: Plan) -> Section:
-    """Return the configuration of a transformer's plan."""
+def layout_sections(plan: Plan) -> tuple[Section, Section]:
+    """Return the configuration of a transformer's plan, and those that were tried."""
     training = plan.job.training
     assert training is not None
-    layout = layout_of(plan.job, plan.strategy)
-    return Section(
-        "configuration",
-        "How the model is split",
-        f"{layout.name}: the fastest of {counted(len(training.layouts), 'configuration')} that were each wired and "
-        f"simulated, of {training.considered:,} that fit in memory and were ranked in closed form.",
-        (
-            Facts("Configuration", tuple(layout_words(plan))),
-            placement_map(plan),
-            layout_times(plan),
-            Table(
-                "Configurations that were wired",
-                LAYOUT_COLUMNS,
-                tuple(layout_table(plan)),
-                LAYOUT_COLUMNS[1:],
+    layout, traffic = layout_of(plan.job, plan.strategy), plan.traffic()
+    moved = (
+        f"{format_bytes(traffic.allreduce_bytes)} AllReduced in {counted(len(traffic.allreduce), 'group')} of servers, "
+        f"{format_bytes(traffic.mp_bytes)} from server to server"
+    )
+    return (
+        Section(
+            "configuration",
+            "Configuration",
+            f"{layout.name}: the fastest of {counted(len(training.layouts), 'configuration')} that were each wired and "
+            f"simulated, of {training.considered:,} that fit in memory and were ranked in closed form.",
+            (
+                Facts("How the model is split", (*layout_words(plan), ("traffic", moved))),
+                placement_map(plan),
+                memory_chart(plan),
             ),
-            *fabric_layouts(plan),
-            memory_chart(plan),
+            remark=layout.name,
+        ),
+        Section(
+            "configurations",
+            "Configurations tried",
+            "The time of each in closed form, where one bandwidth stands for the network, and on links of its own.",
+            (
+                Table("", LAYOUT_COLUMNS, tuple(layout_table(plan)), LAYOUT_COLUMNS[1:]),
+                layout_times(plan),
+                *fabric_layouts(plan),
+            ),
+            remark="each on a network wired for it",
         ),
     )
 
@@ -96,7 +106,9 @@ def fabric_layouts(plan: Plan) -> tuple[Table, ...]:
         for row in tried
     )
     numbers = ("wired for it", *others)
-    return (Table("Every configuration on every fabric", ("configuration", *numbers), rows, numbers),)
+    return (
+        Table("Every configuration on every fabric", ("configuration", *numbers), rows, numbers, detail=True),
+    )
 
 
 def memory_chart(plan: Plan) -> BarChart:
@@ -136,3 +148,50 @@ def rate_tiles(plan: Plan) -> tuple[Tile, ...]:
             f"of the {plan.job.settings.precision} peak (MFU)",
         ),
     )
+
+
+def training_facts(training: Training) -> list[tuple[str, str]]:
+    """Return the size of the model and what its times rest on."""
+    model = training.model
+    heads = f"{model.heads} heads" + (f" ({model.kv_heads} of keys)" if model.kv_heads != model.heads else "")
+    size = (
+        f"{_count(training.parameters)} parameters, {model.layers} layers, hidden {model.hidden:,}, {heads}"
+    )
+    experts = (
+        "" if model.experts is None else f", {model.experts.count} experts, {model.experts.per_token} a token"
+    )
+    return [("size", size + experts), ("step times", training.calibration)]
+
+
+def rates(plan: Plan) -> list[tuple[str, str]]:
+    """Return tokens per second and utilization of a transformer's plan, nothing for any other."""
+    if plan.job.training is None:
+        return []
+    time_s = plan.outcome.iteration_time_s
+    return [
+        ("tokens", f"{plan.job.training.tokens_per_s(time_s):,.0f} a second"),
+        ("MFU", f"{job_mfu(plan.job, time_s):.1%} of the {plan.job.settings.precision} peak"),
+    ]
+
+
+def layout_search(plan: Plan) -> list[tuple[str, str]]:
+    """Return how the configurations were found."""
+    record, training = plan.search, plan.job.training
+    assert training is not None
+    first_s, best_s = record.seed_times_s[0], plan.outcome.iteration_time_s
+    gained = f"the first in closed form takes {format_time(first_s)}, {first_s / best_s:.2f} × as long"
+    if plan.strategy.layout == 0:
+        gained = "nothing over the closed form, whose first it is"
+    return [
+        ("ranked", f"{training.considered:,} configurations that fit in memory, in closed form"),
+        ("wired", f"{counted(len(record.seed_times_s), 'configuration')}, {record.proposals} networks"),
+        ("stopped", record.stopped_because),
+        ("gained", gained),
+        ("seed", str(plan.provenance.seed)),
+    ]
+
+
+def _count(parameters: int) -> str:
+    """Return ``70.6 billion`` or ``345 million``."""
+    word, scale = ("billion", 1e9) if parameters >= 1e9 else ("million", 1e6)
+    return f"{parameters / scale:,.3g} {word}"

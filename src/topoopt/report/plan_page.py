@@ -1,18 +1,35 @@
 """A plan as a page."""
 
+from dataclasses import replace
+
 from topoopt.plan import Plan
-from topoopt.report.fabrics import FabricRow, cost_against_time, fabric_rows, fabric_table, time_by_fabric
-from topoopt.report.page import Block, Page, Section, Tile
+from topoopt.report.fabrics import (
+    FabricRow,
+    cost_against_time,
+    fabric_notes,
+    fabric_rows,
+    fabric_table,
+    figure_table,
+    time_by_fabric,
+)
+from topoopt.report.page import Block, Facts, Page, Section, Tile
 from topoopt.report.plan_choice import bounds_chart, convergence_chart
-from topoopt.report.plan_layout import layout_section, rate_tiles
+from topoopt.report.plan_facts import (
+    Rows,
+    bounds_facts,
+    job_facts,
+    network_facts,
+    search_facts,
+    strategy_facts,
+    time_facts,
+)
+from topoopt.report.plan_layout import layout_sections, rate_tiles
 from topoopt.report.plan_network import hops_chart, topology_circle
 from topoopt.report.plan_tables import (
     accounting_facts,
     bill_table,
     memory_table,
-    network_facts,
     settings_facts,
-    strategy_summary,
     strategy_table,
     trust_facts,
 )
@@ -25,32 +42,33 @@ from topoopt.units import format_bandwidth, format_bytes, format_time
 
 
 def plan_page(plan: Plan) -> Page:
+    """Return what a plan says in figures and tables; :func:`plan_report` has the pictures, too."""
+    rows = fabric_rows(plan)
+    return _page(plan, rows, tuple(caveats(plan)), _answer(plan, rows))
+
+
+def plan_report(plan: Plan) -> Page:
     """Return everything that there is to say about a plan; its iteration is simulated again for the details."""
     result = simulated(plan.job, plan.strategy, plan.fabric, plan.outcome.simulator)
     rows = fabric_rows(plan)
-    sections = (
-        *([layout_section(plan)] if plan.job.training is not None else []),
-        _network(plan, result),
-        _time(plan, result),
-        _traffic(plan, result),
-        _fabrics(plan, rows),
-        _quality(plan),
-        *([_strategy(plan)] if plan.strategy.splits else []),
-        Section(
-            "trust",
-            "What this rests on",
-            "Inputs, options and versions: with these the same plan is made again.",
-            trust_facts(plan),
-        ),
+    pictures = _pictures(plan, rows, result)
+    sections = tuple(
+        replace(section, blocks=(*section.blocks, *pictures.get(section.key, ())))
+        for section in _answer(plan, rows)
     )
-    cluster = plan.job.cluster
+    more = (_traffic(plan, result), _trust(plan))
+    return _page(plan, rows, tuple(warnings(plan, result)), (*sections, *more))
+
+
+def _page(
+    plan: Plan, rows: tuple[FabricRow, ...], minded: tuple[str, ...], sections: tuple[Section, ...]
+) -> Page:
     return Page(
         "plan",
-        f"{plan.job.graph.name} on {cluster.servers} servers with {cluster.degree} × "
-        f"{format_bandwidth(cluster.link_bandwidth_bps)}",
+        plan.job.graph.name,
         headline(plan, rows),
         tiles(plan, rows),
-        tuple(warnings(plan, result)),
+        minded,
         sections,
         {
             "iteration_time_s": plan.outcome.iteration_time_s,
@@ -62,7 +80,58 @@ def plan_page(plan: Plan) -> Page:
             "bandwidth_tax": plan.outcome.bandwidth_tax,
             "link_bytes_max": plan.outcome.link_bytes_max,
         },
+        remark=f"on {plan.job.cluster.servers} servers",
     )
+
+
+def _answer(plan: Plan, rows: tuple[FabricRow, ...]) -> tuple[Section, ...]:
+    """Return what, how, how fast, how good it could be, beside what: what a terminal shows."""
+    return (
+        _section("job", "What is trained", "", [*plan.origin, *job_facts(plan)]),
+        *([_strategy(plan)] if plan.strategy.splits else []),
+        *(layout_sections(plan) if plan.job.training is not None else []),
+        _section(
+            "network",
+            "Network",
+            "Servers stand on the circle; every line is a cable. Point at a server to see its links and what it "
+            "reaches; choose two servers to see how their bytes are forwarded.",
+            network_facts(plan),
+        ),
+        _section(
+            "time",
+            "Iteration time",
+            "What hides behind computation costs nothing; the rest of the communication is exposed.",
+            time_facts(plan),
+            format_time(plan.outcome.iteration_time_s),
+        ),
+        _quality(plan),
+        _fabrics(plan, rows),
+        _section("search", "Search", "How the answer was found.", search_facts(plan)),
+    )
+
+
+def _section(key: str, title: str, caption: str, facts: Rows, remark: str = "") -> Section:
+    return Section(key, title, caption, (Facts("", tuple(facts)),), remark)
+
+
+def _pictures(plan: Plan, rows: tuple[FabricRow, ...], result: SimResult) -> dict[str, tuple[Block, ...]]:
+    """Return the charts and details that a browser has room for, by section."""
+    convergence, server = convergence_chart(plan), busiest_server(result)
+    priced = [cost_against_time(rows)] if any(row.cost_usd is not None for row in rows) else []
+    bill = bill_table(plan)
+    return {
+        "strategy": (strategy_table(plan), memory_table(plan), settings_facts(plan)),
+        "network": (topology_circle(plan, result), hops_chart(plan, result)),
+        "time": (where_the_time_goes(result), iteration_timeline(result, server)),
+        "quality": (bounds_chart(plan),),
+        "search": () if convergence is None else (convergence,),
+        "fabrics": (
+            time_by_fabric(rows),
+            *priced,
+            figure_table(rows),
+            *(() if bill is None else (bill, accounting_facts(plan))),
+        ),
+    }
 
 
 def headline(plan: Plan, rows: tuple[FabricRow, ...]) -> str:
@@ -148,34 +217,6 @@ def warnings(plan: Plan, result: SimResult) -> list[str]:
     return found
 
 
-def _network(plan: Plan, result: SimResult) -> Section:
-    return Section(
-        "network",
-        "The network",
-        "Servers stand on the circle; every line is a cable. Point at a server to see its links and what it reaches; "
-        "choose two servers to see how their bytes are forwarded.",
-        (
-            topology_circle(plan, result),
-            network_facts(plan),
-            hops_chart(plan, result),
-        ),
-    )
-
-
-def _time(plan: Plan, result: SimResult) -> Section:
-    server = busiest_server(result)
-    hidden = (
-        f"With free communication the iteration would take {format_time(plan.outcome.compute_time_s)}; "
-        f"{format_time(plan.outcome.exposed_communication_s)} of communication cannot be hidden behind it."
-    )
-    return Section(
-        "time",
-        "Where the time goes",
-        f"{hidden} The timeline is that of server {server}, whose part ends last.",
-        (where_the_time_goes(result), iteration_timeline(result, server)),
-    )
-
-
 def _traffic(plan: Plan, result: SimResult) -> Section:
     traffic = plan.traffic()
     moved = [
@@ -191,59 +232,55 @@ def _traffic(plan: Plan, result: SimResult) -> Section:
         f"In one iteration {', '.join(part for part in moved if part)}. AllReduce follows the rings, whose order is "
         "free; model-parallel bytes have fixed ends; the links carry both, forwarded bytes included.",
         (*traffic_maps(plan, result), link_load_distribution(plan, result)),
+        detail=True,
     )
 
 
 def _fabrics(plan: Plan, rows: tuple[FabricRow, ...]) -> Section:
-    searched = ", each with a strategy searched for it" if plan.strategy.splits else ""
+    searched = "each with a strategy searched for it" if plan.strategy.splits else ""
     if plan.job.training is not None:
-        searched = ", each with the best of the configurations for it"
-    left_out = "".join(
-        f" Without {fabric}: {reason.removeprefix(f'{fabric}: ')}." for fabric, reason in plan.skipped_fabrics
-    )
+        searched = "each with the best of these configurations"
+    unpriced = ""
     if plan.price.get("cost_usd") is None and plan.price.get("note"):
-        left_out += f" Without a price: {plan.price['note']}."
-    blocks: list[Block] = [time_by_fabric(rows)]
-    if any(row.cost_usd is not None for row in rows):
-        blocks.append(cost_against_time(rows))
-    blocks.append(fabric_table(rows))
-    bill = bill_table(plan)
-    if bill is not None:
-        blocks += [bill, accounting_facts(plan)]
+        unpriced = f" Without a price: {plan.price['note']}."
     return Section(
         "fabrics",
         "Beside other fabrics",
-        f"The same job on other networks{searched}; lower and further left is better.{left_out}",
-        tuple(blocks),
+        f"The same job on other networks; lower and further left is better.{unpriced}",
+        (fabric_table(rows), *fabric_notes(rows, plan.skipped_fabrics, plan.outcome.simulator)),
+        searched,
     )
 
 
 def _quality(plan: Plan) -> Section:
-    convergence = convergence_chart(plan)
     plain_s = plan.data_parallel.iteration_time_s
     plain = "Data parallelism with round-robin tables"
     if plan.job.training is not None:
         plain = "The configuration that is the first in closed form, wired for itself,"
-    routing = plan.routing_gap
-    best = (
-        f"the busiest link is {'' if routing.exact else 'at most '}{routing.gap:.1%} above the best routing"
-        if routing.optimal_load_s
-        else "the best routing was not computed"
-    )
-    return Section(
+    return _section(
         "quality",
         "How good it could be",
-        f"Lower bounds hold for every network of this degree with the plan's {_what(plan)}; {best}. {plain} "
+        f"Lower bounds hold for every network of this degree with the plan's {_what(plan)}. {plain} "
         f"takes {format_time(plain_s)}, {plain_s / plan.outcome.iteration_time_s:.2f} × as long.",
-        (bounds_chart(plan), *([convergence] if convergence is not None else [])),
+        bounds_facts(plan),
     )
 
 
 def _strategy(plan: Plan) -> Section:
-    return Section(
+    return _section(
         "strategy",
-        "The strategy by operator",
+        "Strategy",
         f"How each of the {counted(len(plan.strategy.splits), 'operator')} of {plan.job.graph.name} is split over "
         "the servers, and what a part of it costs.",
-        (strategy_summary(plan), strategy_table(plan), memory_table(plan), settings_facts(plan)),
+        strategy_facts(plan),
+    )
+
+
+def _trust(plan: Plan) -> Section:
+    return Section(
+        "trust",
+        "What this rests on",
+        "Inputs, options and versions: with these the same plan is made again.",
+        trust_facts(plan),
+        detail=True,
     )

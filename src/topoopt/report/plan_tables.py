@@ -1,17 +1,15 @@
 """What a plan says in rows: the strategy by operator, its inputs and options, memory, price."""
 
 from dataclasses import asdict
-from itertools import groupby
 
 from topoopt.hardware import find_accelerator
 from topoopt.plan import Plan
 from topoopt.report.facts import facts_of
 from topoopt.report.page import Facts, Table
-from topoopt.report.words import counted, runs, usd
+from topoopt.report.words import runs, usd
 from topoopt.search import fullest_server
 from topoopt.strategy import OperatorSplit
-from topoopt.topology import hop_metrics
-from topoopt.units import format_bandwidth, format_bytes, format_time
+from topoopt.units import format_bytes, format_time
 
 DIMENSIONS = {"out": "output channels", "in": "input channels", "rows": "rows", "columns": "columns"}
 
@@ -40,28 +38,6 @@ def strategy_table(plan: Plan) -> Table:
     return Table("Every operator", columns, tuple(rows), numbers, folded=len(rows) > 24)
 
 
-def strategy_summary(plan: Plan) -> Table:
-    """Return operators of one kind that are split alike in one row, in the order of the model."""
-    order: dict[tuple[str, str], list[tuple[str, tuple[int, ...], int]]] = {}
-    for operator, split in zip(plan.job.graph.operators, plan.strategy.splits, strict=True):
-        size_bytes = sum(weight.size_bytes for weight in operator.weights)
-        servers = tuple(split.servers(plan.strategy.servers))
-        order.setdefault((operator.kind, how_split(split)), []).append((operator.name, servers, size_bytes))
-    rows = [
-        (
-            kind,
-            how,
-            f"{len(found):,}",
-            _few([name for name, _, _ in found]),
-            runs([server for _, servers, _ in found for server in servers]),
-            format_bytes(sum(size for _, _, size in found)),
-        )
-        for (kind, how), found in order.items()
-    ]
-    columns = ("kind", "how it is split", "operators", "which", "servers", "parameters")
-    return Table("Strategy", columns, tuple(rows), ("operators", "parameters"))
-
-
 def how_split(split: OperatorSplit) -> str:
     """Return ``data parallel in 128``, ``rows split in 4``, both, or ``on one server``."""
     parts = []
@@ -72,28 +48,6 @@ def how_split(split: OperatorSplit) -> str:
     if split.batch_degree > 1:
         parts.append(f"data parallel in {split.batch_degree}")
     return ", ".join(parts) or "on one server"
-
-
-def network_facts(plan: Plan) -> Facts:
-    """Return the wiring in numbers."""
-    topology, cluster, hops = plan.fabric.topology, plan.job.cluster, hop_metrics(plan.fabric.topology)
-    strides = ", ".join(str(stride) for stride in plan.strides)
-    sizes = [(len(members), len(rings)) for members, rings in plan.fabric.rings.items()]
-    rings = [
-        f"{counted(len(list(same)), 'group')} of {size} servers, {counted(count, 'ring')} each"
-        for (size, count), same in groupby(sorted(sizes, reverse=True))
-    ]
-    ports = int(topology.ports[topology.src < topology.servers].sum())
-    rows = (
-        ("ports", f"{ports} of {cluster.servers * cluster.degree} used, {cluster.links}"),
-        ("bandwidth", f"{format_bandwidth(cluster.link_bandwidth_bps)} a port"),
-        ("strides", strides),
-        ("AllReduce", "; ".join(rings[:4]) + (" and more" if len(rings) > 4 else "")),
-        ("distance", f"{hops.average_hops:.3f} hops on average, {hops.diameter} at most"),
-        ("routing", plan.fabric.routes.method),
-        ("bandwidth tax", f"{plan.outcome.bandwidth_tax:.3f}"),
-    )
-    return Facts("The network", tuple((name, value) for name, value in rows if value))
 
 
 def memory_table(plan: Plan) -> Table:
@@ -189,7 +143,3 @@ def _part(item: str) -> str:
     """Return ``patch panel port``, ``NIC`` or ``fiber (m)``."""
     words = item.removesuffix("_m").replace("_", " ").replace("nic", "NIC")
     return f"{words} (m)" if item.endswith("_m") else words
-
-
-def _few(names: list[str]) -> str:
-    return ", ".join(names) if len(names) <= 3 else f"{names[0]}, {names[1]}, … {names[-1]}"

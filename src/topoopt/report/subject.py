@@ -12,7 +12,7 @@ from topoopt.report.cluster_page import cluster_page
 from topoopt.report.comparison import COMPARISON_FORMAT, Comparison, comparison_from_mapping
 from topoopt.report.comparison_page import comparison_page
 from topoopt.report.page import Page
-from topoopt.report.plan_page import plan_page
+from topoopt.report.plan_page import plan_report
 
 Subject = Plan | Comparison | ClusterResult
 
@@ -65,10 +65,10 @@ def subject_from_mapping(document: Any, place: str = "report") -> Subject:
 
 
 def make_page(subject: Subject) -> Page:
-    """Return the page of a plan, a comparison or a cluster."""
+    """Return the whole report of a plan, a comparison or a cluster."""
     match subject:
         case Plan():
-            return plan_page(subject)
+            return plan_report(subject)
         case Comparison():
             return comparison_page(subject)
         case _:

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import duckdb
 
-from topoopt import __version__
 from topoopt.errors import InvalidInput
 from topoopt.provenance import digest
 from topoopt.sweep.answer import FAILED, Answer, Task
 from topoopt.sweep.columns import COLUMNS, row_of
 from topoopt.sweep.database import create_database, open_database
 from topoopt.sweep.file import Sweep
+from topoopt.version import __version__
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from topoopt import __version__
 from topoopt.errors import InvalidInput
 from topoopt.files import read_text, validated
+from topoopt.version import __version__
 from topoopt.workload.device_profile import (
     DeviceFacts,
     DeviceProfile,

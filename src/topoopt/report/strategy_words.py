@@ -1,13 +1,10 @@
 """A strategy in words: operators that are split alike in one line each."""
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
-from topoopt.cli.render import counted
-
-if TYPE_CHECKING:
-    from topoopt.strategy import OperatorSplit, ParallelStrategy
-    from topoopt.workload import OperatorGraph
+from topoopt.report.words import counted
+from topoopt.strategy import OperatorSplit, ParallelStrategy
+from topoopt.workload import OperatorGraph
 
 MOST_LINES = 8
 TABLE = "embedding table"
@@ -19,7 +16,7 @@ _DIMENSIONS = {
 }
 
 
-def strategy_words(graph: "OperatorGraph", strategy: "ParallelStrategy") -> list[str]:
+def strategy_words(graph: OperatorGraph, strategy: ParallelStrategy) -> list[str]:
     """Return lines such as ``23 dense, 1 concat: data parallel over 128 servers``, the most operators first."""
     kinds: dict[str, Counter[str]] = {}
     servers: dict[str, set[int]] = {}
@@ -37,7 +34,7 @@ def strategy_words(graph: "OperatorGraph", strategy: "ParallelStrategy") -> list
     return lines
 
 
-def _how(split: "OperatorSplit", placed: bool) -> str:
+def _how(split: OperatorSplit, placed: bool) -> str:
     channels = ""
     if split.channel_degree > 1:
         channels = f"{_DIMENSIONS[split.channel_dim]} split in {split.channel_degree}"

@@ -1,6 +1,6 @@
 """A strategy in words says how many operators are split in which way."""
 
-from topoopt.cli.strategy_words import MOST_LINES, strategy_words
+from topoopt.report.strategy_words import MOST_LINES, strategy_words
 from topoopt.strategy import OperatorSplit, ParallelStrategy, data_parallel
 from topoopt.workload import Operator, OperatorGraph, load_model
 

@@ -1,17 +1,18 @@
-"""A plan as a person reads it: what, how, how fast, how good it could be, beside what, and what next."""
+"""A plan in facts: the job, the strategy, the network, the time, how good it could be, how it was searched."""
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
-from topoopt.cli.render import counted
+from topoopt.hardware import find_accelerator
+from topoopt.plan import Plan
+from topoopt.report.plan_layout import layout_search, rates, training_facts
+from topoopt.report.strategy_words import strategy_words
+from topoopt.report.wiring_words import wiring_words
+from topoopt.report.words import counted
+from topoopt.search import fullest_server, time_sources
+from topoopt.topology import hop_metrics
 from topoopt.units import format_bandwidth, format_bytes, format_time
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from topoopt.plan import Plan
-
-Facts = list[tuple[str, str]]
+Rows = list[tuple[str, str]]
 
 BOUNDS = {
     "compute_s": "free communication",
@@ -20,60 +21,8 @@ BOUNDS = {
 }
 
 
-def print_plan(console: "Console", plan: "Plan", remarks: Facts, next_steps: list[str]) -> None:
-    """Print the whole report.
-
-    Parameters
-    ----------
-    remarks
-        Facts about the job that are not in the plan, such as where its hyper-parameters come from.
-    next_steps
-        Commands to go on with.
-    """
-    from topoopt.cli.baseline_table import fabric_rows, print_fabrics, print_other_simulators, print_skipped
-    from topoopt.cli.layout_report import print_layout
-    from topoopt.cli.render import print_facts, print_title, print_warning
-    from topoopt.search import caveats
-
-    cluster = plan.job.cluster
-    print_title(console, plan.job.graph.name, f"on {cluster.servers} servers")
-    print_facts(console, [*remarks, *_job(plan)])
-    if plan.strategy.splits:
-        print_title(console, "Strategy")
-        print_facts(console, _strategy(plan))
-    if plan.job.training is not None:
-        print_layout(console, plan)
-    print_title(console, "Network")
-    print_facts(console, _network(plan))
-    print_title(console, "Iteration time", format_time(plan.outcome.iteration_time_s))
-    print_facts(console, _time(plan))
-    print_title(console, "How good it could be")
-    print_facts(console, _bounds(plan))
-    searched = "each with a strategy searched for it" if plan.strategy.splits else ""
-    if plan.job.training is not None:
-        searched = "each with the best of these configurations"
-    print_title(console, "Beside other fabrics", searched)
-    rows = fabric_rows(plan, plan.outcome, plan.baselines)
-    print_fabrics(console, rows)
-    print_skipped(console, plan.skipped_fabrics)
-    print_other_simulators(console, rows, plan.outcome.simulator)
-    print_title(console, "Search")
-    print_facts(console, _search(plan))
-    found = caveats(plan)
-    if found:
-        print_title(console, "Mind")
-        for warning in found:
-            print_warning(console, warning)
-    if next_steps:
-        print_title(console, "Next")
-        for step in next_steps:
-            console.print(f"  {step}", markup=False)
-
-
-def _job(plan: "Plan") -> Facts:
-    from topoopt.cli.layout_report import training_facts
-    from topoopt.search import time_sources
-
+def job_facts(plan: Plan) -> Rows:
+    """Return the model, the cluster, and what operator times rest on."""
     job, cluster = plan.job, plan.job.cluster
     graph, settings = job.graph, job.settings
     hardware = (
@@ -101,9 +50,8 @@ def _job(plan: "Plan") -> Facts:
     ]
 
 
-def _strategy(plan: "Plan") -> Facts:
-    from topoopt.cli.strategy_words import strategy_words
-
+def strategy_facts(plan: Plan) -> Rows:
+    """Return how operators are split, what that moves and what memory it takes."""
     traffic = plan.traffic()
     words = strategy_words(plan.job.graph, plan.strategy)
     split = [("operators" if index == 0 else "", line) for index, line in enumerate(words)]
@@ -114,10 +62,7 @@ def _strategy(plan: "Plan") -> Facts:
     return [*split, ("traffic", moved), ("memory", _memory(plan))]
 
 
-def _memory(plan: "Plan") -> str:
-    from topoopt.hardware import find_accelerator
-    from topoopt.search import fullest_server
-
+def _memory(plan: Plan) -> str:
     use = fullest_server(plan.job, plan.strategy)
     causes = {
         "parameters": use.parameters_bytes,
@@ -134,9 +79,8 @@ def _memory(plan: "Plan") -> str:
     )
 
 
-def _network(plan: "Plan") -> Facts:
-    from topoopt.topology import hop_metrics
-
+def network_facts(plan: Plan) -> Rows:
+    """Return wiring, rings, distances and routing."""
     topology, metrics = plan.fabric.topology, hop_metrics(plan.fabric.topology)
     rings = [("rings" if index == 0 else "", line) for index, line in enumerate(_ring_lines(plan))]
     ports = int(topology.ports.sum())
@@ -149,9 +93,7 @@ def _network(plan: "Plan") -> Facts:
     ]
 
 
-def _wiring(plan: "Plan") -> str:
-    from topoopt.cli.wiring_words import wiring_words
-
+def _wiring(plan: Plan) -> str:
     topology = plan.fabric.topology
     if not topology.offsets:
         return "rings and single links; every link is in the plan file"
@@ -160,7 +102,7 @@ def _wiring(plan: "Plan") -> str:
     return wiring_words(topology.servers, offsets, plan.job.cluster.links)
 
 
-def _ring_lines(plan: "Plan") -> list[str]:
+def _ring_lines(plan: Plan) -> list[str]:
     """Groups of equal size whose rings have equal strides share a line."""
     alike = Counter(
         (len(members), tuple(ring.stride for ring in rings)) for members, rings in plan.fabric.rings.items()
@@ -173,9 +115,8 @@ def _ring_lines(plan: "Plan") -> list[str]:
     return [*lines[:6], *([f"and {len(lines) - 6} more kinds of group"] if len(lines) > 6 else [])]
 
 
-def _time(plan: "Plan") -> Facts:
-    from topoopt.cli.layout_report import rates
-
+def time_facts(plan: Plan) -> Rows:
+    """Return where the time of an iteration goes."""
     outcome = plan.outcome
     return [
         *rates(plan),
@@ -191,10 +132,11 @@ def _time(plan: "Plan") -> Facts:
     ]
 
 
-def _bounds(plan: "Plan") -> Facts:
+def bounds_facts(plan: Plan) -> Rows:
+    """Return the lower bounds, and how far plan and routing are from the best."""
     bounds, routing = plan.bounds, plan.routing_gap
     binding = max(BOUNDS, key=lambda name: getattr(bounds, name))
-    lines: Facts = [
+    lines: Rows = [
         (
             "lower bound" if index == 0 else "",
             f"{format_time(getattr(bounds, name))}  {meaning}{'  ← binds' if name == binding else ''}",
@@ -212,9 +154,8 @@ def _bounds(plan: "Plan") -> Facts:
     ]
 
 
-def _search(plan: "Plan") -> Facts:
-    from topoopt.cli.layout_report import layout_search
-
+def search_facts(plan: Plan) -> Rows:
+    """Return how the search went."""
     record = plan.search
     times = sorted(record.seed_times_s)
     spread = f", the worst {times[-1] / times[0] - 1:.2%} slower" if len(times) > 1 else ""
@@ -233,7 +174,7 @@ def _search(plan: "Plan") -> Facts:
     ]
 
 
-def _gained(plan: "Plan") -> str:
+def _gained(plan: Plan) -> str:
     plain_s = plan.data_parallel.iteration_time_s
     factor = plain_s / plan.outcome.iteration_time_s
     if factor < 1.0005:

@@ -1,6 +1,6 @@
 """A wiring in words: cables are counted, and half way around there is one neighbor, not two."""
 
-from topoopt.cli.wiring_words import wiring_words
+from topoopt.report.wiring_words import wiring_words
 from topoopt.topology import stride_offsets
 
 

@@ -1,0 +1,25 @@
+"""Where a job comes from, in words: a variant of the zoo and what was changed of it, or files."""
+
+from topoopt.job import JobRequest
+from topoopt.search import is_transformer
+from topoopt.workload import MODELS, resolve_variant
+
+Origin = tuple[tuple[str, str], ...]
+
+
+def origin_of(request: JobRequest, model: str) -> Origin:
+    """Return where the model, by its variant's name, and its times come from, as facts."""
+    if is_transformer(request):
+        return (("model", f"from {request.config}"),) if request.config else ()
+    profile = ("profile", request.profile)
+    file = request.operators or request.traffic or (not request.model and request.profile)
+    if file:
+        read = ("traffic" if request.traffic else "model", f"from {file}")
+        return (read, profile) if request.operators else (read,)
+    name, variant = resolve_variant(model)
+    changes = dict(request.hyperparameters)
+    if request.batch_per_accelerator:
+        changes["batch_per_accelerator"] = request.batch_per_accelerator
+    changed = ", ".join(f"{key}={value}" for key, value in changes.items())
+    title = f"{MODELS[name].title}, {variant.name}: {variant.description}"
+    return ("model", title), ("changed", changed), profile

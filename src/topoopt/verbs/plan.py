@@ -1,0 +1,135 @@
+"""``topoopt.plan``: from a model and a cluster to a plan."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Unpack
+
+from topoopt.cost import suited_prices
+from topoopt.errors import InvalidInput
+from topoopt.job import JobRequest, is_plan
+from topoopt.plan import Plan, read_plan
+from topoopt.search import SearchOptions, job_of, make_plan, start_compiling_ahead
+from topoopt.verbs.origin import origin_of
+from topoopt.verbs.words import (
+    FINDER_WORDS,
+    JOB_WORDS,
+    SEARCH_WORDS,
+    TRAINING_WORDS,
+    PlanWords,
+    Source,
+    check_words,
+    job_request,
+    refuse_search_words,
+    search_options,
+)
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is going on, how much of it is done, and how much there is (0: nobody knows)."""
+
+PLAN_WORDS = (*JOB_WORDS, *TRAINING_WORDS, *FINDER_WORDS, *SEARCH_WORDS)
+
+
+def silent(stage: str, done: int, total: int) -> None:
+    """Report nothing."""
+
+
+def plan(
+    model: Source,
+    *,
+    fabrics: Sequence[str] | None = None,
+    prices: str | None = None,
+    on_progress: Progress = silent,
+    **words: Unpack[PlanWords],
+) -> Plan:
+    """Find strategy, topology and routing together, and say what they are worth.
+
+    Of a transformer the best configurations (tensor, pipeline, data, context and expert parallel degrees,
+    micro-batch, recomputation …) are each wired and simulated.
+
+    Parameters
+    ----------
+    model
+        A model's name (see :func:`topoopt.models`), or a file: the ``config.json`` of a transformer, a job, operators,
+        a traffic matrix, a profile.
+    fabrics
+        Names of baselines; the five of the paper, and rails for a transformer, where not given.
+    prices
+        A price list's name or file; the one that suits the bandwidth where not given.
+    on_progress
+        Called with the stage, what is done and what there is.
+    **words
+        The flags of ``topoopt plan`` with underscores: ``servers``, ``degree``, ``bandwidth`` (``"100Gbps"`` or bit/s),
+        ``seed`` …
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown word or name, or a value that is not allowed.
+    Infeasible
+        If no strategy fits in memory.
+
+    Examples
+    --------
+    >>> import topoopt
+    >>> found = topoopt.plan("dlrm", servers=8, degree=2, bandwidth="100Gbps", fabrics=(), budget=100)
+    >>> found.strides
+    (1, 3)
+    """
+    check_words(words, PLAN_WORDS)
+    return planned(model, words, fabrics, prices, on_progress)[0]
+
+
+def planned(
+    model: Source,
+    words: Mapping[str, Any],
+    fabrics: Sequence[str] | None,
+    prices: str | None,
+    on_progress: Progress,
+) -> tuple[Plan, SearchOptions]:
+    """Return a plan of what was asked for, and the options of its search."""
+    options, request = search_options(job_request(model, words), words)
+    start_compiling_ahead()
+    refuse_search_words(request, words)
+    job = job_of(request, on_progress)
+    plan = make_plan(
+        job,
+        options,
+        fabrics=None if fabrics is None else tuple(fabrics),
+        prices=suited_prices(job.cluster.link_bandwidth_bps) if prices is None else prices,
+        inputs=request.input_digests(),
+        on_progress=on_progress,
+    )
+    return replace(plan, origin=origin_of(request, job.graph.name)), options
+
+
+def plan_from_file(source: Source, words: Mapping[str, Any]) -> tuple[Plan, SearchOptions] | None:
+    """Return the plan of a plan file and its search options with the words above them; None for any other source.
+
+    Raises
+    ------
+    InvalidInput
+        If the file is no whole plan, or a word would change the job that was planned.
+    """
+    if isinstance(source, JobRequest) or not is_plan(str(source)):
+        return None
+    path = str(source)
+    plan = read_plan(path)
+    fixed = [word for word in (*JOB_WORDS, *TRAINING_WORDS) if word in words]
+    if fixed:
+        raise InvalidInput(f"{fixed[0]}: {path} is a plan, whose job is fixed; plan again with another value")
+    options, _ = search_options(JobRequest(search=plan.options, files=(path,)), words)
+    return plan, options
+
+
+def plan_without_baselines(
+    source: Source, words: Mapping[str, Any], prices: str | None, on_progress: Progress
+) -> tuple[Plan, SearchOptions]:
+    """Return a plan of the job, without baselines."""
+    plan, options = planned(source, words, (), prices, on_progress)
+    if plan.search.stopped_because == "interrupted":
+        raise KeyboardInterrupt  # half a search compares with nothing
+    return plan, options

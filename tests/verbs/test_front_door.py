@@ -1,0 +1,76 @@
+"""``import topoopt`` is quick, and hands on the verbs and nouns by the names of the command line."""
+
+import importlib
+import json
+import subprocess
+import sys
+
+import pytest
+
+import topoopt
+from topoopt.errors import InvalidInput
+from topoopt.plan import Plan, plan_to_mapping
+
+HEAVY = ("numpy", "numba", "scipy", "pydantic", "rich", "typer", "plotly", "matplotlib")
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    return topoopt.plan("dlrm", servers=8, degree=2, bandwidth="100Gbps", fabrics=(), budget=40)
+
+
+def test_the_door_opens_without_anything_heavy() -> None:
+    probe = "import sys, json, topoopt; print(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    assert not set(HEAVY) & set(json.loads(done.stdout))
+
+
+@pytest.mark.parametrize("name", topoopt.__all__)
+def test_every_name_is_there(name: str) -> None:
+    assert getattr(topoopt, name) is not None
+
+
+def test_a_verb_stays_a_verb_when_the_room_of_its_name_is_imported() -> None:
+    assert importlib.import_module("topoopt.plan").Plan is Plan
+    assert callable(topoopt.plan)
+
+
+def test_a_misspelled_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="plna"):
+        topoopt.plna  # noqa: B018
+
+
+def test_words_are_the_flags_of_the_command(plan: Plan) -> None:
+    command = [
+        *("plan", "dlrm", "--servers", "8", "--degree", "2", "--bandwidth", "100Gbps"),
+        *("--fabrics", "none", "--budget", "40", "--json"),
+    ]
+    done = subprocess.run(
+        [sys.executable, "-m", "topoopt", *command], capture_output=True, text=True, check=True
+    )
+    printed, own = json.loads(done.stdout), json.loads(json.dumps(plan_to_mapping(plan)))
+    for document in (printed, own):
+        del document["proposals_per_s"], document["search"]["cpu_s"]
+    assert printed == own
+
+
+def test_amounts_are_text_or_si() -> None:
+    number = topoopt.plan("dlrm", servers=8, degree=2, bandwidth=200e9, fabrics=(), budget=0)
+    text = topoopt.plan("dlrm", servers=8, degree=2, bandwidth="200Gbps", fabrics=(), budget=0)
+    assert number.outcome == text.outcome
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"sevrers": 8}, 'word: unknown name "sevrers"; did you mean servers'),
+        ({"bandwidth": "fast"}, "bandwidth: "),
+        ({"tp": 2}, "tp: is for transformers in pipeline stages"),
+        ({"variant": ""}, "variant: expected a name, got nothing"),
+    ],
+)
+def test_a_mistake_is_one_sentence_about_the_word(words: dict[str, object], message: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        topoopt.plan("dlrm", **words)  # type: ignore[arg-type]
+    assert message in str(caught.value)
+    assert "--" not in str(caught.value)
