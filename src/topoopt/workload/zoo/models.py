@@ -1,156 +1,30 @@
-"""The table of models: what each is, its published variants, and which of them a plain name means."""
+"""The table of models, and which published variant a plain name means."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import cache
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from topoopt.errors import InvalidInput, unknown_name
 from topoopt.workload.graph import OperatorGraph
-from topoopt.workload.zoo.bert import BertParameters, bert
-from topoopt.workload.zoo.candle import CandleParameters, candle
-from topoopt.workload.zoo.dlrm import DlrmParameters, dlrm
+from topoopt.workload.zoo.bert import BERT
+from topoopt.workload.zoo.candle import CANDLE
+from topoopt.workload.zoo.dlrm import DLRM
 from topoopt.workload.zoo.hyperparameters import with_overrides
-from topoopt.workload.zoo.ncf import NcfParameters, ncf
-from topoopt.workload.zoo.resnet50 import Resnet50Parameters, resnet50
-from topoopt.workload.zoo.vgg16 import Vgg16Parameters, vgg16
-
-P = TypeVar("P")
+from topoopt.workload.zoo.model_entry import ModelEntry, Variant
+from topoopt.workload.zoo.ncf import NCF
+from topoopt.workload.zoo.resnet50 import RESNET50
+from topoopt.workload.zoo.vgg16 import VGG16
 
 SMALL_JOB_SERVERS = 32
 """A plain model name means the 16-server variant on up to so many servers, the 128-server one above."""
 
-
-@dataclass(frozen=True, slots=True)
-class Variant(Generic[P]):
-    """One published set of hyper-parameters.
-
-    Attributes
-    ----------
-    servers : int
-        Servers of the job it was published for.
-    profiles : tuple of str
-        Variants whose measured operator times apply, the most fitting first. A time is taken only for an
-        operator of exactly the measured shape.
-    """
-
-    name: str
-    servers: int
-    description: str
-    parameters: P
-    profiles: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ModelEntry(Generic[P]):
-    """One model of the zoo: ``build(name, parameters)`` makes its operator graph."""
-
-    title: str
-    description: str
-    build: Callable[[str, P], OperatorGraph]
-    variants: tuple[Variant[P], ...]
-
-
-_DEDICATED = "the authors' dedicated job of 128 servers"
-_SHARED = "the authors' job of 16 servers in a shared cluster"
-_TESTBED = "the authors' testbed job of 12 servers with one accelerator each"
-
-_DLRM_16 = DlrmParameters(
-    batch_per_accelerator=256, tables=16, dim=256, bottom_width=1024, top_layers=15, top_width=2048
-)
-_DLRM_32 = DlrmParameters(
-    batch_per_accelerator=256, tables=32, dim=256, bottom_width=1024, top_layers=15, top_width=2048
-)
-_DLRM_TESTBED = DlrmParameters(
-    tables=12, rows=100_000, dim=32768, bottom_output=32768, top_layers=4, top_width=1024
-)
-
 MODELS: Mapping[str, ModelEntry[Any]] = {
-    "dlrm": ModelEntry(
-        "DLRM",
-        "recommendation: placed embedding tables, dense perceptrons",
-        dlrm,
-        (
-            Variant("dlrm-128", 128, _DEDICATED, DlrmParameters(), ("dlrm-128", "dlrm-alltoall")),
-            Variant("dlrm-16", 16, _SHARED, _DLRM_16, ("dlrm-16", "dlrm-32")),
-            Variant(
-                "dlrm-32",
-                32,
-                "as dlrm-16, with a table for each of 32 servers",
-                _DLRM_32,
-                ("dlrm-32", "dlrm-16"),
-            ),
-            Variant(
-                "dlrm-alltoall",
-                128,
-                "the authors' all-to-all study: a table for each of 128 servers",
-                DlrmParameters(tables=128),
-                ("dlrm-alltoall", "dlrm-128"),
-            ),
-            Variant("dlrm-testbed", 12, _TESTBED, _DLRM_TESTBED),
-        ),
-    ),
-    "candle": ModelEntry(
-        "CANDLE Uno",
-        "drug response: five dense towers and a dense trunk, heavy in parameters",
-        candle,
-        (
-            Variant("candle-128", 128, _DEDICATED, CandleParameters(), ("candle-128",)),
-            Variant(
-                "candle-16", 16, _SHARED, CandleParameters(feature_layers=12, width=4096), ("candle-16",)
-            ),
-            Variant(
-                "candle-testbed",
-                12,
-                _TESTBED,
-                CandleParameters(batch_per_accelerator=120, feature_layers=8, width=4096, dense_layers=4),
-                ("candle-16",),
-            ),
-        ),
-    ),
-    "bert": ModelEntry(
-        "BERT-like transformer",
-        "language: blocks of an encoder and a decoder layer",
-        bert,
-        (
-            Variant("bert-128", 128, _DEDICATED, BertParameters(), ("bert-128",)),
-            Variant(
-                "bert-16",
-                16,
-                _SHARED,
-                BertParameters(blocks=6, hidden=768, heads=12, sequence=256),
-                ("bert-16",),
-            ),
-            Variant(
-                "bert-testbed",
-                12,
-                _TESTBED,
-                BertParameters(batch_per_accelerator=24, blocks=6),
-                ("bert-128",),
-            ),
-        ),
-    ),
-    "ncf": ModelEntry(
-        "NCF",
-        "recommendation: many small placed tables, matrix factorization beside a perceptron",
-        ncf,
-        (Variant("ncf-128", 128, _DEDICATED, NcfParameters(), ("ncf-128",)),),
-    ),
-    "resnet50": ModelEntry(
-        "ResNet-50",
-        "vision: residual convolutions, bound by computation",
-        resnet50,
-        (Variant("resnet50-128", 128, _DEDICATED, Resnet50Parameters(), ("resnet50-128",)),),
-    ),
-    "vgg16": ModelEntry(
-        "VGG-16",
-        "vision: convolutions and a wide dense head",
-        vgg16,
-        (
-            Variant("vgg16-128", 128, _DEDICATED, Vgg16Parameters(), ("vgg16-128", "vgg16-16")),
-            Variant("vgg16-16", 16, _SHARED, Vgg16Parameters(), ("vgg16-16", "vgg16-128")),
-        ),
-    ),
+    "dlrm": DLRM,
+    "candle": CANDLE,
+    "bert": BERT,
+    "ncf": NCF,
+    "resnet50": RESNET50,
+    "vgg16": VGG16,
 }
 
 
@@ -186,8 +60,8 @@ def resolve_variant(
 ) -> tuple[str, Variant[Any]]:
     """Return the model and the variant that a name means.
 
-    A plain model name means its 16-server variant on up to :data:`SMALL_JOB_SERVERS` servers, where there
-    is one, and its 128-server variant otherwise.
+    A plain model name means its 16-server variant on up to :data:`SMALL_JOB_SERVERS` servers, and its 128-server
+    variant above; where there is no such variant, its first.
 
     Examples
     --------
@@ -203,7 +77,7 @@ def resolve_variant(
         raise unknown_name("model", name, [*MODELS, *by_name])
     if variant is None:
         small = servers is not None and servers <= SMALL_JOB_SERVERS
-        return by_name.get(f"{name}-16" if small else f"{name}-128", by_name[f"{name}-128"])
+        return by_name.get(f"{name}-16" if small else f"{name}-128", (name, MODELS[name].variants[0]))
     full = variant if variant.startswith(f"{name}-") else f"{name}-{variant}"
     if by_name.get(full, ("",))[0] != name:
         raise unknown_name(f"variant of {name}", variant, [v.name for v in MODELS[name].variants])

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from topoopt.workload.graph import Operator, OperatorGraph
 from topoopt.workload.zoo.hyperparameters import check_integers
 from topoopt.workload.zoo.layers import append, concat, dense, embedding, multiply
+from topoopt.workload.zoo.model_entry import DEDICATED, ModelEntry, Variant
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,3 +73,11 @@ def ncf(name: str, p: NcfParameters) -> OperatorGraph:
     both = append(ops, concat("both", (last, score), width + 1))
     append(ops, dense("head", (both,), width + 1, 1))
     return OperatorGraph(name, tuple(ops), p.batch_per_accelerator)
+
+
+NCF = ModelEntry(
+    "NCF",
+    "recommendation: many small placed tables, matrix factorization beside a perceptron",
+    ncf,
+    (Variant("ncf-128", 128, DEDICATED, NcfParameters(), ("ncf-128",)),),
+)

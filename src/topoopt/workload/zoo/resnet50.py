@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from topoopt.workload.graph import Operator, OperatorGraph
 from topoopt.workload.zoo.hyperparameters import check_integers
 from topoopt.workload.zoo.layers import Image, add, append, conv2d, dense, flatten, pool, relu, softmax
+from topoopt.workload.zoo.model_entry import DEDICATED, ModelEntry, Variant
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,3 +70,11 @@ def _bottleneck(
         shortcut = append(ops, op)
     total = append(ops, add(f"{name}.add", (shortcut, last), out.elements))
     return append(ops, relu(f"{name}.relu", total, out.elements)), out
+
+
+RESNET50 = ModelEntry(
+    "ResNet-50",
+    "vision: residual convolutions, bound by computation",
+    resnet50,
+    (Variant("resnet50-128", 128, DEDICATED, Resnet50Parameters(), ("resnet50-128",)),),
+)
