@@ -13,8 +13,8 @@ from topoopt.routing.coin_routes import CoinChangeRoutes
 from topoopt.routing.ecmp import EcmpRoutes
 from topoopt.routing.explicit import ExplicitRoutes, explicit_routes
 from topoopt.routing.k_shortest import KShortestRoutes
+from topoopt.routing.methods import ROUTING, make_routes
 from topoopt.routing.routes import Path, Routes
-from topoopt.routing.single_shortest import SingleShortestRoutes
 from topoopt.topology import Topology
 
 
@@ -53,11 +53,16 @@ class _Ecmp(_Strict):
         return EcmpRoutes(topology, self.limit, self.seed)
 
 
-class _SingleShortest(_Strict):
-    method: Literal["single-shortest"]
+_BY_NAME = tuple(name for name in ROUTING if name not in ("coin-change", "k-shortest", "ecmp"))
+"""Routings that their name and a seed make again."""
+
+
+class _ByName(_Strict):
+    method: Literal[_BY_NAME]  # type: ignore[valid-type] # the table is known when this is read
+    seed: int = Field(0, ge=0)
 
     def routes(self, topology: Topology) -> Routes:
-        return SingleShortestRoutes(topology)
+        return make_routes(self.method, topology, self.seed)
 
 
 class _Balanced(_Strict):
@@ -102,9 +107,9 @@ class _Explicit(_Strict):
         return explicit_routes(topology, (Path(tuple(path.nodes), path.weight) for path in self.paths))
 
 
-_AnyDerived = Annotated[_CoinChange | _KShortest | _Ecmp | _SingleShortest, Field(discriminator="method")]
+_AnyDerived = Annotated[_CoinChange | _KShortest | _Ecmp | _ByName, Field(discriminator="method")]
 _Any = Annotated[
-    _CoinChange | _KShortest | _Ecmp | _SingleShortest | _Balanced | _Explicit, Field(discriminator="method")
+    _CoinChange | _KShortest | _Ecmp | _ByName | _Balanced | _Explicit, Field(discriminator="method")
 ]
 _READER: TypeAdapter[Any] = TypeAdapter(_Any)
 
@@ -132,14 +137,15 @@ def routes_to_mapping(routes: Routes) -> dict[str, Any]:
         case EcmpRoutes():
             drawn = {"seed": routes.seed} if routes.seed else {}
             return {"method": "ecmp", "limit": routes.limit, **drawn}
-        case SingleShortestRoutes():
-            return {"method": "single-shortest"}
         case BalancedRoutes():
             return _balanced_mapping(routes)
         case ExplicitRoutes():
             flat = [path for paths in routes.table.values() for path in paths]
             paths = [{"nodes": list(path.nodes), "weight": path.weight} for path in flat]
             return {"method": "explicit", "paths": paths}
+        case _ if routes.method in _BY_NAME:
+            seed = getattr(routes, "seed", 0)
+            return {"method": routes.method} | ({"seed": seed} if seed else {})
         case _:
             raise InvalidInput(f"routes: method {routes.method} cannot be written to a plan file")
 
