@@ -17,16 +17,31 @@ def named(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
+def without_blocks(text: str) -> str:
+    return re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
 def code_spans(text: str) -> set[str]:
-    without_blocks = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
-    return set(re.findall(r"`([^`\n]+)`", without_blocks))
+    return set(re.findall(r"`([^`\n]+)`", without_blocks(text)))
+
+
+def anchors(text: str) -> set[str]:
+    """What follows the # in links to the headings of a page, as code hosts name them."""
+    headings = re.findall(r"^#+ (.+)$", without_blocks(text), flags=re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=named)
 def test_links_lead_somewhere(path: Path) -> None:
-    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", path.read_text()):
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)#?([^)\s]*)\)", without_blocks(path.read_text())):
         if "://" not in target:
-            assert (path.parent / target).exists(), f"{named(path)} links to {target}"
+            there = path.parent / target if target else path
+            assert there.exists(), f"{named(path)} links to {target}"
+            assert not anchor or anchor in anchors(there.read_text()), f"{named(path)}: {target}#{anchor}"
+
+
+def test_a_heading_has_the_anchor_of_a_code_host() -> None:
+    assert anchors("# Words\n\n## 5. Your `own` job, again\n") == {"words", "5-your-own-job-again"}
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=named)
