@@ -48,3 +48,16 @@ def test_packets_alone_are_compared_without_a_search_by_packets(topoopt: Topoopt
     rows = json.loads(topoopt("compare", plan_file, *words).out)["fabrics"]
     assert {row["simulator"] for row in rows} == {"packet"}
     assert "tasks" not in rows[0]
+
+
+def test_fabrics_are_compared_with_any_collective(topoopt: Topoopt, plan_file: str) -> None:
+    words = ("--fabrics", "ideal-switch", "--simulator", "flow", "--json")
+    found = {
+        name: json.loads(topoopt("compare", plan_file, *words, "--collective", name).out)
+        for name in ("stepped", "ring", "tree", "auto")
+    }
+    times = {name: [row["iteration_time_s"] for row in each["fabrics"]] for name, each in found.items()}
+    assert times["ring"] == times["stepped"]
+    assert all(auto <= ring * 1.01 for auto, ring in zip(times["auto"], times["ring"], strict=True))
+    assert all(tree > ring for tree, ring in zip(times["tree"], times["ring"], strict=True))
+    assert found["auto"]["collective"] == "auto"

@@ -19,7 +19,7 @@ from topoopt.cli.program import VERBS
 from topoopt.cli.search_arguments import FinderArguments, SearchArguments
 from topoopt.cli.simulation_arguments import FabricArguments, PacketArguments
 from topoopt.cli.verbs import Entry, load
-from topoopt.collectives import RING_MODELS
+from topoopt.collectives import COLLECTIVE_NAMES
 from topoopt.finder import DAMPING, DEGREE_SPLITS, FABRICS, STRIDE_RULES
 from topoopt.hardware import LINK_MODES, PRECISIONS, ClusterSpec
 from topoopt.job import DEFAULT_CLUSTER, MEMORY_CHECKS, JobSettings
@@ -100,7 +100,7 @@ def test_verbs_name_simulators_fabrics_and_collectives() -> None:
     verbs = {name: verb_called(name) for name in ("plan", "compare", "simulate")}
     for verb in ("compare", "simulate"):
         assert set(SIMULATORS) <= set(re.split(r"[ |,.:;]+", words_of_verb(verbs[verb], "simulator")))
-    assert set(RING_MODELS) == set(words_of_verb(verbs["simulate"], "collective").split()[0].split("|"))
+    assert set(COLLECTIVE_NAMES) == set(words_of_verb(verbs["simulate"], "collective").split()[0].split("|"))
     for verb in ("plan", "compare"):
         assert set(BASELINES) <= set(re.split(r"[ |,.:;]+", words_of_verb(verbs[verb], "fabrics")))
 

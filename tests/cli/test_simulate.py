@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import EXAMPLES, Topoopt
+from topoopt.collectives import COLLECTIVE_NAMES
 from topoopt.finder import FABRICS
 from topoopt.simulate import SIMULATORS
 
@@ -352,3 +354,22 @@ def test_mixnet_has_electrical_ports_and_circuits_in_regions(topoopt: Topoopt) -
     fewer = answer(topoopt, DLRM, *words)
     more = answer(topoopt, DLRM, *words, *shape)
     assert more["iteration_time_s"] < fewer["iteration_time_s"], "rings of DLRM are electrical"
+
+
+def test_every_collective_runs_and_says_which_algorithm_each_group_took(
+    topoopt: Topoopt, plan_file: str
+) -> None:
+    for name in COLLECTIVE_NAMES:
+        found = answer(topoopt, plan_file, "--simulator", "flow", "--collective", name)
+        assert found["collective"] == ("stepped" if name == "ring" else name)
+        rows = found.get("collective_algorithms", [])
+        assert bool(rows) == (name not in ("stepped", "bulk", "ring", "pairwise"))
+        assert all(name in (row["algorithm"], "auto") and len(row["members"]) > 1 for row in rows)
+    printed = topoopt("simulate", plan_file, "--collective", "tree").out
+    assert re.search(r"collectives +\d+ by tree \(", printed)
+
+
+def test_a_misspelled_collective_is_one_line(topoopt: Topoopt, plan_file: str) -> None:
+    ran = topoopt("simulate", plan_file, "--collective", "treee")
+    assert ran.code == 2
+    assert 'collective: unknown name "treee"; did you mean tree' in ran.err

@@ -8,7 +8,7 @@ import typer
 from topoopt.cli.job_arguments import JobArguments
 from topoopt.cli.plan import DEFAULT_HELP, FABRICS_HELP, SUITED_PRICES_HELP
 from topoopt.cli.search_arguments import FinderArguments, SearchArguments
-from topoopt.cli.simulate import SIMULATOR_HELP
+from topoopt.cli.simulate import COLLECTIVES_HELP, COLLECTIVES_METAVAR, SIMULATOR_HELP
 from topoopt.cli.spread import spread
 from topoopt.cli.training_arguments import TrainingArguments
 from topoopt.cli.word_list import listed
@@ -45,7 +45,7 @@ def compare(
     ] = None,
     collective: Annotated[
         str,
-        typer.Option(metavar="stepped|bulk", help="Rings in rounds, or one flow for all (FlexNet's way)."),
+        typer.Option(metavar=COLLECTIVES_METAVAR, help=f"stepped: rings in rounds. {COLLECTIVES_HELP}"),
     ] = "stepped",
     prices: Annotated[str | None, typer.Option(metavar="2022|2025|FILE", help=SUITED_PRICES_HELP)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -58,7 +58,7 @@ def compare(
     from topoopt.cost import find_prices, suited_prices
     from topoopt.search import at_fidelities, default_baselines, outcome, starting_strategy
     from topoopt.search import compare as compared
-    from topoopt.simulate import SimulationOptions
+    from topoopt.simulate import collective_options
     from topoopt.verbs import plan_from_file, plan_without_baselines
 
     levels = _levels(simulator, fidelity_names(simulators))
@@ -71,7 +71,7 @@ def compare(
             job.source, given, prices, report
         )
         table = known or find_prices(suited_prices(plan.job.cluster.link_bandwidth_bps))
-        simulation = SimulationOptions(ring_model=collective)
+        simulation = collective_options(collective)
         quick = "flow" if levels[0] == "packet" else levels[0]  # packets would take too long in a search
         own = _simulated(plan, quick, simulation)
         starts = starting_strategy(plan.job), plan.strategy  # as plan does, for the same answer

@@ -20,6 +20,13 @@ SIMULATOR_HELP = (
     "analytic: first come, first served on each link, quick. flow: fair shares over time. "
     "packet: every packet through every queue."
 )
+COLLECTIVES_METAVAR = (
+    "stepped|bulk|ring|multi-ring|tree|halving-doubling|hierarchical|parameter-server|pairwise|auto"
+)
+COLLECTIVES_HELP = (
+    "bulk: one flow for all rounds (FlexNet's way). ring is stepped; the others play an AllReduce, pairwise an "
+    "all-to-all, transfer by transfer. auto: by group and size, the quickest in closed form on the fabric's paths."
+)
 MOST_LOGGED = 300_000
 """Connections up to which each one is kept for percentiles, without --flows; more would take memory for little."""
 
@@ -55,8 +62,8 @@ def simulate(
     collective: Annotated[
         str,
         typer.Option(
-            metavar="stepped|bulk",
-            help="Rings in rounds that wait for each other, or one flow for all rounds (FlexNet's way).",
+            metavar=COLLECTIVES_METAVAR,
+            help=f"stepped: rings in rounds that wait for each other. {COLLECTIVES_HELP}",
         ),
     ] = "stepped",
     seed: Annotated[

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from topoopt.cli.simulation_run import Ran
 
 if TYPE_CHECKING:
-    from topoopt.simulate import LinkRow, SimResult
+    from topoopt.simulate import LinkRow, SimResult, SimulationOptions
 
 PERCENTILES = (50, 90, 99, 100)
 
@@ -28,7 +28,8 @@ def document(ran: Ran) -> dict[str, Any]:
         **result.summary(),
         "iteration_time_s": ran.iteration_time_s,
         "link_bytes_max": result.link_bytes_max / iterations,
-        "collective": result.options.ring_model,
+        "collective": _collective(result.options),
+        **_algorithms(result),
         "seed": result.options.seed,
         "transport": result.options.packet.transport if result.packet is not None else None,
         "compat": result.options.packet.compat,
@@ -48,6 +49,18 @@ def document(ran: Ran) -> dict[str, Any]:
         "hop_pairs": {str(hop): float(result.hop_pairs[hop]) for hop in hops},
         "links": [row._asdict() for row in links_of_an_iteration(ran)],
     }
+
+
+def _collective(options: "SimulationOptions") -> str:
+    """Return the word that was asked for."""
+    return options.ring_model if options.algorithm == "ring" else options.algorithm
+
+
+def _algorithms(result: "SimResult") -> dict[str, Any]:
+    """Return which algorithm the collectives of each group and size took, where not all took the ring."""
+    if not result.algorithms:
+        return {}
+    return {"collective_algorithms": [asdict(row) for row in result.algorithms]}
 
 
 def links_of_an_iteration(ran: Ran) -> "list[LinkRow]":

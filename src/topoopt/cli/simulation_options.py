@@ -1,7 +1,7 @@
 """Which simulator, and what it is asked for: from words to options."""
 
 import re
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from topoopt.cli.simulation_arguments import PacketArguments
@@ -46,7 +46,7 @@ def simulation_options(
     simulator: str, packets: PacketArguments, collective: str, seed: int, log_flows: bool
 ) -> "SimulationOptions":
     """Return the options without failures, which need a fabric; see :func:`with_failures`."""
-    from topoopt.simulate import SimulationOptions
+    from topoopt.simulate import collective_options
 
     if seed > MOST_SEED:
         raise InvalidInput(f"--seed: expected an integer <= {MOST_SEED}, got {seed}")
@@ -54,7 +54,7 @@ def simulation_options(
     split = "spread"
     if simulator != "packet" and packets.path_choice is not None:
         split = SPLIT_OF[packet.path_choice]
-    return SimulationOptions(ring_model=collective, split=split, seed=seed, packet=packet)
+    return replace(collective_options(collective), split=split, seed=seed, packet=packet)
 
 
 def packet_options(packets: PacketArguments, log_flows: bool) -> "PacketOptions":

@@ -22,7 +22,10 @@ def print_simulation(ran: Ran) -> None:
     cold = "one iteration" if ran.iterations == 1 else f"steady state of {ran.iterations} iterations"
     names = " + ".join(source.name for source in ran.sources)
     print_title(console, f"{names} on {ran.fabric.name}", f"{_how(ran)}, {cold}")
-    print_facts(console, [*_times(ran), *_fabric(ran), *_traffic(ran), *_packets(ran), *_effort(ran)])
+    print_facts(
+        console,
+        [*_times(ran), *_fabric(ran), *_traffic(ran), *_collectives(ran), *_packets(ran), *_effort(ran)],
+    )
     if ran.expected_error is not None and ran.expected_error.caution:
         print_warning(console, ran.expected_error.caution)
     if ran.together is not None:
@@ -117,6 +120,18 @@ def _traffic(ran: Ran) -> list[tuple[str, str]]:
         ("bandwidth tax", f"{result.bandwidth_tax:.3f}"),
         ("hops of transfers", ", ".join(pairs)),
     ]
+
+
+def _collectives(ran: Ran) -> list[tuple[str, str]]:
+    """Return by which algorithm the collectives went, and of what sizes these were."""
+    sizes: dict[str, list[int]] = {}
+    for row in ran.result.algorithms:
+        sizes.setdefault(row.algorithm, []).extend([row.size_bytes] * row.count)
+    parts = [
+        f"{len(each)} by {name} ({format_bytes(min(each))} to {format_bytes(max(each))})"
+        for name, each in sorted(sizes.items())
+    ]
+    return [("collectives", ", ".join(parts))] if parts else []
 
 
 def _packets(ran: Ran) -> list[tuple[str, str]]:

@@ -1,27 +1,17 @@
-"""How a collective is run as steps of flows, and its closed-form time."""
+"""How a collective is run as steps of transfers, and the law of one transfer."""
 
-from topoopt.collectives.closed_form import CLOSED_FORMS as CLOSED_FORMS
-from topoopt.collectives.closed_form import bus_bandwidth_factor as bus_bandwidth_factor
-from topoopt.collectives.closed_form import closed_form_time_s as closed_form_time_s
-from topoopt.collectives.closed_form import hierarchical_time_s as hierarchical_time_s
-from topoopt.collectives.double_binary_tree import double_binary_tree as double_binary_tree
-from topoopt.collectives.double_binary_tree import two_trees as two_trees
-from topoopt.collectives.hierarchical import hierarchical as hierarchical
-from topoopt.collectives.multi_ring import multi_ring as multi_ring
-from topoopt.collectives.parameter_server import parameter_server as parameter_server
 from topoopt.collectives.ring_law import RING_MODELS as RING_MODELS
 from topoopt.collectives.ring_law import RING_ROUNDS_PER_NEIGHBOR as RING_ROUNDS_PER_NEIGHBOR
 from topoopt.collectives.ring_law import ring_edge_bytes as ring_edge_bytes
 from topoopt.collectives.ring_law import ring_occupancy_bytes as ring_occupancy_bytes
 from topoopt.collectives.ring_law import ring_overhead as ring_overhead
 from topoopt.collectives.ring_law import ring_rounds as ring_rounds
+from topoopt.collectives.schedule import MakeSchedule as MakeSchedule
 from topoopt.collectives.schedule import Schedule as Schedule
-from topoopt.collectives.schedule import Send as Send
-from topoopt.collectives.schedule import Step as Step
-from topoopt.collectives.schedule import relabel as relabel
-from topoopt.collectives.schedule import schedule_time_s as schedule_time_s
-from topoopt.collectives.table import SCHEDULES as SCHEDULES
-from topoopt.collectives.table import make_schedule as make_schedule
+from topoopt.collectives.table import ALGORITHMS as ALGORITHMS
+from topoopt.collectives.table import COLLECTIVE_NAMES as COLLECTIVE_NAMES
+from topoopt.collectives.table import QUICKEST as QUICKEST
+from topoopt.collectives.table import Algorithm as Algorithm
 from topoopt.collectives.transfer_time import PACKET_BYTES as PACKET_BYTES
 from topoopt.collectives.transfer_time import PathOverhead as PathOverhead
 from topoopt.collectives.transfer_time import occupancy_bytes as occupancy_bytes

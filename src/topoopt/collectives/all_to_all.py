@@ -5,9 +5,9 @@ from topoopt.collectives.schedule import Schedule, Send, check_ranks
 
 def all_to_all(ranks: int) -> Schedule:
     """Return n-1 steps, each a permutation; chunk ``s·n + d`` goes from rank s to rank d."""
-    check_ranks("all-to-all", ranks)
+    check_ranks("pairwise", ranks)
     steps = tuple(
         tuple(Send(r, (r + s) % ranks, r * ranks + (r + s) % ranks, False) for r in range(ranks))
         for s in range(1, ranks)
     )
-    return Schedule("all-to-all", "all-to-all", ranks, ranks * ranks, steps)
+    return Schedule("pairwise", "all-to-all", ranks, ranks * ranks, steps)

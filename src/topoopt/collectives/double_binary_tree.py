@@ -17,9 +17,9 @@ def double_binary_tree(ranks: int, chunks_per_tree: int = 1) -> Schedule:
 
     The bandwidth term tends to 2·S/B as ``chunks_per_tree`` grows; one chunk shows the shape.
     """
-    check_ranks("double-binary-tree", ranks)
+    check_ranks("tree", ranks)
     trees = [_tree_allreduce(parents, chunks_per_tree) for parents in two_trees(ranks)]
-    return side_by_side("double-binary-tree", trees)
+    return side_by_side("tree", trees)
 
 
 def two_trees(ranks: int) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -2,21 +2,12 @@
 
 from topoopt.collectives.ring import all_gather, reduce_scatter, ring
 from topoopt.collectives.schedule import Schedule, Send, Step, check_ranks
-from topoopt.errors import InvalidInput
 
 
-def hierarchical(ranks: int, group: int | None = None) -> Schedule:
-    """Return the schedule for groups of ``group`` consecutive ranks.
-
-    Parameters
-    ----------
-    group : int, optional
-        A divisor of ``ranks``; by default the largest one up to its square root.
-    """
+def hierarchical(ranks: int) -> Schedule:
+    """Return the schedule for groups of consecutive ranks, as many as divide ``ranks`` up to its square root."""
     check_ranks("hierarchical", ranks)
-    size = _default_group(ranks) if group is None else group
-    if size < 1 or ranks % size:
-        raise InvalidInput(f"hierarchical: group {size} does not divide {ranks} ranks")
+    size = _group(ranks)
     groups = ranks // size
     pieces = groups  # each of the group's chunks is cut once more for the ring between groups
     inside = list(reduce_scatter(size).steps) if size > 1 else []
@@ -30,7 +21,7 @@ def hierarchical(ranks: int, group: int | None = None) -> Schedule:
     return Schedule("hierarchical", "allreduce", ranks, size * pieces, tuple(steps))
 
 
-def _default_group(ranks: int) -> int:
+def _group(ranks: int) -> int:
     return max(size for size in range(1, ranks + 1) if ranks % size == 0 and size * size <= ranks)
 
 

@@ -1,7 +1,5 @@
 """The noun Schedule: a collective as steps, each step saying who sends which chunk to whom."""
 
-import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -29,7 +27,7 @@ class Schedule:
     Attributes
     ----------
     name : str
-        Name in :data:`topoopt.collectives.SCHEDULES`.
+        Name in :data:`topoopt.collectives.ALGORITHMS`.
     collective : str
         What holds afterwards: ``allreduce`` (everyone has the sum of every chunk), ``reduce-scatter`` (rank
         r has the sum of chunk r), ``all-gather`` (everyone has chunk r of every rank r) or ``all-to-all``
@@ -44,9 +42,10 @@ class Schedule:
     chunks: int
     steps: tuple[Step, ...]
 
-    def chunk_bytes(self, size_bytes: float) -> float:
-        """Return the bytes of a chunk when each rank's buffer holds ``size_bytes``."""
-        return size_bytes / (self.ranks if self.collective == "all-to-all" else self.chunks)
+    @property
+    def pieces(self) -> int:
+        """Chunks in the buffer of one rank."""
+        return self.ranks if self.collective == "all-to-all" else self.chunks
 
 
 class MakeSchedule(Protocol):
@@ -91,26 +90,3 @@ def side_by_side(name: str, schedules: Sequence[Schedule]) -> Schedule:
     first = schedules[0]
     chunks = sum(schedule.chunks for schedule in schedules)
     return Schedule(name, first.collective, first.ranks, chunks, tuple(steps))
-
-
-def schedule_time_s(
-    schedule: Schedule, size_bytes: float, latency_s: float, bandwidth_bps: float = math.inf
-) -> float:
-    """Return the α-β time: each step costs α plus the busiest rank's bytes in or out over the bandwidth.
-
-    Parameters
-    ----------
-    size_bytes : float
-        Buffer of one rank, S.
-    latency_s : float
-        α, the fixed cost of a step.
-    bandwidth_bps : float
-        Of one rank, in each direction.
-    """
-    total_chunks = 0
-    for step in schedule.steps:
-        sent = Counter(send.src for send in step)
-        received = Counter(send.dst for send in step)
-        total_chunks += max(*sent.values(), *received.values())
-    moved_bytes = total_chunks * schedule.chunk_bytes(size_bytes)
-    return len(schedule.steps) * latency_s + moved_bytes * 8.0 / bandwidth_bps

@@ -1,6 +1,8 @@
 """The table of collective algorithms."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
 
 from topoopt.collectives.all_to_all import all_to_all
 from topoopt.collectives.double_binary_tree import double_binary_tree
@@ -8,36 +10,36 @@ from topoopt.collectives.halving_doubling import halving_doubling
 from topoopt.collectives.hierarchical import hierarchical
 from topoopt.collectives.multi_ring import multi_ring
 from topoopt.collectives.parameter_server import parameter_server
-from topoopt.collectives.ring import all_gather, reduce_scatter, ring
-from topoopt.collectives.schedule import MakeSchedule, Schedule
-from topoopt.errors import unknown_name
+from topoopt.collectives.ring import ring
+from topoopt.collectives.ring_law import RING_MODELS
+from topoopt.collectives.schedule import MakeSchedule
 
-SCHEDULES: Mapping[str, MakeSchedule] = {
-    "ring": ring,
-    "multi-ring": multi_ring,
-    "double-binary-tree": double_binary_tree,
-    "halving-doubling": halving_doubling,
-    "hierarchical": hierarchical,
-    "reduce-scatter": reduce_scatter,
-    "all-gather": all_gather,
-    "all-to-all": all_to_all,
-    "parameter-server": parameter_server,
+TREE_CHUNKS = (1, 4, 16, 64)
+"""Chunks of each tree that are tried: few for a small message, many for a large one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Algorithm:
+    """A way of doing one collective, as one schedule or, cut into more or fewer chunks, several."""
+
+    collective: str
+    schedules: tuple[MakeSchedule, ...]
+
+
+ALGORITHMS: Mapping[str, Algorithm] = {
+    "ring": Algorithm("allreduce", (ring,)),
+    "multi-ring": Algorithm("allreduce", (multi_ring,)),
+    "tree": Algorithm(
+        "allreduce", tuple(partial(double_binary_tree, chunks_per_tree=chunks) for chunks in TREE_CHUNKS)
+    ),
+    "halving-doubling": Algorithm("allreduce", (halving_doubling,)),
+    "hierarchical": Algorithm("allreduce", (hierarchical,)),
+    "parameter-server": Algorithm("allreduce", (parameter_server,)),
+    "pairwise": Algorithm("all-to-all", (all_to_all,)),
 }
 
+QUICKEST = "auto"
+"""Name under which the choice by closed form stands beside the algorithms that it chooses from."""
 
-def make_schedule(name: str, ranks: int) -> Schedule:
-    """Return the named collective's steps on ``ranks`` ranks.
-
-    Raises
-    ------
-    InvalidInput
-        If the name is unknown or there are fewer than two ranks.
-
-    Examples
-    --------
-    >>> len(make_schedule("ring", 4).steps)
-    6
-    """
-    if name not in SCHEDULES:
-        raise unknown_name("collective", name, SCHEDULES)
-    return SCHEDULES[name](ranks)
+COLLECTIVE_NAMES = (*RING_MODELS, *ALGORITHMS, QUICKEST)
+"""All that a collective can be asked to be: a ring by one of its models, an algorithm, or the quickest."""

@@ -36,6 +36,7 @@ from topoopt.simulate.merged_jobs import MergedJobs as MergedJobs
 from topoopt.simulate.merged_jobs import merge_jobs as merge_jobs
 from topoopt.simulate.merged_jobs import placed_groups as placed_groups
 from topoopt.simulate.options import SimulationOptions as SimulationOptions
+from topoopt.simulate.options import collective_options as collective_options
 from topoopt.simulate.packet.options import ACKS as ACKS
 from topoopt.simulate.packet.options import COMPATIBILITIES as COMPATIBILITIES
 from topoopt.simulate.packet.options import PATH_CHOICES as PATH_CHOICES
@@ -51,7 +52,7 @@ from topoopt.simulate.pipeline.task_graph import pipeline_task_graph as pipeline
 from topoopt.simulate.report import Report as Report
 from topoopt.simulate.result import SimResult as SimResult
 from topoopt.simulate.result import steady_state_time_s as steady_state_time_s
-from topoopt.simulate.schedule_tasks import schedule_task_graph as schedule_task_graph
+from topoopt.simulate.schedules.collective_choice import CollectiveChoice as CollectiveChoice
 from topoopt.simulate.table import SIMULATORS as SIMULATORS
 from topoopt.simulate.table import Simulator as Simulator
 from topoopt.simulate.table import simulate as simulate

@@ -12,6 +12,7 @@ from topoopt.simulate.flows import make_flows
 from topoopt.simulate.options import DEFAULT_OPTIONS, SimulationOptions
 from topoopt.simulate.report import Report
 from topoopt.simulate.result import SimResult
+from topoopt.simulate.schedules.tasks import with_schedules
 from topoopt.simulate.task_graph import TaskGraph
 
 AUTO = "auto"
@@ -45,6 +46,14 @@ def choose_and_simulate(
     NoRoute, InvalidInput
         As :func:`topoopt.simulate.simulate`.
     """
+    graph, algorithms = with_schedules(graph, fabric, options)
+    choice = _chosen(graph, fabric, options, on_progress)
+    return dataclasses.replace(choice, result=dataclasses.replace(choice.result, algorithms=algorithms))
+
+
+def _chosen(
+    graph: TaskGraph, fabric: Fabric, options: SimulationOptions, on_progress: Report | None
+) -> Choice:
     if fabric.reconfiguration is not None:
         result = flow(graph, fabric, options, on_progress)
         return Choice(result, "circuits change under way", expected_error(result))

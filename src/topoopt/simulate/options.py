@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from topoopt.collectives import RING_MODELS
+from topoopt.collectives import ALGORITHMS, COLLECTIVE_NAMES, QUICKEST, RING_MODELS
 from topoopt.errors import InvalidInput, unknown_name
 from topoopt.simulate.packet.options import PacketOptions
 
@@ -21,6 +21,9 @@ class SimulationOptions:
     ring_model : str
         ``stepped``: rounds with barriers, a new connection each. ``bulk``: one flow per ring for all rounds
         (FlexNet's model).
+    algorithm : str
+        Of the collectives that it can do, a name in :data:`topoopt.collectives.ALGORITHMS`; ``auto``: for each
+        AllReduce the one that is quickest in closed form on the fabric's paths.
     split : str
         ``spread``, ``paths`` or ``one``, see :data:`SPLITS`.
     tolerance : float, optional
@@ -34,6 +37,7 @@ class SimulationOptions:
     """
 
     ring_model: str = "stepped"
+    algorithm: str = "ring"
     split: str = "spread"
     tolerance: float | None = None
     seed: int = 0
@@ -42,6 +46,8 @@ class SimulationOptions:
     def __post_init__(self) -> None:
         if self.ring_model not in RING_MODELS:
             raise unknown_name("ring model", self.ring_model, RING_MODELS)
+        if self.algorithm not in (*ALGORITHMS, QUICKEST):
+            raise unknown_name("collective", self.algorithm, (*ALGORITHMS, QUICKEST))
         if self.split not in SPLITS:
             raise unknown_name("split", self.split, SPLITS)
         if self.tolerance is not None and not 0 <= self.tolerance < 1:
@@ -52,3 +58,22 @@ class SimulationOptions:
 
 DEFAULT_OPTIONS = SimulationOptions()
 """Stepped rings, spread transfers, a tolerance by the number of flows."""
+
+
+def collective_options(name: str) -> SimulationOptions:
+    """Return the options that one word gives for collectives: a ring model, an algorithm, or ``auto``.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such word in :data:`topoopt.collectives.COLLECTIVE_NAMES`.
+
+    Examples
+    --------
+    >>> options = collective_options("tree")
+    >>> options.ring_model, options.algorithm
+    ('stepped', 'tree')
+    """
+    if name not in COLLECTIVE_NAMES:
+        raise unknown_name("collective", name, COLLECTIVE_NAMES)
+    return SimulationOptions(ring_model=name) if name in RING_MODELS else SimulationOptions(algorithm=name)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from topoopt.simulate.flow_table import FlowTable
 from topoopt.simulate.options import SimulationOptions
 from topoopt.simulate.packet.statistics import PacketStatistics
+from topoopt.simulate.schedules.collective_choice import CollectiveChoice
 from topoopt.simulate.task_graph import Floats, TaskGraph
 from topoopt.units import format_bytes, format_time
 
@@ -30,7 +31,7 @@ class SimResult:
     link_bytes : float64 array, shape (links,)
         Payload on each directed link, all iterations together.
     demanded_bytes : float
-        Payload asked for; an AllReduce asks for what its ring edges carry.
+        Payload asked for; an AllReduce asks for what its ring edges or its schedule's transfers carry.
     bandwidth_tax : float
         Bytes that servers put on links, forwarded ones included, over bytes demanded; 1 without
         forwarding, and where only switches forward.
@@ -42,6 +43,8 @@ class SimResult:
         Counts of packets, marks and queues; of the packet simulator alone.
     flows : FlowTable, optional
         A row for each connection, where asked for.
+    algorithms : tuple of CollectiveChoice
+        By what the collectives went, if the options ask for another algorithm than the ring.
     """
 
     simulator: str
@@ -57,6 +60,7 @@ class SimResult:
     hop_pairs: Floats
     packet: PacketStatistics | None = None
     flows: FlowTable | None = None
+    algorithms: tuple[CollectiveChoice, ...] = ()
 
     @cached_property
     def iteration_time_s(self) -> float:

@@ -1,6 +1,7 @@
 """The table of simulators: all read one task graph and give one kind of result."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Protocol
 
 from topoopt.errors import unknown_name
@@ -11,6 +12,7 @@ from topoopt.simulate.options import DEFAULT_OPTIONS, SimulationOptions
 from topoopt.simulate.packet.simulator import packet
 from topoopt.simulate.report import Report
 from topoopt.simulate.result import SimResult
+from topoopt.simulate.schedules.tasks import with_schedules
 from topoopt.simulate.task_graph import TaskGraph
 
 
@@ -49,13 +51,16 @@ def simulate(
     options: SimulationOptions = DEFAULT_OPTIONS,
     on_progress: Report | None = None,
 ) -> SimResult:
-    """Run the named simulator.
+    """Run the named simulator, collectives by the algorithm that the options ask for.
+
+    Where that is not the ring, the graph of the result holds their transfers behind the tasks given.
 
     Raises
     ------
     InvalidInput
-        If there is no such simulator.
+        If there is no such simulator, or a schedule would have too many transfers.
     """
     if simulator not in SIMULATORS:
         raise unknown_name("simulator", simulator, SIMULATORS)
-    return SIMULATORS[simulator](graph, fabric, options, on_progress)
+    graph, algorithms = with_schedules(graph, fabric, options)
+    return replace(SIMULATORS[simulator](graph, fabric, options, on_progress), algorithms=algorithms)

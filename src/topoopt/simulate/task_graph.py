@@ -106,6 +106,11 @@ class TaskGraph:
         return int(self.accelerator.max(initial=0)) + 1
 
     @cached_property
+    def collectives(self) -> Ints:
+        """Numbers of the collectives."""
+        return np.flatnonzero(self.kind == COLLECTIVE)
+
+    @cached_property
     def groups(self) -> tuple[tuple[int, ...], ...]:
         """Sorted members of each group that has a collective, every group once; those of one server left out."""
         several = np.flatnonzero(np.diff(self.member_first) > 1).tolist()

@@ -23,7 +23,7 @@ from topoopt.search import (
     starting_strategy,
     task_graph_of,
 )
-from topoopt.simulate import SimulationOptions, simulate
+from topoopt.simulate import SimulationOptions, collective_options, simulate
 from topoopt.strategy import ParallelStrategy
 from topoopt.sweep.answer import FAILED, INFEASIBLE, OK, Answer, Task
 from topoopt.sweep.defaults import is_file, request_of
@@ -153,8 +153,8 @@ def _baseline(point: Point, plan: Plan, rule: BaselineRule, prices: PriceTable) 
 def _simulation(point: Point) -> SimulationOptions:
     """Return the options that compare has for the same simulator; with packets a transfer takes one path."""
     if point.simulator == "packet":
-        return SimulationOptions(ring_model=point.collective, split="one", seed=point.seed)
-    return SimulationOptions(ring_model=point.collective)
+        return replace(collective_options(point.collective), split="one", seed=point.seed)
+    return collective_options(point.collective)
 
 
 def _prices(point: Point, folder: str) -> PriceTable:

@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from topoopt.collectives import COLLECTIVE_NAMES
 from topoopt.cost import ACCOUNTINGS
 from topoopt.finder import DAMPING, DEGREE_SPLITS, STRIDE_RULES
 from topoopt.hardware import LINK_MODES, PRECISIONS
@@ -63,7 +64,7 @@ class BoxModel(BaseModel):
     simulator: Axis[Annotated[str, one_of("simulator", SIMULATORS)]] | None = Field(
         default=None, description=f"{', '.join(SIMULATORS)}; analytic"
     )
-    collective: Axis[Annotated[str, one_of("collective", ("stepped", "bulk"))]] | None = None
+    collective: Axis[Annotated[str, one_of("collective", COLLECTIVE_NAMES)]] | None = None
     prices: Axis[NameOrNumber] | None = Field(
         default=None, description="2022, 2025 or a file beside this; 2022"
     )

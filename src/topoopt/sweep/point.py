@@ -27,7 +27,7 @@ class Point:
     preset : str
         The preset that the rules of finder and search started from; they themselves are fields of their own.
     collective : str
-        How the simulators see rings: in rounds, or as one flow.
+        A name in :data:`topoopt.collectives.COLLECTIVE_NAMES`: rings in rounds or as one flow, or an algorithm.
     prices, accounting : str
         Price list, and what is counted of it.
     inputs : str

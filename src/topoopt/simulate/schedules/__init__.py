@@ -1,0 +1,1 @@
+"""Collectives other than rings: their schedules on a fabric, and which is the quickest there."""
