@@ -10,7 +10,7 @@ from tests.collectives.closed_forms import closed_form_time_s, hierarchical_time
 from topoopt.collectives import ALGORITHMS, COLLECTIVE_NAMES, Algorithm
 from topoopt.collectives.ring import ring
 from topoopt.errors import InvalidInput
-from topoopt.finder import build_fabric
+from topoopt.finder import FabricRequest, build_fabric
 from topoopt.routing import Fabric, make_routes
 from topoopt.simulate import (
     COLLECTIVE,
@@ -91,7 +91,7 @@ def test_ring_played_send_by_send_takes_the_measured_time(simulator: str, ring_b
 def test_ring_played_send_by_send_goes_along_all_rings_of_a_fabric(
     simulator: str, ring_by_sends: str
 ) -> None:
-    fabric = build_fabric("topoopt", 16, 4, 100e9, (tuple(range(16)),))
+    fabric = build_fabric("topoopt", FabricRequest(16, 4, 100e9, (tuple(range(16)),)))
     assert len(fabric.rings[tuple(range(16))]) > 1
     graph = job(range(16), GIBIBYTE)
     whole = simulate(simulator, graph, fabric)
@@ -202,7 +202,7 @@ def test_auto_decides_by_group_and_size() -> None:
 
 
 def test_the_closed_form_of_a_ring_is_what_the_simulator_says() -> None:
-    fabric = build_fabric("topoopt", 16, 4, 100e9, (tuple(range(16)),))
+    fabric = build_fabric("topoopt", FabricRequest(16, 4, 100e9, (tuple(range(16)),)))
     graph = job(range(16), 400 * MEGABYTE)
     result = played("auto", graph, fabric)
     assert result.algorithms[0].algorithm == "ring"
@@ -220,7 +220,7 @@ def test_an_algorithm_leaves_alone_what_it_cannot_do() -> None:
 
 def test_circuits_that_change_carry_schedules_and_keep_the_ring_by_default() -> None:
     groups = (tuple(range(8)),)
-    fabric = build_fabric("ocs-reconfig", 8, 4, 100e9, groups)
+    fabric = build_fabric("ocs-reconfig", FabricRequest(8, 4, 100e9, groups))
     graph = job(range(8), 40 * MEGABYTE, servers=8)
     tree, auto = played("tree", graph, fabric), played("auto", graph, fabric)
     assert tree.algorithms[0].alone_s is None
