@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import Plan as Plan
     from topoopt.verbs import TopoOptError as TopoOptError
     from topoopt.verbs import draw_page as draw_page
+    from topoopt.verbs import notebook_html as notebook_html
     from topoopt.verbs import page_of as page_of
     from topoopt.verbs import page_text as page_text
     from topoopt.verbs import plan as plan
@@ -34,7 +35,7 @@ _ROOMS = {
     "errors": ("Infeasible", "InvalidInput", "NoRoute", "TopoOptError"),
     "hardware": ("ClusterSpec",),
     "plan": ("Plan", "plan_to_mapping", "read_plan", "write_plan"),
-    "report": ("Page", "draw_page", "page_of", "page_text"),
+    "report": ("Page", "draw_page", "notebook_html", "page_of", "page_text"),
     "verbs": ("plan",),
 }
 """Which room each name is imported from when it is first used."""

@@ -74,3 +74,14 @@ def test_a_mistake_is_one_sentence_about_the_word(words: dict[str, object], mess
         topoopt.plan("dlrm", **words)  # type: ignore[arg-type]
     assert message in str(caught.value)
     assert "--" not in str(caught.value)
+
+
+def test_a_plan_shows_itself(plan: Plan) -> None:
+    text = str(plan)
+    assert text == repr(plan)
+    assert text.startswith("dlrm")
+    assert "Iteration time" in text
+    page = plan._repr_html_()
+    assert page.count("<svg") == 1
+    assert "<script" not in page
+    assert "Iteration time" in page

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from topoopt.door import ask
 from topoopt.finder import USUAL_RULES, FinderRules
 from topoopt.job import Job, job_traffic
 from topoopt.provenance import Provenance
@@ -96,7 +97,7 @@ class Baseline:
     layout_times_s: tuple[float, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Plan:
     """Strategy, topology, rings and routes for a job, with what they are worth.
 
@@ -140,3 +141,28 @@ class Plan:
     def traffic(self) -> Traffic:
         """Return what one iteration moves."""
         return job_traffic(self.job, self.strategy)
+
+    def simulate(self, simulator: str = "auto", **words: Any) -> Any:
+        """Simulate the plan; see :func:`topoopt.simulate`."""
+        return ask("simulate", self, simulator=simulator, **words)
+
+    def compare(self, **words: Any) -> Any:
+        """Put the plan's job on other fabrics; see :func:`topoopt.compare`."""
+        return ask("compare", self, **words)
+
+    def report(self, out: str, **words: Any) -> Any:
+        """Write the plan as one HTML page; see :func:`topoopt.report`."""
+        return ask("report", self, out=out, **words)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the document of a plan file."""
+        document: dict[str, Any] = ask("plan_to_mapping", self)
+        return document
+
+    def __str__(self) -> str:
+        return str(ask("page_text", ask("page_of", self))).strip("\n")
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return str(ask("notebook_html", self))

@@ -17,6 +17,7 @@ from topoopt.report.comparison import comparison_from_mapping as comparison_from
 from topoopt.report.comparison import comparison_schema as comparison_schema
 from topoopt.report.html import html as html
 from topoopt.report.html import write_report as write_report
+from topoopt.report.notebook import notebook_html as notebook_html
 from topoopt.report.page import Facts as Facts
 from topoopt.report.page import Notes as Notes
 from topoopt.report.page import Page as Page

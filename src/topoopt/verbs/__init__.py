@@ -11,6 +11,7 @@ from topoopt.plan import read_plan as read_plan
 from topoopt.plan import write_plan as write_plan
 from topoopt.report import Page as Page
 from topoopt.report import draw_page as draw_page
+from topoopt.report import notebook_html as notebook_html
 from topoopt.report import page_of as page_of
 from topoopt.report import page_text as page_text
 from topoopt.verbs.plan import plan as plan

@@ -1,0 +1,84 @@
+"""An answer in a notebook: its page as plain HTML, and one picture."""
+
+from collections.abc import Callable, Mapping
+from html import escape
+from types import MappingProxyType
+from typing import Any
+
+from topoopt.plan import Plan
+from topoopt.report.answer_page import page_of
+from topoopt.report.chart import Chart
+from topoopt.report.page import Block, Facts, Notes, Section, Table
+from topoopt.report.plan_network import topology_circle
+from topoopt.search import simulated
+
+ROW = "text-align:left;vertical-align:top"
+NUMBER = "text-align:right"
+
+
+def _topology(plan: Plan) -> Chart:
+    return topology_circle(plan, simulated(plan.job, plan.strategy, plan.fabric, plan.outcome.simulator))
+
+
+PICTURES: Mapping[type, Callable[[Any], Chart]] = MappingProxyType({Plan: _topology})
+"""The chart that stands for an answer, by its kind."""
+
+
+def notebook_html(answer: Any) -> str:
+    """Return what an answer says as HTML without scripts, its picture drawn inside."""
+    page = page_of(answer)
+    shown = [section for section in page.sections if not section.detail]
+    minded = "".join(f"<li>{escape(warning)}</li>" for warning in page.warnings)
+    picture = PICTURES.get(type(answer))
+    return "\n".join(
+        [
+            f"<h3>{escape(page.title)} <small>{escape(page.remark)}</small></h3>",
+            f"<p>{escape(page.headline)}</p>",
+            f"<ul>{minded}</ul>" if minded else "",
+            "" if picture is None else _svg(picture(answer)),
+            *(_section(section) for section in shown),
+        ]
+    )
+
+
+def _section(section: Section) -> str:
+    blocks = "".join(filter(None, map(_block, section.blocks)))
+    opened = " open" if section.key in ("job", "network", "time", "fabrics") else ""
+    title = f"{escape(section.title)} <small>{escape(section.remark)}</small>"
+    return f"<details{opened}><summary><b>{title}</b></summary>{blocks}</details>" if blocks else ""
+
+
+def _block(block: Block) -> str:
+    match block:
+        case Facts() if not block.detail:
+            return _table((), [(name, value) for name, value in block.rows if value], ())
+        case Table() if not (block.detail or block.folded):
+            return _table(block.columns, block.rows, block.numbers)
+        case Notes():
+            return f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in block.lines)}</ul>"
+        case _:
+            return ""
+
+
+def _table(columns: tuple[str, ...], rows: Any, numbers: tuple[str, ...]) -> str:
+    styles = [NUMBER if column in numbers else ROW for column in columns]
+    head = "".join(
+        f'<th style="{style}">{escape(name)}</th>' for name, style in zip(columns, styles, strict=True)
+    )
+    body = "".join(
+        "<tr>"
+        + "".join(
+            f'<td style="{styles[index] if styles else ROW}">{escape(cell)}</td>'
+            for index, cell in enumerate(row)
+        )
+        + "</tr>"
+        for row in rows
+    )
+    return f"<table>{f'<thead><tr>{head}</tr></thead>' if head else ''}<tbody>{body}</tbody></table>"
+
+
+def _svg(chart: Chart) -> str:
+    from topoopt.report.paper_figure import drawn  # noqa: PLC0415 - matplotlib takes a second to import
+
+    text = drawn(chart, ("svg",))["svg"].decode()
+    return text[text.index("<svg") :]
