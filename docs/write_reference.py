@@ -9,12 +9,15 @@ import inspect
 import pkgutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Any, Unpack, get_args, get_origin, get_type_hints
 
 import topoopt
 
-NOT_ROOMS = frozenset({"__main__", "cli"})
-"""How the program is started, and the command line, which has pages of help and no callers."""
+NOT_ROOMS = frozenset({"__main__", "cli", "verbs"})
+"""How the program is started; the command line, which has help and no callers; what the front door hands on."""
+FRONT = "front-door"
 KINDS = {"table": "Tables and constants", "noun": "Nouns", "verb": "Verbs"}
 """Kinds of public names in the order of a page, and their headings; the words are those of the page of the design."""
 MOST_KEYS = 40
@@ -52,18 +55,33 @@ def rooms() -> list[str]:
     return sorted(one.name for one in pkgutil.iter_modules(topoopt.__path__) if one.name not in NOT_ROOMS)
 
 
-def entries(room: str) -> list[Entry]:
+@cache
+def entries(room: str) -> tuple[Entry, ...]:
     """Return every public name of a room with its docstring, in the order of the face or the file."""
     module = importlib.import_module(f"topoopt.{room}")
     source = Path(str(module.__file__))
     handed_on = _handed_on(source) if source.name == "__init__.py" else _defined(module.__name__, source)
-    return [_entry(room, name, *place) for name, place in handed_on.items()]
+    return tuple(_entry(room, name, *place) for name, place in handed_on.items())
+
+
+def verbs() -> dict[str, Any]:
+    """Return the functions that ``import topoopt`` offers, by name."""
+    found = {name: getattr(topoopt, name) for name in topoopt.__all__ if not name.startswith("__")}
+    return {name: value for name, value in found.items() if inspect.isfunction(value) and _is_own(value)}
+
+
+def nouns() -> dict[str, str]:
+    """Return where each other name of ``import topoopt`` has its entry: ``topoopt.room.name``."""
+    places = {id(one.value): f"topoopt.{room}.{one.name}" for room in rooms() for one in entries(room)}
+    others = [name for name in topoopt.__all__ if not name.startswith("__") and name not in verbs()]
+    return {name: places[id(getattr(topoopt, name))] for name in others}
 
 
 def write_reference(folder: Path) -> None:
-    """Write a page for every room into a folder, and take away what is there from before."""
+    """Write the page of the front door and one for every room into a folder; take away what is there from before."""
     folder.mkdir(exist_ok=True)
     pages = {f"{room}.rst": "\n".join(page(room)) + "\n" for room in rooms()}
+    pages[f"{FRONT}.rst"] = "\n".join(front_page()) + "\n"
     pages["index.rst"] = "\n".join(_index()) + "\n"
     for old in folder.glob("*.rst"):
         if old.name not in pages:
@@ -125,14 +143,50 @@ def _text_below(name: str, file: Path) -> str:
     return ""
 
 
+def _is_own(verb: object) -> bool:
+    return str(getattr(verb, "__module__", "")).startswith("topoopt.verbs.")
+
+
 def _index() -> Iterator[str]:
     yield from _heading("Reference", "=")
-    yield "Every public name, by room; :doc:`the design </design>` says how the rooms stand above each other."
-    yield from ("", ".. toctree::", "   :maxdepth: 1", "")
+    yield f"What ``import topoopt`` offers is :doc:`the front door <{FRONT}>`. Behind it are the rooms, each with every"
+    yield "name that it hands to others; :doc:`the design </design>` says how they stand above each other."
+    yield from ("", ".. toctree::", "   :maxdepth: 1", "", f"   {FRONT}")
     yield from (f"   {room}" for room in rooms())
 
 
+def front_page() -> Iterator[str]:
+    """Yield the lines of the page about the names of ``import topoopt``."""
+    yield from _heading("The front door", "=")
+    yield from (inspect.getdoc(topoopt) or "", "", ".. currentmodule:: topoopt", "")
+    yield from _heading("Verbs", "-")
+    for name, verb in verbs().items():
+        yield from (f".. autofunction:: topoopt.{name}", "", *_words(name, verb))
+    yield from _heading("Nouns, and verbs of the rooms", "-")
+    yield from _rows(
+        (f":py:obj:`topoopt.{name} <{place}>`", _first_line(name)) for name, place in nouns().items()
+    )
+
+
+def _words(name: str, verb: object) -> Iterator[str]:
+    """Yield a table of the keyword arguments that a verb takes beside those of its signature."""
+    taken = [get_args(hint)[0] for hint in get_type_hints(verb).values() if get_origin(hint) is Unpack]
+    for words in taken:
+        yield from (f"Words of ``topoopt.{name}``:", "")
+        shown = get_type_hints(words)
+        yield from _rows((f"``{word}``", f"``{_type_name(kind)}``") for word, kind in shown.items())
+
+
+def _type_name(kind: object) -> str:
+    return getattr(kind, "__name__", "") if isinstance(kind, type) else str(kind).replace("typing.", "")
+
+
+def _first_line(name: str) -> str:
+    return (inspect.getdoc(getattr(topoopt, name)) or "").split("\n\n")[0].replace("\n", " ")
+
+
 def page(room: str) -> Iterator[str]:
+    """Yield the lines of the page about a room."""
     module = importlib.import_module(f"topoopt.{room}")
     found = entries(room)
     yield from _heading(f"topoopt.{room}", "=")
@@ -141,7 +195,7 @@ def page(room: str) -> Iterator[str]:
         chosen = [entry for entry in found if entry.kind == kind]
         if chosen:
             yield from _heading(heading, "-")
-            yield from _summary(chosen)
+            yield from _rows((f":py:obj:`~topoopt.{room}.{one.name}`", one.first_line) for one in chosen)
             for entry in chosen:
                 yield from _described(entry)
 
@@ -150,11 +204,10 @@ def _heading(text: str, line: str) -> Iterator[str]:
     yield from (text, line * len(text), "")
 
 
-def _summary(chosen: Iterable[Entry]) -> Iterator[str]:
+def _rows(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
     yield from (".. list-table::", "   :widths: 30 70", "   :class: summary", "")
-    for entry in chosen:
-        yield f"   * - :py:obj:`~topoopt.{entry.room}.{entry.name}`"
-        yield f"     - {entry.first_line}"
+    for left, right in rows:
+        yield from (f"   * - {left}", f"     - {right}")
     yield ""
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import topoopt
-from docs.write_reference import entries, page, rooms, write_reference
+from docs.write_reference import FRONT, entries, front_page, nouns, page, rooms, verbs, write_reference
 
 
 def test_every_room_but_the_command_line_has_a_page(tmp_path: Path) -> None:
@@ -13,8 +13,22 @@ def test_every_room_but_the_command_line_has_a_page(tmp_path: Path) -> None:
     (tmp_path / "gone.rst").write_text("a room that is no more")
     write_reference(tmp_path)
     written = {path.stem for path in tmp_path.iterdir()}
-    assert folders - {"cli"} <= written
-    assert written == {*rooms(), "index"}
+    assert folders - {"cli", "verbs"} <= written
+    assert written == {*rooms(), "index", FRONT}
+
+
+def test_every_name_of_the_front_door_is_on_its_page() -> None:
+    offered = {name for name in topoopt.__all__ if not name.startswith("__")}
+    assert verbs().keys() | nouns().keys() == offered
+    text = "\n".join(front_page())
+    for name in verbs():
+        assert f".. autofunction:: topoopt.{name}\n" in text
+    for name, place in nouns().items():
+        assert f":py:obj:`topoopt.{name} <{place}>`" in text
+
+
+def test_a_verb_is_shown_with_its_words() -> None:
+    assert "   * - ``bandwidth``" in list(front_page())
 
 
 @pytest.mark.parametrize("room", rooms())
