@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -30,7 +31,9 @@ from topoopt.simulate import (
 from topoopt.simulate.schedules.moves import along, rank_moves
 from topoopt.simulate.schedules.tasks import with_schedules
 from topoopt.topology import Topology, circulant, ideal_switch
+from topoopt.units import format_time
 
+GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "simulate.md"
 GIBIBYTE, MEGABYTE = 2**30, 1_000_000
 ALLREDUCES = [name for name, row in ALGORITHMS.items() if row.collective == "allreduce"]
 STEP_S = 4e-6 + 8936 * 8 / 100e9  # of one transfer through a switch: two links, a handshake
@@ -235,6 +238,19 @@ def test_flows_of_a_schedule_have_rows_of_their_own() -> None:
     table = flow_table(result, fabric)
     assert len(table) == 30
     assert set(table.size_bytes.tolist()) == {MEGABYTE}
+
+
+def test_the_guide_shows_what_is_measured() -> None:
+    sizes = {"4 KB": 4_096, "400 KB": 400_000, "400 MB": 400 * MEGABYTE}
+    lines = [line for line in GUIDE.read_text().splitlines() if line.startswith(("| S |", "| 4 ", "| 400 "))]
+    table = [[cell.strip(" `") for cell in line.strip("|").split("|")] for line in lines]
+    assert len(table) == 1 + 2 * len(sizes)
+    for size, name, *cells, chosen in table[1:]:
+        fabric = build_fabric(name, FabricRequest(16, 4, 100e9, (tuple(range(16)),)))
+        graph = job(range(16), sizes[size])
+        for algorithm, shown in zip(table[0][2:-1], cells, strict=True):
+            assert format_time(took_s(played(algorithm, graph, fabric))) == shown, (size, name, algorithm)
+        assert played("auto", graph, fabric).algorithms[0].algorithm == chosen
 
 
 def test_the_fidelity_chooser_plays_schedules_too() -> None:
