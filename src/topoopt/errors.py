@@ -5,11 +5,26 @@ with code 2. Our own mistakes are ``assert``.
 """
 
 import difflib
+import json
+import re
 from collections.abc import Iterable
+
+LONGEST_VALUE = 80
+"""Characters of a value that a message repeats."""
+LONGEST_MESSAGE = 1000
+MOST_NAMES = 12
+"""Known names that a message lists; of more it lists the nearest."""
+
+_LONG = re.compile(rf'"[^"]{{{LONGEST_VALUE + 1},}}"|[^\s"/]{{{LONGEST_VALUE + 1},}}')
 
 
 class TopoOptError(Exception):
-    """Base of every error that a user can cause and mend."""
+    """Base of every error that a user can cause and mend; its message is one line that a terminal can show."""
+
+    def __init__(self, message: str) -> None:
+        line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in " ".join(message.split()))
+        line = _LONG.sub(lambda found: _cut(found[0]), line)
+        super().__init__(line if len(line) <= LONGEST_MESSAGE else f"{line[:LONGEST_MESSAGE]}...")
 
 
 class InvalidInput(TopoOptError):
@@ -32,7 +47,46 @@ def unknown_name(kind: str, value: str, known: Iterable[str]) -> InvalidInput:
     >>> str(unknown_name("model", "dlmr", ["dlrm", "bert"]))
     'model: unknown name "dlmr"; did you mean dlrm? Known: bert, dlrm'
     """
-    names = sorted(known)
+    return InvalidInput(f'{kind}: unknown name "{value}"; {hint(value, known)}')
+
+
+def hint(value: str, known: Iterable[str]) -> str:
+    """Return ``did you mean a? Known: a, b``; of a long list only the names nearest to the value.
+
+    Examples
+    --------
+    >>> hint("fat", (f"fabric-{number}" for number in range(99)))[-38:]
+    'fabric-8, fabric-9, ... (99 in all)'
+    """
+    names, value = sorted(set(map(str, known))), value[:LONGEST_VALUE]
     near = difflib.get_close_matches(value, names, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}? " if near else ""
-    return InvalidInput(f'{kind}: unknown name "{value}"; {hint}Known: {", ".join(names)}')
+    near = near or [name for name in names if value and value in name][:3]
+    question = f"did you mean {' or '.join(near)}? " if near else ""
+    if len(names) <= MOST_NAMES:
+        return f"{question}Known: {', '.join(names)}"
+    listed = sorted(difflib.get_close_matches(value, names, n=MOST_NAMES, cutoff=0.0))
+    return f"{question}Known: {', '.join(listed)}, ... ({len(names)} in all)"
+
+
+def shown(value: object) -> str:
+    """Return a value as JSON has it, cut to :data:`LONGEST_VALUE` characters; whatever it is.
+
+    Examples
+    --------
+    >>> shown("many"), shown([1, None]), shown({(1, 2): 3}), shown(10**5000)
+    ('"many"', '[1, null]', 'a dict', 'a int')
+    """
+    try:
+        return _cut(json.dumps(value, default=str, ensure_ascii=False))
+    except (
+        TypeError,
+        ValueError,
+        RecursionError,
+    ):  # keys that are no text, a thousand digits, a list in itself
+        return f"a {type(value).__name__}"
+
+
+def _cut(text: str) -> str:
+    if len(text) <= LONGEST_VALUE + 2:
+        return text
+    return f'{text[: LONGEST_VALUE - 3]}..."' if text.startswith('"') else f"{text[: LONGEST_VALUE - 3]}..."

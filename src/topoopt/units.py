@@ -17,6 +17,8 @@ _TIME = {
     "h": 3600.0,
     "d": 86400.0,
 }
+_LARGEST = 1e24
+"""Bits per second, or bytes."""
 _NUMBER = re.compile(r"^\s*([-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)\s*([A-Za-zµ/]*)\s*$")
 
 
@@ -39,6 +41,8 @@ def parse_bandwidth(text: str, place: str = "bandwidth") -> float:
         what = "no unit" if not unit else f'unknown unit "{unit}"'
         raise InvalidInput(f'{place}: {what} in "{text}"; write for example 100Gbps or 25 GB/s')
     scale = {**_PREFIX, **_BINARY_PREFIX}[match[1].lower()] * (8 if match[2].startswith("B") else 1)
+    if 0 < value * scale < 1:
+        raise InvalidInput(f'{place}: expected at least 1 bps, got "{text}"')
     return _positive(value * scale, text, place)
 
 
@@ -57,8 +61,8 @@ def parse_bytes(text: str, place: str = "size") -> float:
     return _positive(value * {**_PREFIX, **_BINARY_PREFIX}[match[1].lower()], text, place)
 
 
-def parse_time(text: str, place: str = "time") -> float:
-    """Return seconds from ``1us``, ``25 ms``, ``2 s`` or ``3 h``; zero is allowed.
+def parse_time(text: str, place: str = "time", most_s: float = 1e12) -> float:
+    """Return seconds from ``1us``, ``25 ms``, ``2 s`` or ``3 h``; zero is allowed, and at most thirty thousand years.
 
     Examples
     --------
@@ -70,7 +74,10 @@ def parse_time(text: str, place: str = "time") -> float:
         raise InvalidInput(f'{place}: unknown or missing unit in "{text}"; allowed: {", ".join(_TIME)}')
     if value < 0:
         raise InvalidInput(f'{place}: must not be negative, got "{text}"')
-    return value * _TIME[unit]
+    time_s = value * _TIME[unit]
+    if time_s > most_s:
+        raise InvalidInput(f'{place}: expected a time of at most {most_s:.0f} s, got "{text}"')
+    return time_s
 
 
 def format_bandwidth(bandwidth_bps: float) -> str:
@@ -119,8 +126,10 @@ def _split(text: str, place: str, wanted: str) -> tuple[float, str]:
 
 
 def _positive(value: float, text: str, place: str) -> float:
-    if not 0 < value < float("inf"):
+    if not value > 0:
         raise InvalidInput(f'{place}: must be positive, got "{text}"')
+    if value > _LARGEST:
+        raise InvalidInput(f'{place}: larger than anything there is, got "{text}"')
     return value
 
 

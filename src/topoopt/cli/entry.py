@@ -1,6 +1,8 @@
 """Where the command starts: Ctrl-C is one line even while the program is still being read."""
 
+import io
 import sys
+import warnings
 from collections.abc import Sequence
 
 
@@ -12,7 +14,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         if arguments is None:  # a command of its own, not a call from another program
             interrupt_when_safe()
+            _print_anything()
         return run(arguments)
     except KeyboardInterrupt:
         print("interrupted: nothing was written", file=sys.stderr)
         return 130
+
+
+def _print_anything() -> None:
+    """Print what the terminal's encoding lacks as an escape, and no warning of a library beside our own words."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")

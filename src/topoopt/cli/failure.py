@@ -30,6 +30,10 @@ def exit_code_of(error: BaseException) -> int:
         # The reader (head, less) has left: let the flush at exit go nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
+    if isinstance(error, MemoryError):
+        return _say("not enough memory for this on this machine; make it smaller", USER_MISTAKE)
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return _say(f"{error.filename}: {error.strerror}", USER_MISTAKE)
     raise error
 
 
@@ -45,7 +49,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def _say(message: str, code: int) -> int:
-    line = " ".join(message.split())
+    line = str(TopoOptError(message))  # in one line, and cut
     print(line if code == INTERRUPTED else f"error: {line}", file=sys.stderr)
     return code
 

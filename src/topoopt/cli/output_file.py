@@ -1,9 +1,9 @@
 """A file that a verb is asked to write: refused before the work where it cannot be written after it."""
 
 import os
-from pathlib import Path
 
 from topoopt.errors import InvalidInput
+from topoopt.files import check_name, is_file, target_of
 
 
 def check_writable(path: str | None, flag: str, *reads: str | None) -> None:
@@ -24,19 +24,14 @@ def check_writable(path: str | None, flag: str, *reads: str | None) -> None:
     """
     if path is None:
         return
-    if not path:
-        raise InvalidInput(f"{flag}: expected a file name, got nothing")
-    place, folder = Path(path), Path(path).parent
-    if place.is_dir():
-        raise InvalidInput(f"{flag}: {path} is a folder, expected a file name")
-    if not folder.is_dir():
-        raise InvalidInput(f"{flag}: {path}: the folder {folder} does not exist")
-    if place.exists() and not place.is_file():
-        raise InvalidInput(f"{flag}: {path} is a device or a pipe, expected a file name")
-    if place.exists() and any(Path(one).exists() and place.samefile(one) for one in reads if one):
+    try:
+        target = target_of(path)
+    except InvalidInput as error:
+        raise InvalidInput(f"{flag}: {error}") from None
+    if target.exists() and any(is_file(one) and target.samefile(one) for one in reads if one):
         raise InvalidInput(f"{flag}: {path} is the file that is read; give another name")
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise InvalidInput(f"{flag}: {path}: the folder {folder} may not be written")
+    if not os.access(target.parent, os.W_OK | os.X_OK):
+        raise InvalidInput(f"{flag}: {path}: the folder {target.parent} may not be written")
 
 
 def check_folder_name(path: str | None, flag: str) -> None:
@@ -51,5 +46,6 @@ def check_folder_name(path: str | None, flag: str) -> None:
         return
     if not path:
         raise InvalidInput(f"{flag}: expected the name of a folder, got nothing")
-    if Path(path).exists() and not Path(path).is_dir():
+    check_name(path)
+    if os.path.lexists(path) and not os.path.isdir(path):
         raise InvalidInput(f"{flag}: {path} is a file, expected a folder")

@@ -1,6 +1,5 @@
 """``topoopt profile``: every operator of a model measured on the hardware of this machine."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -138,11 +137,11 @@ def _measured(
     import json
 
     from topoopt.cli.progress import progress
-    from topoopt.files import write_atomically
+    from topoopt.files import is_file, write_atomically
     from topoopt.profile import check_same, find_device, measure_subject
     from topoopt.workload import device_profile_to_mapping, read_device_profile
 
-    known = read_device_profile(out) if out is not None and Path(out).exists() else None
+    known = read_device_profile(out) if out is not None and is_file(out) else None
     device = find_device(*on)
     if known is not None:
         try:

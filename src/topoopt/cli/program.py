@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from topoopt.cli.failure import exit_code_of
+from topoopt.cli.numbers import check_words
 from topoopt.cli.verbs import Entry, group
 from topoopt.version import __version__
 
@@ -106,6 +107,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
+        check_words(words)
         code = app(words, prog_name="topoopt", standalone_mode=False)
     except (Exception, KeyboardInterrupt) as error:
         return exit_code_of(error)

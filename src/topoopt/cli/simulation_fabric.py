@@ -4,15 +4,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from topoopt.cli.simulation_arguments import FabricArguments
-from topoopt.cli.simulation_limits import (
-    MOST_INTERFACES,
-    MOST_SERVERS,
-    bounded,
-    bounded_bandwidth,
-    bounded_time,
-)
+from topoopt.cli.simulation_limits import MOST_DELAY_S, MOST_SERVERS
 from topoopt.cli.simulation_source import Source
 from topoopt.errors import InvalidInput, unknown_name
+from topoopt.limits import whole
+from topoopt.units import parse_bandwidth, parse_time
 
 if TYPE_CHECKING:
     from topoopt.finder import FabricShape
@@ -72,8 +68,10 @@ def _flexnet_fabric(source: Source, asked: FabricArguments) -> "Fabric":
     from topoopt.topology import DEFAULT_LATENCY_S
 
     assert source.flexnet is not None
-    latency_s = DEFAULT_LATENCY_S if asked.latency is None else bounded_time(asked.latency, "--latency")
-    bandwidth_bps = None if asked.bandwidth is None else bounded_bandwidth(asked.bandwidth)
+    latency_s = (
+        DEFAULT_LATENCY_S if asked.latency is None else parse_time(asked.latency, "--latency", MOST_DELAY_S)
+    )
+    bandwidth_bps = None if asked.bandwidth is None else parse_bandwidth(asked.bandwidth, "--bandwidth")
     return flexnet_fabric(source.flexnet, source.graph.groups, latency_s, bandwidth_bps)
 
 
@@ -169,7 +167,7 @@ def _shape(name: str, asked: FabricArguments, switches: bool) -> "FabricShape":
     delay_s = (
         None
         if asked.reconfiguration_delay is None
-        else bounded_time(asked.reconfiguration_delay, "--reconfiguration-delay")
+        else parse_time(asked.reconfiguration_delay, "--reconfiguration-delay", MOST_DELAY_S)
     )
     return FabricShape(
         switches=switches,
@@ -200,7 +198,7 @@ def _degree(name: str, source: Source, asked: FabricArguments, shape: "FabricSha
     from topoopt.topology import stride_offsets
 
     if asked.degree is not None:
-        return bounded(asked.degree, "--degree", 1, MOST_INTERFACES)
+        return whole("--degree", asked.degree, 1)
     if shape.strides:
         return len(stride_offsets(servers, shape.strides, "duplex"))
     if source.plan is not None:
@@ -210,7 +208,7 @@ def _degree(name: str, source: Source, asked: FabricArguments, shape: "FabricSha
 
 def _bandwidth_bps(source: Source, asked: FabricArguments) -> float:
     if asked.bandwidth is not None:
-        return bounded_bandwidth(asked.bandwidth)
+        return parse_bandwidth(asked.bandwidth, "--bandwidth")
     if source.plan is not None:
         return source.plan.job.cluster.link_bandwidth_bps
     assert source.flexnet is not None
@@ -223,5 +221,5 @@ def _latency_s(source: Source, asked: FabricArguments) -> float:
     from topoopt.topology import DEFAULT_LATENCY_S
 
     if asked.latency is not None:
-        return bounded_time(asked.latency, "--latency")
+        return parse_time(asked.latency, "--latency", MOST_DELAY_S)
     return source.plan.job.cluster.link_latency_s if source.plan is not None else DEFAULT_LATENCY_S

@@ -5,9 +5,10 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from topoopt.cli.simulation_arguments import PacketArguments
-from topoopt.cli.simulation_limits import MOST_MOMENT_S, MOST_PACKETS, MOST_SEED, bounded, bounded_time
+from topoopt.cli.simulation_limits import MOST_DELAY_S, MOST_MOMENT_S
 from topoopt.errors import InvalidInput, unknown_name
-from topoopt.units import parse_bytes
+from topoopt.limits import whole
+from topoopt.units import parse_bytes, parse_time
 
 if TYPE_CHECKING:
     from topoopt.simulate import LinkFailure, PacketOptions, SimulationOptions
@@ -48,8 +49,6 @@ def simulation_options(
     """Return the options without failures, which need a fabric; see :func:`with_failures`."""
     from topoopt.simulate import collective_options
 
-    if seed > MOST_SEED:
-        raise InvalidInput(f"--seed: expected an integer <= {MOST_SEED}, got {seed}")
     packet = packet_options(packets, log_flows)
     split = "spread"
     if simulator != "packet" and packets.path_choice is not None:
@@ -73,11 +72,15 @@ def packet_options(packets: PacketArguments, log_flows: bool) -> "PacketOptions"
         raise InvalidInput(f"--mark: expected a number of packets >= 0, got {packets.mark:g}")
     if packets.pfc is not None and not packets.pfc >= 0:
         raise InvalidInput(f"--pfc: expected a number of packets >= 0, got {packets.pfc:g}")
-    timeout_s = None if packets.timeout_min is None else bounded_time(packets.timeout_min, "--timeout-min")
+    timeout_s = (
+        None
+        if packets.timeout_min is None
+        else parse_time(packets.timeout_min, "--timeout-min", MOST_DELAY_S)
+    )
     if timeout_s == 0:
         raise InvalidInput(f'--timeout-min: must be positive, got "{packets.timeout_min}"')
     if packets.buffer is not None:
-        bounded(packets.buffer, "--buffer", 1, MOST_PACKETS, "a number of packets")
+        whole("--buffer", packets.buffer, 1)
     return PacketOptions(
         **said,
         mark_packets=packets.mark,
@@ -107,10 +110,10 @@ def link_failures(words: list[str] | None, topology: "Topology") -> "tuple[LinkF
                 f'--fail-link: expected A-B@TIME or A-B@TIME:TIME, such as 0-5@1ms, got "{word}"'
             )
         src, dst = int(match[1]), int(match[2])
-        fail_s = bounded_time(match[3], "--fail-link", MOST_MOMENT_S)
+        fail_s = parse_time(match[3], "--fail-link", MOST_MOMENT_S)
         repair_s = float("inf")
         if match[4] is not None:
-            repair_s = bounded_time(match[4], "--fail-link", MOST_MOMENT_S)
+            repair_s = parse_time(match[4], "--fail-link", MOST_MOMENT_S)
         if not fail_s < repair_s:
             raise InvalidInput(f'--fail-link: the repair must come after the failure, got "{word}"')
         ends = [(a, b) for a, b in ((src, dst), (dst, src)) if _has_link(topology, a, b)]

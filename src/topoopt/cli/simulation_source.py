@@ -1,5 +1,6 @@
 """What ``topoopt simulate`` is given: a plan or a FlexNet task graph, each a job with tasks and a network."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,7 +53,7 @@ def read_source(path: str, iterations: int = 1) -> Source:
     if not path:
         raise InvalidInput("PLAN|GRAPH: expected a file name, got nothing")
     if not is_fbuf(path):
-        if not Path(path).exists():
+        if not os.path.exists(path):
             raise InvalidInput(
                 f"{path}: no such file; expected a plan of topoopt plan --out, or a .fbuf task graph"
             )

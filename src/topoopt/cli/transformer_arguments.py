@@ -295,9 +295,10 @@ def requested_system(said: SystemArguments) -> "System":
 
 
 def _named_model(word: str) -> "TransformerModel":
+    from topoopt.files import is_file
     from topoopt.transformer import find_transformer, read_config
 
-    if Path(word).suffix.lower() == ".json" or "/" in word or Path(word).is_file():
+    if Path(word).suffix.lower() == ".json" or "/" in word or is_file(word):
         return read_config(word)
     return find_transformer(word)
 

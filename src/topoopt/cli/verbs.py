@@ -14,6 +14,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from topoopt.cli.numbers import check_numbers
 from topoopt.errors import TopoOptError, unknown_name
 
 
@@ -36,6 +37,12 @@ class Verb(TyperCommand):
     def get_params(self, ctx: Any) -> Any:
         """Return the parameters, ``--help`` among them."""
         return _plain_flags(super().get_params(ctx))
+
+    def make_context(self, *words: Any, **more: Any) -> Any:
+        """Read the words; a number that makes no sense is an :class:`~topoopt.errors.InvalidInput`."""
+        context = super().make_context(*words, **more)
+        check_numbers(context)
+        return context
 
     def invoke(self, ctx: Any) -> Any:
         """Run the verb; a mistake in a word is one in its flag here."""

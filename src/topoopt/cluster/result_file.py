@@ -3,59 +3,53 @@
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from topoopt.cluster.result import ClusterResult, Distribution, FabricRun, JobRecord
 from topoopt.errors import InvalidInput
-from topoopt.files import read_text, validated, write_atomically
+from topoopt.files import Amount, Strict, read_json, validated, write_atomically
 from topoopt.provenance import Provenance
 
 FORMAT, VERSION = "topoopt-cluster", 1
 
-_Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
-
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class DistributionModel(_Model):
+class DistributionModel(Strict):
     """Mean, median, 99th percentile and maximum."""
 
-    mean: _Seconds
-    p50: _Seconds
-    p99: _Seconds
-    max: _Seconds
+    mean: Amount
+    p50: Amount
+    p99: Amount
+    max: Amount
 
 
-class IterationModel(_Model):
+class IterationModel(Strict):
     """Iteration times of one job."""
 
-    mean: _Seconds
-    p99: _Seconds
+    mean: Amount
+    p99: Amount
 
 
-class JobModel(_Model):
+class JobModel(Strict):
     """One job."""
 
     id: str
     model: str
     servers: list[int]
-    arrival_s: _Seconds
-    start_s: _Seconds
-    end_s: _Seconds
-    queueing_s: _Seconds
-    rewiring_s: _Seconds
-    completion_time_s: _Seconds
-    iterations: _Seconds
+    arrival_s: Amount
+    start_s: Amount
+    end_s: Amount
+    queueing_s: Amount
+    rewiring_s: Amount
+    completion_time_s: Amount
+    iterations: Amount
     iteration_time_s: IterationModel
     moves: int = 0
-    resizes: list[tuple[_Seconds, int]] = []
+    resizes: list[tuple[Amount, int]] = Field(default=[])
 
 
-class FabricModel(_Model):
+class FabricModel(Strict):
     """The trace on one fabric."""
 
     fabric: str
@@ -68,10 +62,10 @@ class FabricModel(_Model):
     utilization: float
     moves: int
     jobs: list[JobModel]
-    running: list[tuple[_Seconds, int, float]]
+    running: list[tuple[Amount, int, float]]
 
 
-class ProvenanceModel(_Model):
+class ProvenanceModel(Strict):
     """What made the result."""
 
     version: str
@@ -79,7 +73,7 @@ class ProvenanceModel(_Model):
     inputs: dict[str, str]
 
 
-class ClusterModel(_Model):
+class ClusterModel(Strict):
     """The whole document."""
 
     format: Literal["topoopt-cluster"]
@@ -90,8 +84,8 @@ class ClusterModel(_Model):
     degree: int
     bandwidth_bps: float
     provenance: ProvenanceModel
-    settings: dict[str, Any] = {}
-    skipped_fabrics: list[tuple[str, str]] = []
+    settings: dict[str, Any] = Field(default={})
+    skipped_fabrics: list[tuple[str, str]] = Field(default=[])
     fabrics: list[FabricModel]
 
 
@@ -129,14 +123,7 @@ def read_cluster_result(path: str | Path) -> ClusterResult:
     InvalidInput
         In one line, if the file is not JSON, cut short, or no result of a cluster.
     """
-    text = read_text(path)
-    try:
-        document = json.loads(text)
-    except json.JSONDecodeError as error:
-        cut = error.pos >= len(text.rstrip()) - 1 or error.msg.startswith("Unterminated")
-        what = "truncated" if cut else f"not JSON: {error.msg}"
-        raise InvalidInput(f"{path}: line {error.lineno}: {what}; expected a result of a cluster") from None
-    return result_from_mapping(document, str(path))
+    return result_from_mapping(read_json(path, "expected a result of a cluster"), str(path))
 
 
 def result_from_mapping(document: Any, place: str = "result") -> ClusterResult:

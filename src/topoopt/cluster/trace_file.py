@@ -5,30 +5,28 @@ import io
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import ConfigDict, Field, StringConstraints, model_validator
 
 from topoopt.cluster.trace import Trace, TraceJob
 from topoopt.errors import InvalidInput, unknown_name
-from topoopt.files import read_text, validated, write_atomically
+from topoopt.files import Strict, csv_lines, read_text, validated, write_atomically
 from topoopt.job import JobRequest
 from topoopt.search import refuse_transformer
 
 _Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 _Servers = Annotated[int, Field(ge=2, le=10**6)]
-_Positive = Annotated[float, Field(gt=0, le=10**15, allow_inf_nan=False)]
+_Positive = Annotated[float, Field(gt=0, le=10**15)]
 
 
-class TraceRow(BaseModel):
+class TraceRow(Strict):
     """One job as a row of the file; see ``examples/trace.csv``."""
 
-    model_config = ConfigDict(extra="forbid", title="A row of a trace of jobs")
+    model_config = ConfigDict(title="A row of a trace of jobs")
 
     id: _Name = Field(description="Name of the job; each stands once.")
     model: _Name = Field(description="A model of topoopt models, or one of its variants such as dlrm-16.")
     servers: _Servers = Field(description="Servers that the job asks for.")
-    arrival_s: Annotated[float, Field(ge=0, le=10**12, allow_inf_nan=False)] = Field(
-        description="When it comes, in seconds."
-    )
+    arrival_s: Annotated[float, Field(ge=0, le=10**12)] = Field(description="When it comes, in seconds.")
     iterations: _Positive | None = Field(
         default=None, description="Training steps to do; either these or duration_s."
     )
@@ -75,7 +73,7 @@ def read_trace(path: str | Path) -> Trace:
     place = str(path)
     rows = [
         (number, cells)
-        for number, cells in enumerate(csv.reader(read_text(path).splitlines()), 1)
+        for number, cells in csv_lines(read_text(path), place)
         if any(cell.strip() for cell in cells)
     ]
     if not rows:

@@ -1,13 +1,11 @@
 """Rows of a table of parts: which parts there are, reading them from CSV or YAML, and values between two speeds."""
 
-import csv
-import io
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
 
 from topoopt.errors import InvalidInput
-from topoopt.files import parse_yaml, read_text
+from topoopt.files import csv_lines, parse_yaml, read_text
 from topoopt.units import format_bandwidth
 
 Item = Literal[
@@ -53,14 +51,12 @@ def read_rows(path: str | Path, key: str, columns: str) -> list[Any]:
 
 def csv_rows(text: str, place: str) -> list[dict[str, Any]]:
     """Return the rows of a CSV text, without their empty cells."""
-    try:
-        rows = list(csv.DictReader(io.StringIO(text), strict=True))
-    except csv.Error as error:
-        raise InvalidInput(f"{place}: not valid CSV: {error}") from None
-    for number, row in enumerate(rows, 1):
-        if None in row:
+    rows = [cells for _, cells in csv_lines(text, place, strict=True) if cells]
+    header = rows[0] if rows else []
+    for number, cells in enumerate(rows[1:], 1):
+        if len(cells) > len(header):
             raise InvalidInput(f"{place}: row {number}: more values than the header has columns")
-    return [{key: value for key, value in row.items() if value} for row in rows]
+    return [{key: cell for key, cell in zip(header, cells, strict=False) if cell} for cells in rows[1:]]
 
 
 def bandwidth_of(item: Item, bandwidth_gbps: float | None, place: str) -> float | None:

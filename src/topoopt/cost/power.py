@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from topoopt.cost.part_rows import (
     SPEED_ITEMS,
@@ -23,7 +23,7 @@ from topoopt.cost.part_rows import (
     rows_around,
 )
 from topoopt.errors import unknown_name
-from topoopt.files import validated
+from topoopt.files import Strict, validated
 
 TYPICAL_POWER = "typical"
 """Name of the table that comes with the package."""
@@ -69,14 +69,12 @@ class PowerTable:
         return rows_around(rows, bandwidth_bps)
 
 
-class PowerRowModel(BaseModel):
+class PowerRowModel(Strict):
     """One row of a table of watts; bandwidth_gbps only for nic, transceiver and electrical_port."""
 
-    model_config = ConfigDict(extra="forbid")
-
     item: Item
-    watts: float = Field(ge=0, allow_inf_nan=False)
-    bandwidth_gbps: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    watts: float = Field(ge=0)
+    bandwidth_gbps: float | None = Field(default=None, gt=0)
     confidence: str = "user"
     source: str = "user"
 

@@ -6,7 +6,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from topoopt.cost.part_rows import (
     SPEED_ITEMS,
@@ -21,7 +21,7 @@ from topoopt.cost.part_rows import (
     rows_around,
 )
 from topoopt.errors import InvalidInput, unknown_name
-from topoopt.files import validated
+from topoopt.files import Strict, validated
 from topoopt.units import format_bandwidth
 
 PRICE_TABLES = ("2022", "2025")
@@ -100,14 +100,12 @@ class PriceTable:
         return sorted((row.bandwidth_bps or 0.0, row.usd) for row in self.rows if row.item == item)
 
 
-class PriceRowModel(BaseModel):
+class PriceRowModel(Strict):
     """One row of a price list; bandwidth_gbps only for nic, transceiver and electrical_port."""
 
-    model_config = ConfigDict(extra="forbid")
-
     item: Item
-    usd: float = Field(ge=0, allow_inf_nan=False)
-    bandwidth_gbps: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    usd: float = Field(ge=0)
+    bandwidth_gbps: float | None = Field(default=None, gt=0)
     confidence: str = "user"
     source: str = "user"
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from topoopt.errors import InvalidInput
-from topoopt.files import TimeText, read_yaml, validated
+from topoopt.files import Strict, TimeText, read_yaml, validated
 from topoopt.hardware import find_optical_switch
 
 KINDS = ("nic", "fiber", "server", "panel")
@@ -104,11 +104,7 @@ DEFAULT_RATES = FailureRates(
 checkpoints are assumed."""
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class RatePart(_Strict):
+class RatePart(Strict):
     """One kind of part."""
 
     mtbf: TimeText = Field(description="mean time between failures of one part, such as 50000 h")
@@ -116,7 +112,7 @@ class RatePart(_Strict):
     origin: str = Field(default="given", description="where the numbers come from")
 
 
-class RatesFile(_Strict):
+class RatesFile(Strict):
     """A file of failure rates. A kind of part that is left out never fails."""
 
     nic: RatePart | None = Field(default=None, description="a network interface with its cable")

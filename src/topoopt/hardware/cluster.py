@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from topoopt.errors import InvalidInput, unknown_name
 from topoopt.hardware.accelerator import find_accelerator
+from topoopt.limits import finite, whole
 
 LINK_MODES = ("duplex", "directed")
 """``duplex``: an interface is a fiber pair to one neighbor. ``directed``: it sends to one, hears another."""
@@ -53,18 +54,19 @@ class ClusterSpec:
     links: str = "duplex"
 
     def __post_init__(self) -> None:
-        _at_least("servers", self.servers, 2)
-        _at_least("degree", self.degree, 1)
+        whole("servers", self.servers, 2)
+        whole("degree", self.degree, 1)
         if self.degree > largest_degree(self.servers):
             raise InvalidInput(
                 f"degree: {self.servers} servers can use at most {largest_degree(self.servers)} interfaces each "
                 f"({MAX_PARALLEL_LINKS} to every other server, {MAX_DEGREE} in all), got {self.degree}"
             )
-        _at_least("accelerators_per_server", self.accelerators_per_server, 1)
+        whole("accelerators_per_server", self.accelerators_per_server, 1)
         _positive("link_bandwidth", self.link_bandwidth_bps, "bits per second")
         _positive("intra_server_bandwidth", self.intra_server_bandwidth_bps, "bits per second")
-        if not 0 <= self.link_latency_s < float("inf"):
+        if not self.link_latency_s >= 0:
             raise InvalidInput(f"link_latency: expected seconds >= 0, got {self.link_latency_s}")
+        finite("link_latency", self.link_latency_s)
         if self.links not in LINK_MODES:
             raise unknown_name("links", self.links, LINK_MODES)
         find_accelerator(self.accelerator)
@@ -91,11 +93,7 @@ def largest_degree(servers: int) -> int:
     return min(MAX_PARALLEL_LINKS * (servers - 1), MAX_DEGREE)
 
 
-def _at_least(key: str, value: int, least: int) -> None:
-    if value < least:
-        raise InvalidInput(f"{key}: expected an integer >= {least}, got {value}")
-
-
 def _positive(key: str, value: float, unit: str) -> None:
-    if not 0 < value < float("inf"):
+    if not value > 0:
         raise InvalidInput(f"{key}: expected {unit} > 0, got {value}")
+    finite(key, value)

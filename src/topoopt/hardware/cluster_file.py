@@ -4,17 +4,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from topoopt.errors import InvalidInput
-from topoopt.files import BandwidthText, TimeText, read_yaml, validated
+from topoopt.files import BandwidthText, Strict, TimeText, read_yaml, validated
 from topoopt.hardware.cluster import ClusterSpec
 
 
-class ClusterModel(BaseModel):
+class ClusterModel(Strict):
     """The keys of a cluster file; bandwidths and times carry their units: ``link_bandwidth: 100 Gbps``."""
-
-    model_config = ConfigDict(extra="forbid")
 
     servers: int = Field(ge=2)
     degree: int = Field(ge=1)

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from topoopt.errors import InvalidInput
-from topoopt.files import BandwidthText, BytesText, TimeText, read_yaml, validated
+from topoopt.files import BandwidthText, BytesText, Strict, TimeText, read_yaml, validated
 from topoopt.job.request import TRAINING_FILES, JobRequest, names_file
 from topoopt.job.settings import JobSettings
 
@@ -22,10 +22,8 @@ _CLUSTER_FIELDS = {
 _Text = Annotated[str, BeforeValidator(lambda value: str(value) if type(value) is int else value)]
 
 
-class ClusterPart(BaseModel):
+class ClusterPart(Strict):
     """Keys of a cluster of which any may be left to the flags or the defaults."""
-
-    model_config = ConfigDict(extra="forbid")
 
     servers: int | None = Field(default=None, ge=2)
     degree: int | None = Field(default=None, ge=1)
@@ -37,10 +35,8 @@ class ClusterPart(BaseModel):
     links: Literal["duplex", "directed"] | None = None
 
 
-class TrainingPart(BaseModel):
+class TrainingPart(Strict):
     """How a transformer is trained: what is not said is searched."""
-
-    model_config = ConfigDict(extra="forbid")
 
     accelerators: int | None = Field(default=None, ge=2)
     global_batch: int | None = Field(default=None, ge=1)
@@ -60,10 +56,8 @@ class TrainingPart(BaseModel):
     candidates: int | None = Field(default=None, ge=1)
 
 
-class JobModel(BaseModel):
+class JobModel(Strict):
     """The keys of a job file; see ``examples/job.yaml``."""
-
-    model_config = ConfigDict(extra="forbid")
 
     model: str | None = None
     variant: _Text | None = None
@@ -81,7 +75,7 @@ class JobModel(BaseModel):
     memory_check: str | None = None
     optimizer: str | None = None
     bucket: BytesText | None = None
-    search: dict[str, Any] = {}
+    search: dict[str, Any] = Field(default={})
 
     @model_validator(mode="after")
     def _one_workload(self) -> "JobModel":

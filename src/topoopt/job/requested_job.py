@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from topoopt.errors import InvalidInput
+from topoopt.files import read_json
 from topoopt.hardware import find_accelerator
 from topoopt.job.job import Job, make_job, traffic_job
 from topoopt.job.request import DEFAULT_CLUSTER, JobRequest, requested_cluster
@@ -16,7 +17,6 @@ from topoopt.workload import (
     is_device_profile,
     load_model,
     read_flexnet_profile,
-    read_json,
     read_operators,
     read_traffic_matrix,
     resolve_variant,

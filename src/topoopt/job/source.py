@@ -1,11 +1,10 @@
 """What a word that names a job is: a model of the zoo, or which kind of file."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
 from topoopt.errors import InvalidInput
-from topoopt.files import read_text, read_yaml
+from topoopt.files import is_file, read_json, read_text, read_yaml
 from topoopt.job.job_file import job_from_mapping
 from topoopt.job.request import JobRequest
 
@@ -21,7 +20,7 @@ def is_plan(word: str) -> bool:
         If it is a JSON file that is missing or cut short.
     """
     suffix = Path(word).suffix.lower()
-    return (suffix == ".json" or (suffix not in SUFFIXES and Path(word).is_file())) and _plan(_json(word))
+    return (suffix == ".json" or (suffix not in SUFFIXES and is_file(word))) and _plan(_json(word))
 
 
 def request_of(word: str) -> JobRequest:
@@ -38,7 +37,7 @@ def request_of(word: str) -> JobRequest:
     """
     suffix = Path(word).suffix.lower()
     if suffix not in SUFFIXES:
-        if "/" in word or Path(word).is_file():
+        if "/" in word or is_file(word):
             raise InvalidInput(
                 f"{word}: what kind of file is this? Expected one that ends in {', '.join(SUFFIXES)}"
             )
@@ -75,12 +74,7 @@ def _has_header(path: str) -> bool:
 
 
 def _json(path: str) -> Mapping[str, object]:
-    try:
-        content = json.loads(read_text(path))
-    except json.JSONDecodeError as error:
-        raise InvalidInput(f"{path}: line {error.lineno}: not a whole JSON file: {error.msg}") from None
-    except RecursionError:
-        raise InvalidInput(f"{path}: nested too deeply for any file that topoopt reads") from None
+    content = read_json(path)
     if not isinstance(content, Mapping):
         raise InvalidInput(f"{path}: expected a mapping of keys to values, got a {type(content).__name__}")
     return content

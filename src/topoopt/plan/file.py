@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput
-from topoopt.files import read_text, validated, write_atomically
+from topoopt.files import read_json, validated, write_atomically
 from topoopt.finder import FinderRules
 from topoopt.hardware import ClusterSpec, find_accelerator
 from topoopt.job import Job, JobSettings, make_job
@@ -124,13 +124,7 @@ def read_plan(path: str | Path) -> Plan:
     InvalidInput
         In one line, if the file is not JSON, truncated, or not a plan.
     """
-    text = read_text(path)
-    try:
-        document = json.loads(text)
-    except json.JSONDecodeError as error:
-        what = "truncated" if error.pos >= len(text.rstrip()) - 1 else f"not JSON: {error.msg}"
-        raise InvalidInput(f"{path}: line {error.lineno}: {what}; expected a plan file") from None
-    return plan_from_mapping(document, str(path))
+    return plan_from_mapping(read_json(path, "expected a plan file"), str(path))
 
 
 def plan_from_mapping(document: Any, place: str = "plan") -> Plan:

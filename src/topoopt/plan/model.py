@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 from pydantic import Field
 
-from topoopt.plan.amounts import Amount, Count, Number, Positive, Strict
+from topoopt.files import Amount, Count, Number, Positive, Strict
 from topoopt.plan.training_model import TrainingPart
 from topoopt.workload import DeviceProfileModel
 

@@ -9,9 +9,9 @@ import numpy as np
 from pydantic import Field
 
 from topoopt.errors import InvalidInput
+from topoopt.files import Amount, Count, Number, Strict
 from topoopt.job import Job, Layout, Training, job_mfu, layout_of
 from topoopt.pipelined_step import Chunk, Exchange, PipelinedStep, Synchronization
-from topoopt.plan.amounts import Amount, Count, Number, Strict
 from topoopt.strategy import ParallelStrategy
 from topoopt.transformer import TransformerModel
 

@@ -1,6 +1,5 @@
 """Operators on the processor of this machine."""
 
-import os
 import platform
 import time
 from collections.abc import Callable, Sequence
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from topoopt.errors import InvalidInput
+from topoopt.memory import available_bytes
 from topoopt.workload import DeviceFacts
 
 SAFE_PART = 0.8
@@ -61,7 +61,7 @@ class CpuDevice:
 
     def free_bytes(self) -> float:
         """Return the safe part of what the system, or the group of processes, has left."""
-        return SAFE_PART * min(_available_bytes(), _left_to_the_group_bytes())
+        return SAFE_PART * available_bytes()
 
     def forget(self) -> None:
         """Do nothing: memory goes back by itself."""
@@ -81,26 +81,3 @@ def _bytes_of(tensor: Any) -> int:
     if tensor.is_sparse:
         return _bytes_of(tensor._indices()) + _bytes_of(tensor._values())
     return int(tensor.numel()) * int(tensor.element_size())
-
-
-def _available_bytes() -> float:
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="utf-8").splitlines()
-        return next(float(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
-    except (OSError, StopIteration, ValueError, IndexError):
-        pass
-    try:
-        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (OSError, ValueError, AttributeError):
-        return float("inf")
-
-
-def _left_to_the_group_bytes() -> float:
-    """Return what a container may still take, infinite without a limit."""
-    try:
-        group = Path("/sys/fs/cgroup")
-        limit = group.joinpath("memory.max").read_text(encoding="utf-8")
-        used = group.joinpath("memory.current").read_text(encoding="utf-8")
-        return float(limit) - float(used)  # "max" where there is no limit
-    except (OSError, ValueError):
-        return float("inf")

@@ -2,57 +2,49 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from topoopt.files import validated
+from topoopt.files import Amount, Positive, Strict, validated
 from topoopt.report.fabrics import FabricRow
 
 COMPARISON_FORMAT = "topoopt-comparison"
 
-_Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-_Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-_Signed = Annotated[float, Field(allow_inf_nan=False)]
 
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class TaskModel(_Strict):
+class TaskModel(Strict):
     """A task of the network whose time differs between simulators."""
 
     task: int
     name: str
-    times_s: dict[str, _Amount]
-    difference_s: _Signed
+    times_s: dict[str, Amount]
+    difference_s: float
 
 
-class FabricModel(_Strict):
+class FabricModel(Strict):
     """One fabric."""
 
     fabric: str
     description: str
-    server_bandwidth_bps: _Positive
-    relative_time: _Positive
+    server_bandwidth_bps: Positive
+    relative_time: Positive
     simulator: str
-    iteration_time_s: _Positive
-    compute_time_s: _Amount
-    exposed_communication_s: _Signed
-    link_bytes_max: _Amount
-    bandwidth_tax: _Amount
-    cost_usd: _Amount | None
+    iteration_time_s: Positive
+    compute_time_s: Amount
+    exposed_communication_s: float
+    link_bytes_max: Amount
+    bandwidth_tax: Amount
+    cost_usd: Amount | None
     proposals: int
-    power_w: _Amount | None = None
+    power_w: Amount | None = None
     configuration: str = ""
-    configuration_times_s: dict[str, _Positive] = {}
-    iteration_times_s: dict[str, _Positive] | None = None
-    difference: _Signed | None = None
-    tasks: list[TaskModel] = []
+    configuration_times_s: dict[str, Positive] = Field(default={})
+    iteration_times_s: dict[str, Positive] | None = None
+    difference: float | None = None
+    tasks: list[TaskModel] = Field(default=[])
 
 
-class ProvenanceModel(_Strict):
+class ProvenanceModel(Strict):
     """What made the comparison."""
 
     version: str
@@ -60,14 +52,14 @@ class ProvenanceModel(_Strict):
     inputs: dict[str, str]
 
 
-class ComparisonModel(_Strict):
+class ComparisonModel(Strict):
     """The whole document."""
 
     format: Literal["topoopt-comparison"] = "topoopt-comparison"
     model: str
     servers: int
     degree: int
-    bandwidth_bps: _Positive
+    bandwidth_bps: Positive
     simulator: str
     simulators: list[str]
     collective: str

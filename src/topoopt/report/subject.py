@@ -1,12 +1,11 @@
 """What a report is about: a plan, a comparison or a cluster, told apart by the content of the file."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 from topoopt.cluster import ClusterResult, result_from_mapping
 from topoopt.errors import InvalidInput
-from topoopt.files import read_bytes
+from topoopt.files import read_json
 from topoopt.plan import Plan, plan_from_mapping
 from topoopt.report.cluster_page import cluster_page
 from topoopt.report.comparison import COMPARISON_FORMAT, Comparison, comparison_from_mapping
@@ -30,23 +29,7 @@ def read_subject(path: str | Path) -> Subject:
     InvalidInput
         In one line, if the file cannot be read, is no JSON, or holds something else.
     """
-    data = read_bytes(path)
-    try:
-        document = json.loads(data)
-    except UnicodeDecodeError:
-        raise InvalidInput(f"{path}: not a text file; {ALLOWED}") from None
-    except json.JSONDecodeError as error:
-        what = "truncated" if _is_cut(error) else f"not JSON: {error.msg}"
-        raise InvalidInput(f"{path}: line {error.lineno}: {what}; {ALLOWED}") from None
-    except RecursionError:
-        raise InvalidInput(f"{path}: nested too deeply; {ALLOWED}") from None
-    return subject_from_mapping(document, str(path))
-
-
-def _is_cut(error: json.JSONDecodeError) -> bool:
-    """Return whether the text ends too early: after something, inside a string, or with the ``t`` of a ``true``."""
-    rest = error.doc[error.pos :].rstrip()
-    return (len(rest) <= 1 and rest not in ("}", "]")) or error.msg.startswith("Unterminated string")
+    return subject_from_mapping(read_json(path, ALLOWED), str(path))
 
 
 def subject_from_mapping(document: Any, place: str = "report") -> Subject:

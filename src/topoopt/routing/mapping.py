@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from topoopt.errors import InvalidInput
+from topoopt.files import Strict
 from topoopt.routing.balanced import BalancedRoutes
 from topoopt.routing.coin_routes import CoinChangeRoutes
 from topoopt.routing.ecmp import EcmpRoutes
@@ -18,22 +19,22 @@ from topoopt.routing.routes import Path, Routes
 from topoopt.topology import Topology
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+class _Typed(Strict):
+    model_config = ConfigDict(strict=True)
 
 
-class _CoinChange(_Strict):
+class _CoinChange(_Typed):
     method: Literal["coin-change"]
     balance: bool = True
     alternatives: int = Field(4, ge=1)
     seed: int = Field(0, ge=0)
-    coins: list[int] = []
+    coins: list[int] = Field(default=[])
 
     def routes(self, topology: Topology) -> Routes:
         return CoinChangeRoutes(topology, self.balance, self.alternatives, self.seed, tuple(self.coins))
 
 
-class _KShortest(_Strict):
+class _KShortest(_Typed):
     method: Literal["k-shortest"]
     k: int = Field(4, ge=1)
     slack: int = Field(0, ge=0)
@@ -44,7 +45,7 @@ class _KShortest(_Strict):
         return KShortestRoutes(topology, self.k, self.slack, self.weighting, self.seed)
 
 
-class _Ecmp(_Strict):
+class _Ecmp(_Typed):
     method: Literal["ecmp"]
     limit: int = Field(64, ge=1)
     seed: int = Field(0, ge=0)
@@ -57,7 +58,7 @@ _BY_NAME = tuple(name for name in ROUTING if name not in ("coin-change", "k-shor
 """Routings that their name and a seed make again."""
 
 
-class _ByName(_Strict):
+class _ByName(_Typed):
     method: Literal[_BY_NAME]  # type: ignore[valid-type] # the table is known when this is read
     seed: int = Field(0, ge=0)
 
@@ -65,7 +66,7 @@ class _ByName(_Strict):
         return make_routes(self.method, topology, self.seed)
 
 
-class _Balanced(_Strict):
+class _Balanced(_Typed):
     method: Literal["balanced"]
     candidates: "_AnyDerived"
     src: list[int]
@@ -94,12 +95,12 @@ class _Balanced(_Strict):
         )
 
 
-class _Path(_Strict):
+class _Path(_Typed):
     nodes: list[int]
     weight: float = 1.0
 
 
-class _Explicit(_Strict):
+class _Explicit(_Typed):
     method: Literal["explicit"]
     paths: list[_Path]
 

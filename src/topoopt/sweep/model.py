@@ -2,10 +2,11 @@
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from topoopt.collectives import COLLECTIVE_NAMES
 from topoopt.cost import ACCOUNTINGS
+from topoopt.files import Strict
 from topoopt.finder import DAMPING, DEGREE_SPLITS, STRIDE_RULES
 from topoopt.hardware import LINK_MODES, PRECISIONS
 from topoopt.job import MEMORY_CHECKS
@@ -20,10 +21,8 @@ _Counted = Annotated[int, Field(ge=1)]
 _Natural = Annotated[int, Field(ge=0)]
 
 
-class BoxModel(BaseModel):
+class BoxModel(Strict):
     """Values by key. Of a sweep: what is combined. Under ``exclude``: the combinations to leave out."""
-
-    model_config = ConfigDict(extra="forbid")
 
     models: Axis[str] | None = Field(default=None, description="models of the zoo, or job files beside this")
     servers: Axis[Annotated[int, Field(ge=2)]] | None = None

@@ -6,6 +6,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from topoopt.files import is_file
 from topoopt.sweep.answer import Answer, Crew, tasks_of
 from topoopt.sweep.database import open_database
 from topoopt.sweep.file import Sweep
@@ -74,7 +75,7 @@ def run_sweep(
 
 def count_finished(sweep: Sweep, path: str | Path) -> int:
     """Return how many points of a sweep are in a results file; none if there is no such file."""
-    if not Path(path).exists():
+    if not is_file(path):
         return 0
     with closing(open_database(path, read_only=True)) as connection:
         rows = connection.execute("SELECT digest FROM points WHERE status <> 'failed'").fetchall()

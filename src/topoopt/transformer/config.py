@@ -1,14 +1,13 @@
 """Read the ``config.json`` of a transformer, as Hugging Face writes it, without the network."""
 
 import difflib
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from topoopt.errors import InvalidInput, TopoOptError
-from topoopt.files import read_text
+from topoopt.files import read_json
 from topoopt.transformer.config_fields import ConfigFields
 from topoopt.transformer.families.table import FAMILIES
 from topoopt.transformer.model import TransformerModel
@@ -89,12 +88,7 @@ def _remedy(config: Mapping[str, Any]) -> str:
 
 
 def _json(path: str) -> Mapping[str, Any]:
-    try:
-        content = json.loads(read_text(path))
-    except json.JSONDecodeError as error:
-        raise InvalidInput(f"{path}: line {error.lineno}: not a whole JSON file: {error.msg}") from None
-    except RecursionError:
-        raise InvalidInput(f"{path}: nested too deeply for a config.json") from None
+    content = read_json(path, foreign=True)
     if not isinstance(content, Mapping):
         raise InvalidInput(
             f"{path}: expected a mapping of keys to values, as Hugging Face writes, got a {type(content).__name__}"

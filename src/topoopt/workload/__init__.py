@@ -23,7 +23,6 @@ from topoopt.workload.importers import device_profile_to_mapping as device_profi
 from topoopt.workload.importers import is_device_profile as is_device_profile
 from topoopt.workload.importers import read_device_profile as read_device_profile
 from topoopt.workload.importers import read_flexnet_profile as read_flexnet_profile
-from topoopt.workload.importers import read_json as read_json
 from topoopt.workload.importers import read_operators as read_operators
 from topoopt.workload.importers import read_traffic_matrix as read_traffic_matrix
 from topoopt.workload.profile_table import Measurement as Measurement

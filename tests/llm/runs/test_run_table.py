@@ -67,7 +67,7 @@ def test_a_column_that_nobody_knows_is_named(tmp_path: Path) -> None:
         ("", "there is no column gpus"),
         (f"{HEADINGS},TP\n{CELLS},2\n", 'the columns "tp" and "TP" say the same'),
         (f"{HEADINGS}\n{CELLS},more\n", "line 2: expected 11 cells as in the first line, got 12"),
-        (f'{HEADINGS}\n{CELLS}\n"open', "not a table of runs"),
+        (f'{HEADINGS}\n{CELLS}\n"open', "line 3: not valid CSV"),
     ],
 )
 def test_what_is_no_table_is_one_line(tmp_path: Path, text: str, complaint: str) -> None:

@@ -8,10 +8,10 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from topoopt.errors import InvalidInput, unknown_name
-from topoopt.files import read_text, validated, write_atomically
+from topoopt.files import Strict, read_text, validated, write_atomically
 from topoopt.hardware import find_accelerator
 from topoopt.llm.calibration.calibration import PARAMETERS, Calibration
 from topoopt.llm.calibration.relatives import relative_of
@@ -20,11 +20,7 @@ NEUTRAL = "neutral"
 """The start that knows no runs."""
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class _File(_Strict):
+class _File(Strict):
     accelerator: str
     attention: str = "auto"
     parameters: dict[str, float]

@@ -1,6 +1,5 @@
 """Expert loads from a CSV file, and by the word of a flag: ``uniform``, ``zipf``, ``zipf:1.2`` or a file's name."""
 
-import csv
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -8,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput
-from topoopt.files import read_text
+from topoopt.files import csv_lines, is_file, read_text
 from topoopt.llm.experts.expert_load_course import loads_at
 from topoopt.llm.experts.expert_loads import ExpertLoads, expert_layers, experts_of, uniform_loads, zipf_loads
 from topoopt.transformer import TransformerModel
@@ -33,7 +32,7 @@ def find_loads(text: str, model: TransformerModel, iteration: int = 0, seed: int
         return uniform_loads(model)
     if word == "zipf":
         return loads_at(zipf_loads(model, _exponent(exponent, text), seed), iteration, seed)
-    if not Path(text).is_file():
+    if not is_file(text):
         raise InvalidInput(f'loads: expected uniform, zipf, zipf:EXPONENT or a CSV file, got "{text}"')
     return _of_iteration(read_loads(text, model), iteration, text)
 
@@ -73,7 +72,7 @@ def read_loads(path: str | Path, model: TransformerModel) -> Mapping[int, Expert
 
 
 def _table(path: str | Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    lines = enumerate(csv.reader(read_text(path).splitlines()), 1)
+    lines = csv_lines(read_text(path), str(path))
     rows = [
         (line, [cell.strip() for cell in row]) for line, row in lines if any(cell.strip() for cell in row)
     ]

@@ -1,12 +1,10 @@
 """A table of runs as a file: the columns that are known, under the names that people give them."""
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from topoopt.errors import InvalidInput
-from topoopt.files import read_text
+from topoopt.files import csv_lines, read_text
 
 NEEDED_COLUMNS = ("gpus", "gpu", "gbs")
 
@@ -78,11 +76,8 @@ def read_run_table(path: str | Path) -> tuple[tuple[str, ...], list[dict[str, st
     """
     text = read_text(path)
     separator = max(SEPARATORS, key=text.partition("\n")[0].count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    try:
-        lines = [(reader.line_num, line) for line in reader if any(cell.strip() for cell in line)]
-    except csv.Error as error:
-        raise InvalidInput(f"{path}: not a table of runs: {error}") from None
+    rows = csv_lines(text, str(path), separator, strict=True)
+    lines = [(number, line) for number, line in rows if any(cell.strip() for cell in line)]
     columns = tuple(lines[0][1]) if lines else ()
     names = _names(columns, path)
     for number, line in lines[1:]:

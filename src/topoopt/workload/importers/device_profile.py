@@ -1,14 +1,13 @@
 """A profile file (``topoopt profile --out``) and the noun DeviceProfile, back and forth."""
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from topoopt.errors import InvalidInput
-from topoopt.files import read_text, validated
+from topoopt.files import Amount, Strict, read_json, validated
 from topoopt.version import __version__
 from topoopt.workload.device_profile import (
     DeviceFacts,
@@ -21,19 +20,13 @@ from topoopt.workload.device_profile import (
 
 PROFILE_SCHEMA = "topoopt-profile/1"
 
-_Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _Count = Annotated[int, Field(ge=1, le=10**12)]
 _Amount = Annotated[int, Field(ge=0, le=10**18)]
-_Float = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _Name = Annotated[str, Field(min_length=1)]
 _Sizes = dict[str, int | tuple[int, ...]]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class SizeModel(_Strict):
+class SizeModel(Strict):
     """One part of a split operator, as one accelerator runs it."""
 
     samples: _Count = Field(description="samples on the accelerator; for embedding tables the global batch")
@@ -44,10 +37,10 @@ class SizeModel(_Strict):
 class MeasurementModel(SizeModel):
     """One measured size."""
 
-    forward_s: _Seconds = Field(description="median seconds of one forward pass")
-    backward_s: _Seconds = Field(description="median seconds of one backward pass")
-    forward_spread_s: _Seconds = Field(default=0.0, description="half of the distance between the quartiles")
-    backward_spread_s: _Seconds = Field(default=0.0, description="half of the distance between the quartiles")
+    forward_s: Amount = Field(description="median seconds of one forward pass")
+    backward_s: Amount = Field(description="median seconds of one backward pass")
+    forward_spread_s: Amount = Field(default=0.0, description="half of the distance between the quartiles")
+    backward_spread_s: Amount = Field(default=0.0, description="half of the distance between the quartiles")
     repetitions: _Count = Field(default=1, description="passes that the medians are of")
     memory_bytes: _Amount = Field(
         default=0, description="most memory in use (cuda), or the bytes of all its tensors (cpu)"
@@ -60,7 +53,7 @@ class FailureModel(SizeModel):
     reason: _Name = Field(description="out of memory …, or what the device cannot do")
 
 
-class MeasuredOperatorModel(_Strict):
+class MeasuredOperatorModel(Strict):
     """One operator shape; all operators of the model that have it share the measurements."""
 
     name: _Name = Field(description="the first operator of the model that has this shape")
@@ -68,15 +61,15 @@ class MeasuredOperatorModel(_Strict):
     kind: _Name
     profile_key: str = ""
     output_bytes_per_sample: _Amount
-    forward_flops_per_sample: _Float
-    memory_traffic_bytes_per_sample: _Float
+    forward_flops_per_sample: Amount
+    memory_traffic_bytes_per_sample: Amount
     parameter_bytes: _Amount
     shape: _Sizes = Field(default={}, description="sizes in the words of the kind, such as width_in")
-    measurements: list[MeasurementModel] = []
-    failures: list[FailureModel] = []
+    measurements: list[MeasurementModel] = Field(default=[])
+    failures: list[FailureModel] = Field(default=[])
 
 
-class DeviceModel(_Strict):
+class DeviceModel(Strict):
     """What was measured on; files of different devices, versions or precisions are never mixed."""
 
     kind: Literal["cpu", "cuda"]
@@ -87,14 +80,14 @@ class DeviceModel(_Strict):
     threads: _Amount = Field(default=0, description="threads of a CPU")
 
 
-class DeviceProfileModel(_Strict):
+class DeviceProfileModel(Strict):
     """A profile: operator times of one model on one device, at many split sizes."""
 
     schema_name: Literal["topoopt-profile/1"] = Field(alias="schema")
     version: _Name = Field(description="version of topoopt")
     model: _Name = Field(description="variant of the zoo, transformer, or the name of a graph of the user's")
     source: Literal["zoo", "operators", "transformer"]
-    hyperparameters: _Sizes = {}
+    hyperparameters: _Sizes = Field(default={})
     servers: _Count
     accelerators_per_server: _Count
     batch_per_accelerator: _Count
@@ -122,16 +115,6 @@ def read_device_profile(path: str | Path) -> DeviceProfile:
         In one line, if the file is cut short, or is not such a profile.
     """
     return device_profile_from_mapping(read_json(path), str(path))
-
-
-def read_json(path: str | Path) -> object:
-    """Return the content of a JSON file, of whichever kind of profile it is; errors in one line."""
-    try:
-        return json.loads(read_text(path))
-    except json.JSONDecodeError as error:
-        raise InvalidInput(f"{path}: line {error.lineno}: not a whole JSON file: {error.msg}") from None
-    except (RecursionError, ValueError):  # ValueError: a number of thousands of digits
-        raise InvalidInput(f"{path}: not a profile: nested too deeply, or a number too long") from None
 
 
 def is_device_profile(content: object) -> bool:

@@ -4,39 +4,31 @@ import re
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from topoopt.errors import InvalidInput
-from topoopt.files import validated
+from topoopt.files import Amount, Strict, read_json, validated
 from topoopt.workload.graph import OperatorGraph
-from topoopt.workload.importers.device_profile import read_json
 from topoopt.workload.profile_table import ProfileTable, profile_table
 from topoopt.workload.profile_timer import PROFILED_ACCELERATORS_PER_SERVER
 from topoopt.workload.zoo.dlrm import DlrmParameters
 from topoopt.workload.zoo.models import MODELS, load_model
 
-_MILLISECONDS = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-
-
 _COUNT = Annotated[int, Field(ge=1, le=10**12)]
 
 
-class MeasurementModel(BaseModel):
+class MeasurementModel(Strict):
     """One measurement; ``pc_str`` is the number of dimensions, then the parts in each, the batch's last."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: Annotated[str, Field(min_length=1)]
     pc_str: str
-    fw_time: _MILLISECONDS
-    bw_time: _MILLISECONDS
+    fw_time: Amount
+    bw_time: Amount
     mem_req: Annotated[int, Field(ge=0)] = 0
 
 
-class FlexNetProfileModel(BaseModel):
+class FlexNetProfileModel(Strict):
     """The whole file; ``ngpus`` counts servers, ``batch_size`` is the global one."""
-
-    model_config = ConfigDict(extra="forbid")
 
     batch_size: _COUNT
     ngpus: _COUNT

@@ -4,29 +4,25 @@ Both hold one entry an operator, in an order in which inputs stand before the op
 the batch beside the list; a CSV has the same keys as columns, with ``;`` between several inputs or splits.
 """
 
-import csv
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
 from topoopt.errors import InvalidInput, unknown_name
-from topoopt.files import read_text, read_yaml, validated
+from topoopt.files import Amount, Strict, csv_lines, read_text, read_yaml, validated
 from topoopt.workload.graph import SPLITS, Operator, OperatorGraph, Weight
 from topoopt.workload.zoo.layers import FLOAT_BYTES
 
 _Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-_NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _Size = Annotated[int, Field(ge=0, le=10**18)]
 _Count = Annotated[int, Field(ge=1, le=10**12)]
 _LIST_COLUMNS = ("inputs", "split")
 
 
-class OperatorModel(BaseModel):
+class OperatorModel(Strict):
     """One operator as a person writes it; see ``examples/operators.yaml`` for every key."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: _Name
     kind: _Name = "operator"
@@ -34,11 +30,11 @@ class OperatorModel(BaseModel):
     parameters: _Size | None = None
     parameter_bytes: _Size | None = None
     activation_bytes: _Size
-    forward_ms: _NotNegative | None = None
-    backward_ms: _NotNegative | None = None
+    forward_ms: Amount | None = None
+    backward_ms: Amount | None = None
     timed_samples: _Count | None = None
-    forward_flops: _NotNegative | None = None
-    memory_traffic_bytes: _NotNegative | None = None
+    forward_flops: Amount | None = None
+    memory_traffic_bytes: Amount | None = None
     split: list[_Name] | None = None
 
     @model_validator(mode="after")
@@ -52,10 +48,8 @@ class OperatorModel(BaseModel):
         return self
 
 
-class OperatorsModel(BaseModel):
+class OperatorsModel(Strict):
     """The whole YAML file."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: _Name | None = None
     batch_per_accelerator: _Count | None = None
@@ -133,7 +127,7 @@ def _input(name: str, index: Mapping[str, int], here: str) -> int:
 
 
 def _csv_mapping(place: str) -> dict[str, object]:
-    rows = [row for row in csv.reader(read_text(place).splitlines()) if any(cell.strip() for cell in row)]
+    rows = [row for _, row in csv_lines(read_text(place), place) if any(cell.strip() for cell in row)]
     if not rows:
         raise InvalidInput(f"{place}: expected a header row and a row for each operator, got an empty file")
     header = [cell.strip() for cell in rows[0]]

@@ -1,6 +1,5 @@
 """A traffic matrix from a CSV or ``.npy`` file: bytes of one iteration, row = sender, column = receiver."""
 
-import csv
 import io
 import zipfile
 from pathlib import Path
@@ -9,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput
-from topoopt.files import read_bytes, read_text
+from topoopt.files import csv_lines, read_bytes, read_text
 
 
 def read_traffic_matrix(path: str | Path) -> NDArray[np.float64]:
@@ -41,7 +40,7 @@ def _from_npy(path: str | Path) -> NDArray[np.float64]:
 
 def _from_csv(path: str | Path) -> NDArray[np.float64]:
     lines = [line for line in read_text(path).splitlines() if line.strip() and not line.startswith("#")]
-    rows = list(csv.reader(lines))
+    rows = [row for _, row in csv_lines("\n".join(lines), str(path))]
     if not rows:
         raise InvalidInput(f"{path}: expected a square matrix of bytes, got an empty file")
     for number, row in enumerate(rows):

@@ -1,0 +1,138 @@
+"""What a file means: pydantic models that refuse unknown keys, and one line for whatever is wrong.
+
+Every file that a person writes by hand comes in as plain values (:mod:`topoopt.files.content`) and goes through
+:func:`validated` with a model made of :class:`Strict`. A mistake becomes one line of the form ``cluster.yaml:
+servers: expected an integer >= 2, got "many"`` (:class:`~topoopt.errors.InvalidInput`).
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from topoopt.errors import InvalidInput, hint, shown
+from topoopt.files.content import dotted
+from topoopt.limits import LARGEST
+from topoopt.units import parse_bandwidth, parse_bytes, parse_time
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+Count = Annotated[int, Field(ge=0, le=LARGEST)]
+Number = Annotated[int, Field(ge=1, le=LARGEST)]
+Amount = Annotated[float, Field(ge=0)]
+Positive = Annotated[float, Field(gt=0)]
+
+
+class Strict(BaseModel):
+    """A part of a file: unknown keys, and numbers that are not finite, are refused."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+def validated(model_class: type[ModelT], mapping: object, place: str) -> ModelT:
+    """Return the model made of ``mapping``, or say what is wrong with it in one line.
+
+    Parameters
+    ----------
+    model_class
+        A :class:`Strict` model, so that a misspelled key is an error.
+    mapping
+        What :func:`~topoopt.files.read_yaml` returned.
+    place
+        What stands in front of the message: the name of the file.
+
+    Raises
+    ------
+    InvalidInput
+        With the first mistake: place, key, what is allowed, what was there.
+    """
+    if not isinstance(mapping, Mapping):
+        what = "an empty file" if mapping is None else shown(mapping)
+        raise InvalidInput(f"{place}: expected a mapping of keys to values, got {what}")
+    try:
+        return model_class.model_validate(mapping)
+    except ValidationError as error:
+        # A misspelled key is often the reason why another one is missing: name it first.
+        details = sorted(error.errors(include_url=False), key=lambda item: item["type"] != "extra_forbidden")
+        raise InvalidInput(_one_line(details[0], model_class, place)) from None
+
+
+def _quantity(parse: Callable[[str, str], float]) -> Callable[[object, ValidationInfo], float]:
+    def read(value: object, info: ValidationInfo) -> float:
+        key = info.field_name or "value"
+        try:
+            return parse(value if isinstance(value, str) else json.dumps(value, default=str), key)
+        except InvalidInput as error:
+            raise PydanticCustomError("quantity", "{message}", {"message": str(error)}) from None
+
+    return read
+
+
+BandwidthText = Annotated[float, BeforeValidator(_quantity(parse_bandwidth))]
+"""A field of a pydantic model that is written ``100 Gbps`` and read as bits per second."""
+BytesText = Annotated[float, BeforeValidator(_quantity(parse_bytes))]
+"""A field that is written ``80 GB`` and read as bytes."""
+TimeText = Annotated[float, BeforeValidator(_quantity(parse_time))]
+"""A field that is written ``1 us`` and read as seconds."""
+
+
+def _one_line(detail: ErrorDetails, model_class: type[BaseModel], place: str) -> str:
+    loc = detail["loc"]
+    schema, known = _schema_at(model_class.model_json_schema(), loc)
+    if detail["type"] == "extra_forbidden":
+        parent = dotted(loc[:-1])
+        return f'{place}: {parent}unknown key "{loc[-1]}"; {hint(str(loc[-1]), known)}'
+    if detail["type"] == "missing":
+        said = _expected(schema.get("anyOf", [schema])[0], detail)
+        said = "give a value" if said == detail["msg"] else f"expected {said}"
+        which = f'key "{loc[-1]}"' if isinstance(loc[-1], str) else f"value [{loc[-1]}]"
+        return f"{place}: {dotted(loc[:-1])}missing {which}: {said}"
+    if detail["type"] == "quantity":  # its message names the key, also of one value in a list
+        outside = loc[:-2] if isinstance(loc[-1], int) else loc[:-1]
+        return f"{place}: {dotted(outside)}{detail['msg']}"
+    if detail["type"] == "value_error":
+        return f"{place}: {dotted(loc)}{detail['msg'].removeprefix('Value error, ')}"
+    return f"{place}: {dotted(loc)}expected {_expected(schema, detail)}, got {shown(detail['input'])}"
+
+
+def _schema_at(root: dict[str, Any], loc: tuple[int | str, ...]) -> tuple[dict[str, Any], list[str]]:
+    """Return the JSON schema at a place, and the keys known where its last step was taken."""
+    here, known = root, list(root.get("properties", {}))
+    for step in loc:
+        here = _resolved(root, here)
+        if isinstance(step, int):  # of a list, or of the list that may stand in place of one value
+            lists = [branch for branch in here.get("anyOf", (here,)) if "items" in branch]
+            here = lists[0]["items"] if lists else {}
+            continue
+        known = list(here.get("properties", {}))
+        inner = here.get("properties", {}).get(step, here.get("additionalProperties"))
+        here = inner if isinstance(inner, dict) else {}
+    return _resolved(root, here), sorted(known)
+
+
+def _resolved(root: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    if "$ref" in schema:
+        return _resolved(root, root["$defs"][schema["$ref"].rsplit("/", 1)[1]])
+    kinds = [branch for branch in schema.get("anyOf", ()) if branch.get("type") != "null"]
+    return _resolved(root, kinds[0]) if len(kinds) == 1 else schema
+
+
+def _expected(schema: dict[str, Any], detail: ErrorDetails) -> str:
+    """Return ``an integer >= 2`` from the schema; pydantic's own words where the schema says nothing."""
+    if "enum" in schema:
+        return " or ".join(str(value) for value in schema["enum"])
+    names = {
+        "integer": "an integer",
+        "number": "a number",
+        "string": "text",
+        "boolean": "true or false",
+        "array": "a list",
+        "object": "a mapping of keys to values",
+    }
+    limits = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
+    if schema.get("type") not in names:
+        return detail["msg"].removeprefix("Input should be ")
+    bounds = [f"{sign} {schema[limit]:g}" for limit, sign in limits.items() if limit in schema]
+    return " ".join([names[schema["type"]], " and ".join(bounds)]).strip()

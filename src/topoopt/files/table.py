@@ -1,0 +1,27 @@
+"""Rows of a CSV text, each with its line; cells of any length, and one-line errors."""
+
+import csv
+import io
+import sys
+
+from topoopt.errors import InvalidInput
+
+
+def csv_lines(
+    text: str, place: str, separator: str = ",", *, strict: bool = False
+) -> list[tuple[int, list[str]]]:
+    """Return the line number and cells of every row; a row may span several lines, and ends on the one given.
+
+    Raises
+    ------
+    InvalidInput
+        If the text is no CSV, with the line.
+    """
+    csv.field_size_limit(
+        sys.maxsize
+    )  # 128 KiB otherwise; what is too long is refused by those who know its meaning
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=strict)
+    try:
+        return [(reader.line_num, row) for row in reader]
+    except csv.Error as error:
+        raise InvalidInput(f"{place}: line {reader.line_num}: not valid CSV: {error}") from None

@@ -1,0 +1,84 @@
+"""The largest sensible value of everything that is counted: one table, at the command line and in Python.
+
+A number above its limit is refused where it comes in, before anything is allocated for it.
+"""
+
+from collections.abc import Mapping
+from math import isfinite
+from operator import index
+from typing import Final
+
+from topoopt.errors import InvalidInput, shown
+
+LARGEST: Final = 2**53
+"""Counts and bytes up to here are exact in every JSON reader, and fit into 64 bits."""
+
+LARGEST_NUMBER: Final = 1e30
+"""No amount of bytes, operations, seconds or money is larger; a few of them multiplied are still finite."""
+
+MOST: Mapping[str, int] = {
+    "servers": 1_000_000,
+    "degree": 1000,
+    "accelerators": 16_000_000,
+    "accelerators_per_server": 1024,
+    "servers_per_job": 1_000_000,
+    "region_servers": 1_000_000,
+    "logical_servers": 1024,
+    "shards": 100_000,
+    "budget": 100_000_000,
+    "baseline_budget": 100_000_000,
+    "chains": 1024,
+    "rounds": 1000,
+    "candidates": 1000,
+    "processes": 1024,
+    "threads": 4096,
+    "runs": 1_000_000,
+    "jobs": 1_000_000,
+    "iterations": 1_000_000,
+    "repetitions": 1_000_000,
+    "warm_up": 1_000_000,
+    "top": 1_000_000,
+    "layers": 10_000,
+    "experts": 10_000,
+    "experts_per_token": 10_000,
+    **dict.fromkeys(("tp", "pp", "dp", "cp", "ep", "etp", "vpp"), 1_000_000),
+    **dict.fromkeys(("max_tp", "max_pp", "max_cp", "max_ep", "max_vpp", "max_micro_batch"), 1_000_000),
+    "seed": 2**63 - 1,
+    "buffer": 1_000_000_000,
+    "limit": LARGEST,
+}
+"""By the word of the Python door; the flag of the command line has hyphens."""
+
+MOST_OF_ANYTHING: Final = 1_000_000_000_000
+"""The limit of a count that is not in :data:`MOST`, such as a hidden size or samples of a batch."""
+
+
+def whole(word: str, value: object, least: int = 0, most: int | None = None) -> int:
+    """Return an integer, or refuse what is none, or lies outside ``least`` to ``most`` (by default of the table).
+
+    Examples
+    --------
+    >>> whole("servers", 16, 2)
+    16
+    >>> whole("servers", 99999999, 2)
+    Traceback (most recent call last):
+    topoopt.errors.InvalidInput: servers: expected an integer <= 1000000, got 99999999
+    """
+    largest = MOST.get(word.removeprefix("--").replace("-", "_"), MOST_OF_ANYTHING) if most is None else most
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise InvalidInput(f"{word}: expected an integer >= {least}, got {shown(value)}")
+    number = index(value)
+    if number < least:
+        raise InvalidInput(f"{word}: expected an integer >= {least}, got {shown(number)}")
+    if number > largest:
+        raise InvalidInput(f"{word}: expected an integer <= {largest}, got {shown(number)}")
+    return number
+
+
+def finite(word: str, value: float) -> float:
+    """Return a number, or refuse what is not finite or larger than :data:`LARGEST_NUMBER`."""
+    if not isfinite(value):
+        raise InvalidInput(f"{word}: expected a finite number, got {value}")
+    if abs(value) > LARGEST_NUMBER:
+        raise InvalidInput(f"{word}: expected a number up to {LARGEST_NUMBER:g}, got {value:g}")
+    return value
