@@ -1,6 +1,8 @@
 """What this machine can still hold; what would not fit is refused before it is allocated."""
 
 import os
+import sys
+from importlib import import_module
 from pathlib import Path
 
 from topoopt.errors import Infeasible
@@ -61,10 +63,9 @@ def _of_the_container() -> float:
 
 
 def _of_the_process() -> float:
-    try:
-        import resource
-    except ImportError:  # not on Windows
+    if sys.platform == "win32":
         return float("inf")
+    resource = import_module("resource")
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit == resource.RLIM_INFINITY:
         return float("inf")
