@@ -128,3 +128,6 @@ PRICED_FABRICS: Mapping[str, CountRule] = {
     "mixnet": _mixnet,
 }
 """How many of each part a fabric takes, by name."""
+
+CABLED_FABRICS = frozenset(name for name, rule in PRICED_FABRICS.items() if rule is _direct)
+"""Fabrics whose servers are cabled to each other, once."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from topoopt.cost.counts import PRICED_FABRICS
+from topoopt.cost.counts import CABLED_FABRICS, PRICED_FABRICS
 from topoopt.cost.fabric_options import RAIL_LEAF_PORTS, REGION_SERVERS, FabricOptions
 from topoopt.cost.fat_tree_size import FatTreeSize, fat_tree_size
 from topoopt.cost.optical_devices import (
@@ -110,7 +110,7 @@ def realize(
         return _mixnet(servers, degree, bandwidth_bps, tiers, chosen, technology)
     if fabric == "rail":
         return _rails(servers, degree, bandwidth_bps)
-    if fabric in ("expander", "torus", "full-mesh"):
+    if fabric in CABLED_FABRICS:
         return _cabled(fabric, servers, degree)
     ratio = chosen.oversubscription if fabric == "oversub-fat-tree" else 1.0
     return _tree(fabric, fat_tree_size(servers, tiers, ratio), degree, bandwidth_bps)

@@ -24,11 +24,14 @@ class FabricBuilder:
     ----------
     family : str
         Name of the wiring in ``FAMILIES``; the fabric is called the same.
+    description : str
+        What it is and what a server has there, in one line.
     bandwidth_share : float
         What a server has by default, of the d·B of the TopoOpt cluster that is compared with.
     """
 
     family: str
+    description: str
     bandwidth_share: float = 1.0
 
     def __call__(self, request: FabricRequest) -> Fabric:
@@ -58,17 +61,18 @@ FABRICS: Mapping[str, Callable[[FabricRequest], Fabric]] = {
     builder.family: builder
     for builder in (
         StrideBuilder(),
-        FabricBuilder("ideal-switch"),
-        FabricBuilder("fat-tree", 1 / COST_EQUIVALENT_FAT_TREE),
-        FabricBuilder("oversub-fat-tree"),
-        FabricBuilder("rail"),
-        FabricBuilder("expander"),
-        FabricBuilder("torus"),
-        FabricBuilder("full-mesh"),
+        FabricBuilder("ideal-switch", "one non-blocking switch, d·B a server"),
+        FabricBuilder("fat-tree", "full bisection, d·B/3.2 a server", 1 / COST_EQUIVALENT_FAT_TREE),
+        FabricBuilder("oversub-fat-tree", "d·B a server, 2:1 above the first switch"),
+        FabricBuilder("expander", "random d-regular graph, d·B a server"),
+        FabricBuilder("torus", "most square torus, d·B a server over its neighbors"),
+        FabricBuilder("full-mesh", "a link to every server, d·B shared by all"),
+        FabricBuilder("rail", "leaf and spine for each of d interfaces, d·B a server"),
         *RECONFIGURABLE,
         MixNetBuilder(),
     )
 }
+"""Fabrics by name. Those of fixed links are baselines, too, that get d·B a server if no other rule is given."""
 
 
 def build_fabric(name: str, request: FabricRequest, job_servers: int = 0) -> Fabric:

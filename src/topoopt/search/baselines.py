@@ -12,7 +12,7 @@ from topoopt.cost import (
     published_equivalent_bandwidth,
 )
 from topoopt.errors import InvalidInput, unknown_name
-from topoopt.finder import FABRICS, FabricRequest
+from topoopt.finder import FABRICS, FabricBuilder, FabricRequest
 from topoopt.hardware import ClusterSpec
 from topoopt.job import Job, job_traffic
 from topoopt.plan import Baseline, Outcome
@@ -62,18 +62,15 @@ def _priced(cluster: ClusterSpec, prices: PriceTable) -> tuple[int, float]:
 
 
 BASELINES: Mapping[str, tuple[BaselineRule, ...]] = {
-    "ideal-switch": (BaselineRule("ideal-switch", "one non-blocking switch, d·B a server", _same),),
+    **{
+        name: (BaselineRule(name, builder.description, _same),)
+        for name, builder in FABRICS.items()
+        if isinstance(builder, FabricBuilder)
+    },
     "fat-tree": (
         BaselineRule("fat-tree", "full bisection, d·B/3.2 a server (the paper's equal cost)", _published),
         BaselineRule("fat-tree", "full bisection, what TopoOpt's price buys (price table)", _priced),
     ),
-    "oversub-fat-tree": (
-        BaselineRule("oversub-fat-tree", "d·B a server, 2:1 above the first switch", _same),
-    ),
-    "expander": (BaselineRule("expander", "random d-regular graph, d·B a server", _same),),
-    "torus": (BaselineRule("torus", "most square torus, d·B a server over its neighbors", _same),),
-    "full-mesh": (BaselineRule("full-mesh", "a link to every server, d·B shared by all", _same),),
-    "rail": (BaselineRule("rail", "leaf and spine for each of d interfaces, d·B a server", _same),),
     "sip-ml": (
         BaselineRule(
             "sip-ml", "d wavelengths of B a server, changed in 25 µs, no forwarding", _same, "ideal-switch"
