@@ -24,6 +24,7 @@ from topoopt.simulate.flow_table import FlowTable as FlowTable
 from topoopt.simulate.flows import Flows as Flows
 from topoopt.simulate.flows import make_flows as make_flows
 from topoopt.simulate.flows import pair_demands as pair_demands
+from topoopt.simulate.fluid.max_min import max_min_rates as max_min_rates
 from topoopt.simulate.job_placement import PLACEMENTS as PLACEMENTS
 from topoopt.simulate.job_placement import Placement as Placement
 from topoopt.simulate.job_placement import place_jobs as place_jobs
@@ -31,7 +32,6 @@ from topoopt.simulate.jobs_together import JobsTogether as JobsTogether
 from topoopt.simulate.jobs_together import simulate_together as simulate_together
 from topoopt.simulate.link_statistics import LinkRow as LinkRow
 from topoopt.simulate.link_statistics import link_statistics as link_statistics
-from topoopt.simulate.max_min import max_min_rates as max_min_rates
 from topoopt.simulate.merged_jobs import MergedJobs as MergedJobs
 from topoopt.simulate.merged_jobs import merge_jobs as merge_jobs
 from topoopt.simulate.merged_jobs import placed_groups as placed_groups

@@ -7,16 +7,16 @@ edge. Against a packet simulator the model leaves out queueing only.
 from dataclasses import replace
 
 from topoopt.routing import Fabric, RegionalReconfiguration
-from topoopt.simulate import kernel
 from topoopt.simulate.communication_depth import communication_depth
 from topoopt.simulate.flow_result import flow_result
 from topoopt.simulate.flows import Flows, make_flows
+from topoopt.simulate.fluid.engine import fair_times
 from topoopt.simulate.options import DEFAULT_OPTIONS, SimulationOptions
 from topoopt.simulate.reconfigurable.run import flow_on_circuits
 from topoopt.simulate.regional.run import flow_on_regional_circuits
 from topoopt.simulate.report import Report
 from topoopt.simulate.result import SimResult
-from topoopt.simulate.task_graph import Floats, TaskGraph
+from topoopt.simulate.task_graph import TaskGraph
 
 EXACT_FLOWS = 2_000
 """Up to this many flows every change is handled on its own by default."""
@@ -41,37 +41,9 @@ def flow(
         on_circuits = flow_on_regional_circuits if regional else flow_on_circuits
         return on_circuits(graph, fabric, options, on_progress)
     flows = make_flows(graph, fabric, options)
-    options = replace(options, tolerance=_tolerance(graph, flows, options))
-    return flow_result("flow", graph, fabric, flows, options, _times_s(graph, fabric, flows, options))
-
-
-def _times_s(
-    graph: TaskGraph, fabric: Fabric, flows: Flows, options: SimulationOptions
-) -> tuple[Floats, Floats]:
-    tolerance = options.tolerance
-    assert tolerance is not None
-    start_s, finish_s, finished = kernel.run_events(
-        True,
-        tolerance,
-        graph.devices,
-        graph.device,
-        graph.duration_s,
-        graph.successor_first,
-        graph.successor,
-        graph.predecessors,
-        flows.task_flow,
-        flows.flow_class,
-        flows.occupied_bytes,
-        flows.before_s,
-        flows.after_s,
-        flows.weight,
-        flows.class_first,
-        flows.class_link,
-        flows.class_coefficient,
-        fabric.topology.bandwidth_bps / 8.0,
-    )
-    assert finished == len(graph), "a task graph without cycles always runs to its end"
-    return start_s, finish_s
+    tolerance = _tolerance(graph, flows, options)
+    times_s = fair_times(graph, flows, fabric.topology.bandwidth_bps / 8.0, tolerance)
+    return flow_result("flow", graph, fabric, flows, replace(options, tolerance=tolerance), times_s)
 
 
 def _tolerance(graph: TaskGraph, flows: Flows, options: SimulationOptions) -> float:

@@ -7,7 +7,7 @@ import numpy as np
 from topoopt.routing import Fabric
 from topoopt.simulate.link_classes import sum_by, whole_hops
 from topoopt.simulate.reconfigurable.connections import Connections
-from topoopt.simulate.reconfigurable.kernel import Network
+from topoopt.simulate.reconfigurable.network import Network
 from topoopt.simulate.task_graph import Floats
 
 

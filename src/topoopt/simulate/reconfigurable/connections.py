@@ -8,13 +8,21 @@ from topoopt.collectives import occupancy_bytes
 from topoopt.errors import InvalidInput
 from topoopt.routing import Fabric
 from topoopt.simulate.flows import ALL_TO_ALL
+from topoopt.simulate.fluid.engine import first_state
+from topoopt.simulate.fluid.sharing import make_sharing
+from topoopt.simulate.fluid.state import State, make_rounds
 from topoopt.simulate.link_classes import sum_by
 from topoopt.simulate.options import SimulationOptions
 from topoopt.simulate.packet.edges import EdgeBook
 from topoopt.simulate.packet.options import PacketOptions
 from topoopt.simulate.packet.streams import Streams, make_streams
-from topoopt.simulate.reconfigurable.kernel import State
 from topoopt.simulate.task_graph import TRANSFER, Floats, Ints, TaskGraph
+
+EXACT_CONNECTIONS = 2_000
+"""Up to this many connections every change of rates is handled on its own by default."""
+
+COARSE_TOLERANCE = 3e-4
+"""Beyond, changes within this fraction of the elapsed time are handled together, divided by the most rounds."""
 
 Bools = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
@@ -91,53 +99,26 @@ def make_connections(
     )
 
 
-def first_state(graph: TaskGraph, connections: Connections) -> State:
-    """Return the state before anything has begun: the last of its tasks precedes those that wait for nothing."""
-    streams, tasks, devices = connections.streams, len(graph), graph.devices
-    edges, pairs = len(connections.edge_pair), len(connections.src)
-    roots = np.flatnonzero(graph.predecessors == 0)
-
-    def ints(size: int, value: int = 0) -> Ints:
-        return np.full(size, value, np.int64)
-
-    return State(
-        device=np.append(graph.device, -1),
-        duration=np.append(graph.duration_s, 0.0),
-        successor_first=np.append(graph.successor_first, len(graph.successor) + len(roots)),
-        successor=np.concatenate([graph.successor, roots]),
-        waiting=np.append(np.maximum(graph.predecessors, 1), 0),
-        task_stream=np.append(streams.task_first, len(streams.task)),
-        open_streams=ints(tasks + 1),
-        start=np.full(tasks + 1, np.nan),
-        finish=np.full(tasks + 1, np.nan),
-        after=ints(tasks + 1, -1),
-        head=ints(devices, -1),
-        tail=ints(devices, -1),
-        busy=ints(devices),
-        dirty=ints(devices),
-        is_dirty=ints(devices),
-        stream_task=streams.task,
-        edge_first=connections.edge_first,
-        rounds_left=streams.rounds.copy(),
-        open_edges=ints(len(streams.task)),
-        stream_bytes=occupancy_bytes(streams.size_bytes).astype(np.float64),
-        edge_stream=np.repeat(np.arange(len(streams.task)), streams.edges),
-        edge_pair=connections.edge_pair,
-        ends_at=np.zeros(edges),
-        next_edge=ints(edges, -1),
-        first_edge=ints(pairs, -1),
-        served=np.zeros(pairs),
-        connections=np.zeros(pairs),
-        level=np.zeros(pairs),
-        entered=np.zeros(pairs),
-        opening=np.zeros(pairs),
-        active=ints(pairs),
-        entering=ints(edges),
-        running=ints(pairs),
-        keys=np.zeros(tasks + edges + 2),
-        codes=ints(tasks + edges + 2, tasks),
-        watch=ints(tasks + 1),
-        stops=ints(2 * tasks + 2),
-        tally=np.array([0, 1, 0, 0, 0]),
-        clock=np.zeros(1),
+def state_of(graph: TaskGraph, connections: Connections) -> State:
+    """Return the state of the engine before anything has begun; its classes are the pairs."""
+    streams, pairs = connections.streams, len(connections.src)
+    size_bytes = occupancy_bytes(streams.size_bytes).astype(np.float64)
+    return first_state(
+        graph,
+        make_rounds(streams.task_first, connections.edge_first, streams.rounds, pairs),
+        make_sharing(
+            connections.edge_pair,
+            np.repeat(size_bytes, streams.edges),
+            np.ones(len(connections.edge_pair)),
+            pairs,
+        ),
     )
+
+
+def tolerance_of(connections: Connections, options: SimulationOptions) -> float:
+    """Return within which part of the elapsed time changes of rates are handled together."""
+    if options.tolerance is not None:
+        return options.tolerance
+    streams = connections.streams
+    few = streams.connections <= EXACT_CONNECTIONS
+    return 0.0 if few else COARSE_TOLERANCE / int(streams.rounds.max())

@@ -1,12 +1,39 @@
-"""What the circuits of the moment give each pair of servers: links, shares of them, and overheads."""
+"""The noun Network: what the circuits of the moment give each pair of servers, links, shares of them, and overheads."""
+
+from typing import NamedTuple
 
 import numpy as np
 
 from topoopt.collectives import path_overheads
 from topoopt.finder import reached
 from topoopt.routing import Fabric, pair_links
-from topoopt.simulate.reconfigurable.kernel import Network
-from topoopt.simulate.task_graph import Ints
+from topoopt.simulate.fluid.sharing import Links, make_links
+from topoopt.simulate.fluid.state import Delays
+from topoopt.simulate.task_graph import Floats, Ints
+
+
+class Network(NamedTuple):
+    """What each pair has.
+
+    ``link_first`` (pairs+1,) points into ``link`` and ``coefficient``, the links of a pair and its bytes on each
+    per byte sent; none while a pair waits. ``capacity`` (links,) is in bytes/s, ``before`` and ``after`` (pairs,)
+    are the s between opening and the first byte, and between the last byte and the end.
+    """
+
+    link_first: Ints
+    link: Ints
+    coefficient: Floats
+    capacity: Floats
+    before: Floats
+    after: Floats
+
+    def links(self) -> Links:
+        """Return the links as the engine shares them; a class is a pair."""
+        return make_links(self.link_first, self.link, self.coefficient, self.capacity, afresh=True)
+
+    def delays(self, pair: Ints) -> Delays:
+        """Return the delays of connections of these pairs."""
+        return Delays(self.before[pair], self.after[pair])
 
 
 def network(fabric: Fabric, src: Ints, dst: Ints) -> Network:
@@ -31,6 +58,6 @@ def network(fabric: Fabric, src: Ints, dst: Ints) -> Network:
     return Network(first, link, found.share, topology.bandwidth_bps / 8.0, before, after)
 
 
-def dark(net: Network) -> Network:
-    """Return the network while circuits change: no pair has a link."""
-    return net._replace(link_first=np.zeros_like(net.link_first))
+def dark(links: Links) -> Links:
+    """Return the links while circuits change: no pair has one."""
+    return links._replace(class_first=np.zeros_like(links.class_first))

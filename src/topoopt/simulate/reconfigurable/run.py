@@ -13,21 +13,17 @@ import numpy as np
 from topoopt.finder import demand_circuits, rewired
 from topoopt.routing import Fabric
 from topoopt.simulate.first_come import compute_finish_s
+from topoopt.simulate.fluid.engine_kernel import advance, bytes_left
+from topoopt.simulate.fluid.state import State
 from topoopt.simulate.options import SimulationOptions
-from topoopt.simulate.reconfigurable import kernel
 from topoopt.simulate.reconfigurable.carried import Carried
-from topoopt.simulate.reconfigurable.connections import Connections, first_state, make_connections
+from topoopt.simulate.reconfigurable.connections import Connections, make_connections, state_of, tolerance_of
 from topoopt.simulate.reconfigurable.network import dark, network
 from topoopt.simulate.reconfigurable.progress import check_progress
 from topoopt.simulate.report import Report
 from topoopt.simulate.result import SimResult
 from topoopt.simulate.task_graph import TaskGraph
-
-EXACT_CONNECTIONS = 2_000
-"""Up to this many connections every change of rates is handled on its own by default."""
-
-COARSE_TOLERANCE = 3e-4
-"""Beyond, changes within this fraction of the elapsed time are handled together, divided by the most rounds."""
+from topoopt.simulate.task_run import DONE
 
 
 def flow_on_circuits(
@@ -43,8 +39,8 @@ def flow_on_circuits(
         If a connection can never be served.
     """
     connections = make_connections(graph, fabric, options)
-    state = first_state(graph, connections)
-    options = dataclasses.replace(options, tolerance=_tolerance(connections, options))
+    state = state_of(graph, connections)
+    options = dataclasses.replace(options, tolerance=tolerance_of(connections, options))
     carried = _play(graph, fabric, connections, state, options, on_progress)
     demanded = float(connections.payload_bytes.sum())
     widest = int(np.flatnonzero(carried.hop_bytes).max(initial=0)) + 1
@@ -52,8 +48,8 @@ def flow_on_circuits(
         "flow",
         graph,
         options,
-        state.start[:-1],
-        state.finish[:-1],
+        state.tasks.start,
+        state.tasks.finish,
         compute_finish_s(graph),
         carried.link_bytes,
         demanded,
@@ -63,19 +59,11 @@ def flow_on_circuits(
     )
 
 
-def _tolerance(connections: Connections, options: SimulationOptions) -> float:
-    if options.tolerance is not None:
-        return options.tolerance
-    streams = connections.streams
-    few = streams.connections <= EXACT_CONNECTIONS
-    return 0.0 if few else COARSE_TOLERANCE / int(streams.rounds.max())
-
-
 def _play(
     graph: TaskGraph,
     fabric: Fabric,
     connections: Connections,
-    state: kernel.State,
+    state: State,
     options: SimulationOptions,
     on_progress: Report | None,
 ) -> Carried:
@@ -86,25 +74,28 @@ def _play(
     carried = Carried(connections, graph.servers)
     left = np.zeros(len(src))
     net, circuits = network(fabric, src, dst), None
+    links, delays = net.links(), net.delays(connections.edge_pair)
     change_s = rule.first_change_s
     while True:
-        kernel.advance(state, net, change_s, tolerance)
-        kernel.bytes_left(state, left)
-        carried.add(state.entered - left, net, fabric)
-        if state.tally[kernel.DONE] == len(state.device):
+        advance(state, links, delays, change_s, tolerance)
+        bytes_left(state.sharing, left)
+        carried.add(state.rounds.entered - left, net, fabric)
+        done = int(state.tasks.tally[DONE])
+        if done == len(graph):
             return carried
         if on_progress is not None:
-            on_progress(float(state.tally[kernel.DONE]) / len(state.device))
+            on_progress(done / len(graph))
         demand = np.zeros((graph.servers, graph.servers))
-        demand[src, dst] = left + state.opening
+        demand[src, dst] = left + state.rounds.opening
         if not demand.any():
-            event_s = float(state.keys[0])
+            event_s = float(state.tasks.keys[0])
             change_s = max(rule.next_change_s(event_s), event_s)
             continue
         check_progress(fabric, demand, change_s)
-        kernel.advance(state, dark(net), change_s + rule.delay_s, tolerance)
+        advance(state, dark(links), delays, change_s + rule.delay_s, tolerance)
         wanted = demand_circuits(demand, rule)
         if circuits is None or (wanted != circuits).any():
             circuits, fabric = wanted, rewired(fabric, wanted)
             net = network(fabric, src, dst)
+            links, delays = net.links(), net.delays(connections.edge_pair)
         change_s += rule.period_s

@@ -10,7 +10,7 @@ import numpy as np
 from topoopt.collectives import path_overheads
 from topoopt.routing import Fabric, RegionalReconfiguration, pair_links
 from topoopt.simulate.reconfigurable.connections import Connections
-from topoopt.simulate.reconfigurable.kernel import Network
+from topoopt.simulate.reconfigurable.network import Network
 from topoopt.simulate.task_graph import Ints
 
 

@@ -11,9 +11,17 @@ import numpy as np
 
 from topoopt.routing import Fabric, RegionalReconfiguration
 from topoopt.simulate.first_come import compute_finish_s
+from topoopt.simulate.fluid.engine import start_held
+from topoopt.simulate.fluid.engine_kernel import advance, bytes_left
+from topoopt.simulate.fluid.state import HOLD, REPORT, STOPS, State
 from topoopt.simulate.options import SimulationOptions
-from topoopt.simulate.reconfigurable import kernel
-from topoopt.simulate.reconfigurable.connections import Bools, Connections, first_state, make_connections
+from topoopt.simulate.reconfigurable.connections import (
+    Bools,
+    Connections,
+    make_connections,
+    state_of,
+    tolerance_of,
+)
 from topoopt.simulate.regional.carried import Carried
 from topoopt.simulate.regional.exchanges import Exchange, find_exchanges
 from topoopt.simulate.regional.network import Ways, make_ways
@@ -21,12 +29,7 @@ from topoopt.simulate.regional.ports import Ports
 from topoopt.simulate.report import Report
 from topoopt.simulate.result import SimResult
 from topoopt.simulate.task_graph import TRANSFER, TaskGraph
-
-EXACT_CONNECTIONS = 2_000
-"""Up to this many connections every change of rates is handled on its own by default."""
-
-COARSE_TOLERANCE = 3e-4
-"""Beyond, changes within this fraction of the elapsed time are handled together, divided by the most rounds."""
+from topoopt.simulate.task_run import DONE
 
 
 def flow_on_regional_circuits(
@@ -45,11 +48,11 @@ def flow_on_regional_circuits(
     apart[[task for one in exchanges for task in one.moves.tolist()]] = True
     connections = make_connections(graph, fabric, options, apart)
     ways = make_ways(fabric, rule, connections)
-    options = dataclasses.replace(options, tolerance=_tolerance(connections, options))
-    state = first_state(graph, connections)
+    options = dataclasses.replace(options, tolerance=tolerance_of(connections, options))
+    state = state_of(graph, connections)
     for one in exchanges:
-        state.watch[one.begin] |= kernel.HOLD
-        state.watch[one.end] |= kernel.REPORT
+        state.rounds.watch[one.begin] |= HOLD
+        state.rounds.watch[one.end] |= REPORT
     carried = _play(exchanges, state, (connections, ways), ports, options, on_progress)
     return _result(graph, fabric, rule, connections, state, carried, options)
 
@@ -74,17 +77,9 @@ def _wire_once(ports: Ports, graph: TaskGraph, exchanges: tuple[Exchange, ...]) 
     return np.asarray(moved, np.bool_)
 
 
-def _tolerance(connections: Connections, options: SimulationOptions) -> float:
-    if options.tolerance is not None:
-        return options.tolerance
-    streams = connections.streams
-    few = streams.connections <= EXACT_CONNECTIONS
-    return 0.0 if few else COARSE_TOLERANCE / int(streams.rounds.max())
-
-
 def _play(
     exchanges: tuple[Exchange, ...],
-    state: kernel.State,
+    state: State,
     between: tuple[Connections, Ways],
     ports: Ports,
     options: SimulationOptions,
@@ -92,38 +87,41 @@ def _play(
 ) -> Carried:
     """Run the graph to its end; return what the links carried."""
     connections, ways = between
-    tolerance, tasks = options.tolerance, len(state.device) - 1
+    tolerance, tasks = options.tolerance, len(state.tasks.device)
+    rounds = state.rounds
     assert tolerance is not None
     begins = {one.begin: one for one in exchanges}
     ends = {one.end: one for one in exchanges}
     net = ways.network(ports.circuits)
+    links, delays = net.links(), net.delays(connections.edge_pair)
     carried = Carried(connections, len(net.capacity))
     left = np.zeros(len(ways.place))
     changes = ports.changes
     while True:
-        kernel.advance(state, net, np.inf, tolerance)
-        stops = state.stops[: state.tally[kernel.STOPS]].tolist()
-        state.tally[kernel.STOPS] = 0
-        if state.tally[kernel.DONE] > tasks or not stops:
+        advance(state, links, delays, np.inf, tolerance)
+        stops = rounds.stops[: rounds.tally[STOPS]].tolist()
+        rounds.tally[STOPS] = 0
+        if state.tasks.tally[DONE] == tasks or not stops:
             break
         for task in stops:
-            now_s = float(np.fmax(state.start[task], state.finish[task]))
-            if task in ends and not np.isnan(state.finish[task]):
+            now_s = float(np.fmax(state.tasks.start[task], state.tasks.finish[task]))
+            if task in ends and not np.isnan(state.tasks.finish[task]):
                 ports.give_back(ends[task], now_s)
             else:
                 ports.ask(begins[task], now_s)
         for exchange, begin_s in ports.next_turns(now_s):
-            kernel.start_held(state, exchange.begin, max(begin_s, float(state.clock[0])))
+            start_held(state, exchange.begin, max(begin_s, float(state.sharing.clock[0])))
         if ports.changes > changes:
             changes = ports.changes
-            kernel.bytes_left(state, left)
-            carried.add(state.entered - left, net)
+            bytes_left(state.sharing, left)
+            carried.add(rounds.entered - left, net)
             net = ways.network(ports.circuits)
+            links, delays = net.links(), net.delays(connections.edge_pair)
             if on_progress is not None:
-                on_progress(float(state.tally[kernel.DONE]) / tasks)
-    assert state.tally[kernel.DONE] > tasks, "every all-to-all gets its turn"
-    kernel.bytes_left(state, left)
-    carried.add(state.entered - left, net)
+                on_progress(float(state.tasks.tally[DONE]) / tasks)
+    assert state.tasks.tally[DONE] == tasks, "every all-to-all gets its turn"
+    bytes_left(state.sharing, left)
+    carried.add(rounds.entered - left, net)
     return carried
 
 
@@ -132,7 +130,7 @@ def _result(
     fabric: Fabric,
     rule: RegionalReconfiguration,
     connections: Connections,
-    state: kernel.State,
+    state: State,
     carried: Carried,
     options: SimulationOptions,
 ) -> SimResult:
@@ -143,8 +141,8 @@ def _result(
         "flow",
         graph,
         options,
-        state.start[:-1],
-        state.finish[:-1],
+        state.tasks.start,
+        state.tasks.finish,
         compute_finish_s(graph),
         link_bytes,
         float(connections.payload_bytes.sum()),

@@ -4,7 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput
-from topoopt.simulate import kernel
+from topoopt.simulate.fluid.max_min_kernel import max_min_levels
+from topoopt.simulate.fluid.sharing import ACTIVE, make_links, make_sharing
 
 
 def max_min_rates(
@@ -43,16 +44,16 @@ def max_min_rates(
     for name, values in (("capacity", capacity), ("coefficient", coefficient), ("weight", weight)):
         if (np.asarray(values) <= 0).any():
             raise InvalidInput(f"max-min rates: {name} must be positive, got {np.min(values)}")
-    level = np.zeros(flows)
-    weights = np.ascontiguousarray(weight, np.float64)
-    kernel.max_min_levels(
-        flows,
-        np.arange(flows),
-        np.ascontiguousarray(flow_first, np.int64),
-        np.ascontiguousarray(flow_link, np.int64),
-        np.ascontiguousarray(coefficient, np.float64),
-        weights,
-        np.ascontiguousarray(capacity, np.float64),
-        level,
+    none, weights = np.zeros(0), np.ascontiguousarray(weight, np.float64)
+    sharing = make_sharing(np.zeros(0, np.int64), none, none, flows)
+    sharing.active[:], sharing.tally[ACTIVE], sharing.weight[:] = np.arange(flows), flows, weights
+    max_min_levels(
+        sharing,
+        make_links(
+            np.ascontiguousarray(flow_first, np.int64),
+            np.ascontiguousarray(flow_link, np.int64),
+            np.ascontiguousarray(coefficient, np.float64),
+            np.ascontiguousarray(capacity, np.float64),
+        ),
     )
-    return level * weights
+    return sharing.level * weights
