@@ -11,13 +11,12 @@ from tests.failure.conftest import MakePlan
 from topoopt.errors import NoRoute
 from topoopt.failure.detours import (
     DetouredRoutes,
-    busiest_share,
     detoured_rings,
     is_whole,
     rings_left,
     spread_rings,
 )
-from topoopt.finder import lay_rings
+from topoopt.finder import busiest_share, lay_rings
 from topoopt.routing import make_routes, path_arrays
 from topoopt.topology import Link, Ring, Topology, circulant, topology_from_links
 

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
+from tests.routing.coin_loads import class_bytes
 from topoopt.errors import InvalidInput, NoRoute
 from topoopt.finder import find_topology
 from topoopt.routing import (
@@ -154,13 +155,13 @@ def test_coin_change_reaches_the_optimum_where_its_coins_are_even() -> None:
     found = circulant_max_load(topology, uniform)
     # 127 · 5.354 hops over 4 links of 100 Gb/s: 170 bytes on each.
     assert found.max_load_s == pytest.approx(170 * 8 / 100e9)
-    assert CoinChangeRoutes(topology).class_bytes(uniform).max() == pytest.approx(170, rel=1e-3)
+    assert class_bytes(CoinChangeRoutes(topology), uniform).max() == pytest.approx(170, rel=1e-3)
 
 
 def test_on_c128_1_13_longer_ways_would_lower_the_fullest_link() -> None:
     uniform = np.ones(128)
     found = circulant_max_load(circulant(128, 1, 13), uniform)
-    shortest = CoinChangeRoutes(circulant(128, 1, 13)).class_bytes(uniform).max()
+    shortest = class_bytes(CoinChangeRoutes(circulant(128, 1, 13)), uniform).max()
     assert shortest == pytest.approx(188.5, rel=1e-3)
     assert found.lower_bound_s == pytest.approx(181.83 * 8 / 100e9, rel=1e-4)
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.errors import NoRoute
+from topoopt.finder import busiest_share
 from topoopt.routing import (
     ExplicitRoutes,
     KShortestRoutes,
@@ -153,14 +154,6 @@ def spread_rings(topology: Topology, rings: Rings) -> Rings:
         tried = [_around(topology, some, copies) for copies in range(1, most + 1)]
         found[members] = min(tried, key=lambda laid: (round(busiest_share(topology, laid), 9), len(laid)))
     return found
-
-
-def busiest_share(topology: Topology, rings: Sequence[Ring]) -> float:
-    """Return the part of an AllReduce, per port, that the busiest link carries."""
-    walked = np.zeros(len(topology))
-    for ring in rings:
-        walked += np.bincount(topology.link_ids(*ring.edges()), minlength=len(topology))
-    return float((walked / topology.ports).max()) / max(len(rings), 1)
 
 
 def _around(topology: Topology, rings: Sequence[Ring], copies: int) -> tuple[Ring, ...]:

@@ -1,5 +1,6 @@
 """Finding the topology of a job: rings for what is mutable, few hops for what is not."""
 
+from topoopt.finder.busiest_share import busiest_share as busiest_share
 from topoopt.finder.circuits import demand_circuits as demand_circuits
 from topoopt.finder.circuits import first_circuits as first_circuits
 from topoopt.finder.coin_rings import coin_patterns as coin_patterns

@@ -10,7 +10,6 @@ from topoopt.llm.calibration.calibration import ATTENTIONS as ATTENTIONS
 from topoopt.llm.calibration.calibration import PARAMETERS as PARAMETERS
 from topoopt.llm.calibration.calibration import Bounds as Bounds
 from topoopt.llm.calibration.calibration import Calibration as Calibration
-from topoopt.llm.calibration.calibration_file import calibrated_accelerators as calibrated_accelerators
 from topoopt.llm.calibration.calibration_file import find_calibration as find_calibration
 from topoopt.llm.calibration.calibration_file import read_calibration as read_calibration
 from topoopt.llm.calibration.calibration_file import starting_calibration as starting_calibration
@@ -25,8 +24,6 @@ from topoopt.llm.calibration.timed_runs import timed_runs as timed_runs
 from topoopt.llm.check import check_configuration as check_configuration
 from topoopt.llm.chunk_counts import chunk_counts as chunk_counts
 from topoopt.llm.chunk_counts import divisors as divisors
-from topoopt.llm.communication.communication import COLLECTIVES as COLLECTIVES
-from topoopt.llm.communication.communication import DIRECTIONS as DIRECTIONS
 from topoopt.llm.communication.communication import KINDS as KINDS
 from topoopt.llm.communication.communication import Communication as Communication
 from topoopt.llm.communication.communication import Floats as Floats
@@ -88,7 +85,6 @@ from topoopt.llm.runs.runs import NotModelled as NotModelled
 from topoopt.llm.runs.runs import Run as Run
 from topoopt.llm.runs.runs import Runs as Runs
 from topoopt.llm.runs.runs import read_runs as read_runs
-from topoopt.llm.search.choices import PINNABLE as PINNABLE
 from topoopt.llm.search.choices import Choices as Choices
 from topoopt.llm.search.choices import Limits as Limits
 from topoopt.llm.search.choices import usual_choices as usual_choices
@@ -104,7 +100,6 @@ from topoopt.llm.step_time.apnet24 import apnet24_settings as apnet24_settings
 from topoopt.llm.step_time.chunk_times import chunk_times as chunk_times
 from topoopt.llm.step_time.mfu import FLOPS_DEFINITIONS as FLOPS_DEFINITIONS
 from topoopt.llm.step_time.mfu import flops_per_iteration as flops_per_iteration
-from topoopt.llm.step_time.mfu import hardware_flops as hardware_flops
 from topoopt.llm.step_time.mfu import mfu as mfu
 from topoopt.llm.step_time.step_time import estimate as estimate
 from topoopt.llm.step_time.step_time import model_flops as model_flops

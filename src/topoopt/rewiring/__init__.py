@@ -5,7 +5,6 @@ from topoopt.rewiring.duration import rewiring_times as rewiring_times
 from topoopt.rewiring.order import MoveOrder as MoveOrder
 from topoopt.rewiring.order import Step as Step
 from topoopt.rewiring.order import order_moves as order_moves
-from topoopt.rewiring.order import wiring_after as wiring_after
 from topoopt.rewiring.rewire import Rewiring as Rewiring
 from topoopt.rewiring.rewire import rewire as rewire
 from topoopt.rewiring.wire import wire as wire

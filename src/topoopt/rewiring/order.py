@@ -8,7 +8,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from topoopt.rewiring.rewire import Rewiring
-from topoopt.rewiring.wiring import Patch, Port, Wiring
+from topoopt.rewiring.wiring import Patch, Port
 
 _Move = tuple[tuple[Patch, ...], Patch]
 """What has to be unplugged, and what is then plugged in."""
@@ -72,13 +72,6 @@ def order_moves(rewiring: Rewiring, keep_running: bool = False) -> MoveOrder:
     if rest:
         steps.append(Step(rest, (), room.reached(rest)))
     return MoveOrder(tuple(steps), True)
-
-
-def wiring_after(wiring: Wiring, steps: Iterable[Step]) -> Wiring:
-    """Return what is plugged in after some steps; every port is checked on the way."""
-    for step in steps:
-        wiring = wiring.changed(step.unplug, step.plug)
-    return wiring
 
 
 class _Room:

@@ -13,7 +13,6 @@ from topoopt.routing.explicit import explicit_routes as explicit_routes
 from topoopt.routing.fabric import Fabric as Fabric
 from topoopt.routing.k_shortest import KShortestRoutes as KShortestRoutes
 from topoopt.routing.link_loads import all_pair_links as all_pair_links
-from topoopt.routing.link_loads import circulant_link_loads as circulant_link_loads
 from topoopt.routing.link_loads import link_loads as link_loads
 from topoopt.routing.link_loads import pair_links as pair_links
 from topoopt.routing.load_optimum import LoadOptimum as LoadOptimum
@@ -32,8 +31,6 @@ from topoopt.routing.path_choice import connection_uniform as connection_uniform
 from topoopt.routing.path_choice import cumulative_weights as cumulative_weights
 from topoopt.routing.path_lengths import bandwidth_tax as bandwidth_tax
 from topoopt.routing.path_lengths import coin_length_distribution as coin_length_distribution
-from topoopt.routing.path_lengths import hop_counts as hop_counts
-from topoopt.routing.path_lengths import path_length_distribution as path_length_distribution
 from topoopt.routing.path_table import PathTable as PathTable
 from topoopt.routing.path_table import path_table as path_table
 from topoopt.routing.reconfiguration import Reconfiguration as Reconfiguration

@@ -137,19 +137,6 @@ class CoinChangeRoutes:
         load = circulant_loads(square, coins, options.first, options.coin, options.count, options.weight)
         return self._on_links(load.T)
 
-    def link_bytes_by_distance(self, demand_by_distance: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return bytes on each link where every pair at distance D has ``demand_by_distance[D]`` bytes."""
-        class_bytes = self.class_bytes(demand_by_distance)
-        return self._on_links(np.broadcast_to(class_bytes, self.link_of.shape))
-
-    def class_bytes(self, demand_by_distance: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the bytes on any one link of each coin, shape (coins,), in O(n · d)."""
-        options = self.options
-        options_bytes = np.repeat(demand_by_distance, np.diff(options.first)) * options.weight
-        run_bytes = options.count * options_bytes[:, None]
-        total = np.bincount(options.coin.ravel(), run_bytes.ravel(), len(self.table.coins))
-        return np.asarray(total, np.float64)
-
     def _on_links(self, by_server_and_coin: NDArray[np.float64]) -> NDArray[np.float64]:
         load = np.zeros(len(self.topology))
         load[self.link_of] = by_server_and_coin

@@ -86,22 +86,3 @@ def link_loads(topology: Topology, routes: Routes, demand: NDArray[np.float64]) 
         a, b = src[start : start + _PAIRS_AT_ONCE], dst[start : start + _PAIRS_AT_ONCE]
         load += pair_links(topology, routes, a, b).loads(demand[a, b], len(topology))
     return load
-
-
-def circulant_link_loads(
-    topology: Topology, routes: CoinChangeRoutes, demand_by_distance: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the bytes on each link where every pair at distance D has ``demand_by_distance[D]``; O(n·d).
-
-    Raises
-    ------
-    InvalidInput
-        If the routes are of another topology or the demand is not of shape (servers,).
-    """
-    if routes.topology is not topology:
-        raise InvalidInput("circulant link loads: the routes belong to another topology")
-    if demand_by_distance.shape != (topology.servers,):
-        raise InvalidInput(
-            f"demand by distance: expected {topology.servers} numbers, got {demand_by_distance.shape}"
-        )
-    return routes.link_bytes_by_distance(demand_by_distance)

@@ -4,32 +4,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.routing.coin_change import CoinTable
-from topoopt.routing.coin_routes import CoinChangeRoutes
-from topoopt.routing.link_loads import all_pair_links
-from topoopt.routing.routes import Routes
-from topoopt.topology import Topology
-
-
-def hop_counts(topology: Topology, routes: Routes) -> NDArray[np.float64]:
-    """Return the mean hops of every ordered pair of servers, shape (servers, servers), 0 on the diagonal."""
-    n = topology.servers
-    if isinstance(routes, CoinChangeRoutes) and routes.topology is topology:
-        server = np.arange(n)
-        return np.take(routes.table.distance.astype(np.float64), (server - server[:, None]) % n)
-    return all_pair_links(topology, routes).mean_hops().reshape(n, n)
-
-
-def path_length_distribution(topology: Topology, routes: Routes) -> NDArray[np.float64]:
-    """Return the share of ordered pairs within 1, 2, 3, … hops; the last entry is 1.
-
-    A pair whose paths differ in length counts with its mean, rounded up.
-    """
-    if isinstance(routes, CoinChangeRoutes) and routes.topology is topology:
-        return coin_length_distribution(routes.table)
-    hops = hop_counts(topology, routes)
-    pairs = hops[~np.eye(len(hops), dtype=bool)]
-    histogram = np.bincount(np.ceil(pairs - 1e-9).astype(np.int64))[1:]
-    return np.cumsum(histogram) / len(pairs)
 
 
 def coin_length_distribution(table: CoinTable) -> NDArray[np.float64]:

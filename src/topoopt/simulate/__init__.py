@@ -59,7 +59,6 @@ from topoopt.simulate.table import simulate as simulate
 from topoopt.simulate.task_graph import COLLECTIVE as COLLECTIVE
 from topoopt.simulate.task_graph import COLLECTIVES as COLLECTIVES
 from topoopt.simulate.task_graph import COMPUTE as COMPUTE
-from topoopt.simulate.task_graph import KINDS as KINDS
 from topoopt.simulate.task_graph import PHASES as PHASES
 from topoopt.simulate.task_graph import TRANSFER as TRANSFER
 from topoopt.simulate.task_graph import TaskGraph as TaskGraph

@@ -14,8 +14,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 COMPUTE, TRANSFER, COLLECTIVE = 0, 1, 2
-KINDS = ("compute", "transfer", "collective")
-"""Task kinds; an index into this tuple is stored. A transfer goes on the network, and so does a collective."""
+"""Task kinds. A transfer goes on the network, and so does a collective."""
 
 COLLECTIVES = ("allreduce", "reduce-scatter", "all-gather", "all-to-all")
 """Collective kinds; an index into this tuple is stored."""
@@ -36,7 +35,7 @@ class TaskGraph:
     ----------
     servers : int
     kind : int64 array
-        Index into :data:`KINDS`.
+        ``COMPUTE``, ``TRANSFER`` or ``COLLECTIVE``.
     server : int64 array
         Where a compute task runs, else -1.
     duration_s : float64 array

@@ -4,9 +4,6 @@ from dataclasses import dataclass
 
 from topoopt.errors import InvalidInput
 
-NORMS = ("layernorm", "rmsnorm", "layernorm-without-bias")
-"""``layernorm`` has a weight and a bias of the hidden size, the others a weight."""
-
 LARGEST, MOST_LAYERS = 10**9, 10**5
 """Sizes beyond these are slips of the keyboard, and would not fit into integers of 64 bits when multiplied."""
 
@@ -95,7 +92,8 @@ class TransformerModel:
     positions : int
         Rows of a learned position embedding; 0 for rotary positions or ALiBi.
     norm : str
-        One of :data:`NORMS`.
+        ``layernorm``, with a weight and a bias of the hidden size; ``rmsnorm`` or ``layernorm-without-bias``, with a
+        weight.
     attention_bias, output_bias, mlp_bias : bool
         Whether the projections to queries, keys and values, the output projection, and the feed-forward
         matrices have biases.

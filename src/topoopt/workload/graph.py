@@ -98,11 +98,3 @@ class OperatorGraph:
     def dense_parameter_bytes(self) -> int:
         """Bytes that data parallelism AllReduces: all parameters but the embedding tables'."""
         return sum(op.parameter_bytes for op in self.operators if not op.is_embedding)
-
-    def consumers(self) -> tuple[tuple[int, ...], ...]:
-        """Return for each operator the indices of the operators that read its output."""
-        readers: list[list[int]] = [[] for _ in self.operators]
-        for index, op in enumerate(self.operators):
-            for producer in op.inputs:
-                readers[producer].append(index)
-        return tuple(tuple(row) for row in readers)

@@ -62,11 +62,6 @@ def find_calibration(accelerator: str) -> Calibration:
     )
 
 
-def calibrated_accelerators() -> tuple[str, ...]:
-    """Return the accelerators for which a calibration was fitted on runs."""
-    return tuple(_shipped())
-
-
 def starting_calibration(word: str, accelerator: str, attention: str | None = None) -> Calibration:
     """Return the calibration that a fit starts from, renamed for an accelerator.
 

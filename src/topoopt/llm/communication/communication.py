@@ -21,10 +21,6 @@ Floats = NDArray[np.float64]
 
 KINDS = ("tp", "cp", "ep", "pp", "dp", "embedding")
 """Why ranks communicate; ``dp`` includes the gradients of experts."""
-COLLECTIVES = ("allreduce", "all-gather", "reduce-scatter", "all-to-all", "ring-exchange", "send")
-"""``ring-exchange``: every member sends a message to the next. ``send``: the first of two sends one to the second."""
-DIRECTIONS = ("forward", "backward", "step")
-"""With which pass of a micro-batch it goes; recomputation is part of the backward pass; ``step``: with none."""
 
 
 def no_weights() -> Floats:
@@ -53,7 +49,8 @@ class Communication:
     stage : int
         Pipeline stage of the groups; of a ``send`` the sender's, of ``embedding`` the first.
     direction : str
-        One of :data:`DIRECTIONS`.
+        With which pass of a micro-batch it goes, ``forward`` or ``backward`` (recomputation is part of the latter), or
+        ``step``: with none.
     chunk : int
         Chunk with whose passes it goes, chunk c on stage ``c % pp``; -1 for a ``step``.
     weights : float64 array, shape (size, size)

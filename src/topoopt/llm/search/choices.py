@@ -58,12 +58,6 @@ class Choices:
         return replace(self, **single, zero_in_pipelines=self.zero_in_pipelines or both)
 
 
-PINNABLE = tuple(
-    column.name for column in fields(Choices) if column.name not in ("zero_in_pipelines", "uneven_stages")
-)
-"""The columns that :meth:`Choices.pinned` takes."""
-
-
 @dataclass(frozen=True, slots=True)
 class Limits:
     """How far a search goes; ``None`` is the usual limit, see :func:`usual_choices`."""

@@ -12,7 +12,6 @@ References
 from collections.abc import Callable, Mapping
 
 from topoopt.errors import InvalidInput, unknown_name
-from topoopt.llm.configuration import Configuration
 from topoopt.transformer import TransformerModel, count_parameters, forward_flops
 
 
@@ -51,17 +50,6 @@ def matmul_flops(model: TransformerModel, sequences: int, sequence: int, causal:
 def causal_matmul_flops(model: TransformerModel, sequences: int, sequence: int) -> float:
     """Return :func:`matmul_flops` with the pairs of tokens that a causal mask leaves."""
     return matmul_flops(model, sequences, sequence, causal=True)
-
-
-def hardware_flops(model: TransformerModel, configuration: Configuration, causal: bool = False) -> float:
-    """Return the matrix products of an iteration with those that recomputation does again, for every model.
-
-    Full recomputation does the forward pass of all layers again, selective the core of attention.
-    """
-    one = forward_flops(model, configuration.sequence, causal)
-    again = {"none": 0.0, "selective": one.layers.core_flops, "full": one.layers.total_flops}
-    tokens = configuration.global_batch * configuration.sequence
-    return (3.0 * one.total_flops + again[configuration.recompute]) * tokens
 
 
 FLOPS_DEFINITIONS: Mapping[str, Callable[[TransformerModel, int, int], float]] = {

@@ -1,0 +1,136 @@
+"""What the program reaches: from the modules of the verbs through every name that a definition uses.
+
+Static: a module-level function, class or assignment uses the names in its text, and imports, of the module or inside
+a function, lead to other modules. A class is one thing with its methods. What is named in a text only (a lazy table) is
+not seen, so that all of the front doors count as reached.
+"""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[2] / "src"
+DOORS = ("topoopt", "topoopt.__main__", "topoopt.cli", "topoopt.verbs", "topoopt.reproduction")
+"""Where a run begins; a door is reached with all that is inside."""
+
+Place = tuple[str, str]
+"""A module and a name in it; no name for what the module does when it is imported."""
+
+
+@dataclass
+class Module:
+    """What one file defines, and which other places its names stand for."""
+
+    name: str
+    package: bool
+    uses: dict[str, set[str]] = field(default_factory=dict)
+    imports: dict[str, Place] = field(default_factory=dict)
+    inside: dict[str, dict[str, Place]] = field(default_factory=dict)
+    lines: dict[str, int] = field(default_factory=dict)
+
+
+@cache
+def modules() -> dict[str, Module]:
+    """Return all modules of the package by name."""
+    found = {}
+    for path in sorted((SOURCE / "topoopt").rglob("*.py")):
+        parts = path.relative_to(SOURCE).with_suffix("").parts
+        package = parts[-1] == "__init__"
+        module = Module(".".join(parts[:-1] if package else parts), package)
+        _read(module, ast.parse(path.read_text()))
+        found[module.name] = module
+    return found
+
+
+def _read(module: Module, tree: ast.Module) -> None:
+    for statement in tree.body:
+        names = list(_defined(statement)) or [""]
+        imports = dict(_imports(statement))
+        if names == [""]:
+            module.imports |= imports
+        for name in names:
+            module.uses.setdefault(name, set()).update(_used(statement))
+            module.inside.setdefault(name, {}).update(imports)
+            module.lines.setdefault(name, statement.lineno)
+
+
+def _imports(statement: ast.stmt) -> Iterator[tuple[str, Place]]:
+    for node in ast.walk(statement):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("topoopt"):
+            yield from ((name.asname or name.name, (node.module, name.name)) for name in node.names)
+        elif isinstance(node, ast.Import):
+            ours = [name for name in node.names if name.name.startswith("topoopt")]
+            yield from ((name.asname or name.name.split(".")[0], (name.name, "")) for name in ours)
+
+
+def _defined(statement: ast.stmt) -> Iterator[str]:
+    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+        yield statement.name
+    elif isinstance(statement, ast.Assign):
+        for target in statement.targets:
+            yield from (node.id for node in ast.walk(target) if isinstance(node, ast.Name))
+    elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+        yield statement.target.id
+
+
+def _used(statement: ast.stmt) -> set[str]:
+    """Return the names and dotted names in a statement, also those in annotations that are texts."""
+    found: set[str] = set()
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Name):
+            found.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            found.add(ast.unparse(node))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 100:
+            found.update(part for part in _words(node.value) if part.isidentifier())
+    return found
+
+
+def _words(text: str) -> list[str]:
+    return "".join(letter if letter.isalnum() or letter == "_" else " " for letter in text).split()
+
+
+def resolve(module: str, name: str, inside: str = "") -> Place | None:
+    """Return where a name of a module, or a dotted name in it, is defined, through any faces.
+
+    ``inside`` is the definition in which it stands, whose own imports come first.
+    """
+    known = modules()
+    if module not in known:
+        return None
+    head, _, rest = name.partition(".")
+    here = known[module]
+    own = here.inside.get(inside, {})
+    if head in here.uses and head not in own:
+        return module, head
+    imports = {**here.imports, **own}
+    if head not in imports:
+        return None
+    source, target = imports[head]
+    if target and (found := resolve(source, target)) is not None:
+        return found
+    whole = f"{source}.{target}" if target else source
+    return ((resolve(whole, rest) if rest else None) or (whole, "")) if whole in known else None
+
+
+@cache
+def reached() -> frozenset[Place]:
+    """Return every place that a verb reaches."""
+    known = modules()
+    doors = [
+        name for name in known if name in DOORS or name.startswith(tuple(f"{door}." for door in DOORS[1:]))
+    ]
+    waiting: list[Place] = [(module, name) for module in doors for name in (*known[module].uses, "")]
+    seen: set[Place] = set(waiting)
+    while waiting:
+        module, name = waiting.pop()
+        targets = {(module, "")} | {
+            place
+            for used in known[module].uses.get(name, ())
+            if (place := resolve(module, used, name)) is not None
+        }
+        waiting += targets - seen
+        seen |= targets
+    return frozenset(seen)
