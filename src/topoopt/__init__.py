@@ -16,12 +16,14 @@ from topoopt.version import __version__
 
 if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide the verb of that name
     from topoopt.verbs import ClusterSpec as ClusterSpec
+    from topoopt.verbs import Comparison as Comparison
     from topoopt.verbs import Infeasible as Infeasible
     from topoopt.verbs import InvalidInput as InvalidInput
     from topoopt.verbs import NoRoute as NoRoute
     from topoopt.verbs import Page as Page
     from topoopt.verbs import Plan as Plan
     from topoopt.verbs import TopoOptError as TopoOptError
+    from topoopt.verbs import compare as compare
     from topoopt.verbs import draw_page as draw_page
     from topoopt.verbs import notebook_html as notebook_html
     from topoopt.verbs import page_of as page_of
@@ -34,9 +36,12 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
 _ROOMS = {
     "errors": ("Infeasible", "InvalidInput", "NoRoute", "TopoOptError"),
     "hardware": ("ClusterSpec",),
-    "plan": ("Plan", "plan_to_mapping", "read_plan", "write_plan"),
+    "plan": ("Comparison", "Plan", "plan_to_mapping", "read_plan", "write_plan"),
     "report": ("Page", "draw_page", "notebook_html", "page_of", "page_text"),
-    "verbs": ("plan",),
+    "verbs": (
+        "compare",
+        "plan",
+    ),
 }
 """Which room each name is imported from when it is first used."""
 

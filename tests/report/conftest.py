@@ -8,8 +8,8 @@ import pytest
 from topoopt.cluster import ClusterResult, result_from_mapping
 from topoopt.hardware import ClusterSpec
 from topoopt.job import JobSettings, make_job
-from topoopt.plan import Plan
-from topoopt.report import Page, comparison_from_mapping, make_page
+from topoopt.plan import Plan, comparison_from_mapping
+from topoopt.report import Page, make_page
 from topoopt.search import SearchOptions, make_plan, simulated
 from topoopt.simulate import SimResult
 from topoopt.workload import load_model

@@ -11,20 +11,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from topoopt.errors import InvalidInput
-from topoopt.plan import Plan
-from topoopt.report import comparison_from_mapping, comparison_schema, make_page
+from topoopt.plan import (
+    ComparedFabric,
+    Outcome,
+    Plan,
+    compared_fabrics,
+    comparison_from_mapping,
+    comparison_schema,
+)
+from topoopt.report import Notes, make_page
 from topoopt.report.fabrics import (
-    FabricRow,
     cost_against_time,
-    fabric_rows,
     fabric_table,
     pareto_front,
     time_by_fabric,
 )
 
 
-def row(number: int, time_s: float, cost_usd: float | None) -> FabricRow:
-    return FabricRow(f"fabric-{number}", "", 1e9, time_s, time_s / 2, time_s / 2, 1.0, 1.0, cost_usd)
+def row(number: int, time_s: float, cost_usd: float | None) -> ComparedFabric:
+    outcome = Outcome("analytic", time_s, time_s / 2, time_s / 2, 1.0, 1.0)
+    return ComparedFabric(f"fabric-{number}", "", 1e9, outcome, cost_usd)
 
 
 points = st.lists(
@@ -36,30 +42,33 @@ points = st.lists(
 def test_the_front_is_what_nobody_beats(points: list[tuple[int, int | None]]) -> None:
     rows = [row(number, time, cost) for number, (time, cost) in enumerate(points)]
 
-    def beats(a: FabricRow, b: FabricRow) -> bool:
+    def beats(a: ComparedFabric, b: ComparedFabric) -> bool:
         assert a.cost_usd is not None
         assert b.cost_usd is not None
-        no_worse = a.cost_usd <= b.cost_usd and a.iteration_time_s <= b.iteration_time_s
-        return no_worse and (a.cost_usd, a.iteration_time_s) != (b.cost_usd, b.iteration_time_s)
+        no_worse = a.cost_usd <= b.cost_usd and a.outcome.iteration_time_s <= b.outcome.iteration_time_s
+        return no_worse and (a.cost_usd, a.outcome.iteration_time_s) != (
+            b.cost_usd,
+            b.outcome.iteration_time_s,
+        )
 
     priced = [one for one in rows if one.cost_usd is not None]
     unbeaten = {
-        (one.cost_usd, one.iteration_time_s)
+        (one.cost_usd, one.outcome.iteration_time_s)
         for one in priced
         if not any(beats(other, one) for other in priced)
     }
     front = pareto_front(rows)
-    assert {(one.cost_usd, one.iteration_time_s) for one in front} == unbeaten
+    assert {(one.cost_usd, one.outcome.iteration_time_s) for one in front} == unbeaten
     assert len(front) == len(unbeaten)
 
 
 def test_a_plan_stands_first_and_its_bars_sum_to_its_times(plan: Plan) -> None:
-    rows = fabric_rows(plan)
+    rows = compared_fabrics(plan)
     assert rows[0].description == "this plan"
     assert len(rows) == 1 + len(plan.baselines)
     computed, exposed = time_by_fabric(rows).series
     for one, a, b in zip(rows, computed.y, exposed.y, strict=True):
-        assert a + b == pytest.approx(one.iteration_time_s * 1e3)
+        assert a + b == pytest.approx(one.outcome.iteration_time_s * 1e3)
     assert len(set(computed.x)) == len(rows)
 
 
@@ -76,7 +85,7 @@ def test_a_comparison_is_read_as_it_was_printed(comparison_document: dict[str, A
     comparison = comparison_from_mapping(comparison_document)
     assert [one.name for one in comparison.fabrics[:2]] == ["topoopt, 400 Gb/s", "fat-tree, 125 Gb/s"]
     page = make_page(comparison)
-    assert page.warnings == ("Without rail: has no price",)
+    assert Notes(("without rail: has no price",)) in page.sections[0].blocks
     assert "ideal-switch" in page.headline
     fidelities = next(chart for chart in page.charts if chart.name == "fidelities")
     assert [one.name for one in fidelities.series] == ["analytic", "flow"]  # type: ignore[union-attr]
@@ -110,9 +119,7 @@ def test_a_comparison_that_is_none_is_one_line(
 
 
 SCHEMA_FILE = Path(__file__).parents[2] / "docs" / "comparison.schema.json"
-REGENERATE = (
-    'python -c "import json, topoopt.report as r; print(json.dumps(r.comparison_schema(), indent=1))"'
-)
+REGENERATE = 'python -c "import json; from topoopt.plan import comparison_schema as s; print(json.dumps(s(), indent=1))"'
 
 
 def test_the_published_schema_is_that_of_the_code(comparison_document: dict[str, Any]) -> None:

@@ -1,6 +1,12 @@
 """The answer as a noun, and as a file that every verb reads."""
 
-from topoopt.plan.file import baseline_to_mapping as baseline_to_mapping
+from topoopt.plan.comparison import ComparedFabric as ComparedFabric
+from topoopt.plan.comparison import Comparison as Comparison
+from topoopt.plan.comparison import TaskDifference as TaskDifference
+from topoopt.plan.comparison import compared_fabrics as compared_fabrics
+from topoopt.plan.comparison_file import COMPARISON_FORMAT as COMPARISON_FORMAT
+from topoopt.plan.comparison_file import comparison_from_mapping as comparison_from_mapping
+from topoopt.plan.comparison_file import comparison_schema as comparison_schema
 from topoopt.plan.file import plan_from_mapping as plan_from_mapping
 from topoopt.plan.file import plan_schema as plan_schema
 from topoopt.plan.file import plan_to_mapping as plan_to_mapping

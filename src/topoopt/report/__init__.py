@@ -11,10 +11,6 @@ from topoopt.report.chart import RingLine as RingLine
 from topoopt.report.chart import Route as Route
 from topoopt.report.chart import Series as Series
 from topoopt.report.chart import TimelineChart as TimelineChart
-from topoopt.report.comparison import COMPARISON_FORMAT as COMPARISON_FORMAT
-from topoopt.report.comparison import Comparison as Comparison
-from topoopt.report.comparison import comparison_from_mapping as comparison_from_mapping
-from topoopt.report.comparison import comparison_schema as comparison_schema
 from topoopt.report.html import html as html
 from topoopt.report.html import write_report as write_report
 from topoopt.report.notebook import notebook_html as notebook_html

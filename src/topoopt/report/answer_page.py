@@ -4,11 +4,12 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from topoopt.plan import Plan
+from topoopt.plan import Comparison, Plan
+from topoopt.report.comparison_page import comparison_page
 from topoopt.report.page import Page
 from topoopt.report.plan_page import plan_page
 
-PAGES: Mapping[type, Callable[[Any], Page]] = MappingProxyType({Plan: plan_page})
+PAGES: Mapping[type, Callable[[Any], Page]] = MappingProxyType({Comparison: comparison_page, Plan: plan_page})
 """Every kind of answer, and its page."""
 
 

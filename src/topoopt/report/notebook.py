@@ -5,9 +5,10 @@ from html import escape
 from types import MappingProxyType
 from typing import Any
 
-from topoopt.plan import Plan
+from topoopt.plan import Comparison, Plan
 from topoopt.report.answer_page import page_of
 from topoopt.report.chart import Chart
+from topoopt.report.fabrics import time_by_fabric
 from topoopt.report.page import Block, Facts, Notes, Section, Table
 from topoopt.report.plan_network import topology_circle
 from topoopt.search import simulated
@@ -20,7 +21,11 @@ def _topology(plan: Plan) -> Chart:
     return topology_circle(plan, simulated(plan.job, plan.strategy, plan.fabric, plan.outcome.simulator))
 
 
-PICTURES: Mapping[type, Callable[[Any], Chart]] = MappingProxyType({Plan: _topology})
+def _times(comparison: Comparison) -> Chart:
+    return time_by_fabric(comparison.fabrics)
+
+
+PICTURES: Mapping[type, Callable[[Any], Chart]] = MappingProxyType({Comparison: _times, Plan: _topology})
 """The chart that stands for an answer, by its kind."""
 
 

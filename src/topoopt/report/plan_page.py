@@ -2,12 +2,10 @@
 
 from dataclasses import replace
 
-from topoopt.plan import Plan
+from topoopt.plan import ComparedFabric, Plan, compared_fabrics
 from topoopt.report.fabrics import (
-    FabricRow,
     cost_against_time,
     fabric_notes,
-    fabric_rows,
     fabric_table,
     figure_table,
     time_by_fabric,
@@ -43,14 +41,14 @@ from topoopt.units import format_bandwidth, format_bytes, format_time
 
 def plan_page(plan: Plan) -> Page:
     """Return what a plan says in figures and tables; :func:`plan_report` has the pictures, too."""
-    rows = fabric_rows(plan)
+    rows = compared_fabrics(plan)
     return _page(plan, rows, tuple(caveats(plan)), _answer(plan, rows))
 
 
 def plan_report(plan: Plan) -> Page:
     """Return everything that there is to say about a plan; its iteration is simulated again for the details."""
     result = simulated(plan.job, plan.strategy, plan.fabric, plan.outcome.simulator)
-    rows = fabric_rows(plan)
+    rows = compared_fabrics(plan)
     pictures = _pictures(plan, rows, result)
     sections = tuple(
         replace(section, blocks=(*section.blocks, *pictures.get(section.key, ())))
@@ -61,7 +59,7 @@ def plan_report(plan: Plan) -> Page:
 
 
 def _page(
-    plan: Plan, rows: tuple[FabricRow, ...], minded: tuple[str, ...], sections: tuple[Section, ...]
+    plan: Plan, rows: tuple[ComparedFabric, ...], minded: tuple[str, ...], sections: tuple[Section, ...]
 ) -> Page:
     return Page(
         "plan",
@@ -84,7 +82,7 @@ def _page(
     )
 
 
-def _answer(plan: Plan, rows: tuple[FabricRow, ...]) -> tuple[Section, ...]:
+def _answer(plan: Plan, rows: tuple[ComparedFabric, ...]) -> tuple[Section, ...]:
     """Return what, how, how fast, how good it could be, beside what: what a terminal shows."""
     return (
         _section("job", "What is trained", "", [*plan.origin, *job_facts(plan)]),
@@ -114,7 +112,9 @@ def _section(key: str, title: str, caption: str, facts: Rows, remark: str = "") 
     return Section(key, title, caption, (Facts("", tuple(facts)),), remark)
 
 
-def _pictures(plan: Plan, rows: tuple[FabricRow, ...], result: SimResult) -> dict[str, tuple[Block, ...]]:
+def _pictures(
+    plan: Plan, rows: tuple[ComparedFabric, ...], result: SimResult
+) -> dict[str, tuple[Block, ...]]:
     """Return the charts and details that a browser has room for, by section."""
     convergence, server = convergence_chart(plan), busiest_server(result)
     priced = [cost_against_time(rows)] if any(row.cost_usd is not None for row in rows) else []
@@ -134,7 +134,7 @@ def _pictures(plan: Plan, rows: tuple[FabricRow, ...], result: SimResult) -> dic
     }
 
 
-def headline(plan: Plan, rows: tuple[FabricRow, ...]) -> str:
+def headline(plan: Plan, rows: tuple[ComparedFabric, ...]) -> str:
     """Return the answer: time, price, how much better it could be, and the nearest rival."""
     outcome, cost = plan.outcome, plan.price.get("cost_usd")
     network = f" on a network of {usd(cost)}" if cost is not None else ""
@@ -148,17 +148,17 @@ def headline(plan: Plan, rows: tuple[FabricRow, ...]) -> str:
         row for row in rows[1:] if cost is not None and row.cost_usd is not None and row.cost_usd <= cost
     ]
     if others:
-        rival = min(others, key=lambda row: row.iteration_time_s)
-        ratio = rival.iteration_time_s / outcome.iteration_time_s
+        rival = min(others, key=lambda row: row.outcome.iteration_time_s)
+        ratio = rival.outcome.iteration_time_s / outcome.iteration_time_s
         longer = "just as long" if abs(ratio - 1) < 0.005 else f"{ratio:.2f} × as long"
         said.append(
             f"The fastest baseline that costs no more, {rival.name} for {usd(rival.cost_usd)}, takes "
-            f"{format_time(rival.iteration_time_s)}, {longer}."
+            f"{format_time(rival.outcome.iteration_time_s)}, {longer}."
         )
     ideal = next((row for row in rows[1:] if row.fabric == "ideal-switch"), None)
     if ideal is not None:
         price = f" for {usd(ideal.cost_usd)}" if ideal.cost_usd is not None else ""
-        said.append(f"An ideal switch{price} would take {format_time(ideal.iteration_time_s)}.")
+        said.append(f"An ideal switch{price} would take {format_time(ideal.outcome.iteration_time_s)}.")
     return " ".join(said)
 
 
@@ -166,7 +166,7 @@ def _what(plan: Plan) -> str:
     return "strategy" if plan.job.training is None else "configuration"
 
 
-def tiles(plan: Plan, rows: tuple[FabricRow, ...]) -> tuple[Tile, ...]:
+def tiles(plan: Plan, rows: tuple[ComparedFabric, ...]) -> tuple[Tile, ...]:
     """Return the key numbers."""
     outcome = plan.outcome
     share = outcome.exposed_communication_s / outcome.iteration_time_s
@@ -186,7 +186,7 @@ def tiles(plan: Plan, rows: tuple[FabricRow, ...]) -> tuple[Tile, ...]:
         found.append(
             Tile(
                 "A fat-tree takes",
-                f"{tree.iteration_time_s / outcome.iteration_time_s:.2f} ×",
+                f"{tree.outcome.iteration_time_s / outcome.iteration_time_s:.2f} ×",
                 f"as long, with {format_bandwidth(tree.server_bandwidth_bps)} for {usd(tree.cost_usd)}",
             )
         )
@@ -236,7 +236,7 @@ def _traffic(plan: Plan, result: SimResult) -> Section:
     )
 
 
-def _fabrics(plan: Plan, rows: tuple[FabricRow, ...]) -> Section:
+def _fabrics(plan: Plan, rows: tuple[ComparedFabric, ...]) -> Section:
     searched = "each with a strategy searched for it" if plan.strategy.splits else ""
     if plan.job.training is not None:
         searched = "each with the best of these configurations"

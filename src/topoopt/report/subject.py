@@ -6,9 +6,8 @@ from typing import Any
 from topoopt.cluster import ClusterResult, result_from_mapping
 from topoopt.errors import InvalidInput
 from topoopt.files import read_json
-from topoopt.plan import Plan, plan_from_mapping
+from topoopt.plan import COMPARISON_FORMAT, Comparison, Plan, comparison_from_mapping, plan_from_mapping
 from topoopt.report.cluster_page import cluster_page
-from topoopt.report.comparison import COMPARISON_FORMAT, Comparison, comparison_from_mapping
 from topoopt.report.comparison_page import comparison_page
 from topoopt.report.page import Page
 from topoopt.report.plan_page import plan_report

@@ -8,9 +8,10 @@ from topoopt.search.baselines import default_baselines as default_baselines
 from topoopt.search.baselines import search_baseline as search_baseline
 from topoopt.search.caveats import caveats as caveats
 from topoopt.search.caveats import time_sources as time_sources
+from topoopt.search.comparison import checked_fabrics as checked_fabrics
+from topoopt.search.comparison import checked_simulators as checked_simulators
+from topoopt.search.comparison import compare_fabrics as compare_fabrics
 from topoopt.search.compile_ahead import start_compiling_ahead as start_compiling_ahead
-from topoopt.search.fidelities import Fidelities as Fidelities
-from topoopt.search.fidelities import at_fidelities as at_fidelities
 from topoopt.search.fidelities import fabric_of_baseline as fabric_of_baseline
 from topoopt.search.layout_words import LAYOUT_COLUMNS as LAYOUT_COLUMNS
 from topoopt.search.layout_words import layout_table as layout_table

@@ -7,7 +7,7 @@ import numpy as np
 
 from topoopt.finder import FABRICS, FabricRequest, FabricShape
 from topoopt.job import Job, job_traffic
-from topoopt.plan import Baseline, Plan
+from topoopt.plan import Baseline, Plan, TaskDifference
 from topoopt.routing import Fabric
 from topoopt.search.tables import rings_wanted
 from topoopt.search.worth import task_graph_of, with_rings
@@ -17,20 +17,6 @@ WITH_SWITCHES = ("fat-tree", "oversub-fat-tree")
 """Fabrics that plans draw with trunks in place of parallel switches."""
 
 Progress = Callable[[str, int, int], None]
-
-
-@dataclass(frozen=True, slots=True)
-class TaskDifference:
-    """A task of the network, and how long it took by each simulator, in the order in which they were named."""
-
-    task: int
-    name: str
-    seconds: tuple[float, ...]
-
-    @property
-    def difference_s(self) -> float:
-        """Of the last simulator against the first."""
-        return self.seconds[-1] - self.seconds[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,10 +44,15 @@ class Fidelities:
         seconds = np.stack([result.finish_s - result.start_s for result in self.results])
         gap = np.where(graph.kind == COMPUTE, 0.0, np.abs(seconds[-1] - seconds[0]))
         order = np.argsort(-gap, kind="stable")[:most]
-        return [
-            TaskDifference(task, graph.name(task), tuple(seconds[:, task].tolist()))
+        names = [result.simulator for result in self.results]
+        times_s = {
+            task: dict(zip(names, seconds[:, task].tolist(), strict=True))
             for task in order.tolist()
             if gap[task] > 0
+        }
+        return [
+            TaskDifference(task, graph.name(task), times, times[names[-1]] - times[names[0]])
+            for task, times in times_s.items()
         ]
 
 

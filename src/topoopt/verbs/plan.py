@@ -1,5 +1,6 @@
 """``topoopt.plan``: from a model and a cluster to a plan."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
@@ -106,18 +107,21 @@ def planned(
     return replace(plan, origin=origin_of(request, job.graph.name)), options
 
 
-def plan_from_file(source: Source, words: Mapping[str, Any]) -> tuple[Plan, SearchOptions] | None:
-    """Return the plan of a plan file and its search options with the words above them; None for any other source.
+def plan_from_file(source: Source | Plan, words: Mapping[str, Any]) -> tuple[Plan, SearchOptions] | None:
+    """Return a plan, or that of a plan file, and its search options with the words above them; None for all else.
 
     Raises
     ------
     InvalidInput
         If the file is no whole plan, or a word would change the job that was planned.
     """
-    if isinstance(source, JobRequest) or not is_plan(str(source)):
+    if isinstance(source, Plan):
+        plan, path = source, "plan"
+    elif isinstance(source, JobRequest) or not is_plan(os.fspath(source)):
         return None
-    path = str(source)
-    plan = read_plan(path)
+    else:
+        path = os.fspath(source)
+        plan = read_plan(path)
     fixed = [word for word in (*JOB_WORDS, *TRAINING_WORDS) if word in words]
     if fixed:
         raise InvalidInput(f"{fixed[0]}: {path} is a plan, whose job is fixed; plan again with another value")

@@ -1,15 +1,15 @@
 """What ``topoopt compare --json`` prints, read again: one job on several fabrics, at one or more fidelities."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import Field
 
 from topoopt.files import Amount, Positive, Strict, validated
-from topoopt.report.fabrics import FabricRow
+from topoopt.plan.comparison import FORMAT, ComparedFabric, Comparison, TaskDifference
+from topoopt.plan.plan import Outcome
+from topoopt.provenance import Provenance
 
-COMPARISON_FORMAT = "topoopt-comparison"
+COMPARISON_FORMAT = FORMAT
 
 
 class TaskModel(Strict):
@@ -70,28 +70,6 @@ class ComparisonModel(Strict):
     fabrics: list[FabricModel] = Field(min_length=1)
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """One job on several fabrics, the plan's own first.
-
-    Attributes
-    ----------
-    iteration_times_s : mappings by simulator
-        One for each fabric; empty where a single simulator was asked.
-    settings : mapping
-        What it was made with, in words.
-    """
-
-    model: str
-    servers: int
-    degree: int
-    bandwidth_bps: float
-    fabrics: tuple[FabricRow, ...]
-    iteration_times_s: tuple[Mapping[str, float], ...]
-    skipped: tuple[tuple[str, str], ...]
-    settings: Mapping[str, str]
-
-
 def comparison_from_mapping(document: Any, place: str = "comparison") -> Comparison:
     """Return the comparison that a JSON document describes.
 
@@ -100,39 +78,43 @@ def comparison_from_mapping(document: Any, place: str = "comparison") -> Compari
     InvalidInput
         In one line, for a key that is missing, unknown or wrong.
     """
-    said = validated(ComparisonModel, document, place)
-    made = said.provenance
-    settings = {
-        "simulator": ", ".join(said.simulators),
-        "collective": said.collective,
-        "prices": said.prices,
-        "seed": str(said.seed),
-        **({"topoopt": made.version} if made else {}),
-        **({f"input {name}": value for name, value in sorted(made.inputs.items())} if made else {}),
-    }
+    read = validated(ComparisonModel, document, place)
+    made = read.provenance
     return Comparison(
-        said.model,
-        said.servers,
-        said.degree,
-        said.bandwidth_bps,
-        tuple(_row(one) for one in said.fabrics),
-        tuple(one.iteration_times_s or {} for one in said.fabrics),
-        tuple(said.skipped_fabrics),
-        settings,
+        read.model,
+        read.servers,
+        read.degree,
+        read.bandwidth_bps,
+        tuple(read.simulators),
+        read.collective,
+        tuple(_row(one) for one in read.fabrics),
+        tuple(read.skipped_fabrics),
+        read.seed,
+        read.prices,
+        None if made is None else Provenance(made.seed, made.inputs, made.version),
     )
 
 
-def _row(said: FabricModel) -> FabricRow:
-    return FabricRow(
-        said.fabric,
-        said.description,
-        said.server_bandwidth_bps,
-        said.iteration_time_s,
-        said.compute_time_s,
-        said.exposed_communication_s,
-        said.link_bytes_max,
-        said.bandwidth_tax,
-        said.cost_usd,
+def _row(row: FabricModel) -> ComparedFabric:
+    return ComparedFabric(
+        row.fabric,
+        row.description,
+        row.server_bandwidth_bps,
+        Outcome(
+            row.simulator,
+            row.iteration_time_s,
+            row.compute_time_s,
+            row.exposed_communication_s,
+            row.link_bytes_max,
+            row.bandwidth_tax,
+        ),
+        row.cost_usd,
+        row.proposals,
+        row.configuration,
+        row.configuration_times_s,
+        row.iteration_times_s or {},
+        row.difference,
+        tuple(TaskDifference(task.task, task.name, task.times_s, task.difference_s) for task in row.tasks),
     )
 
 

@@ -1,0 +1,199 @@
+"""The noun Comparison: one job on several fabrics, by one simulator or several."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from topoopt.door import ask
+from topoopt.frame import frame
+from topoopt.plan.plan import Baseline, Outcome, Plan
+from topoopt.provenance import Provenance
+from topoopt.units import format_bandwidth
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+FORMAT = "topoopt-comparison"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskDifference:
+    """A task of the network, and how long it took by each simulator, in the order in which they were named."""
+
+    task: int
+    name: str
+    times_s: Mapping[str, float]
+    difference_s: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComparedFabric:
+    """The job on one fabric.
+
+    Attributes
+    ----------
+    outcome : Outcome
+        By the first simulator.
+    configuration, configuration_times_s
+        Of a transformer: the fastest of its configurations here, and the time of each; empty for any other job.
+    iteration_times_s : mapping
+        By simulator; empty where there was one only.
+    difference : float, optional
+        Iteration time by the last simulator over that by the first, minus 1.
+    tasks : tuple of TaskDifference
+        Those whose times differ most between the first and the last simulator.
+    """
+
+    fabric: str
+    description: str
+    server_bandwidth_bps: float
+    outcome: Outcome
+    cost_usd: float | None
+    proposals: int = 0
+    configuration: str = ""
+    configuration_times_s: Mapping[str, float] = field(default_factory=dict)
+    iteration_times_s: Mapping[str, float] = field(default_factory=dict)
+    difference: float | None = None
+    tasks: tuple[TaskDifference, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The fabric with the bandwidth of a server, by which fabrics of one name differ."""
+        return f"{self.fabric}, {format_bandwidth(self.server_bandwidth_bps)}"
+
+    def to_json(self, relative_to_s: float) -> dict[str, Any]:
+        """Return the row of this fabric; ``relative_time`` is over the given iteration time."""
+        return {
+            "fabric": self.fabric,
+            "description": self.description,
+            "server_bandwidth_bps": self.server_bandwidth_bps,
+            "relative_time": self.outcome.iteration_time_s / relative_to_s,
+            **asdict(self.outcome),
+            "cost_usd": self.cost_usd,
+            "proposals": self.proposals,
+            **self._configuration(),
+            **self._fidelities(),
+        }
+
+    def _configuration(self) -> dict[str, Any]:
+        if not self.configuration:
+            return {}
+        return {
+            "configuration": self.configuration,
+            "configuration_times_s": dict(self.configuration_times_s),
+        }
+
+    def _fidelities(self) -> dict[str, Any]:
+        if not self.iteration_times_s:
+            return {}
+        return {
+            "iteration_times_s": dict(self.iteration_times_s),
+            "difference": self.difference,
+            "tasks": [asdict(task) for task in self.tasks],
+        }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """One job on several fabrics, the plan's own first; ``fabrics`` are rows of :class:`ComparedFabric`.
+
+    Attributes
+    ----------
+    simulators : tuple of str
+        The first gives the times of the table.
+    skipped : tuple of (fabric, reason)
+    seed : int
+        Of searches and simulations.
+    provenance : Provenance, optional
+        Of the plan; a file of an older version has none.
+    """
+
+    model: str
+    servers: int
+    degree: int
+    bandwidth_bps: float
+    simulators: tuple[str, ...]
+    collective: str
+    fabrics: tuple[ComparedFabric, ...]
+    skipped: tuple[tuple[str, str], ...]
+    seed: int
+    prices: str
+    provenance: Provenance | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the document of ``topoopt compare --json``."""
+        return {
+            "format": FORMAT,
+            "model": self.model,
+            "servers": self.servers,
+            "degree": self.degree,
+            "bandwidth_bps": self.bandwidth_bps,
+            "simulator": self.simulators[0],
+            "simulators": list(self.simulators),
+            "collective": self.collective,
+            "skipped_fabrics": [list(row) for row in self.skipped],
+            "seed": self.seed,
+            "prices": self.prices,
+            **({"provenance": _provenance(self.provenance, self.seed)} if self.provenance else {}),
+            "fabrics": self._rows(),
+        }
+
+    def to_frame(self) -> "DataFrame":
+        """Return a row for each fabric, a column for each of its figures; needs pandas."""
+        wide = ("configuration_times_s", "iteration_times_s", "tasks")
+        return frame({key: value for key, value in row.items() if key not in wide} for row in self._rows())
+
+    def _rows(self) -> list[dict[str, Any]]:
+        own_s = self.fabrics[0].outcome.iteration_time_s
+        return [row.to_json(own_s) for row in self.fabrics]
+
+    def __str__(self) -> str:
+        return str(ask("page_text", ask("page_of", self))).strip("\n")
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return str(ask("notebook_html", self))
+
+
+def compared_fabrics(
+    plan: Plan, own: Outcome | None = None, others: Iterable[Baseline] | None = None
+) -> tuple[ComparedFabric, ...]:
+    """Return a plan's own fabric, then the others; without ``own`` and ``others`` as the plan has them."""
+    listed = plan.baselines if others is None else tuple(others)
+    mine = ComparedFabric(
+        plan.fabric.name,
+        "this plan",
+        plan.job.cluster.server_bandwidth_bps,
+        plan.outcome if own is None else own,
+        plan.price.get("cost_usd"),
+        plan.search.proposals,
+        *_configured(plan, plan.strategy.layout, plan.search.seed_times_s),
+    )
+    return (
+        mine,
+        *(
+            ComparedFabric(
+                row.fabric,
+                row.description,
+                row.server_bandwidth_bps,
+                row.outcome,
+                row.cost_usd,
+                row.proposals,
+                *_configured(plan, row.strategy.layout, row.layout_times_s),
+            )
+            for row in listed
+        ),
+    )
+
+
+def _configured(plan: Plan, layout: int, times_s: tuple[float, ...]) -> tuple[str, dict[str, float]]:
+    """Return the configuration of a transformer on a fabric, and the times of all; nothing for other jobs."""
+    if plan.job.training is None:
+        return "", {}
+    names = [layout.name for layout in plan.job.training.layouts]
+    return names[layout], dict(zip(names, times_s, strict=False))
+
+
+def _provenance(made: Provenance, seed: int) -> dict[str, Any]:
+    return {"version": made.version, "seed": seed, "inputs": dict(made.inputs)}

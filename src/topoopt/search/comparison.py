@@ -1,0 +1,149 @@
+"""A plan beside other fabrics: a strategy searched for each, then simulated, where asked by several simulators."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from topoopt.cost import PriceTable
+from topoopt.errors import InvalidInput, unknown_name
+from topoopt.plan import Baseline, ComparedFabric, Comparison, Outcome, Plan, compared_fabrics
+from topoopt.search.baselines import BASELINES, default_baselines
+from topoopt.search.fidelities import Fidelities, at_fidelities
+from topoopt.search.options import SearchOptions
+from topoopt.search.planner import compare
+from topoopt.search.start import starting_strategy
+from topoopt.search.worth import outcome, simulated
+from topoopt.simulate import SIMULATORS, SimulationOptions, collective_options
+
+OWN = "topoopt"
+"""The plan's own fabric, which is always the first row."""
+
+TASKS = 20
+"""Tasks of each fabric that differ most between simulators."""
+
+Progress = Callable[[str, int, int], None]
+
+
+def compare_fabrics(
+    plan: Plan,
+    options: SearchOptions,
+    prices: PriceTable,
+    *,
+    fabrics: Sequence[str] | None = None,
+    simulators: Sequence[str] = ("analytic",),
+    collective: str = "stepped",
+    on_progress: Progress = lambda stage, done, total: None,
+) -> Comparison:
+    """Return the job of a plan on its own fabric and on others; see :func:`topoopt.search.compare`.
+
+    Strategies are searched with the first simulator, or with flows where that is packets, which would take too long.
+    """
+    levels, simulation = tuple(simulators), collective_options(collective)
+    quick = "flow" if levels[0] == "packet" else levels[0]
+    skipped: list[tuple[str, str]] = []
+    others = compare(
+        plan.job,
+        options,
+        default_baselines(plan.job) if fabrics is None else tuple(fabrics),
+        prices,
+        (starting_strategy(plan.job), plan.strategy),  # as a plan does, for the same answer
+        on_progress,
+        quick,
+        simulation,
+        on_skip=lambda *row: skipped.append(row),
+    )
+    own = _own(plan, quick, simulation)
+    rows = _simulated(plan, own, others, levels, quick, simulation, on_progress, options.seed)
+    cluster = plan.job.cluster
+    return Comparison(
+        plan.job.graph.name,
+        cluster.servers,
+        cluster.degree,
+        cluster.link_bandwidth_bps,
+        levels,
+        collective,
+        rows,
+        tuple(skipped),
+        options.seed,
+        prices.name,
+        plan.provenance,
+    )
+
+
+def checked_simulators(simulator: str | None, simulators: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the simulators of a comparison; the first gives the times of the table.
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown name, one given twice, less than two of ``simulators``, or both words.
+    """
+    if simulators is None:
+        names: tuple[str, ...] = (simulator or "analytic",)
+    elif simulator is not None:
+        raise InvalidInput("simulator: the first of simulators is meant; give one of the two")
+    else:
+        names = tuple(simulators)
+    for name in names:
+        if name not in SIMULATORS:
+            raise unknown_name("simulator", name, SIMULATORS)
+    if simulators is not None and (len(names) < 2 or len(set(names)) < len(names)):
+        listed = ",".join(names)
+        raise InvalidInput(
+            f'simulators: expected two or more different ones, such as flow,packet, got "{listed}"'
+        )
+    return names
+
+
+def checked_fabrics(fabrics: Sequence[str] | None, levels: Sequence[str]) -> tuple[str, ...] | None:
+    """Return the baselines of a comparison, without the plan's own fabric; None for the default ones.
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown name, or circuits that change among several simulators of which one cannot follow them.
+    """
+    for name in fabrics or ():
+        if name != OWN and name not in BASELINES:
+            raise unknown_name("fabric", name, [OWN, *BASELINES])
+    wanted = None if fabrics is None else tuple(name for name in fabrics if name != OWN)
+    changing = [name for name in wanted or () if any(rule.searched_on for rule in BASELINES[name])]
+    if len(levels) > 1 and changing and "analytic" in levels:
+        raise InvalidInput(
+            f"simulators: analytic cannot follow the circuits of {' and '.join(changing)}; "
+            "leave out one or the other"
+        )
+    return wanted
+
+
+def _own(plan: Plan, simulator: str, simulation: SimulationOptions) -> Outcome:
+    if simulator == plan.outcome.simulator and simulation == SimulationOptions():
+        return plan.outcome
+    return outcome(simulated(plan.job, plan.strategy, plan.fabric, simulator, simulation))
+
+
+def _simulated(
+    plan: Plan,
+    own: Outcome,
+    others: tuple[Baseline, ...],
+    levels: tuple[str, ...],
+    quick: str,
+    simulation: SimulationOptions,
+    on_progress: Progress,
+    seed: int,
+) -> tuple[ComparedFabric, ...]:
+    """Return the rows; where other simulators were asked for, by those."""
+    rows = compared_fabrics(plan, own, others)
+    if levels == (quick,):
+        return rows
+    fidelities = at_fidelities(plan, others, levels, replace(simulation, seed=seed), on_progress)
+    return tuple(_at(row, found, len(levels) > 1) for row, found in zip(rows, fidelities, strict=True))
+
+
+def _at(row: ComparedFabric, found: Fidelities, several: bool) -> ComparedFabric:
+    first = replace(row, outcome=outcome(found.results[0]))
+    if not several:
+        return first
+    times_s = {result.simulator: result.iteration_time_s for result in found.results}
+    return replace(
+        first, iteration_times_s=times_s, difference=found.difference, tasks=tuple(found.tasks(TASKS))
+    )

@@ -1,0 +1,82 @@
+"""``topoopt.compare``: the same job on other fabrics."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+from topoopt.cost import find_prices, suited_prices
+from topoopt.plan import Comparison, Plan
+from topoopt.search import SearchOptions, checked_fabrics, checked_simulators, compare_fabrics
+from topoopt.verbs.plan import PLAN_WORDS, Progress, plan_from_file, plan_without_baselines, silent
+from topoopt.verbs.words import PlanWords, Source, check_words
+
+
+def compare(
+    model: Source | Plan,
+    *,
+    fabrics: Sequence[str] | None = None,
+    simulator: str | None = None,
+    simulators: Sequence[str] | None = None,
+    collective: str = "stepped",
+    prices: str | None = None,
+    on_progress: Progress = silent,
+    **words: Unpack[PlanWords],
+) -> Comparison:
+    """Put the same job on other fabrics, each with a strategy searched for it.
+
+    Parameters
+    ----------
+    model
+        A plan or its file; or whatever :func:`topoopt.plan` takes, and a plan is made first.
+    fabrics
+        Names of fabrics; those of :func:`topoopt.plan` where not given. The plan's own is always the first row.
+    simulator
+        ``analytic`` (where not given), ``flow`` or ``packet``.
+    simulators
+        Two or more instead: every fabric by each, and by how much they differ.
+    collective
+        How AllReduces run; see :func:`topoopt.simulate`.
+    prices
+        A price list's name or file; the one that suits the bandwidth where not given.
+    on_progress
+        Called with the stage, what is done and what there is.
+    **words
+        As :func:`topoopt.plan` takes them; of a plan those of the search alone.
+
+    Returns
+    -------
+    Comparison
+        With ``to_frame()`` and ``to_json()``.
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown word or name, or words that do not go together.
+
+    Examples
+    --------
+    >>> import topoopt
+    >>> plan = topoopt.plan("dlrm", servers=8, degree=2, fabrics=(), budget=50)
+    >>> [row.fabric for row in topoopt.compare(plan, fabrics=["torus", "expander"], baseline_budget=10).fabrics]
+    ['topoopt', 'torus', 'expander']
+    """
+    check_words(words, PLAN_WORDS)
+    levels = checked_simulators(simulator, simulators)
+    wanted = checked_fabrics(fabrics, levels)
+    named = None if prices is None else find_prices(prices)
+    plan, options = _planned(model, words, prices, on_progress)
+    return compare_fabrics(
+        plan,
+        options,
+        named or find_prices(suited_prices(plan.job.cluster.link_bandwidth_bps)),
+        fabrics=wanted,
+        simulators=levels,
+        collective=collective,
+        on_progress=on_progress,
+    )
+
+
+def _planned(
+    model: Source | Plan, words: Mapping[str, Any], prices: str | None, on_progress: Progress
+) -> tuple[Plan, SearchOptions]:
+    """Return the plan and the options of its search, which words may change."""
+    return plan_from_file(model, words) or plan_without_baselines(model, words, prices, on_progress)  # type: ignore[arg-type]
