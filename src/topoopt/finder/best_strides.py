@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from topoopt.finder.kernel import best_circulant
 from topoopt.finder.stride_rule import lower_bound, nearest, repeated
-from topoopt.finder.totient_perms import totients
+from topoopt.finder.totient_perms import totient_perms
 
 _Strides = NDArray[np.int32]  # shape (count,)
 _STEPS = 8_000_000  # link visits of the search for small n: 5 to 15 ms
@@ -30,7 +30,7 @@ def best(size: int, count: int, links: str, also: tuple[int, ...] = ()) -> tuple
     >>> best(128, 2, "duplex")
     (1, 15)
     """
-    candidates = totients(size).astype(np.int32)
+    candidates = totient_perms(size).astype(np.int32)
     if links == "duplex":
         candidates = candidates[2 * candidates <= size]
     if count >= len(candidates):

@@ -2,11 +2,11 @@
 
 from functools import lru_cache
 from itertools import islice
-from math import gcd
 
 import numpy as np
 from numpy.typing import NDArray
 
+from topoopt.finder.totient_perms import totient_perms
 from topoopt.routing import coin_change_mod
 from topoopt.topology import Ring, Topology
 
@@ -73,9 +73,9 @@ def coin_patterns(servers: int, offsets: tuple[int, ...], size: int, limit: int)
 def _shortest_patterns(servers: int, offsets: tuple[int, ...], size: int) -> dict[Pattern, None]:
     table = coin_change_mod(servers, offsets)
     step = servers // size
-    strides = [p for p in range(1, size) if gcd(p, size) == 1]
-    hops = table.distance[np.array(strides) * step]
-    fewest = [p for p, h in zip(strides, hops.tolist(), strict=True) if h == hops.min()]
+    strides = totient_perms(size)
+    hops = table.distance[strides * step]
+    fewest = strides[hops == hops.min()].tolist()
     return {
         (p, coins): None
         for p in fewest[:_MOST_STRIDES]

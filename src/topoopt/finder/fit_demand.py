@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.finder.totient_perms import totients
+from topoopt.finder.totient_perms import totient_perms
 from topoopt.routing import coin_change_mod
 from topoopt.topology import stride_offsets
 from topoopt.traffic import Traffic
@@ -52,7 +52,7 @@ def fit_demand(
     """
     if size > _LARGEST or (demand_bytes[1:] == demand_bytes[1]).all():
         return strides
-    units = totients(size)
+    units = totient_perms(size)
     if links == "duplex":
         units = units[2 * units <= size]
     hops = coin_change_mod(size, tuple(stride_offsets(size, strides + also, links))).distance

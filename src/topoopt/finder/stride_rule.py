@@ -4,7 +4,7 @@ from typing import Protocol
 
 import numpy as np
 
-from topoopt.finder.totient_perms import totients
+from topoopt.finder.totient_perms import totient_perms
 
 
 class StrideRule(Protocol):
@@ -30,7 +30,7 @@ def nearest(size: int, count: int, links: str, also: tuple[int, ...] = ()) -> tu
     ((1, 3, 7), (1, 3, 11, 37))
     """
     ratio = size ** (1 / count)
-    left = totients(size).copy()
+    left = totient_perms(size).copy()
     picked: list[int] = []
     while len(left) and len(picked) < count:
         distance = np.abs(left - picked[-1] * ratio) if picked else left
@@ -53,7 +53,7 @@ def lower_bound(size: int, count: int, links: str, also: tuple[int, ...] = ()) -
     >>> lower_bound(128, 4, "duplex"), lower_bound(12, 3, "duplex")
     ((1, 5, 13, 39), (1, 5, 7))
     """
-    candidates = totients(size)
+    candidates = totient_perms(size)
     roots = count if links == "duplex" else max(count - 1, 1)
     ratio = float(candidates[-1] / candidates[0]) ** (1 / roots)
     left = candidates.copy()
