@@ -19,7 +19,7 @@ LARGEST_NUMBER: Final = 1e30
 MOST: Mapping[str, int] = {
     "servers": 1_000_000,
     "degree": 1000,
-    "accelerators": 16_000_000,
+    "accelerators": 10_000_000,
     "accelerators_per_server": 1024,
     "servers_per_job": 1_000_000,
     "region_servers": 1_000_000,

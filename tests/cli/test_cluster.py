@@ -91,7 +91,10 @@ MISTAKES = [
     (("run", "two.csv", "--queue", "filo"), 'queue: unknown name "filo"; did you mean fifo'),
     (("run", "two.csv", "--placement", "near"), 'placement: unknown name "near"'),
     (("run", "two.csv", "--ocs", "piezzo"), 'optical switch: unknown name "piezzo"; did you mean piezo'),
-    (("run", "two.csv", "--logical-servers", "3"), "logical_servers: degree 8 cannot be divided evenly by 3"),
+    (
+        ("run", "two.csv", "--logical-servers", "3"),
+        "--logical-servers: degree 8 cannot be divided evenly by 3",
+    ),
     (("run", "two.csv", "--move-time", "30"), '--move-time: unknown or missing unit in "30"'),
     (("run", "two.csv", "--hands", "-1"), "hands: expected an integer >= 1, got -1"),
     (("run", "two.csv", "--out", "no/such.json"), "--out: no/such.json: the folder no does not exist"),

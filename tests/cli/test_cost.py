@@ -149,7 +149,10 @@ def test_a_fabric_that_nobody_asked_for_by_name_is_left_out_with_the_reason(topo
     assert "fat-tree" in [row["fabric"] for row in answer["fabrics"]]
     assert answer["cost_equivalent_fat_tree"] is None
     named = topoopt("cost", "--prices", "p.csv", "--fabrics", "topoopt")
-    assert (named.code, named.err) == (2, 'error: prices p.csv: no price of "patch_panel_port"; add a row\n')
+    assert (named.code, named.err) == (
+        2,
+        'error: --prices p.csv: no price of "patch_panel_port"; add a row\n',
+    )
 
 
 @pytest.mark.parametrize(
@@ -157,7 +160,7 @@ def test_a_fabric_that_nobody_asked_for_by_name_is_left_out_with_the_reason(topo
     [
         (
             "--prices 2022 --bandwidth 400Gbps",
-            "prices 2022: no transceiver of 400 Gb/s: the list ends at 200 Gb/s; use more interfaces, or another",
+            "--prices 2022: no transceiver of 400 Gb/s: the list ends at 200 Gb/s; use more interfaces, or another",
         ),
         (
             "--servers 2000",
@@ -167,13 +170,13 @@ def test_a_fabric_that_nobody_asked_for_by_name_is_left_out_with_the_reason(topo
         ("--fabrics topopt", '--fabrics: unknown name "topopt"; did you mean topoopt'),
         ("--fabrics none", "--fabrics: none leaves nothing to price; name one or more"),
         ("--technology mirrors", 'optical switch: unknown name "mirrors"'),
-        ("--ocs-interfaces 4", "topoopt-hybrid: ocs_interfaces must be 1..3 of 4 interfaces, got 4"),
-        ("--oversubscription 0.5", "oversubscription: expected a ratio >= 1, got 0.5"),
-        ("--accounting creative", 'accounting: unknown name "creative"'),
-        ("--fiber-on roofs", 'fiber_on: unknown name "roofs"'),
-        ("--tiers 4", "tiers: expected 1, 2 or 3, got 4"),
-        ("--prices 2023", 'prices: unknown name "2023"'),
-        ("--power none", 'power: unknown name "none"'),
+        ("--ocs-interfaces 4", "topoopt-hybrid: --ocs-interfaces must be 1..3 of 4 interfaces, got 4"),
+        ("--oversubscription 0.5", "--oversubscription: expected a ratio >= 1, got 0.5"),
+        ("--accounting creative", '--accounting: unknown name "creative"'),
+        ("--fiber-on roofs", '--fiber-on: unknown name "roofs"'),
+        ("--tiers 4", "--tiers: expected 1, 2 or 3, got 4"),
+        ("--prices 2023", '--prices: unknown name "2023"'),
+        ("--power none", '--power: unknown name "none"'),
         (
             "--years 3",
             "--electricity-price: missing; total cost of ownership needs --years and --electricity-price",
@@ -184,7 +187,7 @@ def test_a_fabric_that_nobody_asked_for_by_name_is_left_out_with_the_reason(topo
         ("--bill torsu", '--bill: unknown name "torsu"; did you mean torus'),
         ("--out bills.txt", "--out: bills.txt: expected a file name that ends in .csv or .parquet"),
         ("plan.json", "plan.json: no such file"),
-        ("--servers 1", "servers: expected an integer >= 2, got 1"),
+        ("--servers 1", "--servers: expected an integer >= 2, got 1"),
     ],
 )
 def test_a_mistake_is_one_line(topoopt: Topoopt, words: str, message: str) -> None:

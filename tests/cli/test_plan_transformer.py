@@ -93,7 +93,7 @@ MISTAKES: tuple[tuple[tuple[str, ...], str], ...] = (
     ),
     (
         ("plan", "llama3-70b", "--budget", "5"),
-        "--budget: is for searches over operators; for a transformer say",
+        "--budget: is for searches over operators; for a transformer give",
     ),
     (
         ("plan", "llama3-70b", "--set", "a=1"),

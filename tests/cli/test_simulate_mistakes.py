@@ -79,7 +79,7 @@ MISTAKES = [
     (("--fabric", "mixnet", "--circuits", "best"), "Known: break, improved, skip"),
     (("--fabric", "mixnet", "--degree", "1"), "a server needs 2 ports or more"),
     (("--fabric", "mixnet", "--degree", "4", "--electrical-ports", "4"), "must be 1..3 of 4 ports, got 4"),
-    (("--fabric", "mixnet", "--region-servers", "0"), "region_servers must be at least 2, got 0"),
+    (("--fabric", "mixnet", "--region-servers", "0"), "--region-servers must be at least 2, got 0"),
     (("--fabric", "sip-ml", "--fail-link", "0-1@1ms"), "not on sip-ml, whose circuits change"),
     (("--bandwidth", "100"), '--bandwidth: no unit in "100"'),
     (("--latency", "1"), '--latency: unknown or missing unit in "1"'),

@@ -87,7 +87,7 @@ def test_experts_by_hand() -> None:
         ({"layers": 4, "hidden": 64, "heads": 5}, "--heads 5: does not divide the hidden size 64"),
         ({"layers": 0, "hidden": 64, "heads": 4}, "--layers: expected an integer >= 1, got 0"),
         ({"name": "llama3-8b", "kv_heads": 5}, "32 heads cannot be shared by 5"),
-        ({"name": "llama3-8b", "seq": -1}, "--seq: expected an integer >= 1"),
+        ({"name": "llama3-8b", "seq": -1}, "seq: expected an integer >= 1"),
         ({"name": "llama3-8b", "expert_ffn": 64}, "--expert-ffn: the model has no experts"),
         ({"name": "llama3-8b", "capacity_factor": float("nan"), "experts": 8}, "--capacity-factor"),
         ({"name": "deepseek-v3", "head_dim": 64}, "--head-dim: deepseek-v3 has latent attention"),
@@ -131,18 +131,18 @@ def test_degrees_and_accelerators_that_do_not_match() -> None:
     for said, accelerators_said, complaint in (
         (ConfigurationArguments(tp=8), 100, "nearest: 96, 104 accelerators"),
         (ConfigurationArguments(tp=8, pp=4), 16, "nearest: 32 accelerators"),
-        (ConfigurationArguments(tp=6), 64, "--tp 6: does not divide 64 heads; nearest: 4, 8"),
-        (ConfigurationArguments(tp=0), 64, "--tp: expected an integer >= 1, got 0"),
-        (ConfigurationArguments(), None, "--accelerators: say how many"),
-        (ConfigurationArguments(), 0, "--accelerators: expected an integer from 1 to 10,000,000, got 0"),
+        (ConfigurationArguments(tp=6), 64, "tp 6: does not divide 64 heads; nearest: 4, 8"),
+        (ConfigurationArguments(tp=0), 64, "tp: expected an integer >= 1, got 0"),
+        (ConfigurationArguments(), None, "accelerators: say how many"),
+        (ConfigurationArguments(), 0, "accelerators: expected an integer from 1 to 10,000,000, got 0"),
         (
             ConfigurationArguments(),
             10**20,
-            "--accelerators: expected an integer from 1 to 10,000,000, got 1000",
+            "accelerators: expected an integer from 1 to 10,000,000, got 1000",
         ),
         (ConfigurationArguments(dp=10**12), None, "dp: expected an integer <= 1000000000"),
         (ConfigurationArguments(global_batch=0), 8, "--global-batch: expected an integer >= 1, got 0"),
-        (ConfigurationArguments(tp=8, pp=3), 72, "--pp 3: does not divide 80 layers; nearest: 2, 4"),
+        (ConfigurationArguments(tp=8, pp=3), 72, "pp 3: does not divide 80 layers; nearest: 2, 4"),
     ):
         with pytest.raises(InvalidInput) as caught:
             requested_configuration(llama, said, accelerators_said)

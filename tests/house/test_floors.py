@@ -136,3 +136,20 @@ def test_a_file_holds_one_idea(path: Path) -> None:
     assert ast.get_docstring(ast.parse(text)), f"{named(path)}: the first line says the idea"
     longest = LONGEST_KERNEL_LINES if path.name.endswith("kernel.py") else LONGEST_FILE_LINES
     assert len(text.splitlines()) <= longest, f"{named(path)}: more than one idea?"
+
+
+def test_only_the_command_line_names_flags() -> None:
+    """A message of the library names words as Python spells them; the command line makes flags of them."""
+    flag = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
+    programs = re.compile(
+        r"(topoopt [a-z ]+|ray start) --[a-z]+"
+    )  # whole commands that wrote a file, or are another's
+    named_flags = [
+        f"{named(path)}:{node.lineno}: {node.value}"
+        for path in SOURCES
+        if "cli" not in path.parts
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and "\n" not in node.value
+        if flag.search(programs.sub("", node.value))
+    ]
+    assert not named_flags

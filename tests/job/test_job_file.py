@@ -7,6 +7,7 @@ import pytest
 
 from topoopt.errors import InvalidInput
 from topoopt.job import JobRequest, read_cluster_part, read_job, requested_job
+from topoopt.search import job_of
 from topoopt.workload import load_model
 
 
@@ -106,3 +107,38 @@ def test_own_measurements_time_the_model_that_was_measured(tmp_path: Path) -> No
 def test_what_does_not_go_together(request_: JobRequest, said: str) -> None:
     with pytest.raises(InvalidInput, match=said):
         requested_job(request_)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("training: {recompute: everything}", 'training.recompute: unknown name "everything"'),
+        ("training: {accelerators: 20}", "training.accelerators 20: must be two or more servers"),
+        ("training: {tp: 3}", "training.tp 3: does not divide 32 heads"),
+        ("cluster: {accelerator: abacus}", 'cluster.accelerator: unknown name "abacus"'),
+        ("cluster: {servers: 2, degree: 9}", "cluster.degree: 2 servers can use at most 4"),
+        ("optimizer: adam", "optimizer: is for graphs of operators"),
+    ],
+)
+def test_a_mistake_that_is_met_later_still_names_file_and_key(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    path = tmp_path / "job.yaml"
+    path.write_text(f"model: llama2-7b\n{text}\n")
+    with pytest.raises(InvalidInput) as caught:
+        job_of(read_job(path))
+    assert str(caught.value).startswith(f"{path}: {message}")
+
+
+def test_a_word_said_above_a_file_is_no_mistake_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "job.yaml"
+    path.write_text("model: dlrm\ncluster: {accelerator: abacus}\n")
+    with pytest.raises(InvalidInput, match=r"^accelerator: unknown name"):
+        job_of(read_job(path).overlaid(JobRequest(cluster={"accelerator": "slide-rule"})))
+
+
+def test_a_mistake_in_a_cluster_file_names_that_file(tmp_path: Path) -> None:
+    (tmp_path / "hall.yaml").write_text("accelerator: abacus\n")
+    (tmp_path / "job.yaml").write_text("model: dlrm\ncluster: hall.yaml\n")
+    with pytest.raises(InvalidInput, match=r"hall\.yaml: accelerator: unknown name"):
+        job_of(read_job(tmp_path / "job.yaml"))

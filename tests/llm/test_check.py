@@ -31,36 +31,32 @@ def test_a_valid_configuration_passes() -> None:
 
 def test_degrees_that_do_not_multiply_to_the_accelerators() -> None:
     assert refusal("llama3-70b", dp=8) == (
-        "--accelerators 512: tp 8 x cp 1 x dp 8 x pp 4 = 256 does not multiply to it; --dp 16 would make it so"
+        "accelerators 512: tp 8 x cp 1 x dp 8 x pp 4 = 256 does not multiply to it; dp=16 would make it so"
     )
     assert "nearest: 480, 512 accelerators" in refusal("llama3-70b", 500)
 
 
 def test_a_tensor_degree_that_does_not_divide_heads() -> None:
-    assert refusal("llama3-70b", tp=6) == "--tp 6: does not divide 64 heads; nearest: 4, 8"
+    assert refusal("llama3-70b", tp=6) == "tp 6: does not divide 64 heads; nearest: 4, 8"
     assert refusal("llama3-70b", tp=128).endswith("nearest: 64")
 
 
 def test_heads_of_keys_and_values_are_repeated_where_there_are_fewer_than_ranks() -> None:
     check_configuration(LLAMA, replace(PLAIN, tp=16, dp=8), 512)
     qwen = find_transformer("qwen2.5-0.5b")  # 14 heads share 2
-    with pytest.raises(InvalidInput, match="--tp 7: neither divides 2 heads of keys and values"):
+    with pytest.raises(InvalidInput, match="tp 7: neither divides 2 heads of keys and values"):
         check_configuration(qwen, Configuration(tp=7, pp=1, dp=1, global_batch=1, sequence=4096), 7)
 
 
 def test_a_tensor_degree_that_does_not_divide_the_feed_forward_part() -> None:
     odd = replace(LLAMA, ffn=28676)  # 4 · 67 · 107
-    with pytest.raises(
-        InvalidInput, match=r"--tp 8: does not divide the feed-forward size 28676; nearest: 4$"
-    ):
+    with pytest.raises(InvalidInput, match=r"tp 8: does not divide the feed-forward size 28676; nearest: 4$"):
         check_configuration(odd, PLAIN, 512)
 
 
 def test_stages_that_do_not_divide_layers() -> None:
-    assert (
-        refusal("llama3-70b", pp=3) == "--pp 3: does not divide 80 layers; nearest: 2, 4, or --uneven-stages"
-    )
-    assert refusal("llama3-70b", pp=81) == "--pp 81: does not divide 80 layers; nearest: 80"
+    assert refusal("llama3-70b", pp=3) == "pp 3: does not divide 80 layers; nearest: 2, 4, or uneven_stages"
+    assert refusal("llama3-70b", pp=81) == "pp 81: does not divide 80 layers; nearest: 80"
     check_configuration(LLAMA, replace(PLAIN, pp=3), 384, uneven_stages=True)
 
 
@@ -73,46 +69,46 @@ def test_published_uneven_stages_pass() -> None:
 
 def test_interleaving() -> None:
     assert (
-        refusal("llama3-70b", vpp=3) == "--vpp 3: 4 stages of 3 chunks do not divide 80 layers; nearest: 2, 4"
+        refusal("llama3-70b", vpp=3) == "vpp 3: 4 stages of 3 chunks do not divide 80 layers; nearest: 2, 4"
     )
-    assert refusal("llama3-70b", pp=1, vpp=2).startswith("--vpp 2: interleaving needs stages")
+    assert refusal("llama3-70b", pp=1, vpp=2).startswith("vpp 2: interleaving needs stages")
     assert refusal("llama3-70b", vpp=2, global_batch=96) == (
-        "--vpp 2: interleaving needs micro-batches in multiples of 4 stages, got 6; nearest: --global-batch 64, 128"
+        "vpp 2: interleaving needs micro-batches in multiples of 4 stages, got 6; nearest: global_batch 64, 128"
     )
 
 
 def test_expert_degrees() -> None:
-    assert refusal("mixtral-8x7b", ep=3) == "--ep 3: does not divide 8 experts; nearest: 2, 4"
+    assert refusal("mixtral-8x7b", ep=3) == "ep 3: does not divide 8 experts; nearest: 2, 4"
     assert refusal("mixtral-8x7b", 16, tp=4, pp=4, dp=1, ep=8) == (
-        "--ep 8: ep 8 x etp 1 = 8 does not divide tp x cp x dp = 4; nearest: 4"
+        "ep 8: ep 8 x etp 1 = 8 does not divide tp x cp x dp = 4; nearest: 4"
     )
-    assert refusal("mixtral-8x7b", etp=3).startswith("--etp 3: does not divide the size 14336 of an expert")
-    assert refusal("llama3-70b", ep=2) == "--ep 2: llama3-70b has no experts; leave it at 1"
+    assert refusal("mixtral-8x7b", etp=3).startswith("etp 3: does not divide the size 14336 of an expert")
+    assert refusal("llama3-70b", ep=2) == "ep 2: llama3-70b has no experts; leave it at 1"
     check_configuration(LLAMA, replace(PLAIN, etp=8), 512)  # as tp: the classic layout
 
 
 def test_sequences() -> None:
     assert refusal("llama3-70b", 384, tp=8, pp=4, dp=4, cp=3).startswith(
-        "--cp 3: does not divide each sequence of 8192 tokens; nearest: 2, 4"
+        "cp 3: does not divide each sequence of 8192 tokens; nearest: 2, 4"
     )
     assert refusal("gpt2", 12, tp=12, pp=1, dp=1, sequence_parallel=True).startswith(
-        "--tp 12: does not divide the sequence of a context-parallel rank of 1024 tokens; nearest: 8, 16"
+        "tp 12: does not divide the sequence of a context-parallel rank of 1024 tokens; nearest: 8, 16"
     )
-    assert refusal("llama3-70b", 64, tp=1, sequence_parallel=True).startswith("--sequence-parallel")
+    assert refusal("llama3-70b", 64, tp=1, sequence_parallel=True).startswith("sequence_parallel")
     gpt2 = find_transformer("gpt2")
-    with pytest.raises(InvalidInput, match="--seq 2048: gpt2 has 1024 learned positions"):
+    with pytest.raises(InvalidInput, match="seq 2048: gpt2 has 1024 learned positions"):
         check_configuration(gpt2, Configuration(1, 1, 1, 1, sequence=2048), 1)
 
 
 def test_a_batch_that_does_not_divide() -> None:
     assert refusal("llama3-70b", global_batch=100) == (
-        "--global-batch 100: not a multiple of dp 16 x micro-batch 1 = 16; nearest: 96, 112"
+        "global_batch 100: not a multiple of dp 16 x micro-batch 1 = 16; nearest: 96, 112"
     )
     assert refusal("llama3-70b", global_batch=5).endswith("nearest: 16")
 
 
 def test_a_number_format_that_does_not_exist() -> None:
-    assert '--precision: unknown name "fp9"; did you mean fp8' in refusal("llama3-70b", precision="fp9")
+    assert 'precision: unknown name "fp9"; did you mean fp8' in refusal("llama3-70b", precision="fp9")
 
 
 @given(layers=st.integers(1, 200))

@@ -49,7 +49,9 @@ class Verb(TyperCommand):
         try:
             return super().invoke(ctx)
         except TopoOptError as error:
-            raise type(error)(flagged(str(error), ctx.command.params)) from error
+            raise type(error)(
+                flagged(str(error), [parameter.opts[0] for parameter in ctx.command.params])
+            ) from error
 
 
 class Verbs(TyperGroup):
@@ -128,22 +130,29 @@ def load(name: str, entry: Entry) -> Any:
     return command
 
 
-def flagged(message: str, parameters: Iterable[Any]) -> str:
-    """Return a message of the library with its leading word, if it is one of a verb's, as the flag.
+def flagged(message: str, names: Iterable[str]) -> str:
+    """Return a message of the library with the words of a verb as its flags.
+
+    A word is one at the beginning of the message, before ``=`` and a value, or with an underscore in it. What stands
+    in a file is no flag.
 
     Examples
     --------
-    >>> seq = TyperOption(param_decls=["micro_batch", "--micro-batch"])
-    >>> flagged("micro_batch 3: does not divide 8", [seq]), flagged("job.yaml: seq: expected text", [seq])
-    ('--micro-batch 3: does not divide 8', 'job.yaml: seq: expected text')
+    >>> flagged("tp 3: does not divide 8; give tp=2, or max_vpp", ("--tp", "--max-vpp"))
+    '--tp 3: does not divide 8; give --tp 2, or --max-vpp'
+    >>> flagged("job.yaml: training.tp 3: does not divide 8; max_vpp is there, too", ("--tp", "--max-vpp"))
+    'job.yaml: training.tp 3: does not divide 8; max_vpp is there, too'
     """
-    word = re.match(r"[a-z][a-z_]*(?=[ :])", message)
-    flags = {
-        parameter.name: parameter.opts[0] for parameter in parameters if parameter.opts[0].startswith("--")
-    }
-    if word is None or word[0] not in flags:
+    flags = {name.removeprefix("--").replace("-", "_"): name for name in names if name.startswith("--")}
+    message = re.sub(
+        r"""(?<![\w.{-])([a-z][a-z_]*)=(?:"([^" ]*)"|(?=['"\w{]))""",
+        lambda found: f"{flags[found[1]]} {found[2] or ''}" if found[1] in flags else found[0],
+        message,
+    )
+    if re.match(r"\S*\.\w+: ", message):  # of a file
         return message
-    return f"{flags[word[0]]}{message[word.end() :]}"
+    message = re.sub(r"^[a-z][a-z_]*(?=[ :])", lambda found: flags.get(found[0], found[0]), message)
+    return re.sub(r"(?<![\w.{-])[a-z]+(?:_[a-z]+)+\b", lambda found: flags.get(found[0], found[0]), message)
 
 
 def _plain_flags(parameters: Any) -> Any:

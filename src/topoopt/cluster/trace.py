@@ -124,5 +124,5 @@ def check_fits(trace: Trace, servers: int) -> None:
         if job.sizes[0] > servers:
             raise InvalidInput(
                 f"{trace.name}: job {job.job}: needs {job.sizes[0]} servers, the cluster has {servers}; "
-                f"use --servers {job.sizes[0]} or more, or a smaller job"
+                f"use servers={job.sizes[0]} or more, or a smaller job"
             )

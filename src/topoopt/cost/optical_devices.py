@@ -98,8 +98,8 @@ def check_fits_a_panel(fabric: str, servers: int, shards: int = 1, links: str = 
         split = least_shards(servers, largest.ports, links)
         raise Infeasible(
             f"{fabric}: {servers} servers need {ports} ports on each panel, and the largest ({largest.name}) has "
-            f"{largest.ports}; use --shards {split} (servers of different shards cannot be "
-            "joined), or leave it out of --fabrics"
+            f"{largest.ports}; use shards={split} (servers of different shards cannot be "
+            "joined), or leave it out of fabrics"
         )
 
 
@@ -127,7 +127,7 @@ def optical_devices(
 def too_many_ports(row: OpticalDevices, servers: int, links: str, sharing: int) -> str:
     """Return why the devices do not fit, with what would."""
     ways = [
-        f"--technology {other.name} has {other.ports}"
+        f"technology={other.name} has {other.ports}"
         for other in optical_switches()
         if other.ports >= row.ports
         and other.reconfiguration_s <= find_optical_switch(row.technology).reconfiguration_s
@@ -135,7 +135,7 @@ def too_many_ports(row: OpticalDevices, servers: int, links: str, sharing: int) 
     if sharing == 2:
         ways.append("an even number of servers needs half")
     shards = max(least_shards(servers, row.largest, links), -(-servers // max(row.largest // sharing, 1)))
-    ways.append(f"--shards {shards} splits the cluster")
+    ways.append(f"shards={shards} splits the cluster")
     return (
         f"a device of {row.ports} ports is needed, the largest {row.technology} has {row.largest}; "
         f"{', or '.join(ways)}"

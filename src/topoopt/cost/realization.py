@@ -160,7 +160,7 @@ def _optical(
         problems.append(
             f"a connection may lose {module.loss_budget_db - margin_db:g} dB and {module.name} can spare "
             f"{module.loss_budget_db:g} dB; "
-            "take a technology that loses less (--technology), or amplifiers"
+            "take a technology that loses less (technology=NAME), or amplifiers"
         )
     return Realization(fabric, devices, None, 0, module, margin_db, tuple(remarks), tuple(problems))
 
@@ -218,7 +218,7 @@ def _tree(fabric: str, size: FatTreeSize, degree: int, bandwidth_bps: float) -> 
         have = f"the largest of the catalogue has {largest}" if largest else "the catalogue has none so fast"
         problems.append(
             f"switches of {size.radix} ports of {format_bandwidth(bandwidth_bps)} are needed, {have}; "
-            "use more --tiers or more interfaces of less bandwidth"
+            "use more tiers or more interfaces of less bandwidth"
         )
     if fabric == "ideal-switch":
         remarks.append("no switch of so many ports exists: built as trees without blocking")

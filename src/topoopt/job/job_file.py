@@ -114,6 +114,9 @@ def job_from_mapping(mapping: Any, path: str | Path) -> JobRequest:
         cluster, files = read_cluster_part(beside), (place, beside)
         mapping = {key: value for key, value in mapping.items() if key != "cluster"}
     said = validated(JobModel, mapping, place)
+    if said.cluster:
+        cluster = _cluster_fields(said.cluster)
+    before = f"{files[-1]}: {'cluster.' if said.cluster else ''}"
     settings = {name: getattr(said, name) for name in SETTINGS if getattr(said, name) is not None}
     if said.bucket is not None:
         settings["bucket_bytes"] = round(said.bucket)
@@ -128,16 +131,32 @@ def job_from_mapping(mapping: Any, path: str | Path) -> JobRequest:
         profile=str(folder / said.profile) if said.profile else "",
         traffic=str(folder / said.traffic) if said.traffic else "",
         batch_per_accelerator=said.batch_per_accelerator or 0,
-        cluster=_cluster_fields(said.cluster) if said.cluster else cluster,
+        cluster=cluster,
         settings=settings,
         search=said.search,
         files=files,
+        places={**_places(said, place), **cluster_places(cluster, before)},
     )
 
 
 def read_cluster_part(path: str | Path) -> dict[str, Any]:
     """Return the fields of :class:`~topoopt.hardware.ClusterSpec` that a cluster file says."""
     return _cluster_fields(validated(ClusterPart, read_yaml(path), str(path)))
+
+
+def cluster_places(cluster: Mapping[str, Any], before: str) -> dict[str, str]:
+    """Return where each field of a cluster stands in the file that says it; ``before`` is the file and the part."""
+    keys = {field: key for key, field in _CLUSTER_FIELDS.items()}
+    return {field: before + keys.get(field, field) for field in cluster}
+
+
+def _places(said: JobModel, place: str) -> dict[str, str]:
+    own = {"bucket_bytes" if name == "bucket" else name: name for name in said.model_fields_set}
+    training = {
+        name: f"training.{name}" for name in (said.training.model_fields_set if said.training else ())
+    }
+    changes = {name: f"set.{name}" for name in said.hyperparameters}
+    return {word: f"{place}: {key}" for word, key in {**own, **training, **changes}.items()}
 
 
 def _cluster_fields(part: ClusterPart) -> dict[str, Any]:

@@ -4,11 +4,14 @@ Only what was written is in it. Several of them may be laid over each other (a f
 :func:`topoopt.job.requested_job` fills in the defaults.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from topoopt.errors import TopoOptError
 from topoopt.files import read_bytes
 from topoopt.hardware import ClusterSpec
 from topoopt.provenance import digest
@@ -43,6 +46,8 @@ class JobRequest:
         Options of the search; the search room knows which there are.
     files : tuple of str
         The files read so far.
+    places : mapping
+        Where each word that a file says stands in it, such as ``job.yaml: training.tp``.
     """
 
     model: str = ""
@@ -58,12 +63,17 @@ class JobRequest:
     settings: Mapping[str, Any] = field(default_factory=dict)
     search: Mapping[str, Any] = field(default_factory=dict)
     files: tuple[str, ...] = ()
+    places: Mapping[str, str] = field(default_factory=dict)
 
     def overlaid(self, above: "JobRequest") -> "JobRequest":
         """Return this request with everything replaced that ``above`` says."""
         said: dict[str, Any] = {name: getattr(above, name) or getattr(self, name) for name in _PLAIN}
         merged: dict[str, Any] = {name: {**getattr(self, name), **getattr(above, name)} for name in _MERGED}
-        return JobRequest(**said, **merged, files=self.files + above.files)
+        words = {name for name in _PLAIN if getattr(above, name)}.union(
+            *(getattr(above, name) for name in _MERGED)
+        )
+        places = {word: place for word, place in self.places.items() if word not in words}
+        return JobRequest(**said, **merged, files=self.files + above.files, places={**places, **above.places})
 
     def input_digests(self) -> dict[str, str]:
         """Return the SHA-256 of every file that the job is made of, by file name."""
@@ -71,6 +81,23 @@ class JobRequest:
         own = (text for text in named if names_file(text))
         paths = (*self.files, *filter(None, (self.config, self.operators, self.profile, self.traffic, *own)))
         return {Path(path).name: digest(read_bytes(path)) for path in paths}
+
+
+@contextmanager
+def in_its_place(request: JobRequest) -> Iterator[None]:
+    """Say of a mistake in a word of a file where it stands: ``job.yaml: training.tp 3: does not divide …``."""
+    try:
+        yield
+    except TopoOptError as error:
+        word = re.match(r"[a-z][a-z_]*(?=[ :])", str(error))
+        known = (
+            [word[0] + unit for unit in ("", "_bps", "_s") if word[0] + unit in request.places]
+            if word
+            else []
+        )
+        if not word or not known:
+            raise
+        raise type(error)(f"{request.places[known[0]]}{str(error)[word.end() :]}") from None
 
 
 def requested_cluster(request: JobRequest, servers: int) -> ClusterSpec:

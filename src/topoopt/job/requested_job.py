@@ -130,26 +130,26 @@ def _check_measured(request: JobRequest, profile: DeviceProfile) -> None:
     place, device, said = request.profile, profile.device, request.settings
     if profile.source == "transformer":
         raise InvalidInput(
-            f"{place}: holds operators of the transformer {profile.model}; name that, and this file with --calibration"
+            f"{place}: holds operators of the transformer {profile.model}; name that, and this file as calibration=FILE"
         )
     if profile.source == "operators" and not (request.model or request.operators):
         raise InvalidInput(
             f"{place}: holds times of {profile.model}, a file of operators; name that file, and this one with "
-            "--profile-file"
+            "profile_file=FILE"
         )
     precision, asked = said.get("precision", device.precision), request.cluster.get("accelerator")
     if precision != device.precision:
         raise InvalidInput(
             f"{place}: was measured in {device.precision}, the job computes in {precision}; "
-            f"give --precision {device.precision}, or measure in {precision}"
+            f"give precision={device.precision}, or measure in {precision}"
         )
     if device.accelerator and asked and find_accelerator(asked).name != device.accelerator:
         raise InvalidInput(
             f"{place}: was measured on {device.accelerator}, the cluster has {find_accelerator(asked).name}; "
-            f"give --accelerator {device.accelerator.lower()}, or measure there"
+            f"give accelerator={device.accelerator.lower()}, or measure there"
         )
     if said.get("compute") == "roofline":
-        raise InvalidInput(f"{place}: --compute roofline takes no measured times; leave one of the two out")
+        raise InvalidInput(f"{place}: compute=roofline takes no measured times; leave one of the two out")
 
 
 def _refuse_model_words(request: JobRequest, place: str) -> None:

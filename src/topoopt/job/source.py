@@ -60,7 +60,7 @@ def _of_mapping(content: Mapping[str, object], word: str) -> JobRequest:
     if _plan(content):
         raise InvalidInput(f"{word}: is a plan already; topoopt simulate, traffic and compare read it")
     if "servers" in content and "cluster" not in content:
-        raise InvalidInput(f"{word}: is a cluster, not a job; give a model and --cluster {word}")
+        raise InvalidInput(f"{word}: is a cluster, not a job; give a model and cluster={word}")
     return job_from_mapping(content, word)
 
 

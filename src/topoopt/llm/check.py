@@ -24,7 +24,7 @@ def check_configuration(
         One line: the flag, its value, why not, and the nearest valid values.
     """
     if configuration.precision not in PRECISIONS:
-        raise unknown_name("--precision", configuration.precision, PRECISIONS)
+        raise unknown_name("precision", configuration.precision, PRECISIONS)
     _check_tensor(model, configuration)
     _check_stages(model, configuration, uneven_stages)
     _check_experts(model, configuration)
@@ -51,36 +51,36 @@ def nearest(value: int, allowed: Iterable[int]) -> str:
 
 def _check_degrees(one: Configuration, accelerators: int) -> None:
     if accelerators < 1:
-        raise InvalidInput(f"--accelerators: expected an integer >= 1, got {accelerators}")
+        raise InvalidInput(f"accelerators: expected an integer >= 1, got {accelerators}")
     if one.accelerators == accelerators:
         return
     product = f"tp {one.tp} x cp {one.cp} x dp {one.dp} x pp {one.pp} = {one.accelerators}"
     others = one.tp * one.cp * one.pp
     if accelerators % others == 0:
-        remedy = f"--dp {accelerators // others} would make it so"
+        remedy = f"dp={accelerators // others} would make it so"
     else:
         below = accelerators // others * others
         remedy = (
             f"nearest: {f'{below}, ' if below else ''}{below + others} accelerators with these tp, cp and pp"
         )
-    raise InvalidInput(f"--accelerators {accelerators}: {product} does not multiply to it; {remedy}")
+    raise InvalidInput(f"accelerators {accelerators}: {product} does not multiply to it; {remedy}")
 
 
 def _check_tensor(model: TransformerModel, one: Configuration) -> None:
     tp, heads, keys = one.tp, model.heads, model.kv_heads
     if heads % tp:
-        raise InvalidInput(f"--tp {tp}: does not divide {heads} heads; {nearest(tp, _tensor_degrees(model))}")
+        raise InvalidInput(f"tp {tp}: does not divide {heads} heads; {nearest(tp, _tensor_degrees(model))}")
     if model.latent is None and keys % tp and tp % keys:
         raise InvalidInput(
-            f"--tp {tp}: neither divides {keys} heads of keys and values nor is a multiple of them; "
+            f"tp {tp}: neither divides {keys} heads of keys and values nor is a multiple of them; "
             f"{nearest(tp, _tensor_degrees(model))}"
         )
     if _has_dense_layer(model) and model.ffn % tp:
         raise InvalidInput(
-            f"--tp {tp}: does not divide the feed-forward size {model.ffn}; {nearest(tp, _tensor_degrees(model))}"
+            f"tp {tp}: does not divide the feed-forward size {model.ffn}; {nearest(tp, _tensor_degrees(model))}"
         )
     if one.sequence_parallel and tp == 1:
-        raise InvalidInput("--sequence-parallel: splits over tensor parallel ranks; give --tp 2 or more")
+        raise InvalidInput("sequence_parallel: splits over tensor parallel ranks; give tp=2 or more")
 
 
 def _has_dense_layer(model: TransformerModel) -> bool:
@@ -101,16 +101,16 @@ def _check_stages(model: TransformerModel, one: Configuration, uneven: bool) -> 
     pp, vpp, layers = one.pp, one.vpp, model.layers
     counts = range(1, layers + 1) if uneven else chunk_counts(layers)
     if vpp > 1 and pp == 1:
-        raise InvalidInput(f"--vpp {vpp}: interleaving needs stages; give --pp 2 or more, or --vpp 1")
+        raise InvalidInput(f"vpp {vpp}: interleaving needs stages; give pp=2 or more, or vpp=1")
     if pp not in counts and not (vpp > 1 and pp * vpp in counts):
-        remedy = "" if pp > layers else ", or --uneven-stages"
+        remedy = "" if pp > layers else ", or uneven_stages"
         raise InvalidInput(
-            f"--pp {pp}: does not divide {layers} layers; {nearest(pp, divisors(layers))}{remedy}"
+            f"pp {pp}: does not divide {layers} layers; {nearest(pp, divisors(layers))}{remedy}"
         )
     if pp * vpp not in counts:
         allowed = [count // pp for count in counts if count % pp == 0]
         raise InvalidInput(
-            f"--vpp {vpp}: {pp} stages of {vpp} chunks do not divide {layers} layers; {nearest(vpp, allowed)}"
+            f"vpp {vpp}: {pp} stages of {vpp} chunks do not divide {layers} layers; {nearest(vpp, allowed)}"
         )
 
 
@@ -120,16 +120,16 @@ def _check_experts(model: TransformerModel, one: Configuration) -> None:
         for flag, value in (("ep", ep), ("etp", etp)):
             # etp = tp is the classic layout, which a model without experts has, too.
             if value > 1 and not (flag == "etp" and value == one.tp):
-                raise InvalidInput(f"--{flag} {value}: {model.name} has no experts; leave it at 1")
+                raise InvalidInput(f"{flag} {value}: {model.name} has no experts; leave it at 1")
         return
     experts = model.experts
     if experts.count % ep:
         raise InvalidInput(
-            f"--ep {ep}: does not divide {experts.count} experts; {nearest(ep, divisors(experts.count))}"
+            f"ep {ep}: does not divide {experts.count} experts; {nearest(ep, divisors(experts.count))}"
         )
     if experts.ffn % etp:
         raise InvalidInput(
-            f"--etp {etp}: does not divide the size {experts.ffn} of an expert; {nearest(etp, divisors(experts.ffn))}"
+            f"etp {etp}: does not divide the size {experts.ffn} of an expert; {nearest(etp, divisors(experts.ffn))}"
         )
 
 
@@ -138,16 +138,16 @@ def _check_expert_group(model: TransformerModel, one: Configuration) -> None:
     if model.experts is None or ranks % (ep * etp) == 0:
         return
     whole = [value for value in divisors(model.experts.count) if ranks % (value * etp) == 0]
-    remedy = nearest(ep, whole) if whole else f"--etp {etp} does not divide it either, --etp 1 does"
+    remedy = nearest(ep, whole) if whole else f"etp {etp} does not divide it either, etp=1 does"
     raise InvalidInput(
-        f"--ep {ep}: ep {ep} x etp {etp} = {ep * etp} does not divide tp x cp x dp = {ranks}; {remedy}"
+        f"ep {ep}: ep {ep} x etp {etp} = {ep * etp} does not divide tp x cp x dp = {ranks}; {remedy}"
     )
 
 
 def _check_sequence(model: TransformerModel, one: Configuration) -> None:
     if model.positions and one.sequence > model.positions:
         raise InvalidInput(
-            f"--seq {one.sequence}: {model.name} has {model.positions} learned positions; at most {model.positions}"
+            f"seq {one.sequence}: {model.name} has {model.positions} learned positions; at most {model.positions}"
         )
     for flag, parts in (("cp", one.cp), ("tp", one.tp * one.cp if one.sequence_parallel else 1)):
         if one.sequence % parts:
@@ -155,7 +155,7 @@ def _check_sequence(model: TransformerModel, one: Configuration) -> None:
             length = one.sequence if flag == "cp" else one.sequence // one.cp
             value = one.cp if flag == "cp" else one.tp
             raise InvalidInput(
-                f"--{flag} {value}: does not divide {cut} of {length} tokens; {nearest(value, divisors(length))}"
+                f"{flag} {value}: does not divide {cut} of {length} tokens; {nearest(value, divisors(length))}"
             )
 
 
@@ -165,7 +165,7 @@ def _check_batch(one: Configuration) -> None:
         return
     below = one.global_batch // step * step
     raise InvalidInput(
-        f"--global-batch {one.global_batch}: not a multiple of dp {one.dp} x micro-batch {one.micro_batch} = {step}; "
+        f"global_batch {one.global_batch}: not a multiple of dp {one.dp} x micro-batch {one.micro_batch} = {step}; "
         f"nearest: {f'{below}, ' if below else ''}{below + step}"
     )
 
@@ -176,6 +176,6 @@ def _check_interleaving(one: Configuration) -> None:
     step = one.dp * one.micro_batch * one.pp
     below = one.global_batch // step * step
     raise InvalidInput(
-        f"--vpp {one.vpp}: interleaving needs micro-batches in multiples of {one.pp} stages, got "
-        f"{one.micro_batches}; nearest: --global-batch {f'{below}, ' if below else ''}{below + step}"
+        f"vpp {one.vpp}: interleaving needs micro-batches in multiples of {one.pp} stages, got "
+        f"{one.micro_batches}; nearest: global_batch {f'{below}, ' if below else ''}{below + step}"
     )

@@ -30,7 +30,7 @@ class CpuDevice:
 
     def __init__(self, torch: Any, precision: str, threads: int = 0) -> None:
         if precision == "tf32":
-            raise InvalidInput("--precision: tf32 is of NVIDIA's tensor cores; a CPU has fp32, bf16 and fp16")
+            raise InvalidInput("precision: tf32 is of NVIDIA's tensor cores; a CPU has fp32, bf16 and fp16")
         if threads:
             torch.set_num_threads(threads)
         self.torch = torch

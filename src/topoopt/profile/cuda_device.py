@@ -19,12 +19,10 @@ class CudaDevice:
 
     def __init__(self, torch: Any, precision: str, threads: int = 0) -> None:
         if threads:
-            raise InvalidInput("--threads: is for --device cpu")
+            raise InvalidInput("threads: is for device=cpu")
         if not torch.cuda.is_available():
             built = "has CUDA and finds no GPU" if torch.version.cuda else "is a build without CUDA"
-            raise InvalidInput(
-                f"--device: no GPU here (PyTorch {torch.__version__} {built}); use --device cpu"
-            )
+            raise InvalidInput(f"device: no GPU here (PyTorch {torch.__version__} {built}); use device=cpu")
         name = str(torch.cuda.get_device_name())
         self.torch = torch
         self.facts = DeviceFacts(

@@ -55,15 +55,13 @@ def check_device(name: str, precision: str, threads: int = 0) -> None:
         With what is allowed.
     """
     if name not in (AUTO, *DEVICES):
-        raise unknown_name("--device", name, (AUTO, *DEVICES))
+        raise unknown_name("device", name, (AUTO, *DEVICES))
     if precision in ("fp8", "fp4"):
-        raise InvalidInput(
-            f"--precision: PyTorch has no whole operators in {precision}; measure bf16 or fp16"
-        )
+        raise InvalidInput(f"precision: PyTorch has no whole operators in {precision}; measure bf16 or fp16")
     if precision not in PRECISIONS:
-        raise unknown_name("--precision", precision, PRECISIONS)
+        raise unknown_name("precision", precision, PRECISIONS)
     if threads < 0:
-        raise InvalidInput(f"--threads: expected an integer >= 0, got {threads}")
+        raise InvalidInput(f"threads: expected an integer >= 0, got {threads}")
 
 
 def find_device(name: str, precision: str, threads: int = 0) -> Device:

@@ -39,7 +39,7 @@ class Repetitions:
     def __post_init__(self) -> None:
         for name, least in (("warm_up", 1), ("measured", FEWEST)):
             if getattr(self, name) < least:
-                flag = "--warm-up" if name == "warm_up" else "--repetitions"
+                flag = "warm_up" if name == "warm_up" else "repetitions"
                 raise InvalidInput(f"{flag}: expected an integer >= {least}, got {getattr(self, name)}")
 
 

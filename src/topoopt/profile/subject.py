@@ -75,8 +75,8 @@ def only_operators(subject: Subject, patterns: Sequence[str]) -> Subject:
         if not any(_fits(op, pattern) for op in subject.operators):
             known = {word for op in subject.operators for word in (op.operator.kind, op.operator.name)}
             if any(sign in pattern for sign in "*?["):
-                raise InvalidInput(f'--operators: "{pattern}" fits none of {", ".join(sorted(known))}')
-            raise unknown_name("--operators", pattern, known)
+                raise InvalidInput(f'operators: "{pattern}" fits none of {", ".join(sorted(known))}')
+            raise unknown_name("operators", pattern, known)
     chosen = [op for op in subject.operators if any(_fits(op, pattern) for pattern in patterns)]
     return replace(subject, operators=tuple(chosen), left_out={})
 

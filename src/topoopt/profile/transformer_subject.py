@@ -41,7 +41,7 @@ def subject_of_transformer(
     if not degrees:
         asked = ", ".join(str(degree) for degree in tensor_degrees)
         raise InvalidInput(
-            f"--tensor-parallel: none of {asked} divides the {model.heads} heads of {model.name}"
+            f"tensor_parallel: none of {asked} divides the {model.heads} heads of {model.name}"
         )
     rows = [
         (_operator(name, kind, shape, model, dim), shape, _sizes(dim, degrees, micro_batches))

@@ -24,7 +24,7 @@ def caveats(plan: Plan) -> tuple[str, ...]:
             found.append(
                 f"Does not fit in memory: an accelerator of server {use.server} needs "
                 f"{format_bytes(use.total_bytes)}, {part.name} has {format_bytes(part.memory_bytes)}. "
-                "With --memory-check enforce only what fits is searched."
+                "With memory_check enforce only what fits is searched."
             )
     found += _device_caveats(plan)
     beyond = sum(count for source, count in time_sources(plan).items() if "extrapolated" in source)

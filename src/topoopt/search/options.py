@@ -88,7 +88,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         },
     }
 )
-"""What each ``--preset`` sets; keys are those of SearchOptions and of the job's settings."""
+"""What each preset sets; keys are those of SearchOptions and of the job's settings."""
 
 
 def preset(name: str) -> Mapping[str, Any]:

@@ -36,7 +36,7 @@ def starting_strategy(job: Job) -> ParallelStrategy:
     raise Infeasible(
         f"memory: even split over {degrees[-1]} servers, server {fullest.server} needs "
         f"{format_bytes(fullest.total_bytes)} on an accelerator ({_causes(fullest)}); "
-        f"{job.cluster.accelerator} has {format_bytes(available)}; use --memory-check warn, "
+        f"{job.cluster.accelerator} has {format_bytes(available)}; use memory_check=warn, "
         f"a smaller batch or another accelerator"
     )
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.hardware import ClusterSpec
-from topoopt.job import ORDER, Job, JobRequest, Layout, Training, requested_job, training_job
+from topoopt.job import ORDER, Job, JobRequest, Layout, Training, in_its_place, requested_job, training_job
 from topoopt.llm import (
     Calibration,
     Configuration,
@@ -50,6 +50,11 @@ def job_of(request: JobRequest, on_progress: Progress = lambda stage, done, tota
     Infeasible
         If no configuration of a transformer fits in memory.
     """
+    with in_its_place(request):
+        return _job_of(request, on_progress)
+
+
+def _job_of(request: JobRequest, on_progress: Progress) -> Job:
     if not is_transformer(request):
         return requested_job(request)
     on_progress("ranking configurations", 0, 0)

@@ -97,12 +97,12 @@ def training_request(request: JobRequest) -> TrainingRequest:
     said = request.training
     for name, known in (("recompute", RECOMPUTATIONS), ("zero", tuple(map(str, ZERO_STAGES)))):
         if name in said and str(said[name]) not in known:
-            raise unknown_name(f"--{name}", str(said[name]), known)
+            raise unknown_name(name, str(said[name]), known)
     model = read_config(request.config) if request.config else find_transformer(request.model)
     sequence = int(said.get("seq", model.sequence))
     if model.positions and sequence > model.positions:
         raise InvalidInput(
-            f"--seq {sequence}: {model.name} has {model.positions} learned positions; at most {model.positions}"
+            f"seq {sequence}: {model.name} has {model.positions} learned positions; at most {model.positions}"
         )
     cluster = _cluster(request)
     return TrainingRequest(
@@ -120,21 +120,19 @@ def training_request(request: JobRequest) -> TrainingRequest:
 def _refuse_operator_words(request: JobRequest) -> None:
     what = request.config or request.model
     words = {
-        "--variant": request.variant,
-        "--set": request.hyperparameters,
-        "--profile-file": request.profile,
-        "--batch-per-accelerator": request.batch_per_accelerator,
-        **{f"--{_flag(name)}": True for name in request.settings if name != "precision"},
+        "variant": request.variant,
+        "set": request.hyperparameters,
+        "profile_file": request.profile,
+        "batch_per_accelerator": request.batch_per_accelerator,
+        **{_RENAMED.get(name, name): True for name in request.settings if name != "precision"},
     }
     for word, given in words.items():
         if given:
-            remedy = "say --global-batch" if word.startswith("--batch") else "leave it out"
+            remedy = "give global_batch" if word.startswith("batch") else "leave it out"
             raise InvalidInput(f"{word}: is for graphs of operators, and {what} is a transformer; {remedy}")
 
 
-def _flag(setting: str) -> str:
-    renamed = {"embedding_bytes_factor": "embedding-factor", "bucket_bytes": "bucket"}
-    return renamed.get(setting, setting.replace("_", "-"))
+_RENAMED = {"embedding_bytes_factor": "embedding_factor", "bucket_bytes": "bucket"}
 
 
 def _cluster(request: JobRequest) -> ClusterSpec:
@@ -144,8 +142,8 @@ def _cluster(request: JobRequest) -> ClusterSpec:
     if "intra_server_bandwidth_bps" not in said:
         if part.scale_up_bandwidth_bps is None:
             raise InvalidInput(
-                f"--intra-server-bandwidth: the catalogue gives none for {part.name}; write for example "
-                "--intra-server-bandwidth 400Gbps"
+                f"intra_server_bandwidth: the catalogue gives none for {part.name}; write for example "
+                "intra_server_bandwidth=400Gbps"
             )
         said["intra_server_bandwidth_bps"] = part.scale_up_bandwidth_bps
     accelerators = request.training.get("accelerators")
@@ -153,8 +151,8 @@ def _cluster(request: JobRequest) -> ClusterSpec:
         servers = _servers(accelerators, per_server)
         if said.setdefault("servers", servers) != servers:
             raise InvalidInput(
-                f"--servers {said['servers']}: {accelerators} accelerators are {servers} servers of {per_server}; "
-                "give one of --servers and --accelerators"
+                f"servers {said['servers']}: {accelerators} accelerators are {servers} servers of {per_server}; "
+                "give one of servers and accelerators"
             )
     return ClusterSpec(**{**DEFAULT_CLUSTER, **said})
 
@@ -165,8 +163,8 @@ def _servers(accelerators: int, per_server: int) -> int:
         below = max(servers, 2) * per_server
         near = f"{below} or {below + per_server}" if below < accelerators else str(below)
         raise InvalidInput(
-            f"--accelerators {accelerators}: must be two or more servers of {per_server}, nearest: {near}; "
-            "or give --accelerators-per-server"
+            f"accelerators {accelerators}: must be two or more servers of {per_server}, nearest: {near}; "
+            "or give accelerators_per_server"
         )
     return servers
 
@@ -176,7 +174,7 @@ def _domain(part: Accelerator) -> int:
     match = re.match(r"\d+", part.scale_up_domain)
     if match is None:
         raise InvalidInput(
-            f"--accelerators-per-server: the catalogue does not say how many {part.name} share one"
+            f"accelerators_per_server: the catalogue does not say how many {part.name} share one"
         )
     return int(match[0])
 

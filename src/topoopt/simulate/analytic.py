@@ -31,7 +31,7 @@ def analytic(
     """
     if fabric.reconfiguration is not None:
         raise InvalidInput(
-            f"fabric {fabric.name}: the analytic simulator knows no circuits that change; use --simulator flow"
+            f"fabric {fabric.name}: the analytic simulator knows no circuits that change; use simulator=flow"
         )
     return analytic_of_flows(graph, fabric, make_flows(graph, fabric, options), options)
 

@@ -63,7 +63,7 @@ BURST_SHARE = 0.5
 """Part of all bytes that bursts may have; in DLRM's graphs they have a tenth, and no harm comes of it."""
 CAUTION = (
     "many transfers of about one window (100 packets) start together: in a synchronized all-to-all of 8 to 32 "
-    "servers on a switch packets take 1.3 to 1.7 times the flow time; see --simulator packet"
+    "servers on a switch packets take 1.3 to 1.7 times the flow time; see the packet simulator"
 )
 
 

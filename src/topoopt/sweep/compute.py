@@ -10,7 +10,7 @@ from typing import Any
 
 from topoopt.cost import Bill, PriceTable, bill_of_materials, find_accounting, find_prices
 from topoopt.errors import InvalidInput, TopoOptError
-from topoopt.job import Job, JobRequest, requested_job
+from topoopt.job import Job, JobRequest, in_its_place, requested_job
 from topoopt.plan import Outcome, Plan
 from topoopt.search import (
     BaselineRule,
@@ -91,7 +91,9 @@ def _job(point: Point, folder: str) -> Job:
     if not request.traffic:
         settings = {name: getattr(point, name) for name in SETTINGS_FIELDS}
         said = replace(said, settings=settings, batch_per_accelerator=point.batch_per_accelerator)
-    return requested_job(replace(request, search={}).overlaid(said))
+    request = replace(request, search={}).overlaid(said)
+    with in_its_place(request):
+        return requested_job(request)
 
 
 def _values(point: Point, planned: Callable[[], Plan], folder: str) -> dict[str, Any]:

@@ -93,7 +93,7 @@ def _refusal(path: str | Path, message: str) -> InvalidInput:
     if "Could not set lock" in said:
         owner = re.search(r"\(PID (\d+)\)", said)
         who = f"process {owner[1]}" if owner else "another process"
-        return Locked(f"{path}: {who} writes it; wait until that has ended, or name another file with --out")
+        return Locked(f"{path}: {who} writes it; wait until that has ended, or another file (out=FILE)")
     if "not a valid DuckDB" in said:
         return InvalidInput(f"{path}: is no DuckDB file; name another file")
     if "WAL" in said:

@@ -13,7 +13,7 @@ from topoopt.sweep.point import Point
 
 LOCAL, AUTO = "local", "auto"
 KNOCK_S = 5.0
-_REMEDY = "start one with ray start --head, or say --ray local"
+_REMEDY = "start one with ray start --head, or say ray=local"
 
 
 def ray_cluster(address: str, processes: int = 0) -> Crew:
@@ -53,7 +53,7 @@ def _imported() -> Any:
     try:
         import ray  # noqa: PLC0415 - an extra
     except ImportError:
-        raise InvalidInput('--ray: Ray is not installed; pip install "topoopt[ray]"') from None
+        raise InvalidInput('ray: Ray is not installed; pip install "topoopt[ray]"') from None
     return ray
 
 
@@ -63,11 +63,11 @@ def _check_reachable(address: str) -> None:
         return
     host, sign, port = address.removeprefix("ray://").rpartition(":")
     if not sign or not host or not port.isdigit():
-        raise InvalidInput(f'--ray: expected auto, local, ray://host:port or host:port, got "{address}"')
+        raise InvalidInput(f'ray: expected auto, local, ray://host:port or host:port, got "{address}"')
     try:
         socket.create_connection((host, int(port)), KNOCK_S).close()
     except (OSError, OverflowError) as error:
-        raise InvalidInput(f"--ray {address}: no cluster there: {error}; {_REMEDY}") from None
+        raise InvalidInput(f"ray {address}: no cluster there: {error}; {_REMEDY}") from None
 
 
 def _connect(ray: Any, address: str, processes: int) -> None:
@@ -79,7 +79,7 @@ def _connect(ray: Any, address: str, processes: int) -> None:
             ray.init(address=address, **quiet)
     except (ConnectionError, ValueError, RuntimeError, OSError) as error:
         reason = " ".join(str(error).split())[:200]
-        raise InvalidInput(f"--ray {address}: no cluster there: {reason}; {_REMEDY}") from None
+        raise InvalidInput(f"ray {address}: no cluster there: {reason}; {_REMEDY}") from None
 
 
 def _answers(

@@ -148,17 +148,17 @@ def best(
     """
     value = BEST.get(least, least)
     if value.isidentifier() and value not in COLUMNS:
-        raise unknown_name("--best", least, [*BEST, *COLUMNS])
+        raise unknown_name("best", least, [*BEST, *COLUMNS])
     _check_clauses(results, columns, where, None)
-    check_expressions(results, (value,), "--best")
-    check_expressions(results, per, "--per")
+    check_expressions(results, (value,), "best")
+    check_expressions(results, per, "per")
     groups = ", ".join(per)
     said = (
         f"SELECT {', '.join(columns)} FROM points WHERE status = 'ok' AND ({value}) IS NOT NULL AND "
         f"{_condition(where)} QUALIFY row_number() OVER ({f'PARTITION BY {groups} ' if groups else ''}"
         f"ORDER BY {value}, {_DEFAULT_ORDER}) = 1 ORDER BY {groups or _DEFAULT_ORDER}"
     )
-    return _asked(results, said + _limited(limit), "--best")
+    return _asked(results, said + _limited(limit), "best")
 
 
 def query(results: Results, sql: str) -> Rows:
@@ -169,7 +169,7 @@ def query(results: Results, sql: str) -> Rows:
     InvalidInput
         For what is no SQL, or would change something.
     """
-    return _asked(results, sql, "--sql")
+    return _asked(results, sql, "sql")
 
 
 def check_expressions(results: Results, expressions: Sequence[str], place: str) -> None:
@@ -207,11 +207,11 @@ def _limited(limit: int) -> str:
 
 def _check_clauses(results: Results, columns: Sequence[str], where: str | None, order: str | None) -> None:
     """Ask each part by itself, so that a mistake is named by its flag."""
-    check_expressions(results, columns, "--columns")
+    check_expressions(results, columns, "columns")
     if where is not None:
-        _check(results, f"SELECT 1 FROM points WHERE {_condition(where)}", "--where")
+        _check(results, f"SELECT 1 FROM points WHERE {_condition(where)}", "where")
     if order is not None:
-        _check(results, f"SELECT {', '.join(columns)} FROM points ORDER BY {order}", "--order")
+        _check(results, f"SELECT {', '.join(columns)} FROM points ORDER BY {order}", "order")
 
 
 def _check(results: Results, sql: str, place: str) -> None:
@@ -229,9 +229,7 @@ def _mistake(message: str, place: str) -> InvalidInput:
         return InvalidInput(f"{place}: {rest.split(' Did you mean')[0]} Known: {', '.join(TABLES)}")
     if kind == "Permission Error" or "read-only mode" in said:
         return InvalidInput(f"{place}: results are only read here, and no other file: {rest}")
-    return InvalidInput(
-        f"{place}: {rest or said}; columns: {', '.join(_SHOWN)}, ... (--sql 'DESCRIBE points')"
-    )
+    return InvalidInput(f"{place}: {rest or said}; columns: {', '.join(_SHOWN)}, ... (sql='DESCRIBE points')")
 
 
 _SHOWN = ("model", "servers", "degree", "bandwidth_bps", "fabric", "seed", "iteration_time_s", "cost_usd")

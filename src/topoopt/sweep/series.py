@@ -47,7 +47,7 @@ def lines_of(results: Results, x: str, y: str, by: Sequence[str], where: str | N
     InvalidInput
         For misspelled columns, a y that is no number, no points, or more lines than can be told apart.
     """
-    for flag, asked in (("--plot", (x,)), ("--y", (y,)), ("--by", tuple(by))):
+    for flag, asked in (("plot", (x,)), ("y", (y,)), ("by", tuple(by))):
         check_expressions(results, asked, flag)
     axes = axes_of(results)
     rows = select(
@@ -55,9 +55,9 @@ def lines_of(results: Results, x: str, y: str, by: Sequence[str], where: str | N
     ).rows
     drawn = [row for row in rows if row[len(by)] is not None and row[len(by) + 1] is not None]
     if not drawn:
-        raise InvalidInput(f"--plot: no point has both {x} and {y}; loosen --where, or take another column")
+        raise InvalidInput(f"plot: no point has both {x} and {y}; loosen where, or take another column")
     if not all(isinstance(row[len(by) + 1], int | float) for row in drawn):
-        raise InvalidInput(f'--y: expected numbers, got {y}, such as "{drawn[0][len(by) + 1]}"')
+        raise InvalidInput(f'y: expected numbers, got {y}, such as "{drawn[0][len(by) + 1]}"')
     drawn.sort(key=lambda row: [_ordered(value) for value in row[: len(by) + 1]])
     lines = []
     averaged: set[str] = set()
@@ -71,9 +71,7 @@ def lines_of(results: Results, x: str, y: str, by: Sequence[str], where: str | N
                     averaged.add(axis)
         lines.append(Line(", ".join(str(part) for part in name), *map(tuple, zip(*points, strict=True))))
     if len(lines) > MOST_LINES:
-        raise InvalidInput(
-            f"--by: {len(lines)} lines, allowed are {MOST_LINES}; use fewer columns, or --where"
-        )
+        raise InvalidInput(f"by: {len(lines)} lines, allowed are {MOST_LINES}; use fewer columns, or where")
     fixed = [
         (axis, drawn[0][place])
         for place, axis in enumerate(axes, len(by) + 2)

@@ -77,7 +77,7 @@ def _refuse_other_versions(connection: duckdb.DuckDBPyConnection, path: str | Pa
         others = ", ".join(sorted(row[0] for row in rows))
         raise InvalidInput(
             f"{path}: holds results of topoopt {others}, and this is {__version__}, which may give others; name "
-            "another file with --out, or say --mix-versions (each row says its version)"
+            "another file (out=FILE), or say mix_versions (each row says its version)"
         )
 
 

@@ -13,13 +13,13 @@ from topoopt.transformer.families.table import FAMILIES
 from topoopt.transformer.model import TransformerModel
 
 BY_HAND = {
-    "--layers": ("num_hidden_layers", "n_layer", "n_layers", "num_layers"),
-    "--hidden": ("hidden_size", "n_embd", "d_model", "n_embed"),
-    "--heads": ("num_attention_heads", "n_head", "n_heads"),
-    "--kv-heads": ("num_key_value_heads", "num_kv_heads"),
-    "--ffn": ("intermediate_size", "ffn_dim", "n_inner", "ffn_hidden_size"),
-    "--vocabulary": ("vocab_size", "padded_vocab_size"),
-    "--seq": ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length"),
+    "layers": ("num_hidden_layers", "n_layer", "n_layers", "num_layers"),
+    "hidden": ("hidden_size", "n_embd", "d_model", "n_embed"),
+    "heads": ("num_attention_heads", "n_head", "n_heads"),
+    "kv_heads": ("num_key_value_heads", "num_kv_heads"),
+    "ffn": ("intermediate_size", "ffn_dim", "n_inner", "ffn_hidden_size"),
+    "vocabulary": ("vocab_size", "padded_vocab_size"),
+    "seq": ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length"),
 }
 """Flags that give shapes by hand, and the keys that many families have for them."""
 
@@ -77,13 +77,13 @@ def _unknown_family(family: str, config: Mapping[str, Any], place: str) -> Inval
 
 
 def _remedy(config: Mapping[str, Any]) -> str:
-    """Return how to give the shapes by hand: the flags, as far as the file says them, and those it lacks."""
+    """Return how to give the shapes by hand: the words, as far as the file says them, and those it lacks."""
     found = {
-        flag: next((config[key] for key in keys if isinstance(config.get(key), int)), None)
-        for flag, keys in BY_HAND.items()
+        word: next((config[key] for key in keys if isinstance(config.get(key), int)), None)
+        for word, keys in BY_HAND.items()
     }
-    said = " ".join(f"{flag} {value}" for flag, value in found.items() if value is not None)
-    missing = ", ".join(flag for flag, value in found.items() if value is None)
+    said = " ".join(f"{word}={value}" for word, value in found.items() if value is not None)
+    missing = ", ".join(word for word, value in found.items() if value is None)
     return f"Or give shapes by hand{f': {said}' if said else ''}{f'; not in the file: {missing}' if missing else ''}"
 
 

@@ -11,7 +11,7 @@ from typing import Any, TypedDict
 
 from topoopt.errors import InvalidInput, unknown_name
 from topoopt.hardware import ClusterSpec
-from topoopt.job import JobRequest, read_cluster_part, request_of
+from topoopt.job import JobRequest, cluster_places, read_cluster_part, request_of
 from topoopt.search import SearchOptions, is_transformer, preset
 from topoopt.units import parse_bandwidth, parse_bytes, parse_time
 
@@ -192,7 +192,8 @@ def _cluster_request(cluster: Any) -> JobRequest:
     if isinstance(cluster, ClusterSpec):
         return JobRequest(cluster=asdict(cluster))
     path = os.fspath(cluster)
-    return JobRequest(cluster=read_cluster_part(path), files=(path,))
+    part = read_cluster_part(path)
+    return JobRequest(cluster=part, files=(path,), places=cluster_places(part, f"{path}: "))
 
 
 def _training(words: Mapping[str, Any]) -> dict[str, Any]:

@@ -104,7 +104,7 @@ def test_what_does_not_go_together_is_refused(
     ):
         with pytest.raises(InvalidInput, match=said):
             profiled_calibration(replace(measured, device=device), base)
-    with pytest.raises(InvalidInput, match="no transformer; use topoopt plan --profile-file"):
+    with pytest.raises(InvalidInput, match="no transformer; topoopt plan takes it as profile_file"):
         profiled_calibration(replace(measured, source="zoo"), base)
     few = replace(measured, operators=measured.operators[:1])
     with pytest.raises(InvalidInput, match="needs 6 sizes or more, got 0; measure on"):

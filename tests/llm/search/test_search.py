@@ -82,12 +82,12 @@ def test_what_is_fixed_is_kept() -> None:
 
 
 def test_a_degree_that_does_not_divide_is_answered_with_the_nearest() -> None:
-    with pytest.raises(InvalidInput, match=r"--tp 7: does not divide 96 heads; nearest: 6, 8"):
+    with pytest.raises(InvalidInput, match=r"tp 7: does not divide 96 heads; nearest: 6, 8"):
         search_configurations(replace(GPT3, fixed={"tp": 7}), CALIBRATION)
 
 
 def test_a_batch_that_does_not_divide_is_answered_with_the_nearest() -> None:
-    with pytest.raises(InvalidInput, match="--global-batch 1535: not a multiple of dp 1024"):
+    with pytest.raises(InvalidInput, match="global_batch 1535: not a multiple of dp 1024"):
         search_configurations(replace(GPT3, global_batch=1535, fixed={"pp": 1, "tp": 1}), CALIBRATION)
 
 

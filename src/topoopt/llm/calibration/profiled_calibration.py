@@ -118,7 +118,8 @@ def check_profile(profile: DeviceProfile, place: str) -> None:
     device = profile.device
     if profile.source != "transformer":
         raise InvalidInput(
-            f"{place}: holds operators of {profile.model}, which is no transformer; use topoopt plan --profile-file"
+            f"{place}: holds operators of {profile.model}, which is no transformer; "
+            "topoopt plan takes it as profile_file"
         )
     if not device.accelerator:
         raise InvalidInput(
@@ -128,7 +129,7 @@ def check_profile(profile: DeviceProfile, place: str) -> None:
     if device.precision not in PRECISIONS:
         raise InvalidInput(
             f"{place}: was measured in {device.precision}; training multiplies in 16 bits: "
-            "measure again with --precision bf16"
+            "measure again with precision bf16"
         )
     if not any(op.times for op in profile.operators):
         raise InvalidInput(f"{place}: holds no times; measure on")
@@ -140,7 +141,7 @@ def _checked(profile: DeviceProfile, base: Calibration, place: str) -> Accelerat
     if device.accelerator != find_accelerator(base.accelerator).name:
         raise InvalidInput(
             f"{place}: was measured on {device.accelerator}, and {base.accelerator} was asked for; "
-            f"give --accelerator {device.accelerator.lower()}, or measure there"
+            f"give accelerator={device.accelerator.lower()}, or measure there"
         )
     return find_accelerator(device.accelerator)
 

@@ -114,7 +114,7 @@ def _of_iteration(found: Mapping[int, ExpertLoads], iteration: int, path: str) -
         return found[iteration]
     nearest = min(found, key=lambda one: abs(one - iteration))
     raise InvalidInput(
-        f"{path}: no iteration {iteration} among {len(found)}; the nearest is {nearest} (--iteration {nearest})"
+        f"{path}: no iteration {iteration} among {len(found)}; the nearest is {nearest} (iteration={nearest})"
     )
 
 

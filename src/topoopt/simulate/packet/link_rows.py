@@ -64,7 +64,7 @@ def serial_ps(bandwidth_bps: Floats, size_bytes: int, compat: str) -> Ints:
     time = np.floor(per_byte + 1e-9) * size_bytes if compat == "flexnetpacket" else per_byte * size_bytes
     if (time > MOST_SERIAL_PS).any():
         slowest = bandwidth_bps.min()
-        raise InvalidInput(f"packet simulator: a link of {slowest:g} bit/s is too slow; use --simulator flow")
+        raise InvalidInput(f"packet simulator: a link of {slowest:g} bit/s is too slow; use simulator=flow")
     return np.maximum(np.rint(time), 1).astype(np.int64)
 
 

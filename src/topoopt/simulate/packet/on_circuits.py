@@ -56,7 +56,7 @@ def check_options(options: PacketOptions, fabric: Fabric) -> None:
     if isinstance(fabric.reconfiguration, RegionalReconfiguration):
         raise InvalidInput(
             f"packet simulator: not on {fabric.name}, whose circuits follow one all-to-all after another; "
-            "use --simulator flow"
+            "use simulator=flow"
         )
     transport = TRANSPORTS[options.transport]
     for refused, what in (

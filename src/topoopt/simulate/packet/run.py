@@ -108,7 +108,7 @@ def _deadlock(state: State) -> Infeasible:
     if not _paused(state):
         return Infeasible(
             f"packet simulator: at {state.count[layout.NOW] / PS:.3g} s the clock of 2^62 ps ends before the job does; "
-            "links are too slow for it, use --simulator flow"
+            "links are too slow for it, use simulator=flow"
         )
     return Infeasible(
         f"packet simulator: deadlock at {state.count[layout.NOW] / PS:.3f} s: {_paused(state)} links are paused and "

@@ -138,7 +138,7 @@ def _check_memory(size: int, options: PacketOptions) -> None:
     if size > options.memory_limit_bytes:
         raise Infeasible(
             f"packet simulator: this run would need {format_bytes(size)} of memory, more than the limit of "
-            f"{format_bytes(options.memory_limit_bytes)}; raise --memory-limit, or use --simulator flow"
+            f"{format_bytes(options.memory_limit_bytes)}; raise memory_limit, or use simulator=flow"
         )
 
 
@@ -177,7 +177,7 @@ def _counts(
     if largest >= layout.NO_SEQUENCE:
         raise InvalidInput(
             f"packet simulator: a connection of {largest:.3g} packets is too long, the most is "
-            f"{layout.NO_SEQUENCE - 1}; use --simulator flow"
+            f"{layout.NO_SEQUENCE - 1}; use simulator=flow"
         )
     count[layout.LARGEST_BOARD] = max(8, 1 << (largest - 1).bit_length())
     return count
@@ -231,7 +231,7 @@ def duration_ps(duration_s: NDArray[np.float64], compat: str) -> Ints:
     """Return times in whole picoseconds; FlexNetPacket keeps them as 32-bit floats of milliseconds."""
     if (duration_s * PS >= layout.NEVER / 4).any():
         raise InvalidInput(
-            f"packet simulator: a task of {duration_s.max():g} s is too long; use --simulator flow"
+            f"packet simulator: a task of {duration_s.max():g} s is too long; use simulator=flow"
         )
     if compat == "flexnetpacket":
         return ((duration_s * 1e3).astype(np.float32).astype(np.float64) * 1e9).astype(np.int64)

@@ -79,7 +79,7 @@ def read_operators(path: str | Path, *, batch_per_accelerator: int | None = None
     if batch is None:
         raise InvalidInput(
             f"{place}: batch_per_accelerator is not in the file; write it there or give "
-            "--batch-per-accelerator"
+            "batch_per_accelerator=N"
         )
     operators: list[Operator] = []
     index: dict[str, int] = {}
