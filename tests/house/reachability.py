@@ -6,6 +6,7 @@ not seen, so that all of the front doors count as reached.
 """
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -83,13 +84,16 @@ def _used(statement: ast.stmt) -> set[str]:
             found.add(node.id)
         elif isinstance(node, ast.Attribute):
             found.add(ast.unparse(node))
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 100:
-            found.update(part for part in _words(node.value) if part.isidentifier())
+        for annotation in (getattr(node, "annotation", None), getattr(node, "returns", None)):
+            found.update(_quoted(annotation))
     return found
 
 
-def _words(text: str) -> list[str]:
-    return "".join(letter if letter.isalnum() or letter == "_" else " " for letter in text).split()
+def _quoted(annotation: ast.expr | None) -> Iterator[str]:
+    """Yield the names in the texts of an annotation: ``"Plan | None"``."""
+    for node in ast.walk(annotation) if annotation is not None else ():
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield from re.findall(r"\w+", node.value)
 
 
 def resolve(module: str, name: str, inside: str = "") -> Place | None:
