@@ -5,7 +5,7 @@ from functools import cache
 from benchmarks.reference_rows import FluidRow
 from topoopt.finder import FabricRequest, FabricShape, build_fabric
 from topoopt.hardware import ClusterSpec
-from topoopt.job import JobSettings, make_job
+from topoopt.job import JobSettings, make_job, operators_of
 from topoopt.simulate import SimulationOptions, TaskGraph, build_task_graph, simulate
 from topoopt.strategy import data_parallel
 from topoopt.workload import load_model
@@ -20,7 +20,13 @@ STRIDES = {(16, 4): (1, 5), (16, 8): (1, 3, 5, 7), (128, 4): (1, 13), (128, 8): 
 def _data_parallel(model: str, servers: int) -> TaskGraph:
     cluster = ClusterSpec(servers, degree=4, link_bandwidth_bps=100e9)
     job = make_job(load_model(model, servers=servers), cluster, JobSettings(memory_check="off"))
-    return build_task_graph(job.graph, data_parallel(job.graph, servers), job.timer, 4, INTRA_SERVER_BPS)
+    return build_task_graph(
+        operators_of(job).graph,
+        data_parallel(operators_of(job).graph, servers),
+        operators_of(job).timer,
+        4,
+        INTRA_SERVER_BPS,
+    )
 
 
 def fluid_ms(row: FluidRow) -> float:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from benchmarks.figure import Figure, best_cpu_seconds
 from topoopt.finder import FinderRules, find_topology
 from topoopt.hardware import ClusterSpec
-from topoopt.job import JobSettings, make_job
+from topoopt.job import JobSettings, make_job, operators_of
 from topoopt.routing import Fabric
 from topoopt.simulate import TaskGraph, build_task_graph, simulate
 from topoopt.strategy import data_parallel, extract_traffic
@@ -18,10 +18,12 @@ def dlrm(servers: int) -> tuple[TaskGraph, Fabric]:
     """DLRM with its tables placed in turn, on the topology found for it."""
     cluster = ClusterSpec(servers, degree=4, link_bandwidth_bps=100e9)
     job = make_job(load_model("dlrm", servers=servers), cluster, JobSettings(memory_check="off"))
-    strategy = data_parallel(job.graph, servers)
-    traffic = extract_traffic(job.graph, strategy, job.global_batch)
+    strategy = data_parallel(operators_of(job).graph, servers)
+    traffic = extract_traffic(operators_of(job).graph, strategy, job.global_batch)
     fabric = find_topology(traffic, degree=4, bandwidth_bps=100e9, rules=FinderRules("all-to-allreduce"))
-    return build_task_graph(job.graph, strategy, job.timer, cluster.accelerators_per_server), fabric
+    return build_task_graph(
+        operators_of(job).graph, strategy, operators_of(job).timer, cluster.accelerators_per_server
+    ), fabric
 
 
 def figures() -> Iterator[Figure]:

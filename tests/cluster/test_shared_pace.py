@@ -22,7 +22,7 @@ from topoopt.cluster import (
 from topoopt.errors import InvalidInput
 from topoopt.finder import FabricRequest, build_fabric
 from topoopt.hardware import ClusterSpec
-from topoopt.job import JobSettings, make_job
+from topoopt.job import JobSettings, make_job, operators_of
 from topoopt.routing import Fabric
 from topoopt.simulate import TaskGraph, build_task_graph, place_jobs, simulate
 from topoopt.strategy import data_parallel
@@ -47,7 +47,9 @@ def placed(graphs: list[TaskGraph], servers: int, how: str, seed: int) -> list[P
 def published(model: str) -> TaskGraph:
     cluster = ClusterSpec(16, degree=8, link_bandwidth_bps=100e9)
     job = make_job(load_model(model, servers=16), cluster, JobSettings(memory_check="off"))
-    return build_task_graph(job.graph, data_parallel(job.graph, 16), job.timer, 4, 200e9)
+    return build_task_graph(
+        operators_of(job).graph, data_parallel(operators_of(job).graph, 16), operators_of(job).timer, 4, 200e9
+    )
 
 
 @pytest.mark.parametrize("model", ["dlrm", "bert", "vgg16", "candle"])

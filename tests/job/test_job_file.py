@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from topoopt.errors import InvalidInput
-from topoopt.job import JobRequest, read_cluster_part, read_job, requested_job
+from topoopt.job import JobRequest, operators_of, read_cluster_part, read_job, requested_job
 from topoopt.search import job_of
 from topoopt.workload import load_model
 
@@ -25,8 +25,8 @@ def test_a_whole_job_file(tmp_path: Path) -> None:
     request = read_job(path)
     job = requested_job(request)
     assert request.search == {"budget": 10}
-    assert (job.graph.name, job.graph.batch_per_accelerator) == ("dlrm-16", 64)
-    assert sum(op.is_embedding for op in job.graph.operators) == 8
+    assert (operators_of(job).graph.name, operators_of(job).graph.batch_per_accelerator) == ("dlrm-16", 64)
+    assert sum(op.is_embedding for op in operators_of(job).graph.operators) == 8
     assert (job.cluster.servers, job.cluster.degree) == (8, 2)
     assert (job.cluster.link_bandwidth_bps, job.cluster.link_latency_s) == (25e9, 2e-6)
     assert (job.settings.precision, job.settings.bucket_bytes) == ("bf16", 25_000_000)
@@ -56,7 +56,7 @@ def test_what_lies_above_wins_and_the_rest_stays() -> None:
 )
 def test_servers_come_from_the_variant_unless_said(request_: JobRequest, variant: str, servers: int) -> None:
     job = requested_job(request_)
-    assert (job.graph.name, job.cluster.servers) == (variant, servers)
+    assert (operators_of(job).graph.name, job.cluster.servers) == (variant, servers)
 
 
 def test_files_lie_beside_the_job_file_and_are_digested(tmp_path: Path) -> None:
@@ -88,8 +88,8 @@ def test_own_measurements_time_the_model_that_was_measured(tmp_path: Path) -> No
     path.write_text(json.dumps({"batch_size": 4096, "ngpus": 16, "measurements": rows}))
     for request in (JobRequest(profile=str(path)), JobRequest(profile=str(path), model="vgg16")):
         job = requested_job(request)
-        assert (job.cluster.servers, job.graph.batch_per_accelerator) == (16, 64)
-        time = job.timer.time(job.graph.operators[0], 256)
+        assert (job.cluster.servers, operators_of(job).graph.batch_per_accelerator) == (16, 64)
+        time = operators_of(job).timer.time(operators_of(job).graph.operators[0], 256)
         assert (time.forward_s, time.backward_s, time.source) == (1e-3, 2e-3, "profile")
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from topoopt.errors import InvalidInput
 from topoopt.hardware import ClusterSpec
-from topoopt.job import Job, JobSettings, make_job
+from topoopt.job import Job, JobSettings, make_job, operators_of
 from topoopt.profile import only_operators, subject_of_job, subject_of_transformer
 from topoopt.search import CHANNEL_DIMS, candidate_splits
 from topoopt.strategy import OperatorSplit, part_samples
@@ -27,7 +27,9 @@ def dlrm() -> Job:
 def test_every_split_of_a_search_has_its_size_measured(dlrm: Job) -> None:
     sizes = {signature_of(op.operator): op.sizes for op in subject_of_job(dlrm).operators}
     divisors = np.array([1, 2, 4, 8])
-    for op, choices in zip(dlrm.graph.operators, candidate_splits(dlrm, divisors, False), strict=True):
+    for op, choices in zip(
+        operators_of(dlrm).graph.operators, candidate_splits(dlrm, divisors, False), strict=True
+    ):
         for b, c, dim in choices:
             split = OperatorSplit(int(divisors[b]), 0, int(divisors[c]), CHANNEL_DIMS[dim])
             samples = part_samples(split, dlrm.global_batch) / (1 if op.is_embedding else 4)
@@ -36,7 +38,7 @@ def test_every_split_of_a_search_has_its_size_measured(dlrm: Job) -> None:
 
 def test_operators_of_one_shape_are_measured_once(dlrm: Job) -> None:
     subject = subject_of_job(dlrm)
-    assert sum(op.count for op in subject.operators) == len(dlrm.graph.operators)
+    assert sum(op.count for op in subject.operators) == len(operators_of(dlrm).graph.operators)
     assert [(op.operator.name, op.count) for op in subject.operators[:2]] == [
         ("table_0", 16),
         ("bottom_0", 7),

@@ -13,7 +13,7 @@ import pytest
 
 from topoopt.errors import InvalidInput
 from topoopt.hardware import ClusterSpec
-from topoopt.job import JobSettings, make_job
+from topoopt.job import JobSettings, make_job, operators_of
 from topoopt.plan import Plan, plan_from_mapping, plan_to_mapping
 from topoopt.report import BarChart, Facts, Page, Section, Series, Table, Tile, html, make_page, write_report
 from topoopt.report.html import widths
@@ -105,7 +105,7 @@ def test_equal_pages_give_equal_bytes_without_a_clock(plan: Plan) -> None:
 
 def test_a_page_names_every_operator_every_fabric_and_every_input(plan: Plan, plan_page: Page) -> None:
     said = "\n".join(Read(html(plan_page)).text)
-    for operator in plan.job.graph.operators:
+    for operator in operators_of(plan.job).graph.operators:
         assert operator.name in said
     for baseline in plan.baselines:
         assert baseline.description in said
@@ -132,7 +132,7 @@ def test_what_a_user_wrote_is_text_wherever_it_stands() -> None:
 
 
 def test_a_model_with_a_nasty_name_is_shown(plan: Plan) -> None:
-    graph = plan.job.graph
+    graph = operators_of(plan.job).graph
     operators = (replace(graph.operators[0], name=NASTY), *graph.operators[1:])
     job = replace(plan.job, graph=replace(graph, name=NASTY, operators=operators))
     read = Read(html(make_page(replace(plan, job=job))))

@@ -8,7 +8,7 @@ import pytest
 
 from topoopt.finder import FABRICS, FabricRequest
 from topoopt.hardware import ClusterSpec
-from topoopt.job import Job, JobSettings, make_job
+from topoopt.job import Job, JobSettings, make_job, operators_of
 from topoopt.routing import Fabric, make_routes
 from topoopt.search.problem import SearchProblem
 from topoopt.strategy import ParallelStrategy, data_parallel
@@ -83,7 +83,7 @@ def random_strategy() -> RandomStrategy:
 
     def draw(problem: SearchProblem, rng: np.random.Generator, share: float) -> ParallelStrategy:
         arrays = problem.arrays
-        config = problem.config(data_parallel(problem.job.graph, problem.job.cluster.servers))
+        config = problem.config(data_parallel(operators_of(problem.job).graph, problem.job.cluster.servers))
         for op in range(len(config)):
             if rng.random() < share:
                 choices = arrays.candidate[op, : arrays.operator[op, 3]]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from topoopt.hardware import ClusterSpec
-from topoopt.job import Job, JobSettings, job_traffic, make_job, traffic_job
+from topoopt.job import Job, JobSettings, job_traffic, make_job, operators_of, traffic_job
 from topoopt.plan import Bounds
 from topoopt.routing import Fabric, make_routes
 from topoopt.search import SearchOptions, simulated
@@ -174,7 +174,7 @@ def test_no_simulation_is_below_its_bounds(
         routing=data.draw(st.sampled_from(["coin-change", "k-shortest", "ecmp"])),
     )
     job = job_on(data.draw(st.sampled_from(JOBS)), servers, degree, links, small_job)
-    start = data_parallel(job.graph, servers)
+    start = data_parallel(operators_of(job).graph, servers)
     problem = make_problem(job, fabric_for(job, start, options.rules, options.seed))
     share = data.draw(st.sampled_from([0.0, 0.2, 1.0]))
     strategy = random_strategy(problem, np.random.default_rng(data.draw(st.integers(0, 2**32))), share)
@@ -199,7 +199,7 @@ def test_a_lucky_order_of_work_is_no_faster_than_the_bounds() -> None:
 def test_steps_of_a_simulation_do_not_change_its_bounds(small_job: MakeJob) -> None:
     """They are of the strategy and the cluster: the fabric that it ran on is not in them."""
     job = small_job(8)
-    strategy = data_parallel(job.graph, 8)
+    strategy = data_parallel(operators_of(job).graph, 8)
     fabric = fabric_for(job, strategy)
     slow = replace(fabric.topology, bandwidth_bps=fabric.topology.bandwidth_bps / 10)
     found = [

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from topoopt.job import Job
+from topoopt.job import Job, operators_of
 from topoopt.routing import Fabric
 from topoopt.search import tables
 from topoopt.search.chain import search_strategy
@@ -53,7 +53,7 @@ def test_incremental_evaluation_is_evaluation_from_scratch(
     name: str, servers: int, own: bool, small_job: MakeJob, fabric: MakeFabric
 ) -> None:
     job = small_job(servers)
-    chain = Chain(make_problem(job, fabric(name, servers)), data_parallel(job.graph, servers))
+    chain = Chain(make_problem(job, fabric(name, servers)), data_parallel(operators_of(job).graph, servers))
     for step in range(150):
         chain.run(20, (COLD, WARM, HOT)[step % 3], own=own, reset_every=70)
         chain.check()
@@ -62,7 +62,7 @@ def test_incremental_evaluation_is_evaluation_from_scratch(
 
 def test_rejections_leave_no_trace(small_job: MakeJob, fabric: MakeFabric) -> None:
     job = small_job(8)
-    chain = Chain(make_problem(job, fabric("circulant", 8)), data_parallel(job.graph, 8))
+    chain = Chain(make_problem(job, fabric("circulant", 8)), data_parallel(operators_of(job).graph, 8))
     chain.run(3000, COLD)
     settled_s = chain.times_s[0]
     for _ in range(100):  # at the end of a cold search almost everything is rejected
@@ -75,7 +75,7 @@ def test_a_cold_chain_only_descends_and_a_hot_one_takes_everything(
     small_job: MakeJob, fabric: MakeFabric
 ) -> None:
     job = small_job(6)
-    chain = Chain(make_problem(job, fabric("expander", 6)), data_parallel(job.graph, 6))
+    chain = Chain(make_problem(job, fabric("expander", 6)), data_parallel(operators_of(job).graph, 6))
     for _ in range(50):
         before_s = chain.times_s[0]
         chain.run(10, COLD)
@@ -87,7 +87,7 @@ def test_a_cold_chain_only_descends_and_a_hot_one_takes_everything(
 
 def test_a_chain_returns_to_the_best_at_every_reset(small_job: MakeJob, fabric: MakeFabric) -> None:
     job = small_job(6)
-    chain = Chain(make_problem(job, fabric("expander", 6)), data_parallel(job.graph, 6))
+    chain = Chain(make_problem(job, fabric("expander", 6)), data_parallel(operators_of(job).graph, 6))
     away = 0
     for _ in range(30):
         chain.run(100, HOT, reset_every=100)
@@ -114,7 +114,7 @@ def test_long_budgets_return_to_the_best_too(
     monkeypatch.setattr("topoopt.search.chain.run_chain", spy)
     job = small_job(4)
     problem = make_problem(job, fabric("circulant", 4))
-    search_strategy(problem, data_parallel(job.graph, 4), 50_000, np.random.default_rng(0))
+    search_strategy(problem, data_parallel(operators_of(job).graph, 4), 50_000, np.random.default_rng(0))
     assert {row[2] for row in resets} == {500}
     assert [row[0] for row in resets] == list(range(0, 50_000, 250))
 
@@ -126,7 +126,7 @@ def test_the_budget_is_kept_to_the_proposal(small_job: MakeJob, fabric: MakeFabr
         ticks: list[int] = []
         result = search_strategy(
             problem,
-            data_parallel(job.graph, 6),
+            data_parallel(operators_of(job).graph, 6),
             budget,
             np.random.default_rng(0),
             on_progress=ticks.append,
@@ -137,7 +137,7 @@ def test_the_budget_is_kept_to_the_proposal(small_job: MakeJob, fabric: MakeFabr
 def test_the_search_ends_early_when_it_is_good_enough(small_job: MakeJob, fabric: MakeFabric) -> None:
     job = small_job(6)
     problem = make_problem(job, fabric("circulant", 6))
-    start = data_parallel(job.graph, 6)
+    start = data_parallel(operators_of(job).graph, 6)
     slow_s = problem.iteration_time_s(start)
     found = search_strategy(problem, start, 5000, np.random.default_rng(0), good_enough_s=0.999 * slow_s)
     assert found.time_s < slow_s
@@ -149,7 +149,7 @@ def test_interrupting_keeps_the_best(
 ) -> None:
     job = small_job(6)
     problem = make_problem(job, fabric("circulant", 6))
-    start = data_parallel(job.graph, 6)
+    start = data_parallel(operators_of(job).graph, 6)
 
     def stop(proposals: int) -> None:
         raise KeyboardInterrupt
@@ -163,7 +163,7 @@ def test_interrupting_keeps_the_best(
 def test_convergence_descends_to_the_answer(small_job: MakeJob, fabric: MakeFabric) -> None:
     job = small_job(8)
     problem = make_problem(job, fabric("expander", 8))
-    start = data_parallel(job.graph, 8)
+    start = data_parallel(operators_of(job).graph, 8)
     found = search_strategy(problem, start, 2000, np.random.default_rng(1))
     proposals, times_s = zip(*found.convergence, strict=True)
     assert proposals[0] == 0

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from topoopt.job import Job
+from topoopt.job import Job, operators_of
 from topoopt.search import SearchOptions, make_plan
 from topoopt.search.chains import ChainsResult, run_chains
 from topoopt.strategy import data_parallel
@@ -67,7 +67,7 @@ def test_no_more_proposals_than_the_budget(mode: str, budget: int, chains: int, 
 def test_without_a_budget_it_is_data_parallelism(mode: str, small_job: MakeJob) -> None:
     job = small_job(8)
     plan = make_plan(job, SearchOptions(mode=mode, budget=0), fabrics=())
-    assert plan.strategy == data_parallel(job.graph, 8)
+    assert plan.strategy == data_parallel(operators_of(job).graph, 8)
     assert plan.search.proposals == 0
     # the same topology, but for transfers that are shifted to less busy paths
     assert plan.outcome.compute_time_s == plan.data_parallel.compute_time_s

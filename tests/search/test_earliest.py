@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from topoopt.job import Job
+from topoopt.job import Job, operators_of
 from topoopt.routing import Fabric
 from topoopt.search import simulated
 from topoopt.search.candidate import fabric_for
@@ -130,7 +130,7 @@ def test_a_job_is_never_earlier(
 def test_data_parallel_work_is_bounded_by_its_simulation(small_job: MakeJob) -> None:
     """Where one task follows another the bound is what free communication takes."""
     job = small_job(8)
-    strategy = data_parallel(job.graph, 8)
+    strategy = data_parallel(operators_of(job).graph, 8)
     result = simulated(job, strategy, fabric_for(job, strategy))
     found = earliest(result.graph)
     assert found.least_time_s == pytest.approx(result.compute_time_s, rel=1e-12)

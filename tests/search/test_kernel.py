@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from topoopt.collectives import ring_occupancy_bytes
 from topoopt.hardware import ClusterSpec
-from topoopt.job import Job, JobSettings, job_traffic, make_job
+from topoopt.job import Job, JobSettings, job_traffic, make_job, operators_of
 from topoopt.routing import Fabric, link_loads
 from topoopt.search import simulated
 from topoopt.search.candidate import fabric_for
@@ -45,8 +45,8 @@ def carried_bytes(problem: SearchProblem, strategy: ParallelStrategy) -> tuple[F
 def ring_bytes(job: Job, strategy: ParallelStrategy, fabric: Fabric) -> Floats:
     """Return the bytes of all AllReduces on each link, in whole packets, straight from the rings."""
     link_bytes = np.zeros(len(fabric.topology))
-    for index in range(len(job.graph.operators)):
-        for shard in weight_shards(job.graph, strategy, index):
+    for index in range(len(operators_of(job).graph.operators)):
+        for shard in weight_shards(operators_of(job).graph, strategy, index):
             rings = fabric.rings.get(shard.members, ())
             for ring in rings:
                 held = ring_occupancy_bytes(
@@ -90,7 +90,7 @@ def test_rings_of_found_topologies_are_those_of_the_simulation(
 ) -> None:
     """Matched links make groups of one size have one ring or several."""
     job, rng = small_job(12, degree=3), np.random.default_rng(0)
-    problem = make_problem(job, fabric_for(job, data_parallel(job.graph, 12)))
+    problem = make_problem(job, fabric_for(job, data_parallel(operators_of(job).graph, 12)))
     for _ in range(10):
         strategy = random_strategy(problem, rng, 0.7)
         found = make_problem(job, fabric_for(job, strategy))
@@ -171,7 +171,9 @@ def test_without_communication_time_is_the_computation_of_the_simulator(
 ) -> None:
     """Links a million times as fast: the kernel's order of tasks is the simulator's."""
     job = small_job(8, batch=4096)
-    fast = make_job(job.graph, ClusterSpec(8, 4, 1e17, intra_server_bandwidth_bps=1e17), job.settings)
+    fast = make_job(
+        operators_of(job).graph, ClusterSpec(8, 4, 1e17, intra_server_bandwidth_bps=1e17), job.settings
+    )
     problem = make_problem(fast, fabric("circulant", 8))
     arrays = problem.arrays
     free = SearchProblem(

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.job.training_jobs import small_training_job
-from topoopt.job import Job, job_mfu, job_traffic, layout_of, layout_strategies
+from topoopt.job import Job, job_mfu, job_traffic
 from topoopt.plan import Plan, plan_to_mapping
 from topoopt.search import SearchOptions, caveats, make_plan, simulated, task_graph_of
 from topoopt.search import layouts as search_layouts
@@ -31,8 +31,8 @@ def test_the_layout_that_wires_best_is_taken_and_not_the_first_in_closed_form(pl
 
 
 def test_traffic_and_tasks_are_those_of_the_layout(job: Job) -> None:
-    for strategy in layout_strategies(job):
-        step = layout_of(job, strategy).step
+    for strategy in job.work.choices(job.cluster.servers):
+        step = transformer_of(job).layout(strategy).step
         assert job_traffic(job, strategy) is step.traffic
         assert task_graph_of(job, strategy).devices >= step.stages * step.replicas
 

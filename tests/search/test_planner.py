@@ -10,7 +10,7 @@ from topoopt.cost import find_prices
 from topoopt.errors import InvalidInput
 from topoopt.finder import FinderRules
 from topoopt.hardware import ClusterSpec
-from topoopt.job import Job, JobSettings, job_traffic, make_job, traffic_job
+from topoopt.job import Job, JobSettings, job_traffic, make_job, operators_of, traffic_job
 from topoopt.plan import plan_to_mapping
 from topoopt.search import (
     BASELINES,
@@ -95,7 +95,7 @@ def test_released_rules_wire_dlrm_as_the_authors_code_does() -> None:
     costs = {name: rules.pop(name) for name in ("embedding_bytes_factor", "memory_check")}
     job = zoo_job("dlrm", 16, **costs)
     plan = make_plan(job, SearchOptions(**rules, budget=0), fabrics=())
-    assert plan.strategy == data_parallel(job.graph, 16)
+    assert plan.strategy == data_parallel(operators_of(job).graph, 16)
     assert plan.strides == (1, 5)
     everyone = tuple(range(16))
     assert [ring.stride for ring in plan.fabric.rings[everyone]] == [1, 5, 11, 15]
@@ -107,7 +107,7 @@ def test_released_rules_put_the_published_bytes_on_every_link() -> None:
     """A table on each of 128 servers, eight rings: the figure of the authors' released outputs."""
     rules = {key: value for key, value in preset("released").items() if key in ("degree_split", "strides")}
     job = zoo_job("dlrm-alltoall", 128, 8)
-    strategy = data_parallel(job.graph, 128)
+    strategy = data_parallel(operators_of(job).graph, 128)
     fabric = fabric_for(job, strategy, FinderRules(**rules))
     (group,) = job_traffic(job, strategy).allreduce
     load = np.zeros(len(fabric.topology))
@@ -142,7 +142,7 @@ def test_every_baseline_is_searched_and_priced(small_job: MakeJob) -> None:
 
 def test_a_baseline_is_never_slower_than_the_strategies_it_starts_from(small_job: MakeJob) -> None:
     job = small_job(8)
-    start = data_parallel(job.graph, 8)
+    start = data_parallel(operators_of(job).graph, 8)
     none, some = (
         compare(job, SearchOptions(baseline_budget=budget), ("torus",), find_prices("2022"), (start,))[0]
         for budget in (0, 300)
@@ -159,7 +159,7 @@ def test_baselines_do_not_search_longer_than_the_plan(small_job: MakeJob) -> Non
 def test_a_full_mesh_uses_all_its_links() -> None:
     """CANDLE is one large AllReduce: 8 of 15 strides of 16 servers make a ring, so half of d·B carries it."""
     job = zoo_job("candle", 16)
-    start = data_parallel(job.graph, 16)
+    start = data_parallel(operators_of(job).graph, 16)
     rows = compare(
         job,
         SearchOptions(baseline_budget=0),

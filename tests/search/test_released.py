@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from topoopt.hardware import ClusterSpec
-from topoopt.job import Job, JobSettings, make_job
+from topoopt.job import Job, JobSettings, make_job, operators_of
 from topoopt.routing import Fabric, make_routes
 from topoopt.search import SearchOptions, preset
 from topoopt.search.candidate import fabric_for
@@ -55,7 +55,7 @@ def test_only_measured_degrees_are_tried() -> None:
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_time_is_that_of_the_strategy_on_its_fabric(seed: int, small_job: MakeJob) -> None:
     job, options = small_job(12, degree=3, batch=8), released_options()
-    start = data_parallel(job.graph, 12)
+    start = data_parallel(operators_of(job).graph, 12)
     found = search_released(job, options, start, 300, np.random.default_rng(seed))
     problem = make_problem(job, found.fabric, measured_only=True)
     assert found.time_s == problem.iteration_time_s(found.strategy)
@@ -70,6 +70,6 @@ def test_the_time_is_that_of_the_strategy_on_its_fabric(seed: int, small_job: Ma
 
 def test_the_topology_follows_the_strategy(small_job: MakeJob) -> None:
     job, options = small_job(12, degree=3, batch=8), released_options()
-    start = data_parallel(job.graph, 12)
+    start = data_parallel(operators_of(job).graph, 12)
     found = search_released(job, options, start, 300, np.random.default_rng(0))
     assert same_links(found.fabric, fabric_for(job, found.strategy, options.rules, options.seed))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from topoopt.hardware import ClusterSpec
-from topoopt.job import Job, JobSettings, job_traffic, make_job
+from topoopt.job import Job, JobSettings, job_traffic, make_job, operators_of
 from topoopt.search import SearchOptions, make_plan, simulated
 from topoopt.search.alternating import alternate, fixed_fabric
 from topoopt.search.candidate import fabric_for
@@ -65,7 +65,7 @@ def every_configuration(problem: SearchProblem) -> Iterator[tuple[tuple[int, ...
 def test_on_a_fixed_fabric(seed: int, batch: int) -> None:
     """All 14,112 strategies with tensor-parallel layers and tables split by rows or columns."""
     job = three_operators(1024, batch, "batch out in rows columns")
-    start = data_parallel(job.graph, SERVERS)
+    start = data_parallel(operators_of(job).graph, SERVERS)
     fabric = fabric_for(job, start)
     problem = make_problem(job, fabric)
     state, times_s = problem.state(start), []
@@ -80,7 +80,7 @@ def test_on_a_fixed_fabric(seed: int, batch: int) -> None:
 
 def best_with_own_topology(job: Job, options: SearchOptions) -> tuple[float, float]:
     """Return the least time of all strategies, each on the topology found for it: kernel's, simulator's."""
-    start = data_parallel(job.graph, SERVERS)
+    start = data_parallel(operators_of(job).graph, SERVERS)
     any_problem = make_problem(job, fabric_for(job, start, options.rules, options.seed))
     kernel_s, simulated_s = [], []
     for config in every_configuration(any_problem):
@@ -98,7 +98,7 @@ def best_with_own_topology(job: Job, options: SearchOptions) -> tuple[float, flo
 @pytest.mark.parametrize(("width", "batch"), [(4096, 64), (1024, 16)])
 def test_with_the_topology_of_each_strategy(width: int, batch: int) -> None:
     job = three_operators(width, batch, "batch")
-    start, options = data_parallel(job.graph, SERVERS), SearchOptions()
+    start, options = data_parallel(operators_of(job).graph, SERVERS), SearchOptions()
     best_s, best_simulated_s = best_with_own_topology(job, options)
     unsearched_s = make_problem(job, fabric_for(job, start, options.rules, options.seed)).iteration_time_s(
         start

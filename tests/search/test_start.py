@@ -8,7 +8,7 @@ import pytest
 
 from topoopt.errors import Infeasible
 from topoopt.hardware import ClusterSpec, find_accelerator
-from topoopt.job import Job, JobSettings, make_job
+from topoopt.job import Job, JobSettings, make_job, operators_of
 from topoopt.search import SearchOptions, make_plan
 from topoopt.search.candidate import fabric_for
 from topoopt.search.chain import search_strategy
@@ -40,7 +40,7 @@ def layer(splits: str, size_bytes: int) -> Job:
 def test_unless_enforced_memory_changes_nothing(memory_check: str) -> None:
     job = zoo_job("candle", 16, memory_check)
     start = starting_strategy(job)
-    assert start == data_parallel(job.graph, 16)
+    assert start == data_parallel(operators_of(job).graph, 16)
     assert fits(job, start)
     assert fullest_server(job, start).total_bytes > 4 * A100_BYTES
 
@@ -48,11 +48,11 @@ def test_unless_enforced_memory_changes_nothing(memory_check: str) -> None:
 def test_enforced_memory_starts_from_the_least_split_that_fits() -> None:
     """94 GB of CANDLE and as many of gradients: eight servers have to share each layer."""
     job = zoo_job("candle", 16, "enforce")
-    assert job.graph.parameter_bytes == pytest.approx(94e9, rel=0.01)
+    assert operators_of(job).graph.parameter_bytes == pytest.approx(94e9, rel=0.01)
     start = starting_strategy(job)
     assert {split.channel_degree for split in start.splits} == {1, 8}
     assert fullest_server(job, start).total_bytes <= A100_BYTES
-    assert not fits(job, data_parallel(job.graph, 16))
+    assert not fits(job, data_parallel(operators_of(job).graph, 16))
 
 
 def test_enforced_memory_holds_for_the_plan_and_everything_beside_it() -> None:
@@ -101,7 +101,7 @@ def test_tensor_parallel_starts_split_what_may_be_split(small_job: MakeJob) -> N
     starts = tensor_parallel_starts(small_job(8))
     assert len(starts) == 6  # degrees 2, 4 and 8, on input or output channels
     for start in starts:
-        assert start.splits[:2] == data_parallel(small_job(8).graph, 8).splits[:2]  # tables
+        assert start.splits[:2] == data_parallel(operators_of(small_job(8)).graph, 8).splits[:2]  # tables
         assert start.splits[3] == OperatorSplit(8)  # nothing to split in a concatenation
         assert len({start.splits[2], *start.splits[4:]}) == 1
     assert {start.splits[2].channel_dim for start in starts} == {"in", "out"}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from topoopt.errors import InvalidInput, TopoOptError
-from topoopt.job import Job, JobRequest, job_from_mapping, job_traffic, layout_strategies
+from topoopt.job import Job, JobRequest, job_from_mapping, job_traffic, transformer_of
 from topoopt.search import SearchOptions, default_baselines, is_transformer, job_of, make_plan
 
 TINY = {
@@ -46,7 +46,7 @@ def test_machines_are_those_of_the_catalogue(job: Job) -> None:
 
 
 def test_layouts_differ_in_a_degree_and_are_ranked(job: Job) -> None:
-    training = job.training
+    training = transformer_of(job)
     assert training is not None
     usual = [layout for layout in training.layouts if layout.order == "tp-cp-ep-dp-pp"]
     degrees = [tuple(layout.configuration[key] for key in ("tp", "pp", "dp", "cp", "ep")) for layout in usual]
@@ -60,19 +60,19 @@ def test_layouts_differ_in_a_degree_and_are_ranked(job: Job) -> None:
 def test_other_orders_of_ranks_are_other_servers(tmp_path: Path) -> None:
     """Four stages of two accelerators: a server holds one stage of four replicas, or all stages of one."""
     job = job_of(request(tmp_path, tp=2, pp=4, candidates=1))
-    assert job.training is not None
-    first, second = (layout.step.part_servers[:, :, 0] for layout in job.training.layouts)
+    assert transformer_of(job) is not None
+    first, second = (layout.step.part_servers[:, :, 0] for layout in transformer_of(job).layouts)
     assert (first == [[stage] * 4 for stage in range(4)]).all()
     assert (second == [[0, 1, 2, 3]] * 4).all()
-    traffics = [job_traffic(job, strategy) for strategy in layout_strategies(job)]
+    traffics = [job_traffic(job, strategy) for strategy in job.work.choices(job.cluster.servers)]
     assert traffics[0].mp_bytes > 0 == traffics[1].mp_bytes
     assert traffics[0].allreduce_bytes == 0 < traffics[1].allreduce_bytes
 
 
 def test_what_is_fixed_is_not_searched(tmp_path: Path) -> None:
     job = job_of(request(tmp_path, tp=4, pp=2, micro_batch=2, recompute="full", zero=1, candidates=3))
-    assert job.training is not None
-    for layout in job.training.layouts:
+    assert transformer_of(job) is not None
+    for layout in transformer_of(job).layouts:
         said = layout.configuration
         assert (said["tp"], said["pp"], said["micro_batch"], said["recompute"], said["zero"]) == (
             4,
@@ -86,7 +86,7 @@ def test_what_is_fixed_is_not_searched(tmp_path: Path) -> None:
 def test_a_plan_comes_out(job: Job) -> None:
     plan = make_plan(job, SearchOptions(), fabrics=("ideal-switch", "rail"))
     assert plan.bounds.lower_bound_s <= plan.outcome.iteration_time_s
-    assert len(plan.search.seed_times_s) == len(job.training.layouts)  # type: ignore[union-attr]
+    assert len(plan.search.seed_times_s) == len(transformer_of(job).layouts)  # type: ignore[union-attr]
 
 
 def test_a_job_file_says_the_same(tmp_path: Path, job: Job) -> None:
@@ -98,7 +98,7 @@ def test_a_job_file_says_the_same(tmp_path: Path, job: Job) -> None:
     }
     again = job_of(job_from_mapping(said, tmp_path / "job.yaml"))
     assert again.cluster == job.cluster
-    assert [a.name for a in again.training.layouts] == [b.name for b in job.training.layouts]  # type: ignore[union-attr]
+    assert [a.name for a in transformer_of(again).layouts] == [b.name for b in transformer_of(job).layouts]  # type: ignore[union-attr]
 
 
 def test_a_transformer_is_compared_with_rails_too(job: Job) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from topoopt.errors import InvalidInput
 from topoopt.finder import FabricRequest, FabricShape, build_fabric
-from topoopt.job import Job, JobRequest, read_job
+from topoopt.job import Job, JobRequest, read_job, transformer_of
 from topoopt.search import job_of
 from topoopt.simulate import SimulationOptions, pipeline_task_graph, simulate
 
@@ -38,7 +38,7 @@ def job_with(folder: Path, **training: Any) -> Job:
 
 
 def test_uneven_loads_make_uneven_all_to_alls(tmp_path: Path) -> None:
-    even, uneven = (job_with(tmp_path, **words).training for words in ({}, {"loads": "zipf:1.2"}))
+    even, uneven = (transformer_of(job_with(tmp_path, **words)) for words in ({}, {"loads": "zipf:1.2"}))
     assert even is not None
     assert uneven is not None
     assert not any(one.pair_bytes for one in even.layouts[0].step.exchanges)
@@ -49,7 +49,7 @@ def test_uneven_loads_make_uneven_all_to_alls(tmp_path: Path) -> None:
 
 
 def test_circuits_follow_every_layer(tmp_path: Path) -> None:
-    training = job_with(tmp_path, loads="zipf:1.2").training
+    training = transformer_of(job_with(tmp_path, loads="zipf:1.2"))
     assert training is not None
     # in one bucket, lest a change hide behind gradients that leave early
     graph = pipeline_task_graph(replace(training.layouts[0].step, gradient_buckets=1))
@@ -79,7 +79,7 @@ def test_a_job_file_names_a_file_of_loads_beside_it(tmp_path: Path) -> None:
     request = read_job(tmp_path / "job.yaml")
     assert request.training["loads"] == str(tmp_path / "loads.csv")
     assert "loads.csv" in request.input_digests()
-    training = job_of(request).training
+    training = transformer_of(job_of(request))
     assert training is not None
     sent = np.array(training.layouts[0].step.exchanges[0].pair_bytes)
     assert sent[0, 3] == pytest.approx(4 / 3 * sent[0, 2], rel=1e-6)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from topoopt.errors import InvalidInput, NoRoute
 from topoopt.finder import FABRICS, FabricRequest
 from topoopt.hardware import ClusterSpec
-from topoopt.job import JobSettings, make_job
+from topoopt.job import JobSettings, make_job, operators_of
 from topoopt.routing import Fabric, make_routes
 from topoopt.search import SearchOptions, make_plan, task_graph_of
 from topoopt.simulate import (
@@ -299,7 +299,9 @@ def test_pairs_that_cannot_reach_each_other_matter_only_where_they_talk() -> Non
 def test_data_parallel_jobs_of_any_size_are_replayed(servers: int, model: str, degree: int, on: str) -> None:
     cluster = ClusterSpec(servers, degree, 25e9)
     job = make_job(load_model(model, servers=16), cluster, JobSettings(memory_check="off"))
-    graph = build_task_graph(job.graph, data_parallel(job.graph, servers), job.timer, 4)
+    graph = build_task_graph(
+        operators_of(job).graph, data_parallel(operators_of(job).graph, servers), operators_of(job).timer, 4
+    )
     fabric = FABRICS[on](FabricRequest(servers, degree, 25e9, graph.groups))
     _, again, wired = replayed(graph, fabric)
     for simulator in ("analytic", "flow"):

@@ -7,7 +7,7 @@ published profiles; tolerances are those within which ours land, stated a little
 import pytest
 
 from topoopt.hardware import ClusterSpec
-from topoopt.job import JobSettings, make_job
+from topoopt.job import JobSettings, make_job, operators_of
 from topoopt.routing import Fabric, make_routes
 from topoopt.simulate import SimulationOptions, TaskGraph, build_task_graph, simulate
 from topoopt.strategy import data_parallel
@@ -25,7 +25,13 @@ STRIDES = {(16, 4): [1, 5], (16, 8): [1, 3, 5, 7], (128, 4): [1, 13], (128, 8): 
 def job(model: str, servers: int) -> TaskGraph:
     cluster = ClusterSpec(servers, degree=4, link_bandwidth_bps=100e9)
     of = make_job(load_model(model, servers=servers), cluster, JobSettings(memory_check="off"))
-    return build_task_graph(of.graph, data_parallel(of.graph, servers), of.timer, 4, 200e9)
+    return build_task_graph(
+        operators_of(of).graph,
+        data_parallel(operators_of(of).graph, servers),
+        operators_of(of).timer,
+        4,
+        200e9,
+    )
 
 
 def topoopt(servers: int, degree: int) -> Fabric:

@@ -20,7 +20,7 @@ from topoopt.finder import (
     rewired,
 )
 from topoopt.hardware import ClusterSpec
-from topoopt.job import JobSettings, make_job
+from topoopt.job import JobSettings, make_job, operators_of
 from topoopt.routing import Fabric, Reconfiguration, make_routes
 from topoopt.simulate import (
     COLLECTIVE,
@@ -336,10 +336,12 @@ def dlrm() -> tuple[TaskGraph, float]:
     """DLRM on 16 servers, and its time on the topology found for it."""
     cluster = ClusterSpec(16, degree=4, link_bandwidth_bps=100e9)
     job = make_job(load_model("dlrm", servers=16), cluster, JobSettings(memory_check="off"))
-    strategy = data_parallel(job.graph, 16)
-    traffic = extract_traffic(job.graph, strategy, job.global_batch)
+    strategy = data_parallel(operators_of(job).graph, 16)
+    traffic = extract_traffic(operators_of(job).graph, strategy, job.global_batch)
     once = find_topology(traffic, degree=4, bandwidth_bps=100e9, rules=FinderRules("all-to-allreduce"))
-    graph = build_task_graph(job.graph, strategy, job.timer, cluster.accelerators_per_server)
+    graph = build_task_graph(
+        operators_of(job).graph, strategy, operators_of(job).timer, cluster.accelerators_per_server
+    )
     return graph, simulate("flow", graph, once).iteration_time_s
 
 

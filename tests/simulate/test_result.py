@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from topoopt.hardware import ClusterSpec
-from topoopt.job import Job, JobSettings, make_job
+from topoopt.job import Job, JobSettings, make_job, operators_of
 from topoopt.routing import Fabric, make_routes
 from topoopt.simulate import (
     SIMULATORS,
@@ -49,9 +49,9 @@ def job(model: str, servers: int, factor: int = 1, **overrides: Any) -> Job:
 
 def run(of: Job, on: Fabric, simulator: str = "analytic", iterations: int = 1) -> SimResult:
     graph = build_task_graph(
-        of.graph,
-        data_parallel(of.graph, of.cluster.servers),
-        of.timer,
+        operators_of(of).graph,
+        data_parallel(operators_of(of).graph, of.cluster.servers),
+        operators_of(of).timer,
         of.cluster.accelerators_per_server,
         of.cluster.intra_server_bandwidth_bps,
         of.settings.embedding_bytes_factor,
@@ -69,7 +69,7 @@ def alltoall_study() -> SimResult:
 def test_dlrm_puts_the_published_bytes_on_every_link() -> None:
     """As in the authors' released outputs: 2·127/128 · 1,359,273,988 / 8 bytes: a table a server, eight rings."""
     study = job("dlrm-alltoall", SERVERS)
-    assert study.graph.dense_parameter_bytes == 1_359_273_988
+    assert operators_of(study).graph.dense_parameter_bytes == 1_359_273_988
     result = run(study, topoopt(SERVERS, [1, 5, 13, 39]))
     hops = np.arange(len(result.hop_bytes))
     rings = result.hop_bytes[1] - _pairs_bytes(result)[1]

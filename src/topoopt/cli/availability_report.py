@@ -36,7 +36,7 @@ def availability_document(
     counts = parts_of(plan)
     return {
         "plan": path,
-        "model": plan.job.graph.name,
+        "model": plan.job.name,
         "servers": plan.job.cluster.servers,
         "days": found.days,
         "runs": found.runs,

@@ -31,7 +31,7 @@ def failure_document(
     assert repair is not None, "a chosen repair is possible"
     document: dict[str, Any] = {
         "plan": path,
-        "model": found.plan.job.graph.name,
+        "model": found.plan.job.name,
         "servers": found.plan.job.cluster.servers,
         "links": found.wiring.links,
         "panels": found.wiring.panels,

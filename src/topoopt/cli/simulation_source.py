@@ -59,7 +59,7 @@ def read_source(path: str, iterations: int = 1) -> Source:
             )
         plan = read_plan(path)
         graph = task_graph_of(plan.job, plan.strategy, iterations)
-        return Source(path, plan.job.graph.name, graph, plan=plan)
+        return Source(path, plan.job.name, graph, plan=plan)
     if iterations > 1:
         raise InvalidInput(f"--steady-state: {path} holds one iteration; it is for plans")
     flexnet = read_fbuf(path)

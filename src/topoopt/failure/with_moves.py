@@ -11,7 +11,7 @@ from topoopt.failure.failed import FailedLink, FailedPanel, FailedServer
 from topoopt.failure.repair import OtherFailure, Repair
 from topoopt.failure.situation import Situation
 from topoopt.finder import find_topology, lay_rings, routed_by
-from topoopt.job import Job, job_traffic, make_job
+from topoopt.job import Job, job_on, job_traffic
 from topoopt.plan import Plan
 from topoopt.rewiring import Patch, Wiring, rewire
 from topoopt.routing import Fabric
@@ -248,11 +248,5 @@ def _fabric_on(topology: Topology, found: Fabric, situation: Situation) -> Fabri
 def _job_on(plan: Plan, servers: int) -> Job:
     """Return the job on fewer servers, as many samples on each as before."""
     job = plan.job
-    if len(job.fixed_traffic):
-        raise Infeasible("a job known by its traffic matrix alone cannot be given fewer servers")
-    if job.training is not None:
-        raise Infeasible(
-            f"the configurations are for all {job.cluster.servers} servers; plan again for fewer"
-        )
     cluster = replace(job.cluster, servers=servers, degree=min(job.cluster.degree, 4 * (servers - 1)))
-    return make_job(job.graph, cluster, job.settings, job.profiles)
+    return job_on(job, cluster)

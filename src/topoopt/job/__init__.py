@@ -1,19 +1,23 @@
 """The question: a model on a cluster, how its costs are counted, and how people write that."""
 
-from topoopt.job.job import LARGEST_TO_KEEP as LARGEST_TO_KEEP
 from topoopt.job.job import Job as Job
-from topoopt.job.job import Profile as Profile
 from topoopt.job.job import job_mfu as job_mfu
+from topoopt.job.job import job_on as job_on
 from topoopt.job.job import job_traffic as job_traffic
-from topoopt.job.job import layout_of as layout_of
-from topoopt.job.job import layout_strategies as layout_strategies
 from topoopt.job.job import make_job as make_job
+from topoopt.job.job import operators_of as operators_of
 from topoopt.job.job import traffic_job as traffic_job
 from topoopt.job.job import training_job as training_job
+from topoopt.job.job import transformer_of as transformer_of
 from topoopt.job.job_file import cluster_places as cluster_places
 from topoopt.job.job_file import job_from_mapping as job_from_mapping
 from topoopt.job.job_file import read_cluster_part as read_cluster_part
 from topoopt.job.job_file import read_job as read_job
+from topoopt.job.layout import ORDER as ORDER
+from topoopt.job.layout import Layout as Layout
+from topoopt.job.operators_work import OperatorsWork as OperatorsWork
+from topoopt.job.operators_work import Profile as Profile
+from topoopt.job.operators_work import operators_work as operators_work
 from topoopt.job.request import DEFAULT_CLUSTER as DEFAULT_CLUSTER
 from topoopt.job.request import JobRequest as JobRequest
 from topoopt.job.request import in_its_place as in_its_place
@@ -22,7 +26,6 @@ from topoopt.job.settings import MEMORY_CHECKS as MEMORY_CHECKS
 from topoopt.job.settings import JobSettings as JobSettings
 from topoopt.job.source import is_plan as is_plan
 from topoopt.job.source import request_of as request_of
-from topoopt.job.training import ORDER as ORDER
-from topoopt.job.training import Layout as Layout
-from topoopt.job.training import Training as Training
-from topoopt.job.training import Words as Words
+from topoopt.job.traffic_work import TrafficWork as TrafficWork
+from topoopt.job.transformer_work import TransformerWork as TransformerWork
+from topoopt.job.work import Work as Work

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +12,15 @@ from numpy.typing import NDArray
 from topoopt.errors import InvalidInput
 from topoopt.files import read_json, validated, write_atomically
 from topoopt.finder import FinderRules
-from topoopt.hardware import ClusterSpec, find_accelerator
-from topoopt.job import Job, JobSettings, make_job
+from topoopt.hardware import ClusterSpec
+from topoopt.job import Job, JobSettings
 from topoopt.plan import model
 from topoopt.plan.plan import Baseline, Bounds, Outcome, Plan, RoutingGap, SearchRecord
-from topoopt.plan.profile_parts import profiles_of, profiles_to_mapping
-from topoopt.plan.training_model import layout_memory, training_of, training_to_mapping
+from topoopt.plan.work_parts import work_from_file, work_to_mapping
 from topoopt.provenance import Provenance
 from topoopt.routing import Fabric, routes_from_mapping, routes_to_mapping
-from topoopt.strategy import OperatorSplit, ParallelStrategy, memory_use
+from topoopt.strategy import OperatorSplit, ParallelStrategy
 from topoopt.topology import Ring, Topology, hop_metrics
-from topoopt.traffic import Transfers, merged_transfers
-from topoopt.workload import Operator, OperatorGraph, Weight
 
 
 def plan_to_mapping(plan: Plan) -> dict[str, Any]:
@@ -34,11 +31,10 @@ def plan_to_mapping(plan: Plan) -> dict[str, Any]:
     document = {
         "schema": model.SCHEMA,
         "fabric": fabric.name,
-        "model": job.graph.name,
+        "model": job.name,
         "servers": job.cluster.servers,
         "degree": job.cluster.degree,
         "bandwidth_bps": job.cluster.link_bandwidth_bps,
-        "strategy": _strategy_rows(job, plan.strategy),
         "strides": list(plan.strides),
         "rings": [
             _ring(index, ring) for index, members in enumerate(groups) for ring in fabric.rings[members]
@@ -60,7 +56,6 @@ def plan_to_mapping(plan: Plan) -> dict[str, Any]:
         "gap": plan.gap,
         "bounds": asdict(plan.bounds),
         "routing": {**asdict(plan.routing_gap), "gap": plan.routing_gap.gap},
-        "memory": _memory(job, plan.strategy),
         "proposals": plan.search.proposals,
         "proposals_per_s": plan.search.proposals_per_s,
         "stopped_because": plan.search.stopped_because,
@@ -76,14 +71,7 @@ def plan_to_mapping(plan: Plan) -> dict[str, Any]:
         "price": dict(plan.price),
         "cluster": asdict(job.cluster),
         "settings": asdict(job.settings),
-        "graph": _graph(job.graph),
-        **profiles_to_mapping(job.profiles),
-        "fixed_traffic": np.stack(
-            [job.fixed_traffic.src, job.fixed_traffic.dst, job.fixed_traffic.size_bytes], axis=1
-        ).tolist(),
-        "training": training_to_mapping(
-            job, plan.strategy.layout, plan.outcome.iteration_time_s, plan.search.seed_times_s
-        ),
+        **work_to_mapping(plan),
         "topology": _topology(fabric.topology),
         "routes": routes_to_mapping(fabric.routes),
         "provenance": {
@@ -160,25 +148,15 @@ def _check_said_twice(said: model.PlanFile) -> None:
 
 def _plan(said: model.PlanFile) -> Plan:
     _check_said_twice(said)
-    if not said.graph.operators and not said.fixed_traffic and said.training is None:
-        raise InvalidInput("graph: no operators, and no fixed_traffic either: there is nothing to do")
-    graph = OperatorGraph(
-        said.graph.name,
-        tuple(_operator(op) for op in said.graph.operators),
-        said.graph.batch_per_accelerator,
-    )
     cluster = ClusterSpec(**said.cluster.model_dump())
     settings = JobSettings(**said.settings.model_dump())
-    job = make_job(graph, cluster, settings, profiles_of(said))
-    job = replace(job, fixed_traffic=_transfers(said.fixed_traffic, cluster.servers))
-    if said.training is not None:
-        job = replace(job, training=training_of(said.training, cluster.servers))
+    job = Job(work_from_file(said, cluster, settings), cluster, settings)
     rows = [(row.batch_degree, row.start, row.channel_degree, row.channel_dim) for row in said.strategy]
     topology = _topology_of(said.topology)
     fabric = Fabric(said.fabric, topology, routes_from_mapping(said.routes, topology), _rings(said, topology))
     return Plan(
         job,
-        _strategy(graph, cluster.servers, rows, 0 if said.training is None else said.training.chosen),
+        _strategy(job, rows, 0 if said.training is None else said.training.chosen),
         fabric,
         Outcome(
             said.simulator,
@@ -216,41 +194,16 @@ def _finder_rules(options: Mapping[str, Any]) -> FinderRules:
     return FinderRules(**names)
 
 
-def _transfers(rows: list[tuple[int, int, int]], servers: int) -> Transfers:
-    for index, (src, dst, _) in enumerate(rows):
-        if max(src, dst) >= servers:
-            raise InvalidInput(f"fixed_traffic[{index}]: servers are 0..{servers - 1}, got {src} and {dst}")
-    return merged_transfers(*np.array(rows, np.int64).reshape(-1, 3).T)
-
-
-def _strategy_rows(job: Job, strategy: ParallelStrategy) -> list[dict[str, Any]]:
-    rows = []
-    for index, split in enumerate(strategy.splits):
-        time = job.time(index, split)
-        rows.append(
-            {
-                "operator": job.graph.operators[index].name,
-                **asdict(split),
-                "forward_s": time.forward_s,
-                "backward_s": time.backward_s,
-                "time_source": time.source,
-            }
-        )
-    return rows
-
-
-def _strategy(
-    graph: OperatorGraph, servers: int, rows: Sequence[tuple[int, int, int, str]], layout: int = 0
-) -> ParallelStrategy:
-    if len(rows) != len(graph.operators):
-        raise InvalidInput(
-            f"strategy: expected a row for each of {len(graph.operators)} operators, got {len(rows)}"
-        )
+def _strategy(job: Job, rows: Sequence[tuple[int, int, int, str]], layout: int) -> ParallelStrategy:
+    servers = job.cluster.servers
+    expected = len(job.work.plain_strategy(servers).splits)
+    if len(rows) != expected:
+        raise InvalidInput(f"strategy: expected a row for each of {expected} operators, got {len(rows)}")
     return ParallelStrategy(servers, tuple(OperatorSplit(*row) for row in rows), layout)
 
 
 def _baseline(row: model.BaselinePart, job: Job) -> Baseline:
-    layouts = 1 if job.training is None else len(job.training.layouts)
+    layouts = max(len(job.work.choices(job.cluster.servers)), 1)
     if row.layout >= layouts:
         raise InvalidInput(f"baselines: {row.fabric}: layouts are 0..{layouts - 1}, got {row.layout}")
     return Baseline(
@@ -266,7 +219,7 @@ def _baseline(row: model.BaselinePart, job: Job) -> Baseline:
             row.bandwidth_tax,
         ),
         row.cost_usd,
-        _strategy(job.graph, job.cluster.servers, row.strategy, row.layout),
+        _strategy(job, row.strategy, row.layout),
         row.proposals,
         tuple(row.layout_times_s),
     )
@@ -349,33 +302,3 @@ def _topology_of(part: model.TopologyPart) -> Topology:
 
 def _column(values: NDArray[np.float64]) -> float | list[float]:
     return float(values[0]) if len(values) and (values == values[0]).all() else values.tolist()
-
-
-def _memory(job: Job, strategy: ParallelStrategy) -> dict[str, Any]:
-    if job.training is not None:
-        return layout_memory(job, strategy)
-    per_server = job.cluster.accelerators_per_server
-    use = memory_use(job.graph, strategy, job.global_batch, per_server, job.settings.optimizer)
-    fullest = max(use, key=lambda row: row.total_bytes)
-    available = find_accelerator(job.cluster.accelerator).memory_bytes
-    return {
-        **asdict(fullest),
-        "total_bytes": fullest.total_bytes,
-        "available_bytes": available,
-        "fits": fullest.total_bytes <= available,
-    }
-
-
-def _graph(graph: OperatorGraph) -> dict[str, Any]:
-    operators = [
-        {**asdict(op), "inputs": list(op.inputs), "splits": sorted(op.splits)} for op in graph.operators
-    ]
-    return {"name": graph.name, "batch_per_accelerator": graph.batch_per_accelerator, "operators": operators}
-
-
-def _operator(part: model.OperatorPart) -> Operator:
-    if part.forward_time_s is not None and not part.timed_samples:
-        raise InvalidInput(f"graph: operator {part.name}: forward_time_s needs timed_samples >= 1")
-    fields = part.model_dump(exclude={"inputs", "weights", "splits"})
-    weights = tuple(Weight(weight.name, weight.size_bytes) for weight in part.weights)
-    return Operator(inputs=tuple(part.inputs), weights=weights, splits=frozenset(part.splits), **fields)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from topoopt.job import Job
+from topoopt.job import Job, operators_of
 from topoopt.profile.inference import infer_shapes
 from topoopt.profile.subject import Subject, distinct_operators
 from topoopt.search import CHANNEL_DIMS, candidate_splits
@@ -25,15 +25,17 @@ def subject_of_job(
     hyperparameters : mapping
         Changes to the variant of the zoo, to build its graph again.
     """
-    shapes, left_out = infer_shapes(job.graph)
+    shapes, left_out = infer_shapes(operators_of(job).graph)
     sizes = split_sizes(job)
-    rows = [(job.graph.operators[index], shape, sizes[index]) for index, shape in shapes.items()]
+    rows = [
+        (operators_of(job).graph.operators[index], shape, sizes[index]) for index, shape in shapes.items()
+    ]
     return Subject(
-        model=job.graph.name,
+        model=operators_of(job).graph.name,
         source=source,
         servers=job.cluster.servers,
         accelerators_per_server=job.cluster.accelerators_per_server,
-        batch_per_accelerator=job.graph.batch_per_accelerator,
+        batch_per_accelerator=operators_of(job).graph.batch_per_accelerator,
         operators=distinct_operators(rows),
         hyperparameters=hyperparameters or {},
         left_out=left_out,
@@ -53,7 +55,9 @@ def split_sizes(job: Job) -> tuple[tuple[PartSize, ...], ...]:
                 }
             )
         )
-        for op, choices in zip(job.graph.operators, candidate_splits(job, divisors, False), strict=True)
+        for op, choices in zip(
+            operators_of(job).graph.operators, candidate_splits(job, divisors, False), strict=True
+        )
     )
 
 

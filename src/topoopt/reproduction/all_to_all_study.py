@@ -5,7 +5,7 @@ from functools import cache
 
 from topoopt.finder import FabricRequest, FabricShape, build_fabric, select_permutations
 from topoopt.hardware import ClusterSpec
-from topoopt.job import Job, JobSettings, job_traffic, make_job
+from topoopt.job import Job, JobSettings, job_traffic, make_job, operators_of
 from topoopt.routing import Fabric
 from topoopt.search import task_graph_of
 from topoopt.simulate import SimResult, TaskGraph, simulate
@@ -36,13 +36,13 @@ def study_job(batch: int, embedding_bytes_factor: int = CARRIED) -> Job:
 def study_traffic(batch: int, embedding_bytes_factor: int = CARRIED) -> Traffic:
     """Return what an iteration moves: one AllReduce of everybody, and the tables' activations."""
     job = study_job(batch, embedding_bytes_factor)
-    return job_traffic(job, data_parallel(job.graph, SERVERS))
+    return job_traffic(job, data_parallel(operators_of(job).graph, SERVERS))
 
 
 def study_graph(batch: int, embedding_bytes_factor: int = CARRIED) -> TaskGraph:
     """Return the tasks of one iteration."""
     job = study_job(batch, embedding_bytes_factor)
-    return task_graph_of(job, data_parallel(job.graph, SERVERS))
+    return task_graph_of(job, data_parallel(operators_of(job).graph, SERVERS))
 
 
 @cache

@@ -26,6 +26,7 @@ from topoopt.search.start import fullest_server as fullest_server
 from topoopt.search.start import starting_strategy as starting_strategy
 from topoopt.search.tables import CHANNEL_DIMS as CHANNEL_DIMS
 from topoopt.search.tables import candidate_splits as candidate_splits
+from topoopt.search.task_graphs import task_graph_of as task_graph_of
 from topoopt.search.training_job import job_of as job_of
 from topoopt.search.training_request import is_transformer as is_transformer
 from topoopt.search.training_request import refuse_transformer as refuse_transformer
@@ -33,4 +34,3 @@ from topoopt.search.worth import bounds as bounds
 from topoopt.search.worth import outcome as outcome
 from topoopt.search.worth import routing_gap as routing_gap
 from topoopt.search.worth import simulated as simulated
-from topoopt.search.worth import task_graph_of as task_graph_of

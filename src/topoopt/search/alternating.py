@@ -85,7 +85,7 @@ def fixed_fabric(
     starts: tuple[ParallelStrategy, ...],
 ) -> Found:
     """Search only the strategy, on a fabric that cannot be rewired; begin at the best of the given starts."""
-    if not job.graph.operators:
+    if not starts[0].splits:
         return Found(starts[0], fabric, 0.0, 0, "no operators to split", ())
     released = options.mode == "released"
     problem = make_problem(job, fabric, measured_only=released, seed=options.seed)

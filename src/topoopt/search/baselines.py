@@ -97,15 +97,15 @@ LARGEST_TO_TRY_ALL = 32
 of them and 60 s on 128. Beyond, the one that the search has found counts."""
 
 DEFAULT_BASELINES = ("ideal-switch", "fat-tree", "oversub-fat-tree", "expander", "torus")
-"""What a job is compared with if nothing else is said; a transformer with rails, too."""
+"""What a job is compared with if nothing else is said."""
+
+MORE_BASELINES: Mapping[str, tuple[str, ...]] = {"transformer": ("rail",)}
+"""By kind of work: transformers are mostly trained on rails, the other models of the zoo were not."""
 
 
 def default_baselines(job: Job) -> tuple[str, ...]:
-    """Return the fabrics that a job is compared with if nothing else is said.
-
-    Transformers are mostly trained on rails, the other models of the zoo were not.
-    """
-    return DEFAULT_BASELINES if job.training is None else (*DEFAULT_BASELINES, "rail")
+    """Return the fabrics that a job is compared with if nothing else is said."""
+    return (*DEFAULT_BASELINES, *MORE_BASELINES.get(job.work.kind, ()))
 
 
 def check_fabrics(fabrics: tuple[str, ...]) -> None:
@@ -194,7 +194,7 @@ def best_of(
         times_s.append(other.iteration_time_s)
         if other.iteration_time_s < row.outcome.iteration_time_s:
             row = replace(row, outcome=other, strategy=strategy)
-    return replace(row, layout_times_s=tuple(times_s)) if job.training is not None else row
+    return replace(row, layout_times_s=tuple(times_s)) if job.work.choices(job.cluster.servers) else row
 
 
 def _outcome(

@@ -2,10 +2,10 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from topoopt.hardware import find_accelerator
-from topoopt.job import layout_of
+from topoopt.job import operators_of, transformer_of
 from topoopt.plan import Plan
 from topoopt.search.start import fullest_server
 from topoopt.strategy import part_samples
@@ -15,31 +15,36 @@ from topoopt.workload import DeviceProfile, PartSize, signature_of
 
 def caveats(plan: Plan) -> tuple[str, ...]:
     """Return sentences: what does not fit in memory, was not measured, or was broken off; none where all is well."""
-    found = []
-    if plan.job.training is not None:
-        found += _layout_caveats(plan)
-    elif plan.job.settings.memory_check != "off":
-        use, part = fullest_server(plan.job, plan.strategy), find_accelerator(plan.job.cluster.accelerator)
-        if use.total_bytes > part.memory_bytes:
-            found.append(
-                f"Does not fit in memory: an accelerator of server {use.server} needs "
-                f"{format_bytes(use.total_bytes)}, {part.name} has {format_bytes(part.memory_bytes)}. "
-                "With memory_check enforce only what fits is searched."
-            )
-    found += _device_caveats(plan)
-    beyond = sum(count for source, count in time_sources(plan).items() if "extrapolated" in source)
-    if beyond:
-        times = "Times of 1 operator lie" if beyond == 1 else f"Times of {beyond} operators lie"
-        found.append(f"{times} outside the measured range and are extrapolated.")
+    found = CAVEATS[plan.job.work.kind](plan)
     if plan.search.stopped_because == "interrupted":
         found.append("The search was interrupted: this is the best that it had found.")
     return tuple(found)
 
 
+def _operator_caveats(plan: Plan) -> list[str]:
+    found = [*_memory_caveats(plan), *_device_caveats(plan)]
+    beyond = sum(count for source, count in time_sources(plan).items() if "extrapolated" in source)
+    if beyond:
+        times = "Times of 1 operator lie" if beyond == 1 else f"Times of {beyond} operators lie"
+        found.append(f"{times} outside the measured range and are extrapolated.")
+    return found
+
+
+def _memory_caveats(plan: Plan) -> list[str]:
+    use, part = fullest_server(plan.job, plan.strategy), find_accelerator(plan.job.cluster.accelerator)
+    if plan.job.settings.memory_check == "off" or use.total_bytes <= part.memory_bytes:
+        return []
+    return [
+        f"Does not fit in memory: an accelerator of server {use.server} needs "
+        f"{format_bytes(use.total_bytes)}, {part.name} has {format_bytes(part.memory_bytes)}. "
+        "With memory_check enforce only what fits is searched."
+    ]
+
+
 def _device_caveats(plan: Plan) -> list[str]:
     """Return what to know of the user's own profile: it is of another device, or a size did not fit there."""
     part, found = find_accelerator(plan.job.cluster.accelerator).name, []
-    for profile in plan.job.profiles:
+    for profile in operators_of(plan.job).profiles:
         if not isinstance(profile, DeviceProfile):
             continue
         device = profile.device
@@ -56,8 +61,12 @@ def _device_caveats(plan: Plan) -> list[str]:
 
 def _unmeasured(plan: Plan, profile: DeviceProfile) -> Iterator[tuple[str, str]]:
     """Yield operators whose chosen size failed when it was to be measured, and why."""
-    job, failures = plan.job, {op.signature: op.failures for op in profile.operators}
-    for op, split in zip(job.graph.operators, plan.strategy.splits, strict=True):
+    job, work, failures = (
+        plan.job,
+        operators_of(plan.job),
+        {op.signature: op.failures for op in profile.operators},
+    )
+    for op, split in zip(work.graph.operators, plan.strategy.splits, strict=True):
         samples = part_samples(split, job.global_batch)
         per_device = samples if op.is_embedding else samples / job.cluster.accelerators_per_server
         size = PartSize(math.ceil(per_device), split.channel_degree, split.channel_dim)
@@ -67,16 +76,25 @@ def _unmeasured(plan: Plan, profile: DeviceProfile) -> Iterator[tuple[str, str]]
 
 
 def _layout_caveats(plan: Plan) -> list[str]:
-    layout, training = layout_of(plan.job, plan.strategy), plan.job.training
-    assert training is not None
-    if layout.total_memory_bytes <= training.capacity_bytes:
+    work = transformer_of(plan.job)
+    needed = work.layout(plan.strategy).total_memory_bytes
+    if needed <= work.capacity_bytes:
         return []
     return [
-        f"Does not fit in memory: an accelerator needs {format_bytes(layout.total_memory_bytes)} and has "
-        f"{format_bytes(training.capacity_bytes)}."
+        f"Does not fit in memory: an accelerator needs {format_bytes(needed)} and has "
+        f"{format_bytes(work.capacity_bytes)}."
     ]
+
+
+CAVEATS: Mapping[str, Callable[[Plan], list[str]]] = {
+    "operators": _operator_caveats,
+    "traffic": lambda plan: [],
+    "transformer": _layout_caveats,
+}
+"""By kind of work: what its times and memory leave in doubt."""
 
 
 def time_sources(plan: Plan) -> Counter[str]:
     """Return how many operators have their time from which source."""
-    return Counter(plan.job.time(index, split).source for index, split in enumerate(plan.strategy.splits))
+    work = operators_of(plan.job)
+    return Counter(work.time(index, split).source for index, split in enumerate(plan.strategy.splits))

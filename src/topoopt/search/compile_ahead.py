@@ -15,7 +15,7 @@ import numpy as np
 
 from topoopt.cost import find_prices
 from topoopt.hardware import ClusterSpec
-from topoopt.job import JobSettings, job_traffic, make_job
+from topoopt.job import JobSettings, job_traffic, make_job, operators_of
 from topoopt.routing import KShortestRoutes, all_pair_links
 from topoopt.search.baselines import BASELINES, baseline_fabric
 from topoopt.search.worth import routing_gap, simulated, with_rings
@@ -47,7 +47,7 @@ def compile_ahead() -> None:
     table = Operator("table", "embedding", (), (Weight("rows", 4096),), 64)
     dense = Operator("dense", "dense", (0,), (Weight("kernel", 4096),), 64)
     job = make_job(OperatorGraph("nine servers", (table, dense), 1), ClusterSpec(9, 4, 100e9), JobSettings())
-    strategy = data_parallel(job.graph, job.cluster.servers)
+    strategy = data_parallel(operators_of(job).graph, job.cluster.servers)
     traffic = job_traffic(job, strategy)
     prices = find_prices("2022")
     for name in ("torus", "expander"):

@@ -1,6 +1,6 @@
 """The fabrics of a comparison, each simulated at several fidelities: by how much the answers differ."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,14 +9,14 @@ from topoopt.finder import FABRICS, FabricRequest, FabricShape
 from topoopt.job import Job, job_traffic
 from topoopt.plan import Baseline, Plan, TaskDifference
 from topoopt.routing import Fabric
+from topoopt.search.progress import Progress, silent
 from topoopt.search.tables import rings_wanted
-from topoopt.search.worth import task_graph_of, with_rings
+from topoopt.search.task_graphs import task_graph_of
+from topoopt.search.worth import with_rings
 from topoopt.simulate import COMPUTE, SimResult, SimulationOptions, simulate
 
 WITH_SWITCHES = ("fat-tree", "oversub-fat-tree")
 """Fabrics that plans draw with trunks in place of parallel switches."""
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ def at_fidelities(
     others: Iterable[Baseline],
     simulators: Sequence[str],
     options: SimulationOptions,
-    on_progress: Progress | None = None,
+    on_progress: Progress = silent,
 ) -> Iterator[Fidelities]:
     """Yield the plan's own fabric and the others, each simulated by each simulator.
 
@@ -79,8 +79,7 @@ def at_fidelities(
         graph = task_graph_of(plan.job, strategy)
         results = []
         for simulator in simulators:
-            if on_progress is not None:
-                on_progress(f"simulating {name}: {simulator}", place, len(fabrics))
+            on_progress(f"simulating {name}: {simulator}", place, len(fabrics))
             results.append(simulate(simulator, graph, fabric, options))
         yield Fidelities(name, description, tuple(results))
 

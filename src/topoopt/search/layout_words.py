@@ -1,6 +1,6 @@
 """A layout in words: degrees, micro-batches, which servers hold which stage, memory by cause."""
 
-from topoopt.job import Layout, layout_of
+from topoopt.job import Layout, transformer_of
 from topoopt.plan import Plan
 from topoopt.units import format_memory, format_time
 
@@ -19,7 +19,7 @@ MOST_STAGES = 4
 
 def layout_words(plan: Plan) -> Words:
     """Return facts about the layout of a plan for a transformer."""
-    layout = layout_of(plan.job, plan.strategy)
+    layout = transformer_of(plan.job).layout(plan.strategy)
     said = layout.configuration
     degrees = [f"{word} {said[key]}" for key, word in DEGREE_WORDS.items() if said.get(key, 1) != 1]
     kept = {0: "nothing", 1: "optimizer state", 2: "optimizer state and gradients", 3: "all parameters"}
@@ -37,8 +37,7 @@ def layout_words(plan: Plan) -> Words:
 
 def batch_words(plan: Plan, layout: Layout) -> str:
     """Return the batch of an iteration and how it is cut."""
-    training = plan.job.training
-    assert training is not None
+    training = transformer_of(plan.job)
     size = layout.configuration["micro_batch"]
     return (
         f"{training.global_batch:,} sequences of {training.sequence:,} tokens; {layout.step.micro_batches:,} "
@@ -58,8 +57,7 @@ def stage_words(layout: Layout) -> Words:
 
 def memory_words(plan: Plan, layout: Layout) -> str:
     """Return what the fullest accelerator holds, by cause."""
-    training = plan.job.training
-    assert training is not None
+    training = transformer_of(plan.job)
     causes = ", ".join(f"{name} {format_memory(size)}" for name, size in layout.memory_bytes.items() if size)
     total = format_memory(layout.total_memory_bytes)
     return f"{total} of {format_memory(training.capacity_bytes)} on the fullest accelerator ({causes})"
@@ -67,8 +65,7 @@ def memory_words(plan: Plan, layout: Layout) -> str:
 
 def layout_table(plan: Plan) -> list[tuple[str, str, str, str, str]]:
     """Return a row for each layout: name, closed form, wired and simulated, its ratio to the plan's, memory."""
-    training = plan.job.training
-    assert training is not None
+    training = transformer_of(plan.job)
     times_s = plan.search.seed_times_s
     best_s = min(times_s)
     rows = []

@@ -5,19 +5,19 @@ routes of its own and is simulated on them, so that a layout that wires well can
 """
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
 
 from topoopt.finder import DEGREE_SPLITS
-from topoopt.job import Job, layout_strategies
+from topoopt.job import Job
 from topoopt.plan import SearchRecord
 from topoopt.search.candidate import Candidate, wired_candidate
 from topoopt.search.options import SearchOptions
+from topoopt.search.progress import Progress
 from topoopt.strategy import ParallelStrategy
 
 
 def wire_layouts(
-    job: Job, options: SearchOptions, on_progress: Callable[[str, int, int], None]
+    job: Job, options: SearchOptions, on_progress: Progress
 ) -> tuple[list[Candidate], list[Candidate], SearchRecord]:
     """Return the first layout and the best wiring of every one, all simulated, and how it went.
 
@@ -26,7 +26,7 @@ def wire_layouts(
     began = time.process_time()
     rows: list[Candidate] = []
     convergence: list[tuple[int, float]] = []
-    strategies, because, wired = layout_strategies(job), "every layout tried", 0
+    strategies, because, wired = job.work.choices(job.cluster.servers), "every layout tried", 0
     splits = tuple(dict.fromkeys((options.degree_split, *DEGREE_SPLITS)))
     for index, strategy in enumerate(strategies):
         on_progress("wiring for each layout", index, len(strategies))

@@ -1,14 +1,12 @@
 """The main job: search, simulate, bound, compare, price; the result is a Plan."""
 
-import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 from topoopt.cost import PriceTable, bill_of_materials, find_prices
 from topoopt.errors import InvalidInput
-from topoopt.finder import DEGREE_SPLITS
-from topoopt.job import Job, job_traffic, layout_strategies
+from topoopt.job import Job, job_traffic
 from topoopt.plan import Baseline, Plan, SearchRecord
 from topoopt.provenance import Provenance
 from topoopt.routing import Fabric
@@ -21,22 +19,20 @@ from topoopt.search.baselines import (
     default_baselines,
     search_baseline,
 )
-from topoopt.search.candidate import Candidate, candidate_on, wired_candidate
-from topoopt.search.chains import run_chains, uniform_starts
+from topoopt.search.candidate import Candidate
 from topoopt.search.layouts import wire_layouts
 from topoopt.search.options import SearchOptions
+from topoopt.search.progress import Progress, silent
+from topoopt.search.search_operators import search_operators
+from topoopt.search.wire_traffic import wire_traffic
 from topoopt.search.worth import bounds, outcome, routing_gap
 from topoopt.simulate import SimulationOptions
 from topoopt.strategy import ParallelStrategy
 
-Progress = Callable[[str, int, int], None]
-"""Called with what is going on, how much of it is done, and how much there is."""
-
-_Method = Callable[[Job, SearchOptions, Progress], tuple[list[Candidate], list[Candidate], SearchRecord]]
-
-
-def _silent(stage: str, done: int, total: int) -> None:
-    """Report nothing."""
+SEARCHES: Mapping[
+    str, Callable[[Job, SearchOptions, Progress], tuple[list[Candidate], list[Candidate], SearchRecord]]
+] = {"operators": search_operators, "traffic": wire_traffic, "transformer": wire_layouts}
+"""By kind of work: the search that returns what it starts from, what it has found, and how it went."""
 
 
 def make_plan(
@@ -46,7 +42,7 @@ def make_plan(
     fabrics: tuple[str, ...] | None = None,
     prices: str = "2022",
     inputs: Mapping[str, str] | None = None,
-    on_progress: Progress = _silent,
+    on_progress: Progress = silent,
     weigh_routes: bool = True,
 ) -> Plan:
     """Co-optimize strategy, topology and routing for a job, and say what the answer is worth.
@@ -72,7 +68,7 @@ def make_plan(
     wanted = default_baselines(job) if fabrics is None else fabrics
     check_fabrics(wanted)
     table = find_prices(prices)
-    starts, searched, record = _method(job)(job, options, on_progress)
+    starts, searched, record = SEARCHES[job.work.kind](job, options, on_progress)
     best = min([*searched, *starts], key=lambda row: row.time_s)
     if options.balance:
         best = balanced(job, best)
@@ -104,60 +100,13 @@ def make_plan(
     )
 
 
-def _method(job: Job) -> "_Method":
-    """Return how a job of this kind is searched."""
-    if job.training is not None:
-        return wire_layouts
-    return _wire if len(job.fixed_traffic) else _search
-
-
-def _search(
-    job: Job, options: SearchOptions, on_progress: Progress
-) -> tuple[list[Candidate], list[Candidate], SearchRecord]:
-    """Return the starts, data parallelism first, and every chain's answer, all simulated."""
-    made = 0
-
-    def tick(proposals: int) -> None:
-        nonlocal made
-        made += proposals
-        on_progress("searching strategy and topology", made, options.budget)
-
-    starts = uniform_starts(job, options)
-    first = min(starts, key=lambda row: row.time_s).strategy
-    chains = run_chains(job, options, tick, first)
-    searched = [
-        candidate_on(job, row.strategy, row.fabric, options.rules, options.seed) for row in chains.found
-    ]
-    times_s = tuple(row.time_s for row in searched)
-    because, convergence = chains.best.stopped_because, chains.best.convergence
-    return starts, searched, SearchRecord(chains.proposals, because, times_s, convergence, chains.cpu_s)
-
-
-def _wire(
-    job: Job, options: SearchOptions, on_progress: Progress
-) -> tuple[list[Candidate], list[Candidate], SearchRecord]:
-    """Wire a job known by its traffic alone, by each degree split; there is no strategy to search."""
-    on_progress("wiring", 0, 0)
-    began = time.process_time()
-    nothing = ParallelStrategy(job.cluster.servers, ())
-    starts, rows = (
-        [
-            wired_candidate(job, nothing, replace(options.rules, degree_split=split), options.seed)
-            for split in splits
-        ]
-        for splits in ([options.degree_split], DEGREE_SPLITS)
-    )
-    times_s = tuple(row.time_s for row in rows)
-    return starts, rows, SearchRecord(0, "fixed traffic", times_s, (), time.process_time() - began)
-
-
 def compare(
     job: Job,
     options: SearchOptions,
     fabrics: tuple[str, ...],
     prices: PriceTable,
     starts: tuple[ParallelStrategy, ...],
-    on_progress: Progress = _silent,
+    on_progress: Progress = silent,
     simulator: str = "analytic",
     simulation: SimulationOptions | None = None,
     on_skip: Callable[[str, str], None] = lambda fabric, reason: None,
@@ -167,7 +116,7 @@ def compare(
     A fabric that cannot be built with these interfaces, or has no price to be dimensioned by, is left out and
     ``on_skip`` told why. For a transformer every layout is tried on every fabric.
     """
-    layouts = layout_strategies(job)
+    layouts = job.work.choices(job.cluster.servers)
     rules = [rule for fabric in fabrics for rule in BASELINES[fabric]]
     rows: list[tuple[Baseline, Fabric]] = []
     for index, rule in enumerate(rules):

@@ -2,7 +2,7 @@
 
 from topoopt.errors import Infeasible
 from topoopt.hardware import find_accelerator
-from topoopt.job import Job
+from topoopt.job import Job, operators_of
 from topoopt.search.tables import MAX_CHANNEL_DEGREE
 from topoopt.strategy import MemoryUse, OperatorSplit, ParallelStrategy, data_parallel, memory_use
 from topoopt.units import format_bytes
@@ -21,7 +21,7 @@ def starting_strategy(job: Job) -> ParallelStrategy:
         If memory is enforced and not even the widest split fits.
     """
     servers = job.cluster.servers
-    start = data_parallel(job.graph, servers)
+    start = job.work.plain_strategy(servers)
     if job.settings.memory_check != "enforce":
         return start
     available = find_accelerator(job.cluster.accelerator).memory_bytes
@@ -48,10 +48,10 @@ def tensor_parallel_starts(job: Job) -> tuple[ParallelStrategy, ...]:
     activations between neighbors.
     """
     servers = job.cluster.servers
-    start = data_parallel(job.graph, servers)
+    start = data_parallel(operators_of(job).graph, servers)
     rows = []
     for dim in ("in", "out"):
-        if any(dim in op.splits for op in job.graph.operators):
+        if any(dim in op.splits for op in operators_of(job).graph.operators):
             rows += [_tensor_parallel(job, start, k, dim) for k in START_CHANNEL_DEGREES if servers % k == 0]
     return tuple(rows)
 
@@ -59,7 +59,7 @@ def tensor_parallel_starts(job: Job) -> tuple[ParallelStrategy, ...]:
 def _tensor_parallel(job: Job, start: ParallelStrategy, degree: int, dim: str) -> ParallelStrategy:
     splits = [
         OperatorSplit(max(split.batch_degree // degree, 1), 0, degree, dim) if dim in op.splits else split
-        for op, split in zip(job.graph.operators, start.splits, strict=True)
+        for op, split in zip(operators_of(job).graph.operators, start.splits, strict=True)
     ]
     return ParallelStrategy(start.servers, tuple(splits))
 
@@ -74,13 +74,13 @@ def fits(job: Job, strategy: ParallelStrategy) -> bool:
 def fullest_server(job: Job, strategy: ParallelStrategy) -> MemoryUse:
     """Return the memory of the server whose fullest accelerator holds most."""
     per_server = job.cluster.accelerators_per_server
-    use = memory_use(job.graph, strategy, job.global_batch, per_server, job.settings.optimizer)
+    use = memory_use(operators_of(job).graph, strategy, job.global_batch, per_server, job.settings.optimizer)
     return max(use, key=lambda row: row.total_bytes)
 
 
 def _split(job: Job, start: ParallelStrategy, tables: int, layers: int) -> ParallelStrategy:
     servers, splits, placed = start.servers, [], 0
-    for op, split in zip(job.graph.operators, start.splits, strict=True):
+    for op, split in zip(operators_of(job).graph.operators, start.splits, strict=True):
         if op.is_embedding:
             dim = next((d for d in ("rows", "columns") if d in op.splits), "none")
             degree = tables if dim != "none" else 1

@@ -9,7 +9,7 @@ import numpy as np
 from topoopt.collectives import PACKET_BYTES, path_overhead, ring_occupancy_bytes, ring_overhead
 from topoopt.finder import lay_rings
 from topoopt.hardware import ClusterSpec
-from topoopt.job import Job
+from topoopt.job import Job, operators_of
 from topoopt.routing import Fabric, all_pair_links, pair_links
 from topoopt.search.kernel import BACKWARD_S, FORWARD_S, Floats, Ints
 from topoopt.strategy import OPTIMIZER_BYTES_PER_PARAMETER_BYTE, OperatorSplit, part_samples
@@ -29,7 +29,7 @@ def candidate_splits(job: Job, divisors: Ints, measured_only: bool) -> Choices:
     servers = job.cluster.servers
     index_of = {int(degree): index for index, degree in enumerate(divisors)}
     rows = []
-    for op in job.graph.operators:
+    for op in operators_of(job).graph.operators:
         degrees = [int(k) for k in divisors] if "batch" in op.splits else [1]
         if measured_only:
             measured = measured_parts(job, op)
@@ -67,7 +67,7 @@ def operator_table(job: Job, choices: Choices) -> Ints:
                 op.is_embedding,
                 len(rows),
             )
-            for op, rows in zip(job.graph.operators, choices, strict=True)
+            for op, rows in zip(operators_of(job).graph.operators, choices, strict=True)
         ],
         np.int64,
     )
@@ -83,13 +83,13 @@ def cost_tables(job: Job, divisors: Ints, choices: Choices, most_rings: int) -> 
     cost[..., (FORWARD_S, BACKWARD_S)] = np.inf
     seen: dict[tuple[Operator, int, int, int], tuple[list[float], list[float]]] = {}
     for index, rows in enumerate(choices):
-        op = job.graph.operators[index]
+        op = operators_of(job).graph.operators[index]
         alike = replace(op, name="", inputs=())  # equal layers are timed once
         for b, c, dim in rows:
             key = (alike, b, c, dim)
             if key not in seen:
                 split = OperatorSplit(int(divisors[b]), 0, int(divisors[c]), CHANNEL_DIMS[dim])
-                time, sizes = job.time(index, split), reduced_bytes(job, op, split)
+                time, sizes = operators_of(job).time(index, split), reduced_bytes(job, op, split)
                 delay_s = intra_server_delay_s(max(sizes, default=0), job.cluster)
                 seen[key] = (
                     [time.forward_s, time.backward_s, delay_s, *_memory(job, op, split)],
@@ -141,9 +141,13 @@ def hop_overhead_s(topology: Topology) -> float:
 
 def edge_tables(job: Job) -> dict[str, Any]:
     """Return the graph's edges and who they lead into and out of (CSR)."""
-    ends = [(producer, consumer) for consumer, op in enumerate(job.graph.operators) for producer in op.inputs]
+    ends = [
+        (producer, consumer)
+        for consumer, op in enumerate(operators_of(job).graph.operators)
+        for producer in op.inputs
+    ]
     edge_ends = np.array(ends, np.int64).reshape(-1, 2)
-    operators = np.arange(len(job.graph.operators) + 1)
+    operators = np.arange(len(operators_of(job).graph.operators) + 1)
     into = np.argsort(edge_ends[:, 1], kind="stable")
     out_of = np.argsort(edge_ends[:, 0], kind="stable")
     return {
@@ -186,7 +190,7 @@ def fan_out_table(job: Job, fabric: Fabric, routes: Mapping[str, Any]) -> Floats
     :data:`MAX_FAN_OUT_BYTES`.
     """
     topology, servers = fabric.topology, fabric.topology.servers
-    has_tables = any(op.is_embedding for op in job.graph.operators)
+    has_tables = any(op.is_embedding for op in operators_of(job).graph.operators)
     if not has_tables or servers * 2 * len(topology) * 8 > MAX_FAN_OUT_BYTES:
         return np.zeros((1, 1, 1))
     table = np.zeros((servers, 2, len(topology)))
@@ -267,7 +271,7 @@ def ring_overhead_s(topology: Topology, rings: Sequence[Ring]) -> float:
 
 def measured_parts(job: Job, op: Operator) -> tuple[int, ...]:
     """Return the data-parallel degrees that were profiled, none without a profile."""
-    timer = job.timer
+    timer = operators_of(job).timer
     return timer.measured_parts(op, job.global_batch) if isinstance(timer, ProfileTimer) else ()
 
 

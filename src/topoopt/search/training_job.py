@@ -1,13 +1,14 @@
 """From a request to a job: operators and traffic as they are, a transformer with the layouts worth wiring."""
 
-from collections.abc import Callable
 from dataclasses import asdict, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.hardware import ClusterSpec
-from topoopt.job import ORDER, Job, JobRequest, Layout, Training, in_its_place, requested_job, training_job
+from topoopt.job import (
+    ORDER, Job, JobRequest, Layout, TransformerWork, in_its_place, requested_job, training_job,
+)
 from topoopt.llm import (
     Calibration,
     Configuration,
@@ -24,6 +25,7 @@ from topoopt.llm import (
     system_of,
 )
 from topoopt.search.bounds import moore_hops
+from topoopt.search.progress import Progress, silent
 from topoopt.search.training_request import TrainingRequest, is_transformer, training_request
 from topoopt.transformer import count_parameters
 
@@ -34,10 +36,9 @@ DIVERSE = ("tp", "pp", "dp", "cp", "ep")
 """Configurations that agree in these would be wired alike; the fastest of them stands for all."""
 
 Floats = NDArray[np.float64]
-Progress = Callable[[str, int, int], None]
 
 
-def job_of(request: JobRequest, on_progress: Progress = lambda stage, done, total: None) -> Job:
+def job_of(request: JobRequest, on_progress: Progress = silent) -> Job:
     """Return the job that a request means.
 
     Of a transformer all configurations are ranked in closed form, on one switch and where others relay, and the best
@@ -84,7 +85,7 @@ def _job_of(request: JobRequest, on_progress: Progress) -> Job:
         on_progress("laying out configurations", index, len(places))
         layouts += _layouts(asked, system, calibration, found, place, loads)
     return training_job(
-        Training(
+        TransformerWork(
             asked.model,
             tuple(layouts),
             asked.global_batch,

@@ -1,80 +1,27 @@
 """What a strategy is worth on a fabric: its task graph simulated, its bounds, its routing gap."""
 
-from functools import lru_cache
-
 import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.finder import lay_rings
-from topoopt.job import Job, layout_of
-from topoopt.pipelined_step import PipelinedStep
+from topoopt.job import Job
 from topoopt.plan import Bounds, Outcome, RoutingGap
 from topoopt.routing import Fabric, link_loads, max_load_s, optimal_max_load
 from topoopt.search.bounds import Released, lower_bounds
 from topoopt.search.earliest import earliest
+from topoopt.search.task_graphs import task_graph_of
 from topoopt.simulate import (
     COLLECTIVE,
     COLLECTIVES,
-    TRANSFER,
     SimResult,
     SimulationOptions,
-    TaskGraph,
-    TaskRows,
-    build_task_graph,
     pair_demands,
-    pipeline_task_graph,
     simulate,
-    task_graph_from_edges,
 )
 from topoopt.strategy import ParallelStrategy
 from topoopt.traffic import Traffic
 
 Floats = NDArray[np.float64]
-
-
-LARGEST_TO_KEEP = 256
-"""Servers up to which the last task graphs are kept: one strategy is simulated on every fabric of a comparison."""
-
-LAYOUTS_TO_KEEP = 32
-"""Task graphs of layouts that are kept: all of them are simulated on every fabric."""
-
-
-def task_graph_of(job: Job, strategy: ParallelStrategy, iterations: int = 1) -> TaskGraph:
-    """Return the task graph of a job under a strategy; of a traffic matrix, its transfers all at once."""
-    if job.training is not None:
-        return _layout_task_graph(layout_of(job, strategy).step, iterations)
-    kept = job.cluster.servers <= LARGEST_TO_KEEP
-    return _kept_task_graph(job, strategy, iterations) if kept else _task_graph(job, strategy, iterations)
-
-
-@lru_cache(maxsize=LAYOUTS_TO_KEEP)
-def _layout_task_graph(step: PipelinedStep, iterations: int) -> TaskGraph:
-    return pipeline_task_graph(step, iterations)
-
-
-def _task_graph(job: Job, strategy: ParallelStrategy, iterations: int) -> TaskGraph:
-    if len(job.fixed_traffic):
-        return _transfers_at_once(job)
-    return build_task_graph(
-        job.graph,
-        strategy,
-        job.timer,
-        job.cluster.accelerators_per_server,
-        job.cluster.intra_server_bandwidth_bps,
-        job.settings.embedding_bytes_factor,
-        iterations,
-        job.settings.bucket_bytes,
-    )
-
-
-_kept_task_graph = lru_cache(maxsize=4)(_task_graph)
-
-
-def _transfers_at_once(job: Job) -> TaskGraph:
-    moved = job.fixed_traffic
-    rows = TaskRows(TRANSFER, len(moved), src=moved.src, dst=moved.dst, size_bytes=moved.size_bytes)
-    nothing = np.zeros(0, np.int64)
-    return task_graph_from_edges(job.cluster.servers, [rows], nothing, nothing)
 
 
 def with_rings(fabric: Fabric, traffic: Traffic, degree: int, seed: int) -> Fabric:

@@ -106,7 +106,7 @@ def _values(point: Point, planned: Callable[[], Plan], folder: str) -> dict[str,
     bill = _bill(point, rule, found, prices)
     bound_s = plan.bounds.lower_bound_s if own else None
     return {
-        "variant": job.graph.name,
+        "variant": job.name,
         "accelerators": cluster.total_accelerators,
         "global_batch": job.global_batch,
         "simulated_by": found.outcome.simulator,
@@ -139,7 +139,7 @@ def _baseline(point: Point, plan: Plan, rule: BaselineRule, prices: PriceTable) 
     job, options = plan.job, _simulation(point)
     # A search with packets would take too long: it is made with flows, and its answer simulated with packets.
     quick = "flow" if point.simulator == "packet" else point.simulator
-    starts = starting_strategy(job) if not len(job.fixed_traffic) else plan.strategy, plan.strategy
+    starts = starting_strategy(job), plan.strategy
     fabric = baseline_fabric(job, rule, prices, point.seed)
     row = search_baseline(
         job, rule, fabric, point.options(), prices, starts, quick, replace(options, split="spread")

@@ -1,11 +1,9 @@
-"""The noun Training: a transformer to train, and the ways of training it that are worth wiring a network for."""
+"""The noun Layout: one way of training a transformer, its ranks placed on servers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from topoopt.errors import InvalidInput
 from topoopt.pipelined_step import PipelinedStep
-from topoopt.transformer import TransformerModel
 
 ORDER = "tp-cp-ep-dp-pp"
 """The usual order of ranks, the first changing fastest (Megatron-LM)."""
@@ -56,45 +54,3 @@ class Layout:
         degrees += [f"{key}{self.configuration[key]}" for key in more]
         batch = f"mb{self.configuration['micro_batch']}"
         return " ".join([*degrees, batch, *([] if self.order == ORDER else [f"({self.order})"])])
-
-
-@dataclass(frozen=True, eq=False)
-class Training:
-    """A transformer, and its layouts in the order of the closed form, the fastest first.
-
-    Attributes
-    ----------
-    model : TransformerModel
-    layouts : tuple of Layout
-        A strategy names one of them by its place.
-    global_batch, sequence : int
-        Sequences of an iteration, and tokens of each.
-    model_flops : float
-        Of one iteration, forward and backward, without recomputation.
-    calibration : str
-        What the times of the layouts rest on.
-    considered : int
-        Configurations that were ranked.
-    parameters : int
-    capacity_bytes : float
-        Memory of an accelerator that there is for all of it.
-    parameters : int
-    """
-
-    model: TransformerModel
-    layouts: tuple[Layout, ...]
-    global_batch: int
-    sequence: int
-    model_flops: float
-    calibration: str = ""
-    considered: int = 0
-    parameters: int = 0
-    capacity_bytes: float = 0.0
-
-    def __post_init__(self) -> None:
-        if not self.layouts:
-            raise InvalidInput(f"{self.model.name}: no layouts: there is nothing to plan")
-
-    def tokens_per_s(self, iteration_time_s: float) -> float:
-        """Return how many tokens are trained in a second."""
-        return self.global_batch * self.sequence / iteration_time_s

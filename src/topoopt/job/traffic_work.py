@@ -1,0 +1,41 @@
+"""The work that is known by its traffic matrix alone: no operators, no strategy, all bytes ready at once."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from topoopt.errors import Infeasible
+from topoopt.hardware import ClusterSpec
+from topoopt.job.settings import JobSettings
+from topoopt.strategy import ParallelStrategy
+from topoopt.traffic import Traffic, Transfers, merged_traffic
+
+
+@dataclass(frozen=True, eq=False)
+class TrafficWork:
+    """Transfers between servers, moved once an iteration; they count as one sample an accelerator."""
+
+    kind: ClassVar[str] = "traffic"
+    strategy_word: ClassVar[str] = "strategy"
+    plain_words: ClassVar[str] = "none: a traffic matrix"
+    name: str
+    transfers: Transfers
+
+    def samples(self, cluster: ClusterSpec) -> int:
+        """Return one for each accelerator."""
+        return cluster.total_accelerators
+
+    def plain_strategy(self, servers: int) -> ParallelStrategy:
+        """Return the strategy of no operators."""
+        return ParallelStrategy(servers, ())
+
+    def choices(self, servers: int) -> tuple[ParallelStrategy, ...]:
+        """Return none: there is nothing to choose."""
+        return ()
+
+    def traffic(self, strategy: ParallelStrategy, cluster: ClusterSpec, settings: JobSettings) -> Traffic:
+        """Return the transfers."""
+        return merged_traffic(cluster.servers, (), (), self.transfers)
+
+    def on(self, cluster: ClusterSpec, settings: JobSettings) -> "TrafficWork":
+        """Refuse: rows and columns are servers."""
+        raise Infeasible("a job known by its traffic matrix alone cannot be given fewer servers")

@@ -1,0 +1,58 @@
+"""The part of a plan file that is a traffic matrix: its transfers, and a graph of no operators."""
+
+from typing import Any
+
+import numpy as np
+
+from topoopt.errors import InvalidInput
+from topoopt.hardware import ClusterSpec, find_accelerator
+from topoopt.job import JobSettings, TrafficWork
+from topoopt.plan import model
+from topoopt.plan.plan import Plan
+from topoopt.traffic import merged_transfers
+
+NO_MEMORY = dict.fromkeys(
+    ("parameters_bytes", "gradients_bytes", "optimizer_bytes", "embedding_bytes", "activations_bytes"), 0.0
+)
+
+
+def traffic_to_mapping(plan: Plan) -> dict[str, Any]:
+    """Return the keys of a plan of a traffic matrix."""
+    work = plan.job.work
+    assert isinstance(work, TrafficWork)
+    moved = work.transfers
+    return {
+        "graph": no_operators(work.name),
+        "fixed_traffic": np.stack([moved.src, moved.dst, moved.size_bytes], axis=1).tolist(),
+        "memory": {
+            "server": 0,
+            **NO_MEMORY,
+            "total_bytes": 0.0,
+            "available_bytes": find_accelerator(plan.job.cluster.accelerator).memory_bytes,
+            "fits": True,
+        },
+    }
+
+
+def no_operators(name: str) -> dict[str, Any]:
+    """Return the graph of a file whose work is not made of operators."""
+    return {"name": name, "batch_per_accelerator": 1, "operators": []}
+
+
+def traffic_from_file(part: model.PlanFile, cluster: ClusterSpec, settings: JobSettings) -> TrafficWork:
+    """Return the work that a plan file describes.
+
+    Raises
+    ------
+    InvalidInput
+        If a server is not of the cluster, or there are operators beside the matrix.
+    """
+    if part.graph.operators:
+        raise InvalidInput("fixed_traffic: is of a job without operators, and graph has some")
+    for index, (src, dst, _) in enumerate(part.fixed_traffic):
+        if max(src, dst) >= cluster.servers:
+            raise InvalidInput(
+                f"fixed_traffic[{index}]: servers are 0..{cluster.servers - 1}, got {src} and {dst}"
+            )
+    rows = np.array(part.fixed_traffic, np.int64).reshape(-1, 3)
+    return TrafficWork(part.graph.name, merged_transfers(*rows.T))

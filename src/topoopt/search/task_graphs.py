@@ -1,0 +1,76 @@
+"""Task graphs by kind of work: what the simulators run."""
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+
+import numpy as np
+
+from topoopt.job import Job, TrafficWork, operators_of, transformer_of
+from topoopt.pipelined_step import PipelinedStep
+from topoopt.simulate import (
+    TRANSFER,
+    TaskGraph,
+    TaskRows,
+    build_task_graph,
+    pipeline_task_graph,
+    task_graph_from_edges,
+)
+from topoopt.strategy import ParallelStrategy
+
+LARGEST_TO_KEEP = 256
+"""Servers up to which the last task graphs are kept: one strategy is simulated on every fabric of a comparison."""
+
+LAYOUTS_TO_KEEP = 32
+"""Task graphs of layouts that are kept: all of them are simulated on every fabric."""
+
+
+def task_graph_of(job: Job, strategy: ParallelStrategy, iterations: int = 1) -> TaskGraph:
+    """Return the task graph of a job under a strategy."""
+    return TASK_GRAPHS[job.work.kind](job, strategy, iterations)
+
+
+def _of_operators(job: Job, strategy: ParallelStrategy, iterations: int) -> TaskGraph:
+    kept = job.cluster.servers <= LARGEST_TO_KEEP
+    return _kept_task_graph(job, strategy, iterations) if kept else _task_graph(job, strategy, iterations)
+
+
+def _task_graph(job: Job, strategy: ParallelStrategy, iterations: int) -> TaskGraph:
+    work = operators_of(job)
+    return build_task_graph(
+        work.graph,
+        strategy,
+        work.timer,
+        job.cluster.accelerators_per_server,
+        job.cluster.intra_server_bandwidth_bps,
+        job.settings.embedding_bytes_factor,
+        iterations,
+        job.settings.bucket_bytes,
+    )
+
+
+_kept_task_graph = lru_cache(maxsize=4)(_task_graph)
+
+
+def _of_traffic(job: Job, strategy: ParallelStrategy, iterations: int) -> TaskGraph:
+    """Return all transfers at once."""
+    assert isinstance(job.work, TrafficWork)
+    moved = job.work.transfers
+    rows = TaskRows(TRANSFER, len(moved), src=moved.src, dst=moved.dst, size_bytes=moved.size_bytes)
+    nothing = np.zeros(0, np.int64)
+    return task_graph_from_edges(job.cluster.servers, [rows], nothing, nothing)
+
+
+def _of_transformer(job: Job, strategy: ParallelStrategy, iterations: int) -> TaskGraph:
+    return _of_step(transformer_of(job).layout(strategy).step, iterations)
+
+
+@lru_cache(maxsize=LAYOUTS_TO_KEEP)
+def _of_step(step: PipelinedStep, iterations: int) -> TaskGraph:
+    return pipeline_task_graph(step, iterations)
+
+
+TASK_GRAPHS: Mapping[str, Callable[[Job, ParallelStrategy, int], TaskGraph]] = {
+    "operators": _of_operators,
+    "traffic": _of_traffic,
+    "transformer": _of_transformer,
+}
