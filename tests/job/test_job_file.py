@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from topoopt.errors import InvalidInput
-from topoopt.job import JobRequest, operators_of, read_cluster_part, read_job, requested_job
+from topoopt.job import JobRequest, job_traffic, operators_of, read_cluster_part, read_job, requested_job
 from topoopt.search import job_of
 from topoopt.workload import load_model
 
@@ -66,7 +66,7 @@ def test_files_lie_beside_the_job_file_and_are_digested(tmp_path: Path) -> None:
     write(folder / "bytes.csv", "0,1,0,0\n0,0,1,0\n0,0,0,1\n1,0,0,0\n")
     request = read_job(write(folder / "job.yaml", "traffic: bytes.csv\ncluster: hall.yaml\n"))
     job = requested_job(request)
-    assert (job.cluster.degree, len(job.fixed_traffic)) == (2, 4)
+    assert (job.cluster.degree, len(job_traffic(job, job.work.plain_strategy(4)).transfers)) == (2, 4)
     assert set(request.input_digests()) == {"job.yaml", "hall.yaml", "bytes.csv"}
     assert all(value.startswith("sha256:") for value in request.input_digests().values())
 

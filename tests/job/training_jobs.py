@@ -3,7 +3,7 @@
 import numpy as np
 
 from topoopt.hardware import ClusterSpec
-from topoopt.job import Job, Layout, Training, training_job
+from topoopt.job import Job, Layout, TransformerWork, training_job
 from topoopt.pipelined_step import Chunk, PipelinedStep, Synchronization
 from topoopt.transformer import TransformerModel
 
@@ -48,14 +48,14 @@ def small_layout(stages: int, seconds: float, gradient_bytes: int) -> Layout:
     return Layout(configuration, "tp-cp-ep-dp-pp", 5 * seconds, memory, step)
 
 
-def small_training() -> Training:
+def small_training() -> TransformerWork:
     """Return one stage, two and four, each on eight servers."""
     layouts = (
         small_layout(1, 0.020, 400_000_000),
         small_layout(2, 0.021, 400_000_000),
         small_layout(4, 0.022, 400_000_000),
     )
-    return Training(MODEL, layouts, 32, 1024, 5e15, "by hand", 100, 30_000_000, 80e9)
+    return TransformerWork(MODEL, layouts, 32, 1024, 5e15, "by hand", 100, 30_000_000, 80e9)
 
 
 def small_training_job(degree: int = 4) -> Job:

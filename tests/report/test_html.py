@@ -132,9 +132,10 @@ def test_what_a_user_wrote_is_text_wherever_it_stands() -> None:
 
 
 def test_a_model_with_a_nasty_name_is_shown(plan: Plan) -> None:
-    graph = operators_of(plan.job).graph
-    operators = (replace(graph.operators[0], name=NASTY), *graph.operators[1:])
-    job = replace(plan.job, graph=replace(graph, name=NASTY, operators=operators))
+    work = operators_of(plan.job)
+    operators = (replace(work.graph.operators[0], name=NASTY), *work.graph.operators[1:])
+    graph = replace(work.graph, name=NASTY, operators=operators)
+    job = replace(plan.job, work=replace(work, graph=graph))
     read = Read(html(make_page(replace(plan, job=job))))
     assert NASTY in "".join(read.text)
     assert len(read.scripts) == 5

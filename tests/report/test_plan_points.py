@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from topoopt.hardware import ClusterSpec
-from topoopt.job import JobSettings, make_job, traffic_job
+from topoopt.job import JobSettings, make_job, operators_of, traffic_job
 from topoopt.plan import Plan
 from topoopt.report import Notes, TimelineChart, make_page
 from topoopt.report.plan_choice import bounds_chart, convergence_chart
@@ -135,7 +135,7 @@ def test_both_directions_of_a_duplex_ring_are_one_line(plan: Plan) -> None:
 
 def test_every_operator_is_in_the_table(plan: Plan) -> None:
     names = [row[0] for row in strategy_table(plan).rows]
-    assert names == [operator.name for operator in plan.job.graph.operators]
+    assert names == [operator.name for operator in operators_of(plan.job).graph.operators]
 
 
 def test_bounds_and_convergence_are_those_of_the_plan(plan: Plan) -> None:

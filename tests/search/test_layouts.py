@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.job.training_jobs import small_training_job
-from topoopt.job import Job, job_mfu, job_traffic
+from topoopt.job import Job, job_mfu, job_traffic, transformer_of
 from topoopt.plan import Plan, plan_to_mapping
 from topoopt.search import SearchOptions, caveats, make_plan, simulated, task_graph_of
 from topoopt.search import layouts as search_layouts

@@ -47,7 +47,6 @@ def test_machines_are_those_of_the_catalogue(job: Job) -> None:
 
 def test_layouts_differ_in_a_degree_and_are_ranked(job: Job) -> None:
     training = transformer_of(job)
-    assert training is not None
     usual = [layout for layout in training.layouts if layout.order == "tp-cp-ep-dp-pp"]
     degrees = [tuple(layout.configuration[key] for key in ("tp", "pp", "dp", "cp", "ep")) for layout in usual]
     assert len(set(degrees)) == len(degrees) == 4
@@ -60,7 +59,6 @@ def test_layouts_differ_in_a_degree_and_are_ranked(job: Job) -> None:
 def test_other_orders_of_ranks_are_other_servers(tmp_path: Path) -> None:
     """Four stages of two accelerators: a server holds one stage of four replicas, or all stages of one."""
     job = job_of(request(tmp_path, tp=2, pp=4, candidates=1))
-    assert transformer_of(job) is not None
     first, second = (layout.step.part_servers[:, :, 0] for layout in transformer_of(job).layouts)
     assert (first == [[stage] * 4 for stage in range(4)]).all()
     assert (second == [[0, 1, 2, 3]] * 4).all()
@@ -71,7 +69,6 @@ def test_other_orders_of_ranks_are_other_servers(tmp_path: Path) -> None:
 
 def test_what_is_fixed_is_not_searched(tmp_path: Path) -> None:
     job = job_of(request(tmp_path, tp=4, pp=2, micro_batch=2, recompute="full", zero=1, candidates=3))
-    assert transformer_of(job) is not None
     for layout in transformer_of(job).layouts:
         said = layout.configuration
         assert (said["tp"], said["pp"], said["micro_batch"], said["recompute"], said["zero"]) == (
@@ -86,7 +83,7 @@ def test_what_is_fixed_is_not_searched(tmp_path: Path) -> None:
 def test_a_plan_comes_out(job: Job) -> None:
     plan = make_plan(job, SearchOptions(), fabrics=("ideal-switch", "rail"))
     assert plan.bounds.lower_bound_s <= plan.outcome.iteration_time_s
-    assert len(plan.search.seed_times_s) == len(transformer_of(job).layouts)  # type: ignore[union-attr]
+    assert len(plan.search.seed_times_s) == len(transformer_of(job).layouts)
 
 
 def test_a_job_file_says_the_same(tmp_path: Path, job: Job) -> None:
@@ -98,7 +95,7 @@ def test_a_job_file_says_the_same(tmp_path: Path, job: Job) -> None:
     }
     again = job_of(job_from_mapping(said, tmp_path / "job.yaml"))
     assert again.cluster == job.cluster
-    assert [a.name for a in transformer_of(again).layouts] == [b.name for b in transformer_of(job).layouts]  # type: ignore[union-attr]
+    assert [a.name for a in transformer_of(again).layouts] == [b.name for b in transformer_of(job).layouts]
 
 
 def test_a_transformer_is_compared_with_rails_too(job: Job) -> None:

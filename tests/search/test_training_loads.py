@@ -50,7 +50,6 @@ def test_uneven_loads_make_uneven_all_to_alls(tmp_path: Path) -> None:
 
 def test_circuits_follow_every_layer(tmp_path: Path) -> None:
     training = transformer_of(job_with(tmp_path, loads="zipf:1.2"))
-    assert training is not None
     # in one bucket, lest a change hide behind gradients that leave early
     graph = pipeline_task_graph(replace(training.layouts[0].step, gradient_buckets=1))
     times_s = [
@@ -80,7 +79,6 @@ def test_a_job_file_names_a_file_of_loads_beside_it(tmp_path: Path) -> None:
     assert request.training["loads"] == str(tmp_path / "loads.csv")
     assert "loads.csv" in request.input_digests()
     training = transformer_of(job_of(request))
-    assert training is not None
     sent = np.array(training.layouts[0].step.exchanges[0].pair_bytes)
     assert sent[0, 3] == pytest.approx(4 / 3 * sent[0, 2], rel=1e-6)
 

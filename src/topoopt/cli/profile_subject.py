@@ -91,7 +91,7 @@ def _job_subject(request: "JobRequest", words: ProfileWords) -> "Subject":
     job = requested_job(said)
     if said.operators:
         return subject_of_job(job, "operators")
-    return subject_of_job(job, "zoo", _read_changes(said, job.graph.name))
+    return subject_of_job(job, "zoo", _read_changes(said, job.name))
 
 
 def _read_changes(said: "JobRequest", variant: str) -> dict[str, int | tuple[int, ...]]:

@@ -84,28 +84,18 @@ def _moved(
 ) -> _Moved:
     from topoopt.job import job_traffic
     from topoopt.search import job_of
-    from topoopt.strategy import ParallelStrategy, data_parallel
     from topoopt.verbs import job_request, plan_from_file, search_options
 
     given = words(job, training, finder)
     found = plan_from_file(job.source, given)
     if found is not None:
         plan, _ = found
-        return _on(plan.job.graph.name, "the plan's", plan.traffic(), plan.fabric)
+        return _on(plan.job.name, "the plan's", plan.traffic(), plan.fabric)
     options, request = search_options(job_request(job.source, given), given)
     wanted = job_of(request, report)
-    servers = wanted.cluster.servers
-    if wanted.training is not None:
-        strategy, named = (
-            ParallelStrategy(servers, ()),
-            f"{wanted.training.layouts[0].name}, the best in closed form",
-        )
-    elif len(wanted.fixed_traffic):
-        strategy, named = ParallelStrategy(servers, ()), "none: a traffic matrix"
-    else:
-        strategy, named = data_parallel(wanted.graph, servers), "data parallel, tables round-robin"
+    strategy = wanted.work.plain_strategy(wanted.cluster.servers)
     demand = job_traffic(wanted, strategy)
-    return _on(wanted.graph.name, named, demand, _find(demand, wanted.cluster, options))
+    return _on(wanted.name, wanted.work.plain_words, demand, _find(demand, wanted.cluster, options))
 
 
 def _find(demand: "Traffic", cluster: Any, options: Any) -> "Fabric":

@@ -68,6 +68,10 @@ class OperatorsWork:
         """Return none: there are more strategies than can be listed."""
         return ()
 
+    def strategy_name(self, strategy: ParallelStrategy) -> str:
+        """Return none."""
+        return ""
+
     def traffic(self, strategy: ParallelStrategy, cluster: ClusterSpec, settings: JobSettings) -> Traffic:
         """Return gradients as AllReduces, activations between operators that are split otherwise as transfers."""
         return extract_traffic(self.graph, strategy, self.global_batch, settings.embedding_bytes_factor)

@@ -32,6 +32,10 @@ class TrafficWork:
         """Return none: there is nothing to choose."""
         return ()
 
+    def strategy_name(self, strategy: ParallelStrategy) -> str:
+        """Return none."""
+        return ""
+
     def traffic(self, strategy: ParallelStrategy, cluster: ClusterSpec, settings: JobSettings) -> Traffic:
         """Return the transfers."""
         return merged_traffic(cluster.servers, (), (), self.transfers)

@@ -72,6 +72,10 @@ class TransformerWork:
         """Return every layout."""
         return tuple(ParallelStrategy(servers, (), index) for index in range(len(self.layouts)))
 
+    def strategy_name(self, strategy: ParallelStrategy) -> str:
+        """Return the name of the layout."""
+        return self.layout(strategy).name
+
     def traffic(self, strategy: ParallelStrategy, cluster: ClusterSpec, settings: JobSettings) -> Traffic:
         """Return what the layout's step moves."""
         return self.layout(strategy).step.traffic

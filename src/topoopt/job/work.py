@@ -41,6 +41,9 @@ class Work(Protocol):
     def choices(self, servers: int) -> tuple[ParallelStrategy, ...]:
         """Return the strategies that there are; none where they are searched, or there is nothing to choose."""
 
+    def strategy_name(self, strategy: ParallelStrategy) -> str:
+        """Return the short name of a strategy, empty where it has none."""
+
     def traffic(self, strategy: ParallelStrategy, cluster: ClusterSpec, settings: JobSettings) -> Traffic:
         """Return what one iteration moves under a strategy."""
 

@@ -189,9 +189,10 @@ def compared_fabrics(
 
 def _configured(plan: Plan, layout: int, times_s: tuple[float, ...]) -> tuple[str, dict[str, float]]:
     """Return the configuration of a transformer on a fabric, and the times of all; nothing for other jobs."""
-    if plan.job.training is None:
+    work = plan.job.work
+    names = [work.strategy_name(choice) for choice in work.choices(plan.job.cluster.servers)]
+    if not names:
         return "", {}
-    names = [layout.name for layout in plan.job.training.layouts]
     return names[layout], dict(zip(names, times_s, strict=False))
 
 

@@ -47,12 +47,12 @@ def traffic_from_file(part: model.PlanFile, cluster: ClusterSpec, settings: JobS
     InvalidInput
         If a server is not of the cluster, or there are operators beside the matrix.
     """
-    if part.graph.operators:
-        raise InvalidInput("fixed_traffic: is of a job without operators, and graph has some")
     for index, (src, dst, _) in enumerate(part.fixed_traffic):
         if max(src, dst) >= cluster.servers:
             raise InvalidInput(
                 f"fixed_traffic[{index}]: servers are 0..{cluster.servers - 1}, got {src} and {dst}"
             )
+    if part.graph.operators:
+        raise InvalidInput("fixed_traffic: is of a job without operators, and graph has some")
     rows = np.array(part.fixed_traffic, np.int64).reshape(-1, 3)
     return TrafficWork(part.graph.name, merged_transfers(*rows.T))

@@ -16,7 +16,6 @@ def bounds_chart(plan: Plan) -> BarChart:
     times = (*bounds.values(), plan.outcome.iteration_time_s * 1e3)
     names = (*bounds, "this plan")
     nan = float("nan")
-    what = "strategy" if plan.job.training is None else "configuration"
     return BarChart(
         "bounds",
         "Lower bounds of the iteration time",
@@ -28,14 +27,15 @@ def bounds_chart(plan: Plan) -> BarChart:
         ),
         stacked=True,
         horizontal=True,
-        note=f"The plan takes {plan.gap:.1%} more than the largest bound, which holds for its {what}.",
+        note=f"The plan takes {plan.gap:.1%} more than the largest bound, which holds for its "
+        f"{plan.job.work.strategy_word}.",
     )
 
 
 def convergence_chart(plan: Plan) -> LineChart | None:
     """Return the best time found after so many proposals of the best chain, None where nothing was searched."""
     points = plan.search.convergence
-    if not points or plan.job.training is not None:  # the layouts have a chart of their own
+    if not points or plan.job.work.choices(plan.job.cluster.servers):  # the layouts have a chart of their own
         return None
     proposals = tuple(count for count, _ in points)
     times_ms = tuple(time_s * 1e3 for _, time_s in points)

@@ -13,27 +13,21 @@ from topoopt.report.fabrics import (
 from topoopt.report.page import Block, Facts, Page, Section, Tile
 from topoopt.report.plan_choice import bounds_chart, convergence_chart
 from topoopt.report.plan_facts import (
-    Rows,
     bounds_facts,
-    job_facts,
     network_facts,
-    search_facts,
-    strategy_facts,
     time_facts,
+    trust_facts,
 )
-from topoopt.report.plan_layout import layout_sections, rate_tiles
 from topoopt.report.plan_network import hops_chart, topology_circle
 from topoopt.report.plan_tables import (
     accounting_facts,
     bill_table,
-    memory_table,
-    settings_facts,
-    strategy_table,
-    trust_facts,
 )
 from topoopt.report.plan_time import busiest_server, iteration_timeline, where_the_time_goes
 from topoopt.report.plan_traffic import link_load_distribution, traffic_maps
 from topoopt.report.words import counted, usd
+from topoopt.report.work_page import Rows
+from topoopt.report.work_pages import work_page
 from topoopt.search import caveats, simulated
 from topoopt.simulate import SimResult
 from topoopt.units import format_bandwidth, format_bytes, format_time
@@ -63,7 +57,7 @@ def _page(
 ) -> Page:
     return Page(
         "plan",
-        plan.job.graph.name,
+        plan.job.name,
         headline(plan, rows),
         tiles(plan, rows),
         minded,
@@ -84,10 +78,10 @@ def _page(
 
 def _answer(plan: Plan, rows: tuple[ComparedFabric, ...]) -> tuple[Section, ...]:
     """Return what, how, how fast, how good it could be, beside what: what a terminal shows."""
+    work = work_page(plan)
     return (
-        _section("job", "What is trained", "", [*plan.origin, *job_facts(plan)]),
-        *([_strategy(plan)] if plan.strategy.splits else []),
-        *(layout_sections(plan) if plan.job.training is not None else []),
+        _section("job", "What is trained", "", [*plan.origin, *work.job(plan)]),
+        *work.sections(plan),
         _section(
             "network",
             "Network",
@@ -104,7 +98,7 @@ def _answer(plan: Plan, rows: tuple[ComparedFabric, ...]) -> tuple[Section, ...]
         ),
         _quality(plan),
         _fabrics(plan, rows),
-        _section("search", "Search", "How the answer was found.", search_facts(plan)),
+        _section("search", "Search", "How the answer was found.", work.search(plan)),
     )
 
 
@@ -120,7 +114,7 @@ def _pictures(
     priced = [cost_against_time(rows)] if any(row.cost_usd is not None for row in rows) else []
     bill = bill_table(plan)
     return {
-        "strategy": (strategy_table(plan), memory_table(plan), settings_facts(plan)),
+        "strategy": work_page(plan).details(plan),
         "network": (topology_circle(plan, result), hops_chart(plan, result)),
         "time": (where_the_time_goes(result), iteration_timeline(result, server)),
         "quality": (bounds_chart(plan),),
@@ -142,7 +136,8 @@ def headline(plan: Plan, rows: tuple[ComparedFabric, ...]) -> str:
     reach = f"what any network with {ports} a server could reach"
     best = f"at most {plan.gap:.1%} above {reach}" if plan.gap > 0.0005 else f"just {reach}"
     said = [
-        f"One iteration takes {format_time(outcome.iteration_time_s)}{network}: {best} with this {_what(plan)}."
+        f"One iteration takes {format_time(outcome.iteration_time_s)}{network}: {best} with this "
+        f"{plan.job.work.strategy_word}."
     ]
     others = [
         row for row in rows[1:] if cost is not None and row.cost_usd is not None and row.cost_usd <= cost
@@ -162,10 +157,6 @@ def headline(plan: Plan, rows: tuple[ComparedFabric, ...]) -> str:
     return " ".join(said)
 
 
-def _what(plan: Plan) -> str:
-    return "strategy" if plan.job.training is None else "configuration"
-
-
 def tiles(plan: Plan, rows: tuple[ComparedFabric, ...]) -> tuple[Tile, ...]:
     """Return the key numbers."""
     outcome = plan.outcome
@@ -179,7 +170,7 @@ def tiles(plan: Plan, rows: tuple[ComparedFabric, ...]) -> tuple[Tile, ...]:
             f"{share:.0%} of the iteration",
         ),
         Tile("Above the lower bound", f"{plan.gap:.1%}", f"bound {format_time(plan.bounds.lower_bound_s)}"),
-        *rate_tiles(plan),
+        *work_page(plan).tiles(plan),
     ]
     if trees:
         tree = max(trees, key=lambda row: row.server_bandwidth_bps)
@@ -237,9 +228,6 @@ def _traffic(plan: Plan, result: SimResult) -> Section:
 
 
 def _fabrics(plan: Plan, rows: tuple[ComparedFabric, ...]) -> Section:
-    searched = "each with a strategy searched for it" if plan.strategy.splits else ""
-    if plan.job.training is not None:
-        searched = "each with the best of these configurations"
     unpriced = ""
     if plan.price.get("cost_usd") is None and plan.price.get("note"):
         unpriced = f" Without a price: {plan.price['note']}."
@@ -248,31 +236,19 @@ def _fabrics(plan: Plan, rows: tuple[ComparedFabric, ...]) -> Section:
         "Beside other fabrics",
         f"The same job on other networks; lower and further left is better.{unpriced}",
         (fabric_table(rows), *fabric_notes(rows, plan.skipped_fabrics, plan.outcome.simulator)),
-        searched,
+        work_page(plan).compared,
     )
 
 
 def _quality(plan: Plan) -> Section:
     plain_s = plan.data_parallel.iteration_time_s
-    plain = "Data parallelism with round-robin tables"
-    if plan.job.training is not None:
-        plain = "The configuration that is the first in closed form, wired for itself,"
+    ratio = plain_s / plan.outcome.iteration_time_s
     return _section(
         "quality",
         "How good it could be",
-        f"Lower bounds hold for every network of this degree with the plan's {_what(plan)}. {plain} "
-        f"takes {format_time(plain_s)}, {plain_s / plan.outcome.iteration_time_s:.2f} × as long.",
+        f"Lower bounds hold for every network of this degree with the plan's {plan.job.work.strategy_word}. "
+        f"{work_page(plan).plain} takes {format_time(plain_s)}, {ratio:.2f} × as long.",
         bounds_facts(plan),
-    )
-
-
-def _strategy(plan: Plan) -> Section:
-    return _section(
-        "strategy",
-        "Strategy",
-        f"How each of the {counted(len(plan.strategy.splits), 'operator')} of {plan.job.graph.name} is split over "
-        "the servers, and what a part of it costs.",
-        strategy_facts(plan),
     )
 
 

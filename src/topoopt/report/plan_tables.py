@@ -3,6 +3,7 @@
 from dataclasses import asdict
 
 from topoopt.hardware import find_accelerator
+from topoopt.job import operators_of
 from topoopt.plan import Plan
 from topoopt.report.facts import facts_of
 from topoopt.report.page import Facts, Table
@@ -16,11 +17,9 @@ DIMENSIONS = {"out": "output channels", "in": "input channels", "rows": "rows", 
 
 def strategy_table(plan: Plan) -> Table:
     """Return every operator: how it is split, where, what it weighs and how long a part takes."""
-    rows = []
-    for index, (operator, split) in enumerate(
-        zip(plan.job.graph.operators, plan.strategy.splits, strict=True)
-    ):
-        time = plan.job.time(index, split)
+    rows, work = [], operators_of(plan.job)
+    for index, (operator, split) in enumerate(zip(work.graph.operators, plan.strategy.splits, strict=True)):
+        time = work.time(index, split)
         rows.append(
             (
                 operator.name,
@@ -85,48 +84,6 @@ def bill_table(plan: Plan) -> Table | None:
     total = ("together", "", "", usd(plan.price.get("cost_usd")))
     numbers = ("count", "each", "price")
     return Table(f"Bill, prices of {plan.price.get('prices')}", ("part", *numbers), (*rows, total), numbers)
-
-
-def trust_facts(plan: Plan) -> tuple[Facts, ...]:
-    """Return everything that is needed to make the plan again, and to know how its numbers were counted."""
-    provenance, job = plan.provenance, plan.job
-    graph = job.graph
-    model = (
-        ("model", graph.name),
-        ("operators", f"{len(graph.operators):,}"),
-        ("parameters", format_bytes(graph.parameter_bytes)),
-        ("batch of an accelerator", f"{graph.batch_per_accelerator:,}"),
-        ("batch in all", f"{job.global_batch:,}"),
-    )
-    made = (
-        *_trained(plan),
-        *(model if graph.operators else ()),
-        *((("traffic", graph.name),) if len(job.fixed_traffic) else ()),
-        ("topoopt", provenance.version),
-        ("seed", str(provenance.seed)),
-        ("simulator", plan.outcome.simulator),
-        ("search ended", plan.search.stopped_because),
-        ("proposals", f"{plan.search.proposals:,}"),
-        *((f"input {name}", value) for name, value in sorted(provenance.inputs.items())),
-    )
-    return (
-        Facts("Made by", made),
-        facts_of("Cluster", asdict(plan.job.cluster)),
-        facts_of("Search options", plan.options),
-    )
-
-
-def _trained(plan: Plan) -> tuple[tuple[str, str], ...]:
-    training = plan.job.training
-    if training is None:
-        return ()
-    return (
-        ("model", training.model.name),
-        ("parameters", f"{training.parameters:,}"),
-        ("step times", training.calibration),
-        ("sequences of an iteration", f"{training.global_batch:,}"),
-        ("tokens of a sequence", f"{training.sequence:,}"),
-    )
 
 
 def settings_facts(plan: Plan) -> Facts:

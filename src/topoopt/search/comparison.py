@@ -55,7 +55,7 @@ def compare_fabrics(
     rows = _simulated(plan, own, others, levels, quick, simulation, on_progress, options.seed)
     cluster = plan.job.cluster
     return Comparison(
-        plan.job.graph.name,
+        plan.job.name,
         cluster.servers,
         cluster.degree,
         cluster.link_bandwidth_bps,

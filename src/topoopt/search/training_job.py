@@ -7,7 +7,14 @@ from numpy.typing import NDArray
 
 from topoopt.hardware import ClusterSpec
 from topoopt.job import (
-    ORDER, Job, JobRequest, Layout, TransformerWork, in_its_place, requested_job, training_job,
+    ORDER,
+    Job,
+    JobRequest,
+    Layout,
+    TransformerWork,
+    in_its_place,
+    requested_job,
+    training_job,
 )
 from topoopt.llm import (
     Calibration,

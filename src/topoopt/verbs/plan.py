@@ -104,7 +104,7 @@ def planned(
         inputs=request.input_digests(),
         on_progress=on_progress,
     )
-    return replace(plan, origin=origin_of(request, job.graph.name)), options
+    return replace(plan, origin=origin_of(request, job.name)), options
 
 
 def plan_from_file(source: Source | Plan, words: Mapping[str, Any]) -> tuple[Plan, SearchOptions] | None:

@@ -1,0 +1,131 @@
+"""What the page of a plan says of a transformer: its size, the configuration, those tried, what it reaches."""
+
+from topoopt.job import job_mfu, transformer_of
+from topoopt.plan import Plan
+from topoopt.report.page import Facts, Section, Table, Tile
+from topoopt.report.plan_layout import fabric_layouts, layout_times, memory_chart, placement_map
+from topoopt.report.words import counted
+from topoopt.report.work_page import Rows, WorkPage, cluster_words
+from topoopt.search import LAYOUT_COLUMNS, layout_table, layout_words
+from topoopt.units import format_bytes, format_time
+
+
+def job_facts(plan: Plan) -> Rows:
+    """Return the size of the model, what its times rest on, and the cluster."""
+    training = transformer_of(plan.job)
+    model = training.model
+    heads = f"{model.heads} heads" + (f" ({model.kv_heads} of keys)" if model.kv_heads != model.heads else "")
+    size = (
+        f"{_count(training.parameters)} parameters, {model.layers} layers, hidden {model.hidden:,}, {heads}"
+    )
+    experts = (
+        "" if model.experts is None else f", {model.experts.count} experts, {model.experts.per_token} a token"
+    )
+    return [
+        ("size", size + experts),
+        ("step times", training.calibration),
+        ("cluster", cluster_words(plan.job.cluster)),
+    ]
+
+
+def layout_sections(plan: Plan) -> tuple[Section, ...]:
+    """Return the configuration of a transformer's plan, and those that were tried."""
+    training = transformer_of(plan.job)
+    layout, traffic = training.layout(plan.strategy), plan.traffic()
+    moved = (
+        f"{format_bytes(traffic.allreduce_bytes)} AllReduced in {counted(len(traffic.allreduce), 'group')} of servers, "
+        f"{format_bytes(traffic.mp_bytes)} from server to server"
+    )
+    return (
+        Section(
+            "configuration",
+            "Configuration",
+            f"{layout.name}: the fastest of {counted(len(training.layouts), 'configuration')} that were each wired and "
+            f"simulated, of {training.considered:,} that fit in memory and were ranked in closed form.",
+            (
+                Facts("How the model is split", (*layout_words(plan), ("traffic", moved))),
+                placement_map(plan),
+                memory_chart(plan),
+            ),
+            remark=layout.name,
+        ),
+        Section(
+            "configurations",
+            "Configurations tried",
+            "The time of each in closed form, where one bandwidth stands for the network, and on links of its own.",
+            (
+                Table("", LAYOUT_COLUMNS, tuple(layout_table(plan)), LAYOUT_COLUMNS[1:]),
+                layout_times(plan),
+                *fabric_layouts(plan),
+            ),
+            remark="each on a network wired for it",
+        ),
+    )
+
+
+def rate_tiles(plan: Plan) -> tuple[Tile, ...]:
+    """Return tokens a second and utilization."""
+    time_s = plan.outcome.iteration_time_s
+    return (
+        Tile("Tokens", f"{transformer_of(plan.job).tokens_per_s(time_s):,.0f}", "a second"),
+        Tile(
+            "Utilization",
+            f"{job_mfu(plan.job, time_s):.1%}",
+            f"of the {plan.job.settings.precision} peak (MFU)",
+        ),
+    )
+
+
+def rates(plan: Plan) -> Rows:
+    """Return tokens per second and utilization."""
+    time_s = plan.outcome.iteration_time_s
+    return [
+        ("tokens", f"{transformer_of(plan.job).tokens_per_s(time_s):,.0f} a second"),
+        ("MFU", f"{job_mfu(plan.job, time_s):.1%} of the {plan.job.settings.precision} peak"),
+    ]
+
+
+def search_facts(plan: Plan) -> Rows:
+    """Return how the configurations were found."""
+    record, training = plan.search, transformer_of(plan.job)
+    first_s, best_s = record.seed_times_s[0], plan.outcome.iteration_time_s
+    gained = f"the first in closed form takes {format_time(first_s)}, {first_s / best_s:.2f} × as long"
+    if plan.strategy.layout == 0:
+        gained = "nothing over the closed form, whose first it is"
+    return [
+        ("ranked", f"{training.considered:,} configurations that fit in memory, in closed form"),
+        ("wired", f"{counted(len(record.seed_times_s), 'configuration')}, {record.proposals} networks"),
+        ("stopped", record.stopped_because),
+        ("gained", gained),
+        ("seed", str(plan.provenance.seed)),
+    ]
+
+
+def made_by(plan: Plan) -> Rows:
+    """Return the size of the model, its batch, and what its times rest on."""
+    training = transformer_of(plan.job)
+    return [
+        ("model", training.model.name),
+        ("parameters", f"{training.parameters:,}"),
+        ("step times", training.calibration),
+        ("sequences of an iteration", f"{training.global_batch:,}"),
+        ("tokens of a sequence", f"{training.sequence:,}"),
+    ]
+
+
+def _count(parameters: int) -> str:
+    """Return ``70.6 billion`` or ``345 million``."""
+    word, scale = ("billion", 1e9) if parameters >= 1e9 else ("million", 1e6)
+    return f"{parameters / scale:,.3g} {word}"
+
+
+TRANSFORMER_PAGE = WorkPage(
+    job_facts,
+    search_facts,
+    made_by,
+    layout_sections,
+    rates=rates,
+    tiles=rate_tiles,
+    compared="each with the best of these configurations",
+    plain="The configuration that is the first in closed form, wired for itself,",
+)

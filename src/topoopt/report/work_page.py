@@ -1,0 +1,77 @@
+"""What the page of a plan says of one kind of work, and of that only."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from topoopt.hardware import ClusterSpec
+from topoopt.plan import Plan
+from topoopt.report.page import Block, Section, Tile
+from topoopt.report.words import counted
+from topoopt.units import format_bandwidth
+
+Rows = list[tuple[str, str]]
+
+
+def _no_rows(plan: Plan) -> Rows:
+    return []
+
+
+def _no_sections(plan: Plan) -> tuple[Section, ...]:
+    return ()
+
+
+def _no_blocks(plan: Plan) -> tuple[Block, ...]:
+    return ()
+
+
+def _no_tiles(plan: Plan) -> tuple[Tile, ...]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class WorkPage:
+    """The parts of a page that differ between kinds of work.
+
+    Attributes
+    ----------
+    job : function
+        What is trained, on what cluster, and what its times rest on.
+    search : function
+        How the search went.
+    made_by : function
+        What is needed to make the plan again.
+    sections : function
+        How the work is split.
+    details : function
+        What a browser has room for in the section of the strategy.
+    rates, tiles : functions
+        What is reached, beside the iteration time.
+    compared : str
+        What the fabrics of a comparison were given.
+    plain : str
+        The unsearched strategy, as the subject of a sentence.
+    """
+
+    job: Callable[[Plan], Rows]
+    search: Callable[[Plan], Rows]
+    made_by: Callable[[Plan], Rows]
+    sections: Callable[[Plan], tuple[Section, ...]] = _no_sections
+    details: Callable[[Plan], tuple[Block, ...]] = _no_blocks
+    rates: Callable[[Plan], Rows] = _no_rows
+    tiles: Callable[[Plan], tuple[Tile, ...]] = _no_tiles
+    compared: str = ""
+    plain: str = "Data parallelism with round-robin tables"
+
+
+def cluster_words(cluster: ClusterSpec) -> str:
+    """Return servers, accelerators and ports."""
+    return (
+        f"{cluster.servers} servers of {cluster.accelerators_per_server} × {cluster.accelerator}, "
+        f"{counted(cluster.degree, f'{cluster.links} port')} of {format_bandwidth(cluster.link_bandwidth_bps)}"
+    )
+
+
+def spread_words(plan: Plan) -> str:
+    """Return by how much the worst answer of a search is slower than the best."""
+    times = sorted(plan.search.seed_times_s)
+    return f", the worst {times[-1] / times[0] - 1:.2%} slower" if len(times) > 1 else ""
