@@ -17,6 +17,7 @@ from topoopt.version import __version__
 if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide the verb of that name
     from topoopt.verbs import ClusterSpec as ClusterSpec
     from topoopt.verbs import Comparison as Comparison
+    from topoopt.verbs import CostComparison as CostComparison
     from topoopt.verbs import Infeasible as Infeasible
     from topoopt.verbs import InvalidInput as InvalidInput
     from topoopt.verbs import NoRoute as NoRoute
@@ -24,6 +25,8 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import Plan as Plan
     from topoopt.verbs import TopoOptError as TopoOptError
     from topoopt.verbs import compare as compare
+    from topoopt.verbs import cost as cost
+    from topoopt.verbs import cost_page as cost_page
     from topoopt.verbs import draw_page as draw_page
     from topoopt.verbs import notebook_html as notebook_html
     from topoopt.verbs import page_of as page_of
@@ -34,12 +37,27 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import write_plan as write_plan
 
 _ROOMS = {
+    "cost": ("CostComparison",),
     "errors": ("Infeasible", "InvalidInput", "NoRoute", "TopoOptError"),
     "hardware": ("ClusterSpec",),
-    "plan": ("Comparison", "Plan", "plan_to_mapping", "read_plan", "write_plan"),
-    "report": ("Page", "draw_page", "notebook_html", "page_of", "page_text"),
+    "plan": (
+        "Comparison",
+        "Plan",
+        "plan_to_mapping",
+        "read_plan",
+        "write_plan",
+    ),
+    "report": (
+        "Page",
+        "cost_page",
+        "draw_page",
+        "notebook_html",
+        "page_of",
+        "page_text",
+    ),
     "verbs": (
         "compare",
+        "cost",
         "plan",
     ),
 }

@@ -1,6 +1,7 @@
 """SI inside, friendly text at the edge: ``"100 Gbps"`` becomes ``100e9`` and back."""
 
 import re
+from math import isfinite
 
 from topoopt.errors import InvalidInput
 
@@ -20,6 +21,11 @@ _TIME = {
 _LARGEST = 1e24
 """Bits per second, or bytes."""
 _NUMBER = re.compile(r"^\s*([-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)\s*([A-Za-zµ/]*)\s*$")
+
+
+def finite(value: float) -> float | None:
+    """Return a number, None where it is infinite: JSON has no infinity."""
+    return value if isfinite(value) else None
 
 
 def parse_bandwidth(text: str, place: str = "bandwidth") -> float:

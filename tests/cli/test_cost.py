@@ -10,9 +10,10 @@ from typing import get_type_hints
 import pytest
 
 from tests.cli.conftest import Topoopt
-from topoopt.cli.cost_arguments import BoughtArguments, CountedArguments
-from topoopt.cli.cost_report import ITEMS, WHAT_IT_IS, watts
+from topoopt.cli.cost.arguments import AccountingArguments, PurchaseArguments
 from topoopt.cost import ACCOUNTINGS, FIBER_ON, PRICED_FABRICS, PriceRow, accounting_sweep, find_prices
+from topoopt.report.cost_page import WHAT_IT_IS
+from topoopt.report.cost_parts import ITEMS
 
 
 def test_every_fabric_is_priced_and_every_price_has_its_accounting(topoopt: Topoopt) -> None:
@@ -179,7 +180,7 @@ def test_a_fabric_that_nobody_asked_for_by_name_is_left_out_with_the_reason(topo
         ("--power none", '--power: unknown name "none"'),
         (
             "--years 3",
-            "--electricity-price: missing; total cost of ownership needs --years and --electricity-price",
+            "--electricity-price: missing; total cost of ownership needs years and the price of electricity",
         ),
         ("--change-every 5", '--change-every: unknown or missing unit in "5"'),
         ("--overhead 1.5", "optics: overhead: expected a fraction between 0 and 1, got 1.5"),
@@ -209,19 +210,9 @@ def test_the_flags_name_their_tables() -> None:
         option = get_type_hints(group, include_extras=True)[name].__metadata__[0]
         return set(re.split(r"[ |,.:;]+", f"{option.metavar} {option.help}"))
 
-    assert set(PRICED_FABRICS) <= words(BoughtArguments, "fabrics")
-    assert set(ACCOUNTINGS) <= words(CountedArguments, "accounting")
-    assert set(FIBER_ON) <= words(CountedArguments, "fiber_on")
+    assert set(PRICED_FABRICS) <= words(PurchaseArguments, "fabrics")
+    assert set(ACCOUNTINGS) <= words(AccountingArguments, "accounting")
+    assert set(FIBER_ON) <= words(AccountingArguments, "fiber_on")
     assert set(WHAT_IT_IS) < set(PRICED_FABRICS)
     hint = inspect.get_annotations(PriceRow)["item"]
     assert set(ITEMS) == set(hint.__args__)
-
-
-def test_watts_are_short() -> None:
-    assert [watts(value) for value in (None, 0, 830.4, 10_086, 2.5e6)] == [
-        "–",
-        "0 W",
-        "830 W",
-        "10.1 kW",
-        "2.5 MW",
-    ]

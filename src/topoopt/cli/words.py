@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
+from topoopt.cli.word_list import listed
 from topoopt.errors import InvalidInput
 
 ARGUMENT = "source"
@@ -18,6 +19,8 @@ def words(*groups: Any) -> dict[str, Any]:
             value = getattr(group, item.name)
             if item.name != ARGUMENT and value is not None and value != []:
                 given[item.name] = value
+    if "fabrics" in given:
+        given["fabrics"] = listed(given["fabrics"])
     if "set" in given:
         given["set"] = changes(given["set"])
     return given

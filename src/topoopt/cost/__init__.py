@@ -4,12 +4,15 @@ from topoopt.cost.accounting import ACCOUNTINGS as ACCOUNTINGS
 from topoopt.cost.accounting import CUSTOM as CUSTOM
 from topoopt.cost.accounting import FIBER_ON as FIBER_ON
 from topoopt.cost.accounting import Accounting as Accounting
+from topoopt.cost.accounting import changed_accounting as changed_accounting
 from topoopt.cost.accounting import find_accounting as find_accounting
 from topoopt.cost.accounting_sweep import AccountingRow as AccountingRow
 from topoopt.cost.accounting_sweep import accounting_sweep as accounting_sweep
 from topoopt.cost.bill import Bill as Bill
 from topoopt.cost.bill import BillLine as BillLine
 from topoopt.cost.bill import bill_of_materials as bill_of_materials
+from topoopt.cost.comparison import CostComparison as CostComparison
+from topoopt.cost.comparison import compare_costs as compare_costs
 from topoopt.cost.counts import PRICED_FABRICS as PRICED_FABRICS
 from topoopt.cost.equivalent import PUBLISHED_RATIO as PUBLISHED_RATIO
 from topoopt.cost.equivalent import EquivalentFatTree as EquivalentFatTree
@@ -19,6 +22,9 @@ from topoopt.cost.equivalent import published_equivalent_bandwidth as published_
 from topoopt.cost.fabric_options import FabricOptions as FabricOptions
 from topoopt.cost.fat_tree_size import FatTreeSize as FatTreeSize
 from topoopt.cost.fat_tree_size import fat_tree_size as fat_tree_size
+from topoopt.cost.offer import Offer as Offer
+from topoopt.cost.offer import PricedNetwork as PricedNetwork
+from topoopt.cost.offer import Purchase as Purchase
 from topoopt.cost.optical_devices import OPTICAL_FABRICS as OPTICAL_FABRICS
 from topoopt.cost.optical_devices import OpticalDevices as OpticalDevices
 from topoopt.cost.optical_devices import check_fits_a_panel as check_fits_a_panel

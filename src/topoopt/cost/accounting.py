@@ -1,7 +1,8 @@
 """What is counted in a bill: the choices that a published cost ratio leaves open, each by name."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from topoopt.errors import InvalidInput, unknown_name
 
@@ -74,6 +75,21 @@ ACCOUNTINGS: Mapping[str, Accounting] = {
     )
 }
 """Named accountings. None of them gives both of the published ratios: see :func:`topoopt.cost.cost_ratios`."""
+
+
+def changed_accounting(name: str, **choices: Any) -> Accounting:
+    """Return a named accounting with other choices; what is then none of the named ones is called ``custom``.
+
+    Examples
+    --------
+    >>> changed_accounting("complete", nics=False).name
+    'custom'
+    >>> changed_accounting("complete", look_ahead=False, look_ahead_fiber=False).name
+    'no-look-ahead'
+    """
+    changed = replace(find_accounting(name), **choices)
+    alike = [other for other in ACCOUNTINGS.values() if replace(changed, name=other.name) == other]
+    return alike[0] if alike else replace(changed, name=CUSTOM)
 
 
 def find_accounting(name: str) -> Accounting:

@@ -1,8 +1,9 @@
 """Every combination of what can be counted, and the two published ratios that each of them gives."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import product
+from typing import Any
 
 from topoopt.cost.accounting import ACCOUNTINGS, CUSTOM, FIBER_ON, Accounting
 from topoopt.cost.prices import PriceTable
@@ -30,6 +31,10 @@ class AccountingRow:
         """The larger of the two relative distances from the published ratios; 0 where both are met."""
         optical = abs(self.ocs_over_panel / PUBLISHED_OCS_OVER_PANEL - 1)
         return max(optical, abs(self.ideal_over_topoopt / PUBLISHED_IDEAL_OVER_TOPOOPT - 1))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the row as a mapping."""
+        return {**asdict(self), "distance": self.distance}
 
 
 def accounting_sweep(prices: PriceTable) -> tuple[AccountingRow, ...]:

@@ -1,6 +1,7 @@
 """Whether a fabric can be built: devices, their ports, which technology holds the fibers, and the light lost."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from topoopt.cost.counts import CABLED_FABRICS, PRICED_FABRICS
 from topoopt.cost.fabric_options import RAIL_LEAF_PORTS, REGION_SERVERS, FabricOptions
@@ -50,6 +51,19 @@ class Realization:
     margin_db: float | None
     remarks: tuple[str, ...]
     problems: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what it is built of as a mapping."""
+        tree = None if self.tree is None else {**asdict(self.tree), "switches": self.tree.switches}
+        return {
+            "optical": [{**asdict(row), "fits": row.fits} for row in self.optical],
+            "trees": self.trees,
+            "tree": tree,
+            "transceiver": None if self.transceiver is None else self.transceiver.name,
+            "margin_db": self.margin_db,
+            "remarks": list(self.remarks),
+            "problems": list(self.problems),
+        }
 
 
 def realize(

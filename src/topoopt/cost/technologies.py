@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from topoopt.cost.optical_devices import light_left_db, transceiver_for
 from topoopt.cost.part_rows import Item
@@ -12,6 +13,7 @@ from topoopt.hardware import (
     break_even_interval_s,
     choose_optics,
 )
+from topoopt.units import finite
 
 PRICED_BY: Mapping[str, Item] = {
     "patch-panel": "patch_panel_port",
@@ -50,6 +52,24 @@ class TechnologyRow:
     def suits(self) -> bool:
         """Whether it holds the fibers, is quick enough and, as far as is known, loses little enough light."""
         return self.choice.suits and (self.margin_db is None or self.margin_db >= 0)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the row as a mapping; what is infinite is None."""
+        part = self.choice.technology
+        return {
+            "technology": part.name,
+            "suits": self.suits,
+            "fits": self.choice.fits,
+            "ports": part.ports,
+            "reconfiguration_s": part.reconfiguration_s,
+            "insertion_loss_db": None if part.insertion_loss_db is None else list(part.insertion_loss_db),
+            "margin_db": self.margin_db,
+            "duty": self.choice.duty,
+            "suits_from_s": self.choice.break_even_s,
+            "pays_from_s": finite(self.pays_from_s),
+            "break_even_bytes": finite(self.break_even_bytes),
+            "cost_usd": self.cost_usd,
+        }
 
 
 def technology_rows(

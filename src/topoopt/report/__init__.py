@@ -11,6 +11,7 @@ from topoopt.report.chart import RingLine as RingLine
 from topoopt.report.chart import Route as Route
 from topoopt.report.chart import Series as Series
 from topoopt.report.chart import TimelineChart as TimelineChart
+from topoopt.report.cost_page import cost_page as cost_page
 from topoopt.report.html import html as html
 from topoopt.report.html import write_report as write_report
 from topoopt.report.notebook import notebook_html as notebook_html

@@ -106,10 +106,16 @@ def fabric_notes(
 
     Circuits that change are beyond the analytic simulator.
     """
-    lines = [f"without {fabric}: {reason.removeprefix(f'{fabric}: ')}" for fabric, reason in skipped]
+    notes = skipped_notes(skipped)
     others = [row.fabric for row in rows if row.outcome.simulator not in ("", simulator)]
     if others:
-        lines.append(f"by the flow simulator: {', '.join(others)}")
+        notes += (Notes((f"by the flow simulator: {', '.join(others)}",)),)
+    return notes
+
+
+def skipped_notes(skipped: Iterable[tuple[str, str]]) -> tuple[Notes, ...]:
+    """Return which fabrics are not in a table, and why; nothing where all are."""
+    lines = [f"without {fabric}: {reason.removeprefix(f'{fabric}: ')}" for fabric, reason in skipped]
     return (Notes(tuple(lines)),) if lines else ()
 
 

@@ -210,7 +210,7 @@ def _training(words: Mapping[str, Any]) -> dict[str, Any]:
 def _settings(words: Mapping[str, Any]) -> dict[str, Any]:
     given = {target: words[name] for name, target in _SETTINGS.items() if name in words}
     if "bucket" in words:
-        given["bucket_bytes"] = round(_amount(parse_bytes, words["bucket"], "bucket"))
+        given["bucket_bytes"] = round(amount(parse_bytes, words["bucket"], "bucket"))
     return given
 
 
@@ -221,13 +221,13 @@ def _cluster(words: Mapping[str, Any]) -> dict[str, Any]:
         ("intra_server_bandwidth", "intra_server_bandwidth_bps"),
     ):
         if word in words:
-            given[target] = _amount(parse_bandwidth, words[word], word)
+            given[target] = amount(parse_bandwidth, words[word], word)
     if "latency" in words:
-        given["link_latency_s"] = _amount(parse_time, words["latency"], "latency")
+        given["link_latency_s"] = amount(parse_time, words["latency"], "latency")
     return given
 
 
-def _amount(parse: Callable[[str, str], float], value: Amount, word: str) -> float:
+def amount(parse: Callable[[str, str], float], value: Amount, word: str) -> float:
     """Return an amount in SI units; a number is one already."""
     return parse(value, word) if isinstance(value, str) else float(value)
 

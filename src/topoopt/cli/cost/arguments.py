@@ -12,7 +12,7 @@ NETWORK, BOUGHT, COUNTED, OPTICS = "Network", "What is bought", "What is counted
 class NetworkArguments:
     """Whose network it is; ``None`` where a flag was not given."""
 
-    plan: Annotated[
+    source: Annotated[
         str | None,
         Argument(
             metavar="PLAN",
@@ -38,7 +38,7 @@ class NetworkArguments:
 
 
 @dataclass(frozen=True, slots=True)
-class BoughtArguments:
+class PurchaseArguments:
     """Fabrics and where their prices and watts come from."""
 
     fabrics: Annotated[
@@ -106,7 +106,7 @@ class BoughtArguments:
 
 
 @dataclass(frozen=True, slots=True)
-class CountedArguments:
+class AccountingArguments:
     """The accounting: a named one, and each of its choices; ``None`` where the named one holds."""
 
     accounting: Annotated[

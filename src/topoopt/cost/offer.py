@@ -1,0 +1,163 @@
+"""An offer for each fabric: its bill, what it is built of, and what it costs over years."""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from topoopt.cost.accounting import Accounting
+from topoopt.cost.bill import Bill, bill_of_materials
+from topoopt.cost.counts import PRICED_FABRICS
+from topoopt.cost.fabric_options import FabricOptions
+from topoopt.cost.optical_devices import check_fits_a_panel, ports_needed, sharing_interfaces
+from topoopt.cost.ownership import Ownership, Running, ownership
+from topoopt.cost.part_rows import SPEED_ITEMS
+from topoopt.cost.power import PowerTable
+from topoopt.cost.prices import PriceTable
+from topoopt.cost.realization import Realization, realize
+from topoopt.errors import InvalidInput, TopoOptError, unknown_name
+from topoopt.hardware import ClusterSpec
+
+OWN = "topoopt"
+
+
+@dataclass(frozen=True, slots=True)
+class PricedNetwork:
+    """The servers that are joined, and the wiring that forwarding is measured on.
+
+    Attributes
+    ----------
+    average_hops : float
+        Links of a route over that wiring; infinite where there are no routes.
+    wiring : str
+        Which wiring that is, in words.
+    interfaces_per_device : int or None
+        How many interfaces of a server the wiring needs on one panel or switch; None where no wiring is given.
+    largest_pair_bytes : float or None
+        Most bytes that one server transfers to another in an iteration; None where no job is given.
+    """
+
+    cluster: ClusterSpec
+    average_hops: float
+    wiring: str
+    interfaces_per_device: int | None = None
+    largest_pair_bytes: float | None = None
+
+    @property
+    def size(self) -> tuple[int, int, float]:
+        """Servers, degree and bits per second of a link."""
+        return self.cluster.servers, self.cluster.degree, self.cluster.link_bandwidth_bps
+
+
+@dataclass(frozen=True, slots=True)
+class Purchase:
+    """How a fabric is bought: what is counted, by which tables, and what of it can be chosen.
+
+    Attributes
+    ----------
+    shards : int
+        Parts of the cluster with optical devices of their own.
+    technology : str or None
+        Optical technology in place of the usual ones.
+    running : Running or None
+        None where electricity is not counted.
+    """
+
+    accounting: Accounting
+    prices: PriceTable
+    power: PowerTable
+    options: FabricOptions
+    shards: int = 1
+    technology: str | None = None
+    running: Running | None = None
+
+    def device_ports(self, network: PricedNetwork) -> int:
+        """Return the duplex ports that one optical device needs for the wiring."""
+        cluster = network.cluster
+        sharing = network.interfaces_per_device
+        sharing = sharing or sharing_interfaces(cluster.servers, self.shards, cluster.links)
+        return ports_needed(cluster.servers, self.shards, sharing)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One fabric: its bill, what it is built of, and what it costs over years where that is asked for."""
+
+    bill: Bill
+    realization: Realization
+    ownership: Ownership | None = None
+
+    def to_json(self, own_usd: float | None) -> dict[str, Any]:
+        """Return the offer as a mapping, with its price over that of topoopt."""
+        bill, owned = self.bill, self.ownership
+        return {
+            "fabric": bill.fabric,
+            "cost_usd": bill.cost_usd,
+            "cost_per_server_usd": bill.cost_per_server_usd,
+            "over_topoopt": bill.cost_usd / own_usd if own_usd else None,
+            "power_w": bill.power_w,
+            "known_power_w": bill.known_power_w,
+            "power_missing": list(bill.power_missing),
+            "accounting": bill.accounting.name,
+            "bill": [asdict(line) for line in bill.lines],
+            "note": bill.note,
+            "realization": self.realization.to_json(),
+            **({} if owned is None else {"ownership": asdict(owned)}),
+        }
+
+
+def make_offers(
+    network: PricedNetwork, purchase: Purchase, fabrics: Iterable[str] | None = None
+) -> tuple[tuple[Offer, ...], tuple[tuple[str, str], ...]]:
+    """Return an offer for each fabric, and those left out with the reason, which only happens to ``None``: all.
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown name, or a fabric that has no price; if all of them have none.
+    Infeasible
+        If the optical devices of a fabric are too small.
+    """
+    names = tuple(PRICED_FABRICS) if fabrics is None else _known(fabrics)
+    for item in SPEED_ITEMS:
+        if purchase.prices.rows_behind(item, 0.0):  # a list of one's own need not have every part
+            purchase.prices.unit_usd(item, network.cluster.link_bandwidth_bps)
+    offers, skipped = [], []
+    for name in names:
+        check_fits_a_panel(name, network.cluster.servers, purchase.shards, network.cluster.links)
+        try:
+            offers.append(make_offer(name, network, purchase))
+        except TopoOptError as error:
+            if fabrics is not None:
+                raise
+            skipped.append((name, str(error)))
+    if not offers:
+        raise InvalidInput(skipped[0][1])
+    return tuple(offers), tuple(skipped)
+
+
+def make_offer(fabric: str, network: PricedNetwork, purchase: Purchase) -> Offer:
+    """Return the offer of one fabric."""
+    rule, options = purchase.accounting, purchase.options
+    bill = bill_of_materials(fabric, *network.size, purchase.prices, rule, options, purchase.power)
+    built = realize(
+        fabric,
+        *network.size,
+        links=network.cluster.links,
+        shards=purchase.shards,
+        technology=purchase.technology,
+        look_ahead=rule.look_ahead,
+        tiers=rule.tiers,
+        options=options,
+        interfaces_per_device=network.interfaces_per_device if fabric.startswith(OWN) else None,
+    )
+    return Offer(bill, built, None if purchase.running is None else ownership(bill, purchase.running))
+
+
+def _known(fabrics: Iterable[str]) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(fabrics))
+    for name in names:
+        if name not in PRICED_FABRICS:
+            raise unknown_name("fabrics", name, PRICED_FABRICS)
+    if not names:
+        raise InvalidInput("fabrics: none leaves nothing to price; name one or more")
+    return names

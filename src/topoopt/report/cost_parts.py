@@ -1,0 +1,100 @@
+"""Parts of a network in words: lines of a bill, devices, trees of switches."""
+
+from collections.abc import Sequence
+
+from topoopt.cost import Bill, BillLine, FatTreeSize, Offer, OpticalDevices, Realization
+from topoopt.report.page import Facts, Table
+from topoopt.units import format_bandwidth
+
+ITEMS = {
+    "nic": "network card",
+    "transceiver": "transceiver",
+    "electrical_port": "port of a packet switch",
+    "patch_panel_port": "port of a patch panel",
+    "ocs_port": "port of an optical circuit switch",
+    "optical_switch_1x2": "1×2 optical switch",
+    "fiber_m": "fiber",
+}
+
+
+def watts(power_w: float | None) -> str:
+    """Return ``12.3 kW``, ``830 W`` or a dash where nobody's figure is known."""
+    if power_w is None:
+        return "–"
+    for unit, scale in (("MW", 1e6), ("kW", 1e3)):
+        if power_w >= scale:
+            return f"{power_w / scale:.3g} {unit}"
+    return f"{power_w:.3g} W"
+
+
+def bill_table(bill: Bill, folded: bool = False) -> Table:
+    """Return the lines of a bill; where a price is not listed as it is, how it comes about."""
+    numbers = ("count", "each", "in all", "power")
+    rows = [
+        (
+            _part(line),
+            f"{line.count:,.0f}{' m' if line.item == 'fiber_m' else ''}",
+            f"${line.unit_usd:,.2f}".removesuffix(".00"),
+            f"${line.total_usd:,.0f}",
+            watts(line.total_w),
+            line.basis,
+        )
+        for line in bill.lines
+    ]
+    if not any(row[-1] for row in rows):
+        return Table(
+            f"Bill of {bill.fabric}",
+            ("part", *numbers),
+            tuple(row[:-1] for row in rows),
+            numbers,
+            folded=folded,
+        )
+    return Table(f"Bill of {bill.fabric}", ("part", *numbers, "price"), tuple(rows), numbers, folded=folded)
+
+
+def built_facts(offers: Sequence[Offer]) -> Facts:
+    """Return what each fabric is built of."""
+    return Facts("", tuple((offer.bill.fabric, _built_of(offer.realization)) for offer in offers))
+
+
+def remark_facts(offers: Sequence[Offer]) -> Facts:
+    """Return what is assumed, each sentence once with the fabrics that it holds for."""
+    fabrics_of: dict[str, list[str]] = {}
+    for offer in offers:
+        for remark in offer.realization.remarks:
+            fabrics_of.setdefault(remark, []).append(offer.bill.fabric)
+    return Facts(
+        "", tuple(("*", f"{remark} ({', '.join(fabrics)})") for remark, fabrics in fabrics_of.items())
+    )
+
+
+def _part(line: BillLine) -> str:
+    speed = f" of {format_bandwidth(line.bandwidth_bps)}" if line.bandwidth_bps else ""
+    return ITEMS[line.item] + speed
+
+
+def _built_of(built: Realization) -> str:
+    parts = [_devices(row) for row in built.optical]
+    if built.margin_db is not None and built.transceiver is not None:
+        parts.append(f"{built.margin_db:.2g} dB of {built.transceiver.name} left for fiber and connectors")
+    if built.tree:
+        parts.append(_trees(built.tree, built.trees))
+    return "; ".join(parts) or "cables"
+
+
+def _trees(tree: FatTreeSize, count: int) -> str:
+    tiers = [
+        f"{getattr(tree, tier)} {tier}" for tier in ("edge", "aggregation", "core") if getattr(tree, tier)
+    ]
+    switches = f"{tree.switches} switches" if tree.switches > 1 else "1 switch"
+    one = f"{switches} of {tree.radix} ports ({', '.join(tiers)})"
+    return one if count == 1 else f"{count} × {one}"
+
+
+def _devices(row: OpticalDevices) -> str:
+    facts = [f"{row.ports} ports each, of {row.largest}"]
+    if row.loss_db is not None:
+        facts.append(f"{'–'.join(f'{value:g}' for value in dict.fromkeys(row.loss_db))} dB")
+    if row.one_holds_all and row.count > 1:
+        facts.append("one could hold all")
+    return f"{row.count} × {row.technology} ({', '.join(facts)})"

@@ -1,0 +1,189 @@
+"""``topoopt.cost``: what the network costs and draws on every fabric, and whether it can be built."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict, Unpack
+
+from topoopt.cost import (
+    CostComparison,
+    FabricOptions,
+    PricedNetwork,
+    Purchase,
+    Running,
+    changed_accounting,
+    compare_costs,
+    find_power,
+    find_prices,
+    suited_prices,
+)
+from topoopt.errors import InvalidInput
+from topoopt.finder import select_permutations
+from topoopt.hardware import ClusterSpec, find_optical_switch
+from topoopt.job import DEFAULT_CLUSTER
+from topoopt.plan import Plan, read_plan
+from topoopt.rewiring import wire
+from topoopt.routing import coin_change_mod
+from topoopt.topology import hop_metrics, stride_offsets
+from topoopt.units import parse_bandwidth, parse_time
+from topoopt.verbs.words import Amount, amount, check_words
+
+OWN = "topoopt"
+
+
+class CostWords(TypedDict, total=False):
+    """All words that :func:`topoopt.cost` takes."""
+
+    servers: int
+    degree: int
+    bandwidth: Amount
+    links: str
+    fabrics: Sequence[str]
+    prices: str
+    power: str
+    oversubscription: float
+    ocs_interfaces: int
+    electrical_interfaces: int
+    shards: int
+    technology: str
+    accounting: str
+    nics: bool
+    look_ahead: bool
+    look_ahead_fiber: bool
+    fiber_on: str
+    fiber_length: float
+    tiers: int
+    years: float
+    electricity_price: float
+    power_usage_effectiveness: float
+    change_every: Amount
+    overhead: float
+
+
+NETWORK_WORDS = ("servers", "degree", "bandwidth", "links")
+_COUNTED = {
+    "nics": "nics",
+    "look_ahead": "look_ahead",
+    "look_ahead_fiber": "look_ahead_fiber",
+    "fiber_on": "fiber_on",
+    "fiber_length": "fiber_length_m",
+    "tiers": "tiers",
+}
+_OPTIONS = ("oversubscription", "ocs_interfaces", "electrical_interfaces")
+
+
+def cost(
+    plan: Plan | str | os.PathLike[str] | None = None,
+    *,
+    ratios: bool = False,
+    **words: Unpack[CostWords],
+) -> CostComparison:
+    """Price the network on every fabric: bill of materials, watts, what it is built of, optical technologies.
+
+    Parameters
+    ----------
+    plan
+        A plan or its file, whose servers, ports, wiring and traffic are taken; without one, the words say it.
+    ratios
+        Also the two published cost ratios under every way of counting.
+    **words
+        The flags of ``topoopt cost`` with underscores: ``servers``, ``degree``, ``fabrics``, ``prices`` …
+
+    Returns
+    -------
+    CostComparison
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown word or name, a number out of range, or a word that contradicts the plan.
+    Infeasible
+        If the optical devices of a fabric are too small.
+
+    Examples
+    --------
+    >>> import topoopt
+    >>> priced = topoopt.cost(servers=128, degree=4, bandwidth="100Gbps", fabrics=["topoopt", "fat-tree"])
+    >>> [(offer.bill.fabric, round(offer.bill.cost_usd)) for offer in priced.offers]
+    [('topoopt', 666624), ('fat-tree', 1360384)]
+    """
+    check_words(words, tuple(CostWords.__annotations__))
+    network = _network(plan, words)
+    return compare_costs(
+        network,
+        _purchase(words, network.cluster),
+        words.get("fabrics"),
+        change_interval_s=amount(parse_time, words.get("change_every", float("inf")), "change_every"),
+        overhead=words.get("overhead", 0.1),
+        ratios=ratios,
+    )
+
+
+def _network(plan: Plan | str | os.PathLike[str] | None, words: Mapping[str, Any]) -> PricedNetwork:
+    """Return the network of a plan, or that of the words with the best rings for it."""
+    if plan is not None:
+        return _network_of_plan(plan, [word for word in NETWORK_WORDS if word in words])
+    chosen = {**DEFAULT_CLUSTER, **{word: words[word] for word in NETWORK_WORDS if word in words}}
+    if "bandwidth" in chosen:
+        chosen["link_bandwidth_bps"] = amount(parse_bandwidth, chosen.pop("bandwidth"), "bandwidth")
+    cluster = ClusterSpec(**chosen)
+    if cluster.links == "duplex" and cluster.degree == 1 and cluster.servers > 2:
+        return PricedNetwork(
+            cluster, float("inf"), "one duplex port joins servers in pairs: nothing is forwarded"
+        )
+    strides = select_permutations(cluster.servers, cluster.degree, links=cluster.links, rule="best")
+    table = coin_change_mod(cluster.servers, stride_offsets(cluster.servers, strides, cluster.links))
+    return PricedNetwork(cluster, table.average_hops, "the best rings")
+
+
+def _network_of_plan(plan: Plan | str | os.PathLike[str], contradictions: Sequence[str]) -> PricedNetwork:
+    if contradictions:
+        named = "this" if isinstance(plan, Plan) else plan
+        raise InvalidInput(
+            f"{contradictions[0]}: {named} is a plan, whose cluster is fixed; give one or the other"
+        )
+    found = plan if isinstance(plan, Plan) else read_plan(os.fspath(plan))
+    topology, cluster = found.fabric.topology, found.job.cluster
+    on_one = None
+    if found.fabric.name == OWN:
+        on_one = wire(topology, cluster.degree, cluster.links).interfaces_per_panel
+    largest = float(found.traffic().mp_matrix().max(initial=0.0))
+    return PricedNetwork(cluster, hop_metrics(topology).average_hops, "the plan's wiring", on_one, largest)
+
+
+def _purchase(words: Mapping[str, Any], cluster: ClusterSpec) -> Purchase:
+    """Return how it is bought; words that no fabric could use are refused."""
+    options = FabricOptions(**{word: words[word] for word in _OPTIONS if word in words})
+    if options.ocs_interfaces is not None:
+        options.hybrid_ocs_interfaces(cluster.degree)
+    if options.electrical_interfaces is not None:
+        options.mixnet_electrical_interfaces(cluster.degree)
+    technology, shards = words.get("technology"), words.get("shards", 1)
+    if technology is not None:
+        find_optical_switch(technology)
+    if not 1 <= shards <= cluster.servers:
+        raise InvalidInput(f"shards: expected 1..{cluster.servers}, got {shards}")
+    return Purchase(
+        changed_accounting(
+            words.get("accounting", "complete"),
+            **{target: words[word] for word, target in _COUNTED.items() if word in words},
+        ),
+        find_prices(words.get("prices", suited_prices(cluster.link_bandwidth_bps))),
+        find_power(words.get("power", "typical")),
+        options,
+        shards,
+        technology,
+        _running(words),
+    )
+
+
+def _running(words: Mapping[str, Any]) -> Running | None:
+    """Return how the network is run; None where no years are asked for."""
+    given = [word for word in ("years", "electricity_price") if word in words]
+    if not given:
+        return None
+    if len(given) == 1:
+        missing = "electricity_price" if given == ["years"] else "years"
+        raise InvalidInput(
+            f"{missing}: missing; total cost of ownership needs years and the price of electricity"
+        )
+    return Running(words["years"], words["electricity_price"], words.get("power_usage_effectiveness", 1.0))
