@@ -23,7 +23,7 @@ _LARGEST = 1e24
 _NUMBER = re.compile(r"^\s*([-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)\s*([A-Za-zµ/]*)\s*$")
 
 
-def finite(value: float) -> float | None:
+def finite_or_none(value: float) -> float | None:
     """Return a number, None where it is infinite: JSON has no infinity."""
     return value if isfinite(value) else None
 

@@ -21,7 +21,7 @@ def test_bills_that_were_not_asked_for_are_details() -> None:
 def test_the_chart_adds_the_parts_to_the_price() -> None:
     costs = topoopt.cost(fabrics=("topoopt", "fat-tree"))
     (chart,) = topoopt.page_of(costs).charts
-    sums = [sum(row.y[index] for row in chart.series) for index in range(2)]  # type: ignore[union-attr]
+    sums = [sum(row.y[index] for row in chart.series) for index in range(2)]  # type: ignore[union-attr, misc]
     assert sums == pytest.approx([offer.bill.cost_usd / 1e3 for offer in costs.offers])
 
 

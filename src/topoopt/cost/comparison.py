@@ -18,7 +18,7 @@ from topoopt.cost.ratios import PUBLISHED_IDEAL_OVER_TOPOOPT, PUBLISHED_OCS_OVER
 from topoopt.cost.technologies import TechnologyRow, technology_rows
 from topoopt.errors import InvalidInput
 from topoopt.frame import frame
-from topoopt.units import finite
+from topoopt.units import finite_or_none
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -122,9 +122,9 @@ class CostComparison:
             "fabrics": [offer.to_json(self.own_usd) for offer in self.offers],
             "skipped_fabrics": [list(row) for row in self.skipped],
             "cost_equivalent_fat_tree": self._equivalent(),
-            "change_interval_s": finite(self.change_interval_s),
+            "change_interval_s": finite_or_none(self.change_interval_s),
             "overhead": self.overhead,
-            "average_hops": finite(self.network.average_hops),
+            "average_hops": finite_or_none(self.network.average_hops),
             "wiring": self.network.wiring,
             "optical_technologies": [row.to_json() for row in self.technologies],
             "transfers": self._transfers(),

@@ -13,7 +13,7 @@ from topoopt.hardware import (
     break_even_interval_s,
     choose_optics,
 )
-from topoopt.units import finite
+from topoopt.units import finite_or_none
 
 PRICED_BY: Mapping[str, Item] = {
     "patch-panel": "patch_panel_port",
@@ -66,8 +66,8 @@ class TechnologyRow:
             "margin_db": self.margin_db,
             "duty": self.choice.duty,
             "suits_from_s": self.choice.break_even_s,
-            "pays_from_s": finite(self.pays_from_s),
-            "break_even_bytes": finite(self.break_even_bytes),
+            "pays_from_s": finite_or_none(self.pays_from_s),
+            "break_even_bytes": finite_or_none(self.break_even_bytes),
             "cost_usd": self.cost_usd,
         }
 
