@@ -12,7 +12,6 @@ from topoopt.job import Job, JobSettings, job_traffic, make_job, operators_of
 from topoopt.search import SearchOptions, make_plan, simulated
 from topoopt.search.alternating import alternate, fixed_fabric
 from topoopt.search.candidate import fabric_for
-from topoopt.search.kernel import evaluate, refresh
 from topoopt.search.problem import SearchProblem, make_problem
 from topoopt.search.released import search_released
 from topoopt.search.worth import with_rings
@@ -71,8 +70,7 @@ def test_on_a_fixed_fabric(seed: int, batch: int) -> None:
     state, times_s = problem.state(start), []
     for config in every_configuration(problem):
         state.config[:] = config
-        refresh(problem.arrays, state)
-        times_s.append(evaluate(problem.arrays, state))
+        times_s.append(problem.evaluate(state))
     assert len(times_s) == 14_112
     found = fixed_fabric(job, fabric, SearchOptions(), 3000, np.random.default_rng(seed), (start,))
     assert found.time_s == min(times_s) < 0.5 * problem.iteration_time_s(start)

@@ -5,6 +5,8 @@ from topoopt.kernel.compiled import entry as entry
 from topoopt.kernel.compiled import inlined as inlined
 from topoopt.kernel.compiled import shared as shared
 from topoopt.kernel.compiled import spliced as spliced
+from topoopt.kernel.compiled import vectorized as vectorized
 from topoopt.kernel.queues import drop_top as drop_top
 from topoopt.kernel.queues import enqueue as enqueue
 from topoopt.kernel.queues import push as push
+from topoopt.kernel.stamp import stamp as stamp

@@ -16,11 +16,17 @@ R = TypeVar("R")
 
 _OPTIONS: dict[str, Any] = {"_nrt": False, "error_model": "numpy"}
 _INNER: dict[str, Any] = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_ENTRY: dict[str, Any] = {**_OPTIONS, "cache": True, "no_cfunc_wrapper": True}
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a function that kernels call."""
     return njit(**_INNER)(function)
+
+
+def vectorized(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a function that never meets a NaN, so that its minima and maxima may be vectorised."""
+    return njit(**_INNER, fastmath={"nnan", "nsz"})(function)
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
@@ -30,7 +36,7 @@ def inlined(function: Callable[P, R]) -> Callable[P, R]:
 
 def entry(function: Callable[P, R]) -> Callable[P, R]:
     """Compile the function that Python calls, and keep it on disk."""
-    return njit(**_OPTIONS, cache=True)(function)
+    return njit(**_ENTRY)(function)
 
 
 def shared(function: Callable[P, R]) -> Callable[P, R]:

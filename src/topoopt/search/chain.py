@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topoopt.search.kernel import evaluate, run_chain
+from topoopt.search.chain_kernel import run_chain
 from topoopt.search.problem import SearchProblem
 from topoopt.strategy import ParallelStrategy
 
@@ -44,23 +44,21 @@ def search_strategy(
 
     The chain ends early when it reaches ``good_enough_s``, and keeps what it has on Ctrl-C.
     """
-    arrays = problem.arrays
     state = problem.state(start)
-    first_s = float(evaluate(arrays, state))
-    best, times_s = state.config.copy(), np.array([first_s, first_s])
-    random = rng.integers(1, 2**63, size=1, dtype=np.uint64)
-    convergence, made, interrupted = [(0, first_s)], 0, False
+    times_s = state.times_s
+    state.random[:] = rng.integers(1, 2**63, size=1, dtype=np.uint64)
+    convergence, made, interrupted = [(0, float(times_s[0]))], 0, False
     reset_every = max(budget // 100, 1)
     while made < budget and times_s[1] > good_enough_s:
         try:
             step = min(SLICE, budget - made)
-            made += run_chain(
-                arrays, state, best, times_s, made, step, alpha_per_ms, own_moves, reset_every, False, random
-            )
+            made += run_chain(problem.arrays, state, made, step, alpha_per_ms, own_moves, reset_every, False)
             on_progress(step)
         except KeyboardInterrupt:
             interrupted = True
             break
         if times_s[1] < convergence[-1][1]:
             convergence.append((made, float(times_s[1])))
-    return ChainResult(problem.strategy(best), float(times_s[1]), made, tuple(convergence), interrupted)
+    return ChainResult(
+        problem.strategy(state.best_config), float(times_s[1]), made, tuple(convergence), interrupted
+    )

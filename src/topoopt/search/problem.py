@@ -9,7 +9,8 @@ from topoopt.hardware import find_accelerator
 from topoopt.job import Job
 from topoopt.routing import Fabric
 from topoopt.search import tables
-from topoopt.search.kernel import Ints, Problem, State, evaluate, refresh
+from topoopt.search.arrays import Ints, Problem, State, new_state
+from topoopt.search.chain_kernel import run_chain
 from topoopt.strategy import OperatorSplit, ParallelStrategy
 
 
@@ -50,22 +51,21 @@ class SearchProblem:
         return ParallelStrategy(self.job.cluster.servers, tuple(splits))
 
     def state(self, strategy: ParallelStrategy) -> State:
-        """Return fresh kernel state for a strategy, all caches filled."""
-        ops, edges = len(self.arrays.operator), len(self.arrays.edge_ends)
-        links = len(self.arrays.seconds_per_byte)
-        state = State(
-            self.config(strategy),
-            np.zeros((2, edges, 2, links)),
-            np.zeros((2, edges)),
-            np.zeros((2, ops, links)),
-            np.zeros((2, max(edges, ops)), np.int64),
-        )
-        refresh(self.arrays, state)
+        """Return fresh kernel state for a strategy, evaluated."""
+        accelerators = self.job.cluster.accelerators_per_server
+        state = new_state(self.arrays, self.config(strategy), accelerators)
+        self.evaluate(state)
         return state
+
+    def evaluate(self, state: State) -> float:
+        """Fill a state's caches from its configuration alone; return the kernel's estimate, in seconds."""
+        state.times_s[:] = -1.0
+        run_chain(self.arrays, state, 0, 0, 0.0, False, 1, False)
+        return float(state.times_s[0])
 
     def iteration_time_s(self, strategy: ParallelStrategy) -> float:
         """Return the kernel's estimate for a strategy, in seconds."""
-        return float(evaluate(self.arrays, self.state(strategy)))
+        return float(self.state(strategy).times_s[0])
 
 
 def make_problem(job: Job, fabric: Fabric, *, measured_only: bool = False, seed: int = 0) -> SearchProblem:
@@ -86,7 +86,6 @@ def make_problem(job: Job, fabric: Fabric, *, measured_only: bool = False, seed:
     arrays = Problem(
         servers=servers,
         global_batch=job.global_batch,
-        accelerators=cluster.accelerators_per_server,
         memory_limit_bytes=float(limit),
         hop_overhead_s=tables.hop_overhead_s(topology),
         divisors=divisors,

@@ -7,8 +7,9 @@ import numpy as np
 from topoopt.job import Job
 from topoopt.routing import Fabric
 from topoopt.search.alternating import Found
+from topoopt.search.arrays import State
 from topoopt.search.candidate import fabric_for
-from topoopt.search.kernel import State, evaluate, run_chain
+from topoopt.search.chain_kernel import run_chain
 from topoopt.search.options import SearchOptions
 from topoopt.search.problem import SearchProblem, make_problem
 from topoopt.strategy import ParallelStrategy
@@ -35,27 +36,15 @@ def search_released(
         job, fabric_for(job, start, options.rules, options.seed), measured_only=True, seed=options.seed
     )
     state = problem.state(strategy)
-    time_s = float(evaluate(problem.arrays, state))
+    time_s = float(state.times_s[0])
     best = Found(strategy, problem.fabric, time_s, 0, "budget", ((0, time_s),))
     random = rng.integers(1, 2**63, size=1, dtype=np.uint64)
     made, interrupted, last_reset = 0, False, 0
     while made < budget and not interrupted:
         try:
-            times_s, config = np.array([time_s, np.inf]), state.config.copy()
             step = min(FORCED_AFTER, budget - made)
-            done = run_chain(
-                problem.arrays,
-                state,
-                config,
-                times_s,
-                0,
-                step,
-                options.alpha_per_ms,
-                False,
-                step + 1,
-                True,
-                random,
-            )
+            drawn = state._replace(random=random)
+            done = run_chain(problem.arrays, drawn, 0, step, options.alpha_per_ms, False, step + 1, True)
             made += done
             on_progress(done)
             rebuilt = fabric_for(job, problem.strategy(state.config), options.rules, options.seed)
@@ -63,7 +52,7 @@ def search_released(
                 strategy = problem.strategy(state.config)
                 problem = make_problem(job, rebuilt, measured_only=True, seed=options.seed)
                 state = problem.state(strategy)
-            time_s = float(evaluate(problem.arrays, state))
+            time_s = float(state.times_s[0])
             if time_s < best.time_s:
                 point = (*best.convergence, (made, time_s))
                 best = Found(problem.strategy(state.config), problem.fabric, time_s, made, "budget", point)

@@ -11,7 +11,7 @@ from topoopt.finder import lay_rings
 from topoopt.hardware import ClusterSpec
 from topoopt.job import Job, operators_of
 from topoopt.routing import Fabric, all_pair_links, pair_links
-from topoopt.search.kernel import BACKWARD_S, FORWARD_S, Floats, Ints
+from topoopt.search.arrays import BACKWARD_S, FORWARD_S, Floats, Ints
 from topoopt.strategy import OPTIMIZER_BYTES_PER_PARAMETER_BYTE, OperatorSplit, part_samples
 from topoopt.topology import Ring, Topology
 from topoopt.workload import Operator, ProfileTimer

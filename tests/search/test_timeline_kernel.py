@@ -1,19 +1,22 @@
 """The kernel against the analytic simulator: links carry the same bytes, times are near, memory is the same."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba import njit
 
 from topoopt.collectives import ring_occupancy_bytes
 from topoopt.hardware import ClusterSpec
 from topoopt.job import Job, JobSettings, job_traffic, make_job, operators_of
 from topoopt.routing import Fabric, link_loads
 from topoopt.search import simulated
+from topoopt.search.arrays import Floats, Problem, State
 from topoopt.search.candidate import fabric_for
-from topoopt.search.kernel import Floats, Ints, Problem, fullest_bytes, jit
+from topoopt.search.memory_kernel import fullest_bytes
 from topoopt.search.problem import SearchProblem, make_problem
 from topoopt.search.start import fullest_server
 from topoopt.search.worth import with_rings
@@ -191,7 +194,9 @@ def test_without_communication_time_is_the_computation_of_the_simulator(
     assert free.iteration_time_s(strategy) == pytest.approx(compute_s, rel=1e-6)
 
 
-kernel_bytes: Callable[[Problem, Ints], float] = jit(fullest_bytes.py_func)
+kernel: Any = fullest_bytes
+jit: Any = njit  # its types know no dispatcher
+kernel_bytes: Callable[[Problem, State], float] = jit(kernel.py_func)
 
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
@@ -205,7 +210,7 @@ def test_memory_is_what_the_strategy_needs(
     problem, rng = make_problem(job, fabric("circulant", servers)), np.random.default_rng(0)
     for _ in range(40):
         strategy = random_strategy(problem, rng, 1.0)
-        assert kernel_bytes(problem.arrays, problem.config(strategy)) == pytest.approx(
+        assert kernel_bytes(problem.arrays, problem.state(strategy)) == pytest.approx(
             fullest_server(job, strategy).total_bytes, rel=1e-12
         )
 

@@ -1,0 +1,199 @@
+"""The moves of the Markov chain: what a proposal changes. ``arrays.py`` describes the arrays."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.kernel import compiled, spliced
+from topoopt.search.arrays import (
+    BACKWARD_S,
+    CANDIDATES,
+    FORWARD_S,
+    IS_TABLE,
+    KIND,
+    Floats,
+    Ints,
+    Problem,
+    State,
+)
+
+Random = NDArray[np.uint64]
+
+
+@spliced
+def propose(p: Problem, state: State, own_moves: bool) -> None:
+    """Change the configuration of one operator or several; the authors re-draw and propagate only."""
+    config, random = state.config, state.random
+    op, draw = pick(random, p.operator.shape[0]), next_random(random)
+    if draw < 0.25:
+        _propagate(p, config, op, random)
+    elif not own_moves or draw < 0.5:
+        redraw(p.operator, p.candidate, p.divisors, p.servers, config, op, random)
+    elif draw < 0.65:
+        _redraw_pair(p, config, op, random)
+    elif draw < 0.75:
+        _redraw_kind(p, config, op, random)
+    elif draw < 0.9:
+        _exchange_places(config, op, random)
+    else:
+        _spread(p.divisors, p.cost, state.on_server, config, op)
+
+
+@compiled
+def _propagate(p: Problem, config: Ints, op: int, random: Random) -> None:
+    """Copy an operator's configuration to a neighbor, and on from there with probability 0.75."""
+    edge_ends, first_in, in_edge, first_out, out_edge = (
+        p.edge_ends,
+        p.first_in,
+        p.in_edge,
+        p.first_out,
+        p.out_edge,
+    )
+    operator, candidate, divisors, servers, going = p.operator, p.candidate, p.divisors, p.servers, True
+    while going:
+        neighbor = neighbor_of(edge_ends, first_in, in_edge, first_out, out_edge, op, random)
+        if neighbor < 0:
+            return
+        choice = choice_like(operator, candidate, neighbor, config[op, 0], config[op, 1], config[op, 2])
+        if choice >= 0:
+            configure(candidate, divisors, servers, config, neighbor, choice, config[op, 3])
+        going = choice >= 0 and next_random(random) < 0.75
+        op = neighbor
+
+
+@compiled
+def _redraw_pair(p: Problem, config: Ints, op: int, random: Random) -> None:
+    """Re-draw an operator and give a neighbor as many parts in the same place, split on any dim.
+
+    Tensor parallelism pays only if a layer split on its output feeds one split on its input: two changes at once.
+    """
+    operator, candidate, divisors, servers = p.operator, p.candidate, p.divisors, p.servers
+    redraw(operator, candidate, divisors, servers, config, op, random)
+    neighbor = neighbor_of(p.edge_ends, p.first_in, p.in_edge, p.first_out, p.out_edge, op, random)
+    if neighbor < 0:
+        return
+    count = operator[neighbor, CANDIDATES]
+    first = pick(random, count)
+    for k in range(first, first + count):
+        choice = k % count
+        same_batch = candidate[neighbor, choice, 0] == config[op, 0]
+        if same_batch and candidate[neighbor, choice, 1] == config[op, 1]:
+            configure(candidate, divisors, servers, config, neighbor, choice, config[op, 3])
+            return
+
+
+@compiled
+def _redraw_kind(p: Problem, config: Ints, op: int, random: Random) -> None:
+    """Give all operators of one kind the same split: tables spread evenly, the others in one place."""
+    operator, candidate, divisors, servers = p.operator, p.candidate, p.divisors, p.servers
+    chosen, start = pick(random, operator[op, CANDIDATES]), pick(random, servers)
+    batch, channel, dim = candidate[op, chosen, 0], candidate[op, chosen, 1], candidate[op, chosen, 2]
+    places = servers // (divisors[batch] * divisors[channel])
+    members, placed = 0, 0
+    for other in range(operator.shape[0]):
+        members += 1 if operator[other, KIND] == operator[op, KIND] else 0
+    for other in range(operator.shape[0]):
+        if operator[other, KIND] == operator[op, KIND]:
+            choice = choice_like(operator, candidate, other, batch, channel, dim)
+            if choice >= 0:
+                spread = placed * places // members if members < places else placed
+                place = start + (spread if operator[op, IS_TABLE] else 0)
+                configure(candidate, divisors, servers, config, other, choice, place)
+            placed += 1
+
+
+@compiled
+def _exchange_places(config: Ints, op: int, random: Random) -> None:
+    """Exchange the places of two operators that are split alike."""
+    other = pick(random, config.shape[0])
+    if config[op, 0] == config[other, 0] and config[op, 1] == config[other, 1]:
+        config[op, 3], config[other, 3] = config[other, 3], config[op, 3]
+
+
+@compiled
+def _spread(divisors: Ints, cost: Floats, work: Floats, config: Ints, op: int) -> None:
+    """Move an operator to where its busiest server has the least other work."""
+    servers = work.shape[0]
+    for server in range(servers):
+        work[server] = 0.0
+    for other in range(config.shape[0]):
+        b, c = config[other, 0], config[other, 1]
+        parts = divisors[b] * divisors[c]
+        if other != op:
+            for part in range(parts):
+                server = config[other, 3] + part * (servers // parts)
+                work[server] += cost[other, b, c, FORWARD_S] + cost[other, b, c, BACKWARD_S]
+    parts = divisors[config[op, 0]] * divisors[config[op, 1]]
+    best = np.inf
+    for start in range(servers // parts):
+        busiest = 0.0
+        for part in range(parts):
+            busiest = max(busiest, work[start + part * (servers // parts)])
+        if busiest < best:
+            best = busiest
+            config[op, 3] = start
+
+
+@compiled
+def redraw(
+    operator: Ints, candidate: Ints, divisors: Ints, servers: int, config: Ints, op: int, random: Random
+) -> None:
+    """Give an operator any of its candidate splits, from any server on."""
+    choice, start = pick(random, operator[op, CANDIDATES]), pick(random, servers)
+    configure(candidate, divisors, servers, config, op, choice, start)
+
+
+@compiled
+def configure(
+    candidate: Ints, divisors: Ints, servers: int, config: Ints, op: int, choice: int, start: int
+) -> None:
+    """Give an operator one of its candidate splits, from the server ``start`` on."""
+    for k in range(3):
+        config[op, k] = candidate[op, choice, k]
+    config[op, 3] = start % (servers // (divisors[config[op, 0]] * divisors[config[op, 1]]))
+
+
+@compiled
+def choice_like(operator: Ints, candidate: Ints, op: int, batch: int, channel: int, dim: int) -> int:
+    """Return which candidate of ``op`` is this split, -1 if none."""
+    for k in range(operator[op, CANDIDATES]):
+        same_degrees = candidate[op, k, 0] == batch and candidate[op, k, 1] == channel
+        if same_degrees and candidate[op, k, 2] == dim:
+            return k
+    return -1
+
+
+@compiled
+def neighbor_of(
+    edge_ends: Ints,
+    first_in: Ints,
+    in_edge: Ints,
+    first_out: Ints,
+    out_edge: Ints,
+    op: int,
+    random: Random,
+) -> int:
+    """Return a producer or consumer of an operator, -1 if it has none."""
+    ins, outs = first_in[op + 1] - first_in[op], first_out[op + 1] - first_out[op]
+    if ins + outs == 0:
+        return -1
+    k = pick(random, ins + outs)
+    if k < ins:
+        return int(edge_ends[in_edge[first_in[op] + k], 0])
+    return int(edge_ends[out_edge[first_out[op] + k - ins], 1])
+
+
+@compiled
+def pick(random: Random, count: int) -> int:
+    """Return a number in 0 .. count - 1."""
+    return min(int(next_random(random) * count), count - 1)
+
+
+@compiled
+def next_random(random: Random) -> float:
+    """Return a number in [0, 1) and advance the xorshift64* state."""
+    x = random[0]
+    x ^= x >> np.uint64(12)
+    x ^= x << np.uint64(25)
+    x ^= x >> np.uint64(27)
+    random[0] = x
+    return float((x * np.uint64(2685821657736338717)) >> np.uint64(11)) / 9007199254740992.0

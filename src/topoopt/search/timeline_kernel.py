@@ -1,0 +1,218 @@
+"""The iteration time of a split whose loads are known: the analytic timeline, one exchange for each edge.
+
+``arrays.py`` describes the arrays. An exchange starts when the last part of its producer ends, and ends when its last
+link does. Servers serve operators in the graph's order, links serve exchanges first come, first served. Bytes on
+links, groups and memory are exact; transfers are not rounded to packets, and buckets join the tensors of one operator
+only.
+
+Against the simulator, data parallelism of the zoo's models takes 0 to 0.6 % longer; 1,200 random strategies of two
+small jobs on 4 to 16 servers take 5 % longer in the median and 0 to +20 % (5th to 95th percentile), and against
+max-min fair sharing 1.5 % and -8 to +14 %. Ranks agree: Spearman's coefficient is 0.88 to 1.00 by fabric, size and
+job.
+"""
+
+import numpy as np
+
+from topoopt.kernel import compiled, spliced, vectorized
+from topoopt.search.arrays import BACKWARD_S, FORWARD_S, RING_DELAY_S, Floats, Ints, Problem, State
+
+LAST, READY = 0, 1
+FREE, TOGETHER = 0, 1
+LOCAL, ORDER = 0, 1
+
+
+@spliced
+def evaluate(p: Problem, state: State) -> float:
+    """Return the iteration time in seconds of the state's strategy."""
+    config, order, ready_s, cost, ring_bytes = (
+        state.config,
+        state.order,
+        state.of_operator[READY],
+        p.cost,
+        p.ring_bytes,
+    )
+    operators, end, served, queued = len(p.operator), 0.0, 0, 0
+    _clear(state.on_server, state.on_link[FREE], state.finish)
+    for op in range(operators):
+        _forward(p, state, op)
+    for op in range(operators - 1, -2, -1):
+        done = np.inf  # after all operators, what still waits is served
+        if op >= 0:
+            done = _backward(p, state, op)
+            end = max(end, done)
+        while served < queued and ready_s[order[served]] <= done:
+            end = max(end, _reduce(p, state, order[served]))
+            served += 1
+        if op >= 0:
+            ready = done + cost[op, config[op, 0], config[op, 1], RING_DELAY_S]
+            end = max(end, _send_back(p, state, op, done), ready)
+            if ring_bytes[op, config[op, 0], config[op, 1], 0] > 0:
+                _queue(order, ready_s, op, ready, served, queued)
+                queued += 1
+    return end
+
+
+@compiled
+def _clear(device: Floats, free: Floats, finish: Floats) -> None:
+    for server in range(device.shape[0]):
+        device[server] = 0.0
+    for link in range(free.shape[0]):
+        free[link] = 0.0
+    for op in range(finish.shape[0]):
+        for part in range(finish.shape[1]):
+            finish[op, part] = 0.0
+
+
+@compiled
+def _forward(p: Problem, state: State, op: int) -> None:
+    """Receive what an operator needs, as soon as it is there, and run its forward pass."""
+    config, slots, edge_load, overhead_s = state.config, state.slot, state.edge_load, state.edge_overhead_s
+    local, order, last, free = (
+        state.of_edges[LOCAL],
+        state.of_edges[ORDER],
+        state.of_operator[LAST],
+        state.on_link[FREE],
+    )
+    edge_ends, in_edge, divisors, costs = p.edge_ends, p.in_edge, p.divisors, p.cost
+    finish, device = state.finish, state.on_server
+    first, count = p.first_in[op], p.first_in[op + 1] - p.first_in[op]
+    for i in range(count):  # links serve exchanges in the order in which they become ready
+        edge, k = in_edge[first + i], i
+        while k > 0 and last[edge_ends[edge, 0]] < last[edge_ends[order[k - 1], 0]]:
+            order[k] = order[k - 1]
+            k -= 1
+        order[k] = edge
+    ready, locals_ = 0.0, 0
+    for i in range(count):
+        edge = order[i]
+        a, slot = edge_ends[edge, 0], slots[0, edge]
+        if overhead_s[slot, edge] >= 0:
+            arrived = transmit(free, edge_load[slot, edge, 0], last[a])
+            ready = max(ready, arrived + overhead_s[slot, edge])
+        elif config[a, 0] == config[op, 0] and config[a, 1] == config[op, 1]:
+            local[locals_] = a
+            locals_ += 1
+        else:
+            ready = max(ready, last[a])
+    local[locals_] = -1
+    parts, duration = (
+        divisors[config[op, 0]] * divisors[config[op, 1]],
+        costs[op, config[op, 0], config[op, 1], FORWARD_S],
+    )
+    last[op] = run_parts(finish, device, local, op, parts, config[op, 3], ready, duration)
+
+
+@compiled
+def _backward(p: Problem, state: State, op: int) -> float:
+    """Run an operator's backward pass when the gradients of its consumers are there; return when it ends."""
+    config, slots, overhead_s, arrived = state.config, state.slot, state.edge_overhead_s, state.arrived
+    local, finish, device = state.of_edges[LOCAL], state.finish, state.on_server
+    edge_ends, out_edge, divisors, costs = p.edge_ends, p.out_edge, p.divisors, p.cost
+    first, end = p.first_out[op], p.first_out[op + 1]
+    ready, locals_ = 0.0, 0
+    for k in range(first, end):
+        edge = out_edge[k]
+        b, moves = edge_ends[edge, 1], overhead_s[slots[0, edge], edge] >= 0
+        if not moves and config[b, 0] == config[op, 0] and config[b, 1] == config[op, 1]:
+            local[locals_] = b
+            locals_ += 1
+        else:
+            ready = max(ready, arrived[edge])
+    local[locals_] = -1
+    parts, duration = (
+        divisors[config[op, 0]] * divisors[config[op, 1]],
+        costs[op, config[op, 0], config[op, 1], BACKWARD_S],
+    )
+    return run_parts(finish, device, local, op, parts, config[op, 3], ready, duration)
+
+
+@compiled
+def _send_back(p: Problem, state: State, op: int, done: float) -> float:
+    """Send the gradients of an operator's inputs, all at once; return when the last is there."""
+    slots, overhead_s, edge_load, arrived = state.slot, state.edge_overhead_s, state.edge_load, state.arrived
+    free, together, in_edge = state.on_link[FREE], state.on_link[TOGETHER], p.in_edge
+    first, end = p.first_in[op], p.first_in[op + 1]
+    moves, overhead = 0, 0.0
+    for k in range(first, end):
+        edge = in_edge[k]
+        slot = slots[0, edge]
+        arrived[edge] = done
+        if overhead_s[slot, edge] >= 0:
+            overhead = max(overhead, overhead_s[slot, edge])
+            for link in range(together.shape[0]):
+                part_s = edge_load[slot, edge, 1, link]
+                together[link] = together[link] + part_s if moves else part_s
+            moves += 1
+    if moves == 0:
+        return done
+    exchanged = transmit(free, together, done) + overhead
+    for k in range(first, end):
+        edge = in_edge[k]
+        if overhead_s[slots[0, edge], edge] >= 0:
+            arrived[edge] = exchanged
+    return exchanged
+
+
+@compiled
+def _queue(order: Ints, ready_s: Floats, op: int, ready: float, served: int, queued: int) -> None:
+    """Put an operator's AllReduce among those that wait, the earliest first."""
+    ready_s[op] = ready
+    k = queued
+    while k > served and ready_s[order[k - 1]] > ready:
+        order[k] = order[k - 1]
+        k -= 1
+    order[k] = op
+
+
+@compiled
+def _reduce(p: Problem, state: State, op: int) -> float:
+    """Run an operator's AllReduces; return when they end."""
+    batch, channel = state.config[op, 0], state.config[op, 1]
+    parts, overhead_s, overhead = p.divisors[channel], p.group_overhead_s, 0.0
+    step, first = p.servers // (p.divisors[batch] * parts), p.group_first[batch] + state.config[op, 3]
+    free, load = state.on_link[FREE], state.reduce_load[state.slot[1, op], op]
+    ready = state.of_operator[READY, op]
+    for c in range(parts):
+        overhead = max(overhead, overhead_s[first + c * step])
+    return transmit(free, load, ready) + overhead
+
+
+@vectorized
+def transmit(free: Floats, load: Floats, ready: float) -> float:
+    """Put a load on FIFO links at time ``ready``; return when the last link is done."""
+    finish = ready
+    for link in range(load.shape[0]):
+        done = max(free[link], ready) + load[link] if load[link] > 0.0 else free[link]
+        free[link] = done
+        finish = max(finish, done if load[link] > 0.0 else ready)
+    return finish
+
+
+@compiled
+def run_parts(
+    finish: Floats,
+    device: Floats,
+    local: Ints,
+    op: int,
+    parts: int,
+    start: int,
+    ready: float,
+    duration: float,
+) -> float:
+    """Run all parts of an operator; return when the last ends.
+
+    Part j waits for ``ready``, for itself (its forward pass, where this is the backward one) and for part j of
+    every operator in ``local``, which ends with -1.
+    """
+    step, last = device.shape[0] // parts, 0.0
+    for part in range(parts):
+        begin = max(ready, finish[op, part])
+        k = 0
+        while local[k] >= 0:
+            begin = max(begin, finish[local[k], part])
+            k += 1
+        server = start + part * step
+        device[server] = max(device[server], begin) + duration
+        finish[op, part] = device[server]
+        last = max(last, device[server])
+    return last
