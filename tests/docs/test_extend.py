@@ -1,8 +1,9 @@
 """The pages "Extend it" are true: what they add is added to a copy of the source, and the program then has it.
 
 On a page a block of Python whose first line is ``# src/...`` is a new file. A ``diff`` block after ``+++ src/...`` puts
-its ``+`` lines below the line before them, which must be there. A ``pycon`` block is a session, a ``console`` block
-holds commands; both meet the changed source. A comment ``<!-- after: page.md -->`` puts another page first.
+its ``+`` lines below the line before them, which must be there; an ellipsis is any lines. A ``pycon`` block is a
+session, a ``console`` block holds commands; both meet the changed source. A comment ``<!-- after: page.md -->`` puts
+another page first.
 """
 
 import os
@@ -12,6 +13,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -59,7 +61,7 @@ def patched(text: str, block: Block) -> str:
         if line.startswith("+"):
             lines.insert(at + 1, line[1:])
             at += 1
-        else:
+        elif line != " ...":
             at = lines.index(line[1:], at + 1)
     return "\n".join(lines) + "\n"
 
@@ -97,7 +99,18 @@ def carry_out(block: Block, folder: Path) -> None:
         (folder / block.place).write_text("\n".join(block.lines) + "\n", encoding="utf-8")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def pages() -> list[Any]:
+    """All pages; the one that compiles the packet engine anew waits for ``make guides``."""
+    slow = [
+        pytest.mark.slow,
+        pytest.mark.skipif("TOPOOPT_BIN" not in os.environ, reason="make guides runs it"),
+    ]
+    return [
+        pytest.param(page, marks=slow if page.stem == "transport" else [], id=page.stem) for page in PAGES
+    ]
+
+
+@pytest.mark.parametrize("page", pages())
 def test_what_a_page_adds_is_used_by_the_program(page: Path, tmp_path: Path) -> None:
     # With the caches of compiled kernels, whose files keep their times; not what another process is writing.
     leave_out = shutil.ignore_patterns("*.tmp.*")

@@ -12,6 +12,7 @@ from topoopt.simulate.packet.edges import Edges
 from topoopt.simulate.packet.kernel import layout
 from topoopt.simulate.packet.kernel.layout import State
 from topoopt.simulate.packet.kernel.room import slots_needed, timers_needed
+from topoopt.simulate.packet.kernel.transports import CODES
 from topoopt.simulate.packet.link_rows import PS, link_rows, pfc_bytes
 from topoopt.simulate.packet.options import PacketOptions
 from topoopt.simulate.packet.streams import Streams
@@ -162,7 +163,7 @@ def _counts(
     count = np.zeros(layout.COUNTS, np.int64)
     count[[layout.FREE_FLOW, layout.STUCK_FLOW]] = -1
     count[layout.FREE_RINGS : layout.FREE_RINGS + 64] = -1
-    count[layout.TRANSPORT] = transport.code
+    count[layout.TRANSPORT] = CODES[transport.law]
     count[layout.LOSSY] = int(_can_lose(options))
     count[layout.SPRAY] = int(options.path_choice == "packet")
     count[layout.ACKS_TRAVEL] = int(options.acks == "reverse")

@@ -15,8 +15,8 @@ class Transport:
 
     Attributes
     ----------
-    code : int
-        Number in ``kernel/transports.py``.
+    law : str
+        What it does: a name in ``kernel/transports.py``.
     source : str
         Where the rules and constants come from.
     paced : bool
@@ -40,7 +40,7 @@ class Transport:
         Constants of this transport alone, in the order in which the kernel knows them; names in ``_s`` are times.
     """
 
-    code: int
+    law: str
     source: str
     paced: bool = False
     first_window_packets: float = 10.0
@@ -59,7 +59,7 @@ class Transport:
 
 TRANSPORTS: Mapping[str, Transport] = {
     "dctcp": Transport(
-        0,
+        "dctcp",
         "M. Alizadeh et al., DCTCP, SIGCOMM 2010; window of 100 packets, K = 50 and gain 1/16 as in the TopoOpt "
         "authors' packet simulator; half the window after a loss",
         first_window_packets=100.0,
@@ -69,7 +69,7 @@ TRANSPORTS: Mapping[str, Transport] = {
         own={"gain": 1.0 / 16.0, "cut_always": 1.0},
     ),
     "dctcp-rfc8257": Transport(
-        0,
+        "dctcp",
         "RFC 8257, which cuts only after windows with marks, K = 50 as in the TopoOpt authors' packet simulator; "
         "recovery of RFC 6675, timeouts of RFC 6298, first window of RFC 6928",
         mark_low_packets=50.0,
@@ -77,18 +77,18 @@ TRANSPORTS: Mapping[str, Transport] = {
         own={"gain": 1.0 / 16.0, "cut_always": 0.0},
     ),
     "reno": Transport(
-        1,
+        "reno",
         "RFC 5681 with the recovery of RFC 6675, timeouts of RFC 6298, first window of RFC 6928, and marks, where "
         "queues mark, as in RFC 3168",
     ),
     "cubic": Transport(
-        2,
+        "cubic",
         "RFC 9438 with the recovery of RFC 6675, timeouts of RFC 6298, first window of RFC 6928, and marks, where "
         "queues mark, as in RFC 3168",
         own={"scale": 0.4, "beta": 0.7},
     ),
     "dcqcn": Transport(
-        3,
+        "dcqcn",
         "Y. Zhu et al., Congestion control for large-scale RDMA deployments, SIGCOMM 2015. Marks at 5 and 200 of its "
         "packets of 1 kB are at so many of our packets, the hyper increase is ten additive ones (both our choice), "
         "and the least rate is one additive increase",
@@ -111,7 +111,9 @@ TRANSPORTS: Mapping[str, Transport] = {
         },
     ),
     "line-rate": Transport(
-        4, "No congestion control: packets follow each other at the rate of the first link", paced=True
+        "line-rate",
+        "No congestion control: packets follow each other at the rate of the first link",
+        paced=True,
     ),
 }
 """Transports by name. The first is the default."""

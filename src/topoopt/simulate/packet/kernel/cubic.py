@@ -5,6 +5,7 @@ which it was cut. Below what Reno would have, it is that.
 """
 
 from topoopt.kernel import compiled, inlined
+from topoopt.simulate.packet.kernel.law import Law
 from topoopt.simulate.packet.kernel.layout import C_OWN, CWND, OWN, SRTT, SSTHRESH, State
 from topoopt.simulate.packet.kernel.reno import HOLD, LEAST_SSTHRESH, grow_window, hold_window, slow_start
 
@@ -15,7 +16,7 @@ S = 1e-12
 
 
 @inlined
-def cubic_opened(s: State, flow: int) -> None:
+def cubic_opened(s: State, flow: int, now: int) -> None:
     """Begin without a time of the last cut."""
     s.window[flow, EPOCH] = -1.0
 
@@ -27,7 +28,7 @@ def cubic_acked(s: State, flow: int, marked: bool, now: int) -> None:
     if w[flow, HOLD] > 0.0:
         w[flow, HOLD] -= 1.0
     elif marked:
-        cubic_cut(s, flow)
+        cubic_cut(s, flow, now)
         hold_window(s, flow)
     elif not slow_start(s, flow):
         _avoid_congestion(s, flow, now)
@@ -67,7 +68,7 @@ def _cubic(s: State, flow: int, seconds: float) -> float:
 
 
 @compiled
-def cubic_cut(s: State, flow: int) -> None:
+def cubic_cut(s: State, flow: int, now: int) -> None:
     """Remember the window, less of it if it was smaller than the last (fast convergence), and go on with a part."""
     w, beta = s.window, s.constant[BETA]
     cwnd = w[flow, CWND]
@@ -79,8 +80,11 @@ def cubic_cut(s: State, flow: int) -> None:
 
 
 @compiled
-def cubic_timed_out(s: State, flow: int) -> None:
+def cubic_timed_out(s: State, flow: int, now: int) -> None:
     """Start again with one packet; the cubic function is flat where slow start will end."""
-    cubic_cut(s, flow)
+    cubic_cut(s, flow, now)
     s.window[flow, CWND] = 1.0
     s.window[flow, LARGEST] = 0.0
+
+
+CUBIC = Law(opened=cubic_opened, acked=cubic_acked, lost=cubic_cut, timed_out=cubic_timed_out)

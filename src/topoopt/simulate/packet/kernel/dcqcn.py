@@ -6,6 +6,7 @@ picoseconds at the full rate.
 """
 
 from topoopt.kernel import compiled, inlined
+from topoopt.simulate.packet.kernel.law import Law
 from topoopt.simulate.packet.kernel.layout import C_OWN, OWN, SIZE_DATA, State
 
 RATE, TARGET, ALPHA, LEFT, SEEN_AT, ALPHA_AT, RISE_AT, BYTES_LEFT, TIMES, VOLUMES, LINK_BPS = range(
@@ -50,7 +51,7 @@ def dcqcn_wait_ps(s: State, flow: int, now: int) -> int:
 
 
 @compiled
-def dcqcn_sent(s: State, flow: int, serial: int) -> None:
+def dcqcn_sent(s: State, flow: int, serial: int, now: int) -> None:
     """Count a packet that was sent, of so long on the wire."""
     w = s.window
     w[flow, LINK_BPS] = SIZE_DATA * BIT_PS / float(serial)
@@ -113,3 +114,6 @@ def _rise(s: State, flow: int) -> None:
         w[flow, TARGET] += c[ADDITIVE_BPS] / w[flow, LINK_BPS]
     w[flow, TARGET] = min(w[flow, TARGET], 1.0)
     w[flow, RATE] = (w[flow, RATE] + w[flow, TARGET]) / 2.0
+
+
+DCQCN = Law(opened=dcqcn_opened, noticed=dcqcn_noticed, wait_ps=dcqcn_wait_ps, sent=dcqcn_sent)

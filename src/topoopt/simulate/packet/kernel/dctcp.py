@@ -5,21 +5,22 @@ of every window, as long as the average is not yet forgotten.
 """
 
 from topoopt.kernel import inlined
+from topoopt.simulate.packet.kernel.law import Law
 from topoopt.simulate.packet.kernel.layout import C_OWN, CWND, OWN, SSTHRESH, State
-from topoopt.simulate.packet.kernel.reno import grow_window
+from topoopt.simulate.packet.kernel.reno import grow_window, reno_cut, reno_timed_out
 
 ALPHA, SEEN, MARKS_SEEN, WINDOW_SIZE = OWN, OWN + 1, OWN + 2, OWN + 3
 GAIN, ALWAYS = C_OWN, C_OWN + 1
 
 
 @inlined
-def dctcp_opened(s: State, flow: int) -> None:
+def dctcp_opened(s: State, flow: int, now: int) -> None:
     """Begin the first window of measurement."""
     s.window[flow, WINDOW_SIZE] = s.window[flow, CWND]
 
 
 @inlined
-def dctcp_acked(s: State, flow: int, marked: bool) -> None:
+def dctcp_acked(s: State, flow: int, marked: bool, now: int) -> None:
     """Measure the share of marks, once a window cut it, then grow it."""
     w = s.window
     w[flow, SEEN] += 1.0
@@ -40,3 +41,6 @@ def dctcp_acked(s: State, flow: int, marked: bool) -> None:
         w[flow, CWND] = min(w[flow, CWND] + 1.0, w[flow, SSTHRESH])
     else:
         grow_window(s, flow, 1.0 / w[flow, CWND])
+
+
+DCTCP = Law(opened=dctcp_opened, acked=dctcp_acked, lost=reno_cut, timed_out=reno_timed_out)

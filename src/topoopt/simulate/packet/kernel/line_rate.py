@@ -1,6 +1,7 @@
 """A sender at the rate of its first link, whatever happens: a packet is due when the one before it is through."""
 
 from topoopt.kernel import inlined
+from topoopt.simulate.packet.kernel.law import Law
 from topoopt.simulate.packet.kernel.layout import OWN, State
 
 NEXT_AT = OWN
@@ -16,3 +17,6 @@ def line_rate_wait_ps(s: State, flow: int, now: int) -> int:
 def line_rate_sent(s: State, flow: int, serial: int, now: int) -> None:
     """Count a packet that was sent, of so long on the wire."""
     s.window[flow, NEXT_AT] = float(now + serial)
+
+
+LINE_RATE = Law(wait_ps=line_rate_wait_ps, sent=line_rate_sent)

@@ -5,6 +5,7 @@ weighs connections differently belongs there.
 """
 
 from topoopt.kernel import compiled, inlined
+from topoopt.simulate.packet.kernel.law import Law
 from topoopt.simulate.packet.kernel.layout import (
     CWND,
     F_FURTHEST,
@@ -45,20 +46,30 @@ def hold_window(s: State, flow: int) -> None:
 
 
 @compiled
-def reno_acked(s: State, flow: int, marked: bool) -> None:
+def reno_acked(s: State, flow: int, marked: bool, now: int) -> None:
     """Halve on a mark, but once for all that was under way then; else grow."""
     w = s.window
     if w[flow, HOLD] > 0.0:
         w[flow, HOLD] -= 1.0
     elif marked:
-        reno_cut(s, flow)
+        reno_cut(s, flow, now)
         hold_window(s, flow)
     elif not slow_start(s, flow):
         grow_window(s, flow, 1.0 / w[flow, CWND])
 
 
 @inlined
-def reno_cut(s: State, flow: int) -> None:
+def reno_cut(s: State, flow: int, now: int) -> None:
     """Go on with half the window."""
     s.window[flow, SSTHRESH] = max(s.window[flow, CWND] / 2.0, LEAST_SSTHRESH)
     s.window[flow, CWND] = s.window[flow, SSTHRESH]
+
+
+@compiled
+def reno_timed_out(s: State, flow: int, now: int) -> None:
+    """Start again with one packet."""
+    reno_cut(s, flow, now)
+    s.window[flow, CWND] = 1.0
+
+
+RENO = Law(acked=reno_acked, lost=reno_cut, timed_out=reno_timed_out)

@@ -1,26 +1,55 @@
-"""What the transports do at each event of a connection; their constants and sources are in ``transports.py``.
+"""What transports do at each event, by name, and the choice of the one in use; constants: ``packet/transports.py``."""
 
-With a window: ``opened``, ``acked`` (one packet more was received, marked or not), ``lost`` (once a window) and
-``timed_out``; ``cwnd`` and ``ssthresh`` count packets. Those that pace their packets: ``opened``, ``noticed``,
-``wait_ps`` and ``sent``.
-"""
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from topoopt.kernel import compiled, inlined
-from topoopt.simulate.packet.kernel.cubic import cubic_acked, cubic_cut, cubic_opened, cubic_timed_out
-from topoopt.simulate.packet.kernel.dcqcn import dcqcn_noticed, dcqcn_opened, dcqcn_sent, dcqcn_wait_ps
-from topoopt.simulate.packet.kernel.dctcp import dctcp_acked, dctcp_opened
-from topoopt.simulate.packet.kernel.layout import (
-    C_FIRST_WINDOW,
-    C_SSTHRESH,
-    CWND,
-    SSTHRESH,
-    TRANSPORT,
-    State,
-)
-from topoopt.simulate.packet.kernel.line_rate import line_rate_sent, line_rate_wait_ps
-from topoopt.simulate.packet.kernel.reno import reno_acked, reno_cut
+from topoopt.simulate.packet.kernel.cubic import CUBIC
+from topoopt.simulate.packet.kernel.dcqcn import DCQCN
+from topoopt.simulate.packet.kernel.dctcp import DCTCP
+from topoopt.simulate.packet.kernel.law import Law
+from topoopt.simulate.packet.kernel.layout import C_FIRST_WINDOW, C_SSTHRESH, CWND, SSTHRESH, TRANSPORT, State
+from topoopt.simulate.packet.kernel.line_rate import LINE_RATE
+from topoopt.simulate.packet.kernel.reno import RENO
 
-DCTCP, RENO, CUBIC, DCQCN, LINE_RATE = range(5)
+LAWS: Mapping[str, Law] = {
+    "dctcp": DCTCP,
+    "reno": RENO,
+    "cubic": CUBIC,
+    "dcqcn": DCQCN,
+    "line-rate": LINE_RATE,
+}
+CODES: Mapping[str, int] = {name: code for code, name in enumerate(LAWS)}
+
+Event = Callable[..., Any]
+
+
+def _of_the_one_in_use(event: str) -> Event:
+    """Return a function that does what the transport in use does at an event."""
+    chosen: Event = getattr(Law(), event)
+    for code, law in enumerate(LAWS.values()):
+        function = getattr(law, event)
+        if function is not getattr(Law(), event):
+            chosen = _either(code, function, chosen)
+    return chosen
+
+
+def _either(code: int, function: Event, otherwise: Event) -> Event:
+    def choose(s: State, flow: int, *rest: Any) -> Any:
+        if s.count[TRANSPORT] == code:
+            return function(s, flow, *rest)
+        return otherwise(s, flow, *rest)
+
+    return inlined(choose)
+
+
+acked = _of_the_one_in_use("acked")
+lost = _of_the_one_in_use("lost")
+timed_out = _of_the_one_in_use("timed_out")
+noticed = _of_the_one_in_use("noticed")
+wait_ps = _of_the_one_in_use("wait_ps")
+sent = _of_the_one_in_use("sent")
+_opened = _of_the_one_in_use("opened")
 
 
 @compiled
@@ -29,65 +58,4 @@ def opened(s: State, flow: int, now: int) -> None:
     s.window[flow, :] = 0.0
     s.window[flow, CWND] = s.constant[C_FIRST_WINDOW]
     s.window[flow, SSTHRESH] = s.constant[C_SSTHRESH]
-    transport = s.count[TRANSPORT]
-    if transport == DCTCP:
-        dctcp_opened(s, flow)
-    elif transport == CUBIC:
-        cubic_opened(s, flow)
-    elif transport == DCQCN:
-        dcqcn_opened(s, flow, now)
-
-
-@inlined
-def acked(s: State, flow: int, marked: bool, now: int) -> None:
-    """Take note of one packet received."""
-    transport = s.count[TRANSPORT]
-    if transport == DCTCP:
-        dctcp_acked(s, flow, marked)
-    elif transport == RENO:
-        reno_acked(s, flow, marked)
-    elif transport == CUBIC:
-        cubic_acked(s, flow, marked, now)
-
-
-@compiled
-def lost(s: State, flow: int, now: int) -> None:
-    """Take note of a loss, once a window."""
-    if s.count[TRANSPORT] == CUBIC:
-        cubic_cut(s, flow)
-    else:
-        reno_cut(s, flow)
-
-
-@compiled
-def timed_out(s: State, flow: int, now: int) -> None:
-    """Take note of a retransmission timeout: start again with one packet."""
-    if s.count[TRANSPORT] == CUBIC:
-        cubic_timed_out(s, flow)
-    else:
-        reno_cut(s, flow)
-        s.window[flow, CWND] = 1.0
-
-
-@compiled
-def noticed(s: State, flow: int, now: int) -> None:
-    """Take note of a notice of congestion."""
-    if s.count[TRANSPORT] == DCQCN:
-        dcqcn_noticed(s, flow, now)
-
-
-@compiled
-def wait_ps(s: State, flow: int, now: int) -> int:
-    """Return how long the next packet has to wait before the flow asks again."""
-    if s.count[TRANSPORT] == DCQCN:
-        return dcqcn_wait_ps(s, flow, now)
-    return line_rate_wait_ps(s, flow, now)
-
-
-@compiled
-def sent(s: State, flow: int, serial: int, now: int) -> None:
-    """Take note of a packet that was sent."""
-    if s.count[TRANSPORT] == DCQCN:
-        dcqcn_sent(s, flow, serial)
-    else:
-        line_rate_sent(s, flow, serial, now)
+    _opened(s, flow, now)
