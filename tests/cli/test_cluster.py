@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import EXAMPLES, Topoopt
-from topoopt.cluster import read_cluster_result, read_trace
+from topoopt.cluster import read_trace, result_from_mapping
 
 QUICK = ("--servers", "32", "--degree", "4", "--budget", "0")
 TWO = "id,model,servers,arrival_s,iterations\na,vgg16,16,0,100\nb,dlrm,16,5,1000\n"
@@ -40,7 +40,7 @@ def test_json_and_file_are_one_document(topoopt: Topoopt, trace: str) -> None:
     assert done.code == 0, done.err
     document = json.loads(done.out)
     assert document == json.loads(Path("cluster.json").read_text())
-    assert read_cluster_result("cluster.json").fabrics[0].fabric == "topoopt-ocs"
+    assert result_from_mapping(document).fabrics[0].fabric == "topoopt-ocs"
     assert (document["format"], document["version"], document["trace"]) == ("topoopt-cluster", 1, trace)
     assert document["provenance"]["inputs"][trace].startswith("sha256:")
     (fabric,) = document["fabrics"]

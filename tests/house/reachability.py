@@ -7,13 +7,13 @@ not seen, so that all of the front doors count as reached.
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[2] / "src"
-DOORS = ("topoopt", "topoopt.__main__", "topoopt.cli", "topoopt.verbs", "topoopt.reproduction")
+DOORS = ("topoopt", "topoopt.__main__", "topoopt.cli", "topoopt.verbs")
 """Where a run begins; a door is reached with all that is inside."""
 
 Place = tuple[str, str]
@@ -126,7 +126,15 @@ def reached() -> frozenset[Place]:
     doors = [
         name for name in known if name in DOORS or name.startswith(tuple(f"{door}." for door in DOORS[1:]))
     ]
-    waiting: list[Place] = [(module, name) for module in doors for name in (*known[module].uses, "")]
+    own = [(module, name) for module in doors for name in (*known[module].uses, "")]
+    handed_on = [resolve(module, name) for module in doors for name in known[module].imports]
+    return reached_from([*own, *(place for place in handed_on if place is not None)])
+
+
+def reached_from(places: Iterable[Place]) -> frozenset[Place]:
+    """Return these places and every place that they use."""
+    known = modules()
+    waiting = list(places)
     seen: set[Place] = set(waiting)
     while waiting:
         module, name = waiting.pop()

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from topoopt.cluster.result import ClusterResult, Distribution, FabricRun, JobRecord
 from topoopt.errors import InvalidInput
-from topoopt.files import Amount, Strict, read_json, validated, write_atomically
+from topoopt.files import Amount, Strict, validated, write_atomically
 from topoopt.provenance import Provenance
 
 FORMAT, VERSION = "topoopt-cluster", 1
@@ -115,19 +115,14 @@ def write_cluster_result(path: str | Path, result: ClusterResult) -> None:
     write_atomically(path, json.dumps(result_to_mapping(result), indent=1, allow_nan=False) + "\n")
 
 
-def read_cluster_result(path: str | Path) -> ClusterResult:
-    """Return the result of a file that ``topoopt cluster run --out`` wrote.
+def result_from_mapping(document: Any, place: str = "result") -> ClusterResult:
+    """Return the result that a document of ``topoopt cluster run --out`` describes.
 
     Raises
     ------
     InvalidInput
-        In one line, if the file is not JSON, cut short, or no result of a cluster.
+        In one line, if it is no result of a cluster.
     """
-    return result_from_mapping(read_json(path, "expected a result of a cluster"), str(path))
-
-
-def result_from_mapping(document: Any, place: str = "result") -> ClusterResult:
-    """Return the result that a document describes; errors as :func:`read_cluster_result`."""
     if isinstance(document, dict) and (document.get("format"), document.get("version")) != (FORMAT, VERSION):
         got = f"{document.get('format', 'no format')} {document.get('version', '')}".strip()
         raise InvalidInput(f"{place}: expected format {FORMAT} version {VERSION}, got {got}")

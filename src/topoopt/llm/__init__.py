@@ -67,7 +67,6 @@ from topoopt.llm.experts.expert_prediction import predict_loads as predict_loads
 from topoopt.llm.memory.memory import ATTENTION_KERNELS as ATTENTION_KERNELS
 from topoopt.llm.memory.memory import MEMORY_CAUSES as MEMORY_CAUSES
 from topoopt.llm.memory.memory import MemoryColumns as MemoryColumns
-from topoopt.llm.memory.memory import fits as fits
 from topoopt.llm.memory.memory import memory as memory
 from topoopt.llm.memory.memory_frameworks import FRAMEWORKS as FRAMEWORKS
 from topoopt.llm.memory.memory_frameworks import Framework as Framework

@@ -136,17 +136,6 @@ def memory(
     return MemoryColumns(**columns, capacity_bytes=capacity)
 
 
-def fits(
-    model: TransformerModel,
-    table: ConfigurationTable,
-    accelerator: str,
-    attention: str = "fused",
-    framework: str = "megatron",
-) -> NDArray[np.bool_]:
-    """Return which configurations fit into an accelerator, shape (configurations,)."""
-    return memory(model, table, accelerator, attention, framework).fits
-
-
 def stage_memory(
     model: TransformerModel,
     table: ConfigurationTable,

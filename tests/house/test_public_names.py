@@ -1,0 +1,63 @@
+"""Nothing that no verb reaches: every definition is used by the program, or by an oracle that is listed here."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.house.reachability import Place, modules, reached, reached_from, resolve
+
+ROOT = Path(__file__).parents[2]
+ORACLES = {
+    "cluster.cluster_result_schema": "tests write docs/ with it",
+    "cluster.trace_schema": "tests write docs/ with it",
+    "collectives.transfer_time_s": "the law of one transfer, which simulators are compared with",
+    "cost.power_schema": "tests write docs/ with it",
+    "cost.prices_schema": "tests write docs/ with it",
+    "failure.rates_schema": "tests write docs/ with it",
+    "finder.best_regional_circuits": "the optimum that the guide compares MixNet's rule with",
+    "plan.comparison_schema": "tests write docs/ with it",
+    "plan.plan_schema": "tests write docs/ with it",
+    "search.compile_ahead.compile_ahead": "run by name, in a process of its own",
+    "simulate.max_min_rates": "tests compare the engine's filling with SimGrid's",
+    "simulate.pipelined_time": "the closed form that the guide compares simulators with",
+    "sweep.sweep_schema": "tests write docs/ with it",
+    "workload.device_profile_schema": "tests write docs/ with it",
+}
+"""What no verb runs, and who needs it."""
+
+NOT_MENDED = {"hardware.read_cluster", "memory.refuse_too_large"}
+"""Names that shall go, or find a use. Nothing is ever added here."""
+
+
+def place_of(name: str) -> Place | None:
+    room, _, last = f"topoopt.{name}".rpartition(".")
+    return resolve(room, last)
+
+
+def test_every_definition_is_reached_by_a_verb_or_is_an_oracle() -> None:
+    kept = [place_of(name) for name in (*ORACLES, *NOT_MENDED)]
+    in_use = reached() | reached_from([place for place in kept if place is not None])
+    dead = [
+        f"{module.name}: {name}"
+        for module in modules().values()
+        for name in module.uses
+        if name and not name.startswith("__") and (module.name, name) not in in_use
+    ]
+    assert not dead, "no verb, and no oracle, comes to " + ", ".join(dead)
+
+
+def test_every_name_that_a_room_hands_on_exists() -> None:
+    for module in modules().values():
+        for name in module.imports if module.package else ():
+            assert resolve(module.name, name) is not None, f"{module.name} hands on {name}"
+
+
+@pytest.mark.parametrize("name", ORACLES)
+def test_an_oracle_is_used_where_no_verb_goes(name: str) -> None:
+    place = place_of(name)
+    assert place is not None
+    assert place not in reached(), f"{name} is reached by a verb: it needs no place in the list"
+    word = re.compile(rf"\b{name.rpartition('.')[2]}\b")
+    others = [*ROOT.glob("tests/**/test_*.py"), *ROOT.glob("examples/*.py")]
+    assert any(word.search(path.read_text()) for path in others if path != Path(__file__))
