@@ -15,30 +15,36 @@ from typing import TYPE_CHECKING, Any
 from topoopt.version import __version__
 
 if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide the verb of that name
+    from topoopt.verbs import AvailabilityAnswer as AvailabilityAnswer
     from topoopt.verbs import ClusterSpec as ClusterSpec
     from topoopt.verbs import Comparison as Comparison
     from topoopt.verbs import CostComparison as CostComparison
+    from topoopt.verbs import FailureAnswer as FailureAnswer
     from topoopt.verbs import Infeasible as Infeasible
     from topoopt.verbs import InvalidInput as InvalidInput
     from topoopt.verbs import NoRoute as NoRoute
     from topoopt.verbs import Page as Page
     from topoopt.verbs import Plan as Plan
+    from topoopt.verbs import RewiringAnswer as RewiringAnswer
     from topoopt.verbs import TopoOptError as TopoOptError
     from topoopt.verbs import compare as compare
     from topoopt.verbs import cost as cost
     from topoopt.verbs import cost_page as cost_page
     from topoopt.verbs import draw_page as draw_page
+    from topoopt.verbs import fail as fail
     from topoopt.verbs import notebook_html as notebook_html
     from topoopt.verbs import page_of as page_of
     from topoopt.verbs import page_text as page_text
     from topoopt.verbs import plan as plan
     from topoopt.verbs import plan_to_mapping as plan_to_mapping
     from topoopt.verbs import read_plan as read_plan
+    from topoopt.verbs import rewire as rewire
     from topoopt.verbs import write_plan as write_plan
 
 _ROOMS = {
     "cost": ("CostComparison",),
     "errors": ("Infeasible", "InvalidInput", "NoRoute", "TopoOptError"),
+    "failure": ("AvailabilityAnswer", "FailureAnswer"),
     "hardware": ("ClusterSpec",),
     "plan": (
         "Comparison",
@@ -55,10 +61,13 @@ _ROOMS = {
         "page_of",
         "page_text",
     ),
+    "rewiring": ("RewiringAnswer",),
     "verbs": (
         "compare",
         "cost",
+        "fail",
         "plan",
+        "rewire",
     ),
 }
 """Which room each name is imported from when it is first used."""

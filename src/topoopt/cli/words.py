@@ -26,6 +26,11 @@ def words(*groups: Any) -> dict[str, Any]:
     return given
 
 
+def given(chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the words that have a value; a flag that was not given has none."""
+    return {word: value for word, value in chosen.items() if value is not None}
+
+
 def changes(pairs: Sequence[str]) -> Mapping[str, str]:
     """Return ``KEY=VALUE`` texts as a mapping, keys with underscores.
 

@@ -5,17 +5,25 @@ from types import MappingProxyType
 from typing import Any
 
 from topoopt.cost import CostComparison
+from topoopt.failure import AvailabilityAnswer, FailureAnswer
 from topoopt.plan import Comparison, Plan
+from topoopt.report.availability_page import availability_page
 from topoopt.report.comparison_page import comparison_page
 from topoopt.report.cost_page import cost_page
+from topoopt.report.failure_page import failure_page
 from topoopt.report.page import Page
 from topoopt.report.plan_page import plan_page
+from topoopt.report.rewiring_page import rewiring_page
+from topoopt.rewiring import RewiringAnswer
 
 PAGES: Mapping[type, Callable[[Any], Page]] = MappingProxyType(
     {
-        Plan: plan_page,
+        AvailabilityAnswer: availability_page,
         Comparison: comparison_page,
         CostComparison: cost_page,
+        FailureAnswer: failure_page,
+        Plan: plan_page,
+        RewiringAnswer: rewiring_page,
     }
 )
 """Every kind of answer, and its page."""

@@ -49,11 +49,20 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Names and values; a fact without a value is not shown. A terminal leaves out a ``detail``."""
+    """Names and values; a fact without a value is not shown.
+
+    Attributes
+    ----------
+    detail : bool
+        Whether a terminal leaves it out.
+    tight : bool
+        Whether it follows the block above without a blank line.
+    """
 
     title: str
     rows: tuple[tuple[str, str], ...]
     detail: bool = False
+    tight: bool = False
 
 
 @dataclass(frozen=True, slots=True)

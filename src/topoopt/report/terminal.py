@@ -101,7 +101,7 @@ def _draw_section(console: Console, section: Section, heading: bool) -> None:
             case Notes():
                 _draw_notes(console, block)
             case Facts() | Table():
-                if index:
+                if index and not getattr(block, "tight", False):
                     console.print()
                 _draw_block(console, block)
 

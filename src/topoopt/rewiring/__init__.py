@@ -1,5 +1,6 @@
 """From one wiring to the next with the fewest moved fibers, and in which order."""
 
+from topoopt.rewiring.answer import RewiringAnswer as RewiringAnswer
 from topoopt.rewiring.duration import RewiringTime as RewiringTime
 from topoopt.rewiring.duration import rewiring_times as rewiring_times
 from topoopt.rewiring.order import MoveOrder as MoveOrder
@@ -7,6 +8,10 @@ from topoopt.rewiring.order import Step as Step
 from topoopt.rewiring.order import order_moves as order_moves
 from topoopt.rewiring.rewire import Rewiring as Rewiring
 from topoopt.rewiring.rewire import rewire as rewire
+from topoopt.rewiring.room import wired_in_room as wired_in_room
+from topoopt.rewiring.rows import MOVE_COLUMNS as MOVE_COLUMNS
+from topoopt.rewiring.rows import move_rows as move_rows
+from topoopt.rewiring.rows import patch_row as patch_row
 from topoopt.rewiring.wire import wire as wire
 from topoopt.rewiring.wiring import Patch as Patch
 from topoopt.rewiring.wiring import Wiring as Wiring

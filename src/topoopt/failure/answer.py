@@ -1,0 +1,185 @@
+"""The nouns of an answer about failures: one failure with its repairs, and a month of failures."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from topoopt.door import ask
+from topoopt.failure.availability import Availability, parts_of
+from topoopt.failure.effects import Effect
+from topoopt.failure.phases import Phase, move_time_s
+from topoopt.failure.predict import Prediction, RepairRow, repaired_plan
+from topoopt.failure.rates import FailureRates
+from topoopt.frame import frame
+from topoopt.plan import Plan
+from topoopt.rewiring import patch_row
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+ESTIMATES = ("full_speed", "degraded", "down", "goodput", "slowdown")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FailureAnswer:
+    """What one failure costs a plan, before, during and repaired.
+
+    Attributes
+    ----------
+    plan : str
+        What the plan is called: its file.
+    optics : str
+        What panels are, for the time of moves.
+    course : (phases, seconds of lost work), optional
+        Of the job, where it is known when the failure comes.
+    """
+
+    plan: str
+    prediction: Prediction
+    simulator: str
+    optics: str
+    course: tuple[tuple[Phase, ...], float] | None = None
+
+    def repaired_plan(self) -> Plan:
+        """Return the plan after the chosen repair."""
+        return repaired_plan(self.prediction)
+
+    def to_frame(self) -> "DataFrame":
+        """Return a row for each repair; needs pandas."""
+        return frame(self.to_json()["repairs"])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the document of ``topoopt fail --json``."""
+        found, chosen = self.prediction.situation, self.prediction.chosen
+        before, repair = self.prediction.before, chosen.repair
+        assert repair is not None, "a chosen repair is possible"
+        rows = [self._row(row) for row in self.prediction.rows]
+        by_name = {row["name"]: row for row in rows}
+        return {
+            "plan": self.plan,
+            "model": found.plan.job.graph.name,
+            "servers": found.plan.job.cluster.servers,
+            "links": found.wiring.links,
+            "panels": found.wiring.panels,
+            "failure": str(self.prediction.failure),
+            "broken": [patch_row(found.wiring, patch) for patch in found.broken],
+            "simulator": self.simulator,
+            "optics": self.optics,
+            "before": {
+                "iteration_time_s": before.iteration_time_s,
+                "compute_time_s": before.compute_time_s,
+                "link_bytes_max": before.link_bytes_max,
+            },
+            "during": by_name.get(self.prediction.during.way.name),
+            "repairs": rows,
+            "repaired": by_name[chosen.way.name],
+            "moves": {
+                "unplug": [patch_row(repair.wiring, patch) for patch in repair.removed],
+                "plug": [patch_row(repair.wiring, patch) for patch in repair.made],
+            },
+            **self._course(),
+        }
+
+    def _course(self) -> dict[str, Any]:
+        if self.course is None:
+            return {}
+        phases, lost_s = self.course
+        return {"course": [asdict(phase) for phase in phases], "lost_work_s": lost_s}
+
+    def _row(self, row: RepairRow) -> dict[str, Any]:
+        repair, result = row.repair, row.result
+        common = {"name": row.way.name, "description": row.way.description, "possible": repair is not None}
+        if repair is None or result is None:
+            return {**common, "reason": row.reason, "meant_for_this": row.meant}
+        return {
+            **common,
+            "iteration_time_s": result.iteration_time_s,
+            "relative_time": result.iteration_time_s / self.prediction.before.iteration_time_s,
+            "speed": row.speed,
+            "servers": repair.job.cluster.servers,
+            "rings": sum(len(rings) for rings in repair.fabric.rings.values()),
+            "link_bytes_max": result.link_bytes_max,
+            "moved_fibers": repair.moved_fibers,
+            "move_time_s": move_time_s(repair, self.optics),
+            "restart": repair.restart,
+        }
+
+    def __str__(self) -> str:
+        return str(ask("page_text", ask("page_of", self))).strip("\n")
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return str(ask("notebook_html", self))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AvailabilityAnswer:
+    """What a month of failures leaves of a plan; ``name`` is what the plan is called: its file."""
+
+    name: str
+    plan: Plan
+    availability: Availability
+    effects: Mapping[str, tuple[Effect, ...]]
+    rates: FailureRates
+    simulator: str
+
+    def to_frame(self) -> "DataFrame":
+        """Return a row for each kind of part; needs pandas."""
+        return frame(self._parts())
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the document of ``topoopt fail --availability --json``."""
+        found, rates = self.availability, self.rates
+        return {
+            "plan": self.name,
+            "model": self.plan.job.graph.name,
+            "servers": self.plan.job.cluster.servers,
+            "days": found.days,
+            "runs": found.runs,
+            "seed": found.seed,
+            "simulator": self.simulator,
+            **{name: asdict(getattr(found, name)) for name in ESTIMATES},
+            "goodput_first_order": found.goodput_first_order,
+            "parts": self._parts(),
+            "restart_s": rates.restart_s,
+            "checkpoint_s": rates.checkpoint_s,
+            "spare_servers": rates.spare_servers,
+            "move_fibers": rates.move_fibers,
+            "look_ahead": rates.look_ahead,
+            "optics": rates.optics,
+        }
+
+    def _parts(self) -> list[dict[str, Any]]:
+        counts = parts_of(self.plan)
+        return [
+            {
+                "kind": kind,
+                "count": counts[kind],
+                "mtbf_s": rate.mtbf_s,
+                "repair_s": rate.repair_s,
+                "origin": rate.origin,
+                "failures": asdict(self.availability.failures[kind]),
+                "effects": [_effect(effect) for effect in self.effects[kind]],
+            }
+            for kind, rate in self.rates.parts.items()
+        ]
+
+    def __str__(self) -> str:
+        return str(ask("page_text", ask("page_of", self))).strip("\n")
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return str(ask("notebook_html", self))
+
+
+def _effect(effect: Effect) -> dict[str, Any]:
+    return {
+        "failure": str(effect.failure),
+        "weight": effect.weight,
+        "speed_meanwhile": effect.speed_meanwhile,
+        "speed": effect.speed,
+        "move_time_s": effect.move_time_s,
+        "repair": effect.repair,
+    }

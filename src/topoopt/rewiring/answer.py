@@ -1,0 +1,88 @@
+"""The noun of an answer about rewiring: which fibers move, in which order, and how long that takes."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from topoopt.door import ask
+from topoopt.frame import frame
+from topoopt.rewiring.duration import RewiringTime
+from topoopt.rewiring.order import MoveOrder
+from topoopt.rewiring.rewire import Rewiring
+from topoopt.rewiring.rows import MOVE_COLUMNS, move_rows, patch_row
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RewiringAnswer:
+    """From one plan to the next with the fewest moved fibers; ``old`` and ``new`` are what the plans are called.
+
+    Attributes
+    ----------
+    relabeling : bool
+        Whether the servers were free to take other ranks.
+    """
+
+    old: str
+    new: str
+    rewiring: Rewiring
+    order: MoveOrder
+    times: tuple[RewiringTime, ...]
+    relabeling: bool
+
+    def moves(self) -> list[tuple[Any, ...]]:
+        """Return every move, in order, as rows of :data:`~topoopt.rewiring.MOVE_COLUMNS`."""
+        return move_rows(self.rewiring.old, self.order)
+
+    def to_frame(self) -> "DataFrame":
+        """Return a row for each move; needs pandas."""
+        return frame(dict(zip(MOVE_COLUMNS, row, strict=True)) for row in self.moves())
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the document of ``topoopt rewire --json``."""
+        found, order, wiring = self.rewiring, self.order, self.rewiring.old
+        return {
+            "old": self.old,
+            "new": self.new,
+            "servers": len(found.servers),
+            "degree": wiring.degree,
+            "links": wiring.links,
+            "panels": wiring.panels,
+            "interfaces_per_panel": wiring.interfaces_per_panel,
+            "fibers_before": len(wiring.patches),
+            "fibers_after": len(found.new.patches),
+            "kept_fibers": len(wiring.patches) - len(found.removed),
+            "moved_fibers": found.moved_fibers,
+            "lower_bound": found.lower_bound,
+            "gap": found.gap,
+            "relabeled": found.relabeled,
+            "server_of_rank": list(found.servers),
+            "keep_running": order.keep_running,
+            "steps_that_cut": order.cuts,
+            "steps": [
+                {
+                    "unplug": [patch_row(wiring, patch) for patch in step.unplug],
+                    "plug": [patch_row(wiring, patch) for patch in step.plug],
+                    "reached_share": step.reached,
+                }
+                for step in order.steps
+            ],
+            "time": [
+                {
+                    "technology": row.technology.name,
+                    "ports": row.ports,
+                    "fits": row.fits,
+                    "time_s": row.time_s,
+                }
+                for row in self.times
+            ],
+        }
+
+    def __str__(self) -> str:
+        return str(ask("page_text", ask("page_of", self))).strip("\n")
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return str(ask("notebook_html", self))

@@ -1,0 +1,177 @@
+"""``topoopt.fail``: what a failure costs a plan, how it is repaired, and what a month of failures leaves."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypedDict, Unpack
+
+from topoopt.errors import InvalidInput, unknown_name
+from topoopt.failure import (
+    DEFAULT_RATES,
+    WAYS,
+    AvailabilityAnswer,
+    FailedLink,
+    FailedPanel,
+    FailedServer,
+    Failure,
+    FailureAnswer,
+    FailureRates,
+    availability,
+    effects,
+    parts_of,
+    phases,
+    predict,
+    read_rates,
+)
+from topoopt.hardware import find_optical_switch
+from topoopt.simulate import SIMULATORS
+from topoopt.units import parse_time
+from topoopt.verbs.plan import Progress, silent
+from topoopt.verbs.plan_source import PlanSource, given_plan
+from topoopt.verbs.words import Amount, check_words
+
+DAYS, RUNS = 30.0, 1000
+"""How long a course of failures is, and how many are drawn, where nothing is given."""
+MOST_DAYS, MOST_RUNS = 36500, 1_000_000
+
+
+class FailWords(TypedDict, total=False):
+    """What fails, when, and how often."""
+
+    link: str | tuple[int, int]
+    server: int
+    panel: int
+    at: Amount
+    without: Sequence[str]
+    availability: bool
+    rates: str | os.PathLike[str]
+    days: float
+    runs: int
+    seed: int
+    optics: str
+    simulator: str
+
+
+FAIL_WORDS = tuple(FailWords.__annotations__)
+
+
+def fail(
+    plan: PlanSource, *, on_progress: Progress = silent, **words: Unpack[FailWords]
+) -> FailureAnswer | AvailabilityAnswer:
+    """Fail a link, a server or a panel of a plan: iteration time before, during and repaired, and the moves.
+
+    With ``availability`` parts fail at random, and the shares of a month at full speed, degraded and down come out.
+
+    Parameters
+    ----------
+    plan
+        A plan or its file.
+    on_progress
+        Called with the stage, what is done and what there is.
+    **words
+        One of ``link`` (``(3, 4)`` or ``"3-4"``), ``server``, ``panel``, or ``availability=True``. ``at``: when it
+        fails (``"3h"`` or seconds), for the course of the job; ``without``: names of repairs to leave out; ``rates``:
+        a file of failure rates; ``days``, ``runs`` and ``seed`` of drawn failures; ``optics``: what panels are;
+        ``simulator``.
+
+    Returns
+    -------
+    FailureAnswer or AvailabilityAnswer
+
+    Raises
+    ------
+    InvalidInput
+        For words that do not go together, unknown names, or a part that the plan does not have.
+    Infeasible
+        If no repair is possible.
+
+    Examples
+    --------
+    >>> import topoopt
+    >>> plan = topoopt.plan("dlrm", servers=8, degree=4, fabrics=(), budget=50)
+    >>> topoopt.fail(plan, link=(0, 1)).prediction.chosen.repair.moved_fibers
+    0
+    """
+    check_words(words, FAIL_WORDS)
+    simulator = words.get("simulator", "analytic")
+    if simulator not in SIMULATORS:
+        raise unknown_name("simulator", simulator, SIMULATORS)
+    failure = _failure(words)
+    if words.get("availability"):
+        _refuse_one_failure(words)
+        return _month(plan, words, simulator, on_progress)
+    if failure is None:
+        raise InvalidInput("fail: what fails? Give one of link, server, panel, or availability")
+    if "rates" in words and "at" not in words:
+        raise InvalidInput("rates: is for availability, or with at for its restart and checkpoint times")
+    return _one(plan, failure, words, simulator, on_progress)
+
+
+def _one(
+    source: PlanSource, failure: Failure, words: Mapping[str, Any], simulator: str, on_progress: Progress
+) -> FailureAnswer:
+    rules, left_out = _rates(words), _left_out(words.get("without", ()))
+    at = words.get("at")
+    at_s = parse_time(at, "at") if isinstance(at, str) else at
+    plan, name = given_plan(source)
+    prediction = predict(plan, failure, simulator=simulator, without_ways=left_out, on_progress=on_progress)
+    course = None
+    if at_s is not None:
+        course = phases(prediction, at_s, rules.optics, rules.restart_s, rules.checkpoint_s)
+    return FailureAnswer(name, prediction, simulator, rules.optics, course)
+
+
+def _month(
+    source: PlanSource, words: Mapping[str, Any], simulator: str, on_progress: Progress
+) -> AvailabilityAnswer:
+    seed, days, runs = words.get("seed", 0), words.get("days", DAYS), words.get("runs", RUNS)
+    if seed < 0:
+        raise InvalidInput(f"seed: must be >= 0, got {seed}")
+    if not 0 < days <= MOST_DAYS:
+        raise InvalidInput(f"days: must be in 0 < days <= {MOST_DAYS}, got {days:g}")
+    if not 2 <= runs <= MOST_RUNS:
+        raise InvalidInput(f"runs: must be in 2..{MOST_RUNS}, got {runs}")
+    rules = _rates(words)
+    plan, name = given_plan(source)
+    kinds = effects(plan, rules, simulator=simulator, on_progress=on_progress)
+    on_progress("drawing months", 0, 0)
+    result = availability(parts_of(plan), kinds, rules, days=days, runs=runs, seed=seed)
+    return AvailabilityAnswer(name, plan, result, kinds, rules, simulator)
+
+
+def _refuse_one_failure(words: Mapping[str, Any]) -> None:
+    for word in ("link", "server", "panel", "at", "without"):
+        if word in words:
+            raise InvalidInput(f"{word}: is of one failure; availability fails parts by chance")
+
+
+def _failure(words: Mapping[str, Any]) -> Failure | None:
+    given = [word for word in ("link", "server", "panel") if word in words]
+    if len(given) > 1:
+        raise InvalidInput(f"{given[1]}: one failure at a time; give it or {given[0]}")
+    if "server" in words:
+        return FailedServer(words["server"])
+    if "panel" in words:
+        return FailedPanel(words["panel"])
+    return FailedLink(*_ends(words["link"])) if "link" in words else None
+
+
+def _ends(link: str | tuple[int, int]) -> tuple[int, int]:
+    if not isinstance(link, str):
+        return link
+    ends = link.split("-")
+    if len(ends) != 2 or not all(end.strip().isdecimal() for end in ends):
+        raise InvalidInput(f'link: expected two servers such as 3-4, got "{link}"')
+    return int(ends[0]), int(ends[1])
+
+
+def _left_out(names: Sequence[str]) -> tuple[str, ...]:
+    for name in names:
+        if name not in WAYS:
+            raise unknown_name("without: repair", name, WAYS)
+    return tuple(names)
+
+
+def _rates(words: Mapping[str, Any]) -> FailureRates:
+    found = read_rates(words["rates"]) if "rates" in words else DEFAULT_RATES
+    return replace(found, optics=find_optical_switch(words["optics"]).name) if "optics" in words else found
