@@ -13,17 +13,17 @@ ARGUMENT = "source"
 
 def words(*groups: Any) -> dict[str, Any]:
     """Return the flags that were given, of several dataclasses of flags."""
-    given: dict[str, Any] = {}
+    found: dict[str, Any] = {}
     for group in groups:
         for item in fields(group):
             value = getattr(group, item.name)
             if item.name != ARGUMENT and value is not None and value != []:
-                given[item.name] = value
-    if "fabrics" in given:
-        given["fabrics"] = listed(given["fabrics"])
-    if "set" in given:
-        given["set"] = changes(given["set"])
-    return given
+                found[item.name] = value
+    if "fabrics" in found:
+        found["fabrics"] = listed(found["fabrics"])
+    if "set" in found:
+        found["set"] = changes(found["set"])
+    return found
 
 
 def given(chosen: Mapping[str, Any]) -> dict[str, Any]:

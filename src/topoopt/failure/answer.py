@@ -57,7 +57,7 @@ class FailureAnswer:
         by_name = {row["name"]: row for row in rows}
         return {
             "plan": self.plan,
-            "model": found.plan.job.graph.name,
+            "model": found.plan.job.name,
             "servers": found.plan.job.cluster.servers,
             "links": found.wiring.links,
             "panels": found.wiring.panels,
@@ -133,7 +133,7 @@ class AvailabilityAnswer:
         found, rates = self.availability, self.rates
         return {
             "plan": self.name,
-            "model": self.plan.job.graph.name,
+            "model": self.plan.job.name,
             "servers": self.plan.job.cluster.servers,
             "days": found.days,
             "runs": found.runs,
