@@ -129,7 +129,7 @@ class AvailabilityAnswer:
         return frame(self._parts())
 
     def to_json(self) -> dict[str, Any]:
-        """Return the document of ``topoopt fail --availability --json``."""
+        """Return the document that the command prints as JSON."""
         found, rates = self.availability, self.rates
         return {
             "plan": self.name,

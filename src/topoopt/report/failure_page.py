@@ -92,7 +92,7 @@ def _moves(row: Mapping[str, Any]) -> list[Section]:
         )
         for action, move in moves[:SHOWN]
     )
-    more = [Notes((f"and {len(moves) - SHOWN} more; all of them: --json",))] if len(moves) > SHOWN else []
+    more = [Notes((f"and {len(moves) - SHOWN} more; all of them are in JSON",))] if len(moves) > SHOWN else []
     table = Table("", ("action", "panel", "from", "to"), cells, ("panel",))
     return [Section("moves", "Moves", "", (table, *more), f"of {row['repaired']['name']}")]
 

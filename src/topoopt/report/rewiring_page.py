@@ -57,7 +57,7 @@ def _moves(answer: RewiringAnswer) -> Section:
     columns = ("step", "action", "panel", "from", "to")
     blocks: list[Block] = [Table("", columns, cells, ("step", "panel"))]
     if len(rows) > SHOWN:
-        blocks.append(Notes((f"and {len(rows) - SHOWN} more; all of them: --out moves.csv",)))
+        blocks.append(Notes((f"and {len(rows) - SHOWN} more; all of them are in JSON, and in a table",)))
     if order.cuts:
         least = min(step.reached for step in order.steps)
         cut = (
