@@ -22,10 +22,12 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import FailureAnswer as FailureAnswer
     from topoopt.verbs import Infeasible as Infeasible
     from topoopt.verbs import InvalidInput as InvalidInput
+    from topoopt.verbs import LaidTraffic as LaidTraffic
     from topoopt.verbs import NoRoute as NoRoute
     from topoopt.verbs import Page as Page
     from topoopt.verbs import Plan as Plan
     from topoopt.verbs import RewiringAnswer as RewiringAnswer
+    from topoopt.verbs import RingNetwork as RingNetwork
     from topoopt.verbs import TopoOptError as TopoOptError
     from topoopt.verbs import compare as compare
     from topoopt.verbs import cost as cost
@@ -39,12 +41,15 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import plan_to_mapping as plan_to_mapping
     from topoopt.verbs import read_plan as read_plan
     from topoopt.verbs import rewire as rewire
+    from topoopt.verbs import topology as topology
+    from topoopt.verbs import traffic as traffic
     from topoopt.verbs import write_plan as write_plan
 
 _ROOMS = {
     "cost": ("CostComparison",),
     "errors": ("Infeasible", "InvalidInput", "NoRoute", "TopoOptError"),
     "failure": ("AvailabilityAnswer", "FailureAnswer"),
+    "finder": ("RingNetwork",),
     "hardware": ("ClusterSpec",),
     "plan": (
         "Comparison",
@@ -62,12 +67,15 @@ _ROOMS = {
         "page_text",
     ),
     "rewiring": ("RewiringAnswer",),
+    "routing": ("LaidTraffic",),
     "verbs": (
         "compare",
         "cost",
         "fail",
         "plan",
         "rewire",
+        "topology",
+        "traffic",
     ),
 }
 """Which room each name is imported from when it is first used."""

@@ -21,6 +21,8 @@ from topoopt.finder.reconfigurable import rewired as rewired
 from topoopt.finder.regional_circuits import exchange_time_s as exchange_time_s
 from topoopt.finder.regional_circuits import regional_circuits as regional_circuits
 from topoopt.finder.regional_optimum import best_regional_circuits as best_regional_circuits
+from topoopt.finder.ring_network import RingNetwork as RingNetwork
+from topoopt.finder.ring_network import ring_network as ring_network
 from topoopt.finder.rings import lay_rings as lay_rings
 from topoopt.finder.select_permutations import STRIDE_RULES as STRIDE_RULES
 from topoopt.finder.select_permutations import ring_interfaces as ring_interfaces

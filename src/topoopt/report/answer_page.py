@@ -6,6 +6,7 @@ from typing import Any
 
 from topoopt.cost import CostComparison
 from topoopt.failure import AvailabilityAnswer, FailureAnswer
+from topoopt.finder import RingNetwork
 from topoopt.plan import Comparison, Plan
 from topoopt.report.availability_page import availability_page
 from topoopt.report.comparison_page import comparison_page
@@ -15,6 +16,11 @@ from topoopt.report.page import Page
 from topoopt.report.plan_page import plan_page
 from topoopt.report.rewiring_page import rewiring_page
 from topoopt.rewiring import RewiringAnswer
+from topoopt.report.laid_traffic_page import laid_traffic_page
+from topoopt.report.page import Page
+from topoopt.report.plan_page import plan_page
+from topoopt.report.topology_page import topology_page
+from topoopt.routing import LaidTraffic
 
 PAGES: Mapping[type, Callable[[Any], Page]] = MappingProxyType(
     {
@@ -24,6 +30,8 @@ PAGES: Mapping[type, Callable[[Any], Page]] = MappingProxyType(
         FailureAnswer: failure_page,
         Plan: plan_page,
         RewiringAnswer: rewiring_page,
+        RingNetwork: topology_page,
+        LaidTraffic: laid_traffic_page,
     }
 )
 """Every kind of answer, and its page."""

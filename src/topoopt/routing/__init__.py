@@ -12,6 +12,8 @@ from topoopt.routing.explicit import ExplicitRoutes as ExplicitRoutes
 from topoopt.routing.explicit import explicit_routes as explicit_routes
 from topoopt.routing.fabric import Fabric as Fabric
 from topoopt.routing.k_shortest import KShortestRoutes as KShortestRoutes
+from topoopt.routing.laid_traffic import LaidTraffic as LaidTraffic
+from topoopt.routing.laid_traffic import lay_traffic as lay_traffic
 from topoopt.routing.link_loads import all_pair_links as all_pair_links
 from topoopt.routing.link_loads import link_loads as link_loads
 from topoopt.routing.link_loads import pair_links as pair_links

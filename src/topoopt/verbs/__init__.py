@@ -7,6 +7,7 @@ from topoopt.errors import NoRoute as NoRoute
 from topoopt.errors import TopoOptError as TopoOptError
 from topoopt.failure import AvailabilityAnswer as AvailabilityAnswer
 from topoopt.failure import FailureAnswer as FailureAnswer
+from topoopt.finder import RingNetwork as RingNetwork
 from topoopt.hardware import ClusterSpec as ClusterSpec
 from topoopt.plan import Comparison as Comparison
 from topoopt.plan import Plan as Plan
@@ -20,6 +21,7 @@ from topoopt.report import notebook_html as notebook_html
 from topoopt.report import page_of as page_of
 from topoopt.report import page_text as page_text
 from topoopt.rewiring import RewiringAnswer as RewiringAnswer
+from topoopt.routing import LaidTraffic as LaidTraffic
 from topoopt.verbs.compare import compare as compare
 from topoopt.verbs.cost import cost as cost
 from topoopt.verbs.fail import fail as fail
@@ -27,5 +29,7 @@ from topoopt.verbs.plan import plan as plan
 from topoopt.verbs.plan import plan_from_file as plan_from_file
 from topoopt.verbs.plan import plan_without_baselines as plan_without_baselines
 from topoopt.verbs.rewire import rewire as rewire
+from topoopt.verbs.topology import topology as topology
+from topoopt.verbs.traffic import traffic as traffic
 from topoopt.verbs.words import job_request as job_request
 from topoopt.verbs.words import search_options as search_options

@@ -1,0 +1,80 @@
+"""``topoopt.traffic``: who sends how much to whom, by pair of servers and by link."""
+
+from typing import Unpack
+
+from topoopt.finder import find_topology
+from topoopt.job import job_traffic
+from topoopt.plan import Plan
+from topoopt.routing import LaidTraffic, lay_traffic
+from topoopt.search import job_of
+from topoopt.verbs.plan import Progress, plan_from_file, silent
+from topoopt.verbs.words import (
+    FINDER_WORDS,
+    JOB_WORDS,
+    TRAINING_WORDS,
+    FinderWords,
+    JobWords,
+    Source,
+    TrainingWords,
+    check_words,
+    job_request,
+    search_options,
+)
+
+
+class TrafficWords(JobWords, TrainingWords, FinderWords, total=False):
+    """All words that :func:`topoopt.traffic` takes."""
+
+
+def traffic(
+    model: Source | Plan, *, on_progress: Progress = silent, **words: Unpack[TrafficWords]
+) -> LaidTraffic:
+    """Return what one iteration moves: by pair of servers and by link.
+
+    A plan has its own strategy and network. A model is data parallel, with embedding tables round-robin, on
+    the network that is found for that; a transformer has the configuration that is the fastest in closed form.
+
+    Parameters
+    ----------
+    model
+        A plan or its file; or whatever :func:`topoopt.plan` takes.
+    on_progress
+        Called with the stage, what is done and what there is.
+    **words
+        The flags of ``topoopt traffic`` with underscores.
+
+    Returns
+    -------
+    LaidTraffic
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown word or name, or a word that would change the job of a plan.
+
+    Examples
+    --------
+    >>> import topoopt
+    >>> moved = topoopt.traffic("dlrm", servers=8, degree=2)
+    >>> len(moved.links()), moved.traffic.mp_bytes > 0
+    (16, True)
+    """
+    check_words(words, (*JOB_WORDS, *TRAINING_WORDS, *FINDER_WORDS))
+    planned = plan_from_file(model, words)
+    if planned is not None:
+        plan = planned[0]
+        return lay_traffic(plan.job.name, "the plan's", plan.traffic(), plan.fabric)
+    options, request = search_options(job_request(model, words), words)  # type: ignore[arg-type]
+    job = job_of(request, on_progress)
+    cluster = job.cluster
+    demand = job_traffic(job, job.work.plain_strategy(cluster.servers))
+    fabric = find_topology(
+        demand,
+        degree=cluster.degree,
+        bandwidth_bps=cluster.link_bandwidth_bps,
+        latency_s=cluster.link_latency_s,
+        links=cluster.links,
+        rules=options.rules,
+        seed=options.seed,
+    )
+    return lay_traffic(job.name, job.work.plain_words, demand, fabric)
