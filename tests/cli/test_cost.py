@@ -135,7 +135,7 @@ def test_a_missing_figure_is_named_and_the_sum_is_null(topoopt: Topoopt) -> None
     (row,) = json.loads(topoopt(*words, "--json").out)["fabrics"]
     assert row["power_w"] is None
     assert row["power_missing"] == ["nic of 800 Gb/s"]
-    assert "no figure for nic of 800 Gb/s; give one with --power FILE" in topoopt(*words).out
+    assert "no figure for nic of 800 Gb/s; give one in a file of your own (power)" in topoopt(*words).out
 
 
 def test_a_fabric_that_nobody_asked_for_by_name_is_left_out_with_the_reason(topoopt: Topoopt) -> None:

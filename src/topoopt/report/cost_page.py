@@ -138,7 +138,9 @@ def _power_facts(costs: CostComparison) -> tuple[tuple[str, str], ...]:
     source = "makers' typical figures" if named == "typical" else named
     facts = [("watts", f"{source}, of the parts counted{_unsure(costs, 'watts')}")]
     if missing:
-        facts.append(("missing", f"no figure for {', '.join(missing)}; give one with --power FILE"))
+        facts.append(
+            ("missing", f"no figure for {', '.join(missing)}; give one in a file of your own (power)")
+        )
     running = costs.purchase.running
     if running is not None:
         facts.append(
@@ -159,7 +161,7 @@ def _unsure(costs: CostComparison, value: str) -> str:
         items = dict.fromkeys(row["item"] for row in rows if value in row and row["confidence"] == confidence)
         if items:
             parts.append(f"{meaning}: {', '.join(ITEMS[item] for item in items)}")
-    return f" ({'; '.join([*parts, 'sources in --json'])})" if parts else ""
+    return f" ({'; '.join([*parts, 'sources in JSON'])})" if parts else ""
 
 
 def _bills(costs: CostComparison, shown: tuple[str, ...]) -> list[Section]:

@@ -53,7 +53,7 @@ def _coins(network: RingNetwork) -> tuple[Block, ...]:
     )
     table = Table("By the coins", ("to i +", "by the coins"), rows, ("to i +",))
     more = network.servers - 1 - SHOWN_DISTANCES
-    return (table, Notes((f"… {more} more distances: --json",))) if more > 0 else (table,)
+    return (table, Notes((f"… {more} more distances in JSON",))) if more > 0 else (table,)
 
 
 def _chart(network: RingNetwork) -> BarChart:
