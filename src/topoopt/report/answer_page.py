@@ -12,14 +12,12 @@ from topoopt.report.availability_page import availability_page
 from topoopt.report.comparison_page import comparison_page
 from topoopt.report.cost_page import cost_page
 from topoopt.report.failure_page import failure_page
-from topoopt.report.page import Page
-from topoopt.report.plan_page import plan_page
-from topoopt.report.rewiring_page import rewiring_page
-from topoopt.rewiring import RewiringAnswer
 from topoopt.report.laid_traffic_page import laid_traffic_page
 from topoopt.report.page import Page
 from topoopt.report.plan_page import plan_page
+from topoopt.report.rewiring_page import rewiring_page
 from topoopt.report.topology_page import topology_page
+from topoopt.rewiring import RewiringAnswer
 from topoopt.routing import LaidTraffic
 
 PAGES: Mapping[type, Callable[[Any], Page]] = MappingProxyType(
