@@ -127,25 +127,24 @@ def rings_left(topology: Topology, rings: Rings) -> Rings | None:
     return left if broken and all(left.values()) else None
 
 
-def detoured_rings(topology: Topology, rings: Rings, copies: int = 1) -> Rings:
-    """Return the rings with every dead link replaced by a detour, each ring laid ``copies`` times.
+def detoured_rings(topology: Topology, rings: Rings) -> Rings:
+    """Return the rings with every dead link replaced by a detour.
 
-    Detours avoid links that are already walked more often than others, and are as short as they can be with that; so
-    the copies of a ring go different ways around a dead link, and share the load of it.
+    Detours avoid links that are already walked more often than others, and are as short as they can be with that.
 
     Raises
     ------
     NoRoute
         If there is no way around.
     """
-    return {members: _around(topology, some, copies) for members, some in rings.items()}
+    return {members: _around(topology, some, 1) for members, some in rings.items()}
 
 
 def spread_rings(topology: Topology, rings: Rings) -> Rings:
     """Return the rings with as many copies as make the busiest link of each group the least busy.
 
     A server with one of its d links dead can at best send an AllReduce at (d-1)/d of its speed; copies with different
-    detours come up to that where one detour would halve the speed.
+    detours go different ways around it and come up to that, where one would halve the speed.
     """
     found = {}
     for members, some in rings.items():

@@ -10,14 +10,15 @@ from topoopt.finder.regional_circuits import Circuits, Demand, check_demand
 MOST_CHOICES = 5_000
 """Choices (pairs times circuits of a pair) up to which the program is tried; 16 servers of 6 ports make 840."""
 
+TIME_LIMIT_S = 60.0
+"""After so long the integer program is given up."""
+
 
 def best_regional_circuits(
     demand_bytes: Demand,
     ports: int,
     circuit_bps: float,
     electrical_bps: float,
-    *,
-    time_limit_s: float = 60.0,
 ) -> Circuits:
     """Return the circuits on which an all-to-all is done first, as :func:`exchange_time_s` counts.
 
@@ -29,8 +30,6 @@ def best_regional_circuits(
     ----------
     demand_bytes, ports, circuit_bps, electrical_bps
         As in :func:`regional_circuits` and :func:`exchange_time_s`.
-    time_limit_s : float
-        After so long the program is given up.
 
     Raises
     ------
@@ -62,7 +61,7 @@ def best_regional_circuits(
         integrality=np.append(np.ones(choices), 0),
         bounds=Bounds(least, most),
         constraints=LinearConstraint(rows, lower, upper),
-        options={"time_limit": time_limit_s},
+        options={"time_limit": TIME_LIMIT_S},
     )
     if found.x is None or found.status != 0:
         why = "no pair may be left without" if found.status == 2 else "no optimum was proven in time"

@@ -138,7 +138,7 @@ def _costs() -> Iterator[Row]:
         yield _row("cost", FEWEST_TIERS, servers, cost_usd=bill.cost_usd)
 
 
-def fewest_tiers(interfaces: int, ports: int = SWITCH_PORTS) -> int:
+def fewest_tiers(interfaces: int) -> int:
     """Return how many layers of switches a full-bisection fat-tree needs for so many interfaces.
 
     Examples
@@ -146,9 +146,9 @@ def fewest_tiers(interfaces: int, ports: int = SWITCH_PORTS) -> int:
     >>> fewest_tiers(64), fewest_tiers(2048), fewest_tiers(2049)
     (1, 2, 3)
     """
-    if interfaces <= ports:
+    if interfaces <= SWITCH_PORTS:
         return 1
-    return 2 if interfaces <= ports * ports // 2 else 3
+    return 2 if interfaces <= SWITCH_PORTS**2 // 2 else 3
 
 
 def _cost_chart(costs: Sequence[Row]) -> LineChart:

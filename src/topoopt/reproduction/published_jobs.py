@@ -36,14 +36,14 @@ def published_job(model: str, servers: int, degree: int, bandwidth_bps: float) -
     return make_job(load_model(model, servers=servers), cluster, COUNTED)
 
 
-def search_options(name: str, budget: int, baseline_budget: int, seed: int, chains: int = 1) -> SearchOptions:
+def search_options(name: str, budget: int, baseline_budget: int, seed: int) -> SearchOptions:
     """Return the options of a preset of the search, with a budget of proposals.
 
     ``released`` is the authors' search: measured degrees of parallelism only, all interfaces on rings of everybody.
     """
     rules = {key: value for key, value in preset(name).items() if key not in _OF_THE_JOB}
     return SearchOptions(
-        **rules, budget=budget, baseline_budget=baseline_budget, chains=chains, seed=seed, processes=1
+        **rules, budget=budget, baseline_budget=baseline_budget, chains=1, seed=seed, processes=1
     )
 
 

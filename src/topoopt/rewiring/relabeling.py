@@ -32,6 +32,7 @@ LARGEST_IMPROVED = 256
 _RANDOM_STARTS = ((64, 20), (160, 3))  # servers, and random starts up to so many
 _LARGEST_SHAKEN, _SHAKES = 64, 60
 _MOST_TURNS = 2_000_000  # entries looked up while trying r -> m·r + t
+_MOST_STARTS = 5  # of each kind of assignment
 
 
 def link_matrix(links: Mapping[Pair, int], servers: int, duplex: bool) -> Floats:
@@ -49,7 +50,7 @@ def common_links(old: Floats, new: Floats, place: Ints) -> int:
     return int(np.minimum(old[np.ix_(place, place)], new).sum())
 
 
-def good_relabelings(old: Floats, new: Floats, most: int = 5) -> list[Ints]:
+def good_relabelings(old: Floats, new: Floats) -> list[Ints]:
     """Return assignments of ranks to servers with many common links, of different kinds.
 
     More than one, since of equally good ones some can be divided among panels with more links in place.
@@ -62,15 +63,18 @@ def good_relabelings(old: Floats, new: Floats, most: int = 5) -> list[Ints]:
     if len(old) <= LARGEST_EXHAUSTIVE:
         return _all_of(old, new, _MOST_TRIED)
     rng = np.random.default_rng(len(old))
-    turned = _best_first(old, new, _turned(old, new))[:most]
+    turned = _best_first(old, new, _turned(old, new))[:_MOST_STARTS]
     if common_links(old, new, turned[0]) == min(old.sum(), new.sum()):
         return turned
-    starts = [*turned, *_best_first(old, new, [np.arange(len(old)), *_approximate(old, new, rng)])[:most]]
+    starts = [
+        *turned,
+        *_best_first(old, new, [np.arange(len(old)), *_approximate(old, new, rng)])[:_MOST_STARTS],
+    ]
     if len(old) <= LARGEST_IMPROVED:
         starts = _best_first(old, new, [*starts, *(improved(old, new, place) for place in starts)])
     if len(old) <= _LARGEST_SHAKEN:
         starts.insert(0, _shaken(old, new, starts[0], rng))
-    starts = _best_first(old, new, starts)[: most + 1]
+    starts = _best_first(old, new, starts)[: _MOST_STARTS + 1]
     return [*starts, *turned]
 
 

@@ -58,10 +58,9 @@ class ProfileTimer:
         fallback: OperatorTimer,
         *,
         accelerators_per_server: int = PROFILED_ACCELERATORS_PER_SERVER,
-        table_accelerators: int = PROFILED_ACCELERATORS_PER_SERVER,
     ) -> None:
         self._fallback = fallback
-        self._scale = table_accelerators / accelerators_per_server
+        self._scale = PROFILED_ACCELERATORS_PER_SERVER / accelerators_per_server
         self._curves = _curves(tables)
         self._floor_s = _floors(table for table, _ in tables)
 

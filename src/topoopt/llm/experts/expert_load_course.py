@@ -24,42 +24,30 @@ LATEST = 100_000
 def loads_over_iterations(
     first: ExpertLoads,
     seed: int = 0,
-    spread_at_last: float = SPREAD_AT_LAST,
-    settling_iterations: float = SETTLING_ITERATIONS,
-    memory_iterations: float = MEMORY_ITERATIONS,
 ) -> Iterator[ExpertLoads]:
     """Yield loads of iteration 0, 1, 2 … without end; they wander, and grow more uniform.
 
     In each layer the logarithms of the shares are ``spread(i)·z(i)``. ``z`` is an autoregressive walk of unit
-    variance, ``z(i+1) = r·z(i) + sqrt(1-r²)·noise`` with ``r = exp(-1/memory_iterations)``. The spread goes from
-    that of ``first`` to ``spread_at_last`` as ``exp(-i/settling_iterations)``, and is never made wider: uniform loads
+    variance, ``z(i+1) = r·z(i) + sqrt(1-r²)·noise`` with ``r = exp(-1/MEMORY_ITERATIONS)``. The spread goes from
+    that of ``first`` to ``SPREAD_AT_LAST`` as ``exp(-i/SETTLING_ITERATIONS)``, and is never made wider: uniform loads
     stay uniform. The process is ours. It has the two published properties (loads change from one iteration to the
     next, and grow more uniform as training goes on; the MixNet paper), and whoever measures sets its constants.
 
-    Parameters
-    ----------
-    spread_at_last, settling_iterations, memory_iterations
-        The defaults are assumptions, :data:`SPREAD_AT_LAST`, :data:`SETTLING_ITERATIONS`, :data:`MEMORY_ITERATIONS`.
+    The constants are assumptions: :data:`SPREAD_AT_LAST`, :data:`SETTLING_ITERATIONS`, :data:`MEMORY_ITERATIONS`.
     """
-    for name, value in (
-        ("settling_iterations", settling_iterations),
-        ("memory_iterations", memory_iterations),
-    ):
-        if not value > 0:
-            raise InvalidInput(f"expert loads: {name}: must be positive, got {value}")
     noise = np.random.default_rng((seed, 1))  # another stream than that of the first loads
     logs = np.log(np.maximum(first.shares, 1e-6 / first.experts))
     logs -= logs.mean(axis=1, keepdims=True)
     widest = logs.std(axis=1, keepdims=True)
-    narrowest = np.minimum(widest, spread_at_last)
+    narrowest = np.minimum(widest, SPREAD_AT_LAST)
     walk = logs / np.where(widest > 0, widest, 1.0)
-    keep = math.exp(-1.0 / memory_iterations)
+    keep = math.exp(-1.0 / MEMORY_ITERATIONS)
     yield first
     iteration = 0
     while True:
         iteration += 1
         walk = keep * walk + math.sqrt(1.0 - keep * keep) * noise.standard_normal(walk.shape)
-        spread = narrowest + (widest - narrowest) * math.exp(-iteration / settling_iterations)
+        spread = narrowest + (widest - narrowest) * math.exp(-iteration / SETTLING_ITERATIONS)
         yield ExpertLoads(first.layers, _softmax(spread * walk))
 
 

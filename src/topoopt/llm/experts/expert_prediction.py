@@ -17,9 +17,11 @@ from topoopt.errors import InvalidInput
 from topoopt.llm.experts.expert_loads import ExpertLoads, Floats
 
 MOST_STEPS = 2_000
+TOLERANCE = 1e-9
+"""Of an entry; the search for the transition ends where none changes by more."""
 
 
-def fit_transition(before: Floats, after: Floats, tolerance: float = 1e-9) -> Floats:
+def fit_transition(before: Floats, after: Floats) -> Floats:
     """Return the column-stochastic P that minimizes ``|after - P·before|²`` over all samples.
 
     Accelerated projected gradients (FISTA), every column projected onto the simplex after each step. Where samples
@@ -29,8 +31,6 @@ def fit_transition(before: Floats, after: Floats, tolerance: float = 1e-9) -> Fl
     ----------
     before, after : float64 arrays, shape (samples, experts)
         Loads of one layer and of the next; every row sums to 1.
-    tolerance : float
-        Ends where no entry changes by more.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def fit_transition(before: Floats, after: Floats, tolerance: float = 1e-9) -> Fl
         grown = (1 + (1 + 4 * momentum**2) ** 0.5) / 2
         ahead = better + (momentum - 1) / grown * (better - found)
         change, found, momentum = float(np.abs(better - found).max()), better, grown
-        if change <= tolerance:
+        if change <= TOLERANCE:
             break
     return found
 

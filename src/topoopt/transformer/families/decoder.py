@@ -26,7 +26,7 @@ def decoder(fields: ConfigFields, **own: Any) -> TransformerModel:
     return TransformerModel(**{**shapes, **own})
 
 
-def head_size(fields: ConfigFields, hidden: int, heads: int, key: str = "head_dim") -> int:
+def head_size(fields: ConfigFields, hidden: int, heads: int) -> int:
     """Return the size of a head: what the file says, or the hidden size over the heads.
 
     Raises
@@ -34,10 +34,10 @@ def head_size(fields: ConfigFields, hidden: int, heads: int, key: str = "head_di
     InvalidInput
         If the file does not say and the heads do not divide the hidden size.
     """
-    if fields.values.get(key) is not None:
-        return fields.integer(key)
+    if fields.values.get("head_dim") is not None:
+        return fields.integer("head_dim")
     if hidden % heads:
-        raise fields.refuse(key, f"missing, and {heads} heads do not divide the hidden size {hidden}")
+        raise fields.refuse("head_dim", f"missing, and {heads} heads do not divide the hidden size {hidden}")
     return hidden // heads
 
 
