@@ -6,6 +6,7 @@ pages that stand outside this folder, is made when the build starts.
 """
 
 import builtins
+import logging
 import re
 import sys
 from pathlib import Path
@@ -36,6 +37,7 @@ myst_heading_anchors = 4
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 120
+logging.getLogger("traitlets").setLevel(logging.WARNING)  # a notebook that runs as it should is no news
 
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True

@@ -17,7 +17,7 @@ WIDTH = 110
 
 def page_text(page: Page, width: int = WIDTH) -> str:
     """Return a page as plain text of so many columns."""
-    console = Console(file=StringIO(), width=width, highlight=False, color_system=None)
+    console = Console(file=StringIO(), width=width, highlight=False, color_system=None, force_jupyter=False)
     draw_page(page, console)
     text = console.file.getvalue()  # type: ignore[attr-defined]
     assert isinstance(text, str)
