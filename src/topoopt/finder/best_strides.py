@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.finder.kernel import best_circulant
+from topoopt.finder.best_strides_kernel import best_circulant
 from topoopt.finder.stride_rule import lower_bound, nearest, repeated
 from topoopt.finder.totient_perms import totient_perms
 
@@ -65,7 +65,8 @@ class _Search:
         also = np.broadcast_to(self.also, (len(sets), len(self.also)))
         mirrored = [self.size - sets] if self.links == "duplex" else []
         offsets = np.ascontiguousarray(np.concatenate([sets, *mirrored, also], axis=1), np.int32)
-        row, diameter, total = best_circulant(self.size, offsets, found[1], found[2])
+        met_by, queue = np.full((2, self.size), -1, np.int32)
+        row, diameter, total = best_circulant(offsets, found[1], found[2], met_by, queue)
         return found if row < 0 else (sets[row], diameter, total)
 
 

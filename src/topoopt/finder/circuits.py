@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from topoopt.errors import InvalidInput
-from topoopt.finder.kernel import take_circuits
+from topoopt.finder.circuits_kernel import take_circuits
 from topoopt.routing import Reconfiguration
 
 Circuits = NDArray[np.int64]
@@ -77,12 +77,12 @@ def demand_circuits(demand_bytes: _Demand, rule: Reconfiguration) -> Circuits:
     wanted = demand_bytes.astype(np.float64)
     np.fill_diagonal(wanted, 0.0)
     circuits = np.zeros((servers, servers), np.int64)
-    out_free = np.full(servers, rule.degree)
+    out_free, room = np.full(servers, rule.degree), np.empty(servers, np.int64)
     if not rule.duplex:
-        take_circuits(wanted, out_free, np.full(servers, rule.degree), circuits)
+        take_circuits(wanted, out_free, np.full(servers, rule.degree), circuits, room)
         return circuits
     both = wanted + wanted.T
-    take_circuits(np.triu(both), out_free, out_free, circuits)
+    take_circuits(np.triu(both), out_free, out_free, circuits, room)
     circuits += circuits.T
     join_components(circuits, both, rule.degree, free_ports_only=not rule.host_forwarding)
     return circuits

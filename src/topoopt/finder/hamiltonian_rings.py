@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from topoopt.finder.kernel import hamiltonian_cycles
+from topoopt.finder.hamiltonian_rings_kernel import Cables, Room, hamiltonian_cycles
 from topoopt.topology import Ring, Topology
 
 _Cycles = tuple[tuple[int, ...], ...]
@@ -75,14 +75,23 @@ def _disjoint_cycles(size: int, tails: bytes, heads: bytes, wanted: int, seed: i
     by_end = np.argsort(ends, kind="stable")
     first = np.searchsorted(ends[by_end], np.arange(size + 1))
     cable = np.tile(np.arange(len(tail)), 2)[by_end]
+    cables = Cables(first, cable, others[by_end], np.empty(len(tail), np.int64))
     best: _Cycles = ()
     for sets in range(wanted, 0, -1):
         if len(best) == sets:
             break
         cycles = np.empty((sets, size), np.int64)
-        found = hamiltonian_cycles(first, cable, others[by_end], seed, _budget(size, sets), cycles)
+        found = hamiltonian_cycles(cables, _room(size, len(tail), sets), seed, _budget(size, sets), cycles)
         best = max(best, tuple(map(tuple, cycles[:found].tolist())), key=len)
     return best
+
+
+def _room(size: int, cables: int, sets: int) -> Room:
+    walked, trail = np.empty((2, cables), np.int64)
+    row_of, count = np.empty((2, sets + 1), np.int64)
+    left, left_by = np.empty((2, size, 2), np.int64)
+    state, has, label = np.empty(1, np.int64), np.empty(size, np.int64), np.zeros((sets + 3, size), np.int64)
+    return Room(state, walked, trail, has, label, row_of, count, left, left_by)
 
 
 def _budget(size: int, sets: int) -> int:

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.errors import NoRoute
-from topoopt.finder.kernel import short_tour
+from topoopt.finder.tours_kernel import short_tour
 from topoopt.routing import Path, Routes
 from topoopt.topology import Ring, Topology, hops_from
 
@@ -62,7 +62,7 @@ def tours(
     loads, rings = _Loads(), list[Ring]()
     order = np.empty(len(members), np.int64)
     while len(rings) < limit:
-        short_tour(cost, int(rng.integers(len(members))), two_opt, order)
+        short_tour(cost, int(rng.integers(len(members))), two_opt, order, np.zeros(len(members), np.int64))
         ring = _lay(routes, members, order, hops, loads)
         rings += [ring, _backwards(ring)][: limit - len(rings) if both_ways else 1]
         for walked in rings[-2:] if both_ways else rings[-1:]:

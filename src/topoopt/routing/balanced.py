@@ -9,8 +9,8 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from topoopt.errors import InvalidInput
+from topoopt.routing.balance import balance
 from topoopt.routing.coin_options import ranges
-from topoopt.routing.kernel import balance_options
 from topoopt.routing.pair_links import PairLinks, links_of_paths, steps_of_paths
 from topoopt.routing.path_arrays import PathArrays, path_arrays, used_paths
 from topoopt.routing.routes import Path, Routes
@@ -152,7 +152,7 @@ def _lowest_weights(
     weight = paths.weight.copy()
     load = before / unit
     first, resource = paths.path_first, link.astype(np.int32)
-    balance_options(first, entry_first, resource, amount, speed, load, weight, _SHARPNESS)
+    balance(first, entry_first, resource, amount, speed, load, weight, _SHARPNESS)
     return weight
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.errors import NoRoute
-from topoopt.routing.kernel import breadth_first
+from topoopt.routing.breadth_first_kernel import breadth_first
 from topoopt.topology import Topology
 
 
@@ -78,8 +78,7 @@ def _trees(
     first: NDArray[np.int64], neighbor: NDArray[np.int32], nodes: int, roots: NDArray[np.int64]
 ) -> Trees:
     shape = (len(roots), nodes)
-    trees = Trees(np.empty(shape, np.int32), np.empty(shape, np.int32), np.empty(shape))
-    breadth_first(
-        first.astype(np.int64), neighbor, roots.astype(np.int64), trees.hops, trees.parent, trees.ways
-    )
-    return trees
+    hops, parent, ways = np.full(shape, -1, np.int32), np.full(shape, -1, np.int32), np.zeros(shape)
+    queue = np.empty(nodes, np.int32)
+    breadth_first(first.astype(np.int64), neighbor, roots.astype(np.int64), hops, parent, ways, queue)
+    return Trees(hops, parent, ways)

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from topoopt.errors import InvalidInput, NoRoute
-from topoopt.routing.kernel import shortest_tree, tree_loads
 from topoopt.routing.load_optimum import LoadOptimum, interval
+from topoopt.routing.rerouting import graph_of
+from topoopt.routing.rerouting_kernel import tree_loads
 from topoopt.topology import Topology
 
 _MOST_TREES = 300
@@ -94,12 +95,10 @@ def _class_bytes(
     n, d = topology.servers, len(price)
     step = (topology.dst.astype(np.int64) - topology.src) % n
     coin = np.searchsorted(np.array(topology.offsets), step)
-    far, via, queue = np.empty(n), np.empty(n, np.int32), np.empty(n, np.int32)
-    shortest_tree(topology.first_link.astype(np.int64), topology.dst, price[coin], 0, far, via, queue)
-    if not np.isfinite(far).all():
-        raise NoRoute(f"no route 0->{int(np.argmax(far))}: the offsets do not connect the servers")
-    load = np.empty(len(coin))
-    tree_loads(topology.src, topology.dst, via, wanted, load, queue)
+    graph, load = graph_of(topology), np.empty(len(coin))
+    tree_loads(graph, price[coin], 0, wanted, load)
+    if not np.isfinite(graph.far).all():
+        raise NoRoute(f"no route 0->{int(np.argmax(graph.far))}: the offsets do not connect the servers")
     return np.asarray(np.bincount(coin, load, d), np.float64)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput, NoRoute
-from topoopt.routing.kernel import coin_breadth_first
+from topoopt.routing.coin_change_kernel import coin_breadth_first
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +163,7 @@ def coin_change_mod(n: int, coins: Sequence[int]) -> CoinTable:
     wrong = [coin for coin in steps if not 1 <= coin < n]
     if wrong:
         raise InvalidInput(f"coin change: every coin must be in 1..{n - 1} for n={n}, got {wrong[0]}")
-    distance, last, orders = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n)
+    distance, last, orders = np.full(n, -1, np.int32), np.full(n, -1, np.int32), np.zeros(n)
     reached = np.empty(n, np.int32)
     count = coin_breadth_first(n, np.array(steps, np.int64), distance, last, orders, reached)
     return CoinTable(n, steps, distance, orders, reached[:count], last)

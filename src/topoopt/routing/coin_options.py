@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from topoopt.routing.balance import balance
 from topoopt.routing.coin_change import CoinTable
-from topoopt.routing.kernel import balance_options, coin_multisets
+from topoopt.routing.coin_options_kernel import coin_multisets
 
 # More multisets enter the balancing than may be used: the heaviest stay.
 _CANDIDATES = 8
@@ -107,7 +108,7 @@ def _balance(
     entry_first = np.searchsorted(option, np.arange(len(counts) + 1))
     amount = counts[option, coin].astype(np.float64)
     load = np.zeros(len(capacity))
-    balance_options(first, entry_first, coin.astype(np.int32), amount, capacity, load, weight, _SHARPNESS)
+    balance(first, entry_first, coin.astype(np.int32), amount, capacity, load, weight, _SHARPNESS)
     return weight
 
 

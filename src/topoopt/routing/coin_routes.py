@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from topoopt.errors import InvalidInput
 from topoopt.routing.coin_change import CoinTable, coin_change_mod
 from topoopt.routing.coin_options import CoinOptions, balanced_options, ranges, single_options
-from topoopt.routing.kernel import circulant_loads
+from topoopt.routing.coin_routes_kernel import circulant_loads
 from topoopt.routing.pair_links import PairLinks, merged_pair_links
 from topoopt.routing.path_arrays import PathArrays
 from topoopt.routing.routes import Path
@@ -134,7 +134,11 @@ class CoinChangeRoutes:
         """Return bytes on each link for a demand matrix (servers, servers), in O(n² · hops) at most."""
         options, coins = self.options, np.array(self.table.coins, np.int64)
         square = np.ascontiguousarray(demand, np.float64)
-        load = circulant_loads(square, coins, options.first, options.coin, options.count, options.weight)
+        load, jump, length = np.zeros((3, len(coins), len(square)))
+        circulant_loads(
+            square, coins, options.first, options.coin, options.count, options.weight,
+            load, jump, length, np.zeros(len(square)),
+        )  # fmt: skip
         return self._on_links(load.T)
 
     def _on_links(self, by_server_and_coin: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput
 from topoopt.routing.breadth_first import Trees, TreesTo, require_reached, trees_to
-from topoopt.routing.kernel import ecmp_shares, equal_paths
+from topoopt.routing.ecmp_kernel import Walk, ecmp_shares, equal_paths
 from topoopt.routing.pair_links import PairLinks
 from topoopt.routing.path_arrays import PathArrays
 from topoopt.routing.path_choice import connection_uniform
@@ -71,8 +71,20 @@ class EcmpRoutes:
         require_reached(hops[row, src], src, dst)
         first_link = self.topology.first_link.astype(np.int64)
         # The kernel is compiled once, for arrays without gaps.
-        pairs = [np.ascontiguousarray(part) for part in (row, src, dst)]
-        return PairLinks(*ecmp_shares(first_link, self.topology.dst, self.topology.ports, hops, *pairs))
+        row, a, b = np.ascontiguousarray(row), np.ascontiguousarray(src), np.ascontiguousarray(dst)
+        links, nodes = len(self.topology), self.topology.nodes
+        room = max(4 * len(src), 2 * links)
+        first, link, share = np.zeros(len(src) + 1, np.int64), np.empty(room, np.int32), np.empty(room)
+        queue, flow, pair = np.empty(nodes, np.int32), np.zeros(nodes), 0
+        while pair < len(src):
+            pair = ecmp_shares(
+                first_link, self.topology.dst, self.topology.ports, hops, row, a, b,
+                first, link, share, queue, flow, pair,
+            )  # fmt: skip
+            if pair < len(src):
+                link = np.concatenate((link, np.empty(len(link), np.int32)))
+                share = np.concatenate((share, np.empty(len(share))))
+        return PairLinks(first, link[: first[-1]], share[: first[-1]])
 
     def _listed(
         self, trees: Trees, row: NDArray[np.int64], src: NDArray[np.int64], dst: NDArray[np.int64]
@@ -85,6 +97,9 @@ class EcmpRoutes:
         room = int(most.sum()), int(most @ (trees.hops[row, src] + 1))
         path_first, node_first = np.zeros(len(src) + 1, np.int64), np.zeros(room[0] + 1, np.int64)
         nodes, weight = np.empty(room[1], np.int32), np.empty(room[0])
+        deepest = max(2, int(trees.hops[row, src].max(initial=0)) + 1)
+        cursors, shares = np.empty((3, deepest), np.int64), np.empty((3, deepest))
+        walk = Walk(np.empty(deepest, np.int32), *cursors, *shares)
         # The kernel is compiled once, for arrays without gaps.
         row, src, dst = (np.ascontiguousarray(part) for part in (row, src, dst))
         found = equal_paths(
@@ -102,6 +117,7 @@ class EcmpRoutes:
             node_first,
             nodes,
             weight,
+            walk,
         )
         node_first = node_first[: found + 1]
         return PathArrays(path_first, node_first, nodes[: node_first[-1]], weight[:found])

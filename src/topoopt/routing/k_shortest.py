@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput
 from topoopt.routing.breadth_first import TreesTo, require_reached, trees_to
-from topoopt.routing.kernel import shortest_few
+from topoopt.routing.k_shortest_kernel import shortest_few
 from topoopt.routing.pair_links import PairLinks, links_of_paths
 from topoopt.routing.path_arrays import PathArrays
 from topoopt.routing.routes import Path
@@ -89,9 +89,18 @@ class KShortestRoutes:
         first_link, link_dst = self.topology.first_link.astype(np.int64), self.topology.dst
         # The kernel is compiled once, for arrays without gaps.
         row, a, b = np.ascontiguousarray(row), np.ascontiguousarray(src), np.ascontiguousarray(dst)
-        path_first, node_first, nodes = shortest_few(
-            first_link, link_dst, hops, ways, row, a, b, self.k, self.slack, self.seed
+        most = np.where(a == b, 0, self.k if self.slack else np.minimum(ways[row, a], self.k)).astype(
+            np.int64
         )
+        path_first, node_first = np.zeros(len(a) + 1, np.int64), np.empty(int(most.sum()) + 1, np.int64)
+        nodes = np.empty(int(most @ (hops[row, a] + 1 + self.slack)), np.int32)
+        stack, tried, on_path = np.zeros((3, self.topology.nodes + 1), np.int32)
+        shortest_few(
+            first_link, link_dst, hops, ways, row, a, b, self.k, self.slack, self.seed,
+            path_first, node_first, nodes, stack, tried, on_path,
+        )  # fmt: skip
+        node_first = node_first[: path_first[-1] + 1]
+        nodes = nodes[: node_first[-1]]
         length = np.diff(node_first) - 1
         raw = np.ones(len(length)) if self.weighting == "equal" else 1.0 / length
         pair = np.repeat(np.arange(len(src)), np.diff(path_first))

@@ -12,7 +12,7 @@ and the prices themselves are good lengths (linear programming duality).
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.routing.kernel import demand_distance, reroute_sources, shortest_tree, tree_loads
+from topoopt.routing.rerouting_kernel import Graph, demand_distance, reroute_sources, tree_loads
 from topoopt.topology import Topology
 
 # One unit of work is a link of a source visited: about 20 ns, so the whole takes about a second.
@@ -56,6 +56,14 @@ def rerouted_max_load(
     return best * unit_s, lower * unit_s
 
 
+def graph_of(topology: Topology) -> Graph:
+    """Return a topology as the kernel's graph, with room for a tree on it."""
+    nodes = topology.nodes
+    via, queue, mark = np.empty((3, nodes), np.int32)
+    first_link = topology.first_link.astype(np.int64)
+    return Graph(first_link, topology.src, topology.dst, np.empty(nodes), via, queue, mark, np.empty(nodes))
+
+
 def _sweep(
     topology: Topology,
     demand: NDArray[np.float64],
@@ -67,10 +75,10 @@ def _sweep(
     best: float,
     lower: float,
 ) -> tuple[float, float]:
-    first_link = topology.first_link.astype(np.int64)
+    graph, room = graph_of(topology), np.empty((2, len(topology)))
     mean_length = np.zeros(len(topology))
     for sweep, sharp in enumerate(np.geomspace(10.0, 1000.0, max(sweeps, 8))):
-        reroute_sources(first_link, topology.src, topology.dst, demand, speed, flow, load, sharp)
+        reroute_sources(graph, demand, speed, flow, load, sharp, *room)
         best = min(best, float((load / speed).max()))
         length = (np.exp(sharp * (load / speed / (load / speed).max() - 1.0)) + 1e-12) / speed
         # Prices swing; their running mean is usually the better dual.
@@ -92,14 +100,11 @@ def _first_trees(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the flows along shortest trees (none if not to be kept) and the loads with the background."""
     links = len(topology)
-    first_link = topology.first_link.astype(np.int64)
+    graph = graph_of(topology)
     flow = np.zeros((topology.servers if keep else 0, links))
     load, one = background.copy(), np.empty(links)
-    far, via = np.empty(topology.nodes), np.empty(topology.nodes, np.int32)
-    queue = np.empty(topology.nodes, np.int32)
     for source in range(topology.servers):
-        shortest_tree(first_link, topology.dst, 1.0 / speed, source, far, via, queue)
-        tree_loads(topology.src, topology.dst, via, demand[source], one, queue)
+        tree_loads(graph, 1.0 / speed, source, demand[source], one)
         load += one
         if keep:
             flow[source] = one
@@ -113,7 +118,7 @@ def _length_bound(
     speed: NDArray[np.float64],
     length: NDArray[np.float64],
 ) -> float:
-    travelled = demand_distance(topology.first_link.astype(np.int64), topology.dst, demand, length)
+    travelled = demand_distance(graph_of(topology), demand, length)
     return float((travelled + background @ length) / (speed @ length))
 
 

@@ -1,0 +1,28 @@
+"""Weights of options that leave the fullest resource as empty as they can: links of paths, classes of coins."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.routing.balance_kernel import Options, shift_weights
+
+
+def balance(
+    option_first: NDArray[np.int64],
+    entry_first: NDArray[np.int64],
+    resource: NDArray[np.int32],
+    amount: NDArray[np.float64],
+    capacity: NDArray[np.float64],
+    load: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    sharpness: NDArray[np.float64],
+) -> float:
+    """Shift weight between the options of each group until the highest utilisation is low; return it.
+
+    Each sweep prices a resource exponentially in its utilisation, with ``sharpness[sweep]`` as the
+    exponent of the fullest one, and moves weight from a group's dearest option to its cheapest by a
+    Newton step. ``load`` enters as the background and leaves as the total; ``weight`` leaves as the best
+    seen, so it is never worse than it was. :mod:`topoopt.routing.balance_kernel` describes the arrays.
+    """
+    options = Options(option_first, entry_first, resource, amount, capacity)
+    price, best_load, best_weight = np.empty(len(load)), np.empty(len(load)), np.empty(len(weight))
+    return float(shift_weights(options, load, weight, sharpness, price, best_load, best_weight))

@@ -1,0 +1,123 @@
+"""Weight moved from dear options to cheap ones, compiled.
+
+Arrays
+------
+option_first : int64 (groups+1,) options of a group (distance, pair); its weights sum to 1
+entry_first : int64 (options+1,) entries of an option
+resource, amount : int32, float64 (entries,)
+                                 what an entry loads (coin class, link) and by how much (bytes) at weight 1
+capacity, load : float64 (resources,)  in units of one another: utilisation = load / capacity
+weight : float64 (options,)
+sharpness : float64 (sweeps,)    exponent of the fullest resource's price
+price : float64 (resources,)     room to work in; so are ``best_load`` and ``best_weight``
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.kernel import compiled, entry
+
+Floats = NDArray[np.float64]
+
+
+class Options(NamedTuple):
+    """What may be chosen, and what it loads."""
+
+    option_first: NDArray[np.int64]
+    entry_first: NDArray[np.int64]
+    resource: NDArray[np.int32]
+    amount: Floats
+    capacity: Floats
+
+
+@entry
+def shift_weights(
+    o: Options,
+    load: Floats,
+    weight: Floats,
+    sharpness: Floats,
+    price: Floats,
+    best_load: Floats,
+    best_weight: Floats,
+) -> float:
+    """Sweep over all groups, ever more sharply; return the highest utilisation, load and weights at their best."""
+    entry_first, resource, amount, capacity = o.entry_first, o.resource, o.amount, o.capacity
+    for option in range(len(weight)):
+        for e in range(entry_first[option], entry_first[option + 1]):
+            load[resource[e]] += weight[option] * amount[e]
+    best = highest(load, capacity)
+    copy(weight, best_weight)
+    copy(load, best_load)
+    for sharp in sharpness:
+        peak = highest(load, capacity)
+        if peak <= 0.0:
+            break
+        slope = sharp / peak
+        for r in range(len(load)):
+            price[r] = math.exp(slope * (load[r] / capacity[r] - peak)) / capacity[r]
+        _sweep(o, load, weight, price, slope, peak)
+        peak = highest(load, capacity)
+        if peak < best:
+            best = peak
+            copy(weight, best_weight)
+            copy(load, best_load)
+    copy(best_weight, weight)
+    copy(best_load, load)
+    return best
+
+
+@compiled
+def _sweep(o: Options, load: Floats, weight: Floats, price: Floats, slope: float, peak: float) -> None:
+    """Move weight between the dearest and the cheapest option of every group."""
+    option_first, entry_first, resource, amount = o.option_first, o.entry_first, o.resource, o.amount
+    capacity = o.capacity
+    for group in range(len(option_first) - 1):
+        low, high = -1, -1
+        low_cost, high_cost = np.inf, -np.inf
+        if option_first[group + 1] - option_first[group] < 2:
+            continue
+        for option in range(option_first[group], option_first[group + 1]):
+            cost = 0.0
+            for e in range(entry_first[option], entry_first[option + 1]):
+                cost += price[resource[e]] * amount[e]
+            if cost < low_cost:
+                low, low_cost = option, cost
+            if weight[option] > 0.0 and cost > high_cost:
+                high, high_cost = option, cost
+        if high < 0 or low == high or high_cost - low_cost <= 1e-12 * high_cost:
+            continue
+        bend, jolt = 0.0, 0.0
+        for option in (low, high):
+            for e in range(entry_first[option], entry_first[option + 1]):
+                change = slope * amount[e] / capacity[resource[e]]
+                bend += change * amount[e] * price[resource[e]]
+                jolt = max(jolt, change)
+        # Beyond e-fold the second order says nothing about the exponential.
+        move = min(weight[high], (high_cost - low_cost) / bend, 1.0 / jolt)
+        weight[high] -= move
+        weight[low] += move
+        for option in (low, high):
+            signed = move if option == low else -move
+            for e in range(entry_first[option], entry_first[option + 1]):
+                r = resource[e]
+                load[r] += signed * amount[e]
+                price[r] = math.exp(slope * (load[r] / capacity[r] - peak)) / capacity[r]
+
+
+@compiled
+def highest(load: Floats, capacity: Floats) -> float:
+    """Return the highest utilisation."""
+    peak = 0.0
+    for r in range(len(load)):
+        peak = max(peak, load[r] / capacity[r])
+    return peak
+
+
+@compiled
+def copy(source: Floats, target: Floats) -> None:
+    """Copy an array."""
+    for i in range(len(source)):
+        target[i] = source[i]

@@ -1,0 +1,52 @@
+"""The shortest multisets of coins of every distance, compiled.
+
+Arrays
+------
+coins : int64 (d,)               link offsets of a circulant
+distance : int32 (n,)            fewest coins to each distance, -1 where none reach it
+reached : int32 (count,)         distances in breadth-first order
+found : int32 (n,)               shortest multisets kept for each distance
+counts : int32 (n, limit, d)     how often each multiset holds each coin
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.kernel import compiled, entry
+
+Ints = NDArray[np.int32]
+
+
+@entry
+def coin_multisets(
+    coins: NDArray[np.int64], distance: Ints, reached: Ints, found: Ints, counts: NDArray[np.int32]
+) -> None:
+    """Keep up to ``limit`` shortest multisets of each distance, taken in turn from all predecessors.
+
+    ``found`` and ``counts`` enter as zeros.
+    """
+    n, limit, d = counts.shape
+    found[0] = 1
+    for i in range(1, len(reached)):
+        here = reached[i]
+        for rank in range(limit):
+            for c in range(d):
+                before = (here - coins[c]) % n
+                if found[here] == limit or distance[before] != distance[here] - 1 or rank >= found[before]:
+                    continue
+                new = found[here]
+                for k in range(d):
+                    counts[here, new, k] = counts[before, rank, k] + (k == c)
+                if _is_new(counts, here, new):
+                    found[here] += 1
+
+
+@compiled
+def _is_new(counts: NDArray[np.int32], here: int, new: int) -> bool:
+    for other in range(new):
+        same = True
+        for k in range(counts.shape[2]):
+            same = same and counts[here, other, k] == counts[here, new, k]
+        if same:
+            return False
+    return True

@@ -1,0 +1,173 @@
+"""Flow that splits equally over the next ports of every node, compiled: as shares of links, and as paths.
+
+Arrays
+------
+first_link, link_dst, ports : int64 (nodes+1,), int32 (links,), int32 (links,)  a graph by rows
+hops : int32 (rows, nodes)       links from a node to a row's destination
+row, src, dst : int64 (pairs,)   ``hops[row[k]]`` holds the hops of every node to ``dst[k]``
+first : int64 (pairs+1,)         links and shares of a pair
+links, shares : int32, float64 (room,)  and the part of the pair's bytes on each
+queue, flow : int32, float64 (nodes,)   room to work in; ``flow`` is zero between pairs
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.kernel import entry
+
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@entry
+def ecmp_shares(
+    first_link: Longs,
+    link_dst: Ints,
+    ports: Ints,
+    hops: Ints,
+    row: Longs,
+    src: Longs,
+    dst: Longs,
+    first: Longs,
+    links: Ints,
+    shares: Floats,
+    queue: Ints,
+    flow: Floats,
+    pair: int,
+) -> int:
+    """Fill links and shares from a pair on, as long as there is room for whatever one needs; return the next pair."""
+    used = first[pair]
+    while pair < len(src) and used + len(link_dst) <= len(links):
+        to = hops[row[pair]]
+        head, tail = 0, 0
+        if src[pair] != dst[pair]:
+            queue[0] = src[pair]
+            flow[src[pair]] = 1.0
+            tail = 1
+        while head < tail:
+            here = queue[head]
+            head += 1
+            width = 0
+            for e in range(first_link[here], first_link[here + 1]):
+                if to[link_dst[e]] == to[here] - 1:
+                    width += ports[e]
+            for e in range(first_link[here], first_link[here + 1]):
+                there = link_dst[e]
+                if to[there] != to[here] - 1:
+                    continue
+                share = flow[here] * ports[e] / width
+                links[used] = e
+                shares[used] = share
+                used += 1
+                if flow[there] == 0.0:
+                    queue[tail] = there
+                    tail += 1
+                flow[there] += share
+        for i in range(tail):
+            flow[queue[i]] = 0.0
+        pair += 1
+        first[pair] = used
+    return pair
+
+
+class Walk(NamedTuple):
+    """The nodes of a path that is being listed, in order from its source.
+
+    ========= ======= ======== ======================================================================
+    array     dtype   shape    meaning
+    ========= ======= ======== ======================================================================
+    node      int32   (depth,)
+    cursor    int64   (depth,) the next link to try, -1 before the first
+    width     int64   (depth,) ports over which the node splits, and those of links already passed
+    passed    int64   (depth,)
+    share     float64 (depth,) of the pair's bytes
+    low, high float64 (depth,) the interval of [0, 1) that the paths through here share
+    ========= ======= ======== ======================================================================
+    """
+
+    node: Ints
+    cursor: Longs
+    width: Longs
+    passed: Longs
+    share: Floats
+    low: Floats
+    high: Floats
+
+
+@entry
+def equal_paths(
+    first_link: Longs,
+    link_dst: Ints,
+    ports: Ints,
+    hops: Ints,
+    row: Longs,
+    src: Longs,
+    dst: Longs,
+    paths: Longs,
+    points: Longs,
+    offset: Floats,
+    path_first: Longs,
+    node_first: Longs,
+    nodes: Ints,
+    weight: Floats,
+    walk: Walk,
+) -> int:
+    """Fill paths and weights when every node splits equally over its next ports; return how many paths.
+
+    The paths of a pair, in order of node ids, share the interval [0, 1) by weight. With ``points[k]`` = 0
+    all of them are listed; else those that hold one of the points (j + offset[k]) / points[k], each with
+    the share of the points that it holds. ``paths[k]`` is the most that pair k can have; the arrays of the
+    answer have room for all, and the walk for the longest path.
+    """
+    node, cursor, width, passed = walk.node, walk.cursor, walk.width, walk.passed
+    share, low, high = walk.share, walk.low, walk.high
+    found, used = 0, 0
+    for k in range(len(src)):
+        to, n, u = hops[row[k]], points[k], offset[k]
+        path_first[k] = found
+        depth = -1
+        if paths[k] > 0:
+            depth = 0
+            node[0], cursor[0], share[0], low[0], high[0] = src[k], -1, 1.0, 0.0, 1.0
+        while depth >= 0:
+            here = node[depth]
+            if here == dst[k]:
+                for i in range(depth + 1):
+                    nodes[used + i] = node[i]
+                used += depth + 1
+                weight[found] = share[depth]
+                if n > 0:
+                    weight[found] = (math.ceil(high[depth] * n - u) - math.ceil(low[depth] * n - u)) / n
+                found += 1
+                node_first[found] = used
+                depth -= 1
+                continue
+            if cursor[depth] < 0:
+                cursor[depth], width[depth], passed[depth] = first_link[here], 0, 0
+                for e in range(first_link[here], first_link[here + 1]):
+                    if to[link_dst[e]] == to[here] - 1:
+                        width[depth] += ports[e]
+            e = cursor[depth]
+            while e < first_link[here + 1] and to[link_dst[e]] != to[here] - 1:
+                e += 1
+            cursor[depth] = e + 1
+            if e >= first_link[here + 1]:
+                depth -= 1
+                continue
+            size = high[depth] - low[depth]
+            begin = low[depth] + size * passed[depth] / width[depth]
+            passed[depth] += ports[e]
+            end = high[depth]  # exactly, so that no point is lost between neighbors
+            if passed[depth] < width[depth]:
+                end = low[depth] + size * passed[depth] / width[depth]
+            if n > 0 and math.ceil(end * n - u) == math.ceil(begin * n - u):
+                continue
+            share[depth + 1] = share[depth] * (ports[e] / width[depth])
+            depth += 1
+            node[depth], cursor[depth], low[depth], high[depth] = link_dst[e], -1, begin, end
+    path_first[len(src)] = found
+    return found
