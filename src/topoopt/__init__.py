@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import cost_page as cost_page
     from topoopt.verbs import draw_page as draw_page
     from topoopt.verbs import fail as fail
+    from topoopt.verbs import llm as llm
     from topoopt.verbs import notebook_html as notebook_html
     from topoopt.verbs import page_of as page_of
     from topoopt.verbs import page_text as page_text
@@ -72,6 +73,7 @@ _ROOMS = {
         "compare",
         "cost",
         "fail",
+        "llm",
         "plan",
         "rewire",
         "topology",
@@ -98,7 +100,10 @@ def __dir__() -> list[str]:
 
 
 class _FrontDoor(ModuleType):
-    """This package: a verb such as ``topoopt.plan`` is not replaced by the room of that name when it is imported."""
+    """This package: its names, such as ``topoopt.plan``, are not replaced by rooms when those are imported.
+
+    A name of the door may be a module of verbs, as ``topoopt.llm`` is.
+    """
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not (isinstance(value, ModuleType) and name in _ROOM_OF):

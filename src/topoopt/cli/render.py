@@ -21,10 +21,13 @@ def print_json(document: Mapping[str, Any]) -> None:
     print(json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False))
 
 
-def show(answer: Any, next_steps: Sequence[str] = ()) -> None:
-    """Print the page of an answer, and commands to go on with."""
+def show(answer: Any, next_steps: Sequence[str] = (), written: Sequence[str | None] = ()) -> None:
+    """Print the page of an answer, commands to go on with, and the files that were written."""
     page = topoopt.page_of(answer)
     topoopt.draw_page(replace(page, next_steps=tuple(next_steps)), terminal())
+    names = [name for name in written if name is not None]
+    if names:
+        print(f"\nWritten: {', '.join(names)}")
 
 
 def terminal() -> "Console":

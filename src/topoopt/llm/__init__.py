@@ -14,6 +14,10 @@ from topoopt.llm.calibration.calibration_file import find_calibration as find_ca
 from topoopt.llm.calibration.calibration_file import read_calibration as read_calibration
 from topoopt.llm.calibration.calibration_file import starting_calibration as starting_calibration
 from topoopt.llm.calibration.calibration_file import write_calibration as write_calibration
+from topoopt.llm.calibration.fit_to_runs import ERROR_KINDS as ERROR_KINDS
+from topoopt.llm.calibration.fit_to_runs import CalibrationFit as CalibrationFit
+from topoopt.llm.calibration.fit_to_runs import FitRules as FitRules
+from topoopt.llm.calibration.fit_to_runs import fit_to_runs as fit_to_runs
 from topoopt.llm.calibration.named_calibration import named_calibration as named_calibration
 from topoopt.llm.calibration.profiled_calibration import ProfiledCalibration as ProfiledCalibration
 from topoopt.llm.calibration.profiled_calibration import profiled_calibration as profiled_calibration
@@ -35,6 +39,7 @@ from topoopt.llm.communication.matrix import rank_matrix as rank_matrix
 from topoopt.llm.communication.matrix import server_matrix as server_matrix
 from topoopt.llm.communication.rank_parameters import RankParameters as RankParameters
 from topoopt.llm.communication.rank_parameters import rank_parameters as rank_parameters
+from topoopt.llm.communication.rank_traffic import RankTraffic as RankTraffic
 from topoopt.llm.communication.ranks import GROUP_KINDS as GROUP_KINDS
 from topoopt.llm.communication.ranks import ORDER as ORDER
 from topoopt.llm.communication.ranks import Ranks as Ranks
@@ -54,6 +59,9 @@ from topoopt.llm.configuration import ZERO_STAGES as ZERO_STAGES
 from topoopt.llm.configuration import Configuration as Configuration
 from topoopt.llm.configuration_table import ConfigurationTable as ConfigurationTable
 from topoopt.llm.configuration_table import configuration_table as configuration_table
+from topoopt.llm.estimate import STEP_PARTS as STEP_PARTS
+from topoopt.llm.estimate import Estimate as Estimate
+from topoopt.llm.estimate import estimate_configuration as estimate_configuration
 from topoopt.llm.experts.expert_load_course import loads_at as loads_at
 from topoopt.llm.experts.expert_load_course import loads_over_iterations as loads_over_iterations
 from topoopt.llm.experts.expert_load_file import find_loads as find_loads
@@ -88,7 +96,8 @@ from topoopt.llm.search.choices import Choices as Choices
 from topoopt.llm.search.choices import Limits as Limits
 from topoopt.llm.search.choices import usual_choices as usual_choices
 from topoopt.llm.search.enumerate import enumerate_configurations as enumerate_configurations
-from topoopt.llm.search.search import ConfigurationSearch as ConfigurationSearch
+from topoopt.llm.search.result import SPLIT as SPLIT
+from topoopt.llm.search.result import ConfigurationSearch as ConfigurationSearch
 from topoopt.llm.search.search import search_configurations as search_configurations
 from topoopt.llm.search.search_infeasible import in_short as in_short
 from topoopt.llm.search.search_request import SearchRequest as SearchRequest
@@ -105,6 +114,9 @@ from topoopt.llm.step_time.step_time import model_flops as model_flops
 from topoopt.llm.step_time.step_times import ChunkTimes as ChunkTimes
 from topoopt.llm.step_time.step_times import StepTimes as StepTimes
 from topoopt.llm.system import System as System
+from topoopt.llm.system import accelerators_of_a_server as accelerators_of_a_server
 from topoopt.llm.system import system_of as system_of
+from topoopt.llm.system import usual_system as usual_system
 from topoopt.llm.usual import usual_batch as usual_batch
+from topoopt.llm.usual import usual_configuration as usual_configuration
 from topoopt.llm.usual import usual_precision as usual_precision

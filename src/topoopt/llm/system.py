@@ -1,9 +1,10 @@
 """The noun System: what step times in closed form need to know of the machines."""
 
+import re
 from dataclasses import dataclass
 
 from topoopt.errors import InvalidInput
-from topoopt.hardware import ClusterSpec, find_accelerator
+from topoopt.hardware import Accelerator, ClusterSpec, find_accelerator
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,3 +48,52 @@ def system_of(cluster: ClusterSpec) -> System:
         cluster.server_bandwidth_bps / cluster.accelerators_per_server,
         cluster.link_latency_s,
     )
+
+
+def usual_system(
+    accelerator: str,
+    accelerators_per_server: int | None = None,
+    scale_up_bandwidth_bps: float | None = None,
+    network_bandwidth_bps: float | None = None,
+    network_latency_s: float = 1e-6,
+) -> System:
+    """Return the machines; what is not given comes from the catalogue's row of the accelerator.
+
+    Raises
+    ------
+    InvalidInput
+        If the accelerator is unknown, or a number is neither given nor in the catalogue.
+    """
+    part = find_accelerator(accelerator)
+    scale_up_bps = _rate("intra_server_bandwidth", scale_up_bandwidth_bps, part.scale_up_bandwidth_bps, part)
+    return System(
+        accelerator,
+        accelerators_of_a_server(part) if accelerators_per_server is None else accelerators_per_server,
+        scale_up_bps,
+        _rate("bandwidth", network_bandwidth_bps, part.nic_bandwidth_bps, part),
+        network_latency_s,
+    )
+
+
+def accelerators_of_a_server(part: Accelerator) -> int:
+    """Return the smallest number of accelerators that scale-up links join; the catalogue may say ``4-32``.
+
+    Raises
+    ------
+    InvalidInput
+        If the catalogue does not say.
+    """
+    match = re.match(r"\d+", part.scale_up_domain)
+    if match is None:
+        raise InvalidInput(
+            f"accelerators_per_server: the catalogue does not say how many {part.name} share one"
+        )
+    return int(match[0])
+
+
+def _rate(word: str, given: float | None, known: float | None, part: Accelerator) -> float:
+    if given is not None:
+        return given
+    if known is None:
+        raise InvalidInput(f"{word}: the catalogue gives none for {part.name}; write for example 400Gbps")
+    return known

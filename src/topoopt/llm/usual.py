@@ -1,9 +1,71 @@
-"""What is taken where nothing is said, alike in every verb: the batch of an iteration, and the precision."""
+"""What is taken where nothing is given, alike in every verb: replicas, the batch of an iteration, the precision."""
 
+from collections.abc import Mapping
+from typing import Any
+
+from topoopt.errors import InvalidInput
+from topoopt.limits import whole
 from topoopt.llm.calibration.relatives import peak_rates
+from topoopt.llm.check import check_configuration
+from topoopt.llm.configuration import Configuration
+from topoopt.transformer import TransformerModel
 
 TOKENS = 2**22
 """Of an iteration where no batch is asked for; Llama 3 was trained with 4 to 16 million."""
+
+DEGREES = ("tp", "pp", "cp", "ep", "etp", "vpp", "micro_batch")
+
+
+def usual_configuration(
+    model: TransformerModel,
+    given: Mapping[str, Any],
+    accelerators: int | None = None,
+    accelerator: str = "h100",
+    uneven_stages: bool = False,
+) -> Configuration:
+    """Return the configuration of what is given, checked against the model and the number of accelerators.
+
+    Without ``dp`` the replicas are what the other degrees leave of the accelerators; without ``accelerators`` there
+    are as many as the degrees multiply to. Batch and precision are the usual ones where none is given; the latter
+    depends on the ``accelerator``.
+
+    Parameters
+    ----------
+    given : mapping
+        Fields of :class:`~topoopt.llm.Configuration`; the sequence is the model's.
+
+    Raises
+    ------
+    InvalidInput
+        With the nearest valid values, see :func:`~topoopt.llm.check_configuration`.
+    """
+    degrees = {name: whole(name, given.get(name, 1), 1) for name in DEGREES}
+    if accelerators is not None:
+        whole("accelerators", accelerators, 1)
+    inside = degrees["tp"] * degrees["pp"] * degrees["cp"]
+    if "dp" in given:
+        dp = whole("dp", given["dp"], 1)
+    elif accelerators is None:
+        raise InvalidInput("accelerators: say how many accelerators there are, or how many replicas with dp")
+    else:
+        dp = max(accelerators // inside, 1)
+    rounds = degrees["pp"] if degrees["vpp"] > 1 else 1  # interleaving needs multiples of the stages
+    step = dp * degrees["micro_batch"] * rounds
+    batch = given.get("global_batch")
+    configuration = Configuration(
+        **{
+            **given,
+            **degrees,
+            "dp": dp,
+            "global_batch": usual_batch(model.sequence, inside * dp, step)
+            if batch is None
+            else whole("global_batch", batch, 1),
+            "sequence": model.sequence,
+            "precision": given.get("precision") or usual_precision(accelerator),
+        }
+    )
+    check_configuration(model, configuration, accelerators or configuration.accelerators, uneven_stages)
+    return configuration
 
 
 def usual_batch(sequence: int, accelerators: int, step: int = 1) -> int:

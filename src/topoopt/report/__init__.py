@@ -14,6 +14,8 @@ from topoopt.report.chart import TimelineChart as TimelineChart
 from topoopt.report.cost_page import cost_page as cost_page
 from topoopt.report.html import html as html
 from topoopt.report.html import write_report as write_report
+from topoopt.report.llm_traffic_page import draw_rank_traffic as draw_rank_traffic
+from topoopt.report.llm_traffic_page import picture_format as picture_format
 from topoopt.report.notebook import notebook_html as notebook_html
 from topoopt.report.page import Facts as Facts
 from topoopt.report.page import Notes as Notes
@@ -25,7 +27,6 @@ from topoopt.report.paper import FORMATS as FORMATS
 from topoopt.report.paper import check_formats as check_formats
 from topoopt.report.paper import draw_charts as draw_charts
 from topoopt.report.plan_traffic import heatmap as heatmap
-from topoopt.report.rank_traffic import traffic_page as traffic_page
 from topoopt.report.subject import make_page as make_page
 from topoopt.report.subject import read_subject as read_subject
 from topoopt.report.terminal import draw_facts as draw_facts

@@ -7,12 +7,18 @@ from typing import Any
 from topoopt.cost import CostComparison
 from topoopt.failure import AvailabilityAnswer, FailureAnswer
 from topoopt.finder import RingNetwork
+from topoopt.llm import CalibrationFit, ConfigurationSearch, Estimate, PredictedRuns, RankTraffic
 from topoopt.plan import Comparison, Plan
 from topoopt.report.availability_page import availability_page
 from topoopt.report.comparison_page import comparison_page
 from topoopt.report.cost_page import cost_page
 from topoopt.report.failure_page import failure_page
 from topoopt.report.laid_traffic_page import laid_traffic_page
+from topoopt.report.llm_calibrate_page import llm_calibrate_page
+from topoopt.report.llm_estimate_page import llm_estimate_page
+from topoopt.report.llm_runs_page import llm_runs_page
+from topoopt.report.llm_search_page import llm_search_page
+from topoopt.report.llm_traffic_page import llm_traffic_page
 from topoopt.report.page import Page
 from topoopt.report.plan_page import plan_page
 from topoopt.report.rewiring_page import rewiring_page
@@ -30,6 +36,11 @@ PAGES: Mapping[type, Callable[[Any], Page]] = MappingProxyType(
         RewiringAnswer: rewiring_page,
         RingNetwork: topology_page,
         LaidTraffic: laid_traffic_page,
+        Estimate: llm_estimate_page,
+        PredictedRuns: llm_runs_page,
+        ConfigurationSearch: llm_search_page,
+        RankTraffic: llm_traffic_page,
+        CalibrationFit: llm_calibrate_page,
     }
 )
 """Every kind of answer, and its page."""

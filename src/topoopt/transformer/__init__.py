@@ -14,6 +14,9 @@ from topoopt.transformer.parameters import LayerParameters as LayerParameters
 from topoopt.transformer.parameters import ParameterCount as ParameterCount
 from topoopt.transformer.parameters import count_parameters as count_parameters
 from topoopt.transformer.parameters import layer_parameters as layer_parameters
+from topoopt.transformer.shapes import Shapes as Shapes
+from topoopt.transformer.shapes import changed_model as changed_model
+from topoopt.transformer.shapes import model_of_shapes as model_of_shapes
 from topoopt.transformer.zoo import TRANSFORMERS as TRANSFORMERS
 from topoopt.transformer.zoo import TransformerEntry as TransformerEntry
 from topoopt.transformer.zoo import find_transformer as find_transformer

@@ -186,6 +186,11 @@ def refuse_search_words(request: JobRequest, words: Mapping[str, Any]) -> None:
         raise InvalidInput(f"{given[0]}: is for searches over operators; for a transformer give candidates")
 
 
+def amount(parse: Callable[[str, str], float], value: Amount, word: str) -> float:
+    """Return an amount in SI units; a number is one already."""
+    return parse(value, word) if isinstance(value, str) else float(value)
+
+
 def _cluster_request(cluster: Any) -> JobRequest:
     if cluster is None:
         return JobRequest()
@@ -225,11 +230,6 @@ def _cluster(words: Mapping[str, Any]) -> dict[str, Any]:
     if "latency" in words:
         given["link_latency_s"] = amount(parse_time, words["latency"], "latency")
     return given
-
-
-def amount(parse: Callable[[str, str], float], value: Amount, word: str) -> float:
-    """Return an amount in SI units; a number is one already."""
-    return parse(value, word) if isinstance(value, str) else float(value)
 
 
 def _batch(batch: int | None) -> int:

@@ -1,12 +1,15 @@
 """Predictions for every run of a table: time by the calibration of its accelerator, and whether it fits."""
 
-from collections import defaultdict
-from collections.abc import Mapping
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from topoopt.errors import TopoOptError
+from topoopt.frame import frame
 from topoopt.llm.calibration.calibrate_errors import Error, dataset_errors
 from topoopt.llm.calibration.calibration import Calibration
 from topoopt.llm.calibration.calibration_file import find_calibration
@@ -14,6 +17,23 @@ from topoopt.llm.calibration.relatives import are_alike
 from topoopt.llm.calibration.timed_runs import timed_runs
 from topoopt.llm.runs.run_memory import run_memory
 from topoopt.llm.runs.runs import NotModelled, Run, Runs
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+PREDICTED_COLUMNS = (
+    "predicted_iter_time_s",
+    "error_percent",
+    "predicted_compute_s",
+    "predicted_exposed_communication_s",
+    "predicted_bubble_s",
+    "predicted_tflops_per_gpu",
+    "predicted_memory_gb",
+    "predicted_fits",
+    "calibration",
+    "not_modelled",
+)
+"""Columns that are added to the table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +58,22 @@ class Prediction:
     memory_bytes: float
     fits: bool
 
+    def cells(self) -> tuple[Any, ...]:
+        """Return the values of :data:`PREDICTED_COLUMNS`."""
+        timed = not math.isnan(self.run.measured_s)
+        return (
+            f"{self.iteration_time_s:.6g}",
+            f"{100 * (self.iteration_time_s / self.run.measured_s - 1):.2f}" if timed else None,
+            f"{self.compute_s:.6g}",
+            f"{self.exposed_communication_s:.6g}",
+            f"{self.bubble_s:.6g}",
+            f"{self.model_flops_per_s / 1e12:.2f}",
+            f"{self.memory_bytes / 1e9:.2f}",
+            int(self.fits),
+            self.calibration,
+            None,
+        )
+
 
 @dataclass(frozen=True)
 class PredictedRuns:
@@ -45,17 +81,72 @@ class PredictedRuns:
 
     Attributes
     ----------
+    runs_file : str
     errors : mapping from a data set to Error
         Of the runs that have a time; ``all`` is every run.
     """
 
+    runs_file: str
     runs: Runs
     predictions: tuple[Prediction, ...]
     not_modelled: tuple[NotModelled, ...]
     errors: Mapping[str, Error]
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the table, and :data:`PREDICTED_COLUMNS`."""
+        own = (column for column in self.runs.columns if column not in PREDICTED_COLUMNS)
+        return (*own, *PREDICTED_COLUMNS)
 
-def predict_runs(runs: Runs, calibration: Calibration | None = None) -> PredictedRuns:
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield the rows of the table as they were, with predictions, or with the reason why there are none."""
+        made = {one.run.place: one.cells() for one in self.predictions}
+        reasons = {row.place: row.reason for row in self.not_modelled}
+        nothing = (None,) * (len(PREDICTED_COLUMNS) - 1)
+        for place, row in enumerate(self.runs.rows):
+            added = made.get(place) or (*nothing, reasons.get(place, ""))
+            own = {column: row.get(column, "") for column in self.columns}
+            yield {**own, **dict(zip(PREDICTED_COLUMNS, added, strict=True))}
+
+    def to_frame(self) -> "DataFrame":
+        """Return the table with predictions as a pandas table.
+
+        Raises
+        ------
+        InvalidInput
+            If pandas is not installed.
+        """
+        return frame(self.rows())
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the answer as plain values."""
+        oom = [one for one in self.predictions if one.run.out_of_memory]
+        others = [one for one in self.predictions if not one.run.out_of_memory]
+        return {
+            "runs_file": self.runs_file,
+            "rows": len(self.runs.rows),
+            "modelled": len(self.predictions),
+            "rows_by_calibration": dict(Counter(one.calibration for one in self.predictions)),
+            "without_time": sum(math.isnan(one.run.measured_s) for one in others),
+            "unknown_columns": [
+                column for column in self.runs.unknown_columns if column not in PREDICTED_COLUMNS
+            ],
+            "mape_by_dataset": {name: error.mape_percent for name, error in self.errors.items()},
+            "bias_by_dataset": {name: error.bias_percent for name, error in self.errors.items()},
+            "runs_by_dataset": {name: error.runs for name, error in self.errors.items()},
+            "out_of_memory": {
+                "runs": len(oom),
+                "predicted_not_to_fit": sum(not one.fits for one in oom),
+                "other_runs": len(others),
+                "other_runs_predicted_to_fit": sum(one.fits for one in others),
+            },
+            "not_modelled": [
+                {"id": row.name, "dataset": row.dataset, "reason": row.reason} for row in self.not_modelled
+            ],
+        }
+
+
+def predict_runs(runs: Runs, calibration: Calibration | None = None, runs_file: str = "") -> PredictedRuns:
     """Return the predictions for all runs that can be modelled.
 
     Parameters
@@ -78,7 +169,7 @@ def predict_runs(runs: Runs, calibration: Calibration | None = None) -> Predicte
         predictions += _predicted(members, used, runs)
     predictions.sort(key=lambda one: one.run.place)
     others.sort(key=lambda one: one.place)
-    return PredictedRuns(runs, tuple(predictions), tuple(others), _errors(predictions))
+    return PredictedRuns(runs_file, runs, tuple(predictions), tuple(others), _errors(predictions))
 
 
 def _predicted(members: list[Run], calibration: Calibration, runs: Runs) -> list[Prediction]:

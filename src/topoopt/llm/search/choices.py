@@ -74,9 +74,7 @@ class Limits:
         for column in fields(self):
             value = getattr(self, column.name)
             if value is not None and column.name != "uneven_stages" and value < 1:
-                raise InvalidInput(
-                    f"--{column.name.replace('_', '-')}: expected an integer >= 1, got {value}"
-                )
+                raise InvalidInput(f"{column.name}: expected an integer >= 1, got {value}")
 
 
 def usual_choices(

@@ -5,7 +5,8 @@ estimated iteration time.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
+from time import process_time
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from topoopt.llm.check import check_configuration
 from topoopt.llm.configuration import Configuration
 from topoopt.llm.configuration_table import ConfigurationTable, Ints
 from topoopt.llm.memory.memory import MemoryColumns
+from topoopt.llm.search.result import SPLIT, ConfigurationSearch
 from topoopt.llm.search.search_infeasible import infeasible
 from topoopt.llm.search.search_request import SearchRequest
 from topoopt.llm.step_time.mfu import flops_per_iteration
@@ -27,46 +29,6 @@ Floats = NDArray[np.float64]
 
 SAME_TIME = 1e-3
 """Configurations whose times differ by less than this share are ranked by memory, the smaller first."""
-
-SPLIT = ("tp", "pp", "dp", "cp", "ep", "etp", "vpp", "micro_batch")
-"""Rows that agree in these are variants of one another: they recompute, share out or store differently."""
-
-
-@dataclass(frozen=True, eq=False)
-class ConfigurationSearch:
-    """The configurations that fit, the fastest first; all columns are in this order.
-
-    Attributes
-    ----------
-    table : ConfigurationTable
-    times : StepTimes
-    memory : MemoryColumns
-    mfu : float array
-        FLOPs of the model's matrix products over those of all accelerators at their peak.
-    tokens_per_s : float array
-    is_variant : bool array
-        Whether a faster row differs only in what is computed again, shared out or split along the sequence, or the
-        row before takes the same time and memory.
-    valid, feasible : int
-        Configurations that were enumerated, and those that fit.
-    too_large : mapping of str to int
-        Why the others do not fit, and how many.
-    """
-
-    table: ConfigurationTable
-    times: StepTimes
-    memory: MemoryColumns
-    mfu: Floats
-    tokens_per_s: Floats
-    is_variant: NDArray[np.bool_]
-    valid: int
-    feasible: int
-    too_large: Mapping[str, int]
-
-    def best(self, count: int, variants: bool = False) -> Ints:
-        """Return the places of the fastest rows, at most ``count``, each with or without its variants."""
-        places = np.arange(len(self.table)) if variants else np.flatnonzero(~self.is_variant)
-        return np.asarray(places[:count], np.int64)
 
 
 def search_configurations(request: SearchRequest, calibration: Calibration) -> ConfigurationSearch:
@@ -80,6 +42,7 @@ def search_configurations(request: SearchRequest, calibration: Calibration) -> C
     Infeasible
         If none fits: by how much the nearest is too large, and what would help.
     """
+    began_s = process_time()
     peak = find_accelerator(request.system.accelerator).peak_flops(request.precision)
     table = request.enumerated()
     if len(table) == 0:
@@ -96,6 +59,8 @@ def search_configurations(request: SearchRequest, calibration: Calibration) -> C
     seconds = times.iteration_time_s
     flops = flops_per_iteration("matmul", request.model, request.global_batch, request.sequence)
     return ConfigurationSearch(
+        request,
+        calibration,
         table_in_order,
         times,
         needed.take(np.flatnonzero(fit)[order]),
@@ -105,6 +70,7 @@ def search_configurations(request: SearchRequest, calibration: Calibration) -> C
         len(table),
         int(fit.sum()),
         too_large(needed),
+        process_time() - began_s,
     )
 
 

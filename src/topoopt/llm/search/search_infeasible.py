@@ -55,6 +55,5 @@ def _remedies(request: SearchRequest, total: float) -> str:
     if larger:
         found.append(f"or as many {larger[0].name} ({format_memory(capacity_bytes(larger[0]))})")
     if request.fixed:
-        names = ", ".join(f"--{name.replace('_', '-')}" for name in request.fixed)
-        found.append(f"or let {names} be searched, too")
+        found.append(f"or let {', '.join(request.fixed)} be searched, too")
     return ", ".join(found) or "give more accelerators, or ones with more memory"

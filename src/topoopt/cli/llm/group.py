@@ -8,19 +8,19 @@ from topoopt.cli.verbs import Entry, group
 LLM_VERBS: Mapping[str, Entry] = MappingProxyType(
     {
         "estimate": Entry(
-            "topoopt.cli.llm_estimate",
+            "topoopt.cli.llm.estimate",
             "Estimate the time of one training iteration, where it goes, and the memory that it needs.",
         ),
         "traffic": Entry(
-            "topoopt.cli.llm_traffic",
+            "topoopt.cli.llm.traffic",
             "Show what an iteration sends, exactly and without running it: by kind, by rank, between servers.",
         ),
         "search": Entry(
-            "topoopt.cli.llm_search",
+            "topoopt.cli.llm.search",
             "Find the fastest ways to split a transformer: degrees, micro-batch, recomputation, ZeRO.",
         ),
         "calibrate": Entry(
-            "topoopt.cli.llm_calibrate",
+            "topoopt.cli.llm.calibrate",
             "Fit a calibration to measured step times, and say how far it is off on runs that it has not seen.",
         ),
     }

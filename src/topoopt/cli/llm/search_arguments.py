@@ -5,7 +5,11 @@ from typing import Annotated
 
 import typer
 
-FIXED, LIMITS = "What is fixed (all the rest is searched)", "How far the search goes"
+FIXED, LIMITS, MEMORY = (
+    "What is fixed (all the rest is searched)",
+    "How far the search goes",
+    "Memory and times",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,3 +94,45 @@ class LimitArguments:
             "--uneven-stages", rich_help_panel=LIMITS, help="Stages need not have equally many layers."
         ),
     ] = False
+
+
+@dataclass(frozen=True, slots=True)
+class HowArguments:
+    """The batch, and by what times and memory are counted."""
+
+    global_batch: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Sequences of an iteration; about 4 million tokens if not given."),
+    ] = None
+    precision: Annotated[
+        str | None,
+        typer.Option(
+            metavar="bf16|fp16|fp8|fp32",
+            rich_help_panel=MEMORY,
+            help="Of the matrix products; bf16 where the accelerator has it.",
+        ),
+    ] = None
+    attention: Annotated[
+        str | None,
+        typer.Option(
+            metavar="fused|eager",
+            rich_help_panel=MEMORY,
+            help="FlashAttention, or scores in memory; fused unless the calibration is eager.",
+        ),
+    ] = None
+    framework: Annotated[
+        str,
+        typer.Option(
+            metavar="megatron|deepspeed|half-gradients|fsdp",
+            rich_help_panel=MEMORY,
+            help="Bytes per parameter, and what is taken beside tensors.",
+        ),
+    ] = "megatron"
+    calibration: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            rich_help_panel=MEMORY,
+            help="Of step times (topoopt llm calibrate, topoopt profile); the accelerator's if not given.",
+        ),
+    ] = None

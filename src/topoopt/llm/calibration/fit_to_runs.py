@@ -1,0 +1,211 @@
+"""The noun CalibrationFit: a calibration that was fitted to a table of runs, and how far it is off."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from topoopt.errors import InvalidInput, unknown_name
+from topoopt.frame import frame
+from topoopt.hardware import find_accelerator
+from topoopt.llm.calibration.calibrate import Weights
+from topoopt.llm.calibration.calibrate_errors import Error, Fit, calibrate, dataset_errors
+from topoopt.llm.calibration.calibration import ATTENTIONS, Calibration
+from topoopt.llm.calibration.calibration_file import starting_calibration
+from topoopt.llm.calibration.relatives import are_alike
+from topoopt.llm.calibration.timed_runs import timed_runs
+from topoopt.llm.runs.runs import Run, Runs, read_runs
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+ERROR_KINDS = ("before", "in_sample", "cross_validated", "leave_one_size_out")
+"""Errors of a start, of the fit, on runs that it has not seen, on sizes of models that it has not seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class FitRules:
+    """Which runs a calibration is fitted to, from where, and how they weigh.
+
+    Attributes
+    ----------
+    accelerators : tuple of str
+        Whose runs are taken, the calibration being for the first; those with most runs where empty.
+    start : str
+        Where the fit starts, and what it is held back to: ``neutral``, a name or a file; the accelerator's own
+        calibration where empty.
+    attention : str or None
+        One of :data:`~topoopt.llm.ATTENTIONS`; as the start has it where not given.
+    weights : mapping
+        How much a data set counts; 1 for those not named.
+    strength : float or None
+        Of the start; chosen by cross-validation where not given.
+    seed : int
+        Of the held-out parts.
+    """
+
+    accelerators: tuple[str, ...] = ()
+    start: str = ""
+    attention: str | None = None
+    weights: Mapping[str, float] | None = None
+    strength: float | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.attention is not None and self.attention not in ATTENTIONS:
+            raise unknown_name("attention", self.attention, ATTENTIONS)
+        if self.strength is not None and not 0 < self.strength < float("inf"):
+            raise InvalidInput(f"strength: must be positive, got {self.strength:g}")
+        if self.seed < 0:
+            raise InvalidInput(f"seed: expected an integer >= 0, got {self.seed}")
+        for name, weight in (self.weights or {}).items():
+            if not 0 < weight < float("inf"):
+                raise InvalidInput(
+                    f'weight: expected DATASET=X with a positive number, got "{name}={weight:g}"'
+                )
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationFit:
+    """A calibration, the runs that it was fitted to, and its errors.
+
+    Attributes
+    ----------
+    runs_file : str
+    runs : Runs
+        All of the table.
+    taken : tuple of Run
+        Those that it was fitted to.
+    start : Calibration
+    fit : Fit
+        Its calibration says what it was made of, and by which command.
+    errors_before : mapping from a data set to Error
+        Of the start.
+    """
+
+    runs_file: str
+    runs: Runs
+    taken: tuple[Run, ...]
+    start: Calibration
+    fit: Fit
+    errors_before: Mapping[str, Error]
+
+    @property
+    def calibration(self) -> Calibration:
+        """What was fitted."""
+        return self.fit.calibration
+
+    @property
+    def errors(self) -> Mapping[str, Mapping[str, Error]]:
+        """Errors by data set, for each of :data:`ERROR_KINDS`."""
+        kinds = (
+            self.errors_before,
+            self.fit.in_sample,
+            self.fit.cross_validated,
+            self.fit.leave_one_size_out,
+        )
+        return dict(zip(ERROR_KINDS, kinds, strict=True))
+
+    @property
+    def other_runs(self) -> dict[str, int]:
+        """How many runs of other accelerators the table has."""
+        places = {run.place for run in self.taken}
+        return dict(Counter(run.system.accelerator for run in self.runs.timed if run.place not in places))
+
+    def to_frame(self) -> "DataFrame":
+        """Return the errors as a pandas table, a row for each data set and kind of error.
+
+        Raises
+        ------
+        InvalidInput
+            If pandas is not installed.
+        """
+        return frame(
+            {"dataset": name, "errors": kind, **asdict(error)}
+            for kind, errors in self.errors.items()
+            for name, error in errors.items()
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the answer as plain values."""
+        calibration = self.calibration
+        return {
+            "runs_file": self.runs_file,
+            "runs": len(self.taken),
+            "other_runs": self.other_runs,
+            "not_modelled": [{"id": row.name, "reason": row.reason} for row in self.runs.not_modelled],
+            "accelerator": calibration.accelerator,
+            "started_from": self.start.provenance["started_from"],
+            "strength": self.fit.strength,
+            "attention": calibration.attention,
+            "parameters": calibration.parameters(),
+            **{
+                kind: {name: asdict(error) for name, error in errors.items()}
+                for kind, errors in self.errors.items()
+            },
+            "provenance": dict(calibration.provenance),
+        }
+
+
+def fit_to_runs(path: str, rules: FitRules) -> CalibrationFit:
+    """Fit a calibration to the runs of a CSV file, and measure it on runs that it has not seen.
+
+    Raises
+    ------
+    InvalidInput
+        If the file is no table of runs, or has too few of the accelerators.
+    """
+    runs = read_runs(path)
+    name, taken = _taken(runs, rules.accelerators, path)
+    known = {run.dataset for run in taken}
+    for dataset in rules.weights or {}:
+        if dataset not in known:
+            raise unknown_name("weight", dataset, known)
+    start = starting_calibration(rules.start or name, name, rules.attention)
+    table = timed_runs(taken)
+    fit = calibrate(table, start, Weights(rules.weights or {}), rules.seed, rules.strength)
+    before = dataset_errors(table, table.times(start).iteration_time_s)
+    return CalibrationFit(path, runs, taken, start, _with_provenance(fit, path, rules), before)
+
+
+def _taken(runs: Runs, accelerators: Sequence[str], place: str) -> tuple[str, tuple[Run, ...]]:
+    """Return the accelerator that is calibrated, and its timed runs."""
+    counts = Counter(run.system.accelerator for run in runs.timed)
+    met = sorted(counts)
+    if not met:
+        why = f"; the first is not modelled: {runs.not_modelled[0].reason}" if runs.not_modelled else ""
+        raise InvalidInput(f"{place}: no run with a time{why}")
+    if not accelerators:
+        most = max(met, key=lambda name: counts[name])
+        return most, tuple(run for run in runs.timed if are_alike(run.system.accelerator, most))
+    wanted = [find_accelerator(word).name for word in accelerators]
+    taken = tuple(run for run in runs.timed if run.system.accelerator in wanted)
+    if not taken:
+        raise InvalidInput(
+            f"accelerator: no timed run of {', '.join(wanted)} in {place}; it has {', '.join(met)}"
+        )
+    return wanted[0], taken
+
+
+def _with_provenance(fit: Fit, path: str, rules: FitRules) -> Fit:
+    """Return the fit with a calibration that says what it was made of, and by which command."""
+    words = ["topoopt llm calibrate", Path(path).name]
+    words += [f"--accelerator {','.join(rules.accelerators)}"] if rules.accelerators else []
+    words += [f"--start {rules.start}"] if rules.start else []
+    words += [f"--attention {fit.calibration.attention}"]
+    words += [f"--weight {name}={weight:g}" for name, weight in (rules.weights or {}).items()]
+    words += [f"--strength {fit.strength:g}"]
+    made_of = {
+        **fit.calibration.provenance,
+        "command": " ".join(words),
+        "runs": ", ".join(f"{name} {error.runs}" for name, error in fit.in_sample.items() if name != "all"),
+        "mape_percent": _listed(fit.in_sample),
+        "mape_percent_held_out": _listed(fit.cross_validated),
+        "mape_percent_size_held_out": _listed(fit.leave_one_size_out),
+    }
+    return replace(fit, calibration=replace(fit.calibration, provenance=made_of))
+
+
+def _listed(errors: Mapping[str, Error]) -> str:
+    return ", ".join(f"{name} {error.mape_percent:.1f}" for name, error in errors.items()) or "too few runs"

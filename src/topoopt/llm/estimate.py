@@ -1,0 +1,165 @@
+"""The noun Estimate: time, rates and memory of one way of training a transformer."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from topoopt.hardware import find_accelerator
+from topoopt.llm.calibration.calibration import Calibration
+from topoopt.llm.calibration.relatives import peak_rates
+from topoopt.llm.configuration import Configuration
+from topoopt.llm.configuration_table import configuration_table
+from topoopt.llm.memory.memory import MemoryColumns, memory
+from topoopt.llm.step_time.apnet24 import apnet24
+from topoopt.llm.step_time.mfu import flops_per_iteration, mfu
+from topoopt.llm.step_time.step_time import estimate
+from topoopt.llm.step_time.step_times import StepTimes
+from topoopt.llm.system import System
+from topoopt.transformer import TransformerModel
+
+STEP_PARTS = ("compute_s", "tp_s", "cp_s", "ep_s", "pp_s", "dp_s", "bubble_s")
+"""Parts of an iteration's time; they add up to it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """What one iteration takes and needs.
+
+    Attributes
+    ----------
+    calibration : Calibration or None
+        None for the published formula.
+    attention : str
+        How the attention's core runs, in the time and in the memory.
+    framework : str
+        One of :data:`~topoopt.llm.FRAMEWORKS`.
+    times : StepTimes
+        One row.
+    memory : MemoryColumns
+        One row: the fullest accelerator.
+    flops_per_iteration : float
+        Of the model's matrix products, forward and backward, without recomputation.
+    mfu : float
+        Those over what all accelerators could do at their peak.
+    """
+
+    model: TransformerModel
+    configuration: Configuration
+    system: System
+    calibration: Calibration | None
+    attention: str
+    framework: str
+    times: StepTimes
+    memory: MemoryColumns
+    flops_per_iteration: float
+    mfu: float
+
+    @property
+    def accelerator(self) -> str:
+        """The accelerator, as the catalogue calls it."""
+        return find_accelerator(self.system.accelerator).name
+
+    @property
+    def iteration_time_s(self) -> float:
+        """Seconds of an iteration."""
+        return float(self.times.iteration_time_s[0])
+
+    @property
+    def flops_per_accelerator(self) -> float:
+        """Model FLOP/s of each accelerator."""
+        return self.flops_per_iteration / self.iteration_time_s / self.configuration.accelerators
+
+    @property
+    def tokens_per_s(self) -> float:
+        """Tokens that are trained in a second."""
+        return self.configuration.global_batch * self.configuration.sequence / self.iteration_time_s
+
+    @property
+    def parts_s(self) -> dict[str, float]:
+        """Seconds of each of :data:`STEP_PARTS`."""
+        return {name: float(getattr(self.times, name)[0]) for name in STEP_PARTS}
+
+    @property
+    def memory_bytes(self) -> dict[str, float]:
+        """Bytes on the fullest accelerator by cause, and their ``total``."""
+        return {**self.memory.row(0), "total": float(self.memory.total[0])}
+
+    @property
+    def fits(self) -> bool:
+        """Whether it fits into memory."""
+        return bool(self.memory.fits[0])
+
+    @property
+    def transferred_from(self) -> str | None:
+        """The accelerator whose runs the calibration is carried over from, if its own has none."""
+        return None if self.calibration is None else self.calibration.provenance.get("transferred_from")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the answer as plain values."""
+        calibration = self.calibration
+        return {
+            "model": self.model.name,
+            "accelerator": self.accelerator,
+            "accelerators": self.configuration.accelerators,
+            "configuration": asdict(self.configuration),
+            "system": asdict(self.system),
+            "estimator": "apnet24" if calibration is None else "calibrated",
+            "calibration": None if calibration is None else calibration.name,
+            "calibrated_on": None if calibration is None else calibration.accelerator,
+            "transferred_from": self.transferred_from,
+            "attention": self.attention,
+            "iteration_time_s": self.iteration_time_s,
+            **self.parts_s,
+            "exposed_communication_s": float(self.times.exposed_communication_s[0]),
+            "mfu": self.mfu,
+            "flops_per_accelerator": self.flops_per_accelerator,
+            "flops_per_iteration": self.flops_per_iteration,
+            "tokens_per_s": self.tokens_per_s,
+            "memory_bytes": self.memory_bytes,
+            "memory_capacity_bytes": self.memory.capacity_bytes,
+            "framework": self.framework,
+            "fits": self.fits,
+        }
+
+
+def estimate_configuration(
+    model: TransformerModel,
+    configuration: Configuration,
+    system: System,
+    calibration: Calibration | None,
+    attention: str | None = None,
+    framework: str = "megatron",
+) -> Estimate:
+    """Return what one way of training takes and needs.
+
+    Parameters
+    ----------
+    calibration : Calibration or None
+        With one attention; None for the published formula, see :func:`~topoopt.llm.apnet24`.
+    attention : str, optional
+        For the published formula, which has none: ``fused`` or ``eager``.
+
+    Raises
+    ------
+    InvalidInput
+        If the accelerator lacks the precision, or for an unknown framework.
+    """
+    table = configuration_table([configuration])
+    kernel = (attention or "fused") if calibration is None else calibration.attention
+    times = (
+        apnet24(model, table, system) if calibration is None else estimate(model, table, system, calibration)
+    )
+    flops = flops_per_iteration("matmul", model, configuration.global_batch, configuration.sequence)
+    part, precision = find_accelerator(system.accelerator), configuration.precision
+    peak = part.peak_flops(precision) if part.peaks else peak_rates(part.name)[precision]
+    return Estimate(
+        model,
+        configuration,
+        system,
+        calibration,
+        kernel,
+        framework,
+        times,
+        memory(model, table, system.accelerator, kernel, framework),
+        flops,
+        mfu(flops, float(times.iteration_time_s[0]), configuration.accelerators, peak),
+    )

@@ -1,0 +1,153 @@
+"""The noun ConfigurationSearch: the ways of training that fit, ranked, and the rows that are shown of them."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.frame import frame
+from topoopt.hardware import find_accelerator
+from topoopt.llm.calibration.calibration import Calibration
+from topoopt.llm.configuration_table import ConfigurationTable, Ints
+from topoopt.llm.memory.memory import MemoryColumns
+from topoopt.llm.search.search_request import SearchRequest
+from topoopt.llm.step_time.step_times import StepTimes
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+Floats = NDArray[np.float64]
+
+SPLIT = ("tp", "pp", "dp", "cp", "ep", "etp", "vpp", "micro_batch")
+"""Rows that agree in these are variants of one another: they recompute, share out or store differently."""
+
+TIMES = (
+    "iteration_time_s",
+    "compute_s",
+    "tp_s",
+    "cp_s",
+    "ep_s",
+    "pp_s",
+    "dp_s",
+    "bubble_s",
+    "exposed_communication_s",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class ConfigurationSearch:
+    """The configurations that fit, the fastest first; all columns are in this order.
+
+    Attributes
+    ----------
+    request : SearchRequest
+    calibration : Calibration
+        Of the times.
+    table : ConfigurationTable
+    times : StepTimes
+    memory : MemoryColumns
+    mfu : float array
+        FLOPs of the model's matrix products over those of all accelerators at their peak.
+    tokens_per_s : float array
+    is_variant : bool array
+        Whether a faster row differs only in what is computed again, shared out or split along the sequence, or the
+        row before takes the same time and memory.
+    valid, feasible : int
+        Configurations that were enumerated, and those that fit.
+    too_large : mapping of str to int
+        Why the others do not fit, and how many.
+    cpu_s : float
+        What the search took.
+    top : int
+        How many rows are shown.
+    variants : bool
+        Whether variants are among those.
+    """
+
+    request: SearchRequest
+    calibration: Calibration
+    table: ConfigurationTable
+    times: StepTimes
+    memory: MemoryColumns
+    mfu: Floats
+    tokens_per_s: Floats
+    is_variant: NDArray[np.bool_]
+    valid: int
+    feasible: int
+    too_large: Mapping[str, int]
+    cpu_s: float
+    top: int = 10
+    variants: bool = False
+
+    @property
+    def accelerator(self) -> str:
+        """The accelerator, as the catalogue calls it."""
+        return find_accelerator(self.request.system.accelerator).name
+
+    def best(self, count: int, variants: bool = False) -> Ints:
+        """Return the places of the fastest rows, at most ``count``, each with or without its variants."""
+        places = np.arange(len(self.table)) if variants else np.flatnonzero(~self.is_variant)
+        return np.asarray(places[:count], np.int64)
+
+    def row(self, place: int) -> dict[str, Any]:
+        """Return one configuration with its time, its memory and where both go."""
+        one = self.table.row(place)
+        return {
+            **{name: getattr(one, name) for name in SPLIT},
+            "zero": one.zero,
+            "recompute": one.recompute,
+            "sequence_parallel": one.sequence_parallel,
+            "micro_batches": one.micro_batches,
+            **{name: float(getattr(self.times, name)[place]) for name in TIMES},
+            "mfu": float(self.mfu[place]),
+            "tokens_per_s": float(self.tokens_per_s[place]),
+            "memory_bytes": {**self.memory.row(place), "total": float(self.memory.total[place])},
+        }
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield every configuration that fits, the fastest first; a column for each cause of memory."""
+        for place in range(self.feasible):
+            row = self.row(place)
+            memory_bytes = row.pop("memory_bytes")
+            yield {**row, **{f"memory_{cause}_bytes": size for cause, size in memory_bytes.items()}}
+
+    def shown(self) -> list[dict[str, Any]]:
+        """Return the rows to show: the fastest :attr:`top`."""
+        return [self.row(int(place)) for place in self.best(self.top, self.variants)]
+
+    def to_frame(self) -> "DataFrame":
+        """Return every configuration that fits as a pandas table, the fastest first.
+
+        Raises
+        ------
+        InvalidInput
+            If pandas is not installed.
+        """
+        return frame(self.rows())
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the answer, with the rows to show, as plain values."""
+        request = self.request
+        return {
+            "model": request.model.name,
+            "accelerators": request.accelerators,
+            "accelerator": self.accelerator,
+            "global_batch": request.global_batch,
+            "sequence": request.sequence,
+            "precision": request.precision,
+            "attention": request.attention,
+            "framework": request.framework,
+            "calibration": self.calibration.name,
+            "fixed": dict(request.fixed),
+            "memory_capacity_bytes": self.memory.capacity_bytes,
+            "valid": self.valid,
+            "feasible": self.feasible,
+            "too_large": {
+                key.replace(", ", "_").replace(" ", "_"): count for key, count in self.too_large.items()
+            },
+            "search_cpu_s": self.cpu_s,
+            "configurations_per_s": self.valid / max(self.cpu_s, 1e-9),
+            "configurations": self.shown(),
+        }

@@ -1,0 +1,55 @@
+"""Estimates of a table of runs as a page: how far they are off, and what is not modelled."""
+
+from collections import defaultdict
+
+from topoopt.llm import PredictedRuns
+from topoopt.report.page import Facts, Notes, Page, Section, Table
+
+SHOWN = 10
+"""Reasons why rows are not modelled that are shown."""
+
+
+def llm_runs_page(runs: PredictedRuns) -> Page:
+    """Return errors by data set, and what is not modelled."""
+    sections = [Section("runs", "Runs", "", (_facts(runs),))]
+    if runs.errors:
+        rows = tuple(
+            (name, f"{error.runs:,}", f"{error.mape_percent:.1f}", f"{error.bias_percent:+.1f}")
+            for name, error in runs.errors.items()
+        )
+        table = Table("", ("data set", "runs", "MAPE", "bias"), rows, ("runs", "MAPE", "bias"))
+        title = "Errors of the iteration time"
+        sections.append(Section("errors", title, "", (table,), "percent of the measured time"))
+    if runs.not_modelled:
+        sections.append(Section("not-modelled", "Not modelled", "", (_not_modelled(runs),)))
+    return Page("runs", f"Runs of {runs.runs_file}", "", (), (), tuple(sections))
+
+
+def _facts(runs: PredictedRuns) -> Facts:
+    answer = runs.to_json()
+    used = (f"{name} for {rows:,}" for name, rows in answer["rows_by_calibration"].items())
+    oom, unknown = answer["out_of_memory"], answer["unknown_columns"]
+    without = answer["without_time"]
+    fit = f"{oom['predicted_not_to_fit']} of {oom['runs']} predicted not to fit"
+    return Facts(
+        "",
+        (
+            ("modelled", f"{answer['modelled']:,} of {answer['rows']:,} rows"),
+            ("calibration", ", ".join(used)),
+            ("without a time", f"{without:,}, predicted only" if without else ""),
+            ("not read", f"columns {', '.join(unknown)}" if unknown else ""),
+            ("out of memory", fit if oom["runs"] else ""),
+        ),
+    )
+
+
+def _not_modelled(runs: PredictedRuns) -> Notes:
+    reasons: dict[str, list[str]] = defaultdict(list)
+    for row in runs.not_modelled:
+        reasons[row.reason].append(row.name)
+    most_first = sorted(reasons.items(), key=lambda item: -len(item[1]))
+    lines = [
+        f"{len(names):4d}  {reason}  ({names[0]}{', …' if len(names) > 1 else ''})"
+        for reason, names in most_first[:SHOWN]
+    ]
+    return Notes((*lines, *(("--json has them all",) if len(reasons) > SHOWN else ())))

@@ -1,0 +1,106 @@
+"""``topoopt.llm.estimate``: time and memory of one way of training a transformer, or of every run of a table."""
+
+import os
+from typing import Unpack
+
+from topoopt.errors import InvalidInput, unknown_name
+from topoopt.llm import (
+    Estimate,
+    PredictedRuns,
+    estimate_configuration,
+    named_calibration,
+    predict_runs,
+    read_runs,
+)
+from topoopt.verbs.llm.words import (
+    LawWords,
+    MachineWords,
+    ShapeWords,
+    SplitWords,
+    Transformer,
+    calibration_of,
+    check_attention,
+    configuration_of,
+    model_of,
+    system_of,
+)
+from topoopt.verbs.words import check_words
+
+ESTIMATORS = ("calibrated", "apnet24")
+
+
+class EstimateWords(ShapeWords, SplitWords, MachineWords, LawWords, total=False):
+    """All words that :func:`topoopt.llm.estimate` takes."""
+
+    estimator: str
+
+
+def estimate(model: Transformer = None, **words: Unpack[EstimateWords]) -> Estimate:
+    """Estimate the time of one training iteration, where it goes, and the memory that it needs.
+
+    Parameters
+    ----------
+    model
+        A transformer's name, the ``config.json`` of Hugging Face, or a model; none for shapes by hand.
+    **words
+        The flags of ``topoopt llm estimate`` with underscores: ``accelerators``, ``tp``, ``pp``, ``seq`` …
+
+    Returns
+    -------
+    Estimate
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown word or name, or a configuration that is not valid, with the nearest valid values.
+
+    Examples
+    --------
+    >>> import topoopt
+    >>> found = topoopt.llm.estimate("llama3-70b", accelerators=512, tp=8, pp=4)
+    >>> found.configuration.dp, found.fits
+    (16, False)
+    """
+    check_words(words, tuple(EstimateWords.__annotations__))
+    law = words.get("estimator", "calibrated")
+    if law not in ESTIMATORS:
+        raise unknown_name("estimator", law, ESTIMATORS)
+    check_attention(words.get("attention"))
+    if law == "apnet24" and "calibration" in words:
+        raise InvalidInput("calibration: the published formula apnet24 takes none; leave it out")
+    transformer, system = model_of(model, words), system_of(words)
+    configuration = configuration_of(transformer, words)
+    calibration = None if law == "apnet24" else calibration_of(words, system.accelerator)
+    return estimate_configuration(
+        transformer,
+        configuration,
+        system,
+        calibration,
+        words.get("attention"),
+        words.get("framework", "megatron"),
+    )
+
+
+def estimate_runs(
+    runs: str | os.PathLike[str], calibration: str | os.PathLike[str] | None = None
+) -> PredictedRuns:
+    """Estimate every run of a table, and compare with the times in it.
+
+    Parameters
+    ----------
+    runs
+        A CSV file, a run in each row; see :func:`topoopt.llm.read_runs`.
+    calibration
+        For the runs of its accelerator; the accelerators' own where not given.
+
+    Returns
+    -------
+    PredictedRuns
+
+    Raises
+    ------
+    InvalidInput
+        If a file cannot be read.
+    """
+    named = None if calibration is None else named_calibration(os.fspath(calibration))
+    return predict_runs(read_runs(os.fspath(runs)), named, os.fspath(runs))

@@ -1,0 +1,132 @@
+"""``topoopt.llm.search``: the fastest ways to train a transformer on so many accelerators."""
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any, Unpack
+
+from topoopt.errors import InvalidInput, unknown_name
+from topoopt.limits import whole
+from topoopt.llm import (
+    LARGEST_COUNT,
+    PINNABLE,
+    RECOMPUTATIONS,
+    ConfigurationSearch,
+    Limits,
+    SearchRequest,
+    search_configurations,
+    usual_batch,
+    usual_precision,
+)
+from topoopt.verbs.llm.words import (
+    LawWords,
+    MachineWords,
+    ShapeWords,
+    SplitWords,
+    Transformer,
+    calibration_of,
+    model_of,
+    system_of,
+)
+from topoopt.verbs.words import check_words
+
+
+class LlmSearchWords(ShapeWords, SplitWords, MachineWords, LawWords, total=False):
+    """All words that :func:`topoopt.llm.search` takes; degrees that are given are not searched."""
+
+    max_tp: int
+    max_pp: int
+    max_cp: int
+    max_ep: int
+    max_vpp: int
+    max_micro_batch: int
+
+
+def search(
+    model: Transformer = None, *, top: int = 10, variants: bool = False, **words: Unpack[LlmSearchWords]
+) -> ConfigurationSearch:
+    """Find the fastest ways to split a transformer: degrees, micro-batch, recomputation, ZeRO.
+
+    Every valid configuration is looked at; those that do not fit into memory are left out, the others are ranked by
+    estimated time.
+
+    Parameters
+    ----------
+    model
+        A transformer's name, the ``config.json`` of Hugging Face, or a model; none for shapes by hand.
+    top
+        How many are shown.
+    variants
+        Whether rows are shown that differ from a faster one in recomputation, ZeRO or sequence parallelism only.
+    **words
+        The flags of ``topoopt llm search`` with underscores: ``accelerators``, ``tp``, ``max_vpp`` …
+
+    Returns
+    -------
+    ConfigurationSearch
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown word or name, or if no configuration is valid.
+    Infeasible
+        If none fits into memory.
+
+    Examples
+    --------
+    >>> import topoopt
+    >>> found = topoopt.llm.search("llama3-8b", accelerators=64, tp=4, top=1)
+    >>> [(row["tp"], row["pp"], row["dp"]) for row in found.shown()]
+    [(4, 1, 16)]
+    """
+    check_words(words, tuple(LlmSearchWords.__annotations__))
+    whole("top", top, 1)
+    calibration = calibration_of(words, words.get("accelerator", "h100"))
+    found = search_configurations(_request(model, words, calibration.attention), calibration)
+    return replace(found, top=top, variants=variants)
+
+
+def _request(model: Transformer, words: Mapping[str, Any], attention: str) -> SearchRequest:
+    accelerators = words.get("accelerators")
+    if accelerators is None:
+        raise InvalidInput("accelerators: say how many accelerators there are")
+    whole("accelerators", accelerators, 1)
+    transformer, system = model_of(model, words), system_of(words)
+    batch = words.get("global_batch", usual_batch(transformer.sequence, accelerators))
+    if not 1 <= batch <= LARGEST_COUNT:
+        raise InvalidInput(f"global_batch: expected an integer from 1 to {LARGEST_COUNT}, got {batch}")
+    fixed, limits = _fixed(words), _limits(words)
+    for column in fields(Limits):
+        degree, most = column.name.removeprefix("max_"), getattr(limits, column.name)
+        if degree in fixed and most != column.default and fixed[degree] > most:
+            raise InvalidInput(
+                f"{degree} {fixed[degree]}: is above {column.name} {most}; leave one of them out"
+            )
+    return SearchRequest(
+        transformer,
+        accelerators,
+        system,
+        batch,
+        transformer.sequence,
+        fixed,
+        limits,
+        words.get("precision") or usual_precision(system.accelerator),
+        attention,
+        words.get("framework", "megatron"),
+    )
+
+
+def _limits(words: Mapping[str, Any]) -> Limits:
+    return Limits(**{column.name: words[column.name] for column in fields(Limits) if column.name in words})
+
+
+def _fixed(words: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what of a configuration is given."""
+    fixed = {word: words[word] for word in SplitWords.__annotations__ if word in PINNABLE and word in words}
+    if fixed.get("recompute", "none") not in RECOMPUTATIONS:
+        raise unknown_name("recompute", fixed["recompute"], RECOMPUTATIONS)
+    if fixed.get("zero", 0) not in range(4):
+        raise unknown_name("zero", str(fixed["zero"]), "0123")
+    for word, value in fixed.items():
+        if word not in ("zero", "recompute", "sequence_parallel"):
+            whole(word, value, 1)
+    return fixed

@@ -1,0 +1,118 @@
+"""``topoopt.llm.traffic``: what ranks and servers send each other in one iteration of a transformer's training."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+from topoopt.errors import InvalidInput, unknown_name
+from topoopt.files import read_text
+from topoopt.hardware import find_accelerator
+from topoopt.limits import whole
+from topoopt.llm import (
+    ORDER,
+    ExpertLoads,
+    Ints,
+    RankTraffic,
+    accelerators_of_a_server,
+    communications,
+    find_loads,
+    place_ranks,
+)
+from topoopt.transformer import TransformerModel
+from topoopt.verbs.llm.words import (
+    ACCELERATOR,
+    ShapeWords,
+    SplitWords,
+    Transformer,
+    configuration_of,
+    model_of,
+)
+from topoopt.verbs.words import check_words
+
+BY = ("server", "rank", "kind")
+
+
+class LlmTrafficWords(ShapeWords, SplitWords, total=False):
+    """All words that :func:`topoopt.llm.traffic` takes."""
+
+    accelerators: int
+    accelerator: str
+    accelerators_per_server: int
+    order: str
+    slots: str | os.PathLike[str] | Sequence[int]
+    loads: str
+    iteration: int
+    seed: int
+
+
+def traffic(
+    model: Transformer = None, *, by: str = "server", **words: Unpack[LlmTrafficWords]
+) -> RankTraffic:
+    """Say what an iteration sends, exactly and without running it: by kind, by rank, between servers.
+
+    Parameters
+    ----------
+    model
+        A transformer's name, the ``config.json`` of Hugging Face, or a model; none for shapes by hand.
+    by
+        What the matrices are of: ``server``, without what stays inside one; ``rank``; ``kind``: servers for each kind.
+    **words
+        The flags of ``topoopt llm traffic`` with underscores: ``accelerators``, ``tp``, ``order``, ``loads`` …
+        ``slots`` is a file, or the accelerator of each rank.
+
+    Returns
+    -------
+    RankTraffic
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown word or name, or a configuration that is not valid, with the nearest valid values.
+
+    Examples
+    --------
+    >>> import topoopt
+    >>> found = topoopt.llm.traffic("mixtral-8x7b", accelerators=64, ep=8, tp=2)
+    >>> [row.kind for row in found.kinds()], found.servers
+    (['tp', 'ep', 'dp', 'dp'], 8)
+    """
+    check_words(words, tuple(LlmTrafficWords.__annotations__))
+    if by not in BY:
+        raise unknown_name("by", by, BY)
+    transformer = model_of(model, words)
+    configuration = configuration_of(transformer, words)
+    places = _places(words, configuration.accelerators)
+    order = words.get("order", ORDER)
+    sent = communications(transformer, configuration, _loads(transformer, words), order)
+    return RankTraffic(
+        transformer, configuration, order, words.get("loads"), words.get("iteration", 0), sent, places, by
+    )
+
+
+def _places(words: Mapping[str, Any], accelerators: int) -> Ints:
+    """Return the server of each rank."""
+    part = find_accelerator(words.get("accelerator", ACCELERATOR))
+    size = words.get("accelerators_per_server")
+    per_server = accelerators_of_a_server(part) if size is None else whole("accelerators_per_server", size, 1)
+    slots = words.get("slots")
+    if isinstance(slots, (str, os.PathLike)):
+        slots = _read_slots(os.fspath(slots))
+    return place_ranks(accelerators, per_server, slots)
+
+
+def _read_slots(path: str) -> list[int]:
+    numbers = read_text(path).replace(",", " ").split()
+    wrong = [number for number in numbers if not number.isdecimal()]
+    if wrong:
+        raise InvalidInput(f'{path}: expected the accelerator of each rank, numbers from 0, got "{wrong[0]}"')
+    return [int(number) for number in numbers]
+
+
+def _loads(model: TransformerModel, words: Mapping[str, Any]) -> ExpertLoads | None:
+    loads, iteration, seed = words.get("loads"), words.get("iteration", 0), words.get("seed", 0)
+    for word, value in (("iteration", iteration), ("seed", seed)):
+        if value < 0:
+            raise InvalidInput(f"{word}: must be >= 0, got {value}")
+        if value and loads is None:
+            raise InvalidInput(f"{word}: is for loads that change; give loads zipf or a file, too")
+    return None if loads is None else find_loads(loads, model, iteration, seed)

@@ -1,0 +1,181 @@
+"""The words of the verbs about transformers: shapes, how they are split, on what machines, by which law."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, TypedDict
+
+from topoopt.errors import unknown_name
+from topoopt.files import is_file
+from topoopt.limits import whole
+from topoopt.llm import (
+    ATTENTION_KERNELS,
+    Calibration,
+    Configuration,
+    System,
+    named_calibration,
+    usual_configuration,
+    usual_system,
+)
+from topoopt.transformer import (
+    Shapes,
+    TransformerModel,
+    changed_model,
+    find_transformer,
+    model_of_shapes,
+    read_config,
+)
+from topoopt.units import parse_bandwidth, parse_time
+from topoopt.verbs.words import Amount, amount
+
+Transformer = str | os.PathLike[str] | TransformerModel | None
+"""A transformer's name, its ``config.json``, a model; ``None`` for shapes by hand."""
+
+ACCELERATOR = "h100"
+
+
+class ShapeWords(TypedDict, total=False):
+    """Shapes by hand, or changes to the model; see :class:`topoopt.transformer.Shapes`."""
+
+    layers: int
+    hidden: int
+    heads: int
+    kv_heads: int
+    head_dim: int
+    ffn: int
+    gated: bool
+    vocabulary: int
+    tied: bool
+    experts: int
+    experts_per_token: int
+    expert_ffn: int
+    shared_ffn: int
+    capacity_factor: float
+    seq: int
+
+
+class SplitWords(TypedDict, total=False):
+    """How the model and its batch are split; see :class:`topoopt.llm.Configuration`."""
+
+    tp: int
+    pp: int
+    dp: int
+    cp: int
+    ep: int
+    etp: int
+    vpp: int
+    micro_batch: int
+    global_batch: int
+    recompute: str
+    zero: int
+    sequence_parallel: bool
+    uneven_stages: bool
+    precision: str
+
+
+class MachineWords(TypedDict, total=False):
+    """The machines; what is not given is that of the accelerator's row of the catalogue."""
+
+    accelerators: int
+    accelerator: str
+    accelerators_per_server: int
+    bandwidth: Amount
+    intra_server_bandwidth: Amount
+    latency: Amount
+
+
+class LawWords(TypedDict, total=False):
+    """By what times and memory are counted."""
+
+    calibration: str | os.PathLike[str]
+    attention: str
+    framework: str
+
+
+_CONFIGURATION = {column.name for column in fields(Configuration)}
+
+
+def model_of(model: Transformer, words: Mapping[str, Any]) -> TransformerModel:
+    """Return the model of the zoo, of a ``config.json``, or of shapes by hand; shapes beside a model change it.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such model or file, or too few shapes are given.
+    """
+    shapes = Shapes(**{name: words[name] for name in ShapeWords.__annotations__ if name in words})
+    if model is None:
+        return model_of_shapes(shapes)
+    return changed_model(model if isinstance(model, TransformerModel) else _named(os.fspath(model)), shapes)
+
+
+def _named(word: str) -> TransformerModel:
+    if Path(word).suffix.lower() == ".json" or "/" in word or is_file(word):
+        return read_config(word)
+    return find_transformer(word)
+
+
+def configuration_of(model: TransformerModel, words: Mapping[str, Any]) -> Configuration:
+    """Return how the model is split, checked.
+
+    Raises
+    ------
+    InvalidInput
+        With the nearest valid values.
+    """
+    return usual_configuration(
+        model,
+        {name: value for name, value in words.items() if name in _CONFIGURATION},
+        words.get("accelerators"),
+        words.get("accelerator", ACCELERATOR),
+        words.get("uneven_stages", False),
+    )
+
+
+def system_of(words: Mapping[str, Any]) -> System:
+    """Return the machines.
+
+    Raises
+    ------
+    InvalidInput
+        If the accelerator is unknown, or a number is neither given nor in the catalogue.
+    """
+    per_server = words.get("accelerators_per_server")
+    return usual_system(
+        words.get("accelerator", ACCELERATOR),
+        None if per_server is None else whole("accelerators_per_server", per_server, 1),
+        _bandwidth_bps(words, "intra_server_bandwidth"),
+        _bandwidth_bps(words, "bandwidth"),
+        amount(parse_time, words.get("latency", "1us"), "latency"),
+    )
+
+
+def _bandwidth_bps(words: Mapping[str, Any], word: str) -> float | None:
+    return amount(parse_bandwidth, words[word], word) if word in words else None
+
+
+def calibration_of(words: Mapping[str, Any], accelerator: str) -> Calibration:
+    """Return the calibration with one attention: the one that is named, or the accelerator's own.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such calibration or attention.
+    """
+    check_attention(words.get("attention"))
+    word = words.get("calibration")
+    named = named_calibration(None if word is None else os.fspath(word), accelerator)
+    return named.with_one_attention(words.get("attention"))
+
+
+def check_attention(attention: str | None) -> None:
+    """Refuse what is no way to run the attention's core.
+
+    Raises
+    ------
+    InvalidInput
+        With the known ones.
+    """
+    if attention is not None and attention not in ATTENTION_KERNELS:
+        raise unknown_name("attention", attention, ATTENTION_KERNELS)
