@@ -65,16 +65,23 @@ def entries(room: str) -> tuple[Entry, ...]:
 
 
 def verbs() -> dict[str, Any]:
-    """Return the functions that ``import topoopt`` offers, by name."""
-    found = {name: getattr(topoopt, name) for name in topoopt.__all__ if not name.startswith("__")}
+    """Return the functions that ``import topoopt`` offers, by name; those of a module of verbs as ``llm.search``."""
+    found: dict[str, Any] = {}
+    for name, value in _handed_out().items():
+        members = inspect.getmembers(value, inspect.isfunction) if inspect.ismodule(value) else []
+        found |= {f"{name}.{member}": function for member, function in members} or {name: value}
     return {name: value for name, value in found.items() if inspect.isfunction(value) and _is_own(value)}
 
 
 def nouns() -> dict[str, str]:
     """Return where each other name of ``import topoopt`` has its entry: ``topoopt.room.name``."""
     places = {id(one.value): f"topoopt.{room}.{one.name}" for room in rooms() for one in entries(room)}
-    others = [name for name in topoopt.__all__ if not name.startswith("__") and name not in verbs()]
-    return {name: places[id(getattr(topoopt, name))] for name in others}
+    others = {name: value for name, value in _handed_out().items() if not inspect.ismodule(value)}
+    return {name: places[id(value)] for name, value in others.items() if name not in verbs()}
+
+
+def _handed_out() -> dict[str, Any]:
+    return {name: getattr(topoopt, name) for name in topoopt.__all__ if not name.startswith("__")}
 
 
 def write_reference(folder: Path) -> None:
@@ -161,11 +168,17 @@ def front_page() -> Iterator[str]:
     yield from (inspect.getdoc(topoopt) or "", "", ".. currentmodule:: topoopt", "")
     yield from _heading("Verbs", "-")
     for name, verb in verbs().items():
-        yield from (f".. autofunction:: topoopt.{name}", "", *_words(name, verb))
+        yield from (f".. autofunction:: {_place(name)}", "", *_words(name, verb))
     yield from _heading("Nouns, and verbs of the rooms", "-")
     yield from _rows(
         (f":py:obj:`topoopt.{name} <{place}>`", _first_line(name)) for name, place in nouns().items()
     )
+
+
+def _place(name: str) -> str:
+    """Return where Sphinx finds a verb: one of a module of verbs would be taken for a name of the room."""
+    module, _, function = name.rpartition(".")
+    return f"topoopt.verbs.{module}::{function}" if module else f"topoopt.{name}"
 
 
 def _words(name: str, verb: object) -> Iterator[str]:

@@ -90,7 +90,7 @@ def test_the_file_has_all_that_fit(topoopt: Topoopt, tmp_path: Path) -> None:
         (("--top", "0"), "--top: expected an integer >= 1, got 0"),
         (("--csv", "rows.txt"), "--csv: rows.txt: expected a file name that ends in .csv or .parquet"),
         (("--accelerators", "8"), "does not fit on 8 A100-SXM4-80GB"),
-        (("--accelerators", "0"), "--accelerators: expected an integer from 1 to 10,000,000, got 0"),
+        (("--accelerators", "0"), "--accelerators: expected an integer >= 1, got 0"),
         (("--accelerators", "9" * 20), "--accelerators: expected an integer <= 10000000, got 999"),
         (("--seq", "4096"), "--seq 4096: gpt3-175b has 2048 learned positions; at most 2048"),
     ],

@@ -113,7 +113,8 @@ def resolve(module: str, name: str, inside: str = "") -> Place | None:
     if head not in imports:
         return None
     source, target = imports[head]
-    if target and (found := resolve(source, target)) is not None:
+    own_folder = (source, target) == (module, head)  # from topoopt.verbs import llm, in verbs/ itself
+    if target and not own_folder and (found := resolve(source, target)) is not None:
         return found
     whole = f"{source}.{target}" if target else source
     return ((resolve(whole, rest) if rest else None) or (whole, "")) if whole in known else None

@@ -44,7 +44,7 @@ def test_degrees_and_accelerators_that_do_not_match() -> None:
         (
             {},
             10**20,
-            "accelerators: expected an integer <= 16000000, got 1000",
+            "accelerators: expected an integer <= 10000000, got 1000",
         ),
         ({"dp": 10**12}, None, "dp: expected an integer <= 1000000,"),
         ({"global_batch": 0}, 8, "global_batch: expected an integer >= 1, got 0"),

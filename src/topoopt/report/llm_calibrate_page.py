@@ -21,8 +21,8 @@ def llm_calibrate_page(fit: CalibrationFit) -> Page:
             ("runs", f"{len(fit.taken):,} of {fit.runs_file}"),
             ("starts from", fit.start.provenance["started_from"]),
             ("strength of the start", f"{fit.fit.strength:g}"),
-            ("not taken", f"{others}; --accelerator takes them" if others else ""),
-            ("not modelled", f"{missing} rows of the table; --json has the reasons" if missing else ""),
+            ("not taken", f"{others}; name them as accelerator, too" if others else ""),
+            ("not modelled", f"{missing} rows of the table; JSON has the reasons" if missing else ""),
         ),
     )
     return Page(

@@ -52,4 +52,4 @@ def _not_modelled(runs: PredictedRuns) -> Notes:
         f"{len(names):4d}  {reason}  ({names[0]}{', …' if len(names) > 1 else ''})"
         for reason, names in most_first[:SHOWN]
     ]
-    return Notes((*lines, *(("--json has them all",) if len(reasons) > SHOWN else ())))
+    return Notes((*lines, *(("JSON has them all",) if len(reasons) > SHOWN else ())))

@@ -83,7 +83,7 @@ def model_of_shapes(shapes: Shapes) -> TransformerModel:
         )
     if shapes.head_dim is None and hidden % heads:
         raise InvalidInput(
-            f"heads {heads}: does not divide the hidden size {hidden}; give the size of a head with head_dim"
+            f"heads {heads}: does not divide the hidden size {hidden}; give the size of a head as head_dim"
         )
     sequence = shapes.seq or SEQUENCE
     ffn = shapes.ffn or 4 * hidden

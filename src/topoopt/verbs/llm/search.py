@@ -8,7 +8,6 @@ from topoopt.errors import InvalidInput, unknown_name
 from topoopt.limits import whole
 from topoopt.llm import (
     LARGEST_COUNT,
-    PINNABLE,
     RECOMPUTATIONS,
     ConfigurationSearch,
     Limits,
@@ -28,6 +27,9 @@ from topoopt.verbs.llm.words import (
     system_of,
 )
 from topoopt.verbs.words import check_words
+
+FIXED = ("tp", "pp", "dp", "cp", "ep", "etp", "vpp", "micro_batch", "recompute", "zero", "sequence_parallel")
+"""Words of a configuration that are not searched where they are given."""
 
 
 class LlmSearchWords(ShapeWords, SplitWords, MachineWords, LawWords, total=False):
@@ -121,7 +123,7 @@ def _limits(words: Mapping[str, Any]) -> Limits:
 
 def _fixed(words: Mapping[str, Any]) -> dict[str, Any]:
     """Return what of a configuration is given."""
-    fixed = {word: words[word] for word in SplitWords.__annotations__ if word in PINNABLE and word in words}
+    fixed = {word: words[word] for word in FIXED if word in words}
     if fixed.get("recompute", "none") not in RECOMPUTATIONS:
         raise unknown_name("recompute", fixed["recompute"], RECOMPUTATIONS)
     if fixed.get("zero", 0) not in range(4):
