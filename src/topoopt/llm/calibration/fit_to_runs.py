@@ -190,15 +190,17 @@ def _taken(runs: Runs, accelerators: Sequence[str], place: str) -> tuple[str, tu
 
 def _with_provenance(fit: Fit, path: str, rules: FitRules) -> Fit:
     """Return the fit with a calibration that says what it was made of, and by which command."""
-    words = ["topoopt llm calibrate", Path(path).name]
-    words += [f"--accelerator {','.join(rules.accelerators)}"] if rules.accelerators else []
-    words += [f"--start {rules.start}"] if rules.start else []
-    words += [f"--attention {fit.calibration.attention}"]
-    words += [f"--weight {name}={weight:g}" for name, weight in (rules.weights or {}).items()]
-    words += [f"--strength {fit.strength:g}"]
+    given = [
+        *([("accelerator", ",".join(rules.accelerators))] if rules.accelerators else []),
+        *([("start", rules.start)] if rules.start else []),
+        ("attention", fit.calibration.attention),
+        *(("weight", f"{name}={weight:g}") for name, weight in (rules.weights or {}).items()),
+        ("strength", f"{fit.strength:g}"),
+    ]
+    command = ["topoopt llm calibrate", Path(path).name, *(f"--{word} {value}" for word, value in given)]
     made_of = {
         **fit.calibration.provenance,
-        "command": " ".join(words),
+        "command": " ".join(command),
         "runs": ", ".join(f"{name} {error.runs}" for name, error in fit.in_sample.items() if name != "all"),
         "mape_percent": _listed(fit.in_sample),
         "mape_percent_held_out": _listed(fit.cross_validated),
