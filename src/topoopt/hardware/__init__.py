@@ -11,9 +11,6 @@ from topoopt.hardware.catalogue import catalogue as catalogue
 from topoopt.hardware.cluster import LINK_MODES as LINK_MODES
 from topoopt.hardware.cluster import ClusterSpec as ClusterSpec
 from topoopt.hardware.cluster import largest_degree as largest_degree
-from topoopt.hardware.cluster_file import ClusterModel as ClusterModel
-from topoopt.hardware.cluster_file import cluster_from_mapping as cluster_from_mapping
-from topoopt.hardware.cluster_file import read_cluster as read_cluster
 from topoopt.hardware.efficiency import EFFICIENCY_KINDS as EFFICIENCY_KINDS
 from topoopt.hardware.efficiency import Efficiency as Efficiency
 from topoopt.hardware.efficiency import EfficiencyRow as EfficiencyRow
