@@ -27,7 +27,7 @@ from topoopt.workload import (
 )
 
 SCHEMA_FILE = Path(__file__).parents[2] / "docs" / "plan.schema.json"
-REGENERATE = 'python -c "import json, topoopt.plan as p; print(json.dumps(p.plan_schema(), indent=1))"'
+REGENERATE = 'python -c "import json; from topoopt.plan import plan_schema; print(json.dumps(plan_schema(), indent=1))"'
 OPTIONS = SearchOptions(budget=60, baseline_budget=10)
 
 

@@ -1,10 +1,14 @@
 """The page of a transformer's plan: configuration, placement, every configuration on every fabric, memory."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.job.training_jobs import small_training_job
+from topoopt.job import transformer_of
 from topoopt.plan import Plan
 from topoopt.report import Page, html, make_page
+from topoopt.report.plan_facts import time_facts
 from topoopt.search import SearchOptions, make_plan
 
 
@@ -23,6 +27,26 @@ def test_a_section_says_how_the_model_is_split(page: Page) -> None:
     assert split.blocks[0].title == "How the model is split"
     assert "fastest of 3 configurations" in split.caption
     assert "strategy" not in {section.key for section in page.sections}
+
+
+def test_what_the_free_network_leaves_is_named_by_cause(plan: Plan) -> None:
+    """Four equal stages and four micro-batches: the others wait for three passes of each direction in seven."""
+    work = transformer_of(plan.job)
+    layout = work.layouts[2]
+    chunks = tuple(replace(chunk, inside_s=0.1 * chunk.forward_s) for chunk in layout.step.chunks)
+    step = replace(layout.step, chunks=chunks)
+    work = replace(work, layouts=(*work.layouts[:2], replace(layout, step=step)))
+    outcome = replace(plan.outcome, compute_time_s=7 * 3 * 5.5e-3)
+    known = replace(
+        plan,
+        job=replace(plan.job, work=work),
+        strategy=replace(plan.strategy, layout=2),
+        outcome=outcome,
+    )
+    facts = dict(time_facts(known))
+    assert facts["compute"] == "63.8 ms on the busiest stage"
+    assert facts["inside"] == "2.2 ms of its collectives between accelerators of one server"
+    assert facts["bubble"] == "49.5 ms in which stages wait for each other"
 
 
 def test_every_server_holds_a_stage(page: Page) -> None:

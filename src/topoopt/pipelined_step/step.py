@@ -33,6 +33,8 @@ class Chunk:
         What starting each of these transfers takes.
     blocking : bool
         Whether a worker goes on only when what it sends between this chunk and the next has arrived.
+    inside_s : float
+        Of the time of both passes: collectives among accelerators of one server. It changes no time, it names one.
     """
 
     forward_s: float
@@ -40,6 +42,7 @@ class Chunk:
     output_bytes: int = 0
     output_delay_s: float = 0.0
     blocking: bool = False
+    inside_s: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +111,7 @@ class PipelinedStep:
             _check_seconds(f"chunk {index}: forward_s", chunk.forward_s)
             _check_seconds(f"chunk {index}: backward_s", chunk.backward_s)
             _check_seconds(f"chunk {index}: output_delay_s", chunk.output_delay_s)
+            _check_seconds(f"chunk {index}: inside_s", chunk.inside_s)
             _check_number(f"chunk {index}: output_bytes", chunk.output_bytes, 0)
 
     def _check_group(

@@ -14,7 +14,6 @@ from topoopt.topology import hop_metrics
 from topoopt.units import format_bytes, format_time
 
 BOUNDS = {
-    "compute_s": "free communication",
     "injection_s": "bytes out of each server at d·B",
     "average_hop_s": "bytes × hops of the best graph of this degree",
 }
@@ -61,7 +60,7 @@ def time_facts(plan: Plan) -> Rows:
     outcome = plan.outcome
     return [
         *work_page(plan).rates(plan),
-        ("compute", format_time(outcome.compute_time_s)),
+        *work_page(plan).compute(plan),
         (
             "exposed",
             f"{format_time(outcome.exposed_communication_s)} of communication that compute cannot hide",
@@ -76,13 +75,14 @@ def time_facts(plan: Plan) -> Rows:
 def bounds_facts(plan: Plan) -> Rows:
     """Return the lower bounds, and how far plan and routing are from the best."""
     bounds, routing = plan.bounds, plan.routing_gap
-    binding = max(BOUNDS, key=lambda name: getattr(bounds, name))
+    meanings = {"compute_s": work_page(plan).free, **BOUNDS}
+    binding = max(meanings, key=lambda name: getattr(bounds, name))
     lines: Rows = [
         (
             "lower bound" if index == 0 else "",
             f"{format_time(getattr(bounds, name))}  {meaning}{'  ← binds' if name == binding else ''}",
         )
-        for index, (name, meaning) in enumerate(BOUNDS.items())
+        for index, (name, meaning) in enumerate(meanings.items())
     ]
     best = f"busiest link {'' if routing.exact else 'at most '}{routing.gap:.1%} above the best routing"
     if not routing.optimal_load_s:

@@ -7,7 +7,11 @@ from topoopt.report.plan_layout import fabric_layouts, layout_times, memory_char
 from topoopt.report.words import counted
 from topoopt.report.work_page import Rows, WorkPage, cluster_words
 from topoopt.search import LAYOUT_COLUMNS, layout_table, layout_words
+from topoopt.simulate import compute_and_bubble, inside_servers_s
 from topoopt.units import format_bytes, format_time
+
+LEAST_SHOWN = 1e-6
+"""Of the time with free communication: what is less is rounding."""
 
 
 def job_facts(plan: Plan) -> Rows:
@@ -85,6 +89,20 @@ def rates(plan: Plan) -> Rows:
     ]
 
 
+def compute_facts(plan: Plan) -> Rows:
+    """Return what an iteration takes with free communication: computing, collectives inside servers, the bubble."""
+    step = transformer_of(plan.job).layout(plan.strategy).step
+    compute_s, bubble_s = compute_and_bubble(step)
+    inside_s = inside_servers_s(step)
+    rows = (
+        ("compute", compute_s - inside_s + step.optimizer_s, "on the busiest stage"),
+        ("inside", inside_s, "of its collectives between accelerators of one server"),
+        ("bubble", bubble_s, "in which stages wait for each other"),
+    )
+    least_s = LEAST_SHOWN * plan.outcome.compute_time_s
+    return [(word, f"{format_time(seconds)} {what}") for word, seconds, what in rows if seconds > least_s]
+
+
 def search_facts(plan: Plan) -> Rows:
     """Return how the configurations were found."""
     record, training = plan.search, transformer_of(plan.job)
@@ -125,6 +143,8 @@ TRANSFORMER_PAGE = WorkPage(
     made_by,
     layout_sections,
     rates=rates,
+    compute=compute_facts,
+    free="the network is free: compute, collectives inside servers, pipeline bubble",
     tiles=rate_tiles,
     compared="each with the best of these configurations",
     plain="The configuration that is the first in closed form, wired for itself,",

@@ -7,9 +7,14 @@ from topoopt.hardware import ClusterSpec
 from topoopt.plan import Plan
 from topoopt.report.page import Block, Section, Tile
 from topoopt.report.words import counted
-from topoopt.units import format_bandwidth
+from topoopt.units import format_bandwidth, format_time
 
 Rows = list[tuple[str, str]]
+
+
+def compute_fact(plan: Plan) -> Rows:
+    """Return the time of an iteration with free communication, all of it computation."""
+    return [("compute", format_time(plan.outcome.compute_time_s))]
 
 
 def _no_rows(plan: Plan) -> Rows:
@@ -46,6 +51,10 @@ class WorkPage:
         What a browser has room for in the section of the strategy.
     rates, tiles : functions
         What is reached, beside the iteration time.
+    compute : function
+        What the iteration takes with free communication, by cause.
+    free : str
+        What that time is, as the first of the lower bounds.
     compared : str
         What the fabrics of a comparison were given.
     plain : str
@@ -59,6 +68,8 @@ class WorkPage:
     details: Callable[[Plan], tuple[Block, ...]] = _no_blocks
     rates: Callable[[Plan], Rows] = _no_rows
     tiles: Callable[[Plan], tuple[Tile, ...]] = _no_tiles
+    compute: Callable[[Plan], Rows] = compute_fact
+    free: str = "free communication"
     compared: str = ""
     plain: str = "Data parallelism with round-robin tables"
 

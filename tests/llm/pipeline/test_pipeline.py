@@ -62,7 +62,7 @@ def step_of(
     slots = None if seed is None else np.random.default_rng(seed).permutation(configuration.accelerators)
     places = place_ranks(configuration.accelerators, 8, slots)
     count = configuration.pp * configuration.vpp
-    times = ChunkTimes(np.full(count, 1e-3), np.full(count, 2e-3), 1e-3)
+    times = ChunkTimes(np.full(count, 1e-3), np.full(count, 2e-3), 1e-3, np.zeros(count))
     step = pipelined_step(model, configuration, SYSTEM, CALIBRATION, places, times, sent, order)
     return step, server_traffic(sent, places)
 

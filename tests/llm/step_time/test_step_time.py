@@ -175,6 +175,8 @@ def test_chunks_take_as_long_as_the_estimate_says(one: Configuration) -> None:
     times = times_of(one)
     inside_s = times.compute_s[0] + times.tp_s[0] + times.cp_s[0]
     assert one.micro_batches * both.max() + chunks.step_s == pytest.approx(inside_s, rel=0.02)
+    waits_s = chunks.inside_s.reshape(one.vpp, one.pp).sum(axis=0)[both.argmax()]
+    assert one.micro_batches * waits_s == pytest.approx(times.tp_s[0] + times.cp_s[0], rel=0.05)
 
 
 def test_chunks_leave_out_groups_that_span_servers() -> None:

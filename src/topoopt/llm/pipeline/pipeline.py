@@ -130,10 +130,11 @@ def _chunks(
         if one.kind == "pp" and one.direction == "forward":
             size[one.chunk] = one.message_bytes
     joined = parts.shape[2] // _least_parts(parts).shape[2]
-    rows = zip(times.forward_s.tolist(), times.backward_s.tolist(), size.values(), strict=True)
+    columns = times.forward_s, times.backward_s, times.inside_s
+    rows = zip(*(column.tolist() for column in columns), size.values(), strict=True)
     return tuple(
-        Chunk(forward_s, backward_s, joined * output, inside.pair_s(1) if output else 0.0, blocking)
-        for forward_s, backward_s, output in rows
+        Chunk(forward_s, backward_s, joined * output, inside.pair_s(1) if output else 0.0, blocking, inside_s)
+        for forward_s, backward_s, inside_s, output in rows
     )
 
 

@@ -40,18 +40,15 @@ def chunk_times(
     # The host goes on launching while ranks wait, so launches are weighed against all waits before any is left out.
     longer = combined_s(forward + backward, launches) / (forward + backward)
     factor = longer * straggle(table, machine, calibration)
-    outside_forward, outside_backward = (
-        everything - inside
-        for everything, inside in zip(
-            (forward, backward),
-            _passes(_inside_a_server(one, configuration, system), layers),
-            strict=True,
-        )
-    )
+    within_forward, within_backward = _passes(_inside_a_server(one, configuration, system), layers)
+    kernels_s = sum(_passes(_without_waits(one), layers))
     nothing, of_stage = np.zeros(1), layers[:1] * configuration.vpp
     step = replica_times(shapes, table, work, machine, links, calibration, of_stage, nothing, nothing)
     return ChunkTimes(
-        forward * factor - outside_forward, backward * factor - outside_backward, float(step.step_s[0])
+        forward * factor - (forward - within_forward),
+        backward * factor - (backward - within_backward),
+        float(step.step_s[0]),
+        within_forward + within_backward - kernels_s,
     )
 
 
@@ -84,3 +81,8 @@ def _inside_a_server(one: MicroBatch, configuration: Configuration, system: Syst
     return replace(
         one, tp_s=one.tp_s * tp, logits_tp_s=one.logits_tp_s * tp, cp_s=one.cp_s * cp, ep_s=one.ep_s * ep
     )
+
+
+def _without_waits(one: MicroBatch) -> MicroBatch:
+    nothing = np.zeros_like(one.tp_s)
+    return replace(one, tp_s=nothing, logits_tp_s=nothing, cp_s=nothing, ep_s=nothing)

@@ -54,8 +54,11 @@ class ChunkTimes:
         expert parallel collectives whose group fits into a server.
     step_s : float
         After the last micro-batch, on every accelerator: the optimizer and what is fixed.
+    inside_s : float64 array, shape (pp · vpp,)
+        Of both passes together: those collectives.
     """
 
     forward_s: Floats
     backward_s: Floats
     step_s: float
+    inside_s: Floats

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from topoopt.errors import InvalidInput
-from topoopt.pipelined_step import PASSES, Exchange, PipelinedStep
+from topoopt.pipelined_step import PASSES, Chunk, Exchange, PipelinedStep
 from topoopt.routing import Fabric
 from topoopt.simulate.options import DEFAULT_OPTIONS, SimulationOptions
 from topoopt.simulate.pipeline.operations import Operations, operations
@@ -75,17 +75,9 @@ def pipelined_time(
             f"fabric {fabric.name}: the closed form knows no circuits that change; simulate it"
         )
     known = operations(step, fabric, options)
-    nothing = np.zeros_like(known.inside_s)
-    free_s, exchanged_s = (
-        max(play(step, _pass_times(step, inside_s, nothing), _queues(step, {}, 0)).stage_end_s)
-        for inside_s in (nothing, known.inside_s)
-    )
+    compute_s, bubble_s = compute_and_bubble(step)
+    free_s, exchanged_s = compute_s + bubble_s, _passes_s(step, known.inside_s)
     played = _replicas(step, known)
-    busiest = max(
-        sum(chunk.forward_s + chunk.backward_s for chunk in step.chunks[stage :: step.stages])
-        for stage in range(step.stages)
-    )
-    compute_s = step.micro_batches * busiest
     last_pass_s = max(max(each.stage_end_s) for each in played)
     end_s = wrap_up_s(step, known, played)
     return PipelinedTime(
@@ -93,10 +85,35 @@ def pipelined_time(
         compute_s=compute_s,
         exchange_s=exchanged_s - free_s,
         transfer_s=last_pass_s - exchanged_s,
-        bubble_s=free_s - compute_s,
+        bubble_s=bubble_s,
         gradient_s=end_s - last_pass_s - step.optimizer_s,
         optimizer_s=step.optimizer_s,
     )
+
+
+def compute_and_bubble(step: PipelinedStep) -> tuple[float, float]:
+    """Return the seconds in which the busiest worker computes, and those in which it waits for other stages.
+
+    Communication is free: what is left is the schedule, and stages that are not equal.
+    """
+    compute_s = step.micro_batches * sum(chunk.forward_s + chunk.backward_s for chunk in _busiest(step))
+    return compute_s, _passes_s(step, np.zeros((2, len(step.chunks)))) - compute_s
+
+
+def inside_servers_s(step: PipelinedStep) -> float:
+    """Return how long the busiest worker's collectives among accelerators of one server take, of all micro-batches."""
+    return step.micro_batches * sum(chunk.inside_s for chunk in _busiest(step))
+
+
+def _busiest(step: PipelinedStep) -> tuple[Chunk, ...]:
+    stages = (step.chunks[stage :: step.stages] for stage in range(step.stages))
+    return max(stages, key=lambda chunks: sum(chunk.forward_s + chunk.backward_s for chunk in chunks))
+
+
+def _passes_s(step: PipelinedStep, inside_s: Floats) -> float:
+    """Return when the last pass ends if passes take longer by ``inside_s`` and sending takes no time."""
+    times = _pass_times(step, inside_s, np.zeros_like(inside_s))
+    return max(play(step, times, _queues(step, {}, 0)).stage_end_s)
 
 
 def _replicas(step: PipelinedStep, known: Operations) -> tuple[Played, ...]:
