@@ -11,7 +11,7 @@ from topoopt.simulate.schedules.moves import Moves
 from topoopt.simulate.task_graph import COLLECTIVE, TRANSFER, Ints, TaskGraph, TaskRows, task_graph_from_edges
 
 MOST_TASKS = 5_000_000
-"""About 1 GB of arrays."""
+"""About 3 GB while they are simulated."""
 
 
 def with_schedules(
