@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 from docutils import nodes
+from numpydoc.docscrape_sphinx import SphinxDocString
 from sphinx import addnodes
 from sphinx.application import Sphinx
 
@@ -87,4 +88,4 @@ def setup(app: Sphinx) -> None:
     app.connect("source-read", lead_to_outside_pages)
     app.connect("doctree-read", leave_builtins_alone)
     write_outside_pages(HERE / "outside")
-    write_reference(HERE / "reference")
+    write_reference(HERE / "reference", lambda text: str(SphinxDocString(text)))

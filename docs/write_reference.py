@@ -7,7 +7,7 @@ import ast
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -20,6 +20,7 @@ NOT_ROOMS = frozenset({"__main__", "cli", "verbs"})
 FRONT = "front-door"
 KINDS = {"table": "Tables and constants", "noun": "Nouns", "verb": "Verbs"}
 """Kinds of public names in the order of a page, and their headings; the words are those of the page of the design."""
+Convert = Callable[[str], str]
 MOST_KEYS = 40
 """A table with more entries than this is too long for a page."""
 
@@ -65,30 +66,36 @@ def entries(room: str) -> tuple[Entry, ...]:
 
 
 def verbs() -> dict[str, Any]:
-    """Return the functions that ``import topoopt`` offers, by name; those of a module of verbs as ``llm.search``."""
+    """Return the functions that ``import topoopt`` offers, by name; ``cluster.run`` is one of a group of verbs."""
     found: dict[str, Any] = {}
-    for name, value in _handed_out().items():
-        members = inspect.getmembers(value, inspect.isfunction) if inspect.ismodule(value) else []
-        found |= {f"{name}.{member}": function for member, function in members} or {name: value}
-    return {name: value for name, value in found.items() if inspect.isfunction(value) and _is_own(value)}
+    for name in _offered():
+        value = getattr(topoopt, name)
+        if inspect.ismodule(value):
+            group = {f"{name}.{verb}": getattr(value, verb) for verb in _handed_on(Path(str(value.__file__)))}
+            found |= {verb: each for verb, each in group.items() if inspect.isfunction(each)}
+        elif inspect.isfunction(value) and value.__module__.startswith("topoopt.verbs."):
+            found[name] = value
+    return found
 
 
 def nouns() -> dict[str, str]:
     """Return where each other name of ``import topoopt`` has its entry: ``topoopt.room.name``."""
     places = {id(one.value): f"topoopt.{room}.{one.name}" for room in rooms() for one in entries(room)}
-    others = {name: value for name, value in _handed_out().items() if not inspect.ismodule(value)}
-    return {name: places[id(value)] for name, value in others.items() if name not in verbs()}
+    groups = {name.split(".")[0] for name in verbs()}
+    return {name: places[id(getattr(topoopt, name))] for name in _offered() if name not in groups}
 
 
-def _handed_out() -> dict[str, Any]:
-    return {name: getattr(topoopt, name) for name in topoopt.__all__ if not name.startswith("__")}
+def write_reference(folder: Path, convert: Convert = str) -> None:
+    """Write the page of the front door and one for every room into a folder; take away what is there from before.
 
-
-def write_reference(folder: Path) -> None:
-    """Write the page of the front door and one for every room into a folder; take away what is there from before."""
+    Parameters
+    ----------
+    convert : function of str to str
+        Makes of a docstring what Sphinx reads, where Sphinx does not look it up by itself.
+    """
     folder.mkdir(exist_ok=True)
     pages = {f"{room}.rst": "\n".join(page(room)) + "\n" for room in rooms()}
-    pages[f"{FRONT}.rst"] = "\n".join(front_page()) + "\n"
+    pages[f"{FRONT}.rst"] = "\n".join(front_page(convert)) + "\n"
     pages["index.rst"] = "\n".join(_index()) + "\n"
     for old in folder.glob("*.rst"):
         if old.name not in pages:
@@ -150,8 +157,8 @@ def _text_below(name: str, file: Path) -> str:
     return ""
 
 
-def _is_own(verb: object) -> bool:
-    return str(getattr(verb, "__module__", "")).startswith("topoopt.verbs.")
+def _offered() -> list[str]:
+    return [name for name in topoopt.__all__ if not name.startswith("__")]
 
 
 def _index() -> Iterator[str]:
@@ -162,23 +169,22 @@ def _index() -> Iterator[str]:
     yield from (f"   {room}" for room in rooms())
 
 
-def front_page() -> Iterator[str]:
+def front_page(convert: Convert = str) -> Iterator[str]:
     """Yield the lines of the page about the names of ``import topoopt``."""
     yield from _heading("The front door", "=")
     yield from (inspect.getdoc(topoopt) or "", "", ".. currentmodule:: topoopt", "")
     yield from _heading("Verbs", "-")
     for name, verb in verbs().items():
-        yield from (f".. autofunction:: {_place(name)}", "", *_words(name, verb))
+        if "." not in name:
+            yield from (f".. autofunction:: topoopt.{name}", "")
+        else:  # Python's own import would take the room of the group's name
+            signature = f".. py:function:: topoopt.{name}({_parameters(verb)})"
+            yield from (signature, "", *_indented(convert(inspect.getdoc(verb) or "")), "")
+        yield from _words(name, verb)
     yield from _heading("Nouns, and verbs of the rooms", "-")
     yield from _rows(
         (f":py:obj:`topoopt.{name} <{place}>`", _first_line(name)) for name, place in nouns().items()
     )
-
-
-def _place(name: str) -> str:
-    """Return where Sphinx finds a verb: one of a module of verbs would be taken for a name of the room."""
-    module, _, function = name.rpartition(".")
-    return f"topoopt.verbs.{module}::{function}" if module else f"topoopt.{name}"
 
 
 def _words(name: str, verb: object) -> Iterator[str]:
@@ -188,6 +194,13 @@ def _words(name: str, verb: object) -> Iterator[str]:
         yield from (f"Words of ``topoopt.{name}``:", "")
         shown = get_type_hints(words)
         yield from _rows((f"``{word}``", f"``{_type_name(kind)}``") for word, kind in shown.items())
+
+
+def _parameters(verb: object) -> str:
+    """Return the parameters of a function as its source has them."""
+    [node] = ast.parse(inspect.getsource(verb)).body  # type: ignore[arg-type]
+    assert isinstance(node, ast.FunctionDef)
+    return ast.unparse(node.args)
 
 
 def _type_name(kind: object) -> str:

@@ -1,5 +1,6 @@
 """The reference of the site has every public name, and says what it is."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -19,12 +20,10 @@ def test_every_room_but_the_command_line_has_a_page(tmp_path: Path) -> None:
 
 def test_every_name_of_the_front_door_is_on_its_page() -> None:
     offered = {name for name in topoopt.__all__ if not name.startswith("__")}
-    assert {name.partition(".")[0] for name in verbs()} | nouns().keys() == offered
+    assert {name.split(".")[0] for name in verbs()} | nouns().keys() == offered
     text = "\n".join(front_page())
     for name in verbs():
-        module, _, function = name.rpartition(".")
-        place = f"topoopt.verbs.{module}::{function}" if module else f"topoopt.{name}"
-        assert f".. autofunction:: {place}\n" in text
+        assert re.search(rf"^\.\. (auto|py:)function:: topoopt\.{re.escape(name)}\b", text, re.MULTILINE)
     for name, place in nouns().items():
         assert f":py:obj:`topoopt.{name} <{place}>`" in text
 

@@ -14,7 +14,7 @@ from topoopt.report.plan_network import topology_circle
 from topoopt.search import simulated
 
 ROW = "text-align:left;vertical-align:top"
-NUMBER = "text-align:right"
+NUMBER = "text-align:right;vertical-align:top;white-space:nowrap"
 
 
 def _topology(plan: Plan) -> Chart:

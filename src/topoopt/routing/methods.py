@@ -16,6 +16,7 @@ ROUTING: Mapping[str, Callable[[Topology, int], Routes]] = {
     "ecmp": lambda topology, seed: EcmpRoutes(topology, seed=seed),
     "single-shortest": lambda topology, seed: SingleShortestRoutes(topology),
 }
+"""Routing methods by name, each from a topology and a seed to routes."""
 
 
 def make_routes(name: str, topology: Topology, seed: int = 0) -> Routes:

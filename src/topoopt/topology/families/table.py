@@ -75,3 +75,4 @@ FAMILIES: Mapping[str, Family] = {
     "torus": _torus,
     "full-mesh": _full_mesh,
 }
+"""Families of wirings by name."""

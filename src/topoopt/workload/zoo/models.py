@@ -26,6 +26,7 @@ MODELS: Mapping[str, ModelEntry[Any]] = {
     "resnet50": RESNET50,
     "vgg16": VGG16,
 }
+"""Models by name."""
 
 
 def load_model(
