@@ -67,22 +67,13 @@ def entries(room: str) -> tuple[Entry, ...]:
 
 def verbs() -> dict[str, Any]:
     """Return the functions that ``import topoopt`` offers, by name; ``cluster.run`` is one of a group of verbs."""
-    found: dict[str, Any] = {}
-    for name in _offered():
-        value = getattr(topoopt, name)
-        if inspect.ismodule(value):
-            group = {f"{name}.{verb}": getattr(value, verb) for verb in _handed_on(Path(str(value.__file__)))}
-            found |= {verb: each for verb, each in group.items() if inspect.isfunction(each)}
-        elif inspect.isfunction(value) and value.__module__.startswith("topoopt.verbs."):
-            found[name] = value
-    return found
+    return {name: value for name, value in _offered().items() if _is_own(value)}
 
 
 def nouns() -> dict[str, str]:
     """Return where each other name of ``import topoopt`` has its entry: ``topoopt.room.name``."""
     places = {id(one.value): f"topoopt.{room}.{one.name}" for room in rooms() for one in entries(room)}
-    groups = {name.split(".")[0] for name in verbs()}
-    return {name: places[id(getattr(topoopt, name))] for name in _offered() if name not in groups}
+    return {name: places[id(value)] for name, value in _offered().items() if not _is_own(value)}
 
 
 def write_reference(folder: Path, convert: Convert = str) -> None:
@@ -157,8 +148,20 @@ def _text_below(name: str, file: Path) -> str:
     return ""
 
 
-def _offered() -> list[str]:
-    return [name for name in topoopt.__all__ if not name.startswith("__")]
+def _offered() -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name in topoopt.__all__:
+        value = getattr(topoopt, name)
+        if inspect.ismodule(value):
+            members = _handed_on(Path(str(value.__file__)))
+            found |= {f"{name}.{member}": getattr(value, member) for member in members}
+        elif not name.startswith("__"):
+            found[name] = value
+    return found
+
+
+def _is_own(value: object) -> bool:
+    return inspect.isfunction(value) and value.__module__.startswith("topoopt.verbs.")
 
 
 def _index() -> Iterator[str]:
@@ -178,7 +181,7 @@ def front_page(convert: Convert = str) -> Iterator[str]:
         if "." not in name:
             yield from (f".. autofunction:: topoopt.{name}", "")
         else:  # Python's own import would take the room of the group's name
-            signature = f".. py:function:: topoopt.{name}({_parameters(verb)})"
+            signature = f".. py:function:: topoopt.{name}{_signature(verb)}"
             yield from (signature, "", *_indented(convert(inspect.getdoc(verb) or "")), "")
         yield from _words(name, verb)
     yield from _heading("Nouns, and verbs of the rooms", "-")
@@ -196,11 +199,13 @@ def _words(name: str, verb: object) -> Iterator[str]:
         yield from _rows((f"``{word}``", f"``{_type_name(kind)}``") for word, kind in shown.items())
 
 
-def _parameters(verb: object) -> str:
-    """Return the parameters of a function as its source has them."""
+def _signature(verb: object) -> str:
+    """Return the parameters of a function as its source has them, and its answer by its full name."""
     [node] = ast.parse(inspect.getsource(verb)).body  # type: ignore[arg-type]
     assert isinstance(node, ast.FunctionDef)
-    return ast.unparse(node.args)
+    answer = get_type_hints(verb)["return"]
+    place = f"{answer.__module__}.{answer.__name__}" if inspect.isclass(answer) else _type_name(answer)
+    return f"({ast.unparse(node.args)}) -> {place}"
 
 
 def _type_name(kind: object) -> str:
@@ -208,7 +213,7 @@ def _type_name(kind: object) -> str:
 
 
 def _first_line(name: str) -> str:
-    return (inspect.getdoc(getattr(topoopt, name)) or "").split("\n\n")[0].replace("\n", " ")
+    return (inspect.getdoc(_offered()[name]) or "").split("\n\n")[0].replace("\n", " ")
 
 
 def page(room: str) -> Iterator[str]:
