@@ -16,6 +16,7 @@ from topoopt.version import __version__
 
 if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide the verb of that name
     from topoopt.verbs import AvailabilityAnswer as AvailabilityAnswer
+    from topoopt.verbs import ClusterResult as ClusterResult
     from topoopt.verbs import ClusterSpec as ClusterSpec
     from topoopt.verbs import Comparison as Comparison
     from topoopt.verbs import CostComparison as CostComparison
@@ -29,6 +30,7 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import RewiringAnswer as RewiringAnswer
     from topoopt.verbs import RingNetwork as RingNetwork
     from topoopt.verbs import TopoOptError as TopoOptError
+    from topoopt.verbs import cluster as cluster
     from topoopt.verbs import compare as compare
     from topoopt.verbs import cost as cost
     from topoopt.verbs import cost_page as cost_page
@@ -44,9 +46,11 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import rewire as rewire
     from topoopt.verbs import topology as topology
     from topoopt.verbs import traffic as traffic
+    from topoopt.verbs import write_cluster_result as write_cluster_result
     from topoopt.verbs import write_plan as write_plan
 
 _ROOMS = {
+    "cluster": ("ClusterResult", "write_cluster_result"),
     "cost": ("CostComparison",),
     "errors": ("Infeasible", "InvalidInput", "NoRoute", "TopoOptError"),
     "failure": ("AvailabilityAnswer", "FailureAnswer"),
@@ -70,6 +74,7 @@ _ROOMS = {
     "rewiring": ("RewiringAnswer",),
     "routing": ("LaidTraffic",),
     "verbs": (
+        "cluster",
         "compare",
         "cost",
         "fail",

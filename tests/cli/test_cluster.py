@@ -71,7 +71,7 @@ def test_a_fabric_that_cannot_be_built_is_left_out_with_the_reason(topoopt: Topo
 
 
 MISTAKES = [
-    (("run",), "TRACE.csv: give the file of a trace, or --generate to draw one"),
+    (("run",), "TRACE.csv: give the file of a trace, or generate to draw one"),
     (("rum",), 'verb: unknown name "rum"; did you mean run?'),
     (("run", "nowhere.csv"), "nowhere.csv: no such file"),
     (("run", "bad.csv"), 'bad.csv: line 3: id: "a" is the id of line 2, too; give each job its own'),
@@ -84,8 +84,8 @@ MISTAKES = [
         "two.csv: job a: needs 16 servers, the cluster has 8; use --servers 16",
     ),
     (("run", "two.csv", "--servers", "1009"), "patch-panel has 1008 ports"),
-    (("run", "two.csv", "--generate"), "two.csv is a trace already; give a file or --generate, not both"),
-    (("run", "two.csv", "--load", "0.5"), "--load: is for --generate; the jobs of two.csv are what they are"),
+    (("run", "two.csv", "--generate"), "two.csv is a trace already; give a file or generate, not both"),
+    (("run", "two.csv", "--load", "0.5"), "--load: is for generate; the jobs of two.csv are what they are"),
     (("run", "two.csv", "--fabric", "fat-tre"), 'fabric: unknown name "fat-tre"; did you mean fat-tree'),
     (("run", "two.csv", "--fabric", "sip-ml"), "sip-ml changes its circuits to suit one job"),
     (("run", "two.csv", "--queue", "filo"), 'queue: unknown name "filo"; did you mean fifo'),
@@ -99,12 +99,12 @@ MISTAKES = [
     (("run", "two.csv", "--hands", "-1"), "hands: expected an integer >= 1, got -1"),
     (("run", "two.csv", "--out", "no/such.json"), "--out: no/such.json: the folder no does not exist"),
     (("run", "two.csv", "--bandwith", "10Gbps"), "--bandwith: no such option; did you mean --bandwidth?"),
-    (("run", "--generate", "--at-once"), "--at-once: say how many jobs come at once with --jobs"),
+    (("run", "--generate", "--at-once"), "--at-once: say with jobs how many come at once"),
     (
         ("run", "--generate", "--at-once", "--jobs", "2", "--load", "1"),
         "--load: has no meaning with --at-once",
     ),
-    (("run", "--generate", "--jobs", "2", "--horizon", "1h"), "--horizon: with --jobs, jobs come until"),
+    (("run", "--generate", "--jobs", "2", "--horizon", "1h"), "--horizon: with jobs, jobs come until"),
     (("run", "--generate", "--jobs", "0"), "--jobs: expected an integer >= 1, got 0"),
     (("run", "--generate", "--load", "-1"), "--load: expected a number > 0, such as 0.8, got -1"),
     (("run", "--generate", "--mix", "relased"), '--mix: unknown name "relased"; did you mean released'),

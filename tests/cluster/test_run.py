@@ -17,7 +17,6 @@ from topoopt.cluster import (
     TraceJob,
     cluster_result_schema,
     result_from_mapping,
-    result_to_mapping,
     run_cluster,
     snapshot,
     write_cluster_result,
@@ -117,7 +116,7 @@ def test_the_document_follows_the_published_schema(result: ClusterResult) -> Non
     published = json.loads((ROOT / "docs" / "cluster.schema.json").read_text())
     assert published == cluster_result_schema(), f"run: {REGENERATE} > docs/cluster.schema.json"
     jsonschema.Draft202012Validator.check_schema(published)
-    jsonschema.validate(json.loads(json.dumps(result_to_mapping(result))), published)
+    jsonschema.validate(json.loads(json.dumps(result.to_json())), published)
 
 
 MISTAKES: list[tuple[Callable[[Any], object], str]] = [
@@ -133,7 +132,7 @@ MISTAKES: list[tuple[Callable[[Any], object], str]] = [
 def test_a_document_that_is_no_result_is_refused(
     change: Callable[[Any], object], message: str, result: ClusterResult
 ) -> None:
-    document = json.loads(json.dumps(result_to_mapping(result)))
+    document = json.loads(json.dumps(result.to_json()))
     change(document)
     with pytest.raises(InvalidInput, match=message):
         result_from_mapping(document)

@@ -22,7 +22,6 @@ from topoopt.cluster.result import FabricRun as FabricRun
 from topoopt.cluster.result import JobRecord as JobRecord
 from topoopt.cluster.result_file import cluster_result_schema as cluster_result_schema
 from topoopt.cluster.result_file import result_from_mapping as result_from_mapping
-from topoopt.cluster.result_file import result_to_mapping as result_to_mapping
 from topoopt.cluster.result_file import write_cluster_result as write_cluster_result
 from topoopt.cluster.run import run_cluster as run_cluster
 from topoopt.cluster.settings import QUEUES as QUEUES

@@ -1,10 +1,17 @@
 """What became of the jobs of a trace on each fabric."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
 
+from topoopt.door import ask
+from topoopt.frame import frame
 from topoopt.provenance import Provenance
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+FORMAT, VERSION = "topoopt-cluster", 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +108,7 @@ class FabricRun:
     running: tuple[tuple[float, int, float], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ClusterResult:
     """A trace on a cluster, on one or more fabrics.
 
@@ -126,3 +133,69 @@ class ClusterResult:
     fabrics: tuple[FabricRun, ...]
     settings: Mapping[str, Any] = field(default_factory=dict)
     skipped: tuple[tuple[str, str], ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the document of ``topoopt cluster run`` in JSON, with every job."""
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "trace": self.trace,
+            "seed": self.seed,
+            "servers": self.servers,
+            "degree": self.degree,
+            "bandwidth_bps": self.bandwidth_bps,
+            "provenance": {
+                "version": self.provenance.version,
+                "seed": self.provenance.seed,
+                "inputs": dict(self.provenance.inputs),
+            },
+            "settings": dict(self.settings),
+            "skipped_fabrics": [list(row) for row in self.skipped],
+            "fabrics": [_fabric_row(run) for run in self.fabrics],
+        }
+
+    def to_frame(self) -> "DataFrame":
+        """Return a row for each job on each fabric; needs pandas."""
+        return frame({"fabric": run.fabric, **asdict(job)} for run in self.fabrics for job in run.jobs)
+
+    def __str__(self) -> str:
+        return str(ask("page_text", ask("page_of", self))).strip("\n")
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return str(ask("notebook_html", self))
+
+
+def _fabric_row(run: FabricRun) -> dict[str, Any]:
+    return {
+        "fabric": run.fabric,
+        "description": run.description,
+        "server_bandwidth_bps": run.server_bandwidth_bps,
+        "iteration_time_s": asdict(run.iteration_time_s),
+        "completion_time_s": asdict(run.completion_time_s),
+        "queueing_s": asdict(run.queueing_s),
+        "rewiring_s": asdict(run.rewiring_s),
+        "utilization": run.utilization,
+        "moves": run.moves,
+        "jobs": [_job_row(job) for job in run.jobs],
+        "running": [list(row) for row in run.running],
+    }
+
+
+def _job_row(job: JobRecord) -> dict[str, Any]:
+    return {
+        "id": job.job,
+        "model": job.model,
+        "servers": list(job.servers),
+        "arrival_s": job.arrival_s,
+        "start_s": job.start_s,
+        "end_s": job.end_s,
+        "queueing_s": job.queueing_s,
+        "rewiring_s": job.rewiring_s,
+        "completion_time_s": job.completion_time_s,
+        "iterations": job.iterations,
+        "iteration_time_s": {"mean": job.iteration_time_mean_s, "p99": job.iteration_time_p99_s},
+        "moves": job.moves,
+        "resizes": [list(row) for row in job.resizes],
+    }

@@ -1,18 +1,15 @@
 """A cluster's result to a JSON document and back."""
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
-from topoopt.cluster.result import ClusterResult, Distribution, FabricRun, JobRecord
+from topoopt.cluster.result import FORMAT, VERSION, ClusterResult, Distribution, FabricRun, JobRecord
 from topoopt.errors import InvalidInput
 from topoopt.files import Amount, Strict, validated, write_atomically
 from topoopt.provenance import Provenance
-
-FORMAT, VERSION = "topoopt-cluster", 1
 
 
 class DistributionModel(Strict):
@@ -89,30 +86,9 @@ class ClusterModel(Strict):
     fabrics: list[FabricModel]
 
 
-def result_to_mapping(result: ClusterResult) -> dict[str, Any]:
-    """Return the document of ``topoopt cluster run --json`` and of its file."""
-    return {
-        "format": FORMAT,
-        "version": VERSION,
-        "trace": result.trace,
-        "seed": result.seed,
-        "servers": result.servers,
-        "degree": result.degree,
-        "bandwidth_bps": result.bandwidth_bps,
-        "provenance": {
-            "version": result.provenance.version,
-            "seed": result.provenance.seed,
-            "inputs": dict(result.provenance.inputs),
-        },
-        "settings": dict(result.settings),
-        "skipped_fabrics": [list(row) for row in result.skipped],
-        "fabrics": [_fabric_row(run) for run in result.fabrics],
-    }
-
-
 def write_cluster_result(path: str | Path, result: ClusterResult) -> None:
     """Write a result's file, whole or not at all."""
-    write_atomically(path, json.dumps(result_to_mapping(result), indent=1, allow_nan=False) + "\n")
+    write_atomically(path, json.dumps(result.to_json(), indent=1, allow_nan=False) + "\n")
 
 
 def result_from_mapping(document: Any, place: str = "result") -> ClusterResult:
@@ -143,40 +119,6 @@ def result_from_mapping(document: Any, place: str = "result") -> ClusterResult:
 def cluster_result_schema() -> dict[str, Any]:
     """Return the JSON Schema of the document."""
     return ClusterModel.model_json_schema()
-
-
-def _fabric_row(run: FabricRun) -> dict[str, Any]:
-    return {
-        "fabric": run.fabric,
-        "description": run.description,
-        "server_bandwidth_bps": run.server_bandwidth_bps,
-        "iteration_time_s": asdict(run.iteration_time_s),
-        "completion_time_s": asdict(run.completion_time_s),
-        "queueing_s": asdict(run.queueing_s),
-        "rewiring_s": asdict(run.rewiring_s),
-        "utilization": run.utilization,
-        "moves": run.moves,
-        "jobs": [_job_row(job) for job in run.jobs],
-        "running": [list(row) for row in run.running],
-    }
-
-
-def _job_row(job: JobRecord) -> dict[str, Any]:
-    return {
-        "id": job.job,
-        "model": job.model,
-        "servers": list(job.servers),
-        "arrival_s": job.arrival_s,
-        "start_s": job.start_s,
-        "end_s": job.end_s,
-        "queueing_s": job.queueing_s,
-        "rewiring_s": job.rewiring_s,
-        "completion_time_s": job.completion_time_s,
-        "iterations": job.iterations,
-        "iteration_time_s": {"mean": job.iteration_time_mean_s, "p99": job.iteration_time_p99_s},
-        "moves": job.moves,
-        "resizes": [list(row) for row in job.resizes],
-    }
 
 
 def _fabric(said: FabricModel) -> FabricRun:

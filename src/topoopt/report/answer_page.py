@@ -4,12 +4,14 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from topoopt.cluster import ClusterResult
 from topoopt.cost import CostComparison
 from topoopt.failure import AvailabilityAnswer, FailureAnswer
 from topoopt.finder import RingNetwork
 from topoopt.llm import CalibrationFit, ConfigurationSearch, Estimate, PredictedRuns, RankTraffic
 from topoopt.plan import Comparison, Plan
 from topoopt.report.availability_page import availability_page
+from topoopt.report.cluster_page import cluster_page
 from topoopt.report.comparison_page import comparison_page
 from topoopt.report.cost_page import cost_page
 from topoopt.report.failure_page import failure_page
@@ -29,6 +31,7 @@ from topoopt.routing import LaidTraffic
 PAGES: Mapping[type, Callable[[Any], Page]] = MappingProxyType(
     {
         AvailabilityAnswer: availability_page,
+        ClusterResult: cluster_page,
         Comparison: comparison_page,
         CostComparison: cost_page,
         FailureAnswer: failure_page,

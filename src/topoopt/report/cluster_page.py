@@ -12,6 +12,7 @@ from topoopt.report.cluster_charts import (
     utilization,
     waiting_shares,
 )
+from topoopt.report.cluster_tables import cluster_blocks
 from topoopt.report.facts import nested_facts
 from topoopt.report.page import Block, Facts, Page, Section, Table, Tile
 from topoopt.report.words import counted, duration, runs
@@ -20,15 +21,16 @@ from topoopt.units import format_bandwidth, format_time
 
 def cluster_page(result: ClusterResult) -> Page:
     """Return everything that there is to say about a trace on one or more fabrics."""
-    cluster = f"{result.degree} × {format_bandwidth(result.bandwidth_bps)}"
     jobs = len(result.fabrics[0].jobs) if result.fabrics else 0
+    cluster = f"{result.degree} × {format_bandwidth(result.bandwidth_bps)}"
     return Page(
         "cluster",
-        f"{counted(jobs, 'job')} on {result.servers} servers with {cluster}",
+        result.trace,
         headline(result),
         _tiles(result),
-        tuple(f"Without {fabric}: {reason.removeprefix(f'{fabric}: ')}" for fabric, reason in result.skipped),
+        (),
         (
+            Section("cluster", "The cluster", "", cluster_blocks(result)),
             _iterations(result),
             _waiting(result),
             _occupancy(result),
@@ -38,9 +40,11 @@ def cluster_page(result: ClusterResult) -> Page:
                 "What this rests on",
                 "Inputs, options and versions: with these the same result is made again.",
                 _facts(result),
+                detail=True,
             ),
         ),
         _key_numbers(result),
+        f"{counted(jobs, 'job')} on {result.servers} servers, {cluster}",
     )
 
 
@@ -173,7 +177,9 @@ def _distribution_table(result: ClusterResult) -> Table:
             one = getattr(run, key)
             times = (one.mean, one.p50, one.p99, one.max)
             rows.append((fabric_name(run), name, *(duration(time_s) for time_s in times)))
-    return Table("In numbers", ("fabric", "time", *numbers), tuple(rows), numbers, folded=len(rows) > 8)
+    return Table(
+        "In numbers", ("fabric", "time", *numbers), tuple(rows), numbers, folded=len(rows) > 8, detail=True
+    )
 
 
 def _facts(result: ClusterResult) -> tuple[Facts, ...]:

@@ -1,5 +1,7 @@
 """What one can ask, as functions: one a verb, called like the command; ``import topoopt`` hands them on."""
 
+from topoopt.cluster import ClusterResult as ClusterResult
+from topoopt.cluster import write_cluster_result as write_cluster_result
 from topoopt.cost import CostComparison as CostComparison
 from topoopt.errors import Infeasible as Infeasible
 from topoopt.errors import InvalidInput as InvalidInput
@@ -23,6 +25,7 @@ from topoopt.report import page_text as page_text
 from topoopt.rewiring import RewiringAnswer as RewiringAnswer
 from topoopt.routing import LaidTraffic as LaidTraffic
 from topoopt.verbs import llm as llm
+from topoopt.verbs import cluster as cluster
 from topoopt.verbs.compare import compare as compare
 from topoopt.verbs.cost import cost as cost
 from topoopt.verbs.fail import fail as fail

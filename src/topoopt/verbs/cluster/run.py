@@ -1,0 +1,104 @@
+"""``topoopt.cluster.run``: a trace of jobs on a cluster."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Unpack
+
+from topoopt.cluster import (
+    DEFAULT_COURSE_FABRICS,
+    ClusterResult,
+    Trace,
+    generate_trace,
+    read_trace,
+    run_cluster,
+    write_trace,
+)
+from topoopt.errors import InvalidInput
+from topoopt.files import read_bytes
+from topoopt.provenance import digest
+from topoopt.search import start_compiling_ahead
+from topoopt.verbs.cluster.words import (
+    CLUSTER_WORDS,
+    GENERATOR_WORDS,
+    ClusterWords,
+    cluster_settings,
+    generator_settings,
+)
+from topoopt.verbs.plan import Progress, silent
+from topoopt.verbs.words import check_words
+
+TraceSource = Trace | str | os.PathLike[str]
+"""A trace, or the file of one."""
+
+
+def run(
+    trace: TraceSource | None = None,
+    *,
+    fabrics: Sequence[str] | None = None,
+    prices: str = "2022",
+    on_progress: Progress = silent,
+    **words: Unpack[ClusterWords],
+) -> ClusterResult:
+    """Run a trace of jobs on a cluster, and say how long iterations, jobs and waiting take on each fabric.
+
+    Parameters
+    ----------
+    trace
+        A trace or its file; none where ``generate=True`` draws one.
+    fabrics
+        ``topoopt`` (behind patch panels), ``topoopt-ocs``, and shared ones; topoopt and the first three shared ones
+        where not given.
+    prices
+        A price list's name or file, by which fat-trees are dimensioned.
+    on_progress
+        Called with the stage, what is done and what there is.
+    **words
+        The flags of ``topoopt cluster run`` with underscores; ``save_trace`` is a file for the jobs that were drawn.
+
+    Returns
+    -------
+    ClusterResult
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown word or name, or a value that is not allowed.
+
+    Examples
+    --------
+    >>> import topoopt
+    >>> result = topoopt.cluster.run(generate=True, jobs=2, at_once=True, servers=32, degree=4, fabrics=["topoopt"],
+    ...                              mix="vgg16=1", mean_duration="1s")
+    >>> [run.fabric for run in result.fabrics], len(result.fabrics[0].jobs)
+    (['topoopt'], 2)
+    """
+    check_words(words, CLUSTER_WORDS)
+    settings = cluster_settings(words, prices)
+    jobs = _trace(trace, words, settings.logical.servers, settings.seed)
+    inputs = (
+        {}
+        if trace is None or isinstance(trace, Trace)
+        else {Path(trace).name: digest(read_bytes(Path(trace)))}
+    )
+    start_compiling_ahead()
+    wanted = tuple(fabrics or DEFAULT_COURSE_FABRICS)
+    result = run_cluster(jobs, settings, wanted, inputs=inputs, on_progress=on_progress)
+    if "save_trace" in words:
+        write_trace(words["save_trace"], jobs)
+    return result
+
+
+def _trace(trace: TraceSource | None, words: Mapping[str, Any], servers: int, seed: int) -> Trace:
+    """Return the trace that is given, or draw one."""
+    drawn = [word for word in GENERATOR_WORDS if words.get(word) not in (None, False)]
+    if trace is None:
+        if not words.get("generate"):
+            raise InvalidInput("TRACE.csv: give the file of a trace, or generate to draw one")
+        return generate_trace(generator_settings(words, seed), servers)
+    name = "the trace" if isinstance(trace, Trace) else os.fspath(trace)
+    if words.get("generate"):
+        raise InvalidInput(f"generate: {name} is a trace already; give a file or generate, not both")
+    if drawn:
+        raise InvalidInput(f"{drawn[0]}: is for generate; the jobs of {name} are what they are")
+    return trace if isinstance(trace, Trace) else read_trace(name)
