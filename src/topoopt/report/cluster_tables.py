@@ -118,7 +118,7 @@ def _arrivals(run: FabricRun) -> str:
 
 def _panels(result: ClusterResult) -> str:
     panels = result.settings.get("panels")
-    if panels is None or not any(run.fabric == "topoopt" for run in result.fabrics):
+    if not panels or "hands" not in panels or not any(run.fabric == "topoopt" for run in result.fabrics):
         return ""
     hands = panels["hands"] or result.degree // result.settings["logical_servers"]
     ahead = "with look-ahead" if panels["look_ahead"] else "without look-ahead"

@@ -24,8 +24,8 @@ from topoopt.report import page_of as page_of
 from topoopt.report import page_text as page_text
 from topoopt.rewiring import RewiringAnswer as RewiringAnswer
 from topoopt.routing import LaidTraffic as LaidTraffic
-from topoopt.verbs import llm as llm
 from topoopt.verbs import cluster as cluster
+from topoopt.verbs import llm as llm
 from topoopt.verbs.compare import compare as compare
 from topoopt.verbs.cost import cost as cost
 from topoopt.verbs.fail import fail as fail
