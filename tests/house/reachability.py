@@ -48,17 +48,18 @@ def modules() -> dict[str, Module]:
 def _read(module: Module, tree: ast.Module) -> None:
     for statement in tree.body:
         names = list(_defined(statement)) or [""]
-        imports = dict(_imports(statement))
+        nodes = list(ast.walk(statement))
+        imports, used = dict(_imports(nodes)), _used(nodes)
         if names == [""]:
             module.imports |= imports
         for name in names:
-            module.uses.setdefault(name, set()).update(_used(statement))
+            module.uses.setdefault(name, set()).update(used)
             module.inside.setdefault(name, {}).update(imports)
             module.lines.setdefault(name, statement.lineno)
 
 
-def _imports(statement: ast.stmt) -> Iterator[tuple[str, Place]]:
-    for node in ast.walk(statement):
+def _imports(nodes: list[ast.AST]) -> Iterator[tuple[str, Place]]:
+    for node in nodes:
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("topoopt"):
             yield from ((name.asname or name.name, (node.module, name.name)) for name in node.names)
         elif isinstance(node, ast.Import):
@@ -76,17 +77,26 @@ def _defined(statement: ast.stmt) -> Iterator[str]:
         yield statement.target.id
 
 
-def _used(statement: ast.stmt) -> set[str]:
-    """Return the names and dotted names in a statement, also those in annotations that are texts."""
+def _used(nodes: list[ast.AST]) -> set[str]:
+    """Return the names and dotted names of a statement, also those in annotations that are texts."""
     found: set[str] = set()
-    for node in ast.walk(statement):
+    for node in nodes:
         if isinstance(node, ast.Name):
             found.add(node.id)
         elif isinstance(node, ast.Attribute):
-            found.add(ast.unparse(node))
-        for annotation in (getattr(node, "annotation", None), getattr(node, "returns", None)):
-            found.update(_quoted(annotation))
+            found.add(_dotted(node))
+        elif isinstance(node, ast.arg | ast.AnnAssign):
+            found.update(_quoted(node.annotation))
+        elif isinstance(node, ast.FunctionDef):
+            found.update(_quoted(node.returns))
     return found
+
+
+def _dotted(node: ast.expr) -> str:
+    """Return ``kernel.run`` for an attribute of a name; other attributes lead nowhere."""
+    if isinstance(node, ast.Attribute):
+        return f"{_dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else "?"
 
 
 def _quoted(annotation: ast.expr | None) -> Iterator[str]:
