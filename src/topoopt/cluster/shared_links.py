@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
-from topoopt.cluster.kernel import covered_links
 from topoopt.cluster.shared_job import SharedJob
+from topoopt.cluster.shared_links_kernel import covered_links
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -24,7 +24,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class SharedLinks:
-    """Links on which several usages compete. A usage of a job is a class, as in ``kernel.py``.
+    """Links on which several usages compete. A usage of a job is a class, as in ``shared_run_kernel.py``.
 
     Attributes
     ----------

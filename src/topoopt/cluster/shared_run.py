@@ -2,17 +2,17 @@
 
 import zlib
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.cluster.kernel import run_back_to_back
 from topoopt.cluster.pace import IterationTimes
 from topoopt.cluster.shared_job import SharedJob
-from topoopt.cluster.shared_links import SharedLinks, shared_links
+from topoopt.cluster.shared_links import shared_links
 from topoopt.cluster.shared_options import SharingOptions
+from topoopt.cluster.shared_run_kernel import SERVED_EVENTS, BackToBack, Rules, run_back_to_back
 from topoopt.errors import InvalidInput
+from topoopt.simulate import Sharing, TaskRun, make_links, make_sharing, make_task_run
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -69,25 +69,25 @@ def _run(
     jobs: Sequence[SharedJob], options: SharingOptions, iterations: int, begin_s: Floats
 ) -> list[IterationTimes]:
     links = shared_links(jobs)
-    sample_s = np.zeros((len(jobs), MOST_SAMPLES))
-    counted, total_s, events = run_back_to_back(
-        iterations,
-        options.connections == "collective",
-        MOST_EVENTS,
-        sum(job.devices for job in jobs),
-        *(*_steps(jobs, begin_s), *_links(links), sample_s),
-    )
-    if events > MOST_EVENTS:
+    run, sharing, jobs_run = _state(jobs, begin_s, links.ceiling_bytes_per_s)
+    rules = Rules(iterations, MOST_EVENTS, options.connections == "collective", float(begin_s.max()))
+    most = links.coefficient * np.repeat(links.ceiling_bytes_per_s, np.diff(links.class_first))
+    net = make_links(links.class_first, links.class_link, links.coefficient, np.ones(links.links), most=most)
+    run_back_to_back(run, sharing, net, jobs_run, rules)
+    counted = jobs_run.counted
+    if jobs_run.tally[SERVED_EVENTS] > MOST_EVENTS:
         raise InvalidInput(
             f"shared fabric: its jobs are so unlike in length that the shortest runs {counted.max()} times before the "
             f"longest has run {iterations} times; run jobs of more similar length together"
         )
-    rows = zip(counted.tolist(), total_s.tolist(), sample_s, strict=True)
+    rows = zip(counted.tolist(), jobs_run.total.tolist(), jobs_run.sample, strict=True)
     return [IterationTimes(total / count, tuple(row[:count].tolist())) for count, total, row in rows]
 
 
-def _steps(jobs: Sequence[SharedJob], begin_s: Floats) -> tuple[Any, ...]:
-    """Return the arrays of the kernel from ``job_task`` to ``next_timed``."""
+def _state(
+    jobs: Sequence[SharedJob], begin_s: Floats, ceiling_bytes_per_s: Floats
+) -> tuple[TaskRun, Sharing, BackToBack]:
+    """Return the state in which each job is about to begin its first iteration."""
     first = np.cumsum([0, *(len(job.steps) for job in jobs)])
     first_device = np.cumsum([0, *(job.devices for job in jobs)])
     first_class = np.cumsum([0, *(len(job.usages) for job in jobs)])
@@ -95,6 +95,34 @@ def _steps(jobs: Sequence[SharedJob], begin_s: Floats) -> tuple[Any, ...]:
     of = np.repeat(np.arange(len(jobs)), np.diff(first))
     device = np.array([step.device for step in steps], np.int64)
     usage = np.array([step.usage for step in steps], np.int64)
+    lead_s = np.array([step.lead_s for step in steps])
+    successor_first, successor, predecessors = _dependencies(jobs, first)
+    run = make_task_run(
+        np.where(device < 0, -1, device + first_device[of]),
+        lead_s,
+        successor_first,
+        successor,
+        predecessors,
+        int(first_device[-1]),
+        len(jobs),
+    )
+    order = np.argsort(begin_s, kind="stable")  # a sorted array is a heap
+    run.keys[: len(jobs)], run.codes[: len(jobs)] = begin_s[order], len(steps) + order
+    run.tally[:] = len(jobs), 0, 0, 0
+    sharing = make_sharing(
+        np.where(usage < 0, -1, usage + first_class[of]),
+        np.array([step.size_bytes for step in steps]),
+        np.ones(len(steps)),
+        int(first_class[-1]),
+        ceiling_bytes_per_s,
+    )
+    tail_s = np.array([step.tail_s for step in steps])
+    roots = _roots(of, device, lead_s, predecessors)
+    return run, sharing, _back_to_back(first, of, tail_s, predecessors, roots, int(first_class[-1]))
+
+
+def _dependencies(jobs: Sequence[SharedJob], first: Ints) -> tuple[Ints, Ints, Ints]:
+    """Return who waits for whom, as in a task graph: ``successor_first``, ``successor`` and ``predecessors``."""
     waits = [
         (begin + before, begin + after)
         for begin, job in zip(first.tolist(), jobs, strict=False)
@@ -102,19 +130,11 @@ def _steps(jobs: Sequence[SharedJob], begin_s: Floats) -> tuple[Any, ...]:
         for before in row
     ]
     before, after = np.array(sorted(waits), np.int64).reshape(-1, 2).T
-    lead_s, predecessors = np.array([step.lead_s for step in steps]), np.bincount(after, minlength=len(steps))
+    predecessors = np.bincount(after, minlength=int(first[-1])).astype(np.int64)
     return (
-        first,
-        begin_s,
-        np.where(device < 0, -1, device + first_device[of]),
-        lead_s,
-        np.array([step.tail_s for step in steps]),
-        np.array([step.size_bytes for step in steps]),
-        np.where(usage < 0, -1, usage + first_class[of]),
-        np.searchsorted(before, np.arange(len(steps) + 1)).astype(np.int64),
+        np.searchsorted(before, np.arange(first[-1] + 1)).astype(np.int64),
         np.ascontiguousarray(after),
-        predecessors.astype(np.int64),
-        *_roots(of, device, lead_s, predecessors),
+        predecessors,
     )
 
 
@@ -129,16 +149,32 @@ def _roots(of: Ints, device: Ints, lead_s: Floats, predecessors: Ints) -> tuple[
     return np.searchsorted(of[root], np.arange(of[-1] + 2)).astype(np.int64), root, next_timed
 
 
-def _links(links: SharedLinks) -> tuple[Any, ...]:
-    """Return the arrays of the kernel from ``class_first`` to ``link_entry``."""
-    of_class = np.repeat(np.arange(len(links.class_first) - 1), np.diff(links.class_first))
-    order = np.argsort(links.class_link, kind="stable")
-    return (
-        links.class_first,
-        links.class_link,
-        links.coefficient,
-        links.ceiling_bytes_per_s,
-        np.searchsorted(links.class_link[order], np.arange(links.links + 1)).astype(np.int64),
-        of_class[order],
-        order,
+def _back_to_back(
+    first: Ints, of: Ints, tail_s: Floats, predecessors: Ints, roots: tuple[Ints, Ints, Ints], classes: int
+) -> BackToBack:
+    """Return jobs of which none has begun."""
+    jobs = len(first) - 1
+    root_first, root, next_timed = roots
+    return BackToBack(
+        job_task=first,
+        job=of,
+        tail=tail_s,
+        predecessors=predecessors,
+        root_first=root_first,
+        root=root,
+        next_timed=next_timed,
+        sent=np.zeros(len(of), np.int64),
+        to_end=np.zeros(jobs, np.int64),
+        began=np.full(jobs, -1.0),
+        late=np.zeros(jobs),
+        counted=np.zeros(jobs, np.int64),
+        total=np.zeros(jobs),
+        sample=np.zeros((jobs, MOST_SAMPLES)),
+        sending=np.zeros(classes, np.int64),
+        rate=np.zeros(classes),
+        touched_at=np.zeros(classes),
+        end_time=np.full(classes, np.inf),
+        changed=np.zeros(classes, np.int64),
+        is_changed=np.zeros(classes, np.int64),
+        tally=np.array([jobs, 0, 0]),
     )

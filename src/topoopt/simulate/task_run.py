@@ -56,16 +56,29 @@ class TaskRun(NamedTuple):
 
 def task_run(graph: TaskGraph, duration_s: Floats, events: int) -> TaskRun:
     """Return the run before anything has begun; besides those of tasks there are at most so many events at a time."""
-    tasks, devices = len(graph), graph.devices
-    roots = np.flatnonzero(graph.predecessors == 0)
+    arrays = graph.device, duration_s, graph.successor_first, graph.successor, graph.predecessors
+    return make_task_run(*arrays, graph.devices, events)
+
+
+def make_task_run(
+    device: Ints,
+    duration_s: Floats,
+    successor_first: Ints,
+    successor: Ints,
+    predecessors: Ints,
+    devices: int,
+    events: int,
+) -> TaskRun:
+    """Return the run of tasks that no task graph holds; all that wait for nothing are ready."""
+    tasks, roots = len(device), np.flatnonzero(predecessors == 0)
     ready = np.zeros(tasks, np.int64)
     ready[: len(roots)] = roots
     return TaskRun(
-        device=graph.device,
+        device=device,
         duration=duration_s,
-        successor_first=graph.successor_first,
-        successor=graph.successor,
-        waiting=graph.predecessors.copy(),
+        successor_first=successor_first,
+        successor=successor,
+        waiting=predecessors.copy(),
         start=np.full(tasks, np.nan),
         finish=np.full(tasks, np.nan),
         after=np.full(tasks, -1),

@@ -6,10 +6,11 @@ connection's first byte leaves; then, by connections again, a connection is done
 
 import numpy as np
 
-from topoopt.kernel import compiled, entry
+from topoopt.kernel import compiled, entry, inlined
 from topoopt.simulate.fluid.max_min_kernel import (
     TIE,
     fill,
+    insert,
     list_active,
     list_class,
     reweigh,
@@ -81,7 +82,7 @@ def bytes_left(x: Sharing, left: Floats) -> None:
             connection = x.next_connection[connection]
 
 
-@compiled
+@inlined
 def _handle(s: State, delays: Delays, code: int, now: float) -> int:
     """Handle an event; return the connection whose first byte leaves, or -1."""
     t = s.tasks
@@ -145,7 +146,7 @@ def _open_round(s: State, delays: Delays, stream: int, now: float) -> None:
         schedule(s.tasks, now + delays.before[connection], len(s.tasks.device) + connection)
 
 
-@compiled
+@inlined
 def _end_connection(s: State, delays: Delays, connection: int, now: float) -> None:
     """Let a connection be done; the last of a round opens the next one, the last of all ends the task."""
     r = s.rounds
@@ -162,7 +163,7 @@ def _end_connection(s: State, delays: Delays, connection: int, now: float) -> No
         _end(s, task, now)
 
 
-@compiled
+@inlined
 def _enter(s: State, net: Links, connection: int) -> None:
     """Put a connection among those of its class, in the order in which they will be done."""
     x = s.sharing
@@ -177,18 +178,10 @@ def _enter(s: State, net: Links, connection: int) -> None:
     x.weight[c] += x.share[connection]
     x.listed[c] = x.weight[c]
     reweigh(net, c, x.share[connection])
-    x.ends_at[connection] = x.served[c] + x.bytes_each[connection]
-    before, here = -1, x.first[c]
-    while here >= 0 and x.ends_at[here] <= x.ends_at[connection]:
-        before, here = here, x.next_connection[here]
-    x.next_connection[connection] = here
-    if before < 0:
-        x.first[c] = connection
-    else:
-        x.next_connection[before] = connection
+    insert(x, connection)
 
 
-@compiled
+@inlined
 def _end_until(s: State, delays: Delays, horizon: float) -> None:
     """Take out the connections that are done by then, each at its own time."""
     x = s.sharing

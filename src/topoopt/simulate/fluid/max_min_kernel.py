@@ -1,10 +1,13 @@
 """Max-min fair rates by progressive filling; arrays as in ``sharing.py``."""
 
-from topoopt.kernel import compiled, drop_top, entry, push
-from topoopt.simulate.fluid.sharing import ACTIVE, USED, Links, Sharing
+from topoopt.kernel import compiled, drop_top, entry, inlined, push
+from topoopt.simulate.fluid.sharing import ACTIVE, SHORT, Links, Sharing
 
 TIE = 1e-12
 """Relative distance below which two completion times, or two fair shares, are one."""
+
+FULL = 1.0 + 1e-9
+"""A link that its classes cannot fill beyond this, each at its ceiling, is never short."""
 
 
 @entry
@@ -15,12 +18,28 @@ def max_min_levels(x: Sharing, net: Links) -> None:
 
 
 @compiled
+def insert(x: Sharing, connection: int) -> None:
+    """Put a connection among those of its class, in the order in which they will be done."""
+    c = x.connection_class[connection]
+    x.ends_at[connection] = x.served[c] + x.bytes_each[connection]
+    before, here = -1, x.first[c]
+    while here >= 0 and x.ends_at[here] <= x.ends_at[connection]:
+        before, here = here, x.next_connection[here]
+    x.next_connection[connection] = here
+    if before < 0:
+        x.first[c] = connection
+    else:
+        x.next_connection[before] = connection
+
+
+@compiled
 def list_active(x: Sharing, net: Links) -> None:
     """Forget who was active on the links, and note who is."""
-    for i in range(net.tally[USED]):
-        net.users[net.used[i]] = 0
-        net.demand[net.used[i]] = 0.0
-    net.tally[USED] = 0
+    for m in range(len(net.capacity)):
+        net.users[m] = 0
+        net.load[m] = net.demand[m] = 0.0
+        net.short_place[m] = -1
+    net.tally[SHORT] = 0
     for i in range(x.tally[ACTIVE]):
         c = x.active[i]
         list_class(net, c)
@@ -33,10 +52,11 @@ def list_class(net: Links, c: int) -> None:
     """Note on all links of a class that it is active."""
     for e in range(net.class_first[c], net.class_first[c + 1]):
         m = net.class_link[e]
-        if net.users[m] == 0:
-            net.used[net.tally[USED]] = m
-            net.used_place[m] = net.tally[USED]
-            net.tally[USED] += 1
+        net.load[m] += net.most[e]
+        if net.short_place[m] < 0 and net.load[m] > FULL:
+            net.short[net.tally[SHORT]] = m
+            net.short_place[m] = net.tally[SHORT]
+            net.tally[SHORT] += 1
         here = net.link_first[m] + net.users[m]
         net.place[e] = here
         net.member[here] = c
@@ -54,12 +74,15 @@ def strike_class(net: Links, c: int) -> None:
         net.member[net.place[e]] = net.member[last]
         net.entry_at[net.place[e]] = net.entry_at[last]
         net.place[net.entry_at[last]] = net.place[e]
+        net.load[m] -= net.most[e]
         if net.users[m] == 0:
-            net.demand[m] = 0.0  # no trace of rounding stays where nobody is left
-            net.tally[USED] -= 1
-            moved = net.used[net.tally[USED]]
-            net.used[net.used_place[m]] = moved
-            net.used_place[moved] = net.used_place[m]
+            net.load[m] = net.demand[m] = 0.0  # no trace of rounding stays where nobody is left
+        if net.short_place[m] >= 0 and net.load[m] <= FULL:
+            net.tally[SHORT] -= 1
+            moved = net.short[net.tally[SHORT]]
+            net.short[net.short_place[m]] = moved
+            net.short_place[moved] = net.short_place[m]
+            net.short_place[m] = -1
 
 
 @compiled
@@ -77,37 +100,62 @@ def fill(x: Sharing, net: Links) -> None:
 
     A link's share only grows as others freeze, so a heap with stale (too small) keys finds the next one.
     """
-    for i in range(x.tally[ACTIVE]):
-        c = x.active[i]
-        x.level[c] = -1.0 if net.class_first[c] < net.class_first[c + 1] else 0.0
-    size = 0
-    for i in range(net.tally[USED]):
-        m = net.used[i]
-        net.left[m], net.asked[m], net.unfrozen[m] = net.capacity[m], net.demand[m], net.users[m]
-        size = push(net.keys, net.codes, size, net.left[m] / net.asked[m], m)
-    while size > 0:
-        key, m = net.keys[0], net.codes[0]
+    rising = _begin_to_rise(x, net)
+    size = _first_shares(x, net)
+    while rising > 0 and size > 0:
+        key, m = net.keys[0], net.codes[0] - len(x.level)
         size = drop_top(net.keys, net.codes, size)
+        if m < 0:
+            rising -= _freeze(x, net, m + len(x.level), key)
+            continue
         if net.unfrozen[m] == 0:
             continue
         share = net.left[m] / net.asked[m]
         if share > key * (1.0 + TIE):
-            size = push(net.keys, net.codes, size, share, m)
-        else:
-            _freeze(x, net, m, key)  # the true share, but never below an earlier one by rounding
-
-
-@compiled
-def _freeze(x: Sharing, net: Links, full: int, level: float) -> None:
-    """Fix the level of all classes of a full link that still rise."""
-    for i in range(net.link_first[full], net.link_first[full] + net.users[full]):
-        c = net.member[i]
-        if x.level[c] >= 0.0:
+            size = push(net.keys, net.codes, size, share, len(x.level) + m)
             continue
-        x.level[c] = level
-        for e in range(net.class_first[c], net.class_first[c + 1]):
-            m = net.class_link[e]
-            part = net.coefficient[e] * x.weight[c]
-            net.left[m] -= part * level
-            net.asked[m] -= part
-            net.unfrozen[m] -= 1
+        for i in range(net.link_first[m], net.link_first[m] + net.users[m]):
+            # the key is the true share, but never below an earlier one by rounding
+            rising -= _freeze(x, net, net.member[i], key)
+
+
+@inlined
+def _begin_to_rise(x: Sharing, net: Links) -> int:
+    """Let all active classes rise that have a link or a ceiling, the others wait; return how many rise."""
+    rising = 0
+    for i in range(x.tally[ACTIVE]):
+        c = x.active[i]
+        waits = len(x.ceiling) == 0 and net.class_first[c] == net.class_first[c + 1]
+        x.level[c] = 0.0 if waits else -1.0
+        rising += not waits
+    return rising
+
+
+@inlined
+def _first_shares(x: Sharing, net: Links) -> int:
+    """Make the heap of the levels at which links, and ceilings of classes, are reached; return its size."""
+    size = 0
+    for i in range(net.tally[SHORT]):
+        m = net.short[i]
+        net.left[m], net.asked[m], net.unfrozen[m] = net.capacity[m], net.demand[m], net.users[m]
+        size = push(net.keys, net.codes, size, net.left[m] / net.asked[m], len(x.level) + m)
+    if len(x.ceiling) > 0:
+        for i in range(x.tally[ACTIVE]):
+            c = x.active[i]
+            size = push(net.keys, net.codes, size, x.ceiling[c] / x.weight[c], c)
+    return size
+
+
+@inlined
+def _freeze(x: Sharing, net: Links, c: int, level: float) -> int:
+    """Fix the level of a class; return 1, or 0 if it rises no more."""
+    if x.level[c] >= 0.0:
+        return 0
+    x.level[c] = level
+    for e in range(net.class_first[c], net.class_first[c + 1]):
+        m = net.class_link[e]
+        part = net.coefficient[e] * x.weight[c]
+        net.left[m] -= part * level
+        net.asked[m] -= part
+        net.unfrozen[m] -= 1
+    return 1

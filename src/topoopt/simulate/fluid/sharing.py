@@ -14,7 +14,7 @@ import numpy as np
 from topoopt.simulate.task_graph import Floats, Ints
 
 ACTIVE = 0
-USED, AFRESH = range(2)
+SHORT, AFRESH = range(2)
 
 
 class Sharing(NamedTuple):
@@ -34,6 +34,7 @@ class Sharing(NamedTuple):
     weight           float64 (classes,)     of all its connections with bytes to send
     listed           float64 (classes,)     of it what its links know of
     level            float64 (classes,)     bytes/s for a unit of weight
+    ceiling          float64 (classes,)     bytes/s that a class can have at most; or shape (0,): any
     active           int64   (classes,)     classes with connections; the first ``tally[ACTIVE]``
     tally            int64   (1,)           see ``ACTIVE``
     clock            float64 (1,)           s until when ``served`` is right
@@ -51,6 +52,7 @@ class Sharing(NamedTuple):
     weight: Floats
     listed: Floats
     level: Floats
+    ceiling: Floats
     active: Ints
     tally: Ints
     clock: Floats
@@ -66,16 +68,18 @@ class Links(NamedTuple):
     class_link         int64   (entries,)   directed links
     coefficient        float64 (entries,)   bytes on the link per byte sent
     capacity           float64 (links,)     bytes/s
+    most               float64 (entries,)   part of the link that the class can fill at its ceiling; without any, 2
     link_first         int64   (links+1,)   CSR pointer into ``member`` and ``entry_at``
     member, entry_at   int64   (entries,)   active classes of a link, the first ``users``, and their entries
     place              int64   (entries,)   where an entry of an active class stands in these
     users, demand      i8, f8  (links,)     active classes, and what they take together per unit of level
-    used               int64   (links,)     links that are in use; the first ``tally[USED]``
-    used_place         int64   (links,)     where a link that is in use stands in it
+    load               float64 (links,)     part of a link that its active classes can fill, each at its ceiling
+    short              int64   (links,)     links that can be filled; the first ``tally[SHORT]``. No other decides
+    short_place        int64   (links,)     where such a link stands in it, -1 for others
     unfrozen           int64   (links,)     scratch
     asked, left        float64 (links,)     scratch
-    keys, codes        f8, i8  (links+1,)   scratch
-    tally              int64   (2,)         see ``USED``, ``AFRESH``
+    keys, codes        f8, i8  (events,)    scratch: a heap with room for each link and each class
+    tally              int64   (2,)         see ``SHORT``, ``AFRESH``
     ================== ======= ============ ==================================================================
 
     With ``tally[AFRESH]`` links are told at every change of rates who is active, in the order in which classes became
@@ -86,14 +90,16 @@ class Links(NamedTuple):
     class_link: Ints
     coefficient: Floats
     capacity: Floats
+    most: Floats
     link_first: Ints
     member: Ints
     entry_at: Ints
     place: Ints
     users: Ints
     demand: Floats
-    used: Ints
-    used_place: Ints
+    load: Floats
+    short: Ints
+    short_place: Ints
     unfrozen: Ints
     asked: Floats
     left: Floats
@@ -102,7 +108,9 @@ class Links(NamedTuple):
     tally: Ints
 
 
-def make_sharing(connection_class: Ints, size_bytes: Floats, weight: Floats, classes: int) -> Sharing:
+def make_sharing(
+    connection_class: Ints, size_bytes: Floats, weight: Floats, classes: int, ceiling: Floats | None = None
+) -> Sharing:
     """Return the state in which no connection has begun."""
     connections = len(connection_class)
     return Sharing(
@@ -117,6 +125,7 @@ def make_sharing(connection_class: Ints, size_bytes: Floats, weight: Floats, cla
         weight=np.zeros(classes),
         listed=np.zeros(classes),
         level=np.zeros(classes),
+        ceiling=np.zeros(0) if ceiling is None else ceiling,
         active=np.zeros(classes, np.int64),
         tally=np.zeros(1, np.int64),
         clock=np.zeros(1),
@@ -124,7 +133,13 @@ def make_sharing(connection_class: Ints, size_bytes: Floats, weight: Floats, cla
 
 
 def make_links(
-    class_first: Ints, class_link: Ints, coefficient: Floats, capacity: Floats, *, afresh: bool = False
+    class_first: Ints,
+    class_link: Ints,
+    coefficient: Floats,
+    capacity: Floats,
+    *,
+    afresh: bool = False,
+    most: Floats | None = None,
 ) -> Links:
     """Return links on which nobody is active."""
     entries, links = len(class_link), len(capacity)
@@ -134,18 +149,20 @@ def make_links(
         class_link=class_link,
         coefficient=coefficient,
         capacity=capacity,
+        most=np.full(entries, 2.0) if most is None else most,
         link_first=np.concatenate(([0], np.cumsum(users))).astype(np.int64),
         member=np.zeros(entries, np.int64),
         entry_at=np.zeros(entries, np.int64),
         place=np.zeros(entries, np.int64),
         users=np.zeros(links, np.int64),
         demand=np.zeros(links),
-        used=np.zeros(links, np.int64),
-        used_place=np.zeros(links, np.int64),
+        load=np.zeros(links),
+        short=np.zeros(links, np.int64),
+        short_place=np.full(links, -1),
         unfrozen=np.zeros(links, np.int64),
         asked=np.zeros(links),
         left=np.zeros(links),
-        keys=np.zeros(links + 1),
-        codes=np.zeros(links + 1, np.int64),
+        keys=np.zeros(links + len(class_first)),
+        codes=np.zeros(links + len(class_first), np.int64),
         tally=np.array([0, int(afresh)]),
     )
