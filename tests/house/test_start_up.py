@@ -25,7 +25,14 @@ print(json.dumps(sorted({name.split(".")[0] for name in sys.modules})))
 @pytest.mark.skipif(not hasattr(topoopt.cli, "main"), reason="there is no command line yet")
 @pytest.mark.parametrize(
     "arguments",
-    [["--help"], ["plan", "--help"], ["topology", "--help"], ["cluster", "run", "--help"]],
+    [
+        ["--help"],
+        ["plan", "--help"],
+        ["topology", "--help"],
+        ["cluster", "run", "--help"],
+        ["llm", "--help"],
+        ["llm", "search", "--help"],
+    ],
     ids=" ".join,
 )
 def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
