@@ -42,6 +42,8 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import page_text as page_text
     from topoopt.verbs import plan as plan
     from topoopt.verbs import plan_to_mapping as plan_to_mapping
+    from topoopt.verbs import profile as profile
+    from topoopt.verbs import profile_subject as profile_subject
     from topoopt.verbs import read_plan as read_plan
     from topoopt.verbs import rewire as rewire
     from topoopt.verbs import topology as topology
@@ -80,6 +82,8 @@ _ROOMS = {
         "fail",
         "llm",
         "plan",
+        "profile",
+        "profile_subject",
         "rewire",
         "topology",
         "traffic",

@@ -12,7 +12,6 @@ import pytest
 from tests.cli.conftest import EXAMPLES, Topoopt
 from tests.cli.test_mistakes import assert_one_line
 from tests.profile.made import CPU, H100, made_profile
-from topoopt.cli.profile_report import calibration_words
 from topoopt.hardware import ClusterSpec
 from topoopt.job import JobSettings, make_job
 from topoopt.profile import subject_of_job, subject_of_transformer
@@ -233,20 +232,6 @@ def test_pytorch_is_imported_by_the_verb_alone() -> None:
     before = "torch" in sys.modules
     importlib.import_module("topoopt.profile")
     assert ("torch" in sys.modules) == before
-
-
-def test_the_profile_of_a_transformer_says_what_it_means_for_step_times() -> None:
-    subject = subject_of_transformer(find_transformer("llama2-7b"))
-    law, why_not = calibration_words(made_profile(subject, H100))
-    assert law.startswith("large matrix products reach ")
-    assert not why_not
-    law, why_not = calibration_words(made_profile(subject, CPU))
-    assert (law, why_not) == (
-        "",
-        "Test CPU is not in topoopt hardware: the times are no calibration of step times.",
-    )
-    _, why_not = calibration_words(made_profile(subject, replace(H100, precision="fp32")))
-    assert why_not.startswith("No calibration of step times: NVIDIA H100 80GB HBM3: was measured in fp32")
 
 
 def test_step_times_take_the_kernels_of_a_profile(topoopt: Topoopt, tmp_path: Path) -> None:

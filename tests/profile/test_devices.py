@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from topoopt.errors import InvalidInput
-from topoopt.profile import check_device, find_device
+from topoopt.profile import check_device
 from topoopt.profile.cpu_device import CpuDevice
 from topoopt.profile.cuda_device import CudaDevice
+from topoopt.profile.device import find_device
 from topoopt.profile.device_names import catalogue_name
 
 
@@ -85,7 +86,7 @@ def test_tensor_cores_take_32_bit_numbers_only_where_asked(precision: str, words
 def test_a_gpu_that_is_not_there_is_one_line() -> None:
     with pytest.raises(InvalidInput, match=r"no GPU here \(PyTorch 2.13.0\+cu130 is a build without CUDA\)"):
         CudaDevice(FakeTorch(gpus=0), "fp32")
-    with pytest.raises(InvalidInput, match="--threads: is for --device cpu"):
+    with pytest.raises(InvalidInput, match="threads: is for device=cpu"):
         CudaDevice(FakeTorch(), "fp32", threads=2)
 
 
@@ -112,10 +113,10 @@ def test_names_of_drivers_are_names_of_the_catalogue(name: str, gigabytes: float
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("gpu", "fp32"), '--device: unknown name "gpu"'),
+        (("gpu", "fp32"), 'device: unknown name "gpu"'),
         (("cpu", "fp8"), "PyTorch has no whole operators in fp8; measure bf16 or fp16"),
-        (("cpu", "f32"), '--precision: unknown name "f32"; did you mean tf32 or fp32'),
-        (("cpu", "fp32", -1), "--threads: expected an integer >= 0, got -1"),
+        (("cpu", "f32"), 'precision: unknown name "f32"; did you mean tf32 or fp32'),
+        (("cpu", "fp32", -1), "threads: expected an integer >= 0, got -1"),
     ],
 )
 def test_what_no_device_is_or_does_is_refused_without_pytorch(words: tuple[Any, ...], said: str) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -9,7 +10,15 @@ from tests.profile.made import CPU
 from topoopt.errors import InvalidInput
 from topoopt.hardware import ClusterSpec
 from topoopt.job import JobSettings, make_job
-from topoopt.profile import ProfileRun, Repetitions, Subject, measure_subject, only_operators, subject_of_job
+from topoopt.profile import (
+    ProfileRun,
+    Repetitions,
+    Subject,
+    measure_subject,
+    measure_to_file,
+    only_operators,
+    subject_of_job,
+)
 from topoopt.profile import run as room
 from topoopt.profile.measure import CannotMeasure
 from topoopt.profile.shapes import Shape
@@ -68,7 +77,7 @@ def run(
 def test_every_size_is_measured_once_and_saved(subject: Subject) -> None:
     machine, saved = Machine(), []  # type: ignore[var-annotated]
     done = run(subject, machine, saved=saved)
-    assert (done.asked, done.measured, done.found, done.failed) == (subject.sizes, subject.sizes, 0, 0)
+    assert (done.sizes, done.measured, done.known, done.failed) == (subject.sizes, subject.sizes, 0, 0)
     assert done.stopped_because == "finished"
     assert saved[-1].sizes == subject.sizes == len(machine.asked)
 
@@ -91,7 +100,7 @@ def test_what_is_known_is_not_measured_again(subject: Subject) -> None:
     assert whole.profile.sizes == subject.sizes
     again = run(subject, last := Machine(), whole.profile)
     assert not last.asked
-    assert (again.found, again.measured) == (subject.sizes, 0)
+    assert (again.known, again.measured) == (subject.sizes, 0)
 
 
 def test_measuring_some_operators_keeps_the_others_in_the_file(subject: Subject) -> None:
@@ -120,7 +129,7 @@ def test_what_would_not_end_in_time_is_left(subject: Subject) -> None:
     assert (done.stopped_because, done.measured) == ("time limit", first_of_each_kind)
     assert done.too_long == subject.sizes - first_of_each_kind
     again = run(subject, machine, done.profile)
-    assert (again.measured, again.found) == (0, first_of_each_kind)
+    assert (again.measured, again.known) == (0, first_of_each_kind)
     assert run(subject, machine, limit_s=1e-9).measured == 0
 
 
@@ -167,3 +176,30 @@ def test_measurements_of_two_models_are_not_mixed(subject: Subject) -> None:
     known = run(subject, Machine()).profile
     with pytest.raises(InvalidInput, match="model: other in the file, dlrm-16 now; give another file"):
         run(subject, Machine(), replace(known, model="other"))
+
+
+def test_a_file_is_gone_on_with_and_never_written_over(
+    subject: Subject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine, path = Machine(), str(tmp_path / "p.json")
+    monkeypatch.setattr(room, "find_device", lambda *words: machine)
+
+    def measure(part: Subject) -> ProfileRun:
+        return measure_to_file(
+            part,
+            ("cpu", "fp32", 0),
+            path,
+            repetitions=Repetitions(),
+            time_limit_s=60.0,
+            on_progress=lambda words, done, total: None,
+        )
+
+    some = measure(only_operators(subject, ["dense"]))
+    rest = measure(subject)
+    assert (
+        0 < some.measured == rest.known < subject.sizes == rest.known + rest.measured == len(rest.to_frame())
+    )
+    assert rest.to_json()["out"] == path
+    machine.facts = replace(CPU, precision="bf16")
+    with pytest.raises(InvalidInput, match=r"out: .*p\.json: precision: fp32 in the file, bf16 now"):
+        measure(subject)

@@ -10,12 +10,11 @@ from topoopt.job import JobSettings, make_job
 from topoopt.profile import (
     Repetitions,
     Subject,
-    find_device,
     measure_subject,
     subject_of_job,
     subject_of_transformer,
 )
-from topoopt.profile.device import Device
+from topoopt.profile.device import Device, find_device
 from topoopt.profile.measure import OUT_OF_MEMORY, CannotMeasure, measure_part
 from topoopt.profile.shapes import DenseShape, Shape
 from topoopt.profile.torch_operators import BUILDERS, torch_operator

@@ -1,11 +1,15 @@
 """Measure all sizes of a subject, small ones first, and stop in time; what is known is not measured again."""
 
+import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from topoopt.errors import InvalidInput
-from topoopt.profile.device import Device
+from topoopt.files import is_file, write_atomically
+from topoopt.frame import frame
+from topoopt.profile.device import Device, find_device
 from topoopt.profile.measure import OUT_OF_MEMORY, CannotMeasure, Repetitions, measure_part
 from topoopt.profile.shapes import numbers_of
 from topoopt.profile.subject import Subject, SubjectOperator
@@ -17,8 +21,13 @@ from topoopt.workload import (
     OperatorSignature,
     PartSize,
     PartTime,
+    device_profile_to_mapping,
+    read_device_profile,
     signature_of,
 )
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 FINISHED, TIME_LIMIT, INTERRUPTED = "finished", "time limit", "interrupted"
 SAVE_EVERY_S = 10.0
@@ -39,21 +48,101 @@ class ProfileRun:
     ----------
     profile : DeviceProfile
         All that is known now.
-    asked, found, measured, failed : int
+    sizes, known, measured, failed : int
         Sizes of the subject; of those: known before, measured now, and tried now without a result.
     too_long : int
         Sizes that were left because they would not have ended before the time limit.
     stopped_because : str
         ``finished``, ``time limit`` or ``interrupted``.
+    file : str or None
+        Where the profile is.
     """
 
     profile: DeviceProfile
-    asked: int
-    found: int
+    sizes: int
+    known: int
     measured: int
     failed: int
     too_long: int
     stopped_because: str
+    file: str | None = None
+
+    @property
+    def left(self) -> int:
+        """Sizes without a time or a reason why there is none."""
+        return self.sizes - self.known - self.measured - self.failed
+
+    def to_frame(self) -> "DataFrame":
+        """Return every time as a pandas table, a row for each size of each operator.
+
+        Raises
+        ------
+        InvalidInput
+            If pandas is not installed.
+        """
+        return frame(
+            {"operator": op.name, "kind": op.signature.kind, **asdict(size), **asdict(time)}
+            for op in self.profile.operators
+            for size, time in op.times.items()
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the answer as plain values."""
+        return {
+            "out": self.file,
+            "sizes": self.sizes,
+            "found": self.known,
+            "measured": self.measured,
+            "failed": self.failed,
+            "too_long": self.too_long,
+            "stopped_because": self.stopped_because,
+            "profile": device_profile_to_mapping(self.profile),
+        }
+
+
+def measure_to_file(
+    subject: Subject,
+    device: tuple[str, str, int],
+    path: str | None,
+    *,
+    repetitions: Repetitions,
+    time_limit_s: float,
+    on_progress: Progress,
+) -> ProfileRun:
+    """Measure what a profile does not hold yet, and write it now and then; without a path, measure everything.
+
+    Parameters
+    ----------
+    device
+        Name, precision and threads, as :func:`~topoopt.profile.find_device` takes them.
+
+    Raises
+    ------
+    InvalidInput
+        If the device is not here, or the file is of another model, device or precision.
+    """
+    known = read_device_profile(path) if path is not None and is_file(path) else None
+    here = find_device(*device)
+    if known is not None:
+        try:
+            check_same(known, subject, here)
+        except InvalidInput as error:
+            raise InvalidInput(f"out: {path}: {error}") from None
+
+    def save(profile: DeviceProfile) -> None:
+        if path is not None:
+            write_atomically(path, json.dumps(device_profile_to_mapping(profile), indent=1) + "\n")
+
+    run = measure_subject(
+        subject,
+        here,
+        known,
+        repetitions=repetitions,
+        time_limit_s=time_limit_s,
+        save=save,
+        on_progress=on_progress,
+    )
+    return replace(run, file=path)
 
 
 def measure_subject(
@@ -109,8 +198,8 @@ def measure_subject(
     wanted = _wanted(subject)
     return ProfileRun(
         profile,
-        asked=subject.sizes,
-        found=len(before.keys() & wanted),
+        sizes=subject.sizes,
+        known=len(before.keys() & wanted),
         measured=sum(isinstance(value, PartTime) for value in book.results.values()),
         failed=sum(isinstance(value, str) for value in book.results.values()),
         too_long=too_long,

@@ -3,10 +3,15 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
 
 from topoopt.errors import InvalidInput, unknown_name
+from topoopt.frame import frame
 from topoopt.profile.shapes import Shape
 from topoopt.workload import Operator, OperatorSignature, PartSize, signature_of
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +51,40 @@ class Subject:
     def sizes(self) -> int:
         """How many sizes there are to measure."""
         return sum(len(op.sizes) for op in self.operators)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return what would be measured of each operator."""
+        return [
+            {
+                "operator": op.operator.name,
+                "kind": op.operator.kind,
+                "count": op.count,
+                "sizes": len(op.sizes),
+                "fewest_samples": min(size.samples for size in op.sizes),
+                "most_samples": max(size.samples for size in op.sizes),
+                "most_channel_parts": max(size.channel_degree for size in op.sizes),
+            }
+            for op in self.operators
+        ]
+
+    def to_frame(self) -> "DataFrame":
+        """Return the rows as a pandas table.
+
+        Raises
+        ------
+        InvalidInput
+            If pandas is not installed.
+        """
+        return frame(self.rows())
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the answer as plain values."""
+        return {
+            "model": self.model,
+            "sizes": self.sizes,
+            "operators": self.rows(),
+            "left_out": dict(self.left_out),
+        }
 
 
 def distinct_operators(

@@ -10,6 +10,7 @@ from topoopt.failure import AvailabilityAnswer, FailureAnswer
 from topoopt.finder import RingNetwork
 from topoopt.llm import CalibrationFit, ConfigurationSearch, Estimate, PredictedRuns, RankTraffic
 from topoopt.plan import Comparison, Plan
+from topoopt.profile import ProfileRun, Subject
 from topoopt.report.availability_page import availability_page
 from topoopt.report.cluster_page import cluster_page
 from topoopt.report.comparison_page import comparison_page
@@ -23,6 +24,7 @@ from topoopt.report.llm_search_page import llm_search_page
 from topoopt.report.llm_traffic_page import llm_traffic_page
 from topoopt.report.page import Page
 from topoopt.report.plan_page import plan_page
+from topoopt.report.profile_page import profile_page, subject_page
 from topoopt.report.rewiring_page import rewiring_page
 from topoopt.report.topology_page import topology_page
 from topoopt.rewiring import RewiringAnswer
@@ -44,6 +46,8 @@ PAGES: Mapping[type, Callable[[Any], Page]] = MappingProxyType(
         ConfigurationSearch: llm_search_page,
         RankTraffic: llm_traffic_page,
         CalibrationFit: llm_calibrate_page,
+        ProfileRun: profile_page,
+        Subject: subject_page,
     }
 )
 """Every kind of answer, and its page."""

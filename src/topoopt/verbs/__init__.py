@@ -32,6 +32,8 @@ from topoopt.verbs.fail import fail as fail
 from topoopt.verbs.plan import plan as plan
 from topoopt.verbs.plan import plan_from_file as plan_from_file
 from topoopt.verbs.plan import plan_without_baselines as plan_without_baselines
+from topoopt.verbs.profile import profile as profile
+from topoopt.verbs.profile import profile_subject as profile_subject
 from topoopt.verbs.rewire import rewire as rewire
 from topoopt.verbs.topology import topology as topology
 from topoopt.verbs.traffic import traffic as traffic

@@ -114,5 +114,5 @@ def _loads(model: TransformerModel, words: Mapping[str, Any]) -> ExpertLoads | N
         if value < 0:
             raise InvalidInput(f"{word}: must be >= 0, got {value}")
         if value and loads is None:
-            raise InvalidInput(f"{word}: is for loads that change; give loads zipf or a file, too")
+            raise InvalidInput(f"{word}: is for loads that change; give loads=zipf or a file, too")
     return None if loads is None else find_loads(loads, model, iteration, seed)
