@@ -10,7 +10,7 @@ RUN := $(VENV)/.ready-to-run
 DEV := $(VENV)/.ready-to-develop
 DOCS := $(VENV)/.ready-for-docs
 PIP_INSTALL = $(BIN)/python -m pip install -qq --disable-pip-version-check --editable
-CODE := src tests benchmarks examples docs
+CODE := src tests benchmarks examples docs fuzz
 
 .PHONY: demo test guides docs check format bench reference calibrations reproduction clean help
 .DEFAULT_GOAL := help
@@ -42,6 +42,9 @@ check: $(DEV) ## Lint, formatting, types and the floors of the house.
 format: $(DEV) ## Bring the code into shape.
 	@$(BIN)/ruff check --fix $(CODE)
 	@$(BIN)/ruff format $(CODE)
+
+fuzz: $(DEV) ## Spoil files and flags in 10,000 ways; each must end in an answer or in one line. CASES=… SEED=…
+	@$(BIN)/python -m fuzz.run --jobs $(JOBS) --cases $(or $(CASES),10000) --seed $(or $(SEED),1)
 
 bench: $(DEV) ## Measure the hot loops; print figures and ratios to the originals.
 	@$(BIN)/python -m benchmarks.run

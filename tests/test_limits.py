@@ -12,7 +12,7 @@ def test_what_is_no_number_of_servers(value: object) -> None:
         whole("servers", value, 2)
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), 1e31])
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), 1e31, 1e-300])
 def test_what_no_arithmetic_stands(value: float) -> None:
     with pytest.raises(InvalidInput, match="load: expected"):
         finite("load", value)

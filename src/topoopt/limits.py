@@ -16,6 +16,9 @@ LARGEST: Final = 2**53
 LARGEST_NUMBER: Final = 1e30
 """No amount of bytes, operations, seconds or money is larger; a few of them multiplied are still finite."""
 
+SMALLEST_NUMBER: Final = 1e-30
+"""What is smaller and not 0 would be infinite where something is divided by it."""
+
 MOST: Mapping[str, int] = {
     "servers": 1_000_000,
     "degree": 1000,
@@ -76,9 +79,11 @@ def whole(word: str, value: object, least: int = 0, most: int | None = None) -> 
 
 
 def finite(word: str, value: float) -> float:
-    """Return a number, or refuse what is not finite or larger than :data:`LARGEST_NUMBER`."""
+    """Return a number, or refuse what no arithmetic stands: not finite, too large, or next to nothing."""
     if not isfinite(value):
         raise InvalidInput(f"{word}: expected a finite number, got {value}")
     if abs(value) > LARGEST_NUMBER:
         raise InvalidInput(f"{word}: expected a number up to {LARGEST_NUMBER:g}, got {value:g}")
+    if 0 < abs(value) < SMALLEST_NUMBER:
+        raise InvalidInput(f"{word}: expected 0 or a number from {SMALLEST_NUMBER:g} on, got {value:g}")
     return value

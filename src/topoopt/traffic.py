@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput
+from topoopt.limits import LARGEST
 
 Ints = NDArray[np.int64]
 
@@ -159,12 +160,13 @@ def traffic_from_matrix(matrix: NDArray[np.float64], place: str = "traffic matri
     Raises
     ------
     InvalidInput
-        If the matrix is not square, smaller than 2×2, or holds a negative or non-finite number.
+        If the matrix is not square, smaller than 2×2, or holds a negative number, one that is not finite, or one beyond
+        :data:`~topoopt.limits.LARGEST`.
     """
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.shape[0] < 2:
         shape = "×".join(str(size) for size in matrix.shape)
         raise InvalidInput(f"{place}: expected a square matrix of at least 2×2, got {shape}")
-    bad = np.argwhere(~(np.isfinite(matrix) & (matrix >= 0)))
+    bad = np.argwhere(~((matrix >= 0) & (matrix <= LARGEST)))
     if len(bad):
         row, column = (int(index) for index in bad[0])
         value = matrix[row, column]

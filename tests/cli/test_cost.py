@@ -152,7 +152,7 @@ def test_a_fabric_that_nobody_asked_for_by_name_is_left_out_with_the_reason(topo
     named = topoopt("cost", "--prices", "p.csv", "--fabrics", "topoopt")
     assert (named.code, named.err) == (
         2,
-        'error: --prices p.csv: no price of "patch_panel_port"; add a row\n',
+        'error: prices p.csv: no price of "patch_panel_port"; add a row\n',
     )
 
 

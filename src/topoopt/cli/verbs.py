@@ -151,7 +151,9 @@ def flagged(message: str, names: Iterable[str]) -> str:
     )
     if re.match(r"\S*\.\w+: ", message):  # of a file
         return message
-    message = re.sub(r"^[a-z][a-z_]*(?=[ :])", lambda found: flags.get(found[0], found[0]), message)
+    message = re.sub(
+        r"^[a-z][a-z_]*(?=[ :])(?! \S+\.[a-z]+:)", lambda found: flags.get(found[0], found[0]), message
+    )
     return re.sub(r"(?<![\w.{-])[a-z]+(?:_[a-z]+)+\b", lambda found: flags.get(found[0], found[0]), message)
 
 

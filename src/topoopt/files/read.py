@@ -64,8 +64,10 @@ def check_name(path: str | Path) -> None:
     Raises
     ------
     InvalidInput
-        If a character of it stands for a byte, or for half a character.
+        If a character of it is NUL, or stands for a byte, or for half a character.
     """
+    if "\0" in str(path):
+        raise InvalidInput(f"{path}: a file name holds no NUL")
     try:
         str(path).encode()
     except UnicodeEncodeError:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from topoopt.limits import whole
 from topoopt.pipelined_step import PipelinedStep
 
 ORDER = "tp-cp-ep-dp-pp"
@@ -34,6 +35,10 @@ class Layout:
     estimated_s: float
     memory_bytes: Mapping[str, float]
     step: PipelinedStep
+
+    def __post_init__(self) -> None:
+        for degree in ("tp", "pp", "dp", "micro_batch"):
+            whole(f"configuration of a layout: {degree}", self.configuration.get(degree), 1)
 
     @property
     def total_memory_bytes(self) -> float:

@@ -154,7 +154,7 @@ def _plan(said: model.PlanFile) -> Plan:
     rows = [(row.batch_degree, row.start, row.channel_degree, row.channel_dim) for row in said.strategy]
     topology = _topology_of(said.topology)
     fabric = Fabric(said.fabric, topology, routes_from_mapping(said.routes, topology), _rings(said, topology))
-    return Plan(
+    plan = Plan(
         job,
         _strategy(job, rows, 0 if said.training is None else said.training.chosen),
         fabric,
@@ -183,6 +183,15 @@ def _plan(said: model.PlanFile) -> Plan:
         tuple(said.skipped_fabrics),
         _finder_rules(said.search.options),
     )
+    _check_rings(plan)
+    return plan
+
+
+def _check_rings(plan: Plan) -> None:
+    """Refuse a plan in which a group has nothing to reduce on."""
+    for group in plan.traffic().allreduce:
+        if not plan.fabric.rings.get(group.members):
+            raise InvalidInput(f"rings: none joins the group of {len(group.members)} servers {group.members}")
 
 
 def _finder_rules(options: Mapping[str, Any]) -> FinderRules:

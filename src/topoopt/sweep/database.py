@@ -4,6 +4,7 @@ import contextlib
 import os
 import re
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -73,8 +74,11 @@ def open_database(path: str | Path, *, read_only: bool = False) -> duckdb.DuckDB
         found = connection.execute("SELECT format FROM about").fetchone()
         if found != (FORMAT,):
             raise InvalidInput(f"{path}: expected results of format {FORMAT}, got {found and found[0]}")
-    except duckdb.Error:
+    except duckdb.Error as error:
         connection.close()
+        with damage_in_a_line(path):
+            if is_damage(error):
+                raise
         raise InvalidInput(
             f"{path}: is a DuckDB file, but no results of a sweep; name another file"
         ) from None
@@ -82,6 +86,26 @@ def open_database(path: str | Path, *, read_only: bool = False) -> duckdb.DuckDB
         connection.close()
         raise
     return connection
+
+
+def is_damage(error: duckdb.Error) -> bool:
+    """Return whether what DuckDB complains of is the file, and not the question."""
+    kinds = (
+        duckdb.IOException | duckdb.InternalException | duckdb.FatalException | duckdb.SerializationException
+    )
+    return isinstance(error, kinds) or type(error) is duckdb.Error or "checksum" in str(error)
+
+
+@contextlib.contextmanager
+def damage_in_a_line(path: str | Path) -> Iterator[None]:
+    """Say in one line that a file is damaged, where DuckDB finds that out."""
+    try:
+        yield
+    except duckdb.Error as error:
+        if not is_damage(error):
+            raise
+        reason = " ".join(str(error).split()).split(": ")[-1]
+        raise InvalidInput(f"{path}: is damaged, make it again from its sweep: {reason}") from None
 
 
 class Locked(InvalidInput):

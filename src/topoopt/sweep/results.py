@@ -13,7 +13,7 @@ import duckdb
 
 from topoopt.errors import InvalidInput, unknown_name
 from topoopt.sweep.columns import COLUMNS, SETTING_COLUMNS
-from topoopt.sweep.database import TABLES, Locked, open_database
+from topoopt.sweep.database import TABLES, Locked, damage_in_a_line, is_damage, open_database
 
 TRIES = 5
 """Copies of a file that is being written; one in a million is torn by a checkpoint."""
@@ -60,7 +60,8 @@ def open_results(path: str | Path) -> Iterator[Results]:
         except Locked:
             folder = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
             connection, live = stack.enter_context(closing(_of_copy(Path(path), Path(folder)))), True
-        yield Results(connection, str(path), live)
+        with damage_in_a_line(path):
+            yield Results(connection, str(path), live)
 
 
 def _of_copy(path: Path, folder: Path) -> duckdb.DuckDBPyConnection:
@@ -92,8 +93,7 @@ def axes_of(results: Results) -> tuple[str, ...]:
     """Return the settings that have more than one value in the file, in the order of the columns."""
     names = [name for name in SETTING_COLUMNS if name != "inputs"]
     counts = ", ".join(f"count(DISTINCT {name})" for name in names)
-    row = results.connection.execute(f"SELECT {counts} FROM points").fetchone()
-    assert row is not None
+    (row,) = _asked(results, f"SELECT {counts} FROM points", "results").rows
     return tuple(name for name, count in zip(names, row, strict=True) if count > 1)
 
 
@@ -191,6 +191,8 @@ def _asked(results: Results, sql: str, place: str) -> Rows:
         names = tuple(column[0] for column in cursor.description)
         return Rows(names, tuple(tuple(row) for row in cursor.fetchall()))
     except duckdb.Error as error:
+        if is_damage(error):
+            raise
         raise _mistake(str(error), place) from None
 
 

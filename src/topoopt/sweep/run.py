@@ -8,7 +8,7 @@ from pathlib import Path
 
 from topoopt.files import is_file
 from topoopt.sweep.answer import Answer, Crew, tasks_of
-from topoopt.sweep.database import open_database
+from topoopt.sweep.database import damage_in_a_line, open_database
 from topoopt.sweep.file import Sweep
 from topoopt.sweep.store import open_store
 
@@ -77,7 +77,7 @@ def count_finished(sweep: Sweep, path: str | Path) -> int:
     """Return how many points of a sweep are in a results file; none if there is no such file."""
     if not is_file(path):
         return 0
-    with closing(open_database(path, read_only=True)) as connection:
+    with damage_in_a_line(path), closing(open_database(path, read_only=True)) as connection:
         rows = connection.execute("SELECT digest FROM points WHERE status <> 'failed'").fetchall()
     finished = {row[0] for row in rows}
     return sum(point.digest in finished for point in sweep.points)

@@ -11,7 +11,7 @@ from topoopt.errors import InvalidInput
 from topoopt.provenance import digest
 from topoopt.sweep.answer import FAILED, Answer, Task
 from topoopt.sweep.columns import COLUMNS, row_of
-from topoopt.sweep.database import create_database, open_database
+from topoopt.sweep.database import create_database, damage_in_a_line, open_database
 from topoopt.sweep.file import Sweep
 from topoopt.version import __version__
 
@@ -56,7 +56,7 @@ def open_store(path: str | Path, sweep: Sweep, *, mix_versions: bool = False) ->
         As :func:`~topoopt.sweep.database.open_database`, and for results of another version.
     """
     create_database(path)
-    with closing(open_database(path)) as connection:
+    with damage_in_a_line(path), closing(open_database(path)) as connection:
         if not mix_versions:
             _refuse_other_versions(connection, path)
         last = connection.execute("SELECT coalesce(max(run), 0) FROM runs").fetchone()

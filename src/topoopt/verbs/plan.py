@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 from topoopt.cost import suited_prices
 from topoopt.errors import InvalidInput
-from topoopt.job import JobRequest, is_plan
+from topoopt.job import JobRequest, in_its_place, is_plan
 from topoopt.plan import Plan, read_plan
 from topoopt.search import SearchOptions, job_of, make_plan, start_compiling_ahead
 from topoopt.verbs.origin import origin_of
@@ -95,15 +95,16 @@ def planned(
     options, request = search_options(job_request(model, words), words)
     start_compiling_ahead()
     refuse_search_words(request, words)
-    job = job_of(request, on_progress)
-    plan = make_plan(
-        job,
-        options,
-        fabrics=None if fabrics is None else tuple(fabrics),
-        prices=suited_prices(job.cluster.link_bandwidth_bps) if prices is None else prices,
-        inputs=request.input_digests(),
-        on_progress=on_progress,
-    )
+    with in_its_place(request):
+        job = job_of(request, on_progress)
+        plan = make_plan(
+            job,
+            options,
+            fabrics=None if fabrics is None else tuple(fabrics),
+            prices=suited_prices(job.cluster.link_bandwidth_bps) if prices is None else prices,
+            inputs=request.input_digests(),
+            on_progress=on_progress,
+        )
     return replace(plan, origin=origin_of(request, job.name)), options
 
 

@@ -3,7 +3,7 @@
 from typing import Unpack
 
 from topoopt.finder import find_topology
-from topoopt.job import job_traffic
+from topoopt.job import in_its_place, job_traffic
 from topoopt.plan import Plan
 from topoopt.routing import LaidTraffic, lay_traffic
 from topoopt.search import job_of
@@ -68,13 +68,14 @@ def traffic(
     job = job_of(request, on_progress)
     cluster = job.cluster
     demand = job_traffic(job, job.work.plain_strategy(cluster.servers))
-    fabric = find_topology(
-        demand,
-        degree=cluster.degree,
-        bandwidth_bps=cluster.link_bandwidth_bps,
-        latency_s=cluster.link_latency_s,
-        links=cluster.links,
-        rules=options.rules,
-        seed=options.seed,
-    )
+    with in_its_place(request):
+        fabric = find_topology(
+            demand,
+            degree=cluster.degree,
+            bandwidth_bps=cluster.link_bandwidth_bps,
+            latency_s=cluster.link_latency_s,
+            links=cluster.links,
+            rules=options.rules,
+            seed=options.seed,
+        )
     return lay_traffic(job.name, job.work.plain_words, demand, fabric)

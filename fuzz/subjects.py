@@ -1,0 +1,214 @@
+"""What is spoiled: a valid file of every kind, with a command that reads it, and every verb, with words that work."""
+
+import contextlib
+import io
+import json
+import lzma
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+
+from topoopt.cli import main
+from topoopt.cli.program import VERBS, app
+from topoopt.workload import published_tables
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """A file, and the words of a command that reads it."""
+
+    file: str
+    words: tuple[str, ...]
+
+
+def _reader(line: str) -> Reader:
+    words = tuple(line.split())
+    return Reader(
+        next(word[1:] for word in words if word.startswith("@")), tuple(word.lstrip("@") for word in words)
+    )
+
+
+READERS = tuple(
+    _reader(line)
+    for line in """
+    plan @job.yaml --budget 0 --fabrics none --json
+    traffic @job.yaml --json
+    plan @training.yaml --fabrics none --json
+    traffic dlrm --set tables=4 --cluster @hall.yaml --json
+    plan @operators.yaml --servers 4 --budget 0 --fabrics none --json
+    plan @operators.csv --batch-per-accelerator 8 --servers 4 --budget 0 --fabrics none --json
+    plan @traffic.csv --fabrics none --json
+    plan @traffic.npy --fabrics none --json
+    plan @profile.json --budget 0 --fabrics none --json
+    plan @measure_vgg.json --budget 0 --fabrics none --json
+    models @config.json --json
+    llm estimate @config.json --accelerators 8 --json
+    traffic @plan.json --json
+    report @plan.json --out page.html
+    cost @plan.json --json
+    compare @plan.json --fabrics ideal-switch --baseline-budget 0 --json
+    simulate @plan.json --simulator analytic --json
+    simulate @plan.json --simulator flow --json
+    simulate @plan.json --simulator packet --json
+    fail @plan.json --server 0 --json
+    fail @plan.json --availability --runs 3 --json
+    rewire @plan.json other.json --json
+    traffic @llama.json --json
+    simulate @llama.json --simulator flow --json
+    report @llama.json --out page.html
+    report @comparison.json --out page.html
+    report @cluster.json --out page.html
+    cluster run @trace.csv --servers 8 --fabrics ideal-switch --json
+    cluster run @trace.csv --servers 8 --fabrics topoopt --json
+    sweep @sweep.yaml --dry-run
+    results @sweep.duckdb --json
+    cost --servers 8 --prices @prices.csv --json
+    cost --servers 8 --prices @prices.yaml --json
+    cost --servers 8 --power @watts.csv --json
+    fail plan.json --availability --runs 3 --rates @rates.yaml --json
+    llm estimate --runs @runs.csv --json
+    llm calibrate @few.csv --json
+    llm estimate llama2-7b --accelerators 8 --calibration @calibration.toml --json
+    llm traffic mixtral-8x7b --accelerators 8 --ep 8 --loads @loads.csv --json
+    llm traffic llama2-7b --accelerators 8 --tp 2 --slots @slots.txt --json
+    simulate @graph.fbuf --simulator analytic --json
+    simulate @graph.fbuf --simulator flow --json
+    simulate @graph.fbuf.xz --simulator packet --json
+    """.strip().splitlines()
+)
+"""The file behind ``@`` is the one that is spoiled; the others are whole."""
+
+WORDS = {
+    "plan": "dlrm --set tables=4 --servers 4 --budget 0 --fabrics none --json",
+    "topology": "--servers 12 --degree 4 --json",
+    "traffic": "dlrm --set tables=4 --servers 4 --json",
+    "llm estimate": "llama2-7b --accelerators 8 --json",
+    "llm search": "llama2-7b --accelerators 8 --json",
+    "llm traffic": "mixtral-8x7b --accelerators 8 --ep 8 --json",
+    "llm calibrate": "few.csv --json",
+    "compare": "plan.json --fabrics ideal-switch --baseline-budget 0 --json",
+    "cost": "--servers 8 --json",
+    "simulate": "plan.json --simulator flow --json",
+    "cluster run": "trace.csv --servers 8 --fabrics ideal-switch --json",
+    "fail": "plan.json --server 0 --json",
+    "rewire": "plan.json other.json --json",
+    "sweep": "sweep.yaml --dry-run",
+    "results": "sweep.duckdb --json",
+    "report": "plan.json --out page.html",
+    "reproduce": "list",
+    "profile": "dlrm --set tables=4 --json",
+    "models": "dlrm --json",
+    "hardware": "nics --json",
+}
+"""For each verb words that work and take little time; others are put behind them."""
+
+
+def verbs() -> Iterator[tuple[str, list[Any]]]:
+    """Yield every verb of the command line and its options, as the program itself lists them."""
+    yield from _verbs_of(typer.main.get_command(app), "", list(VERBS))
+
+
+def _verbs_of(group: Any, before: str, names: list[str]) -> Iterator[tuple[str, list[Any]]]:
+    context = typer.Context(group)
+    for name in names:
+        _, command, _ = group.resolve_command(context, [name])
+        if hasattr(command, "list_commands"):
+            yield from _verbs_of(command, f"{name} ", command.list_commands(typer.Context(command)))
+        else:
+            yield before + name, [one for one in command.params if one.opts[0].startswith("--")]
+
+
+def make_files(folder: Path) -> None:
+    """Write a valid file of every kind into a folder, which is the working directory."""
+    for name, text in TEXT_FILES.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    for name, example in (
+        ("operators.yaml",) * 2,
+        ("operators.csv",) * 2,
+        ("profile.json",) * 2,
+        ("watts.csv",) * 2,
+        ("prices.csv",) * 2,
+        ("rates.yaml", "failure-rates.yaml"),
+        ("runs.csv",) * 2,
+    ):
+        (folder / name).write_bytes((EXAMPLES / example).read_bytes())
+    (folder / "few.csv").write_text("\n".join((folder / "runs.csv").read_text().splitlines()[:7]))
+    (folder / "prices.yaml").write_text(json.dumps(_rows((folder / "prices.csv").read_text())))
+    packed = (EXAMPLES / "taskgraphs" / "10vgg_16.fbuf.xz").read_bytes()
+    (folder / "graph.fbuf.xz").write_bytes(packed)
+    (folder / "graph.fbuf").write_bytes(lzma.decompress(packed))
+    np.save(folder / "traffic.npy", np.array([[0, 1e6, 0], [0, 0, 2e6], [3e6, 0, 0]]))
+    (folder / "measure_vgg.json").write_text(_flexnet())
+    plan = "plan dlrm --set tables=4 --servers 4 --budget 0 --fabrics none"
+    for name, line in (
+        ("plan.json", f"{plan} --degree 2 --out plan.json"),
+        ("other.json", f"{plan} --degree 2 --seed 1 --strides nearest --out other.json"),
+        ("llama.json", "plan llama2-7b --accelerators 16 --candidates 1 --fabrics none --out llama.json"),
+        ("sweep.duckdb", "sweep sweep.yaml --processes 1"),
+        ("calibration.toml", "llm calibrate few.csv --out calibration.toml"),
+        ("comparison.json", "compare plan.json --fabrics ideal-switch --baseline-budget 0 --json"),
+        ("cluster.json", "cluster run trace.csv --servers 8 --fabrics ideal-switch --json"),
+    ):
+        printed, said = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(said):
+            code = main(line.split())
+        assert code == 0, f"{line}: {said.getvalue()}"
+        if not (folder / name).exists():
+            (folder / name).write_text(printed.getvalue(), encoding="utf-8")
+
+
+def _rows(text: str) -> list[dict[str, str]]:
+    header, *rows = [line.split(",") for line in text.splitlines() if line]
+    return [{key: cell for key, cell in zip(header, row, strict=False) if cell} for row in rows]
+
+
+def _flexnet() -> str:
+    table = next(table for table in published_tables() if table.model.startswith("vgg16"))
+    rows = [
+        {"name": name, "pc_str": f"2-1-{round(table.global_batch / row.samples)}", "fw_time": row.forward_s * 1e3,
+         "bw_time": row.backward_s * 1e3, "mem_req": 0}
+        for name, measured in table.measurements.items() for row in measured
+    ]  # fmt: skip
+    return json.dumps({"batch_size": round(table.global_batch), "ngpus": table.servers, "measurements": rows})
+
+
+TEXT_FILES = {
+    "job.yaml": """model: dlrm
+set: {tables: 4}
+batch_per_accelerator: 64
+cluster: {servers: 4, degree: 2, link_bandwidth: 100 Gbps, accelerators_per_server: 4, accelerator: a100}
+compute: profile
+memory_check: warn
+bucket: 25 MB
+search: {budget: 0}
+""",
+    "training.yaml": """model: llama2-7b
+training: {accelerators: 16, global_batch: 64, tp: 2, recompute: none, candidates: 1}
+cluster: {accelerator: h100, link_bandwidth: 400 Gbps}
+""",
+    "hall.yaml": """servers: 4
+degree: 2
+link_bandwidth: 100 Gbps
+accelerators_per_server: 4
+accelerator: a100
+intra_server_bandwidth: 200 Gbps
+link_latency: 1 us
+links: duplex
+""",
+    "traffic.csv": "0,1000000,0,5\n7,0,2000000,0\n3000000,0,0,1\n0,4,0,0\n",
+    "trace.csv": "id,model,servers,arrival_s,iterations\na,vgg16-16,4,0,10\nb,vgg16-16,4,1,10\n",
+    "sweep.yaml": "models: [vgg16-16]\nservers: [4]\nbudget: 0\nbaseline_budget: 0\nfabrics: [ideal-switch]\n",
+    "slots.txt": " ".join(str(rank) for rank in range(8)) + "\n",
+    "loads.csv": "layer,expert,share\n"
+    + "".join(f"{layer},{expert},{1 / 8}\n" for layer in range(32) for expert in range(8)),
+    "config.json": json.dumps(
+        {"model_type": "llama", "num_hidden_layers": 4, "hidden_size": 512, "num_attention_heads": 8,
+         "num_key_value_heads": 4, "intermediate_size": 2048, "vocab_size": 32000, "max_position_embeddings": 2048}
+    ),
+}  # fmt: skip
