@@ -15,7 +15,7 @@ from topoopt.errors import InvalidInput, TopoOptError
 from topoopt.hardware import ClusterSpec
 from topoopt.job import Job, JobSettings, make_job, traffic_job
 from topoopt.plan import Plan, plan_from_mapping, plan_schema, plan_to_mapping, read_plan, write_plan
-from topoopt.search import SearchOptions, make_plan, simulated
+from topoopt.search import BASELINE_RULES, SearchOptions, make_plan, simulated
 from topoopt.traffic import traffic_from_matrix
 from topoopt.workload import (
     Measurement,
@@ -101,7 +101,9 @@ def test_what_is_read_is_what_was_written(name: str, plans: dict[str, Plan], tmp
     assert read.fabric.rings == plan.fabric.rings
     assert (read.bounds, read.routing_gap, read.outcome) == (plan.bounds, plan.routing_gap, plan.outcome)
     assert read.provenance == plan.provenance
-    assert (read.gap, read.strides) == (plan.gap, plan.strides)
+    assert (read.gap, read.strides, read.rules) == (plan.gap, plan.strides, plan.rules)
+    assert [row.rule for row in read.baselines] == [row.rule for row in plan.baselines]
+    assert {row.rule for row in plan.baselines} <= set(BASELINE_RULES)
 
 
 @pytest.mark.parametrize("simulator", ["analytic", "flow"])

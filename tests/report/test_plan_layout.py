@@ -7,7 +7,7 @@ import pytest
 from tests.job.training_jobs import small_training_job
 from topoopt.job import transformer_of
 from topoopt.plan import Plan
-from topoopt.report import Page, html, make_page
+from topoopt.report import Facts, Page, html, make_page
 from topoopt.report.plan_facts import time_facts
 from topoopt.search import SearchOptions, make_plan
 
@@ -24,6 +24,7 @@ def page(plan: Plan) -> Page:
 
 def test_a_section_says_how_the_model_is_split(page: Page) -> None:
     split = next(section for section in page.sections if section.key == "configuration")
+    assert isinstance(split.blocks[0], Facts)
     assert split.blocks[0].title == "How the model is split"
     assert "fastest of 3 configurations" in split.caption
     assert "strategy" not in {section.key for section in page.sections}

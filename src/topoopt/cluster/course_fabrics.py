@@ -43,6 +43,8 @@ class CourseFabric:
         How long iterations take beside each other.
     switching : tuple of Switching
         One where jobs have links of their own, none where they share those that are there.
+    rule : str
+        Name in ``BASELINE_RULES``, empty where jobs have links of their own.
     """
 
     name: str
@@ -51,6 +53,7 @@ class CourseFabric:
     plan: MakePlan
     pace: Pace
     switching: tuple[Switching, ...]
+    rule: str = ""
 
 
 def course_fabrics(name: str, settings: ClusterSettings) -> tuple[CourseFabric, ...]:
@@ -105,4 +108,4 @@ def _sharing(rule: BaselineRule, settings: ClusterSettings) -> CourseFabric:
     def plan(shape: JobShape) -> JobPlan:
         return sharing_plan(shape, rule.fabric, interfaces, bandwidth_bps, settings)
 
-    return CourseFabric(rule.fabric, rule.description, interfaces * bandwidth_bps, plan, pace, ())
+    return CourseFabric(rule.fabric, rule.description, interfaces * bandwidth_bps, plan, pace, (), rule.key)

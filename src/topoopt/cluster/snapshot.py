@@ -31,6 +31,8 @@ class FabricSnapshot:
         Of each job.
     iteration_time_s : Distribution
         Each job counts the same, and so does each simulated iteration of one job.
+    rule : str
+        By which the fabric is dimensioned, a name in ``topoopt.search.BASELINE_RULES``; empty for links of one's own.
     """
 
     fabric: str
@@ -39,6 +41,7 @@ class FabricSnapshot:
     jobs: tuple[TraceJob, ...]
     times: tuple[IterationTimes, ...]
     iteration_time_s: Distribution
+    rule: str = ""
 
 
 def snapshot(
@@ -87,6 +90,7 @@ def snapshot(
                     tuple(jobs),
                     times,
                     _together(times),
+                    fabric.rule,
                 )
             )
     return tuple(found)

@@ -61,6 +61,7 @@ def plan_to_mapping(plan: Plan) -> dict[str, Any]:
         "stopped_because": plan.search.stopped_because,
         "search": {
             "options": dict(plan.options),
+            "rules": asdict(plan.rules),
             "seed_times_s": list(plan.search.seed_times_s),
             "convergence": [list(point) for point in plan.search.convergence],
             "cpu_s": plan.search.cpu_s,
@@ -96,6 +97,7 @@ def baseline_to_mapping(row: Baseline, plan_time_s: float) -> dict[str, Any]:
         "strategy": [(s.batch_degree, s.start, s.channel_degree, s.channel_dim) for s in row.strategy.splits],
         "layout": row.strategy.layout,
         "layout_times_s": list(row.layout_times_s),
+        "rule": row.rule,
     }
 
 
@@ -181,7 +183,7 @@ def _plan(said: model.PlanFile) -> Plan:
         tuple(_baseline(row, job) for row in said.baselines),
         said.price.model_dump(exclude_unset=True),
         tuple(said.skipped_fabrics),
-        _finder_rules(said.search.options),
+        _finder_rules(said.search.options if said.search.rules is None else said.search.rules),
     )
     _check_rings(plan)
     return plan
@@ -195,7 +197,7 @@ def _check_rings(plan: Plan) -> None:
 
 
 def _finder_rules(options: Mapping[str, Any]) -> FinderRules:
-    """Return the rules of the finder among the options of a search; the usual ones where none are named."""
+    """Return the rules of the finder among others; the usual ones where none are named."""
     names = {rule.name: options[rule.name] for rule in fields(FinderRules) if rule.name in options}
     for key, name in names.items():
         if not isinstance(name, str):
@@ -231,6 +233,7 @@ def _baseline(row: model.BaselinePart, job: Job) -> Baseline:
         _strategy(job, row.strategy, row.layout),
         row.proposals,
         tuple(row.layout_times_s),
+        row.rule,
     )
 
 

@@ -176,12 +176,16 @@ class BaselinePart(OutcomePart):
     )
     layout: Count = Field(default=0, description="of a transformer, index into training.layouts")
     layout_times_s: list[Amount] = Field(default=[], description="of a transformer, by layout")
+    rule: str = Field(default="", description="by which the fabric was dimensioned, as a sweep names it")
 
 
 class SearchPart(Strict):
     """How the search went; times and rates are measurements and differ between runs."""
 
     options: dict[str, Any]
+    rules: dict[str, str] | None = Field(
+        default=None, description="by which the topology finder wired this plan; null: those of the options"
+    )
     seed_times_s: list[Amount]
     convergence: list[tuple[Count, Amount]]
     cpu_s: Amount

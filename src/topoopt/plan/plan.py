@@ -84,7 +84,8 @@ class RoutingGap:
 class Baseline:
     """The same job on another fabric, with a strategy searched for it.
 
-    ``layout_times_s`` are the iteration times with each layout of a transformer; other jobs have none.
+    ``layout_times_s`` are the iteration times with each layout of a transformer; other jobs have none. ``rule`` is the
+    name of the rule by which the fabric was dimensioned, see ``topoopt.search.BASELINE_RULES``.
     """
 
     fabric: str
@@ -95,6 +96,7 @@ class Baseline:
     strategy: ParallelStrategy
     proposals: int
     layout_times_s: tuple[float, ...] = ()
+    rule: str = ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

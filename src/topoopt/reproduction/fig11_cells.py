@@ -12,7 +12,7 @@ from topoopt.reproduction.figure import Row
 from topoopt.reproduction.published_jobs import BULK, published_job, released_fabric, search_options
 from topoopt.routing import Fabric
 from topoopt.search import (
-    BASELINES,
+    Fidelity,
     SearchOptions,
     compare,
     make_plan,
@@ -122,10 +122,10 @@ def _compared(point: Point, strategy: str, options: SearchOptions) -> list[Fabri
     found = [_time(point, TOPOOPT, strategy, job.cluster.server_bandwidth_bps, outcome(own))]
     starts = tuple(dict.fromkeys((starting_strategy(job), plan.strategy)))
     rows = compare(
-        job, options, PACKET_SWITCHED, find_prices("2022"), starts, simulator="flow", simulation=BULK
+        job, options, PACKET_SWITCHED, find_prices("2022"), starts, fidelity=Fidelity("flow", BULK)
     )
     for row in rows:
-        name = PRICED_TREE if row.description == BASELINES["fat-tree"][1].description else row.fabric
+        name = PRICED_TREE if row.rule == "fat-tree-priced" else row.fabric
         found.append(_time(point, name, strategy, row.server_bandwidth_bps, row.outcome))
     return found
 

@@ -15,7 +15,6 @@ from topoopt.cluster import (
 from topoopt.hardware import ClusterSpec
 from topoopt.reproduction.figure import Progress, Row
 from topoopt.reproduction.published_jobs import COUNTED, search_options
-from topoopt.search import BASELINES
 
 SERVERS, DEGREE, BANDWIDTH_BPS = 432, 8, 100e9
 JOB_SERVERS = 16
@@ -130,7 +129,7 @@ def _settings(grid: Fig16Grid, placement: str, seed: int) -> ClusterSettings:
 
 
 def _name(found: FabricSnapshot) -> str:
-    if found.description == BASELINES["fat-tree"][1].description:
+    if found.rule == "fat-tree-priced":
         return PRICED_TREE
     return {"topoopt": TOPOOPT, "fat-tree": TREE, "oversub-fat-tree": OVERSUB, "ideal-switch": IDEAL}[
         found.fabric

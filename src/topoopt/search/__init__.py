@@ -1,5 +1,6 @@
 """Strategy search, alternating optimization, stopping rules and bounds."""
 
+from topoopt.search.baselines import BASELINE_RULES as BASELINE_RULES
 from topoopt.search.baselines import BASELINES as BASELINES
 from topoopt.search.baselines import DEFAULT_BASELINES as DEFAULT_BASELINES
 from topoopt.search.baselines import BaselineRule as BaselineRule
@@ -13,6 +14,7 @@ from topoopt.search.comparison import checked_simulators as checked_simulators
 from topoopt.search.comparison import compare_fabrics as compare_fabrics
 from topoopt.search.compile_ahead import start_compiling_ahead as start_compiling_ahead
 from topoopt.search.fidelities import fabric_of_baseline as fabric_of_baseline
+from topoopt.search.fidelity import Fidelity as Fidelity
 from topoopt.search.layout_words import LAYOUT_COLUMNS as LAYOUT_COLUMNS
 from topoopt.search.layout_words import layout_table as layout_table
 from topoopt.search.layout_words import layout_words as layout_words

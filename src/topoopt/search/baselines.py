@@ -18,10 +18,10 @@ from topoopt.job import Job, job_traffic
 from topoopt.plan import Baseline, Outcome
 from topoopt.routing import Fabric
 from topoopt.search.alternating import fixed_fabric
+from topoopt.search.fidelity import ANALYTIC, Fidelity
 from topoopt.search.options import SearchOptions
 from topoopt.search.tables import rings_wanted
 from topoopt.search.worth import outcome, simulated, with_rings
-from topoopt.simulate import SimulationOptions
 from topoopt.strategy import ParallelStrategy
 
 
@@ -36,6 +36,8 @@ class BaselineRule:
     description : str
         What it is and where its bandwidth comes from.
     interfaces : function of (cluster, prices) to (interfaces, bandwidth of one in bits per second)
+    variant : str
+        What tells a further rule of a fabric from the first.
     searched_on : str
         Fabric of the same bandwidth that the strategy is searched on, empty for the baseline itself. Circuits that
         change have no fixed links for the search to fill: their strategy is searched on an ideal switch, which they
@@ -46,6 +48,12 @@ class BaselineRule:
     description: str
     interfaces: Callable[[ClusterSpec, PriceTable], tuple[int, float]]
     searched_on: str = ""
+    variant: str = ""
+
+    @property
+    def key(self) -> str:
+        """Name in :data:`BASELINE_RULES`."""
+        return f"{self.fabric}-{self.variant}" if self.variant else self.fabric
 
 
 def _same(cluster: ClusterSpec, prices: PriceTable) -> tuple[int, float]:
@@ -69,7 +77,9 @@ BASELINES: Mapping[str, tuple[BaselineRule, ...]] = {
     },
     "fat-tree": (
         BaselineRule("fat-tree", "full bisection, d·B/3.2 a server (the paper's equal cost)", _published),
-        BaselineRule("fat-tree", "full bisection, what TopoOpt's price buys (price table)", _priced),
+        BaselineRule(
+            "fat-tree", "full bisection, what TopoOpt's price buys (price table)", _priced, variant="priced"
+        ),
     ),
     "sip-ml": (
         BaselineRule(
@@ -91,6 +101,12 @@ BASELINES: Mapping[str, tuple[BaselineRule, ...]] = {
     ),
 }
 """Rules by fabric; ``fat-tree`` has two, since the published bandwidth is not what the price table gives."""
+
+BASELINE_RULES: Mapping[str, BaselineRule] = {
+    rule.key: rule for rules in BASELINES.values() for rule in rules
+}
+"""The same by names of their own: ``fat-tree`` has the paper's bandwidth, ``fat-tree-priced`` that which the price of
+TopoOpt buys."""
 
 LARGEST_TO_TRY_ALL = 32
 """Servers up to which every strategy is tried on circuits that change; a simulation of DLRM takes 0.2 s of CPU on 16
@@ -148,8 +164,7 @@ def search_baseline(
     options: SearchOptions,
     prices: PriceTable,
     starts: tuple[ParallelStrategy, ...],
-    simulator: str = "analytic",
-    simulation: SimulationOptions | None = None,
+    fidelity: Fidelity = ANALYTIC,
 ) -> Baseline:
     """Search a strategy for one baseline; the fastest in simulation of what was found and ``starts`` counts.
 
@@ -163,12 +178,13 @@ def search_baseline(
         rule.fabric,
         rule.description,
         interfaces * bandwidth_bps,
-        _outcome(job, found.strategy, fabric, options.seed, simulator, simulation),
+        _outcome(job, found.strategy, fabric, options.seed, fidelity),
         price_usd(rule.fabric, job.cluster.servers, interfaces, bandwidth_bps, prices),
         found.strategy,
         found.proposals,
+        rule=rule.key,
     )
-    return best_of(job, row, fabric, starts, options.seed, simulator, simulation)
+    return best_of(job, row, fabric, starts, options.seed, fidelity)
 
 
 def best_of(
@@ -177,8 +193,7 @@ def best_of(
     fabric: Fabric,
     strategies: tuple[ParallelStrategy, ...],
     seed: int,
-    simulator: str = "analytic",
-    simulation: SimulationOptions | None = None,
+    fidelity: Fidelity = ANALYTIC,
 ) -> Baseline:
     """Return the row with whichever of its own and the given strategies is the fastest on its fabric.
 
@@ -190,7 +205,7 @@ def best_of(
     for strategy in strategies:
         other = row.outcome
         if strategy != row.strategy:
-            other = _outcome(job, strategy, fabric, seed, simulator, simulation)
+            other = _outcome(job, strategy, fabric, seed, fidelity)
         times_s.append(other.iteration_time_s)
         if other.iteration_time_s < row.outcome.iteration_time_s:
             row = replace(row, outcome=other, strategy=strategy)
@@ -202,14 +217,12 @@ def _outcome(
     strategy: ParallelStrategy,
     fabric: Fabric,
     seed: int,
-    simulator: str,
-    simulation: SimulationOptions | None,
+    fidelity: Fidelity,
 ) -> Outcome:
-    if fabric.reconfiguration is not None and simulator == "analytic":
-        simulator = "flow"
+    fidelity = fidelity.on(fabric)
     rings = rings_wanted(job.cluster, fabric.topology)
     ready = with_rings(fabric, job_traffic(job, strategy), rings, seed)
-    return outcome(simulated(job, strategy, ready, simulator, simulation))
+    return outcome(simulated(job, strategy, ready, fidelity.simulator, fidelity.options))
 
 
 def price_usd(

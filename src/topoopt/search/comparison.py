@@ -1,6 +1,6 @@
 """A plan beside other fabrics: a strategy searched for each, then simulated, where asked by several simulators."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from topoopt.cost import PriceTable
@@ -8,8 +8,10 @@ from topoopt.errors import InvalidInput, unknown_name
 from topoopt.plan import Baseline, ComparedFabric, Comparison, Outcome, Plan, compared_fabrics
 from topoopt.search.baselines import BASELINES, default_baselines
 from topoopt.search.fidelities import Fidelities, at_fidelities
+from topoopt.search.fidelity import Fidelity
 from topoopt.search.options import SearchOptions
 from topoopt.search.planner import compare
+from topoopt.search.progress import Progress, silent
 from topoopt.search.start import starting_strategy
 from topoopt.search.worth import outcome, simulated
 from topoopt.simulate import SIMULATORS, SimulationOptions, collective_options
@@ -20,8 +22,6 @@ OWN = "topoopt"
 TASKS = 20
 """Tasks of each fabric that differ most between simulators."""
 
-Progress = Callable[[str, int, int], None]
-
 
 def compare_fabrics(
     plan: Plan,
@@ -31,7 +31,7 @@ def compare_fabrics(
     fabrics: Sequence[str] | None = None,
     simulators: Sequence[str] = ("analytic",),
     collective: str = "stepped",
-    on_progress: Progress = lambda stage, done, total: None,
+    on_progress: Progress = silent,
 ) -> Comparison:
     """Return the job of a plan on its own fabric and on others; see :func:`topoopt.search.compare`.
 
@@ -47,8 +47,7 @@ def compare_fabrics(
         prices,
         (starting_strategy(plan.job), plan.strategy),  # as a plan does, for the same answer
         on_progress,
-        quick,
-        simulation,
+        Fidelity(quick, simulation),
         on_skip=lambda *row: skipped.append(row),
     )
     own = _own(plan, quick, simulation)

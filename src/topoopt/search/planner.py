@@ -20,13 +20,13 @@ from topoopt.search.baselines import (
     search_baseline,
 )
 from topoopt.search.candidate import Candidate
+from topoopt.search.fidelity import ANALYTIC, Fidelity
 from topoopt.search.layouts import wire_layouts
 from topoopt.search.options import SearchOptions
 from topoopt.search.progress import Progress, silent
 from topoopt.search.search_operators import search_operators
 from topoopt.search.wire_traffic import wire_traffic
 from topoopt.search.worth import bounds, outcome, routing_gap
-from topoopt.simulate import SimulationOptions
 from topoopt.strategy import ParallelStrategy
 
 SEARCHES: Mapping[
@@ -107,8 +107,7 @@ def compare(
     prices: PriceTable,
     starts: tuple[ParallelStrategy, ...],
     on_progress: Progress = silent,
-    simulator: str = "analytic",
-    simulation: SimulationOptions | None = None,
+    fidelity: Fidelity = ANALYTIC,
     on_skip: Callable[[str, str], None] = lambda fabric, reason: None,
 ) -> tuple[Baseline, ...]:
     """Return the job on each fabric, in the order asked for, each with a strategy searched for it.
@@ -126,15 +125,13 @@ def compare(
         except InvalidInput as error:
             on_skip(rule.fabric, str(error))
             continue
-        found = search_baseline(job, rule, fabric, options, prices, layouts or starts, simulator, simulation)
+        found = search_baseline(job, rule, fabric, options, prices, layouts or starts, fidelity)
         rows.append((found, fabric))
     if layouts:
         return tuple(found for found, _ in rows)
     # What is good on one fabric may be better than what the search has found on another.
     everywhere = tuple(dict.fromkeys(row[0].strategy for row in rows))
-    return tuple(
-        best_of(job, found, fabric, everywhere, options.seed, simulator, simulation) for found, fabric in rows
-    )
+    return tuple(best_of(job, found, fabric, everywhere, options.seed, fidelity) for found, fabric in rows)
 
 
 def priced(job: Job, prices: PriceTable) -> dict[str, Any]:

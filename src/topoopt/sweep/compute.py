@@ -14,6 +14,7 @@ from topoopt.job import Job, JobRequest, in_its_place, requested_job
 from topoopt.plan import Outcome, Plan
 from topoopt.search import (
     BaselineRule,
+    Fidelity,
     baseline_fabric,
     fabric_of_baseline,
     make_plan,
@@ -141,9 +142,8 @@ def _baseline(point: Point, plan: Plan, rule: BaselineRule, prices: PriceTable) 
     quick = "flow" if point.simulator == "packet" else point.simulator
     starts = starting_strategy(job), plan.strategy
     fabric = baseline_fabric(job, rule, prices, point.seed)
-    row = search_baseline(
-        job, rule, fabric, point.options(), prices, starts, quick, replace(options, split="spread")
-    )
+    fidelity = Fidelity(quick, replace(options, split="spread"))
+    row = search_baseline(job, rule, fabric, point.options(), prices, starts, fidelity)
     result = row.outcome
     if point.simulator != quick:
         drawn = fabric_of_baseline(job, row, point.seed, switches=True)
