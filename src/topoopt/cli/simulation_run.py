@@ -97,23 +97,18 @@ def warm_up(simulator: str, report: Progress) -> None:
     import numpy as np
 
     from topoopt.finder import FabricRequest, build_fabric
-    from topoopt.simulate import (
-        TRANSFER,
-        TaskRows,
-        is_compiled,
-        is_packet_engine_compiled,
-        simulate,
-        task_graph_from_edges,
-    )
+    from topoopt.kernel import on_compilation
+    from topoopt.simulate import AUTO, TRANSFER, TaskRows, simulate, task_graph_from_edges
 
     packets = simulator == "packet"
-    ready = is_packet_engine_compiled() if packets else is_compiled()
     engine = "the packet engine" if packets else "the simulator"
     lasts = "half a minute" if packets else "some seconds"
-    report(f"loading {engine}" if ready else f"compiling {engine}, once: {lasts}", 0, 0)
+    report(f"loading {engine}", 0, 0)
     nothing = np.zeros(0, np.int64)
     graph = task_graph_from_edges(2, [TaskRows(TRANSFER, 1, src=0, dst=1, size_bytes=1)], nothing, nothing)
-    simulate("packet" if packets else "flow", graph, build_fabric("ideal-switch", FabricRequest(2, 1, 1e9)))
+    used = "flow" if simulator == AUTO else simulator
+    with on_compilation(lambda: report(f"compiling {engine}, once: {lasts}", 0, 0)):
+        simulate(used, graph, build_fabric("ideal-switch", FabricRequest(2, 1, 1e9)))
 
 
 def _told(simulator: str, report: Progress) -> Callable[[float], None]:

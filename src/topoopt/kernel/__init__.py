@@ -1,5 +1,6 @@
 """What the kernels of several rooms are made of: how they are compiled, what happens next, who waits for a device."""
 
+from topoopt.kernel.compilation import on_compilation as on_compilation
 from topoopt.kernel.compiled import compiled as compiled
 from topoopt.kernel.compiled import entry as entry
 from topoopt.kernel.compiled import inlined as inlined

@@ -7,7 +7,6 @@ from topoopt.simulate.auto_expected_error import ExpectedError as ExpectedError
 from topoopt.simulate.auto_expected_error import expected_error as expected_error
 from topoopt.simulate.build_task_graph import build_task_graph as build_task_graph
 from topoopt.simulate.compiled import is_compiled as is_compiled
-from topoopt.simulate.compiled import is_packet_engine_compiled as is_packet_engine_compiled
 from topoopt.simulate.fbuf import FlexNetGraph as FlexNetGraph
 from topoopt.simulate.fbuf import fbuf_bytes as fbuf_bytes
 from topoopt.simulate.fbuf import flexnet_fabric as flexnet_fabric
