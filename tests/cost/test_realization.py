@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from topoopt.cost import (
     OPTICAL_FABRICS,
     PRICED_FABRICS,
+    Cabling,
     FabricOptions,
     check_fits_a_panel,
     least_shards,
@@ -23,7 +24,7 @@ def test_interface_i_of_every_server_is_on_panel_i_and_its_spare() -> None:
     (panels,) = realize("topoopt", 128, 4, 100e9).optical
     assert (panels.technology, panels.count, panels.ports, panels.fits) == ("patch-panel", 8, 128, True)
     assert panels.one_holds_all  # 512 of 1008
-    (without,) = realize("topoopt", 128, 4, 100e9, look_ahead=False).optical
+    (without,) = realize("topoopt", 128, 4, 100e9, Cabling(look_ahead=False)).optical
     assert without.count == 4
     assert not realize("topoopt", 432, 8, 100e9).optical[0].one_holds_all
 
@@ -33,9 +34,9 @@ def test_a_switch_that_is_too_small_makes_way_for_the_next() -> None:
     assert realize("topoopt-ocs", 386, 4, 100e9).optical[0].technology == "piezo"
     (problem,) = realize("topoopt-ocs", 1000, 4, 100e9).problems
     assert problem == (
-        "a device of 1000 ports is needed, the largest piezo has 576; --shards 2 splits the cluster"
+        "a device of 1000 ports is needed, the largest piezo has 576; shards=2 splits the cluster"
     )
-    assert realize("topoopt-ocs", 1000, 4, 100e9, shards=2).problems == ()
+    assert realize("topoopt-ocs", 1000, 4, 100e9, Cabling(shards=2)).problems == ()
 
 
 def test_a_hybrid_has_devices_of_both_kinds() -> None:
@@ -48,9 +49,9 @@ def test_a_hybrid_has_devices_of_both_kinds() -> None:
 
 def test_an_odd_number_of_duplex_servers_needs_two_interfaces_on_a_device() -> None:
     # A ring over 129 servers is no two sets of pairs: one panel must see both ends of every link.
-    (panels,) = realize("topoopt", 129, 4, 100e9, look_ahead=False).optical
+    (panels,) = realize("topoopt", 129, 4, 100e9, Cabling(look_ahead=False)).optical
     assert (panels.count, panels.ports) == (2, 258)
-    (directed,) = realize("topoopt", 129, 4, 100e9, links="directed", look_ahead=False).optical
+    (directed,) = realize("topoopt", 129, 4, 100e9, Cabling(links="directed", look_ahead=False)).optical
     assert (directed.count, directed.ports) == (4, 129)
     (wavelengths,) = realize("sip-ml", 129, 4, 100e9).optical  # they go one way
     assert wavelengths.ports == 129
@@ -61,11 +62,11 @@ def test_the_light_that_is_left_is_the_budget_less_the_worst_connection() -> Non
     assert realize("topoopt", 128, 4, 100e9).margin_db == pytest.approx(4.5)
     assert realize("topoopt-ocs", 128, 4, 100e9).margin_db == pytest.approx(2.3)
     assert realize("topoopt-hybrid", 128, 4, 100e9).margin_db == pytest.approx(2.3)
-    dim = realize("topoopt-ocs", 128, 4, 100e9, technology="2d-mems")
+    dim = realize("topoopt-ocs", 128, 4, 100e9, Cabling(technology="2d-mems"))
     assert dim.margin_db == pytest.approx(5 - 20)
     assert dim.problems == (
         "a connection may lose 20 dB and 100G-CWDM4 can spare 5 dB; take a technology that loses less "
-        "(--technology), or amplifiers",
+        "(technology=NAME), or amplifiers",
     )
 
 
@@ -108,7 +109,7 @@ def test_one_cable_a_server_joins_no_more_than_two(fabric: str) -> None:
 
 
 def test_one_fiber_a_server_joins_them_all_in_a_ring() -> None:
-    assert realize("topoopt", 8, 1, 100e9, links="directed").problems == ()
+    assert realize("topoopt", 8, 1, 100e9, Cabling(links="directed")).problems == ()
 
 
 def test_a_full_mesh_needs_an_interface_for_every_other_server() -> None:
@@ -139,7 +140,7 @@ def test_the_least_number_of_shards_fits_and_one_less_does_not(servers: int, por
 @pytest.mark.parametrize("servers", [12, 13])
 def test_links_can_be_divided_among_as_many_devices_as_is_said(servers: int, stride: int) -> None:
     """The oracle: an edge coloring of a real wiring, as patches are plugged in."""
-    built = realize("topoopt", servers, 2, 100e9, look_ahead=False).optical[0]
+    built = realize("topoopt", servers, 2, 100e9, Cabling(look_ahead=False)).optical[0]
     wiring = wire(circulant(servers, (stride,), 100e9), 2, "duplex")
     assert wiring.interfaces_per_panel == built.ports // servers
     assert wiring.panels == built.count
@@ -147,7 +148,7 @@ def test_links_can_be_divided_among_as_many_devices_as_is_said(servers: int, str
 
 def test_a_wiring_that_is_known_says_how_many_interfaces_share_a_device() -> None:
     # Eight rings of three among 24 servers: an even number of servers, and odd rings all the same.
-    known = realize("topoopt", 24, 4, 100e9, look_ahead=False, interfaces_per_device=2).optical[0]
+    known = realize("topoopt", 24, 4, 100e9, Cabling(look_ahead=False, interfaces_per_device=2)).optical[0]
     assert (known.count, known.ports) == (2, 48)
 
 
@@ -155,8 +156,8 @@ def test_a_cluster_larger_than_any_panel_is_refused_with_a_remedy() -> None:
     with pytest.raises(Infeasible) as caught:
         check_fits_a_panel("topoopt", 2000)
     assert str(caught.value) == (
-        "topoopt: 2000 servers need 2000 ports on each panel, and the largest (patch-panel) has 1008; use --shards 2 "
-        "(servers of different shards cannot be joined), or leave it out of --fabrics"
+        "topoopt: 2000 servers need 2000 ports on each panel, and the largest (patch-panel) has 1008; use shards=2 "
+        "(servers of different shards cannot be joined), or leave it out of fabrics"
     )
     check_fits_a_panel("topoopt", 2000, shards=2)
     check_fits_a_panel("topoopt", 1008)
@@ -167,8 +168,8 @@ def test_what_makes_no_sense_is_refused() -> None:
     with pytest.raises(InvalidInput, match="fabric: unknown name"):
         realize("topopt", 16, 4, 100e9)
     with pytest.raises(InvalidInput, match=r"shards: expected 1\.\.16, got 17"):
-        realize("topoopt", 16, 4, 100e9, shards=17)
+        realize("topoopt", 16, 4, 100e9, Cabling(shards=17))
     with pytest.raises(InvalidInput, match="optical switch: unknown name"):
-        realize("topoopt", 16, 4, 100e9, technology="mirrors")
+        realize("topoopt", 16, 4, 100e9, Cabling(technology="mirrors"))
     with pytest.raises(InvalidInput, match="servers and degree must be >= 1"):
         realize("topoopt", 0, 4, 100e9)

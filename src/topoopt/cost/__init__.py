@@ -11,6 +11,7 @@ from topoopt.cost.accounting_sweep import accounting_sweep as accounting_sweep
 from topoopt.cost.bill import Bill as Bill
 from topoopt.cost.bill import BillLine as BillLine
 from topoopt.cost.bill import bill_of_materials as bill_of_materials
+from topoopt.cost.cabling import Cabling as Cabling
 from topoopt.cost.comparison import CostComparison as CostComparison
 from topoopt.cost.comparison import compare_costs as compare_costs
 from topoopt.cost.counts import PRICED_FABRICS as PRICED_FABRICS

@@ -6,6 +6,7 @@ from typing import Any
 
 from topoopt.cost.accounting import Accounting
 from topoopt.cost.bill import Bill, bill_of_materials
+from topoopt.cost.cabling import Cabling
 from topoopt.cost.counts import PRICED_FABRICS
 from topoopt.cost.fabric_options import FabricOptions
 from topoopt.cost.optical_devices import check_fits_a_panel, ports_needed, sharing_interfaces
@@ -142,13 +143,15 @@ def make_offer(fabric: str, network: PricedNetwork, purchase: Purchase) -> Offer
     built = realize(
         fabric,
         *network.size,
-        links=network.cluster.links,
-        shards=purchase.shards,
-        technology=purchase.technology,
-        look_ahead=rule.look_ahead,
+        Cabling(
+            network.cluster.links,
+            purchase.shards,
+            purchase.technology,
+            rule.look_ahead,
+            network.interfaces_per_device if fabric.startswith(OWN) else None,
+        ),
         tiers=rule.tiers,
         options=options,
-        interfaces_per_device=network.interfaces_per_device if fabric.startswith(OWN) else None,
     )
     return Offer(bill, built, None if purchase.running is None else ownership(bill, purchase.running))
 

@@ -1,8 +1,9 @@
 """Whether a fabric can be built: devices, their ports, which technology holds the fibers, and the light lost."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from topoopt.cost.cabling import USUAL_CABLING, Cabling
 from topoopt.cost.counts import CABLED_FABRICS, PRICED_FABRICS
 from topoopt.cost.fabric_options import RAIL_LEAF_PORTS, REGION_SERVERS, FabricOptions
 from topoopt.cost.fat_tree_size import FatTreeSize, fat_tree_size
@@ -20,6 +21,9 @@ from topoopt.cost.optical_devices import (
 from topoopt.errors import InvalidInput, unknown_name
 from topoopt.hardware import Transceiver, largest_degree, packet_switches
 from topoopt.units import format_bandwidth
+
+DEVICE_A_REGION = Cabling(links="directed", look_ahead=False, interfaces_per_device=1)
+"""How the servers of a region of mixnet are joined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +75,10 @@ def realize(
     servers: int,
     degree: int,
     bandwidth_bps: float,
+    cabling: Cabling = USUAL_CABLING,
     *,
-    links: str = "duplex",
-    shards: int = 1,
-    technology: str | None = None,
-    look_ahead: bool = True,
     tiers: int = 3,
     options: FabricOptions | None = None,
-    interfaces_per_device: int | None = None,
 ) -> Realization:
     """Return what a fabric is built of: devices and ports, light lost, and what stands in the way.
 
@@ -89,14 +89,10 @@ def realize(
 
     Parameters
     ----------
-    shards
-        Parts of the cluster with devices of their own.
-    technology
-        Optical technology in place of the usual ones.
-    look_ahead
-        Whether every panel has a second one, on which the next job is wired.
-    interfaces_per_device
-        Interfaces of a server on one device, where the wiring is known; as above if not given.
+    cabling
+        Where it does not say how many interfaces of a server are on one device, it is as above.
+    tiers
+        Of switches in a fat-tree.
 
     Raises
     ------
@@ -112,16 +108,27 @@ def realize(
         raise unknown_name("fabric", fabric, PRICED_FABRICS)
     if servers < 1 or degree < 1:
         raise InvalidInput(f"{fabric}: servers and degree must be >= 1, got {servers} and {degree}")
-    if not 1 <= shards <= servers:
-        raise InvalidInput(f"shards: expected 1..{servers}, got {shards}")
+    if not 1 <= cabling.shards <= servers:
+        raise InvalidInput(f"shards: expected 1..{servers}, got {cabling.shards}")
     chosen = options or FabricOptions()
     if fabric in OPTICAL_FABRICS:
-        links = "directed" if fabric == "sip-ml" else links  # a wavelength goes one way
-        sharing = interfaces_per_device or sharing_interfaces(servers, shards, links)
-        devices = optical_devices(fabric, servers, degree, sharing, shards, technology, look_ahead, chosen)
-        return _optical(fabric, devices, servers, degree, bandwidth_bps, links, sharing, shards, look_ahead)
+        if fabric == "sip-ml":
+            cabling = replace(cabling, links="directed")  # a wavelength goes one way
+        sharing = cabling.interfaces_per_device or sharing_interfaces(servers, cabling.shards, cabling.links)
+        cabling = replace(cabling, interfaces_per_device=sharing)
+        devices = optical_devices(
+            fabric,
+            servers,
+            degree,
+            sharing,
+            cabling.shards,
+            cabling.technology,
+            cabling.look_ahead,
+            chosen,
+        )
+        return _optical(fabric, devices, servers, degree, bandwidth_bps, cabling)
     if fabric == "mixnet":
-        return _mixnet(servers, degree, bandwidth_bps, tiers, chosen, technology)
+        return _mixnet(servers, degree, bandwidth_bps, tiers, chosen, cabling.technology)
     if fabric == "rail":
         return _rails(servers, degree, bandwidth_bps)
     if fabric in CABLED_FABRICS:
@@ -136,16 +143,16 @@ def _optical(
     servers: int,
     degree: int,
     bandwidth_bps: float,
-    links: str,
-    sharing: int,
-    shards: int,
-    look_ahead: bool,
+    cabling: Cabling,
 ) -> Realization:
+    sharing, shards = cabling.interfaces_per_device or 1, cabling.shards
     module = transceiver_for(bandwidth_bps)
     left_db = [light_left_db(row.loss_db, module) for row in devices]
     known_db = [value for value in left_db if value is not None]
     margin_db = min(known_db) if len(known_db) == len(devices) else None
-    remarks, problems = _ends_of_cables(-(-servers // shards), degree) if links == "duplex" else ([], [])
+    remarks, problems = (
+        _ends_of_cables(-(-servers // shards), degree) if cabling.links == "duplex" else ([], [])
+    )
     if min(degree, sharing) > 1:
         remarks.append(
             f"rings of odd length need both interfaces on one device: {min(degree, sharing)} of each server share one"
@@ -162,13 +169,13 @@ def _optical(
         remarks.append(
             f"{module.name} has {module.fibers // 2} fiber pairs, each takes a port: the bill counts one a link"
         )
-    if look_ahead and any(row.technology == PANEL for row in devices):
+    if cabling.look_ahead and any(row.technology == PANEL for row in devices):
         remarks.append("two 1×2 switches on every link lose light, too; no source says how much")
     for row in devices:
         if row.loss_db is None:
             remarks.append(f"no source gives the loss of {row.technology}: light not checked")
         if not row.fits:
-            problems.append(too_many_ports(row, servers, links, sharing))
+            problems.append(too_many_ports(row, servers, cabling.links, sharing))
     if margin_db is not None and margin_db < 0:
         assert module is not None
         problems.append(
@@ -191,7 +198,7 @@ def _mixnet(
     electrical = options.mixnet_electrical_interfaces(degree)
     tree = _tree("mixnet", fat_tree_size(servers, tiers, 1.0), electrical, bandwidth_bps)
     device = regional_devices(servers, degree - electrical, REGION_SERVERS, technology)
-    optical = _optical("mixnet", (device,), servers, degree, bandwidth_bps, "directed", 1, 1, False)
+    optical = _optical("mixnet", (device,), servers, degree, bandwidth_bps, DEVICE_A_REGION)
     remarks = (f"regions of {REGION_SERVERS} servers, each with an optical device of its own",)
     return Realization(
         "mixnet",

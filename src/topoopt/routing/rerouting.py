@@ -50,9 +50,9 @@ def rerouted_max_load(
     sweeps = int(np.clip(_WORK / (topology.servers * len(topology)), 0, _MOST_SWEEPS))
     keep = topology.servers * len(topology) <= _MOST_FLOWS
     flow, load = _first_trees(topology, scaled, background, speed, keep)
-    best = float((load / speed).max())
-    if keep:
-        best, lower = _sweep(topology, scaled, background, speed, flow, load, sweeps, best, lower)
+    if not keep:
+        return float((load / speed).max()) * unit_s, lower * unit_s
+    best, lower = _sweep(topology, scaled, background, speed, flow, load, sweeps, lower)
     return best * unit_s, lower * unit_s
 
 
@@ -72,9 +72,9 @@ def _sweep(
     flow: NDArray[np.float64],
     load: NDArray[np.float64],
     sweeps: int,
-    best: float,
     lower: float,
 ) -> tuple[float, float]:
+    best = float((load / speed).max())
     graph, room = graph_of(topology), np.empty((2, len(topology)))
     mean_length = np.zeros(len(topology))
     for sweep, sharp in enumerate(np.geomspace(10.0, 1000.0, max(sweeps, 8))):

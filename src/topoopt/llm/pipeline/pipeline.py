@@ -32,11 +32,11 @@ def make_pipelined_step(
     calibration: Calibration,
     loads: ExpertLoads | None = None,
     order: str = ORDER,
-    slots: Sequence[int] | Ints | None = None,
-    *,
-    blocking: bool = True,
 ) -> PipelinedStep:
-    """Return the iteration of a configuration with ranks placed on servers by their numbers, or by ``slots``.
+    """Return the iteration of a configuration with ranks placed on servers by their numbers.
+
+    A worker goes on only when what it sends to another stage has arrived, as in Megatron-LM unless it overlaps the
+    transfers of interleaved schedules, and as :func:`~topoopt.llm.estimate` has it.
 
     Parameters
     ----------
@@ -44,11 +44,6 @@ def make_pipelined_step(
         Of the experts; even if not given.
     order : str
         In which the ranks are numbered, see :func:`~topoopt.llm.rank_numbers`.
-    slots : integers, optional
-        The accelerator of each rank, see :func:`~topoopt.llm.place_ranks`.
-    blocking : bool
-        Whether a worker goes on only when what it sends to another stage has arrived, as in Megatron-LM unless it
-        overlaps the transfers of interleaved schedules, and as :func:`~topoopt.llm.estimate` has it.
 
     Raises
     ------
@@ -61,11 +56,10 @@ def make_pipelined_step(
         configuration,
         system,
         calibration,
-        place_ranks(configuration.accelerators, system.accelerators_per_server, slots),
+        place_ranks(configuration.accelerators, system.accelerators_per_server),
         chunk_times(model, configuration, system, calibration),
         communications(model, configuration, loads, order),
         order,
-        blocking=blocking,
     )
 
 
@@ -78,8 +72,6 @@ def pipelined_step(
     times: ChunkTimes,
     sent: Sequence[Communication],
     order: str = ORDER,
-    *,
-    blocking: bool = True,
 ) -> PipelinedStep:
     """Return the iteration of a configuration.
 
@@ -103,7 +95,7 @@ def pipelined_step(
     return PipelinedStep(
         servers=int(places.server.max()) + 1,
         micro_batches=configuration.micro_batches,
-        chunks=_chunks(times, sent, parts, inside, blocking=blocking),
+        chunks=_chunks(times, sent, parts, inside),
         part_servers=_least_parts(parts),
         exchanges=(
             *exchanges,
@@ -121,7 +113,7 @@ def gradient_buckets(calibration: Calibration) -> int:
 
 
 def _chunks(
-    times: ChunkTimes, sent: Sequence[Communication], parts: Ints, inside: InsideTime, *, blocking: bool
+    times: ChunkTimes, sent: Sequence[Communication], parts: Ints, inside: InsideTime
 ) -> tuple[Chunk, ...]:
     if len(times.forward_s) != len(times.backward_s):
         raise InvalidInput("chunk times: there must be as many forward as backward passes")
@@ -133,7 +125,7 @@ def _chunks(
     columns = times.forward_s, times.backward_s, times.inside_s
     rows = zip(*(column.tolist() for column in columns), size.values(), strict=True)
     return tuple(
-        Chunk(forward_s, backward_s, joined * output, inside.pair_s(1) if output else 0.0, blocking, inside_s)
+        Chunk(forward_s, backward_s, joined * output, inside.pair_s(1) if output else 0.0, True, inside_s)
         for forward_s, backward_s, inside_s, output in rows
     )
 

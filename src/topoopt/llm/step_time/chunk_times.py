@@ -11,7 +11,7 @@ from topoopt.llm.configuration_table import configuration_table
 from topoopt.llm.step_time.collective_time import Links
 from topoopt.llm.step_time.machine import machine_of
 from topoopt.llm.step_time.micro_batch import MicroBatch, micro_batch, work_of
-from topoopt.llm.step_time.replica_time import replica_times
+from topoopt.llm.step_time.replica_time import StageWork, replica_times
 from topoopt.llm.step_time.shapes import shapes_of
 from topoopt.llm.step_time.step_time import combined_s, straggle
 from topoopt.llm.step_time.step_times import ChunkTimes
@@ -43,7 +43,8 @@ def chunk_times(
     within_forward, within_backward = _passes(_inside_a_server(one, configuration, system), layers)
     kernels_s = sum(_passes(_without_waits(one), layers))
     nothing, of_stage = np.zeros(1), layers[:1] * configuration.vpp
-    step = replica_times(shapes, table, work, machine, links, calibration, of_stage, nothing, nothing)
+    stage = StageWork(of_stage, nothing, nothing)
+    step = replica_times(shapes, table, work, machine, links, calibration, stage)
     return ChunkTimes(
         forward * factor - (forward - within_forward),
         backward * factor - (backward - within_backward),

@@ -26,6 +26,21 @@ class ReplicaTimes:
     step_s: Floats
 
 
+@dataclass(frozen=True, eq=False)
+class StageWork:
+    """What the busiest stage does, in arrays of configurations.
+
+    Attributes
+    ----------
+    layers, batches_s, backward_s : array
+        Its layers; its time in all micro-batches, and in one backward pass.
+    """
+
+    layers: Floats
+    batches_s: Floats
+    backward_s: Floats
+
+
 def replica_times(
     shapes: Shapes,
     table: ConfigurationTable,
@@ -33,9 +48,7 @@ def replica_times(
     machine: Machine,
     links: Links,
     calibration: Calibration,
-    layers: Floats,
-    batches_s: Floats,
-    backward_s: Floats,
+    stage: StageWork,
 ) -> ReplicaTimes:
     """Return what replicas wait for.
 
@@ -43,12 +56,8 @@ def replica_times(
     but the first layer of all micro-batches. ZeRO-2 scatters gradients after every backward pass, behind which they
     hide, and gathers parameters once. ZeRO 0 and 1 reduce gradients once (an AllReduce is a reduce-scatter and an
     all-gather); the share that can hide leaves while the last backward pass, that of the first chunk, goes on.
-
-    Parameters
-    ----------
-    layers, batches_s, backward_s : array
-        Layers of the busiest stage; its time in all micro-batches, and in one backward pass.
     """
+    layers, batches_s, backward_s = stage.layers, stage.batches_s, stage.backward_s
     pp = table.pp.astype(np.float64)
     dense = layers * (shapes.dense_parameters / work.tp + shapes.replicated_parameters)
     dense = dense + shapes.table_parameters / work.tp / np.minimum(pp, 2)

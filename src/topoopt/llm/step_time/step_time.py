@@ -16,7 +16,7 @@ from topoopt.llm.step_time.collective_time import Links
 from topoopt.llm.step_time.layer_time import Work
 from topoopt.llm.step_time.machine import Machine, machine_of
 from topoopt.llm.step_time.micro_batch import MicroBatch, micro_batch, work_of
-from topoopt.llm.step_time.replica_time import replica_times
+from topoopt.llm.step_time.replica_time import StageWork, replica_times
 from topoopt.llm.step_time.shapes import Shapes, shapes_of
 from topoopt.llm.step_time.step_times import StepTimes
 from topoopt.llm.system import System
@@ -73,9 +73,8 @@ def step_times(
     hop_s = _hop_s(shapes, table, work, links)
     busy = stage.busy_s * batches * slow
     backward = stage.layers * one.kernels.backward_s
-    replicas = replica_times(
-        shapes, table, work, machine, links, calibration, stage.layers, stage.busy_s * batches, backward
-    )
+    busiest = StageWork(stage.layers, stage.busy_s * batches, backward)
+    replicas = replica_times(shapes, table, work, machine, links, calibration, busiest)
     waits = batches * slow * stage.layers
     tp_s = waits * one.tp_s + batches * slow * stage.has_logits * one.logits_tp_s
     cp_s, ep_s = waits * one.cp_s, waits * one.ep_s
