@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import Plan as Plan
     from topoopt.verbs import RewiringAnswer as RewiringAnswer
     from topoopt.verbs import RingNetwork as RingNetwork
+    from topoopt.verbs import Simulation as Simulation
     from topoopt.verbs import TopoOptError as TopoOptError
     from topoopt.verbs import cluster as cluster
     from topoopt.verbs import compare as compare
@@ -46,6 +47,7 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import profile_subject as profile_subject
     from topoopt.verbs import read_plan as read_plan
     from topoopt.verbs import rewire as rewire
+    from topoopt.verbs import simulate as simulate
     from topoopt.verbs import topology as topology
     from topoopt.verbs import traffic as traffic
     from topoopt.verbs import write_cluster_result as write_cluster_result
@@ -75,6 +77,7 @@ _ROOMS = {
     ),
     "rewiring": ("RewiringAnswer",),
     "routing": ("LaidTraffic",),
+    "simulate": ("Simulation",),
     "verbs": (
         "cluster",
         "compare",
@@ -85,6 +88,7 @@ _ROOMS = {
         "profile",
         "profile_subject",
         "rewire",
+        "simulate",
         "topology",
         "traffic",
     ),

@@ -14,6 +14,15 @@ def available_bytes() -> float:
     return min(_of_the_machine(), _of_the_container(), _of_the_process())
 
 
+def peak_bytes() -> int:
+    """Return the most memory that this process has had; 0 where the system does not say."""
+    if sys.platform == "win32":
+        return 0
+    resource = import_module("resource")
+    peak = int(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
 def refuse_too_large(what: str, needed_bytes: float, remedy: str) -> None:
     """Refuse what would need more memory than there is.
 

@@ -17,7 +17,7 @@ from topoopt.cli.job_arguments import JobArguments
 from topoopt.cli.llm import LLM_VERBS
 from topoopt.cli.program import VERBS
 from topoopt.cli.search_arguments import FinderArguments, SearchArguments
-from topoopt.cli.simulation_arguments import FabricArguments, PacketArguments
+from topoopt.cli.simulate.arguments import FabricArguments, PacketArguments
 from topoopt.cli.verbs import Entry, load
 from topoopt.collectives import COLLECTIVE_NAMES
 from topoopt.finder import DAMPING, DEGREE_SPLITS, FABRICS, STRIDE_RULES

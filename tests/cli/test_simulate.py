@@ -13,7 +13,6 @@ import pytest
 from numba import njit
 
 from tests.cli.conftest import EXAMPLES, Topoopt
-from topoopt.cli.simulation_run import warm_up
 from topoopt.collectives import COLLECTIVE_NAMES
 from topoopt.finder import FABRICS
 from topoopt.simulate import SIMULATORS
@@ -312,7 +311,7 @@ def test_the_progress_tells_of_the_engine_and_of_how_much_is_done(
     def noted(what: str) -> Iterator[object]:
         yield lambda *report: told.append(report)
 
-    monkeypatch.setattr("topoopt.cli.progress.progress", noted)
+    monkeypatch.setattr("topoopt.cli.simulate.verb.progress", noted)
     answer(topoopt, str(GRAPHS / "100candle_16.fbuf.xz"))
     stages = [stage for stage, _, _ in told if not stage.startswith("compiling")]
     assert stages[:3] == ["reading", "loading the packet engine", "simulating: packet"]
@@ -323,11 +322,12 @@ def test_the_progress_tells_of_the_engine_and_of_how_much_is_done(
 
 
 def test_the_progress_tells_of_an_engine_that_must_be_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    run_simulation = import_module("topoopt.simulate.run_simulation")
     told: list[str] = []
     compiles = njit(lambda number: number + 1)
-    monkeypatch.setattr(import_module("topoopt.simulate"), "simulate", lambda *_: compiles(1))
+    monkeypatch.setattr(run_simulation, "simulate", lambda *_: compiles(1))
     for _ in range(2):
-        warm_up("packet", lambda stage, done, total: told.append(stage))
+        run_simulation.warm_up("packet", lambda stage, done, total: told.append(stage))
     once = "compiling the packet engine, once: half a minute"
     assert told == ["loading the packet engine", once, "loading the packet engine"]
 
@@ -343,7 +343,7 @@ def test_ctrl_c_under_way_leaves_nothing(
 
         yield report
 
-    monkeypatch.setattr("topoopt.cli.progress.progress", impatient)
+    monkeypatch.setattr("topoopt.cli.simulate.verb.progress", impatient)
     files = ("--flows", "f.csv", "--links", "l.csv", "--trace", "t.json", "--write-fbuf", "p.fbuf")
     ran = topoopt("simulate", str(GRAPHS / "100candle_16.fbuf.xz"), *files)
     assert (ran.code, ran.out, ran.err) == (130, "", "interrupted: nothing was written\n")

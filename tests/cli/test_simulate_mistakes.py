@@ -86,7 +86,7 @@ MISTAKES = [
     (("--seed", "-1"), "seed: must be >= 0, got -1"),
     (("--collective", "bulky"), 'unknown name "bulky"; did you mean bulk?'),
     (("--placement", "strided"), "--placement: is for several jobs"),
-    ((GRAPH,), "2 jobs share one fabric; name a fabric with --fabric: topoopt"),
+    ((GRAPH,), "2 jobs share one fabric; name a fabric with --fabric NAME: topoopt"),
     ((GRAPH, "--fabric", "torus", "--servers", "20"), "2 jobs need 32 servers, the fabric has 20"),
     (
         (GRAPH, "--fabric", "torus", "--placement", "stridden"),

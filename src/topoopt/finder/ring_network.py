@@ -111,7 +111,7 @@ def listed_strides(strides: str | Sequence[int]) -> tuple[int, ...]:
             listed = tuple(int(word) for word in strides.split(","))
         except ValueError:
             raise InvalidInput(
-                f'strides: expected a rule or numbers with commas, such as 1,13, got "{shown(strides)}"'
+                f"strides: expected a rule or numbers with commas, such as 1,13, got {shown(strides)}"
             ) from None
     if not listed or min(listed) < 1:
         raise InvalidInput(f"strides: a stride must be >= 1, got {min(listed, default='none')}")

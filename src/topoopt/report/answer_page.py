@@ -26,9 +26,11 @@ from topoopt.report.page import Page
 from topoopt.report.plan_page import plan_page
 from topoopt.report.profile_page import profile_page, subject_page
 from topoopt.report.rewiring_page import rewiring_page
+from topoopt.report.simulation_page import simulation_page
 from topoopt.report.topology_page import topology_page
 from topoopt.rewiring import RewiringAnswer
 from topoopt.routing import LaidTraffic
+from topoopt.simulate import Simulation
 
 PAGES: Mapping[type, Callable[[Any], Page]] = MappingProxyType(
     {
@@ -48,6 +50,7 @@ PAGES: Mapping[type, Callable[[Any], Page]] = MappingProxyType(
         CalibrationFit: llm_calibrate_page,
         ProfileRun: profile_page,
         Subject: subject_page,
+        Simulation: simulation_page,
     }
 )
 """Every kind of answer, and its page."""

@@ -7,6 +7,9 @@ from topoopt.simulate.auto_expected_error import ExpectedError as ExpectedError
 from topoopt.simulate.auto_expected_error import expected_error as expected_error
 from topoopt.simulate.build_task_graph import build_task_graph as build_task_graph
 from topoopt.simulate.compiled import is_compiled as is_compiled
+from topoopt.simulate.fabric_choice import FabricChoice as FabricChoice
+from topoopt.simulate.fabric_choice import named_fabric as named_fabric
+from topoopt.simulate.fabric_choice import own_fabric as own_fabric
 from topoopt.simulate.fbuf import FlexNetGraph as FlexNetGraph
 from topoopt.simulate.fbuf import fbuf_bytes as fbuf_bytes
 from topoopt.simulate.fbuf import flexnet_fabric as flexnet_fabric
@@ -64,7 +67,13 @@ from topoopt.simulate.pipeline.task_graph import pipeline_task_graph as pipeline
 from topoopt.simulate.report import Report as Report
 from topoopt.simulate.result import SimResult as SimResult
 from topoopt.simulate.result import steady_state_time_s as steady_state_time_s
+from topoopt.simulate.run_simulation import simulate_job as simulate_job
+from topoopt.simulate.run_simulation import simulate_jobs as simulate_jobs
 from topoopt.simulate.schedules.collective_choice import CollectiveChoice as CollectiveChoice
+from topoopt.simulate.simulated_job import SimulatedJob as SimulatedJob
+from topoopt.simulate.simulated_job import is_fbuf as is_fbuf
+from topoopt.simulate.simulated_job import job_of_fbuf as job_of_fbuf
+from topoopt.simulate.simulation import Simulation as Simulation
 from topoopt.simulate.table import SIMULATORS as SIMULATORS
 from topoopt.simulate.table import Simulator as Simulator
 from topoopt.simulate.table import simulate as simulate

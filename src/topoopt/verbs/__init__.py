@@ -24,6 +24,7 @@ from topoopt.report import page_of as page_of
 from topoopt.report import page_text as page_text
 from topoopt.rewiring import RewiringAnswer as RewiringAnswer
 from topoopt.routing import LaidTraffic as LaidTraffic
+from topoopt.simulate import Simulation as Simulation
 from topoopt.verbs import cluster as cluster
 from topoopt.verbs import llm as llm
 from topoopt.verbs.compare import compare as compare
@@ -35,6 +36,7 @@ from topoopt.verbs.plan import plan_without_baselines as plan_without_baselines
 from topoopt.verbs.profile import profile as profile
 from topoopt.verbs.profile import profile_subject as profile_subject
 from topoopt.verbs.rewire import rewire as rewire
+from topoopt.verbs.simulate import simulate as simulate
 from topoopt.verbs.topology import topology as topology
 from topoopt.verbs.traffic import traffic as traffic
 from topoopt.verbs.words import job_request as job_request
