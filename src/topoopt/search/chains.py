@@ -15,6 +15,7 @@ from topoopt.search.options import SearchOptions
 from topoopt.search.released import search_released
 from topoopt.search.start import fits, starting_strategy, tensor_parallel_starts
 from topoopt.strategy import ParallelStrategy
+from topoopt.workers import end_with_parent
 
 METHODS = {"alternating": alternate, "released": search_released}
 
@@ -57,7 +58,7 @@ def run_chains(
     processes = min(options.processes or 1, options.chains)
     if processes > 1:
         context = get_context("spawn")  # forking a process that runs compiled kernels is not safe
-        with ProcessPoolExecutor(processes, mp_context=context) as pool:
+        with ProcessPoolExecutor(processes, mp_context=context, initializer=end_with_parent) as pool:
             pending = [
                 pool.submit(_run_chain, job, options, *row) for row in zip(starts, shares, seeds, strict=True)
             ]

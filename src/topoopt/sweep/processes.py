@@ -2,17 +2,17 @@
 
 import os
 import signal
-import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from multiprocessing import get_context, parent_process
+from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
 from topoopt.errors import Infeasible
 from topoopt.sweep.answer import FAILED, Answer, Crew, Task
 from topoopt.sweep.compute import solve
+from topoopt.workers import end_with_parent
 
 READY, DONE = "ready", "done"
 
@@ -111,18 +111,10 @@ def _start() -> _Worker:
 
 def _work(connection: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the first process, which ends this one
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     connection.send(READY)
     while True:
         task = connection.recv()
         for answer in solve(task):
             connection.send(answer)
         connection.send(DONE)
-
-
-def _end_with_parent() -> None:
-    """Without the first process nobody writes what is computed here."""
-    parent = parent_process()
-    assert parent is not None
-    parent.join()
-    os._exit(1)
