@@ -4,15 +4,15 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from topoopt.hardware import find_accelerator
-from topoopt.llm.calibration.calibration import Calibration
+from topoopt.llm.calibration.parameters import Calibration
 from topoopt.llm.calibration.relatives import peak_rates
 from topoopt.llm.configuration import Configuration
 from topoopt.llm.configuration_table import configuration_table
-from topoopt.llm.memory.memory import MemoryColumns, memory
+from topoopt.llm.memory.accelerator import MemoryColumns, memory
 from topoopt.llm.step_time.apnet24 import apnet24
+from topoopt.llm.step_time.closed_form import estimate
 from topoopt.llm.step_time.mfu import flops_per_iteration, mfu
-from topoopt.llm.step_time.step_time import estimate
-from topoopt.llm.step_time.step_times import StepTimes
+from topoopt.llm.step_time.times import StepTimes
 from topoopt.llm.system import System
 from topoopt.transformer import TransformerModel
 

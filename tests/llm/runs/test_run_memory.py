@@ -6,7 +6,7 @@ import pytest
 
 from topoopt.errors import InvalidInput
 from topoopt.llm import run_attention, run_framework, run_memory
-from topoopt.llm.runs.runs import read_runs, runs_of
+from topoopt.llm.runs.run import read_runs, runs_of
 
 ROW = {
     "id": "one",

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from topoopt.errors import InvalidInput, unknown_name
 from topoopt.frame import frame
 from topoopt.hardware import find_accelerator
-from topoopt.llm.calibration.calibrate import Weights
-from topoopt.llm.calibration.calibrate_errors import Error, Fit, calibrate, dataset_errors
-from topoopt.llm.calibration.calibration import ATTENTIONS, Calibration
-from topoopt.llm.calibration.calibration_file import starting_calibration
+from topoopt.llm.calibration.errors import Error, Fit, calibrate, dataset_errors
+from topoopt.llm.calibration.file import starting_calibration
+from topoopt.llm.calibration.fit import Weights
+from topoopt.llm.calibration.parameters import ATTENTIONS, Calibration
 from topoopt.llm.calibration.relatives import are_alike
 from topoopt.llm.calibration.timed_runs import timed_runs
-from topoopt.llm.runs.runs import Run, Runs, read_runs
+from topoopt.llm.runs.run import Run, Runs, read_runs
 
 if TYPE_CHECKING:
     from pandas import DataFrame

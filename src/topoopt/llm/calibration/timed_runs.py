@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.llm.calibration.calibration import Calibration
+from topoopt.llm.calibration.parameters import Calibration
 from topoopt.llm.configuration_table import ConfigurationTable, configuration_table
-from topoopt.llm.runs.runs import Run
+from topoopt.llm.runs.run import Run
+from topoopt.llm.step_time.closed_form import step_times
 from topoopt.llm.step_time.machine import Machine, stacked_machines
 from topoopt.llm.step_time.shapes import Shapes, stacked_shapes
-from topoopt.llm.step_time.step_time import step_times
-from topoopt.llm.step_time.step_times import StepTimes
+from topoopt.llm.step_time.times import StepTimes
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from topoopt.errors import InvalidInput
-from topoopt.llm.experts.expert_loads import ExpertLoads, Floats
+from topoopt.llm.experts.loads import ExpertLoads, Floats
 from topoopt.transformer import Experts
 
 

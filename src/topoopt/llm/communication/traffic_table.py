@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topoopt.llm.communication.communication import KINDS, Communication, Ints, wire_factor
 from topoopt.llm.communication.matrix import server_matrix
+from topoopt.llm.communication.message import KINDS, Communication, Ints, wire_factor
 
 
 @dataclass(frozen=True, slots=True)

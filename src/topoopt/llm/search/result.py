@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from topoopt.frame import frame
 from topoopt.hardware import find_accelerator
-from topoopt.llm.calibration.calibration import Calibration
+from topoopt.llm.calibration.parameters import Calibration
 from topoopt.llm.configuration_table import ConfigurationTable, Ints
-from topoopt.llm.memory.memory import MemoryColumns
-from topoopt.llm.search.search_request import SearchRequest
-from topoopt.llm.step_time.step_times import StepTimes
+from topoopt.llm.memory.accelerator import MemoryColumns
+from topoopt.llm.search.request import SearchRequest
+from topoopt.llm.step_time.times import StepTimes
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput
 from topoopt.hardware import BYTES_PER_ELEMENT, PRECISIONS, find_accelerator
-from topoopt.llm.communication.communication import wire_element_bytes
+from topoopt.llm.communication.message import wire_element_bytes
 from topoopt.llm.configuration import RECOMPUTATIONS
 from topoopt.llm.configuration_table import ConfigurationTable
-from topoopt.llm.step_time.step_times import StepTimes
+from topoopt.llm.step_time.times import StepTimes
 from topoopt.llm.system import System
 from topoopt.transformer import TransformerModel, count_parameters
 

@@ -5,16 +5,16 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.llm.calibration.calibration import Calibration
+from topoopt.llm.calibration.parameters import Calibration
 from topoopt.llm.configuration import Configuration
 from topoopt.llm.configuration_table import configuration_table
+from topoopt.llm.step_time.closed_form import combined_s, straggle
 from topoopt.llm.step_time.collective_time import Links
 from topoopt.llm.step_time.machine import machine_of
 from topoopt.llm.step_time.micro_batch import MicroBatch, micro_batch, work_of
 from topoopt.llm.step_time.replica_time import StageWork, replica_times
 from topoopt.llm.step_time.shapes import shapes_of
-from topoopt.llm.step_time.step_time import combined_s, straggle
-from topoopt.llm.step_time.step_times import ChunkTimes
+from topoopt.llm.step_time.times import ChunkTimes
 from topoopt.llm.system import System
 from topoopt.transformer import TransformerModel
 

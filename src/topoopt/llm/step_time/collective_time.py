@@ -9,7 +9,7 @@ Apache-2.0); beyond a few servers NCCL takes double binary trees, whose steps gr
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.llm.calibration.calibration import Calibration
+from topoopt.llm.calibration.parameters import Calibration
 from topoopt.llm.step_time.machine import Machine
 
 Floats = NDArray[np.float64]

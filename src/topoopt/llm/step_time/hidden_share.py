@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from topoopt.llm.calibration.calibration import Calibration
+from topoopt.llm.calibration.parameters import Calibration
 from topoopt.llm.configuration import Configuration
 from topoopt.llm.configuration_table import configuration_table
 from topoopt.llm.step_time.collective_time import Links

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topoopt.llm.calibration.calibration import Calibration
+from topoopt.llm.calibration.parameters import Calibration
 from topoopt.llm.communication.server_groups import ServerGroup
 from topoopt.llm.step_time.collective_time import NETWORK_STEP_S, SCALE_UP_STEP_S
 from topoopt.llm.system import System

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.hardware import PRECISIONS
-from topoopt.llm.calibration.calibration import Calibration
+from topoopt.llm.calibration.parameters import Calibration
 from topoopt.llm.configuration import RECOMPUTATIONS
 from topoopt.llm.configuration_table import ConfigurationTable
 from topoopt.llm.step_time.collective_time import Links

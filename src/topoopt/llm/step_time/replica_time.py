@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.llm.calibration.calibration import Calibration
+from topoopt.llm.calibration.parameters import Calibration
 from topoopt.llm.configuration_table import ConfigurationTable
 from topoopt.llm.step_time.collective_time import Links
 from topoopt.llm.step_time.layer_time import Work

@@ -11,7 +11,7 @@ from topoopt.hardware import find_accelerator
 from topoopt.llm.calibration.relatives import peak_rates, written_accelerator
 from topoopt.llm.configuration import Configuration
 from topoopt.llm.configuration_table import configuration_table
-from topoopt.llm.runs.run_columns import (
+from topoopt.llm.runs.columns import (
     Row,
     degree,
     number,
@@ -23,11 +23,11 @@ from topoopt.llm.runs.run_columns import (
     whole,
     zero_stage,
 )
-from topoopt.llm.runs.run_model import run_model
-from topoopt.llm.runs.run_table import column_of, read_run_table
+from topoopt.llm.runs.model import run_model
+from topoopt.llm.runs.table import column_of, read_run_table
+from topoopt.llm.step_time.closed_form import model_flops
 from topoopt.llm.step_time.machine import sixteen_bit_flops
 from topoopt.llm.step_time.shapes import shapes_of
-from topoopt.llm.step_time.step_time import model_flops
 from topoopt.llm.system import System
 from topoopt.transformer import TransformerModel
 

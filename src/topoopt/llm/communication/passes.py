@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from topoopt.llm.communication.communication import (
+from topoopt.llm.communication.message import (
     Communication,
     Floats,
     Ints,
@@ -15,7 +15,7 @@ from topoopt.llm.communication.communication import (
 from topoopt.llm.communication.ranks import Ranks
 from topoopt.llm.communication.token_matrix import rank_shares, taken_shares
 from topoopt.llm.configuration import Configuration
-from topoopt.llm.experts.expert_loads import ExpertLoads, experts_of
+from topoopt.llm.experts.loads import ExpertLoads, experts_of
 from topoopt.transformer import TransformerModel
 
 

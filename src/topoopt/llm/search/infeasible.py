@@ -6,9 +6,9 @@ from topoopt.errors import Infeasible
 from topoopt.hardware import accelerators, find_accelerator
 from topoopt.llm.configuration import Configuration
 from topoopt.llm.configuration_table import ConfigurationTable
-from topoopt.llm.memory.memory import MemoryColumns
-from topoopt.llm.memory.memory_frameworks import capacity_bytes
-from topoopt.llm.search.search_request import SearchRequest
+from topoopt.llm.memory.accelerator import MemoryColumns
+from topoopt.llm.memory.frameworks import capacity_bytes
+from topoopt.llm.search.request import SearchRequest
 from topoopt.units import format_memory
 
 MORE = (2, 4, 8, 16, 32, 64)

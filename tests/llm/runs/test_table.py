@@ -6,7 +6,7 @@ import pytest
 
 from topoopt.errors import InvalidInput
 from topoopt.llm import Runs, read_runs
-from topoopt.llm.runs.run_columns import (
+from topoopt.llm.runs.columns import (
     degree,
     number,
     out_of_memory,
@@ -15,7 +15,7 @@ from topoopt.llm.runs.run_columns import (
     switched_on,
     zero_stage,
 )
-from topoopt.llm.runs.run_table import column_of, read_run_table
+from topoopt.llm.runs.table import column_of, read_run_table
 
 HEADINGS = "gpus,gpu,gbs,layers,hidden,heads,seq,tp,mbs,iter_time_s,note"
 CELLS = "8,A100-SXM4-80GB,64,24,2048,16,2048,2,4,2.5,plain"

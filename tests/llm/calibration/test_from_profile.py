@@ -10,7 +10,7 @@ import pytest
 from tests.profile.made import CPU, H100, made_profile
 from topoopt.errors import InvalidInput
 from topoopt.llm import Calibration, named_calibration, profiled_calibration
-from topoopt.llm.calibration.calibration import PARAMETERS
+from topoopt.llm.calibration.parameters import PARAMETERS
 from topoopt.profile import Subject, subject_of_transformer
 from topoopt.transformer import find_transformer
 from topoopt.workload import DeviceProfile, MeasuredOperator, PartSize, device_profile_to_mapping

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from topoopt.llm.communication.communication import Communication
 from topoopt.llm.communication.layer_split import chunk_layers
+from topoopt.llm.communication.message import Communication
 from topoopt.llm.communication.rank_parameters import rank_parameters
 from topoopt.llm.communication.server_groups import Places, ServerGroup, server_groups
 from topoopt.llm.configuration import Configuration
-from topoopt.llm.pipeline.pipeline_exchanges import hidden_and_not, merged_exchanges
+from topoopt.llm.pipeline.exchanges import hidden_and_not, merged_exchanges
 from topoopt.llm.step_time.inside_time import InsideTime
 from topoopt.pipelined_step import COLLECTIVE_KINDS, PASSES, Exchange, Synchronization
 from topoopt.transformer import TransformerModel

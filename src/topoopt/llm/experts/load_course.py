@@ -7,7 +7,7 @@ from itertools import islice
 import numpy as np
 
 from topoopt.errors import InvalidInput
-from topoopt.llm.experts.expert_loads import ExpertLoads, Floats
+from topoopt.llm.experts.loads import ExpertLoads, Floats
 
 SPREAD_AT_LAST = 0.1
 """Standard deviation of the logarithms of shares towards which :func:`loads_over_iterations` goes."""

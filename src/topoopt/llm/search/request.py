@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from topoopt.llm.configuration import RECOMPUTATIONS
 from topoopt.llm.configuration_table import ConfigurationTable
-from topoopt.llm.memory.memory import MemoryColumns, memory
+from topoopt.llm.memory.accelerator import MemoryColumns, memory
 from topoopt.llm.search.choices import Choices, Limits, usual_choices
 from topoopt.llm.search.enumerate import enumerate_configurations
 from topoopt.llm.system import System

@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput
 from topoopt.hardware import find_accelerator
-from topoopt.llm.calibration.calibration import Calibration
+from topoopt.llm.calibration.parameters import Calibration
 from topoopt.llm.check import check_configuration
 from topoopt.llm.configuration import Configuration
 from topoopt.llm.configuration_table import ConfigurationTable, Ints
-from topoopt.llm.memory.memory import MemoryColumns
+from topoopt.llm.memory.accelerator import MemoryColumns
+from topoopt.llm.search.infeasible import infeasible
+from topoopt.llm.search.request import SearchRequest
 from topoopt.llm.search.result import SPLIT, ConfigurationSearch
-from topoopt.llm.search.search_infeasible import infeasible
-from topoopt.llm.search.search_request import SearchRequest
+from topoopt.llm.step_time.closed_form import estimate
 from topoopt.llm.step_time.mfu import flops_per_iteration
-from topoopt.llm.step_time.step_time import estimate
-from topoopt.llm.step_time.step_times import StepTimes
+from topoopt.llm.step_time.times import StepTimes
 
 Floats = NDArray[np.float64]
 

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput
-from topoopt.llm.calibration.calibrate import FEWEST_RUNS, STRENGTHS, Weights, fit
-from topoopt.llm.calibration.calibration import Calibration
+from topoopt.llm.calibration.fit import FEWEST_RUNS, STRENGTHS, Weights, fit
+from topoopt.llm.calibration.parameters import Calibration
 from topoopt.llm.calibration.timed_runs import TimedRuns
 
 Floats = NDArray[np.float64]

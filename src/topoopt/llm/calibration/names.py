@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from topoopt.errors import InvalidInput
-from topoopt.llm.calibration.calibration import Calibration
-from topoopt.llm.calibration.calibration_file import find_calibration, read_calibration
-from topoopt.llm.calibration.profiled_calibration import check_profile, profiled_calibration
+from topoopt.llm.calibration.file import find_calibration, read_calibration
+from topoopt.llm.calibration.from_profile import check_profile, profiled_calibration
+from topoopt.llm.calibration.parameters import Calibration
 from topoopt.workload import read_device_profile
 
 

@@ -10,13 +10,13 @@ import numpy as np
 
 from topoopt.errors import TopoOptError
 from topoopt.frame import frame
-from topoopt.llm.calibration.calibrate_errors import Error, dataset_errors
-from topoopt.llm.calibration.calibration import Calibration
-from topoopt.llm.calibration.calibration_file import find_calibration
+from topoopt.llm.calibration.errors import Error, dataset_errors
+from topoopt.llm.calibration.file import find_calibration
+from topoopt.llm.calibration.parameters import Calibration
 from topoopt.llm.calibration.relatives import are_alike
 from topoopt.llm.calibration.timed_runs import timed_runs
-from topoopt.llm.runs.run_memory import run_memory
-from topoopt.llm.runs.runs import NotModelled, Run, Runs
+from topoopt.llm.runs.memory import run_memory
+from topoopt.llm.runs.run import NotModelled, Run, Runs
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput
-from topoopt.llm.calibration.calibration import PARAMETERS, Calibration
+from topoopt.llm.calibration.parameters import PARAMETERS, Calibration
 from topoopt.llm.calibration.timed_runs import TimedRuns
 
 Floats = NDArray[np.float64]

@@ -4,7 +4,7 @@ import re
 from contextlib import suppress
 
 from topoopt.errors import InvalidInput
-from topoopt.llm.runs.run_columns import Row, number, text, whole
+from topoopt.llm.runs.columns import Row, number, text, whole
 from topoopt.transformer import TransformerModel, find_transformer
 
 GATED_FAMILIES = ("llama", "mistral", "qwen", "gemma", "deepseek")

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput
 from topoopt.files import csv_lines, is_file, read_text
-from topoopt.llm.experts.expert_load_course import loads_at
-from topoopt.llm.experts.expert_loads import ExpertLoads, expert_layers, experts_of, uniform_loads, zipf_loads
+from topoopt.llm.experts.load_course import loads_at
+from topoopt.llm.experts.loads import ExpertLoads, expert_layers, experts_of, uniform_loads, zipf_loads
 from topoopt.transformer import TransformerModel
 
 COLUMNS = ("layer", "expert", "share")

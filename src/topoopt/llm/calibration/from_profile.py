@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput
 from topoopt.hardware import Accelerator, find_accelerator
-from topoopt.llm.calibration.calibration import PARAMETERS, Calibration
+from topoopt.llm.calibration.parameters import PARAMETERS, Calibration
 from topoopt.llm.step_time.layer_time import FUSED_BACKWARD
 from topoopt.workload import DeviceProfile, MeasuredOperator, PartSize, PartTime
 

@@ -14,10 +14,10 @@ from topoopt.errors import unknown_name
 from topoopt.hardware import find_accelerator
 from topoopt.llm.configuration import RECOMPUTATIONS
 from topoopt.llm.configuration_table import ConfigurationTable
-from topoopt.llm.memory.memory_frameworks import Framework, capacity_bytes, find_framework
-from topoopt.llm.memory.memory_layer import ELEMENT_BYTES, has_dropout, layer_activations, widest_gradients
-from topoopt.llm.memory.memory_stages import Floats, Ints, Stage, stage_of
-from topoopt.llm.memory.memory_states import stage_states
+from topoopt.llm.memory.frameworks import Framework, capacity_bytes, find_framework
+from topoopt.llm.memory.layer import ELEMENT_BYTES, has_dropout, layer_activations, widest_gradients
+from topoopt.llm.memory.stages import Floats, Ints, Stage, stage_of
+from topoopt.llm.memory.states import stage_states
 from topoopt.transformer import TransformerModel
 
 ATTENTION_KERNELS = ("fused", "eager")

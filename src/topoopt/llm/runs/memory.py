@@ -8,10 +8,10 @@ import numpy as np
 from topoopt.errors import unknown_name
 from topoopt.llm.configuration import RECOMPUTATIONS
 from topoopt.llm.configuration_table import configuration_table
-from topoopt.llm.memory.memory import ATTENTION_KERNELS, MemoryColumns, memory
-from topoopt.llm.memory.memory_frameworks import FRAMEWORKS
-from topoopt.llm.runs.run_columns import Row, switched_on, text
-from topoopt.llm.runs.runs import Run
+from topoopt.llm.memory.accelerator import ATTENTION_KERNELS, MemoryColumns, memory
+from topoopt.llm.memory.frameworks import FRAMEWORKS
+from topoopt.llm.runs.columns import Row, switched_on, text
+from topoopt.llm.runs.run import Run
 
 FRAMEWORK_WORDS = {
     "deepspeed": ("deepspeed", "bigscience"),

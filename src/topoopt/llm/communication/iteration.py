@@ -5,13 +5,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from topoopt.errors import InvalidInput
-from topoopt.llm.communication.communication import Communication, Ints, wire_element_bytes
 from topoopt.llm.communication.layer_split import chunk_layers
-from topoopt.llm.communication.pass_communication import Passes
+from topoopt.llm.communication.message import Communication, Ints, wire_element_bytes
+from topoopt.llm.communication.passes import Passes
 from topoopt.llm.communication.rank_parameters import rank_parameters
 from topoopt.llm.communication.ranks import ORDER, Ranks, rank_numbers
 from topoopt.llm.configuration import Configuration
-from topoopt.llm.experts.expert_loads import ExpertLoads, expert_layers, uniform_loads
+from topoopt.llm.experts.loads import ExpertLoads, expert_layers, uniform_loads
 from topoopt.transformer import TransformerModel
 
 

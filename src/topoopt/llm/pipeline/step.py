@@ -5,19 +5,19 @@ from collections.abc import Sequence
 import numpy as np
 
 from topoopt.errors import InvalidInput
-from topoopt.llm.calibration.calibration import Calibration
-from topoopt.llm.communication.communication import Communication, Ints
-from topoopt.llm.communication.iteration_communication import communications
+from topoopt.llm.calibration.parameters import Calibration
+from topoopt.llm.communication.iteration import communications
+from topoopt.llm.communication.message import Communication, Ints
 from topoopt.llm.communication.ranks import ORDER, place_ranks, rank_numbers
 from topoopt.llm.communication.server_groups import Places
 from topoopt.llm.configuration import Configuration
-from topoopt.llm.experts.expert_loads import ExpertLoads
-from topoopt.llm.pipeline.pipeline_exchanges import pass_exchanges
-from topoopt.llm.pipeline.pipeline_weights import synchronizations, weight_exchanges
+from topoopt.llm.experts.loads import ExpertLoads
+from topoopt.llm.pipeline.exchanges import pass_exchanges
+from topoopt.llm.pipeline.weights import synchronizations, weight_exchanges
 from topoopt.llm.step_time.chunk_times import chunk_times
 from topoopt.llm.step_time.hidden_share import hidden_shares
 from topoopt.llm.step_time.inside_time import InsideTime, inside_time
-from topoopt.llm.step_time.step_times import ChunkTimes
+from topoopt.llm.step_time.times import ChunkTimes
 from topoopt.llm.system import System
 from topoopt.pipelined_step import Chunk, PipelinedStep
 from topoopt.transformer import TransformerModel

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from topoopt.hardware import PRECISIONS
 from topoopt.llm.configuration_table import ConfigurationTable
-from topoopt.llm.memory.memory_frameworks import Framework
-from topoopt.llm.memory.memory_layer import ELEMENT_BYTES
-from topoopt.llm.memory.memory_stages import Stage
+from topoopt.llm.memory.frameworks import Framework
+from topoopt.llm.memory.layer import ELEMENT_BYTES
+from topoopt.llm.memory.stages import Stage
 from topoopt.transformer import TransformerModel, count_parameters, layer_parameters
 
 Floats = NDArray[np.float64]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.llm.calibration.calibration import Calibration
+from topoopt.llm.calibration.parameters import Calibration
 from topoopt.llm.configuration_table import ConfigurationTable
 from topoopt.llm.step_time.collective_time import Links
 from topoopt.llm.step_time.layer_time import Work
@@ -18,7 +18,7 @@ from topoopt.llm.step_time.machine import Machine, machine_of
 from topoopt.llm.step_time.micro_batch import MicroBatch, micro_batch, work_of
 from topoopt.llm.step_time.replica_time import StageWork, replica_times
 from topoopt.llm.step_time.shapes import Shapes, shapes_of
-from topoopt.llm.step_time.step_times import StepTimes
+from topoopt.llm.step_time.times import StepTimes
 from topoopt.llm.system import System
 from topoopt.transformer import TransformerModel
 

@@ -13,7 +13,7 @@ from pydantic import Field
 from topoopt.errors import InvalidInput, unknown_name
 from topoopt.files import Strict, read_text, validated, write_atomically
 from topoopt.hardware import find_accelerator
-from topoopt.llm.calibration.calibration import PARAMETERS, Calibration
+from topoopt.llm.calibration.parameters import PARAMETERS, Calibration
 from topoopt.llm.calibration.relatives import relative_of
 
 NEUTRAL = "neutral"
