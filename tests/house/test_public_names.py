@@ -26,7 +26,7 @@ ORACLES = {
 }
 """What no verb runs, and who needs it."""
 
-NOT_MENDED = {"hardware.read_cluster", "memory.refuse_too_large"}
+NOT_MENDED = {"memory.refuse_too_large"}
 """Names that shall go, or find a use. Nothing is ever added here."""
 
 
