@@ -1,26 +1,36 @@
-"""The second process compiles what the first will load, and only where nothing is compiled yet."""
+"""The second process compiles what the first will load."""
 
 import os
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+from topoopt.ahead import PARTS
 
-from topoopt.search import compile_ahead as room
+PLAN = """
+import sys
+from numba.core import event
+import topoopt
+
+class Compiled(event.Listener):
+    def on_start(self, happens): pass
+    def on_end(self, happens): print(happens.data["dispatcher"].py_func.__name__)
+
+event.register("numba:compile", Compiled())
+topoopt.plan("dlrm", servers=12, degree=4, bandwidth="100Gbps", budget=20, set={"tables": 4}, fabrics=("torus",))
+"""
 
 
-def test_what_is_compiled_ahead_is_on_disk_afterwards(tmp_path: Path) -> None:
+def test_what_is_compiled_ahead_a_plan_compiles_no_more(tmp_path: Path) -> None:
+    """The search's kernel, and the cycles of a torus: the types that a plan gives them are those of nine servers."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-    command = "from topoopt.search.compile_ahead import compile_ahead; compile_ahead()"
-    subprocess.run([sys.executable, "-W", "error", "-c", command], env=environment, check=True, timeout=120)
-    kept = {path.name.split("-")[0] for path in tmp_path.rglob("*.nbi")}
-    assert {"first_come_kernel.run_first_come", "kernel.ecmp_shares", "kernel.hamiltonian_cycles"} <= kept
-
-
-def test_a_compiled_program_starts_no_second_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    started: list[list[str]] = []
-    monkeypatch.setattr(room, "_second_process", lambda: started.append([]))
-    room.compile_ahead()  # now it is on disk
-    room.start_compiling_ahead()
-    assert started == []
+    ahead = "from topoopt.search.compile_ahead import compile_ahead; compile_ahead()"
+    first = [sys.executable, "-W", "error", "-c", ahead]
+    done = subprocess.run(first, env=environment, check=True, timeout=120, capture_output=True, text=True)
+    assert done.stdout.split() == list(PARTS)
+    plan = subprocess.run(
+        [sys.executable, "-c", PLAN], env=environment, check=True, timeout=120, capture_output=True, text=True
+    )
+    compiled = set(plan.stdout.split())
+    assert "shift_weights" in compiled  # the listener hears what is compiled
+    assert not compiled & {"run_chain", "hamiltonian_cycles", "ecmp_shares"}

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 import topoopt
+from topoopt.ahead import start_compiling_ahead
 from topoopt.cli.cluster_arguments import ClusterArguments, GeneratorArguments
 from topoopt.cli.output_file import check_writable
 from topoopt.cli.plan import PRICES_HELP
@@ -47,6 +48,7 @@ def run(
     """Run a trace of jobs on a cluster, and say how long iterations, jobs and waiting take on each fabric."""
     check_writable(out, "--out", trace)
     check_writable(generator.save_trace, "--save-trace")
+    start_compiling_ahead()  # before all that a run imports
     with progress("planning jobs") as report:
         result = topoopt.cluster.run(
             trace,

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 import topoopt
+from topoopt.ahead import start_compiling_ahead
 from topoopt.cli.job_arguments import JobArguments
 from topoopt.cli.output_file import check_writable
 from topoopt.cli.progress import progress
@@ -51,6 +52,7 @@ def plan(
     micro-batch, recomputation …) are each wired and simulated.
     """
     check_writable(out, "--out", job.source)
+    start_compiling_ahead()  # before all that a plan imports
     with progress("searching") as report:
         found = topoopt.plan(
             job.source,

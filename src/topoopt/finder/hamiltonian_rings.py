@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from topoopt.ahead import wait_for
 from topoopt.finder.hamiltonian_rings_kernel import Cables, Room, hamiltonian_cycles
 from topoopt.topology import Ring, Topology
 
@@ -66,6 +67,7 @@ def _cables_between(
 @lru_cache(maxsize=128)
 def _disjoint_cycles(size: int, tails: bytes, heads: bytes, wanted: int, seed: int) -> _Cycles:
     """Return up to ``wanted`` cycles of the positions; each position has at least two cables a cycle."""
+    wait_for("rings")
     tail, head = np.frombuffer(tails, np.int64), np.frombuffer(heads, np.int64)
     joined = coo_array((np.ones(len(tail)), (tail, head)), shape=(size, size))
     parts, _ = connected_components(joined, directed=False)

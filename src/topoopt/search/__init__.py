@@ -12,7 +12,6 @@ from topoopt.search.caveats import time_sources as time_sources
 from topoopt.search.comparison import checked_fabrics as checked_fabrics
 from topoopt.search.comparison import checked_simulators as checked_simulators
 from topoopt.search.comparison import compare_fabrics as compare_fabrics
-from topoopt.search.compile_ahead import start_compiling_ahead as start_compiling_ahead
 from topoopt.search.fidelities import fabric_of_baseline as fabric_of_baseline
 from topoopt.search.fidelity import Fidelity as Fidelity
 from topoopt.search.layout_words import LAYOUT_COLUMNS as LAYOUT_COLUMNS

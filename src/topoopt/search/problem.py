@@ -1,10 +1,12 @@
 """A job on a fixed fabric as the plain arrays of the search kernel, and back."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 
+from topoopt.ahead import wait_for
 from topoopt.hardware import find_accelerator
 from topoopt.job import Job
 from topoopt.routing import Fabric
@@ -59,6 +61,7 @@ class SearchProblem:
 
     def evaluate(self, state: State) -> float:
         """Fill a state's caches from its configuration alone; return the kernel's estimate, in seconds."""
+        wait_for("chain")
         state.times_s[:] = -1.0
         run_chain(self.arrays, state, 0, 0, 0.0, False, 1, False)
         return float(state.times_s[0])
@@ -76,8 +79,7 @@ def make_problem(job: Job, fabric: Fabric, *, measured_only: bool = False, seed:
     """
     cluster, topology = job.cluster, fabric.topology
     servers = cluster.servers
-    divisors = np.array([k for k in range(1, servers + 1) if servers % k == 0], np.int64)
-    choices = tables.candidate_splits(job, divisors, measured_only)
+    divisors = _divisors(servers)
     routes = tables.route_tables(fabric)
     groups = tables.group_tables(fabric, divisors, tables.rings_wanted(cluster, topology), seed)
     limit = np.inf
@@ -89,10 +91,7 @@ def make_problem(job: Job, fabric: Fabric, *, measured_only: bool = False, seed:
         memory_limit_bytes=float(limit),
         hop_overhead_s=tables.hop_overhead_s(topology),
         divisors=divisors,
-        operator=tables.operator_table(job, choices),
-        **tables.cost_tables(job, divisors, choices, int(groups["group_rings"].max())),
-        candidate=tables.candidate_table(choices),
-        **tables.edge_tables(job),
+        **_job_tables(job, measured_only, int(groups["group_rings"].max())),
         **routes,
         seconds_per_byte=8.0 / topology.bandwidth_bps,
         fan_out=tables.fan_out_table(job, fabric, routes),
@@ -100,3 +99,20 @@ def make_problem(job: Job, fabric: Fabric, *, measured_only: bool = False, seed:
         **groups,
     )
     return SearchProblem(job, fabric, arrays)
+
+
+@lru_cache(maxsize=4)
+def _job_tables(job: Job, measured_only: bool, most_rings: int) -> dict[str, Any]:
+    """Return the arrays that are a job's on every fabric; a plan puts one job on a dozen."""
+    divisors = _divisors(job.cluster.servers)
+    choices = tables.candidate_splits(job, divisors, measured_only)
+    return {
+        "operator": tables.operator_table(job, choices),
+        **tables.cost_tables(job, divisors, choices, most_rings),
+        "candidate": tables.candidate_table(choices),
+        **tables.edge_tables(job),
+    }
+
+
+def _divisors(servers: int) -> Ints:
+    return np.array([k for k in range(1, servers + 1) if servers % k == 0], np.int64)

@@ -1,9 +1,11 @@
 """The search for a job of operators: chains of proposals, strategy and topology in turn."""
 
+from topoopt.ahead import wait_for
 from topoopt.job import Job
 from topoopt.plan import SearchRecord
 from topoopt.search.candidate import Candidate, candidate_on
 from topoopt.search.chains import run_chains, uniform_starts
+from topoopt.search.compile_ahead import use_loads
 from topoopt.search.options import SearchOptions
 from topoopt.search.progress import Progress
 
@@ -21,6 +23,7 @@ def search_operators(
 
     starts = uniform_starts(job, options)
     first = min(starts, key=lambda row: row.time_s).strategy
+    wait_for("chain", use_loads)
     chains = run_chains(job, options, tick, first)
     searched = [
         candidate_on(job, row.strategy, row.fabric, options.rules, options.seed) for row in chains.found

@@ -6,7 +6,6 @@ from topoopt.simulate.auto import choose_and_simulate as choose_and_simulate
 from topoopt.simulate.auto_expected_error import ExpectedError as ExpectedError
 from topoopt.simulate.auto_expected_error import expected_error as expected_error
 from topoopt.simulate.build_task_graph import build_task_graph as build_task_graph
-from topoopt.simulate.compiled import is_compiled as is_compiled
 from topoopt.simulate.fabric_choice import FabricChoice as FabricChoice
 from topoopt.simulate.fabric_choice import named_fabric as named_fabric
 from topoopt.simulate.fabric_choice import own_fabric as own_fabric

@@ -5,11 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
+from topoopt.ahead import start_compiling_ahead
 from topoopt.cost import suited_prices
 from topoopt.errors import InvalidInput
 from topoopt.job import JobRequest, in_its_place, is_plan
 from topoopt.plan import Plan, read_plan
-from topoopt.search import SearchOptions, job_of, make_plan, start_compiling_ahead
+from topoopt.search import SearchOptions, job_of, make_plan
 from topoopt.verbs.origin import origin_of
 from topoopt.verbs.words import (
     FINDER_WORDS,

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
+from topoopt.ahead import start_compiling_ahead
 from topoopt.cluster import (
     DEFAULT_COURSE_FABRICS,
     ClusterResult,
@@ -17,7 +18,6 @@ from topoopt.cluster import (
 from topoopt.errors import InvalidInput
 from topoopt.files import read_bytes
 from topoopt.provenance import digest
-from topoopt.search import start_compiling_ahead
 from topoopt.verbs.cluster.words import (
     CLUSTER_WORDS,
     GENERATOR_WORDS,
