@@ -1,0 +1,27 @@
+"""A baseline is built again as it was, by its numbers."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from topoopt.cost import find_prices
+from topoopt.job import Job
+from topoopt.search import SearchOptions, compare, fabric_of_baseline, simulated, starting_strategy
+
+
+def test_a_baseline_is_built_again_whatever_it_is_called(small_job: Callable[..., Job]) -> None:
+    job = small_job(8)
+    rows = compare(
+        job,
+        SearchOptions(baseline_budget=0),
+        ("fat-tree", "torus"),
+        find_prices("2022"),
+        (starting_strategy(job),),
+    )
+    assert [row.rule for row in rows] == ["fat-tree", "fat-tree-priced", "torus"]
+    for row in rows:
+        fabric = fabric_of_baseline(job, replace(row, description="in other words"), 0)
+        out = np.bincount(fabric.topology.src, fabric.topology.bandwidth_bps)[:8]
+        assert np.allclose(out, row.server_bandwidth_bps)
+        assert simulated(job, row.strategy, fabric).iteration_time_s == row.outcome.iteration_time_s
