@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tests.cli.conftest import Topoopt
+from topoopt.collectives import ALGORITHMS
 
 WORDS = ("--fabrics", "ideal-switch,fat-tree,torus", "--baseline-budget", "20", "--simulators")
 
@@ -61,3 +62,8 @@ def test_fabrics_are_compared_with_any_collective(topoopt: Topoopt, plan_file: s
     assert all(auto <= ring * 1.01 for auto, ring in zip(times["auto"], times["ring"], strict=True))
     assert all(tree > ring for tree, ring in zip(times["tree"], times["ring"], strict=True))
     assert found["auto"]["collective"] == "auto"
+    for row in found["auto"]["fabrics"]:
+        assert {"ring", "parameter-server"} & set(row["algorithms"])
+        assert set(row["algorithms"]) <= set(ALGORITHMS)
+    assert all(set(row["algorithms"]) == {"tree"} for row in found["tree"]["fabrics"])
+    assert "algorithms" not in found["stepped"]["fabrics"][0]

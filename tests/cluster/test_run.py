@@ -27,7 +27,8 @@ from topoopt.search import SearchOptions
 
 ROOT = Path(__file__).parents[2]
 REGENERATE = (
-    'python -c "import json, topoopt.cluster as c; print(json.dumps(c.cluster_result_schema(), indent=1))"'
+    'python -c "import json; from topoopt.cluster import cluster_result_schema as schema; '
+    'print(json.dumps(schema(), indent=1))"'
 )
 SETTINGS = ClusterSettings(ClusterSpec(32, 4, 100e9), search=SearchOptions(budget=0, balance=False))
 TRACE = Trace(

@@ -16,7 +16,10 @@ from topoopt.errors import InvalidInput
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "trace.csv"
-REGENERATE = 'python -c "import json, topoopt.cluster as c; print(json.dumps(c.trace_schema(), indent=1))"'
+REGENERATE = (
+    'python -c "import json; from topoopt.cluster import trace_schema as schema; '
+    'print(json.dumps(schema(), indent=1))"'
+)
 HEADER = "id,model,servers,arrival_s,iterations"
 
 

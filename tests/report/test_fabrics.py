@@ -119,7 +119,10 @@ def test_a_comparison_that_is_none_is_one_line(
 
 
 SCHEMA_FILE = Path(__file__).parents[2] / "docs" / "comparison.schema.json"
-REGENERATE = 'python -c "import json, topoopt.plan as p; print(json.dumps(p.comparison_schema(), indent=1))"'
+REGENERATE = (
+    'python -c "import json; from topoopt.plan import comparison_schema as schema; '
+    'print(json.dumps(schema(), indent=1))"'
+)
 
 
 def test_the_published_schema_is_that_of_the_code(comparison_document: dict[str, Any]) -> None:

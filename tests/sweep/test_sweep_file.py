@@ -16,7 +16,10 @@ from topoopt.sweep import SWEPT_FABRICS, read_sweep, sweep_schema
 
 ROOT = Path(__file__).parents[2]
 SCHEMA_FILE = ROOT / "docs" / "sweep.schema.json"
-REGENERATE = 'python -c "import json, topoopt.sweep as s; print(json.dumps(s.sweep_schema(), indent=1))"'
+REGENERATE = (
+    'python -c "import json; from topoopt.sweep import sweep_schema as schema; '
+    'print(json.dumps(schema(), indent=1))"'
+)
 MANY = list(range(320))
 EXAMPLE = ROOT / "examples" / "sweep.yaml"
 

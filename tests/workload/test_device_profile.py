@@ -30,7 +30,8 @@ from topoopt.workload.zoo.layers import dense, embedding
 
 SCHEMA_FILE = Path(__file__).parents[2] / "docs" / "profile.schema.json"
 REGENERATE = (
-    'python -c "import json, topoopt.workload as w; print(json.dumps(w.device_profile_schema(), indent=1))"'
+    'python -c "import json; from topoopt.workload import device_profile_schema as schema; '
+    'print(json.dumps(schema(), indent=1))"'
 )
 FACTS = DeviceFacts("cpu", "Test CPU", "", "2.13.0", "fp32", 1)
 LAYER = dense("layer", (), 64, 32)

@@ -68,7 +68,7 @@ class ComparedFabric:
             "description": self.description,
             "server_bandwidth_bps": self.server_bandwidth_bps,
             "relative_time": self.outcome.iteration_time_s / relative_to_s,
-            **asdict(self.outcome),
+            **self.outcome.to_json(),
             "cost_usd": self.cost_usd,
             "proposals": self.proposals,
             **self._configuration(),

@@ -34,6 +34,7 @@ class FabricModel(Strict):
     exposed_communication_s: float
     link_bytes_max: Amount
     bandwidth_tax: Amount
+    algorithms: dict[str, int] = Field(default={})
     cost_usd: Amount | None
     proposals: int
     power_w: Amount | None = None
@@ -107,6 +108,7 @@ def _row(row: FabricModel) -> ComparedFabric:
             row.exposed_communication_s,
             row.link_bytes_max,
             row.bandwidth_tax,
+            row.algorithms,
         ),
         row.cost_usd,
         row.proposals,

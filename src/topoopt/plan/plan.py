@@ -1,7 +1,7 @@
 """The noun Plan: the answer, made by a search and read by every simulator, export and report."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from topoopt.door import ask
@@ -39,7 +39,13 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one iteration costs on one fabric."""
+    """What one iteration costs on one fabric.
+
+    Attributes
+    ----------
+    algorithms : mapping
+        How many collectives went by each algorithm, where another than the ring was asked for; else empty.
+    """
 
     simulator: str
     iteration_time_s: float
@@ -47,6 +53,11 @@ class Outcome:
     exposed_communication_s: float
     link_bytes_max: float
     bandwidth_tax: float
+    algorithms: Mapping[str, int] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the figures, without algorithms where none was asked for."""
+        return {key: value for key, value in asdict(self).items() if key != "algorithms" or value}
 
 
 @dataclass(frozen=True, slots=True)

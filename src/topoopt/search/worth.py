@@ -51,6 +51,9 @@ def simulated(
 
 def outcome(result: SimResult) -> Outcome:
     """Return the figures of a simulation that a plan keeps."""
+    count: dict[str, int] = {}
+    for row in result.algorithms:
+        count[row.algorithm] = count.get(row.algorithm, 0) + row.count
     return Outcome(
         result.simulator,
         result.iteration_time_s,
@@ -58,6 +61,7 @@ def outcome(result: SimResult) -> Outcome:
         result.exposed_communication_s,
         result.link_bytes_max,
         result.bandwidth_tax,
+        count,
     )
 
 
