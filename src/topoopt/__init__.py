@@ -21,9 +21,11 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import Comparison as Comparison
     from topoopt.verbs import CostComparison as CostComparison
     from topoopt.verbs import FailureAnswer as FailureAnswer
+    from topoopt.verbs import HardwareTables as HardwareTables
     from topoopt.verbs import Infeasible as Infeasible
     from topoopt.verbs import InvalidInput as InvalidInput
     from topoopt.verbs import LaidTraffic as LaidTraffic
+    from topoopt.verbs import ModelList as ModelList
     from topoopt.verbs import NoRoute as NoRoute
     from topoopt.verbs import Page as Page
     from topoopt.verbs import Plan as Plan
@@ -31,13 +33,16 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import RingNetwork as RingNetwork
     from topoopt.verbs import Simulation as Simulation
     from topoopt.verbs import TopoOptError as TopoOptError
+    from topoopt.verbs import WrittenReport as WrittenReport
     from topoopt.verbs import cluster as cluster
     from topoopt.verbs import compare as compare
     from topoopt.verbs import cost as cost
     from topoopt.verbs import cost_page as cost_page
     from topoopt.verbs import draw_page as draw_page
     from topoopt.verbs import fail as fail
+    from topoopt.verbs import hardware as hardware
     from topoopt.verbs import llm as llm
+    from topoopt.verbs import models as models
     from topoopt.verbs import notebook_html as notebook_html
     from topoopt.verbs import page_of as page_of
     from topoopt.verbs import page_text as page_text
@@ -46,6 +51,7 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import profile as profile
     from topoopt.verbs import profile_subject as profile_subject
     from topoopt.verbs import read_plan as read_plan
+    from topoopt.verbs import report as report
     from topoopt.verbs import rewire as rewire
     from topoopt.verbs import simulate as simulate
     from topoopt.verbs import topology as topology
@@ -59,7 +65,8 @@ _ROOMS = {
     "errors": ("Infeasible", "InvalidInput", "NoRoute", "TopoOptError"),
     "failure": ("AvailabilityAnswer", "FailureAnswer"),
     "finder": ("RingNetwork",),
-    "hardware": ("ClusterSpec",),
+    "hardware": ("ClusterSpec", "HardwareTables"),
+    "job": ("ModelList",),
     "plan": (
         "Comparison",
         "Plan",
@@ -69,6 +76,7 @@ _ROOMS = {
     ),
     "report": (
         "Page",
+        "WrittenReport",
         "cost_page",
         "draw_page",
         "notebook_html",
@@ -83,10 +91,13 @@ _ROOMS = {
         "compare",
         "cost",
         "fail",
+        "hardware",
         "llm",
+        "models",
         "plan",
         "profile",
         "profile_subject",
+        "report",
         "rewire",
         "simulate",
         "topology",

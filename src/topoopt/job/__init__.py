@@ -15,6 +15,8 @@ from topoopt.job.job_file import read_cluster_part as read_cluster_part
 from topoopt.job.job_file import read_job as read_job
 from topoopt.job.layout import ORDER as ORDER
 from topoopt.job.layout import Layout as Layout
+from topoopt.job.model_list import ModelList as ModelList
+from topoopt.job.model_list import listed_models as listed_models
 from topoopt.job.operators_work import OperatorsWork as OperatorsWork
 from topoopt.job.operators_work import Profile as Profile
 from topoopt.job.operators_work import operators_work as operators_work

@@ -35,3 +35,4 @@ from topoopt.report.terminal import draw_table as draw_table
 from topoopt.report.terminal import draw_title as draw_title
 from topoopt.report.terminal import page_text as page_text
 from topoopt.report.wiring_words import wiring_words as wiring_words
+from topoopt.report.written_report import WrittenReport as WrittenReport

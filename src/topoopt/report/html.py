@@ -61,7 +61,9 @@ def html(page: Page) -> str:
 
 
 def _body(page: Page) -> list[str]:
-    links = "".join(f'<a href="#{escape(one.key)}">{escape(one.title)}</a>' for one in page.sections)
+    links = "".join(
+        f'<a href="#{escape(one.key)}">{escape(one.title or one.key)}</a>' for one in page.sections
+    )
     warnings = "".join(f"<li>{escape(warning)}</li>" for warning in page.warnings)
     return [
         '<a class="skip" href="#content">To the content</a>',
@@ -83,7 +85,7 @@ def _body(page: Page) -> list[str]:
 
 
 def _title(page: Page) -> str:
-    return f"{page.title} {page.remark}".rstrip()
+    return f"{page.title or page.kind} {page.remark}".rstrip()
 
 
 def _tile(tile: Tile) -> str:
@@ -96,7 +98,7 @@ def _tile(tile: Tile) -> str:
 def _section(section: Section) -> str:
     blocks = "\n".join(map(_block, section.blocks, widths(section.blocks)))
     return (
-        f'<section id="{escape(section.key)}">\n<h2>{escape(section.title)}</h2>\n'
+        f'<section id="{escape(section.key)}">\n<h2>{escape(section.title or section.key)}</h2>\n'
         f'<p class="caption">{escape(section.caption)}</p>\n<div class="blocks">\n{blocks}\n</div>\n</section>'
     )
 

@@ -37,7 +37,7 @@ def notebook_html(answer: Any) -> str:
     picture = PICTURES.get(type(answer))
     return "\n".join(
         [
-            f"<h3>{escape(page.title)} <small>{escape(page.remark)}</small></h3>",
+            f"<h3>{escape(page.title or page.kind)} <small>{escape(page.remark)}</small></h3>",
             f"<p>{escape(page.headline)}</p>",
             f"<ul>{minded}</ul>" if minded else "",
             "" if picture is None else _svg(picture(answer)),
@@ -49,7 +49,7 @@ def notebook_html(answer: Any) -> str:
 def _section(section: Section) -> str:
     blocks = "".join(filter(None, map(_block, section.blocks)))
     opened = " open" if section.key in ("job", "network", "time", "fabrics") else ""
-    title = f"{escape(section.title)} <small>{escape(section.remark)}</small>"
+    title = f"{escape(section.title or section.key)} <small>{escape(section.remark)}</small>"
     return f"<details{opened}><summary><b>{title}</b></summary>{blocks}</details>" if blocks else ""
 
 

@@ -67,10 +67,19 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """Lines of text, such as remarks on the table above them; ``warn``: what the reader should know first."""
+    """Lines of text, such as remarks on the table above them.
+
+    Attributes
+    ----------
+    warn : bool
+        What the reader should know first.
+    apart : bool
+        A paragraph of its own, below a blank line.
+    """
 
     lines: tuple[str, ...]
     warn: bool = False
+    apart: bool = False
 
 
 Block = Chart | Table | Facts | Notes

@@ -25,13 +25,14 @@ def page_text(page: Page, width: int = WIDTH) -> str:
 
 
 def draw_page(page: Page, console: Console) -> None:
-    """Draw a page on a terminal."""
-    draw_title(console, page.title, page.remark)
+    """Draw a page on a terminal; of one without a title, its first section has the heading."""
+    if page.title:
+        draw_title(console, page.title, page.remark)
     shown = [
         section for section in page.sections if not section.detail and any(map(_is_shown, section.blocks))
     ]
     for index, section in enumerate(shown):
-        _draw_section(console, section, heading=index > 0)
+        _draw_section(console, section, heading=index > 0 or not page.title)
     if page.warnings:
         draw_title(console, "Mind")
         _draw_notes(console, Notes(page.warnings, warn=True))
@@ -94,7 +95,7 @@ def _is_shown(block: Block) -> bool:
 
 def _draw_section(console: Console, section: Section, heading: bool) -> None:
     """Draw a section; a table or facts below other blocks stand off by a blank line, notes do not."""
-    if heading:
+    if heading and section.title:
         draw_title(console, section.title, section.remark)
     for index, block in enumerate(filter(_is_shown, section.blocks)):
         match block:
@@ -114,6 +115,9 @@ def _draw_block(console: Console, block: Facts | Table) -> None:
 
 
 def _draw_notes(console: Console, notes: Notes) -> None:
+    if notes.apart:
+        console.print("\n" + "\n".join(notes.lines), highlight=False, markup=False)
+        return
     for line in notes.lines:
         if notes.warn:
             console.print(Text(f"  ! {line}", style="yellow"))

@@ -7,6 +7,8 @@ from topoopt.transformer.flops import ForwardFlops as ForwardFlops
 from topoopt.transformer.flops import LayerFlops as LayerFlops
 from topoopt.transformer.flops import forward_flops as forward_flops
 from topoopt.transformer.flops import layer_flops as layer_flops
+from topoopt.transformer.listed import ListedTransformer as ListedTransformer
+from topoopt.transformer.listed import listed_transformers as listed_transformers
 from topoopt.transformer.model import Experts as Experts
 from topoopt.transformer.model import LatentAttention as LatentAttention
 from topoopt.transformer.model import TransformerModel as TransformerModel

@@ -35,8 +35,11 @@ from topoopt.workload.roofline_timer import RooflineTimer as RooflineTimer
 from topoopt.workload.timer import OperatorTime as OperatorTime
 from topoopt.workload.timer import OperatorTimer as OperatorTimer
 from topoopt.workload.zoo import MODELS as MODELS
+from topoopt.workload.zoo import ListedModel as ListedModel
+from topoopt.workload.zoo import ListedVariant as ListedVariant
 from topoopt.workload.zoo import ModelEntry as ModelEntry
 from topoopt.workload.zoo import Variant as Variant
+from topoopt.workload.zoo import listed_model as listed_model
 from topoopt.workload.zoo import load_model as load_model
 from topoopt.workload.zoo import resolve_variant as resolve_variant
 from topoopt.workload.zoo import with_overrides as with_overrides

@@ -1,0 +1,30 @@
+"""``topoopt.hardware``: what can be bought, with the source of every row."""
+
+from topoopt.hardware import HardwareTables, hardware_tables
+
+
+def hardware(table: str | None = None) -> HardwareTables:
+    """List accelerators, network parts and efficiencies, each with its source.
+
+    Parameters
+    ----------
+    table
+        ``accelerators``, ``nics``, ``transceivers``, ``switches``, ``optical-switches`` or ``efficiency``; all if
+        not named.
+
+    Returns
+    -------
+    HardwareTables
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such table.
+
+    Examples
+    --------
+    >>> import topoopt
+    >>> [row.name for row in topoopt.hardware("optical-switches").tables["optical-switches"]][:2]
+    ['patch-panel', 'piezo']
+    """
+    return hardware_tables(table)
