@@ -23,6 +23,8 @@ CAUSES = {
 }
 """The causes of parameters in words."""
 
+CHANGE_ONE = "To change one: topoopt plan model --set name=..."
+
 
 def models_page(listed: ModelList) -> Page:
     """Return all models with their sizes; or the hyper-parameters of one, or shapes and parameters of a transformer."""
@@ -90,8 +92,8 @@ def _model_page(row: ListedModel) -> Page:
     names, columns = list(row.variants[0].hyperparameters), tuple(one.variant for one in row.variants)
     cells = tuple((name, *(_text(one.hyperparameters[name]) for one in row.variants)) for name in names)
     table = Table("Hyper-parameters", ("hyper-parameter", *columns), cells, columns)
-    change = Notes((f"To change one: topoopt plan {row.model} --set {names[-1]}=...",), apart=True)
-    section = Section("hyperparameters", "Hyper-parameters", "", (table, change))
+    change = CHANGE_ONE.replace("name", names[-1]).replace("model", row.model)
+    section = Section("hyperparameters", "Hyper-parameters", "", (table, Notes((change,), apart=True)))
     return Page("model", row.title, row.description, (), (), (section,), remark=row.description)
 
 
