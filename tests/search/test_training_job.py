@@ -121,24 +121,24 @@ MISTAKES: tuple[tuple[JobRequest, str], ...] = (
     (JobRequest(model="gpt3-175b", training={"accelerators": 100}), "nearest: 96 or 104"),
     (
         JobRequest(model="gpt3-175b", training={"accelerators": 8}),
-        "nearest: 16; or give --accelerators-per-server",
+        "nearest: 16; or give accelerators_per_server",
     ),
     (
         JobRequest(model="gpt3-175b", cluster={"servers": 8}, training={"accelerators": 128}),
         "are 16 servers of 8",
     ),
-    (JobRequest(model="gpt3-175b", variant="x"), "--variant: .* is a transformer; leave it out"),
+    (JobRequest(model="gpt3-175b", variant="x"), "^variant: .* is a transformer; leave it out"),
     (
         JobRequest(model="gpt3-175b", batch_per_accelerator=8),
-        "--batch-per-accelerator: .*; say --global-batch",
+        "^batch_per_accelerator: .*; give global_batch",
     ),
-    (JobRequest(model="gpt3-175b", settings={"bucket_bytes": 1}), "--bucket: is for graphs of operators"),
+    (JobRequest(model="gpt3-175b", settings={"bucket_bytes": 1}), "^bucket: is for graphs of operators"),
     (JobRequest(model="gpt3-175b", training={"seq": 10**6}), "at most 2048"),
-    (JobRequest(model="gpt3-175b", training={"accelerators": 64, "tp": 7}), "--tp 7"),
+    (JobRequest(model="gpt3-175b", training={"accelerators": 64, "tp": 7}), "^tp 7"),
     (JobRequest(model="gpt3-175b", training={"accelerators": 16}), "gpt3-175b does not fit on 16"),
     (
         JobRequest(model="gpt3-175b", cluster={"accelerator": "mi250x"}),
-        "--intra-server-bandwidth: the catalogue",
+        "^intra_server_bandwidth: the catalogue",
     ),
 )
 

@@ -113,29 +113,29 @@ def job_from_mapping(mapping: Any, path: str | Path) -> JobRequest:
         beside = str(folder / mapping["cluster"])
         cluster, files = read_cluster_part(beside), (place, beside)
         mapping = {key: value for key, value in mapping.items() if key != "cluster"}
-    said = validated(JobModel, mapping, place)
-    if said.cluster:
-        cluster = _cluster_fields(said.cluster)
-    before = f"{files[-1]}: {'cluster.' if said.cluster else ''}"
-    settings = {name: getattr(said, name) for name in SETTINGS if getattr(said, name) is not None}
-    if said.bucket is not None:
-        settings["bucket_bytes"] = round(said.bucket)
+    document = validated(JobModel, mapping, place)
+    if document.cluster:
+        cluster = _cluster_fields(document.cluster)
+    before = f"{files[-1]}: {'cluster.' if document.cluster else ''}"
+    settings = {name: getattr(document, name) for name in SETTINGS if getattr(document, name) is not None}
+    if document.bucket is not None:
+        settings["bucket_bytes"] = round(document.bucket)
     _check_settings(settings, place)
     return JobRequest(
-        model=said.model or "",
-        variant=said.variant or "",
-        config=str(folder / said.config) if said.config else "",
-        training=_training_fields(said.training, folder),
-        hyperparameters=said.hyperparameters,
-        operators=str(folder / said.operators) if said.operators else "",
-        profile=str(folder / said.profile) if said.profile else "",
-        traffic=str(folder / said.traffic) if said.traffic else "",
-        batch_per_accelerator=said.batch_per_accelerator or 0,
+        model=document.model or "",
+        variant=document.variant or "",
+        config=str(folder / document.config) if document.config else "",
+        training=_training_fields(document.training, folder),
+        hyperparameters=document.hyperparameters,
+        operators=str(folder / document.operators) if document.operators else "",
+        profile=str(folder / document.profile) if document.profile else "",
+        traffic=str(folder / document.traffic) if document.traffic else "",
+        batch_per_accelerator=document.batch_per_accelerator or 0,
         cluster=cluster,
         settings=settings,
-        search=said.search,
+        search=document.search,
         files=files,
-        places={**_places(said, place), **cluster_places(cluster, before)},
+        places={**_places(document, place), **cluster_places(cluster, before)},
     )
 
 
@@ -150,26 +150,26 @@ def cluster_places(cluster: Mapping[str, Any], before: str) -> dict[str, str]:
     return {field: before + keys.get(field, field) for field in cluster}
 
 
-def _places(said: JobModel, place: str) -> dict[str, str]:
-    own = {"bucket_bytes" if name == "bucket" else name: name for name in said.model_fields_set}
+def _places(document: JobModel, place: str) -> dict[str, str]:
+    own = {"bucket_bytes" if name == "bucket" else name: name for name in document.model_fields_set}
     training = {
-        name: f"training.{name}" for name in (said.training.model_fields_set if said.training else ())
+        name: f"training.{name}" for name in (document.training.model_fields_set if document.training else ())
     }
-    changes = {name: f"set.{name}" for name in said.hyperparameters}
+    changes = {name: f"set.{name}" for name in document.hyperparameters}
     return {word: f"{place}: {key}" for word, key in {**own, **training, **changes}.items()}
 
 
 def _cluster_fields(part: ClusterPart) -> dict[str, Any]:
-    said = part.model_dump(exclude_none=True)
-    return {_CLUSTER_FIELDS.get(name, name): value for name, value in said.items()}
+    keys = part.model_dump(exclude_none=True)
+    return {_CLUSTER_FIELDS.get(name, name): value for name, value in keys.items()}
 
 
 def _training_fields(part: TrainingPart | None, folder: Path) -> dict[str, Any]:
-    said = {} if part is None else part.model_dump(exclude_none=True)
+    keys = {} if part is None else part.model_dump(exclude_none=True)
     for key in TRAINING_FILES:
-        if names_file(said.get(key, "")):
-            said[key] = str(folder / said[key])
-    return said
+        if names_file(keys.get(key, "")):
+            keys[key] = str(folder / keys[key])
+    return keys
 
 
 def _check_settings(settings: Mapping[str, Any], place: str) -> None:

@@ -67,13 +67,15 @@ class JobRequest:
 
     def overlaid(self, above: "JobRequest") -> "JobRequest":
         """Return this request with everything replaced that ``above`` says."""
-        said: dict[str, Any] = {name: getattr(above, name) or getattr(self, name) for name in _PLAIN}
+        plain: dict[str, Any] = {name: getattr(above, name) or getattr(self, name) for name in _PLAIN}
         merged: dict[str, Any] = {name: {**getattr(self, name), **getattr(above, name)} for name in _MERGED}
         words = {name for name in _PLAIN if getattr(above, name)}.union(
             *(getattr(above, name) for name in _MERGED)
         )
         places = {word: place for word, place in self.places.items() if word not in words}
-        return JobRequest(**said, **merged, files=self.files + above.files, places={**places, **above.places})
+        return JobRequest(
+            **plain, **merged, files=self.files + above.files, places={**places, **above.places}
+        )
 
     def input_digests(self) -> dict[str, str]:
         """Return the SHA-256 of every file that the job is made of, by file name."""

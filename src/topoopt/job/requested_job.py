@@ -61,8 +61,8 @@ def _traffic_job(request: JobRequest) -> Job:
         raise InvalidInput(f"{request.profile}: {request.traffic} holds bytes and no operators; leave it out")
     traffic = traffic_from_matrix(read_traffic_matrix(request.traffic), request.traffic)
     _refuse_model_words(request, request.traffic)
-    for word, said in (("batch_per_accelerator", request.batch_per_accelerator), *request.settings.items()):
-        if said:
+    for word, value in (("batch_per_accelerator", request.batch_per_accelerator), *request.settings.items()):
+        if value:
             raise InvalidInput(f"{word}: {request.traffic} holds bytes and no operators; leave it out")
     wanted = request.cluster.get("servers", traffic.servers)
     if wanted != traffic.servers:
@@ -127,7 +127,7 @@ def _measured_job(request: JobRequest, profile: DeviceProfile) -> Job:
 
 def _check_measured(request: JobRequest, profile: DeviceProfile) -> None:
     """Refuse what does not go with a profile of another device, precision or kind of model."""
-    place, device, said = request.profile, profile.device, request.settings
+    place, device, settings = request.profile, profile.device, request.settings
     if profile.source == "transformer":
         raise InvalidInput(
             f"{place}: holds operators of the transformer {profile.model}; name that, and this file as calibration=FILE"
@@ -137,22 +137,22 @@ def _check_measured(request: JobRequest, profile: DeviceProfile) -> None:
             f"{place}: holds times of {profile.model}, a file of operators; name that file, and this one with "
             "profile_file=FILE"
         )
-    precision, asked = said.get("precision", device.precision), request.cluster.get("accelerator")
+    precision, accelerator = settings.get("precision", device.precision), request.cluster.get("accelerator")
     if precision != device.precision:
         raise InvalidInput(
             f"{place}: was measured in {device.precision}, the job computes in {precision}; "
             f"give precision={device.precision}, or measure in {precision}"
         )
-    if device.accelerator and asked and find_accelerator(asked).name != device.accelerator:
+    if device.accelerator and accelerator and find_accelerator(accelerator).name != device.accelerator:
         raise InvalidInput(
-            f"{place}: was measured on {device.accelerator}, the cluster has {find_accelerator(asked).name}; "
+            f"{place}: was measured on {device.accelerator}, the cluster has {find_accelerator(accelerator).name}; "
             f"give accelerator={device.accelerator.lower()}, or measure there"
         )
-    if said.get("compute") == "roofline":
+    if settings.get("compute") == "roofline":
         raise InvalidInput(f"{place}: compute=roofline takes no measured times; leave one of the two out")
 
 
 def _refuse_model_words(request: JobRequest, place: str) -> None:
-    for word, said in (("variant", request.variant), ("hyper-parameters (set)", request.hyperparameters)):
-        if said:
+    for word, value in (("variant", request.variant), ("hyper-parameters (set)", request.hyperparameters)):
+        if value:
             raise InvalidInput(f"{place}: {word} are for models of the zoo; change the file instead")

@@ -125,8 +125,8 @@ def plan_from_mapping(document: Any, place: str = "plan") -> Plan:
     try:
         return _plan(validated(model.PlanFile, document, place))
     except InvalidInput as error:
-        said = str(error).removeprefix(f"{place}: ")
-        raise InvalidInput(f"{place}: {said}") from None
+        reason = str(error).removeprefix(f"{place}: ")
+        raise InvalidInput(f"{place}: {reason}") from None
 
 
 def plan_schema() -> dict[str, Any]:
@@ -134,56 +134,56 @@ def plan_schema() -> dict[str, Any]:
     return model.PlanFile.model_json_schema(by_alias=True)
 
 
-def _check_said_twice(said: model.PlanFile) -> None:
+def _check_repeats(file: model.PlanFile) -> None:
     """Refuse a file that says one thing in two ways."""
     for name, short, full in (
-        ("model", said.model, said.graph.name),
-        ("servers", said.servers, said.cluster.servers),
-        ("degree", said.degree, said.cluster.degree),
-        ("bandwidth_bps", said.bandwidth_bps, said.cluster.link_bandwidth_bps),
-        ("topology: servers", said.topology.servers, said.cluster.servers),
-        ("cost_usd", said.cost_usd, said.price.cost_usd),
+        ("model", file.model, file.graph.name),
+        ("servers", file.servers, file.cluster.servers),
+        ("degree", file.degree, file.cluster.degree),
+        ("bandwidth_bps", file.bandwidth_bps, file.cluster.link_bandwidth_bps),
+        ("topology: servers", file.topology.servers, file.cluster.servers),
+        ("cost_usd", file.cost_usd, file.price.cost_usd),
     ):
         if short != full:
             raise InvalidInput(f"{name}: {short} here, {full} elsewhere in the file")
 
 
-def _plan(said: model.PlanFile) -> Plan:
-    _check_said_twice(said)
-    cluster = ClusterSpec(**said.cluster.model_dump())
-    settings = JobSettings(**said.settings.model_dump())
-    job = Job(work_from_file(said, cluster, settings), cluster, settings)
-    rows = [(row.batch_degree, row.start, row.channel_degree, row.channel_dim) for row in said.strategy]
-    topology = _topology_of(said.topology)
-    fabric = Fabric(said.fabric, topology, routes_from_mapping(said.routes, topology), _rings(said, topology))
+def _plan(file: model.PlanFile) -> Plan:
+    _check_repeats(file)
+    cluster = ClusterSpec(**file.cluster.model_dump())
+    settings = JobSettings(**file.settings.model_dump())
+    job = Job(work_from_file(file, cluster, settings), cluster, settings)
+    rows = [(row.batch_degree, row.start, row.channel_degree, row.channel_dim) for row in file.strategy]
+    topology = _topology_of(file.topology)
+    fabric = Fabric(file.fabric, topology, routes_from_mapping(file.routes, topology), _rings(file, topology))
     plan = Plan(
         job,
-        _strategy(job, rows, 0 if said.training is None else said.training.chosen),
+        _strategy(job, rows, 0 if file.training is None else file.training.chosen),
         fabric,
         Outcome(
-            said.simulator,
-            said.iteration_time_s,
-            said.compute_time_s,
-            said.exposed_communication_s,
-            said.link_bytes_max,
-            said.bandwidth_tax,
+            file.simulator,
+            file.iteration_time_s,
+            file.compute_time_s,
+            file.exposed_communication_s,
+            file.link_bytes_max,
+            file.bandwidth_tax,
         ),
-        Bounds(**said.bounds.model_dump()),
-        RoutingGap(**said.routing.model_dump(exclude={"gap"})),
+        Bounds(**file.bounds.model_dump()),
+        RoutingGap(**file.routing.model_dump(exclude={"gap"})),
         SearchRecord(
-            said.proposals,
-            said.stopped_because,
-            tuple(said.search.seed_times_s),
-            tuple(said.search.convergence),
-            said.search.cpu_s,
+            file.proposals,
+            file.stopped_because,
+            tuple(file.search.seed_times_s),
+            tuple(file.search.convergence),
+            file.search.cpu_s,
         ),
-        Provenance(said.provenance.seed, said.provenance.inputs, said.provenance.version),
-        Outcome(**said.data_parallel.model_dump()),
-        said.search.options,
-        tuple(_baseline(row, job) for row in said.baselines),
-        said.price.model_dump(exclude_unset=True),
-        tuple(said.skipped_fabrics),
-        _finder_rules(said.search.options if said.search.rules is None else said.search.rules),
+        Provenance(file.provenance.seed, file.provenance.inputs, file.provenance.version),
+        Outcome(**file.data_parallel.model_dump()),
+        file.search.options,
+        tuple(_baseline(row, job) for row in file.baselines),
+        file.price.model_dump(exclude_unset=True),
+        tuple(file.skipped_fabrics),
+        _finder_rules(file.search.options if file.search.rules is None else file.search.rules),
     )
     _check_rings(plan)
     return plan
@@ -242,9 +242,9 @@ def _ring(group: int, ring: Ring) -> dict[str, Any]:
     return {"group": group, "stride": ring.stride, "members": list(ring.members), "walk": walk}
 
 
-def _rings(said: model.PlanFile, topology: Topology) -> dict[tuple[int, ...], tuple[Ring, ...]]:
-    rings: dict[tuple[int, ...], tuple[Ring, ...]] = {tuple(members): () for members in said.groups}
-    for index, row in enumerate(said.rings):
+def _rings(file: model.PlanFile, topology: Topology) -> dict[tuple[int, ...], tuple[Ring, ...]]:
+    rings: dict[tuple[int, ...], tuple[Ring, ...]] = {tuple(members): () for members in file.groups}
+    for index, row in enumerate(file.rings):
         ring = Ring(row.stride, tuple(row.walk or row.members), tuple(row.members))
         nodes = [*ring.walk, *ring.members]
         if not nodes or not 0 <= min(nodes) <= max(nodes) < topology.nodes:
@@ -255,9 +255,9 @@ def _rings(said: model.PlanFile, topology: Topology) -> dict[tuple[int, ...], tu
             raise InvalidInput(
                 f"rings[{index}]: no link {src[missing[0]]}->{dst[missing[0]]} in the topology"
             )
-        if not 0 <= row.group < len(said.groups):
-            raise InvalidInput(f"rings[{index}]: group must be in 0..{len(said.groups) - 1}, got {row.group}")
-        key = tuple(said.groups[row.group])
+        if not 0 <= row.group < len(file.groups):
+            raise InvalidInput(f"rings[{index}]: group must be in 0..{len(file.groups) - 1}, got {row.group}")
+        key = tuple(file.groups[row.group])
         rings[key] = (*rings[key], ring)
     return rings
 

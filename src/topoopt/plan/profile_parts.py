@@ -24,9 +24,9 @@ def profiles_to_mapping(profiles: tuple[Profile, ...]) -> dict[str, Any]:
     }
 
 
-def profiles_of(said: model.PlanFile) -> tuple[Profile, ...]:
+def profiles_of(file: model.PlanFile) -> tuple[Profile, ...]:
     """Return the profiles of a plan file."""
-    return (*map(_table, said.profiles), *map(device_profile_of, said.device_profiles))
+    return (*map(_table, file.profiles), *map(device_profile_of, file.device_profiles))
 
 
 def _table_part(table: ProfileTable) -> dict[str, Any]:

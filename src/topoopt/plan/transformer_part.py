@@ -119,20 +119,20 @@ def transformer_from_file(
 
 
 def _layout(row: LayoutPart, index: int) -> Layout:
-    said = row.step
-    sides = {(len(stage), len(parts)) for stage in said.part_servers for parts in stage}
+    part = row.step
+    sides = {(len(stage), len(parts)) for stage in part.part_servers for parts in stage}
     if len(sides) != 1:
         raise InvalidInput(
             f"training: layouts[{index}]: part_servers: every stage needs as many replicas and parts"
         )
     step = PipelinedStep(
-        said.servers,
-        said.micro_batches,
-        tuple(said.chunks),
-        np.array(said.part_servers, np.int64),
-        tuple(said.exchanges),
-        tuple(said.synchronizations),
-        said.gradient_buckets,
-        said.optimizer_s,
+        part.servers,
+        part.micro_batches,
+        tuple(part.chunks),
+        np.array(part.part_servers, np.int64),
+        tuple(part.exchanges),
+        tuple(part.synchronizations),
+        part.gradient_buckets,
+        part.optimizer_s,
     )
     return Layout(row.configuration, row.order, row.estimated_time_s, row.memory_bytes, step)

@@ -18,7 +18,7 @@ CONVERGED = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class ChainAnswer:
     """The best pair of strategy and fabric of one chain."""
 
     strategy: ParallelStrategy
@@ -36,7 +36,7 @@ def alternate(
     budget: int,
     rng: np.random.Generator,
     on_progress: Callable[[int], None] = lambda proposals: None,
-) -> Found:
+) -> ChainAnswer:
     """Search strategy and topology in turn until neither improves, or the budget or the rounds end."""
     strategy = start
     rounds: list[ChainResult] = []
@@ -64,7 +64,7 @@ def alternate(
             break
     best = min(range(len(rounds)), key=lambda index: rounds[index].time_s)
     strategy, time_s = rounds[best].strategy, rounds[best].time_s
-    return Found(strategy, fabrics[best], time_s, made, because, _descending(convergence))
+    return ChainAnswer(strategy, fabrics[best], time_s, made, because, _descending(convergence))
 
 
 def _descending(convergence: list[tuple[int, float]]) -> tuple[tuple[int, float], ...]:
@@ -83,10 +83,10 @@ def fixed_fabric(
     budget: int,
     rng: np.random.Generator,
     starts: tuple[ParallelStrategy, ...],
-) -> Found:
+) -> ChainAnswer:
     """Search only the strategy, on a fabric that cannot be rewired; begin at the best of the given starts."""
     if not starts[0].splits:
-        return Found(starts[0], fabric, 0.0, 0, "no operators to split", ())
+        return ChainAnswer(starts[0], fabric, 0.0, 0, "no operators to split", ())
     released = options.mode == "released"
     problem = make_problem(job, fabric, measured_only=released, seed=options.seed)
     first = min(starts, key=problem.iteration_time_s)
@@ -94,4 +94,4 @@ def fixed_fabric(
         problem, first, budget, rng, alpha_per_ms=options.alpha_per_ms, own_moves=not released
     )
     because = "interrupted" if result.interrupted else "budget"
-    return Found(result.strategy, fabric, result.time_s, result.proposals, because, result.convergence)
+    return ChainAnswer(result.strategy, fabric, result.time_s, result.proposals, because, result.convergence)

@@ -172,16 +172,16 @@ def search_baseline(
     """
     rng = np.random.default_rng(np.random.SeedSequence(options.seed))
     searched = _built(job, rule.searched_on, rule, prices, options.seed) if rule.searched_on else fabric
-    found = fixed_fabric(job, searched, options, min(options.baseline_budget, options.budget), rng, starts)
+    answer = fixed_fabric(job, searched, options, min(options.baseline_budget, options.budget), rng, starts)
     interfaces, bandwidth_bps = rule.interfaces(job.cluster, prices)
     row = Baseline(
         rule.fabric,
         rule.description,
         interfaces * bandwidth_bps,
-        _outcome(job, found.strategy, fabric, options.seed, fidelity),
+        _outcome(job, answer.strategy, fabric, options.seed, fidelity),
         price_usd(rule.fabric, job.cluster.servers, interfaces, bandwidth_bps, prices),
-        found.strategy,
-        found.proposals,
+        answer.strategy,
+        answer.proposals,
         rule=rule.key,
     )
     return best_of(job, row, fabric, starts, options.seed, fidelity)

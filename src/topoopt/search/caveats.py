@@ -15,19 +15,19 @@ from topoopt.workload import DeviceProfile, PartSize, signature_of
 
 def caveats(plan: Plan) -> tuple[str, ...]:
     """Return sentences: what does not fit in memory, was not measured, or was broken off; none where all is well."""
-    found = CAVEATS[plan.job.work.kind](plan)
+    sentences = CAVEATS[plan.job.work.kind](plan)
     if plan.search.stopped_because == "interrupted":
-        found.append("The search was interrupted: this is the best that it had found.")
-    return tuple(found)
+        sentences.append("The search was interrupted: this is the best that it had found.")
+    return tuple(sentences)
 
 
 def _operator_caveats(plan: Plan) -> list[str]:
-    found = [*_memory_caveats(plan), *_device_caveats(plan)]
+    sentences = [*_memory_caveats(plan), *_device_caveats(plan)]
     beyond = sum(count for source, count in time_sources(plan).items() if "extrapolated" in source)
     if beyond:
         times = "Times of 1 operator lie" if beyond == 1 else f"Times of {beyond} operators lie"
-        found.append(f"{times} outside the measured range and are extrapolated.")
-    return found
+        sentences.append(f"{times} outside the measured range and are extrapolated.")
+    return sentences
 
 
 def _memory_caveats(plan: Plan) -> list[str]:
@@ -43,20 +43,22 @@ def _memory_caveats(plan: Plan) -> list[str]:
 
 def _device_caveats(plan: Plan) -> list[str]:
     """Return what to know of the user's own profile: it is of another device, or a size did not fit there."""
-    part, found = find_accelerator(plan.job.cluster.accelerator).name, []
+    part, sentences = find_accelerator(plan.job.cluster.accelerator).name, []
     for profile in operators_of(plan.job).profiles:
         if not isinstance(profile, DeviceProfile):
             continue
         device = profile.device
         if device.accelerator != part:
-            found.append(
+            sentences.append(
                 f"Operator times were measured on {device.name} ({device.kind}), not on the cluster's {part}."
             )
         missing = [name for name, reason in _unmeasured(plan, profile) if reason.startswith("out of memory")]
         if missing:
             others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-            found.append(f"{missing[0]}{others} did not fit into the memory of {device.name} at this size.")
-    return found
+            sentences.append(
+                f"{missing[0]}{others} did not fit into the memory of {device.name} at this size."
+            )
+    return sentences
 
 
 def _unmeasured(plan: Plan, profile: DeviceProfile) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,7 @@ from multiprocessing import get_context
 import numpy as np
 
 from topoopt.job import Job
-from topoopt.search.alternating import Found, alternate
+from topoopt.search.alternating import ChainAnswer, alternate
 from topoopt.search.candidate import Candidate, wired_candidate
 from topoopt.search.options import SearchOptions
 from topoopt.search.released import search_released
@@ -27,8 +27,8 @@ LARGEST_FOR_STARTS = 256
 class ChainsResult:
     """Every chain's answer and the best, by the estimate of the search's kernel."""
 
-    best: Found
-    found: tuple[Found, ...]
+    best: ChainAnswer
+    answers: tuple[ChainAnswer, ...]
     chain_times_s: tuple[float, ...]
     proposals: int
     cpu_s: float
@@ -66,18 +66,18 @@ def run_chains(
             for future, share in zip(pending, shares, strict=True):
                 rows.append(future.result())
                 on_progress(share)
-        found, cpu_s = [row[0] for row in rows], sum(row[1] for row in rows)
+        answers, cpu_s = [row[0] for row in rows], sum(row[1] for row in rows)
     else:
         method = METHODS[options.mode]
-        found = []
+        answers = []
         for first, share, seed in zip(starts, shares, seeds, strict=True):
-            found.append(method(job, options, first, share, np.random.default_rng(seed), on_progress))
-            if found[-1].stopped_because == "interrupted":
+            answers.append(method(job, options, first, share, np.random.default_rng(seed), on_progress))
+            if answers[-1].stopped_because == "interrupted":
                 break
         cpu_s = time.process_time() - began
-    best = min(found, key=lambda row: row.time_s)
-    times_s = tuple(row.time_s for row in found)
-    return ChainsResult(best, tuple(found), times_s, sum(row.proposals for row in found), cpu_s)
+    best = min(answers, key=lambda row: row.time_s)
+    times_s = tuple(row.time_s for row in answers)
+    return ChainsResult(best, tuple(answers), times_s, sum(row.proposals for row in answers), cpu_s)
 
 
 def _run_chain(
@@ -86,10 +86,10 @@ def _run_chain(
     start: ParallelStrategy,
     budget: int,
     seed: np.random.SeedSequence,
-) -> tuple[Found, float]:
+) -> tuple[ChainAnswer, float]:
     began = time.process_time()
-    found = METHODS[options.mode](job, options, start, budget, np.random.default_rng(seed))
-    return found, time.process_time() - began
+    answer = METHODS[options.mode](job, options, start, budget, np.random.default_rng(seed))
+    return answer, time.process_time() - began
 
 
 def uniform_starts(job: Job, options: SearchOptions) -> list[Candidate]:

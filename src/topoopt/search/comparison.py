@@ -135,14 +135,17 @@ def _simulated(
     if levels == (quick,):
         return rows
     fidelities = at_fidelities(plan, others, levels, replace(simulation, seed=seed), on_progress)
-    return tuple(_at(row, found, len(levels) > 1) for row, found in zip(rows, fidelities, strict=True))
+    return tuple(_at(row, one, len(levels) > 1) for row, one in zip(rows, fidelities, strict=True))
 
 
-def _at(row: ComparedFabric, found: Fidelities, several: bool) -> ComparedFabric:
-    first = replace(row, outcome=outcome(found.results[0]))
+def _at(row: ComparedFabric, fidelities: Fidelities, several: bool) -> ComparedFabric:
+    first = replace(row, outcome=outcome(fidelities.results[0]))
     if not several:
         return first
-    times_s = {result.simulator: result.iteration_time_s for result in found.results}
+    times_s = {result.simulator: result.iteration_time_s for result in fidelities.results}
     return replace(
-        first, iteration_times_s=times_s, difference=found.difference, tasks=tuple(found.tasks(TASKS))
+        first,
+        iteration_times_s=times_s,
+        difference=fidelities.difference,
+        tasks=tuple(fidelities.tasks(TASKS)),
     )

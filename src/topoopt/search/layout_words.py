@@ -20,15 +20,20 @@ MOST_STAGES = 4
 def layout_words(plan: Plan) -> Words:
     """Return facts about the layout of a plan for a transformer."""
     layout = transformer_of(plan.job).layout(plan.strategy)
-    said = layout.configuration
-    degrees = [f"{word} {said[key]}" for key, word in DEGREE_WORDS.items() if said.get(key, 1) != 1]
+    configuration = layout.configuration
+    degrees = [
+        f"{word} {configuration[key]}" for key, word in DEGREE_WORDS.items() if configuration.get(key, 1) != 1
+    ]
     kept = {0: "nothing", 1: "optimizer state", 2: "optimizer state and gradients", 3: "all parameters"}
     return [
         ("parallel", ", ".join(degrees) or "one accelerator holds and does everything"),
         ("batch", batch_words(plan, layout)),
         ("schedule", _schedule(layout)),
-        ("recomputed", str(said.get("recompute", ""))),
-        ("shared out", f"{kept.get(int(said.get('zero', 0)), '')} (ZeRO-{said.get('zero', 0)})"),
+        ("recomputed", str(configuration.get("recompute", ""))),
+        (
+            "shared out",
+            f"{kept.get(int(configuration.get('zero', 0)), '')} (ZeRO-{configuration.get('zero', 0)})",
+        ),
         ("ranks", f"numbered in the order {layout.order}, servers filled one after the other"),
         *stage_words(layout),
         ("memory", memory_words(plan, layout)),

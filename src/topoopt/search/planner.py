@@ -125,13 +125,13 @@ def compare(
         except InvalidInput as error:
             on_skip(rule.fabric, str(error))
             continue
-        found = search_baseline(job, rule, fabric, options, prices, layouts or starts, fidelity)
-        rows.append((found, fabric))
+        row = search_baseline(job, rule, fabric, options, prices, layouts or starts, fidelity)
+        rows.append((row, fabric))
     if layouts:
-        return tuple(found for found, _ in rows)
+        return tuple(row for row, _ in rows)
     # What is good on one fabric may be better than what the search has found on another.
     everywhere = tuple(dict.fromkeys(row[0].strategy for row in rows))
-    return tuple(best_of(job, found, fabric, everywhere, options.seed, fidelity) for found, fabric in rows)
+    return tuple(best_of(job, row, fabric, everywhere, options.seed, fidelity) for row, fabric in rows)
 
 
 def priced(job: Job, prices: PriceTable) -> dict[str, Any]:

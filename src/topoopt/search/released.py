@@ -6,7 +6,7 @@ import numpy as np
 
 from topoopt.job import Job
 from topoopt.routing import Fabric
-from topoopt.search.alternating import Found
+from topoopt.search.alternating import ChainAnswer
 from topoopt.search.arrays import State
 from topoopt.search.candidate import fabric_for
 from topoopt.search.chain_kernel import run_chain
@@ -25,7 +25,7 @@ def search_released(
     budget: int,
     rng: np.random.Generator,
     on_progress: Callable[[int], None] = lambda proposals: None,
-) -> Found:
+) -> ChainAnswer:
     """Search as the authors' code does: measured degrees only, re-draws and propagation only.
 
     Starts from data parallelism; accepts what is faster, else with exp(-alpha·Δms); returns to the best
@@ -37,7 +37,7 @@ def search_released(
     )
     state = problem.state(strategy)
     time_s = float(state.times_s[0])
-    best = Found(strategy, problem.fabric, time_s, 0, "budget", ((0, time_s),))
+    best = ChainAnswer(strategy, problem.fabric, time_s, 0, "budget", ((0, time_s),))
     random = rng.integers(1, 2**63, size=1, dtype=np.uint64)
     made, interrupted, last_reset = 0, False, 0
     while made < budget and not interrupted:
@@ -55,7 +55,9 @@ def search_released(
             time_s = float(state.times_s[0])
             if time_s < best.time_s:
                 point = (*best.convergence, (made, time_s))
-                best = Found(problem.strategy(state.config), problem.fabric, time_s, made, "budget", point)
+                best = ChainAnswer(
+                    problem.strategy(state.config), problem.fabric, time_s, made, "budget", point
+                )
             if made - last_reset >= max(budget // 100, 1):
                 last_reset = made
                 problem, state = _return_to(best, problem, job, options)
@@ -63,7 +65,7 @@ def search_released(
         except KeyboardInterrupt:
             interrupted = True
     because = "interrupted" if interrupted else "budget"
-    return Found(best.strategy, best.fabric, best.time_s, made, because, best.convergence)
+    return ChainAnswer(best.strategy, best.fabric, best.time_s, made, because, best.convergence)
 
 
 def same_links(a: Fabric, b: Fabric) -> bool:
@@ -75,7 +77,7 @@ def same_links(a: Fabric, b: Fabric) -> bool:
 
 
 def _return_to(
-    best: Found, problem: SearchProblem, job: Job, options: SearchOptions
+    best: ChainAnswer, problem: SearchProblem, job: Job, options: SearchOptions
 ) -> tuple[SearchProblem, State]:
     if not same_links(best.fabric, problem.fabric):
         problem = make_problem(job, best.fabric, measured_only=True, seed=options.seed)

@@ -26,7 +26,7 @@ def search_operators(
     wait_for("chain", use_loads)
     chains = run_chains(job, options, tick, first)
     searched = [
-        candidate_on(job, row.strategy, row.fabric, options.rules, options.seed) for row in chains.found
+        candidate_on(job, row.strategy, row.fabric, options.rules, options.seed) for row in chains.answers
     ]
     times_s = tuple(row.time_s for row in searched)
     because, convergence = chains.best.stopped_because, chains.best.convergence

@@ -66,45 +66,45 @@ def _job_of(request: JobRequest, on_progress: Progress) -> Job:
     if not is_transformer(request):
         return requested_job(request)
     on_progress("ranking configurations", 0, 0)
-    asked = training_request(request)
-    system, calibration = system_of(asked.cluster), _calibration(asked)
-    loads = find_loads(asked.loads, asked.model) if asked.loads else None
-    found = search_configurations(
+    training = training_request(request)
+    system, calibration = system_of(training.cluster), _calibration(training)
+    loads = find_loads(training.loads, training.model) if training.loads else None
+    ranked = search_configurations(
         SearchRequest(
-            asked.model,
-            asked.cluster.total_accelerators,
+            training.model,
+            training.cluster.total_accelerators,
             system,
-            asked.global_batch,
-            asked.model.sequence,
-            asked.fixed,
-            precision=asked.precision,
+            training.global_batch,
+            training.model.sequence,
+            training.fixed,
+            precision=training.precision,
             attention=calibration.attention,
         ),
         calibration,
     )
     relayed = replace(
-        system, network_bandwidth_bps=system.network_bandwidth_bps / _fewest_hops(asked.cluster)
+        system, network_bandwidth_bps=system.network_bandwidth_bps / _fewest_hops(training.cluster)
     )
-    forwarded = estimate(asked.model, found.table, relayed, calibration).iteration_time_s
-    places = diverse(found.table, (found.times.iteration_time_s, forwarded), asked.candidates)
+    forwarded = estimate(training.model, ranked.table, relayed, calibration).iteration_time_s
+    places = diverse(ranked.table, (ranked.times.iteration_time_s, forwarded), training.candidates)
     layouts: list[Layout] = []
     for index, place in enumerate(places):
         on_progress("laying out configurations", index, len(places))
-        layouts += _layouts(asked, system, calibration, found, place, loads)
+        layouts += _layouts(training, system, calibration, ranked, place, loads)
     return training_job(
         TransformerWork(
-            asked.model,
+            training.model,
             tuple(layouts),
-            asked.global_batch,
-            asked.model.sequence,
-            float(found.times.model_flops[0]) * asked.cluster.total_accelerators,
+            training.global_batch,
+            training.model.sequence,
+            float(ranked.times.model_flops[0]) * training.cluster.total_accelerators,
             calibration.name,
-            found.feasible,
-            count_parameters(asked.model).total,
-            found.memory.capacity_bytes,
+            ranked.feasible,
+            count_parameters(training.model).total,
+            ranked.memory.capacity_bytes,
         ),
-        asked.cluster,
-        asked.precision,
+        training.cluster,
+        training.precision,
     )
 
 
@@ -135,23 +135,23 @@ def _fewest_hops(cluster: ClusterSpec) -> float:
 
 
 def _layouts(
-    asked: TrainingRequest,
+    training: TrainingRequest,
     system: System,
     calibration: Calibration,
-    found: ConfigurationSearch,
+    ranked: ConfigurationSearch,
     place: int,
     loads: ExpertLoads | None,
 ) -> list[Layout]:
     """Return a configuration with its ranks in the usual order, and in another where that places them otherwise."""
-    one = found.table.row(place)
-    memory_bytes = found.memory.row(place)
+    one = ranked.table.row(place)
+    memory_bytes = ranked.memory.row(place)
     return [
         Layout(
             asdict(one),
             order,
-            float(found.times.iteration_time_s[place]),
+            float(ranked.times.iteration_time_s[place]),
             {cause: size for cause, size in memory_bytes.items() if cause != "total"},
-            make_pipelined_step(asked.model, one, system, calibration, loads, order),
+            make_pipelined_step(training.model, one, system, calibration, loads, order),
         )
         for order in _orders(one, system)
     ]
@@ -168,5 +168,5 @@ def _orders(one: Configuration, system: System) -> tuple[str, ...]:
     return (ORDER,) if alone or together else (ORDER, OTHER_ORDER)
 
 
-def _calibration(asked: TrainingRequest) -> Calibration:
-    return named_calibration(asked.calibration or None, asked.cluster.accelerator).with_one_attention()
+def _calibration(training: TrainingRequest) -> Calibration:
+    return named_calibration(training.calibration or None, training.cluster.accelerator).with_one_attention()

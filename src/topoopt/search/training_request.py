@@ -63,8 +63,8 @@ def is_transformer(request: JobRequest) -> bool:
     try:
         find_transformer(request.model)
     except InvalidInput:
-        said = str(unknown_name("model", request.model, [*operators, *TRANSFORMERS]))
-        raise InvalidInput(f"{said.split(' Known: ', maxsplit=1)[0]} topoopt models lists all") from None
+        message = str(unknown_name("model", request.model, [*operators, *TRANSFORMERS]))
+        raise InvalidInput(f"{message.split(' Known: ', maxsplit=1)[0]} topoopt models lists all") from None
     return True
 
 
@@ -94,12 +94,12 @@ def training_request(request: JobRequest) -> TrainingRequest:
         If a word is for graphs of operators, or numbers do not go together.
     """
     _refuse_operator_words(request)
-    said = request.training
+    words = request.training
     for name, known in (("recompute", RECOMPUTATIONS), ("zero", tuple(map(str, ZERO_STAGES)))):
-        if name in said and str(said[name]) not in known:
-            raise unknown_name(name, str(said[name]), known)
+        if name in words and str(words[name]) not in known:
+            raise unknown_name(name, str(words[name]), known)
     model = read_config(request.config) if request.config else find_transformer(request.model)
-    sequence = int(said.get("seq", model.sequence))
+    sequence = int(words.get("seq", model.sequence))
     if model.positions and sequence > model.positions:
         raise InvalidInput(
             f"seq {sequence}: {model.name} has {model.positions} learned positions; at most {model.positions}"
@@ -109,11 +109,11 @@ def training_request(request: JobRequest) -> TrainingRequest:
         replace(model, sequence=sequence),
         cluster,
         _precision(request, cluster),
-        int(said.get("global_batch", usual_batch(sequence, cluster.total_accelerators))),
-        {name: said[name] for name in DEGREES if name in said},
-        str(said.get("calibration", "")),
-        int(said.get("candidates", CANDIDATES)),
-        str(said.get("loads", "")),
+        int(words.get("global_batch", usual_batch(sequence, cluster.total_accelerators))),
+        {name: words[name] for name in DEGREES if name in words},
+        str(words.get("calibration", "")),
+        int(words.get("candidates", CANDIDATES)),
+        str(words.get("loads", "")),
     )
 
 
@@ -136,25 +136,25 @@ _RENAMED = {"embedding_bytes_factor": "embedding_factor", "bucket_bytes": "bucke
 
 
 def _cluster(request: JobRequest) -> ClusterSpec:
-    said = dict(request.cluster)
-    part = find_accelerator(said.setdefault("accelerator", ACCELERATOR))
-    per_server = said.setdefault("accelerators_per_server", _domain(part))
-    if "intra_server_bandwidth_bps" not in said:
+    fields = dict(request.cluster)
+    part = find_accelerator(fields.setdefault("accelerator", ACCELERATOR))
+    per_server = fields.setdefault("accelerators_per_server", _domain(part))
+    if "intra_server_bandwidth_bps" not in fields:
         if part.scale_up_bandwidth_bps is None:
             raise InvalidInput(
                 f"intra_server_bandwidth: the catalogue gives none for {part.name}; write for example "
                 "intra_server_bandwidth=400Gbps"
             )
-        said["intra_server_bandwidth_bps"] = part.scale_up_bandwidth_bps
+        fields["intra_server_bandwidth_bps"] = part.scale_up_bandwidth_bps
     accelerators = request.training.get("accelerators")
     if accelerators is not None:
         servers = _servers(accelerators, per_server)
-        if said.setdefault("servers", servers) != servers:
+        if fields.setdefault("servers", servers) != servers:
             raise InvalidInput(
-                f"servers {said['servers']}: {accelerators} accelerators are {servers} servers of {per_server}; "
+                f"servers {fields['servers']}: {accelerators} accelerators are {servers} servers of {per_server}; "
                 "give one of servers and accelerators"
             )
-    return ClusterSpec(**{**DEFAULT_CLUSTER, **said})
+    return ClusterSpec(**{**DEFAULT_CLUSTER, **fields})
 
 
 def _servers(accelerators: int, per_server: int) -> int:
