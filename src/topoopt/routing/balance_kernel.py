@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.kernel import compiled, entry
+from topoopt.kernel import compiled, entry, spliced
 
 Floats = NDArray[np.float64]
 
@@ -51,11 +51,11 @@ def shift_weights(
     best = highest(load, capacity)
     copy(weight, best_weight)
     copy(load, best_load)
-    for sharp in sharpness:
-        peak = highest(load, capacity)
+    peak = best
+    for sweep in range(len(sharpness)):
         if peak <= 0.0:
             break
-        slope = sharp / peak
+        slope = sharpness[sweep] / peak
         for r in range(len(load)):
             price[r] = math.exp(slope * (load[r] / capacity[r] - peak)) / capacity[r]
         _sweep(o, load, weight, price, slope, peak)
@@ -69,7 +69,7 @@ def shift_weights(
     return best
 
 
-@compiled
+@spliced
 def _sweep(o: Options, load: Floats, weight: Floats, price: Floats, slope: float, peak: float) -> None:
     """Move weight between the dearest and the cheapest option of every group."""
     option_first, entry_first, resource, amount = o.option_first, o.entry_first, o.resource, o.amount
@@ -90,7 +90,8 @@ def _sweep(o: Options, load: Floats, weight: Floats, price: Floats, slope: float
         if high < 0 or low == high or high_cost - low_cost <= 1e-12 * high_cost:
             continue
         bend, jolt = 0.0, 0.0
-        for option in (low, high):
+        for side in range(2):
+            option = low if side == 0 else high
             for e in range(entry_first[option], entry_first[option + 1]):
                 change = slope * amount[e] / capacity[resource[e]]
                 bend += change * amount[e] * price[resource[e]]
@@ -99,8 +100,9 @@ def _sweep(o: Options, load: Floats, weight: Floats, price: Floats, slope: float
         move = min(weight[high], (high_cost - low_cost) / bend, 1.0 / jolt)
         weight[high] -= move
         weight[low] += move
-        for option in (low, high):
-            signed = move if option == low else -move
+        for side in range(2):
+            option = low if side == 0 else high
+            signed = move if side == 0 else -move
             for e in range(entry_first[option], entry_first[option + 1]):
                 r = resource[e]
                 load[r] += signed * amount[e]
