@@ -29,11 +29,15 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import NoRoute as NoRoute
     from topoopt.verbs import Page as Page
     from topoopt.verbs import Plan as Plan
+    from topoopt.verbs import ResultsAnswer as ResultsAnswer
     from topoopt.verbs import RewiringAnswer as RewiringAnswer
     from topoopt.verbs import RingNetwork as RingNetwork
     from topoopt.verbs import Simulation as Simulation
+    from topoopt.verbs import SweepAnswer as SweepAnswer
+    from topoopt.verbs import SweepPreview as SweepPreview
     from topoopt.verbs import TopoOptError as TopoOptError
     from topoopt.verbs import WrittenReport as WrittenReport
+    from topoopt.verbs import check_chart_file as check_chart_file
     from topoopt.verbs import cluster as cluster
     from topoopt.verbs import compare as compare
     from topoopt.verbs import cost as cost
@@ -52,10 +56,15 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import profile_subject as profile_subject
     from topoopt.verbs import read_plan as read_plan
     from topoopt.verbs import report as report
+    from topoopt.verbs import results as results
+    from topoopt.verbs import results_chart as results_chart
+    from topoopt.verbs import results_of as results_of
     from topoopt.verbs import rewire as rewire
     from topoopt.verbs import simulate as simulate
+    from topoopt.verbs import sweep as sweep
     from topoopt.verbs import topology as topology
     from topoopt.verbs import traffic as traffic
+    from topoopt.verbs import write_chart as write_chart
     from topoopt.verbs import write_cluster_result as write_cluster_result
     from topoopt.verbs import write_plan as write_plan
 
@@ -75,6 +84,8 @@ _ROOMS = {
         "write_plan",
     ),
     "report": (
+        "check_chart_file",
+        "write_chart",
         "Page",
         "WrittenReport",
         "cost_page",
@@ -86,7 +97,12 @@ _ROOMS = {
     "rewiring": ("RewiringAnswer",),
     "routing": ("LaidTraffic",),
     "simulate": ("Simulation",),
+    "sweep": ("ResultsAnswer", "SweepAnswer", "SweepPreview"),
     "verbs": (
+        "results",
+        "results_chart",
+        "results_of",
+        "sweep",
         "cluster",
         "compare",
         "cost",

@@ -19,7 +19,7 @@ SWEEP = (EXAMPLES / "sweep.yaml").read_text()
 def crew(monkeypatch: pytest.MonkeyPatch) -> Callable[[Crew], None]:
     """Return a function that lets a crew of this process compute."""
     return lambda chosen: monkeypatch.setattr(
-        import_module("topoopt.sweep"), "processes", lambda count: chosen
+        import_module("topoopt.verbs.sweep"), "processes_here", lambda count: chosen
     )
 
 
@@ -122,11 +122,11 @@ def test_points_are_drawn(made: Topoopt, tmp_path: Path, suffix: str) -> None:
         ),
         (["results", "sweep.yaml"], "sweep.yaml: is no DuckDB file"),
         (["results", "sweep.duckdb", "--limit", "-1"], "--limit: expected an integer >= 0, got -1"),
-        (["results", "sweep.duckdb", "--per", "model"], "--per: needs --best"),
-        (["results", "sweep.duckdb", "--sql", "SELECT 1", "--where", "true"], "--where: say it in --sql"),
+        (["results", "sweep.duckdb", "--per", "model"], "--per: needs best"),
+        (["results", "sweep.duckdb", "--sql", "SELECT 1", "--where", "true"], "--where: say it in sql"),
         (
             ["results", "sweep.duckdb", "--best", "fastest", "--order", "gap"],
-            "--order: the rows of --best are in",
+            "--order: the rows of best are in",
         ),
         (["results", "sweep.duckdb", "--plot", "gap"], "--plot: needs --figure, too"),
         (

@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2] / "src" / "topoopt"
 MOST_LINES, MOST_LINES_OF_A_KERNEL, MOST_PARAMETERS = 100, 150, 8
 
-TOO_LONG = {"cli/results.py: results": 111}
+TOO_LONG: dict[str, int] = {}
 """What is not mended yet, and how far it may go. Nothing is ever added here."""
 
 

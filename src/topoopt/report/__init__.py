@@ -11,9 +11,12 @@ from topoopt.report.chart import RingLine as RingLine
 from topoopt.report.chart import Route as Route
 from topoopt.report.chart import Series as Series
 from topoopt.report.chart import TimelineChart as TimelineChart
+from topoopt.report.chart_file import check_chart_file as check_chart_file
+from topoopt.report.chart_file import write_chart as write_chart
 from topoopt.report.cost_page import cost_page as cost_page
 from topoopt.report.html import html as html
 from topoopt.report.html import write_report as write_report
+from topoopt.report.lines_chart import lines_chart as lines_chart
 from topoopt.report.llm_traffic_page import draw_rank_traffic as draw_rank_traffic
 from topoopt.report.llm_traffic_page import picture_format as picture_format
 from topoopt.report.notebook import notebook_html as notebook_html

@@ -31,11 +31,13 @@ from topoopt.report.plan_page import plan_page
 from topoopt.report.profile_page import profile_page, subject_page
 from topoopt.report.rewiring_page import rewiring_page
 from topoopt.report.simulation_page import simulation_page
+from topoopt.report.sweep_page import preview_page, results_page, sweep_page
 from topoopt.report.topology_page import topology_page
 from topoopt.report.written_report import WrittenReport, written_report_page
 from topoopt.rewiring import RewiringAnswer
 from topoopt.routing import LaidTraffic
 from topoopt.simulate import Simulation
+from topoopt.sweep import ResultsAnswer, SweepAnswer, SweepPreview
 
 PAGES: Mapping[type, Callable[[Any], Page]] = MappingProxyType(
     {
@@ -45,6 +47,9 @@ PAGES: Mapping[type, Callable[[Any], Page]] = MappingProxyType(
         CostComparison: cost_page,
         FailureAnswer: failure_page,
         Plan: plan_page,
+        ResultsAnswer: results_page,
+        SweepAnswer: sweep_page,
+        SweepPreview: preview_page,
         RewiringAnswer: rewiring_page,
         RingNetwork: topology_page,
         LaidTraffic: laid_traffic_page,

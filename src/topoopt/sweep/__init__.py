@@ -19,6 +19,7 @@ from topoopt.sweep.results import best as best
 from topoopt.sweep.results import open_results as open_results
 from topoopt.sweep.results import query as query
 from topoopt.sweep.results import select as select
+from topoopt.sweep.results_answer import ResultsAnswer as ResultsAnswer
 from topoopt.sweep.run import SweepRun as SweepRun
 from topoopt.sweep.run import count_finished as count_finished
 from topoopt.sweep.run import run_sweep as run_sweep
@@ -27,3 +28,5 @@ from topoopt.sweep.series import Lines as Lines
 from topoopt.sweep.series import lines_of as lines_of
 from topoopt.sweep.summary import Summary as Summary
 from topoopt.sweep.summary import summarized as summarized
+from topoopt.sweep.sweep_answer import SweepAnswer as SweepAnswer
+from topoopt.sweep.sweep_answer import SweepPreview as SweepPreview

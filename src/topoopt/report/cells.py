@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from topoopt.cli.baseline_table import usd
+from topoopt.report.words import usd
 from topoopt.units import format_bandwidth, format_bytes, format_time
 
 LONGEST = 60

@@ -1,0 +1,130 @@
+"""``topoopt.results``: what a sweep has found, asked in words or in SQL; and as a chart."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict, Unpack
+
+from topoopt.errors import InvalidInput
+from topoopt.report import LineChart, lines_chart
+from topoopt.sweep import (
+    BEST,
+    Results,
+    ResultsAnswer,
+    Rows,
+    axes_of,
+    lines_of,
+    open_results,
+    query,
+    select,
+    summarized,
+)
+from topoopt.sweep import best as best_of
+from topoopt.verbs.words import check_words
+
+ALWAYS = ("model", "fabric")
+"""Columns that are always in the table, with all settings that differ."""
+FIGURES = ("iteration_time_s", "gap", "cost_usd")
+
+
+class ResultsWords(TypedDict, total=False):
+    """A question to a results file; a condition, an order and a query are SQL."""
+
+    columns: Sequence[str]
+    where: str
+    order: str
+    limit: int
+    best: str
+    per: Sequence[str]
+    sql: str
+
+
+RESULTS_WORDS = tuple(ResultsWords.__annotations__)
+
+
+def results(file: str | os.PathLike[str], **words: Unpack[ResultsWords]) -> ResultsAnswer:
+    """Show and query what a sweep has stored; also while it runs.
+
+    Parameters
+    ----------
+    file
+        What :func:`topoopt.sweep` has written.
+    **words
+        ``columns``: what differs and the main figures where not given; ``where``: a condition, such as
+        ``"model = 'dlrm'"``; ``order``: such as ``"cost_usd desc"``; ``limit``: most rows, 0 for all; ``best``:
+        ``fastest``, ``cheapest`` or SQL, the fabric that has least of it for each job, or for each of ``per``;
+        ``sql``: any question to the tables points, runs and attempts.
+
+    Returns
+    -------
+    ResultsAnswer
+
+    Raises
+    ------
+    InvalidInput
+        If the file holds no results, SQL is wrong, or words do not go together.
+    """
+    check_words(words, RESULTS_WORDS)
+    limit = words.get("limit", 0)
+    if limit < 0:
+        raise InvalidInput(f"limit: expected an integer >= 0, got {limit}")
+    _check_together(words)
+    with open_results(os.fspath(file)) as opened:
+        rows = query(opened, words["sql"]) if "sql" in words else _rows(opened, words, limit)
+        asked = any(word in words for word in ("columns", "where", "order", "best", "sql"))
+        return ResultsAnswer(opened.path, opened.live, summarized(opened), rows, limit, not asked)
+
+
+def results_chart(
+    file: str | os.PathLike[str],
+    x: str,
+    *,
+    y: str = "iteration_time_s",
+    by: Sequence[str] = ("fabric",),
+    log: str = "none",
+    where: str | None = None,
+) -> LineChart:
+    """Return what a sweep has stored as lines; :func:`topoopt.draw_chart` makes a picture of it.
+
+    Parameters
+    ----------
+    x, y
+        Columns, or SQL.
+    by
+        A line for each value of these.
+    log
+        Logarithmic axes: ``x``, ``y``, ``xy`` or ``none``.
+    where
+        A condition.
+
+    Raises
+    ------
+    InvalidInput
+        If the file holds no results, or no point has both columns.
+    """
+    if log not in ("x", "y", "xy", "none"):
+        raise InvalidInput(f'log: expected x, y, xy or none, got "{log}"')
+    with open_results(os.fspath(file)) as opened:
+        return lines_chart(lines_of(opened, x, y, by, where), (x, y), "x" in log, "y" in log, opened.path)
+
+
+def _rows(opened: Results, words: Mapping[str, Any], limit: int) -> Rows:
+    axes, best, columns = axes_of(opened), words.get("best"), words.get("columns")
+    if columns is None:
+        differing = [ALWAYS[0], *(axis for axis in axes if axis not in ALWAYS), ALWAYS[1]]
+        more = [best] if best is not None and best not in BEST and best not in FIGURES else []
+        columns = (*differing, *FIGURES, *more)
+    if best is not None:
+        jobs = words.get("per", tuple(axis for axis in axes if axis != "fabric"))
+        return best_of(opened, columns, best, jobs, where=words.get("where"), limit=limit)
+    return select(opened, columns, where=words.get("where"), order=words.get("order"), limit=limit)
+
+
+def _check_together(words: Mapping[str, Any]) -> None:
+    """Refuse words that have no meaning beside each other."""
+    for word in sorted(set(words) - {"sql", "limit"}):
+        if "sql" in words:
+            raise InvalidInput(f"{word}: say it in sql, which is a question of its own")
+    if "per" in words and "best" not in words:
+        raise InvalidInput("per: needs best, such as fastest")
+    if "best" in words and "order" in words:
+        raise InvalidInput("order: the rows of best are in the order of per; leave it out")

@@ -1,0 +1,85 @@
+"""``topoopt.sweep``: many plans from one file, stored as they are made."""
+
+import os
+from pathlib import Path
+
+from topoopt.errors import InvalidInput
+from topoopt.sweep import (
+    Crew,
+    SweepAnswer,
+    SweepPreview,
+    count_finished,
+    ray_cluster,
+    read_sweep,
+    run_sweep,
+)
+from topoopt.sweep import processes as processes_here
+from topoopt.verbs.plan import Progress, silent
+
+DATABASE = ".duckdb"
+
+
+def sweep(
+    file: str | os.PathLike[str],
+    *,
+    out: str | os.PathLike[str] | None = None,
+    processes: int = 0,
+    ray: str | None = None,
+    dry_run: bool = False,
+    mix_versions: bool = False,
+    on_progress: Progress = silent,
+) -> SweepAnswer | SweepPreview:
+    """Plan every combination of models, clusters, fabrics and seeds in a file, and store the results.
+
+    What is in the results file already is not computed again: after Ctrl-C, a crash, or with more values in the
+    sweep, the same call goes on. Read them with :func:`topoopt.results`.
+
+    Parameters
+    ----------
+    file
+        The sweep, as YAML.
+    out
+        Where results go; ``FILE.duckdb`` beside the sweep where not given.
+    processes
+        Points computed at a time; 0 for one on each core.
+    ray
+        Compute on a Ray cluster: ``auto``, ``local``, ``ray://host:port``.
+    dry_run
+        Only say what would be computed; no file is written.
+    mix_versions
+        Go on in a file of another version of topoopt.
+    on_progress
+        Called with the stage, what is done and what there is.
+
+    Returns
+    -------
+    SweepAnswer or SweepPreview
+
+    Raises
+    ------
+    InvalidInput
+        If the file is no sweep, or ``out`` holds no results.
+    """
+    read = read_sweep(os.fspath(file))
+    place = results_of(file) if out is None else os.fspath(out)
+    crew = _crew(processes, ray)
+    if dry_run:
+        return SweepPreview(read, place, count_finished(read, place))
+    return SweepAnswer(
+        read, place, run_sweep(read, place, crew, on_progress=on_progress, mix_versions=mix_versions)
+    )
+
+
+def results_of(file: str | os.PathLike[str]) -> str:
+    """Return where the results of a sweep's file go where nothing else is said."""
+    return str(Path(file).with_suffix(DATABASE))
+
+
+def _crew(processes: int, address: str | None) -> Crew:
+    if processes < 0:
+        raise InvalidInput(f"processes: expected an integer >= 0, got {processes}")
+    if address is None:
+        return processes_here(processes)
+    if not address:
+        raise InvalidInput("ray: expected auto, local or an address such as ray://host:10001, got nothing")
+    return ray_cluster(address, processes)
