@@ -48,7 +48,7 @@ def results_page(answer: ResultsAnswer) -> Page:
 
 
 def _page(kind: str, title: str, remark: str, blocks: tuple[Block, ...]) -> Page:
-    return Page(kind, title, "", (), (), (Section(kind, "Points", "", blocks),), {}, remark)
+    return Page(kind, title, "", (), (), (Section(kind, "Points" if title else "", "", blocks),), {}, remark)
 
 
 def _summary(summary: Summary) -> tuple[Block, ...]:
