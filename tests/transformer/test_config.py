@@ -145,8 +145,8 @@ def test_an_unknown_family_is_named_with_the_known_ones_and_a_way_out() -> None:
     said = refusal({"model_type": "mamba", "num_hidden_layers": 48, "hidden_size": 1536, "vocab_size": 50280})
     assert 'model_type: unknown family "mamba"' in said
     assert all(family in said for family in FAMILIES)
-    assert "shapes by hand: --layers 48 --hidden 1536 --vocabulary 50280" in said
-    assert "not in the file: --heads" in said
+    assert "shapes by hand: layers=48 hidden=1536 vocabulary=50280" in said
+    assert "not in the file: heads" in said
 
 
 def test_a_misspelled_family_has_a_nearest_one() -> None:

@@ -45,12 +45,12 @@ class CpuDevice:
 
     def times_s(self, work: Callable[[], object], repetitions: int) -> list[float]:
         """Return the seconds of each of so many runs."""
-        found = []
+        times_s = []
         for _ in range(repetitions):
             began = time.perf_counter()
             work()
-            found.append(time.perf_counter() - began)
-        return found
+            times_s.append(time.perf_counter() - began)
+        return times_s
 
     def watch_memory(self) -> None:
         """Do nothing: PyTorch does not count on a CPU."""

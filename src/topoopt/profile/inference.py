@@ -29,16 +29,16 @@ FLOAT_BYTES = 4
 
 def infer_shapes(graph: OperatorGraph) -> tuple[dict[int, Shape], dict[str, str]]:
     """Return the shape of every operator by its index, and the reasons for those without one by name."""
-    found: dict[int, Shape] = {}
+    shapes: dict[int, Shape] = {}
     left_out: dict[str, str] = {}
     for index, op in enumerate(graph.operators):
         try:
             if op.kind not in INFERENCES:
                 raise InvalidInput(f"kind {op.kind}: known are {', '.join(sorted(INFERENCES))}")
-            found[index] = INFERENCES[op.kind](graph, op, found)
+            shapes[index] = INFERENCES[op.kind](graph, op, shapes)
         except InvalidInput as error:
             left_out[op.name] = str(error)
-    return found, left_out
+    return shapes, left_out
 
 
 def _dense(graph: OperatorGraph, op: Operator, known: Mapping[int, Shape]) -> DenseShape:

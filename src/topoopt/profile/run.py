@@ -300,10 +300,10 @@ def _filled(op: MeasuredOperator, results: Mapping[_Key, PartTime | str]) -> Mea
 
 def _known_sizes(known: DeviceProfile) -> dict[_Key, PartTime]:
     """Return what has a time; sizes that failed are tried again."""
-    found: dict[_Key, PartTime] = {}
+    times: dict[_Key, PartTime] = {}
     for op in known.operators:
-        found |= {(op.signature, size): value for size, value in op.times.items()}
-    return found
+        times |= {(op.signature, size): value for size, value in op.times.items()}
+    return times
 
 
 def _known_failures(known: DeviceProfile) -> dict[_Key, str]:

@@ -91,13 +91,13 @@ def distinct_operators(
     rows: Iterable[tuple[Operator, Shape, Sequence[PartSize]]],
 ) -> tuple[SubjectOperator, ...]:
     """Return one entry for all operators of the same signature, in the order of the first of each."""
-    found: dict[OperatorSignature, SubjectOperator] = {}
+    operators: dict[OperatorSignature, SubjectOperator] = {}
     for op, shape, sizes in rows:
         signature = signature_of(op)
-        before = found.get(signature, SubjectOperator(op, shape, 0, ()))
+        before = operators.get(signature, SubjectOperator(op, shape, 0, ()))
         both = tuple(sorted({*before.sizes, *sizes}))
-        found[signature] = replace(before, count=before.count + 1, sizes=both)
-    return tuple(found.values())
+        operators[signature] = replace(before, count=before.count + 1, sizes=both)
+    return tuple(operators.values())
 
 
 def only_operators(subject: Subject, patterns: Sequence[str]) -> Subject:

@@ -66,14 +66,14 @@ def calibration_words(profile: DeviceProfile) -> tuple[str, str]:
     if not device.accelerator:
         return "", f"{device.name} is not in topoopt hardware: the times are no calibration of step times."
     try:
-        found = profiled_calibration(profile, find_calibration(device.accelerator), device.name)
+        law = profiled_calibration(profile, find_calibration(device.accelerator), device.name)
     except InvalidInput as error:
         return "", f"No calibration of step times: {error}."
-    kernels = found.calibration
+    kernels = law.calibration
     return (
         f"large matrix products reach {kernels.gemm_efficiency:.0%} of the peak, the attention's core "
         f"{kernels.attention_efficiency:.0%}, norms {kernels.memory_efficiency:.0%} of the memory's rate; the law of "
-        f"products is off by {found.product_error:.1%} (median of {found.products})",
+        f"products is off by {law.product_error:.1%} (median of {law.products})",
         "",
     )
 
@@ -113,28 +113,28 @@ def _shown_size(op: MeasuredOperator) -> PartSize:
 
 
 def _warnings(run: ProfileRun) -> list[str]:
-    found = [f"{name} was not measured: {reason}." for name, reason in run.profile.left_out.items()]
+    warnings = [f"{name} was not measured: {reason}." for name, reason in run.profile.left_out.items()]
     for op in run.profile.operators:
         if op.failures:
             size, reason = min(op.failures.items())
             split = "" if size.channel_degree == 1 else f" and 1/{size.channel_degree} of {size.channel_dim}"
-            found.append(
+            warnings.append(
                 f"{op.name}: {counted(len(op.failures), 'size')} failed, from {size.samples:,} samples{split} on: "
                 f"{reason}."
             )
     if run.too_long:
-        found.append(
+        warnings.append(
             f"{counted(run.too_long, 'size')} would not have ended before the time limit; times beyond what was "
             "measured are extrapolated."
         )
     times = [time for op in run.profile.operators for time in op.times.values()]
     restless = sum(time.forward_spread_s > LARGEST_SHARE * time.forward_s for time in times)
     if restless * 10 > len(times):
-        found.append(
+        warnings.append(
             f"{restless:,} of {len(times):,} times spread by more than {LARGEST_SHARE:.0%}: is the device busy with "
             "something else?"
         )
-    return found
+    return warnings
 
 
 def _range(low: int, high: int) -> str:

@@ -78,13 +78,13 @@ def _unknown_family(family: str, config: Mapping[str, Any], place: str) -> Inval
 
 def _remedy(config: Mapping[str, Any]) -> str:
     """Return how to give the shapes by hand: the words, as far as the file says them, and those it lacks."""
-    found = {
+    values = {
         word: next((config[key] for key in keys if isinstance(config.get(key), int)), None)
         for word, keys in BY_HAND.items()
     }
-    said = " ".join(f"{word}={value}" for word, value in found.items() if value is not None)
-    missing = ", ".join(word for word, value in found.items() if value is None)
-    return f"Or give shapes by hand{f': {said}' if said else ''}{f'; not in the file: {missing}' if missing else ''}"
+    known = " ".join(f"{word}={value}" for word, value in values.items() if value is not None)
+    missing = ", ".join(word for word, value in values.items() if value is None)
+    return f"Or give shapes by hand{f': {known}' if known else ''}{f'; not in the file: {missing}' if missing else ''}"
 
 
 def _json(path: str) -> Mapping[str, Any]:

@@ -79,7 +79,7 @@ def plan(
     >>> import topoopt
     >>> found = topoopt.plan("dlrm", servers=8, degree=2, bandwidth="100Gbps", fabrics=(), budget=100)
     >>> found.strides
-    (1, 3)
+    (1,)
     """
     check_words(words, PLAN_WORDS)
     return planned(model, words, fabrics, prices, on_progress)[0]

@@ -83,11 +83,11 @@ def estimate(
         return
     if out is not None:
         raise InvalidInput("--out: writes the table of --runs; give --runs FILE.csv, or leave it out")
-    found = topoopt.llm.estimate(transformer.source, **words(transformer, split, machines, law))
+    answer = topoopt.llm.estimate(transformer.source, **words(transformer, split, machines, law))
     if as_json:
-        print_json(found.to_json())
+        print_json(answer.to_json())
     else:
-        show(found)
+        show(answer)
 
 
 def _refuse_beside_runs(*groups: Any) -> None:
@@ -105,10 +105,10 @@ def _estimate_runs(runs_file: str, calibration_file: str | None, out: str | None
     check_table(out, "--out")
     check_writable(out, "--out", runs_file, calibration_file)
     with progress("estimating runs"):
-        found = topoopt.llm.estimate_runs(runs_file, calibration_file)
+        answer = topoopt.llm.estimate_runs(runs_file, calibration_file)
     if out is not None:
-        write_table(out, found.columns, (list(row.values()) for row in found.rows()))
+        write_table(out, answer.columns, (list(row.values()) for row in answer.rows()))
     if as_json:
-        print_json(found.to_json())
+        print_json(answer.to_json())
     else:
-        show(found, written=(out,))
+        show(answer, written=(out,))

@@ -49,12 +49,12 @@ def search(
     check_table(csv_file, "--csv")
     given = words(transformer, machines, fixed, limits, how)
     with progress("searching configurations"):
-        found = topoopt.llm.search(transformer.source, top=top, variants=variants, **given)
+        answer = topoopt.llm.search(transformer.source, top=top, variants=variants, **given)
     if csv_file is not None:
-        rows = found.rows()
+        rows = answer.rows()
         first = next(rows)
         write_table(csv_file, list(first), (list(row.values()) for row in chain([first], rows)))
     if as_json:
-        print_json(found.to_json())
+        print_json(answer.to_json())
     else:
-        show(found, written=(csv_file,))
+        show(answer, written=(csv_file,))

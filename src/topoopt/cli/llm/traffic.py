@@ -111,11 +111,11 @@ def traffic(
         check_writable(heat_map, "--heat-map")
         topoopt.llm.picture_format(heat_map)
     with progress("counting"):
-        found = topoopt.llm.traffic(transformer.source, by=by, **words(transformer, split, where, expert))
-    drawn = () if heat_map is None else topoopt.llm.draw_rank_traffic(heat_map, found)
+        answer = topoopt.llm.traffic(transformer.source, by=by, **words(transformer, split, where, expert))
+    drawn = () if heat_map is None else topoopt.llm.draw_rank_traffic(heat_map, answer)
     if csv_file is not None:
-        found.write_csv(csv_file)
+        answer.write_csv(csv_file)
     if as_json:
-        print_json(found.to_json())
+        print_json(answer.to_json())
     else:
-        show(found, written=(csv_file, *drawn))
+        show(answer, written=(csv_file, *drawn))

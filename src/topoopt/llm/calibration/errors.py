@@ -67,13 +67,13 @@ def calibrate(
     fits = {one: fit(runs, start, weights, one) for one in _strengths(len(runs), strength)}
     tried = {one: held_out_times(runs, start, weights, one, folds, near) for one, near in fits.items()}
     best = min(tried, key=lambda one: _weighted_error(runs, weights, tried[one]))
-    found, sizes = fits[best], size_folds(runs)
+    fitted, sizes = fits[best], size_folds(runs)
     enough = all(len(runs) - len(size) >= FEWEST_RUNS for size in sizes)
-    by_size = held_out_times(runs, start, weights, best, sizes, found) if enough else None
+    by_size = held_out_times(runs, start, weights, best, sizes, fitted) if enough else None
     return Fit(
-        found,
+        fitted,
         best,
-        dataset_errors(runs, runs.times(found).iteration_time_s),
+        dataset_errors(runs, runs.times(fitted).iteration_time_s),
         dataset_errors(runs, tried[best]),
         dataset_errors(runs, by_size) if by_size is not None else {},
     )
@@ -104,8 +104,8 @@ def held_out_times(
     everything = np.arange(len(runs))
     for fold in folds:
         others = np.setdiff1d(everything, fold)
-        found = fit(runs.take(others), start, weights, strength, guess)
-        times[fold] = runs.take(fold).times(found).iteration_time_s
+        fitted = fit(runs.take(others), start, weights, strength, guess)
+        times[fold] = runs.take(fold).times(fitted).iteration_time_s
     return times
 
 

@@ -128,20 +128,20 @@ def _parsed(text: str, place: str, name: str) -> Calibration:
         mapping = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InvalidInput(f"{place}: not valid TOML: {error}") from None
-    said = validated(_File, mapping, place)
-    for key in said.parameters:
+    content = validated(_File, mapping, place)
+    for key in content.parameters:
         if key not in PARAMETERS:
             raise unknown_name(f"{place}: parameters", key, PARAMETERS)
     for key, bounds in PARAMETERS.items():
-        if key not in said.parameters:
+        if key not in content.parameters:
             raise InvalidInput(f"{place}: parameters.{key}: missing: {bounds.meaning}")
     try:
         return Calibration(
-            **said.parameters,
+            **content.parameters,
             name=name,
-            accelerator=find_accelerator(said.accelerator).name,
-            attention=said.attention,
-            provenance={key: str(value) for key, value in said.provenance.items()},
+            accelerator=find_accelerator(content.accelerator).name,
+            attention=content.attention,
+            provenance={key: str(value) for key, value in content.provenance.items()},
         )
     except InvalidInput as error:
         raise InvalidInput(f"{place}: {error}") from None
@@ -153,8 +153,8 @@ def _shipped() -> Mapping[str, Calibration]:
     files = sorted(
         (file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name
     )
-    found = [_parsed(file.read_text(encoding="utf-8"), file.name, file.name[:-5]) for file in files]
-    return {calibration.accelerator: calibration for calibration in found}
+    calibrations = [_parsed(file.read_text(encoding="utf-8"), file.name, file.name[:-5]) for file in files]
+    return {calibration.accelerator: calibration for calibration in calibrations}
 
 
 @cache

@@ -84,7 +84,7 @@ def fit(
     inside = np.clip(begin, low + 1e-6 * spread, high - 1e-6 * spread)
     from scipy.optimize import least_squares  # noqa: PLC0415 - takes half a second to import
 
-    found = least_squares(
+    solution = least_squares(
         residuals,
         inside,
         bounds=(low, high),
@@ -93,7 +93,7 @@ def fit(
         x_scale=spread,
         max_nfev=100,
     )
-    return _from_vector(found.x, start)
+    return _from_vector(solution.x, start)
 
 
 def _to_vector(calibration: Calibration) -> Floats:

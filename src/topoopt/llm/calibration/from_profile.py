@@ -208,9 +208,9 @@ def _law_of_products(products: Floats, flops: float) -> tuple[dict[str, float], 
     start = np.clip(np.log([0.7, 50.0, 500.0]), low, high)
     from scipy.optimize import least_squares  # noqa: PLC0415 - takes half a second to import
 
-    found = least_squares(ratio, start, bounds=(low, high), loss="soft_l1", f_scale=0.1)
-    fitted = np.exp(found.x)
-    error = float(np.median(np.abs(np.expm1(ratio(found.x)))))
+    solution = least_squares(ratio, start, bounds=(low, high), loss="soft_l1", f_scale=0.1)
+    fitted = np.exp(solution.x)
+    error = float(np.median(np.abs(np.expm1(ratio(solution.x)))))
     values = {name: _bounded(name, float(value)) for name, value in zip(LAW_OF_PRODUCTS, fitted, strict=True)}
     return values, error
 

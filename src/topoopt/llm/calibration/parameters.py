@@ -127,14 +127,14 @@ class Calibration:
         """Return a calibration with other numbers."""
         return replace(self, **values)  # type: ignore[arg-type]
 
-    def with_one_attention(self, said: str | None = None) -> "Calibration":
-        """Return a calibration that runs attention alike in every configuration: as said, or fused where it is auto.
+    def with_one_attention(self, attention: str | None = None) -> "Calibration":
+        """Return a calibration that runs attention alike in every configuration: as given, or fused where it is auto.
 
         ``auto`` is a rule for the runs that were fitted. Among configurations it would favor ZeRO-3, whose runs had
         FlashAttention, over others, whose runs were older.
         """
         usual = "fused" if self.attention == "auto" else self.attention
-        return replace(self, attention=said or usual)
+        return replace(self, attention=attention or usual)
 
 
 assert {item.name for item in fields(Calibration)} >= set(PARAMETERS)

@@ -41,11 +41,11 @@ def communications(
     ranks = rank_numbers(configuration, order)
     passes = Passes(model, configuration, ranks, _checked(model, loads))
     chunks = chunk_layers(model.layers, configuration.pp * configuration.vpp)
-    found = [one for chunk, layers in enumerate(chunks) for one in passes.chunk(chunk, layers)]
+    sent = [one for chunk, layers in enumerate(chunks) for one in passes.chunk(chunk, layers)]
     for stage in range(configuration.pp):
-        found += _weights(model, configuration, ranks, stage)
-    found += _tied_embedding(model, configuration, ranks)
-    return tuple(found)
+        sent += _weights(model, configuration, ranks, stage)
+    sent += _tied_embedding(model, configuration, ranks)
+    return tuple(sent)
 
 
 def _checked(model: TransformerModel, loads: ExpertLoads | None) -> ExpertLoads:

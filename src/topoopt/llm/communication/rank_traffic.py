@@ -74,8 +74,8 @@ class RankTraffic:
             return {"rank": rank_matrix(self.sent, len(self.places))}
         if self.by == "server":
             return {"server": _between(server_matrix(self.sent, self.places))}
-        found = {kind: _between(server_matrix(self.sent, self.places, [kind])) for kind in KINDS}
-        return {kind: matrix for kind, matrix in found.items() if matrix.any()}
+        matrices = {kind: _between(server_matrix(self.sent, self.places, [kind])) for kind in KINDS}
+        return {kind: matrix for kind, matrix in matrices.items() if matrix.any()}
 
     def to_frame(self) -> "DataFrame":
         """Return what all ranks send, by kind, as a pandas table.

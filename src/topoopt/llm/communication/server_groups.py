@@ -44,12 +44,12 @@ class ServerGroup:
 
 def server_groups(groups: Ints, places: Places, *, across: bool) -> tuple[ServerGroup, ...]:
     """Return groups of ranks, shape (groups, size), as groups of servers; only those ``across`` servers if so asked."""
-    found: dict[tuple[tuple[int, ...], tuple[int, ...]], list[int]] = defaultdict(list)
+    groups_of: dict[tuple[tuple[int, ...], tuple[int, ...]], list[int]] = defaultdict(list)
     for row in _spanning(groups, places) if across else groups:
         members, count = np.unique(places.server[row], return_counts=True)
         replicas = tuple(np.unique(places.replica[row]).tolist())
-        found[replicas, tuple(members.tolist())].append(int(count.max()))
-    return tuple(ServerGroup(*key, len(inside), max(inside)) for key, inside in found.items())
+        groups_of[replicas, tuple(members.tolist())].append(int(count.max()))
+    return tuple(ServerGroup(*key, len(inside), max(inside)) for key, inside in groups_of.items())
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,15 +63,15 @@ class ServerPairs:
 
 def server_pairs(groups: Ints, weights: Floats, places: Places) -> tuple[ServerPairs, ...]:
     """Return how many bytes servers send each other if member i of each group sends member j ``weights[i, j]``."""
-    found: dict[tuple[tuple[int, ...], tuple[int, ...]], Floats] = {}
+    matrices: dict[tuple[tuple[int, ...], tuple[int, ...]], Floats] = {}
     for row in _spanning(groups, places):
         members, index = np.unique(places.server[row], return_inverse=True)
         matrix = np.zeros((len(members), len(members)))
         np.add.at(matrix, (index[:, None], index[None, :]), weights)
         np.fill_diagonal(matrix, 0.0)
         key = tuple(np.unique(places.replica[row]).tolist()), tuple(members.tolist())
-        found[key] = found[key] + matrix if key in found else matrix
-    return tuple(ServerPairs(*key, matrix) for key, matrix in found.items())
+        matrices[key] = matrices[key] + matrix if key in matrices else matrix
+    return tuple(ServerPairs(*key, matrix) for key, matrix in matrices.items())
 
 
 def _spanning(groups: Ints, places: Places) -> Ints:

@@ -50,12 +50,12 @@ def server_traffic(communications: Iterable[Communication], servers_of_rank: Int
 def _member_sets(places: Ints) -> Counter[tuple[int, ...]]:
     """Return the servers of each group that spans several, and how many groups have just these."""
     rows, groups = np.unique(np.sort(places, axis=1), axis=0, return_counts=True)
-    found: Counter[tuple[int, ...]] = Counter()
+    counts: Counter[tuple[int, ...]] = Counter()
     for row, count in zip(rows.tolist(), groups.tolist(), strict=True):
         members = tuple(dict.fromkeys(row))
         if len(members) > 1:
-            found[members] += count
-    return found
+            counts[members] += count
+    return counts
 
 
 def _exchange(places: Ints, weights: Floats, exchanges: list[AllToAllGroup], sent: Floats) -> None:

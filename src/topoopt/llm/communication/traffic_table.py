@@ -65,16 +65,16 @@ class KindRow:
 
 def rank_rows(communications: Iterable[Communication], rank: int = 0) -> tuple[RankRow, ...]:
     """Return what a rank takes part in, in the order of :data:`~topoopt.llm.KINDS`, most bytes first."""
-    found: dict[tuple[str, str, int, int], tuple[int, float, dict[str, None]]] = {}
+    sums: dict[tuple[str, str, int, int], tuple[int, float, dict[str, None]]] = {}
     for one in communications:
         places = np.argwhere(one.groups == rank)
         if not len(places):
             continue
         key = (one.kind, one.collective, one.groups.shape[1], one.message_bytes)
-        count, sent, parts = found.get(key, (0, 0.0, {}))
+        count, sent, parts = sums.get(key, (0, 0.0, {}))
         more = sum(_sent_share(one, int(place)) for _, place in places) * one.message_bytes * one.count
-        found[key] = (count + one.count * len(places), sent + more, {**parts, one.part: None})
-    rows = (RankRow(*key, count, sent, tuple(parts)) for key, (count, sent, parts) in found.items())
+        sums[key] = (count + one.count * len(places), sent + more, {**parts, one.part: None})
+    rows = (RankRow(*key, count, sent, tuple(parts)) for key, (count, sent, parts) in sums.items())
     return tuple(sorted(rows, key=lambda row: (KINDS.index(row.kind), -row.sent_bytes, -row.message_bytes)))
 
 

@@ -52,7 +52,7 @@ def read_loads(path: str | Path, model: TransformerModel) -> Mapping[int, Expert
     header, rows = _table(path)
     layers, count = expert_layers(model), experts_of(model).count
     place_of = {layer: place for place, layer in enumerate(layers)}
-    found: dict[int, NDArray[np.float64]] = {}
+    shares_at: dict[int, NDArray[np.float64]] = {}
     for line, row in rows:
         words = dict(zip(header, row, strict=True))
         place = f"{path}: line {line}"
@@ -64,11 +64,13 @@ def read_loads(path: str | Path, model: TransformerModel) -> Mapping[int, Expert
             )
         if expert >= count:
             raise InvalidInput(f"{place}: expert: {model.name} has 0..{count - 1}, got {expert}")
-        shares = found.setdefault(iteration, np.full((len(layers), count), np.nan))
+        shares = shares_at.setdefault(iteration, np.full((len(layers), count), np.nan))
         if not np.isnan(shares[place_of[layer], expert]):
             raise InvalidInput(f"{place}: layer {layer}, expert {expert} stands twice")
         shares[place_of[layer], expert] = _share(words["share"], place)
-    return {iteration: _complete(path, iteration, layers, found[iteration]) for iteration in sorted(found)}
+    return {
+        iteration: _complete(path, iteration, layers, shares_at[iteration]) for iteration in sorted(shares_at)
+    }
 
 
 def _table(path: str | Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
@@ -109,12 +111,12 @@ def _complete(
     return ExpertLoads(layers, shares / sums)
 
 
-def _of_iteration(found: Mapping[int, ExpertLoads], iteration: int, path: str) -> ExpertLoads:
-    if iteration in found:
-        return found[iteration]
-    nearest = min(found, key=lambda one: abs(one - iteration))
+def _of_iteration(loads: Mapping[int, ExpertLoads], iteration: int, path: str) -> ExpertLoads:
+    if iteration in loads:
+        return loads[iteration]
+    nearest = min(loads, key=lambda one: abs(one - iteration))
     raise InvalidInput(
-        f"{path}: no iteration {iteration} among {len(found)}; the nearest is {nearest} (iteration={nearest})"
+        f"{path}: no iteration {iteration} among {len(loads)}; the nearest is {nearest} (iteration={nearest})"
     )
 
 

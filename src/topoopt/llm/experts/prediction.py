@@ -54,16 +54,16 @@ def fit_transition(before: Floats, after: Floats) -> Floats:
     experts = before.shape[1]
     gram, target = before.T @ before, after.T @ before
     step = 1.0 / float(np.linalg.eigvalsh(gram)[-1])
-    found = ahead = np.full((experts, experts), 1.0 / experts)
+    matrix = ahead = np.full((experts, experts), 1.0 / experts)
     momentum = 1.0
     for _ in range(MOST_STEPS):
         better = _on_simplex(ahead - step * (ahead @ gram - target))
         grown = (1 + (1 + 4 * momentum**2) ** 0.5) / 2
-        ahead = better + (momentum - 1) / grown * (better - found)
-        change, found, momentum = float(np.abs(better - found).max()), better, grown
+        ahead = better + (momentum - 1) / grown * (better - matrix)
+        change, matrix, momentum = float(np.abs(better - matrix).max()), better, grown
         if change <= TOLERANCE:
             break
-    return found
+    return matrix
 
 
 def predict_loads(history: Sequence[ExpertLoads], now: ExpertLoads) -> ExpertLoads:

@@ -32,7 +32,7 @@ def pass_exchanges(
     optimizer waiting.
     """
     known: dict[tuple[int, str], dict[object, int]] = {}
-    found: list[Exchange] = []
+    exchanges: list[Exchange] = []
     for one in communications:
         if one.chunk >= 0 and one.kind != "pp":
             turns = known.setdefault((one.chunk, one.direction), {})
@@ -40,17 +40,17 @@ def pass_exchanges(
             rows = _rings if one.collective in RINGS else _pairs
             share = 1.0 if one.part.endswith(HIDDEN) else hidden.get(one.kind, 0.0)
             for exchange in rows(one, one.count // micro_batches, turn, places, inside):
-                found += hidden_and_not(exchange, share, "after")
-    return merged_exchanges(found)
+                exchanges += hidden_and_not(exchange, share, "after")
+    return merged_exchanges(exchanges)
 
 
 def merged_exchanges(exchanges: Iterable[Exchange]) -> tuple[Exchange, ...]:
     """Return exchanges with those added up that differ in their bytes only."""
-    found: dict[Exchange, Exchange] = {}
+    merged: dict[Exchange, Exchange] = {}
     for one in exchanges:
         key = replace(one, size_bytes=0, count=1, delay_s=0.0, pair_bytes=())
-        found[key] = _added(found[key], one) if key in found else one
-    return tuple(found.values())
+        merged[key] = _added(merged[key], one) if key in merged else one
+    return tuple(merged.values())
 
 
 def hidden_and_not(whole: Exchange, share: float, moment: str) -> Iterator[Exchange]:

@@ -33,11 +33,11 @@ def synchronizations(
     fits published runs of interleaved schedules better than chunks that leave one by one. What tensor-parallel ranks
     and the two ends of a tied embedding add up comes after that of the replicas.
     """
-    found: dict[Synchronization, Synchronization] = {}
+    merged: dict[Synchronization, Synchronization] = {}
     for row in _rows(model, configuration, communications, places, inside):
         key = replace(row, size_bytes=0, delay_s=0.0, gather_bytes=0, gather_delay_s=0.0)
-        found[key] = _added(found[key], row) if key in found else row
-    return tuple(found.values())
+        merged[key] = _added(merged[key], row) if key in merged else row
+    return tuple(merged.values())
 
 
 def _rows(
@@ -90,7 +90,7 @@ def weight_exchanges(
     share : float
         How much of this can hide behind other passes; the rest is inside the pass that it belongs to.
     """
-    found: list[Exchange] = []
+    exchanges: list[Exchange] = []
     for one in communications:
         if one.chunk >= 0 or one.kind != "dp" or not _every_pass(one, configuration):
             continue
@@ -113,8 +113,8 @@ def weight_exchanges(
                 )
                 for direction in PASSES if gathers else PASSES[1:]:
                     moment = "before" if gathers else "after"
-                    found += hidden_and_not(replace(whole, direction=direction), share, moment)
-    return merged_exchanges(found)
+                    exchanges += hidden_and_not(replace(whole, direction=direction), share, moment)
+    return merged_exchanges(exchanges)
 
 
 def _every_pass(one: Communication, configuration: Configuration) -> bool:

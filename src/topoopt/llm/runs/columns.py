@@ -60,8 +60,8 @@ def text(row: Row, column: str) -> str:
 
 def out_of_memory(row: Row) -> bool:
     """Return whether a run did not fit into memory, by its status."""
-    said = text(row, "status").lower()
-    return "oom" in said or "out of memory" in said or "out-of-memory" in said
+    status = text(row, "status").lower()
+    return "oom" in status or "out of memory" in status or "out-of-memory" in status
 
 
 def number(row: Row, column: str, default: float = math.nan) -> float:

@@ -38,11 +38,11 @@ def run_framework(row: Row) -> str:
     InvalidInput
         If the column has an unknown name.
     """
-    said = text(row, "framework").lower()
-    if said:
-        if said not in FRAMEWORKS:
-            raise unknown_name("framework", said, FRAMEWORKS)
-        return said
+    framework = text(row, "framework").lower()
+    if framework:
+        if framework not in FRAMEWORKS:
+            raise unknown_name("framework", framework, FRAMEWORKS)
+        return framework
     words = _words(row)
     for framework, signs in FRAMEWORK_WORDS.items():
         if any(sign in words for sign in signs):
@@ -70,14 +70,14 @@ def run_attention(row: Row) -> str:
 
 
 def _kernel(row: Row, column: str) -> str:
-    said = text(row, column).lower()
-    if "flash" in said or said == "fused":
+    word = text(row, column).lower()
+    if "flash" in word or word == "fused":
         return "fused"
-    if said in ("eager", "unfused", "torch", "megatron") or "softmax" in said:
+    if word in ("eager", "unfused", "torch", "megatron") or "softmax" in word:
         return "eager"
     if "flash" in column:
         return "fused" if switched_on(row, column, True) else "eager"
-    raise unknown_name(column, said, (*ATTENTION_KERNELS, "flash", "torch"))
+    raise unknown_name(column, word, (*ATTENTION_KERNELS, "flash", "torch"))
 
 
 def run_memory(run: Run, row: Row) -> MemoryColumns:
@@ -86,14 +86,14 @@ def run_memory(run: Run, row: Row) -> MemoryColumns:
     Where the row does not say what was computed again, it is what needs least.
     """
     ways = [run.configuration.recompute] if text(row, "recompute") else RECOMPUTATIONS
-    found = memory(
+    needed = memory(
         run.model,
         configuration_table([replace(run.configuration, recompute=how) for how in ways]),
         run.system.accelerator,
         run_attention(row),
         run_framework(row),
     )
-    return found.take(np.array([np.argmin(found.total)]))
+    return needed.take(np.array([np.argmin(needed.total)]))
 
 
 def _words(row: Row) -> str:

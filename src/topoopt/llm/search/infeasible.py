@@ -45,15 +45,15 @@ def in_short(one: Configuration) -> str:
 
 def _remedies(request: SearchRequest, total: float) -> str:
     """Name more accelerators, and other accelerators, that would do."""
-    found = []
+    remedies = []
     for scale in MORE:
         table = request.enumerated(scale)
         if len(table) and request.memory(table).fits.any():
-            found.append(f"{request.accelerators * scale:,} of them would do")
+            remedies.append(f"{request.accelerators * scale:,} of them would do")
             break
     larger = sorted((part for part in accelerators() if capacity_bytes(part) >= total), key=capacity_bytes)
     if larger:
-        found.append(f"or as many {larger[0].name} ({format_memory(capacity_bytes(larger[0]))})")
+        remedies.append(f"or as many {larger[0].name} ({format_memory(capacity_bytes(larger[0]))})")
     if request.fixed:
-        found.append(f"or let {', '.join(request.fixed)} be searched, too")
-    return ", ".join(found) or "give more accelerators, or ones with more memory"
+        remedies.append(f"or let {', '.join(request.fixed)} be searched, too")
+    return ", ".join(remedies) or "give more accelerators, or ones with more memory"

@@ -73,8 +73,8 @@ class Apnet24:
 
 def apnet24_settings(accelerator: str) -> Apnet24:
     """Return the paper's utilization of an accelerator; :data:`UTILIZATION` for one that the paper does not have."""
-    found = PUBLISHED.get(find_accelerator(accelerator).name)
-    return Apnet24() if found is None else Apnet24(found[0])
+    published = PUBLISHED.get(find_accelerator(accelerator).name)
+    return Apnet24() if published is None else Apnet24(published[0])
 
 
 def apnet24(
