@@ -311,7 +311,7 @@ def test_a_live_time_that_the_clock_cannot_tell_is_an_error() -> None:
 
 
 def test_the_analytic_simulator_refuses_and_names_the_remedy() -> None:
-    with pytest.raises(InvalidInput, match="--simulator flow"):
+    with pytest.raises(InvalidInput, match="simulator=flow"):
         simulate("analytic", moves(2, (0, 1, 10)), fabric_of(2, RULE))
 
 

@@ -215,7 +215,7 @@ def last(result: SimResult) -> float:
 def test_other_simulators_say_what_to_use() -> None:
     graph = exchanges((0, 1), GB, 1, 0.0)
     for simulator in ("analytic", "packet"):
-        with pytest.raises(InvalidInput, match="--simulator flow"):
+        with pytest.raises(InvalidInput, match="simulator=flow"):
             simulate(simulator, graph, mixnet(2))
     with pytest.raises(InvalidInput, match="use spread"):
         simulate("flow", graph, mixnet(2), SimulationOptions(split="one"))

@@ -71,7 +71,7 @@ def _play(
     rule, tolerance = fabric.beat, options.tolerance
     assert tolerance is not None
     src, dst = connections.src, connections.dst
-    carried = Carried(connections, graph.servers)
+    carried = Carried(connections, graph.servers**2, graph.servers + 1)
     left = np.zeros(len(src))
     net, circuits = network(fabric, src, dst), None
     links, delays = net.links(), net.delays(connections.edge_pair)
@@ -79,7 +79,9 @@ def _play(
     while True:
         advance(state, links, delays, change_s, tolerance)
         bytes_left(state.sharing, left)
-        carried.add(state.rounds.entered - left, net, fabric)
+        topology = fabric.topology
+        pair = topology.src[net.link].astype(np.int64) * graph.servers + topology.dst[net.link]
+        carried.add(state.rounds.entered - left, net, pair)
         done = int(state.tasks.tally[DONE])
         if done == len(graph):
             return carried

@@ -15,6 +15,7 @@ from topoopt.simulate.fluid.engine import start_held
 from topoopt.simulate.fluid.engine_kernel import advance, bytes_left
 from topoopt.simulate.fluid.state import HOLD, REPORT, STOPS, State
 from topoopt.simulate.options import SimulationOptions
+from topoopt.simulate.reconfigurable.carried import Carried
 from topoopt.simulate.reconfigurable.connections import (
     Bools,
     Connections,
@@ -22,7 +23,6 @@ from topoopt.simulate.reconfigurable.connections import (
     state_of,
     tolerance_of,
 )
-from topoopt.simulate.regional.carried import Carried
 from topoopt.simulate.regional.exchanges import Exchange, find_exchanges
 from topoopt.simulate.regional.network import Ways, make_ways
 from topoopt.simulate.regional.ports import Ports
@@ -30,6 +30,9 @@ from topoopt.simulate.report import Report
 from topoopt.simulate.result import SimResult
 from topoopt.simulate.task_graph import TRANSFER, TaskGraph
 from topoopt.simulate.task_run import DONE
+
+MOST_HOPS = 8
+"""Links between two servers of a fat-tree: 6, and some to spare."""
 
 
 def flow_on_regional_circuits(
@@ -94,7 +97,7 @@ def _play(
     ends = {one.end: one for one in exchanges}
     net = ways.network(ports.circuits)
     links, delays = net.links(), net.delays(connections.edge_pair)
-    carried = Carried(connections, len(net.capacity))
+    carried = Carried(connections, len(net.capacity), MOST_HOPS)
     left = np.zeros(len(ways.place))
     changes = ports.changes
     while True:
@@ -114,14 +117,14 @@ def _play(
         if ports.changes > changes:
             changes = ports.changes
             bytes_left(state.sharing, left)
-            carried.add(rounds.entered - left, net)
+            carried.add(rounds.entered - left, net, net.link)
             net = ways.network(ports.circuits)
             links, delays = net.links(), net.delays(connections.edge_pair)
             if on_progress is not None:
                 on_progress(float(state.tasks.tally[DONE]) / tasks)
     assert state.tasks.tally[DONE] == tasks, "every all-to-all gets its turn"
     bytes_left(state.sharing, left)
-    carried.add(rounds.entered - left, net)
+    carried.add(rounds.entered - left, net, net.link)
     return carried
 
 
