@@ -100,14 +100,10 @@ def carry_out(block: Block, folder: Path) -> None:
 
 
 def pages() -> list[Any]:
-    """All pages; the one that compiles the packet engine anew waits for ``make guides``."""
-    slow = [
-        pytest.mark.slow,
-        pytest.mark.skipif("TOPOOPT_BIN" not in os.environ, reason="make guides runs it"),
-    ]
-    return [
-        pytest.param(page, marks=slow if page.stem == "transport" else [], id=page.stem) for page in PAGES
-    ]
+    """All pages; those that plan, fit or compile the packet engine anew wait for ``make guides``."""
+    later = pytest.mark.skipif("TOPOOPT_BIN" not in os.environ, reason="takes seconds: make guides runs it")
+    marks = {name: [pytest.mark.slow, later] for name in ("calibration", "fabric", "routing", "transport")}
+    return [pytest.param(page, marks=marks.get(page.stem, []), id=page.stem) for page in PAGES]
 
 
 @pytest.mark.parametrize("page", pages())
