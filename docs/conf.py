@@ -34,6 +34,7 @@ html_title = f"topoopt {release}"
 html_static_path = ["site"]
 html_css_files = ["site.css"]
 
+myst_enable_extensions = ["html_image"]  # <img> with a width, as code hosts show it
 myst_heading_anchors = 4
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
