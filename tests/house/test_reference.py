@@ -1,6 +1,8 @@
 """The reference of the site has every public name, and says what it is."""
 
 import re
+from functools import reduce
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -45,3 +47,30 @@ def test_a_table_is_shown_with_its_names() -> None:
     text = "\n".join(page("routing"))
     assert ".. py:data:: ROUTING" in text
     assert "``coin-change``, ``k-shortest``" in text
+
+
+def located(name: str) -> object:
+    """What a full name stands for, None for nothing; a room comes before the verbs of its name."""
+    parts = name.split(".")
+    for end in range(len(parts), 0, -1):
+        try:
+            module = import_module(".".join(parts[:end]))
+        except ModuleNotFoundError:
+            continue
+        return reduce(lambda found, part: getattr(found, part, None), parts[end:], module)
+    return None
+
+
+def test_a_full_name_in_a_docstring_leads_somewhere() -> None:
+    """Sphinx looks at those of public names, and this at all."""
+    reference = re.compile(r":(?:func|class|data|meth|attr|mod):`~?(topoopt[\w.]*)`")
+    sources = Path(str(topoopt.__file__)).parent.rglob("*.py")
+    named = {
+        name: path.name for path in sources for name in reference.findall(path.read_text(encoding="utf-8"))
+    }
+    assert not {path: name for name, path in named.items() if located(name) is None}
+
+
+def test_a_full_name_of_nothing_is_noticed() -> None:
+    assert located("topoopt.routing.Routes.paths") is not None
+    assert located("topoopt.routing.coin_routes.nothing") is None

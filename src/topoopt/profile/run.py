@@ -114,7 +114,7 @@ def measure_to_file(
     Parameters
     ----------
     device
-        Name, precision and threads, as :func:`~topoopt.profile.find_device` takes them.
+        Name, precision and threads, as ``find_device`` takes them.
 
     Raises
     ------

@@ -73,7 +73,7 @@ class ParallelStrategy:
     """One :class:`OperatorSplit` per operator of a graph, on ``servers`` servers.
 
     A transformer in pipeline stages has no operators: its strategy is one of the layouts of
-    :class:`topoopt.job.Training`, by its place.
+    :class:`topoopt.job.TransformerWork`, by its place.
     """
 
     servers: int
