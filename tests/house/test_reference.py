@@ -49,15 +49,19 @@ def test_a_table_is_shown_with_its_names() -> None:
     assert "``coin-change``, ``k-shortest``" in text
 
 
+def within(module: object, names: list[str]) -> object:
+    return reduce(lambda found, name: getattr(found, name, None), names, module)
+
+
 def located(name: str) -> object:
-    """What a full name stands for, None for nothing; a room comes before the verbs of its name."""
+    """What a full name stands for, None for nothing: in a room, or among the verbs of that name."""
     parts = name.split(".")
     for end in range(len(parts), 0, -1):
         try:
-            module = import_module(".".join(parts[:end]))
+            found = within(import_module(".".join(parts[:end])), parts[end:])
         except ModuleNotFoundError:
             continue
-        return reduce(lambda found, part: getattr(found, part, None), parts[end:], module)
+        return found or within(topoopt, parts[1:])
     return None
 
 
