@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from topoopt.door import ask
+from topoopt.door import shows_itself
 from topoopt.frame import frame
 from topoopt.provenance import Provenance
 
@@ -108,6 +108,7 @@ class FabricRun:
     running: tuple[tuple[float, int, float], ...]
 
 
+@shows_itself
 @dataclass(frozen=True, slots=True, repr=False)
 class ClusterResult:
     """A trace on a cluster, on one or more fabrics.
@@ -157,14 +158,6 @@ class ClusterResult:
     def to_frame(self) -> "DataFrame":
         """Return a row for each job on each fabric; needs pandas."""
         return frame({"fabric": run.fabric, **asdict(job)} for run in self.fabrics for job in run.jobs)
-
-    def __str__(self) -> str:
-        return str(ask("page_text", ask("page_of", self))).strip("\n")
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return str(ask("notebook_html", self))
 
 
 def _fabric_row(run: FabricRun) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from topoopt.cost.equivalent import (
 from topoopt.cost.offer import OWN, Offer, PricedNetwork, Purchase, make_offers
 from topoopt.cost.ratios import PUBLISHED_IDEAL_OVER_TOPOOPT, PUBLISHED_OCS_OVER_PANEL
 from topoopt.cost.technologies import TechnologyRow, technology_rows
+from topoopt.door import shows_itself
 from topoopt.errors import InvalidInput
 from topoopt.frame import frame
 from topoopt.units import finite_or_none
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 PLAIN_COLUMNS = ("fabric", "cost_usd", "cost_per_server_usd", "over_topoopt", "power_w", "note")
 
 
+@shows_itself
 @dataclass(frozen=True, slots=True)
 class CostComparison:
     """What a network costs and draws on every fabric, and which optical technologies suit it.

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from topoopt.door import ask
+from topoopt.door import shows_itself
 from topoopt.failure.availability import Availability, parts_of
 from topoopt.failure.effects import Effect
 from topoopt.failure.phases import Phase, move_time_s
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 ESTIMATES = ("full_speed", "degraded", "down", "goodput", "slowdown")
 
 
+@shows_itself
 @dataclass(frozen=True, eq=False, repr=False)
 class FailureAnswer:
     """What one failure costs a plan, before, during and repaired.
@@ -104,15 +105,8 @@ class FailureAnswer:
             "restart": repair.restart,
         }
 
-    def __str__(self) -> str:
-        return str(ask("page_text", ask("page_of", self))).strip("\n")
 
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return str(ask("notebook_html", self))
-
-
+@shows_itself
 @dataclass(frozen=True, eq=False, repr=False)
 class AvailabilityAnswer:
     """What a month of failures leaves of a plan; ``name`` is what the plan is called: its file."""
@@ -164,14 +158,6 @@ class AvailabilityAnswer:
             }
             for kind, rate in self.rates.parts.items()
         ]
-
-    def __str__(self) -> str:
-        return str(ask("page_text", ask("page_of", self))).strip("\n")
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return str(ask("notebook_html", self))
 
 
 def _effect(effect: Effect) -> dict[str, Any]:

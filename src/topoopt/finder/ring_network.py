@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from topoopt.door import shows_itself
 from topoopt.errors import InvalidInput, shown
 from topoopt.finder.select_permutations import select_permutations
 from topoopt.frame import frame
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 GIVEN = "given"
 
 
+@shows_itself
 @dataclass(frozen=True, slots=True)
 class RingNetwork:
     """Rings of all servers, and the shortest ways over them.

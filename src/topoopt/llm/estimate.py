@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from topoopt.door import shows_itself
 from topoopt.hardware import find_accelerator
 from topoopt.llm.calibration.parameters import Calibration
 from topoopt.llm.calibration.relatives import peak_rates
@@ -20,6 +21,7 @@ STEP_PARTS = ("compute_s", "tp_s", "cp_s", "ep_s", "pp_s", "dp_s", "bubble_s")
 """Parts of an iteration's time; they add up to it."""
 
 
+@shows_itself
 @dataclass(frozen=True, eq=False)
 class Estimate:
     """What one iteration takes and needs.

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from topoopt.door import ask
+from topoopt.door import shows_itself
 from topoopt.frame import frame
 from topoopt.plan.plan import Baseline, Outcome, Plan
 from topoopt.provenance import Provenance
@@ -93,6 +93,7 @@ class ComparedFabric:
         }
 
 
+@shows_itself
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
     """One job on several fabrics, the plan's own first; ``fabrics`` are rows of :class:`ComparedFabric`.
@@ -146,14 +147,6 @@ class Comparison:
     def _rows(self) -> list[dict[str, Any]]:
         own_s = self.fabrics[0].outcome.iteration_time_s
         return [row.to_json(own_s) for row in self.fabrics]
-
-    def __str__(self) -> str:
-        return str(ask("page_text", ask("page_of", self))).strip("\n")
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return str(ask("notebook_html", self))
 
 
 def compared_fabrics(

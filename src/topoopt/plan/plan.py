@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from topoopt.door import ask
+from topoopt.door import ask, shows_itself
 from topoopt.finder import USUAL_RULES, FinderRules
 from topoopt.job import Job, job_traffic
 from topoopt.provenance import Provenance
@@ -110,6 +110,7 @@ class Baseline:
     rule: str = ""
 
 
+@shows_itself
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan:
     """Strategy, topology, rings and routes for a job, with what they are worth.
@@ -171,11 +172,3 @@ class Plan:
         """Return the document of a plan file."""
         document: dict[str, Any] = ask("plan_to_mapping", self)
         return document
-
-    def __str__(self) -> str:
-        return str(ask("page_text", ask("page_of", self))).strip("\n")
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return str(ask("notebook_html", self))

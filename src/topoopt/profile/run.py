@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from topoopt.door import shows_itself
 from topoopt.errors import InvalidInput
 from topoopt.files import is_file, write_atomically
 from topoopt.frame import frame
@@ -40,6 +41,7 @@ Progress = Callable[[str, int, int], None]
 _Key = tuple[OperatorSignature, PartSize]
 
 
+@shows_itself
 @dataclass(frozen=True, eq=False)
 class ProfileRun:
     """What a run of measurements came to.

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
+from topoopt.door import shows_itself
 from topoopt.errors import InvalidInput, unknown_name
 from topoopt.frame import frame
 from topoopt.profile.shapes import Shape
@@ -34,6 +35,7 @@ class SubjectOperator:
     sizes: tuple[PartSize, ...]
 
 
+@shows_itself
 @dataclass(frozen=True, eq=False)
 class Subject:
     """A model to be measured; the fields are those of :class:`~topoopt.workload.DeviceProfile`."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from topoopt.door import ask
+from topoopt.door import shows_itself
 from topoopt.frame import frame
 from topoopt.rewiring.duration import RewiringTime
 from topoopt.rewiring.order import MoveOrder
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
+@shows_itself
 @dataclass(frozen=True, eq=False, repr=False)
 class RewiringAnswer:
     """From one plan to the next with the fewest moved fibers; ``old`` and ``new`` are what the plans are called.
@@ -78,11 +79,3 @@ class RewiringAnswer:
                 for row in self.times
             ],
         }
-
-    def __str__(self) -> str:
-        return str(ask("page_text", ask("page_of", self))).strip("\n")
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return str(ask("notebook_html", self))

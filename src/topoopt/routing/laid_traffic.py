@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from topoopt.door import shows_itself
 from topoopt.files import write_atomically
 from topoopt.frame import frame
 from topoopt.routing.fabric import Fabric
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
+@shows_itself
 @dataclass(frozen=True, slots=True, eq=False)
 class LaidTraffic:
     """What one iteration moves over a fabric.

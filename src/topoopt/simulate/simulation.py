@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from topoopt.door import shows_itself
 from topoopt.errors import InvalidInput
 from topoopt.files import write_atomically
 from topoopt.frame import frame
@@ -33,6 +34,7 @@ _PACKET_COUNTS = (
 )
 
 
+@shows_itself
 @dataclass(frozen=True, slots=True, eq=False)
 class Simulation:
     """A simulation of one job, or of several on one fabric.

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from topoopt.door import shows_itself
 from topoopt.errors import InvalidInput, unknown_name
 from topoopt.frame import frame
 from topoopt.hardware import find_accelerator
@@ -66,6 +67,7 @@ class FitRules:
                 )
 
 
+@shows_itself
 @dataclass(frozen=True, eq=False)
 class CalibrationFit:
     """A calibration, the runs that it was fitted to, and its errors.

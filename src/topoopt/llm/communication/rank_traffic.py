@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from topoopt.door import shows_itself
 from topoopt.files import write_atomically
 from topoopt.frame import frame
 from topoopt.llm.communication.matrix import rank_matrix, server_matrix
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
+@shows_itself
 @dataclass(frozen=True, eq=False)
 class RankTraffic:
     """The communication of a configuration on servers.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from topoopt.door import shows_itself
 from topoopt.errors import TopoOptError
 from topoopt.frame import frame
 from topoopt.llm.calibration.errors import Error, dataset_errors
@@ -75,6 +76,7 @@ class Prediction:
         )
 
 
+@shows_itself
 @dataclass(frozen=True)
 class PredictedRuns:
     """A table of runs with its predictions.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from topoopt.door import shows_itself
 from topoopt.frame import frame
 from topoopt.hardware import find_accelerator
 from topoopt.llm.calibration.parameters import Calibration
@@ -36,6 +37,7 @@ TIMES = (
 )
 
 
+@shows_itself
 @dataclass(frozen=True, eq=False)
 class ConfigurationSearch:
     """The configurations that fit, the fastest first; all columns are in this order.
