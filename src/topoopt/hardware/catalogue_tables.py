@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from topoopt.door import shows_itself
 from topoopt.frame import frame
 from topoopt.hardware.catalogue import CATALOGUES, CatalogueRow, catalogue
 
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
+@shows_itself
 @dataclass(frozen=True, slots=True)
 class HardwareTables:
     """One table of the catalogue, or all; ``named`` says which."""

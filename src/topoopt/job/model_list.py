@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from topoopt.door import shows_itself
 from topoopt.errors import InvalidInput
 from topoopt.frame import frame
 from topoopt.transformer import ListedTransformer, find_transformer, listed_transformers
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
+@shows_itself
 @dataclass(frozen=True, slots=True)
 class ModelList:
     """All models, or the one that was named; ``named`` says which."""

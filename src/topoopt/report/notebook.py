@@ -41,14 +41,14 @@ def notebook_html(answer: Any) -> str:
             f"<p>{escape(page.headline)}</p>",
             f"<ul>{minded}</ul>" if minded else "",
             "" if picture is None else _svg(picture(answer)),
-            *(_section(section) for section in shown),
+            *(_section(section, is_first=index == 0) for index, section in enumerate(shown)),
         ]
     )
 
 
-def _section(section: Section) -> str:
+def _section(section: Section, *, is_first: bool) -> str:
     blocks = "".join(filter(None, map(_block, section.blocks)))
-    opened = " open" if section.key in ("job", "network", "time", "fabrics") else ""
+    opened = " open" if is_first or section.key in ("job", "network", "time", "fabrics") else ""
     title = f"{escape(section.title or section.key)} <small>{escape(section.remark)}</small>"
     return f"<details{opened}><summary><b>{title}</b></summary>{blocks}</details>" if blocks else ""
 

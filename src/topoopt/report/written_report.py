@@ -4,11 +4,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from topoopt.door import shows_itself
 from topoopt.report.page import Block, Facts, Notes, Page, Section
 from topoopt.report.words import counted
 from topoopt.units import format_bytes
 
 
+@shows_itself
 @dataclass(frozen=True, slots=True)
 class WrittenReport:
     """A page in a file.

@@ -51,7 +51,7 @@ def plan(
     Parameters
     ----------
     model
-        A model's name (``topoopt models`` lists them), or a file: the ``config.json`` of a transformer, a job, operators,
+        A model's name (see :func:`topoopt.models`), or a file: the ``config.json`` of a transformer, a job, operators,
         a traffic matrix, a profile.
     fabrics
         Names of baselines; the five of the paper, and rails for a transformer, where not given.
