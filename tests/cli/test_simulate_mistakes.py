@@ -132,7 +132,7 @@ def test_what_is_simulated_is_not_written_over(topoopt: Topoopt, tmp_path: Path)
         (("compare", "plan.json", "--simulators", "flow,pakcet"), "did you mean packet?"),
         (
             ("compare", "plan.json", "--simulators", "flow,packet", "--simulator", "flow"),
-            "--simulator: the first of --simulators is meant",
+            "--simulator: the first of simulators is meant",
         ),
         (("compare", "plan.json", "--strides", "nearst"), 'strides: unknown name "nearst"'),
         (("plan", "dlrm", "--fabrics", ","), '--fabrics: expected names with commas, or none, got ","'),

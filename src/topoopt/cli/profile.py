@@ -14,6 +14,7 @@ from topoopt.cli.progress import progress
 from topoopt.cli.render import print_json, show
 from topoopt.cli.spread import spread
 from topoopt.cli.words import words
+from topoopt.errors import InvalidInput
 
 MODEL, HOW, TRANSFORMERS = "What is measured", "How it is measured", "Transformers"
 
@@ -108,6 +109,10 @@ def profile(
     Plan with the result: topoopt plan MODEL --profile-file FILE.
     """
     check_writable(out, "--out", source)
+    measured = words(how)
+    nothing = [word for word, value in measured.items() if value == ""]
+    if nothing:  # a dry run uses none of them
+        raise InvalidInput(f"{nothing[0]}: expected a value, got nothing")
     if dry_run:
         sizes = topoopt.profile_subject(source, **words(subject))
         if as_json:
@@ -116,7 +121,7 @@ def profile(
             show(sizes)
         return
     with progress("measuring", remaining=True) as report:
-        run = topoopt.profile(source, out=out, on_progress=report, **words(how, subject))
+        run = topoopt.profile(source, out=out, on_progress=report, **measured, **words(subject))
     if as_json:
         print_json(run.to_json())
     else:

@@ -77,7 +77,7 @@ def checked_simulators(simulator: str | None, simulators: Sequence[str] | None) 
         For an unknown name, one given twice, less than two of ``simulators``, or both words.
     """
     if simulators is None:
-        names: tuple[str, ...] = (simulator or "analytic",)
+        names: tuple[str, ...] = ("analytic" if simulator is None else simulator,)
     elif simulator is not None:
         raise InvalidInput("simulator: the first of simulators is meant; give one of the two")
     else:
