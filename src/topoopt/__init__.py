@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Any
 from topoopt.version import __version__
 
 if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide the verb of that name
+    from topoopt.verbs import FORMATS as FORMATS
     from topoopt.verbs import AvailabilityAnswer as AvailabilityAnswer
     from topoopt.verbs import ClusterResult as ClusterResult
     from topoopt.verbs import ClusterSpec as ClusterSpec
     from topoopt.verbs import Comparison as Comparison
     from topoopt.verbs import CostComparison as CostComparison
     from topoopt.verbs import FailureAnswer as FailureAnswer
+    from topoopt.verbs import Figure as Figure
     from topoopt.verbs import HardwareTables as HardwareTables
     from topoopt.verbs import Infeasible as Infeasible
     from topoopt.verbs import InvalidInput as InvalidInput
@@ -32,9 +34,11 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import ResultsAnswer as ResultsAnswer
     from topoopt.verbs import RewiringAnswer as RewiringAnswer
     from topoopt.verbs import RingNetwork as RingNetwork
+    from topoopt.verbs import Section as Section
     from topoopt.verbs import Simulation as Simulation
     from topoopt.verbs import SweepAnswer as SweepAnswer
     from topoopt.verbs import SweepPreview as SweepPreview
+    from topoopt.verbs import Table as Table
     from topoopt.verbs import TopoOptError as TopoOptError
     from topoopt.verbs import WrittenReport as WrittenReport
     from topoopt.verbs import check_chart_file as check_chart_file
@@ -42,12 +46,15 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import compare as compare
     from topoopt.verbs import cost as cost
     from topoopt.verbs import cost_page as cost_page
+    from topoopt.verbs import draw_charts as draw_charts
     from topoopt.verbs import draw_page as draw_page
     from topoopt.verbs import fail as fail
+    from topoopt.verbs import figure_page as figure_page
     from topoopt.verbs import hardware as hardware
     from topoopt.verbs import llm as llm
     from topoopt.verbs import models as models
     from topoopt.verbs import notebook_html as notebook_html
+    from topoopt.verbs import overview_page as overview_page
     from topoopt.verbs import page_of as page_of
     from topoopt.verbs import page_text as page_text
     from topoopt.verbs import plan as plan
@@ -56,6 +63,8 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import profile_subject as profile_subject
     from topoopt.verbs import read_plan as read_plan
     from topoopt.verbs import report as report
+    from topoopt.verbs import reproduce as reproduce
+    from topoopt.verbs import reproducible as reproducible
     from topoopt.verbs import results as results
     from topoopt.verbs import results_chart as results_chart
     from topoopt.verbs import results_of as results_of
@@ -66,6 +75,7 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import traffic as traffic
     from topoopt.verbs import write_chart as write_chart
     from topoopt.verbs import write_cluster_result as write_cluster_result
+    from topoopt.verbs import write_figures_page as write_figures_page
     from topoopt.verbs import write_plan as write_plan
 
 _ROOMS = {
@@ -84,6 +94,10 @@ _ROOMS = {
         "write_plan",
     ),
     "report": (
+        "FORMATS",
+        "Section",
+        "Table",
+        "draw_charts",
         "check_chart_file",
         "write_chart",
         "Page",
@@ -98,7 +112,15 @@ _ROOMS = {
     "routing": ("LaidTraffic",),
     "simulate": ("Simulation",),
     "sweep": ("ResultsAnswer", "SweepAnswer", "SweepPreview"),
+    "reproduction": (
+        "Figure",
+        "figure_page",
+        "overview_page",
+        "write_figures_page",
+    ),
     "verbs": (
+        "reproduce",
+        "reproducible",
         "results",
         "results_chart",
         "results_of",

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -103,7 +104,9 @@ def test_ctrl_c_keeps_the_figures_that_are_done(
         raise KeyboardInterrupt
 
     stopped = type(entry)(entry.title, interrupted, entry.shown)
-    monkeypatch.setattr("topoopt.reproduction.STUDIES", {"table1": entry, "fig13": stopped})
+    monkeypatch.setattr(
+        import_module("topoopt.verbs.reproduce"), "STUDIES", {"table1": entry, "fig13": stopped}
+    )
     monkeypatch.setattr("topoopt.reproduction.studies.STUDIES", {"table1": entry, "fig13": stopped})
     ran = topoopt("reproduce", "all", "--pictures", "none", "--page", "page.md")
     assert ran.code == 130

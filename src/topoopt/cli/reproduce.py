@@ -1,14 +1,17 @@
 """``topoopt reproduce``: the paper's figures made again, ours beside the published."""
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import typer
 
+import topoopt
+from topoopt.cli.failure import INTERRUPTED, was_interrupted
+from topoopt.cli.progress import progress
+from topoopt.cli.render import print_json, show_page
+from topoopt.cli.reproduce_files import check_files, write_figure
 from topoopt.cli.word_list import listed
 from topoopt.errors import InvalidInput, unknown_name
-
-if TYPE_CHECKING:
-    from topoopt.reproduction import Figure, StudySettings
 
 ALL, LIST = "all", "list"
 FIGURES = "motivation|fig10|...|fig17|table1|all|list"
@@ -46,50 +49,52 @@ def reproduce(
     The rows of a figure go to DIR/NAME.csv, its pictures to DIR as well. Figures that are done when Ctrl-C is pressed
     stay.
     """
-    from topoopt.cli.failure import INTERRUPTED, was_interrupted
-    from topoopt.cli.render import print_json, terminal
-    from topoopt.cli.reproduce_files import check_files, write_figure, write_page
-    from topoopt.cli.reproduce_report import figure_document, print_figure, print_list, print_overview
-    from topoopt.reproduction import STUDIES, StudySettings, find_study
-
+    titles = topoopt.reproducible()
     if name == LIST:
-        print_list({key: entry.title for key, entry in STUDIES.items()}, as_json)
+        _list(titles, as_json)
         return
-    if name != ALL:
-        find_study(name)
+    if name not in (ALL, *titles):
+        raise unknown_name("figure", name, titles)
     if seed < 0:
         raise InvalidInput(f"--seed: expected an integer >= 0, got {seed}")
     formats = _formats(pictures)
-    names = list(STUDIES) if name == ALL else [name]
+    names = list(titles) if name == ALL else [name]
     check_files(out, names, _table(table), page)
-    settings, done = StudySettings(quick, seed), []
+    done: list[tuple[topoopt.Figure, tuple[str, ...]]] = []
     try:
         for key in names:
-            figure = _made(key, settings)
+            with progress(key) as report:
+                figure = topoopt.reproduce(key, quick=quick, seed=seed, on_progress=report)
             files = write_figure(figure, out, table, formats)
             done.append((figure, files))
             if not as_json:
-                print_figure(terminal(), figure, files)
+                show_page(topoopt.figure_page(figure, files))
         if page is not None:
-            write_page([figure for figure, _ in done], page)
+            topoopt.write_figures_page([figure for figure, _ in done], page)
     except BaseException as error:
         if not (was_interrupted(error) and done):
             raise
         typer.echo(f"interrupted: done and kept in {out}: {', '.join(row.name for row, _ in done)}", err=True)
         raise typer.Exit(INTERRUPTED) from None
-    if len(done) > 1 and not as_json:
-        print_overview(terminal(), [figure for figure, _ in done])
     if as_json:
-        figures = [figure_document(figure, files) for figure, files in done]
+        figures = [_document(figure.to_json(), files) for figure, files in done]
         print_json({"quick": quick, "seed": seed, "figures": figures})
+    elif len(done) > 1:
+        show_page(topoopt.overview_page([figure for figure, _ in done]))
 
 
-def _made(name: str, settings: "StudySettings") -> "Figure":
-    from topoopt.cli.progress import progress
-    from topoopt.reproduction import find_study
+def _list(titles: Mapping[str, str], as_json: bool) -> None:
+    if as_json:
+        print_json({"figures": [{"figure": name, "title": title} for name, title in titles.items()]})
+    else:
+        table = topoopt.Table("", ("figure", "what it shows"), tuple(titles.items()))
+        show_page(topoopt.Page("figures", "", "", (), (), (topoopt.Section("figures", "", "", (table,)),)))
 
-    with progress(name) as report:
-        return find_study(name).study(settings, report)
+
+def _document(figure: dict[str, Any], files: tuple[str, ...]) -> dict[str, Any]:
+    """Return a figure with its files, which stand before the rows."""
+    rows = figure.pop("rows")
+    return {**figure, "files": list(files), "rows": rows}
 
 
 def _table(suffix: str) -> str:
@@ -99,10 +104,8 @@ def _table(suffix: str) -> str:
 
 
 def _formats(text: str) -> tuple[str, ...]:
-    from topoopt.report import FORMATS
-
     names = listed(text, "--pictures", "formats with commas, or none") or ()
     for name in names:
-        if name not in FORMATS:
-            raise unknown_name("--pictures", name, [*FORMATS, "none"])
+        if name not in topoopt.FORMATS:
+            raise unknown_name("--pictures", name, [*topoopt.FORMATS, "none"])
     return names

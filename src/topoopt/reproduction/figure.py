@@ -1,10 +1,16 @@
 """The nouns of a reproduced figure: rows, our values beside the published ones, charts."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from topoopt.door import ask
+from topoopt.frame import frame
 from topoopt.report import Chart
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 Row = Mapping[str, Any]
 Progress = Callable[[str, int, int], None]
@@ -53,7 +59,7 @@ class Comparison:
         return None if self.tolerance is None else abs(self.ratio - 1) <= self.tolerance + 1e-12
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Figure:
     """What one study of a paper's figure has found.
 
@@ -76,6 +82,39 @@ class Figure:
     charts: tuple[Chart, ...]
     notes: tuple[str, ...]
 
+    def to_frame(self) -> "DataFrame":
+        """Return the rows; needs pandas."""
+        return frame(self.rows)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the figure; a value that is no number is null."""
+        return {
+            "figure": self.name,
+            "title": self.title,
+            "comparisons": [
+                {
+                    "what": row.what,
+                    "unit": row.unit,
+                    "ours": row.ours,
+                    "published_low": row.published_low,
+                    "published_high": row.published_high,
+                    "ratio": row.ratio,
+                    "tolerance": row.tolerance,
+                    "met": row.met,
+                    "origin": row.origin,
+                    "explanation": row.explanation,
+                }
+                for row in self.comparisons
+            ],
+            "notes": list(self.notes),
+            "rows": [{key: _plain(value) for key, value in row.items()} for row in self.rows],
+        }
+
+    def __str__(self) -> str:
+        return str(ask("page_text", ask("figure_page", self))).strip("\n")
+
+    __repr__ = __str__
+
 
 @dataclass(frozen=True, slots=True)
 class StudySettings:
@@ -86,3 +125,7 @@ class StudySettings:
 
 
 Study = Callable[[StudySettings, Progress], Figure]
+
+
+def _plain(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value

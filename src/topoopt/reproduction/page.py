@@ -1,8 +1,10 @@
 """The results as a page in Markdown: every figure with what the paper shows, ours beside it, and why they differ."""
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
-from topoopt.report import Chart
+from topoopt.files import write_atomically
+from topoopt.report import Chart, draw_charts
 from topoopt.reproduction import cells
 from topoopt.reproduction.figure import Comparison, Figure
 from topoopt.reproduction.studies import find_study
@@ -94,3 +96,10 @@ def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     rules = ["--:" if title in NUMBERS else "---" for title in titles]
     lines: list[Sequence[str]] = [titles, rules, *rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "/") for cell in line) + " |" for line in lines)
+
+
+def write_figures_page(figures: Sequence[Figure], path: str) -> None:
+    """Write the page of all figures, with its pictures beside it."""
+    for figure in figures:
+        draw_charts(figure.charts, Path(path).parent / PICTURES, ("svg",))
+    write_atomically(path, page(figures))
