@@ -126,7 +126,7 @@ def test_weighting_by_jobs_or_by_iterations() -> None:
 
 
 def test_a_job_larger_than_the_cluster_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="t: job a: needs 9 servers, the cluster has 8; use --servers 9"):
+    with pytest.raises(InvalidInput, match="t: job a: needs 9 servers, the cluster has 8; use servers=9"):
         run_course(Trace("t", (job("a", 0.0, 1, servers=9),)), by_hand(), cluster(8))
 
 

@@ -9,7 +9,7 @@ from topoopt.cost import bill_of_materials, find_accounting, find_prices
 from topoopt.hardware import ClusterSpec
 from topoopt.job import JobSettings, make_job
 from topoopt.search import SearchOptions, compare, make_plan, starting_strategy
-from topoopt.sweep import Answer, Sweep, Task, solve
+from topoopt.sweep import Answer, Sweep, Task, compute, solve
 from topoopt.workload import load_model
 
 TEXT = "models: dlrm\nservers: 8\ndegree: 2\nbudget: 40\nchains: 1\nrounds: 2\n"
@@ -86,7 +86,7 @@ def test_what_breaks_is_an_answer_that_says_where(sweep: MakeSweep, monkeypatch:
     def broken(*words: object, **more: object) -> object:
         raise ZeroDivisionError("of ours")
 
-    monkeypatch.setattr("topoopt.sweep.compute.make_plan", broken)
+    monkeypatch.setattr(compute, "make_plan", broken)
     (answer,) = solve(Task(sweep(TEXT).points))
     assert answer.status == "failed"
     assert answer.error.startswith("ZeroDivisionError: of ours (test_compute.py:")

@@ -23,17 +23,17 @@ def test_a_local_ray_gives_the_rows_that_one_process_gives(sweep: MakeSweep, tmp
 
 def test_without_ray_one_line_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(InvalidInput, match=r'--ray: Ray is not installed; pip install "topoopt\[ray\]"'):
+    with pytest.raises(InvalidInput, match=r'ray: Ray is not installed; pip install "topoopt\[ray\]"'):
         ray_cluster("auto")
 
 
 @pytest.mark.parametrize(
     ("address", "message"),
     [
-        ("127.0.0.1:1", "--ray 127.0.0.1:1: no cluster there: .*; start one with ray start --head"),
+        ("127.0.0.1:1", "ray 127.0.0.1:1: no cluster there: .*; start one with ray start --head"),
         (
             "ray://somewhere",
-            '--ray: expected auto, local, ray://host:port or host:port, got "ray://somewhere"',
+            '^ray: expected auto, local, ray://host:port or host:port, got "ray://somewhere"',
         ),
     ],
 )

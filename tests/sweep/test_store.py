@@ -11,7 +11,7 @@ import pytest
 
 from tests.sweep.conftest import MakeSweep, pretending
 from topoopt.errors import InvalidInput
-from topoopt.sweep import count_finished, open_results, query, run_sweep
+from topoopt.sweep import count_finished, open_results, query, run_sweep, store
 
 MANY = "models: dlrm\nservers: [8, 16]\nfabrics: [topoopt, torus]\nseeds: [0, 1, 2]\n"
 
@@ -104,7 +104,7 @@ def test_a_second_writer_is_refused_and_a_reader_sees_what_is_there(sweep: MakeS
         assert other.stdout.readline() == "open\n"
         crew, asked = pretending()
         with pytest.raises(
-            InvalidInput, match=f"r.duckdb: process {other.pid} writes it; wait until .* --out"
+            InvalidInput, match=f"r.duckdb: process {other.pid} writes it; wait until .*out=FILE"
         ):
             run_sweep(made, file, crew)
         assert asked == []
@@ -121,11 +121,11 @@ def test_results_of_another_version_are_not_mixed_unless_asked(
 ) -> None:
     file = tmp_path / "r.duckdb"
     with monkeypatch.context() as older:
-        older.setattr("topoopt.sweep.store.__version__", "0.0.9")
+        older.setattr(store, "__version__", "0.0.9")
         run_sweep(sweep(MANY), file, pretending()[0])
     longer = sweep(MANY.replace("[8, 16]", "[8, 16, 32]"))
     with pytest.raises(
-        InvalidInput, match=r"r.duckdb: holds results of topoopt 0.0.9, .* --out, or say --mix-versions"
+        InvalidInput, match=r"r.duckdb: holds results of topoopt 0.0.9, .*, or say mix_versions"
     ):
         run_sweep(longer, file, pretending()[0])
     assert run_sweep(longer, file, pretending()[0], mix_versions=True).computed == 6

@@ -37,7 +37,7 @@ def test_a_connection_of_a_billion_packets_is_too_long() -> None:
 @pytest.mark.parametrize("options", [{}, {"buffer_packets": 100}], ids=["queues", "boards"])
 def test_a_run_that_needs_too_much_memory_is_refused(options: dict[str, Any]) -> None:
     graph = transfers(9, *((1 + i, 0, 20_000 * PACKET) for i in range(8)))
-    with pytest.raises(Infeasible, match=r"more than the limit of .*; raise --memory-limit"):
+    with pytest.raises(Infeasible, match=r"more than the limit of .*; raise memory_limit"):
         played(graph, switch(9), transport="reno", memory_limit_bytes=1_300_000, **options)
 
 
