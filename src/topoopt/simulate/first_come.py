@@ -1,5 +1,7 @@
 """First come, first served: when tasks begin and end if each link serves a flow at a time, at full bandwidth."""
 
+from weakref import WeakKeyDictionary
+
 import numpy as np
 
 from topoopt.simulate.first_come_kernel import FlowRun, run_first_come
@@ -37,6 +39,12 @@ def first_come_times(
 
 
 def compute_finish_s(graph: TaskGraph) -> Floats:
-    """Return when each task would be done if communication were free, shape (tasks,)."""
-    duration_s = np.where(graph.kind == COMPUTE, graph.duration_s, 0.0)
-    return first_come_times(graph, duration_s, no_flows(len(graph)), np.ones(1))[1]
+    """Return when each task would be done if communication were free, shape (tasks,); the same on every fabric."""
+    if graph not in _KEPT:
+        duration_s = np.where(graph.kind == COMPUTE, graph.duration_s, 0.0)
+        _KEPT[graph] = first_come_times(graph, duration_s, no_flows(len(graph)), np.ones(1))[1]
+        _KEPT[graph].flags.writeable = False
+    return _KEPT[graph]
+
+
+_KEPT: WeakKeyDictionary[TaskGraph, Floats] = WeakKeyDictionary()
