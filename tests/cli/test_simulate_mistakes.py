@@ -32,7 +32,7 @@ MISTAKES = [
     (("--memory-limit", "1"), "--memory-limit: unknown or missing unit"),
     (("--buffer", "0"), "--buffer: expected an integer >= 1, got 0"),
     (("--buffer", HUGE), "--buffer: expected an integer <= 1000000000, got 1000000"),
-    (("--seed", HUGE), "--seed: expected an integer <= 9223372036854775807, got 1000000"),
+    (("--seed", HUGE), "--seed: expected an integer <= 9007199254740992, got 1000000"),
     (("--fabric", "torus", "--servers", HUGE), "--servers: expected an integer <= 1000000, got 1000000"),
     (("--fabric", "torus", "--degree", HUGE), "--degree: expected an integer <= 1000, got 1000000"),
     (("--strides", HUGE), '--strides: expected numbers of 1..15, got "1000000'),

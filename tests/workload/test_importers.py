@@ -328,3 +328,26 @@ def test_whatever_a_file_holds_a_reader_refuses_it_in_one_line(
     with pytest.raises(InvalidInput) as raised:
         read(path)
     assert len(str(raised.value).splitlines()) == 1
+
+
+def test_a_point_measured_twice_in_a_flexnet_profile_is_refused(tmp_path: Path) -> None:
+    twice = json.loads(flexnet_json("vgg16-16"))
+    twice["measurements"] *= 2
+    refused(tmp_path, "measure.json", json.dumps(twice), "parts is measurements[0], too")
+
+
+def test_a_header_of_npy_that_python_cannot_parse_is_refused(tmp_path: Path) -> None:
+    stream = io.BytesIO()
+    np.save(stream, np.eye(3))
+    damaged = stream.getvalue().replace(b"'descr': '<f8'", b"'descr': ('<f8")
+    (tmp_path / "t.npy").write_bytes(damaged)
+    with pytest.raises(InvalidInput, match="not a NumPy array file of plain numbers, or cut short"):
+        read_traffic_matrix(tmp_path / "t.npy")
+
+
+def test_an_npy_of_python_objects_is_refused(tmp_path: Path) -> None:
+    stream = io.BytesIO()
+    np.save(stream, np.array([[None, 1], [{}, 2]], dtype=object), allow_pickle=True)
+    (tmp_path / "t.npy").write_bytes(stream.getvalue())
+    with pytest.raises(InvalidInput, match="not a NumPy array file of plain numbers"):
+        read_traffic_matrix(tmp_path / "t.npy")

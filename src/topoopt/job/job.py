@@ -10,6 +10,7 @@ from topoopt.job.settings import JobSettings
 from topoopt.job.traffic_work import TrafficWork
 from topoopt.job.transformer_work import TransformerWork
 from topoopt.job.work import Work
+from topoopt.memory import refuse_too_large
 from topoopt.strategy import ParallelStrategy
 from topoopt.traffic import Traffic
 from topoopt.workload import OperatorGraph
@@ -23,6 +24,10 @@ class Job:
     cluster: ClusterSpec
     settings: JobSettings
 
+    def __post_init__(self) -> None:
+        servers = self.cluster.servers
+        refuse_too_large(f"servers {servers}", _BYTES_OF_A_PAIR * servers**2, "use fewer servers")
+
     @property
     def name(self) -> str:
         """Name of the work."""
@@ -32,6 +37,10 @@ class Job:
     def global_batch(self) -> int:
         """Samples per iteration over all accelerators."""
         return self.work.samples(self.cluster)
+
+
+_BYTES_OF_A_PAIR = 48
+"""What traffic, routes and loads take of each ordered pair of servers while a job is planned, measured."""
 
 
 def make_job(

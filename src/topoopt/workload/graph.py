@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from topoopt.errors import InvalidInput
+from topoopt.limits import LARGEST, MOST, whole
 
 SPLITS = ("batch", "out", "in", "rows", "columns")
 """What a part of an operator may hold: a range of the batch, of output channels, of input channels, of an
@@ -79,11 +80,13 @@ class OperatorGraph:
     batch_per_accelerator: int
 
     def __post_init__(self) -> None:
-        if self.batch_per_accelerator < 1:
-            raise InvalidInput(
-                f"model {self.name}: batch_per_accelerator must be >= 1, got {self.batch_per_accelerator}"
-            )
+        place = f"model {self.name}"
+        whole(f"{place}: batch_per_accelerator", self.batch_per_accelerator, 1, MOST["batch_per_accelerator"])
+        if len(self.operators) > MOST["operators"]:
+            raise InvalidInput(f"{place}: {len(self.operators)} operators, allowed are {MOST['operators']}")
         for index, op in enumerate(self.operators):
+            for what in ("parameter_bytes", "output_bytes_per_sample"):
+                whole(f"{place}: operator {op.name}: {what}", getattr(op, what), 0, LARGEST)
             if any(not 0 <= producer < index for producer in op.inputs):
                 raise InvalidInput(
                     f"model {self.name}: operator {op.name}: an input must stand before it in the list"

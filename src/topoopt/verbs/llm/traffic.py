@@ -102,7 +102,7 @@ def _places(words: Mapping[str, Any], accelerators: int) -> Ints:
 
 def _read_slots(path: str) -> list[int]:
     numbers = read_text(path).replace(",", " ").split()
-    wrong = [number for number in numbers if not number.isdecimal()]
+    wrong = [number for number in numbers if not number.isdecimal() or len(number) > 9]
     if wrong:
         raise InvalidInput(f'{path}: expected the accelerator of each rank, numbers from 0, got "{wrong[0]}"')
     return [int(number) for number in numbers]

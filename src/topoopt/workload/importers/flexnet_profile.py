@@ -50,10 +50,16 @@ def read_flexnet_profile(path: str | Path) -> tuple[ProfileTable, OperatorGraph 
     """
     place = str(path)
     model = validated(FlexNetProfileModel, read_json(path), place)
-    rows = []
+    rows: list[tuple[str, int, float, float, int]] = []
+    met: dict[tuple[str, int], int] = {}
     for number, m in enumerate(model.measurements):
         degrees = _degrees(m.pc_str, f"{place}: measurements[{number}].pc_str")
         if all(degree == 1 for degree in degrees[:-1]):
+            first = met.setdefault((m.name, degrees[-1]), number)
+            if first != number:
+                raise InvalidInput(
+                    f"{place}: measurements[{number}]: {m.name} in {degrees[-1]} parts is measurements[{first}], too"
+                )
             rows.append((m.name, degrees[-1], m.fw_time, m.bw_time, m.mem_req))
     graph = _known_graph({row[0] for row in rows}, model.ngpus, model.batch_size)
     table = profile_table(graph.name if graph else "", model.ngpus, model.batch_size, rows)

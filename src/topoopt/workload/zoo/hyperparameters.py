@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, TypeVar
 
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, shown, unknown_name
+from topoopt.limits import MOST, MOST_OF_ANYTHING, whole
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -29,9 +30,9 @@ def check_integers(model: str, parameters: "DataclassInstance", zero_allowed: Se
         numbers = value if isinstance(value, tuple) else (value,)
         if not numbers or not all(_is_integer(number) and number >= least for number in numbers):
             what = "integers" if isinstance(value, tuple) else "an integer"
-            raise InvalidInput(f"{model}: {field.name}: expected {what} >= {least}, got {_shown(value)}")
+            raise InvalidInput(f"{model}: {field.name}: expected {what} >= {least}, got {shown(value)}")
         if max(numbers) > LARGEST:
-            raise InvalidInput(f"{model}: {field.name}: must be at most {LARGEST:.0e}, got {_shown(value)}")
+            raise InvalidInput(f"{model}: {field.name}: must be at most {LARGEST:.0e}, got {shown(value)}")
 
 
 def with_overrides(model: str, defaults: P, overrides: Mapping[str, object]) -> P:
@@ -47,36 +48,33 @@ def with_overrides(model: str, defaults: P, overrides: Mapping[str, object]) -> 
         if name not in known:
             raise unknown_name(f"{model} hyper-parameter", name, known)
     changes = {
-        name: _read(f"{model}: {name}", value, getattr(defaults, name)) for name, value in overrides.items()
+        name: _read(f"{model}: {name}", value, getattr(defaults, name), MOST.get(name, MOST_OF_ANYTHING))
+        for name, value in overrides.items()
     }
     return replace(defaults, **changes)
 
 
-def _read(place: str, value: object, default: object) -> object:
+def _read(place: str, value: object, default: object, most: int) -> object:
     if isinstance(default, tuple):
         items = value.split(",") if isinstance(value, str) else value
         if not isinstance(items, Sequence):
             items = (items,)
-        return tuple(_integer(place, item) for item in items)
-    return _integer(place, value)
+        return tuple(whole(place, _integer(place, item), -most, most) for item in items)
+    return whole(place, _integer(place, value), -most, most)
 
 
-def _integer(place: str, value: object) -> int:
+def _integer(place: str, value: object) -> object:
     if isinstance(value, str):
         try:
             return int(value)
-        except ValueError:
+        except ValueError:  # also for thousands of digits
             raise InvalidInput(f'{place}: expected an integer, got "{value}"') from None
     if isinstance(value, float) and value.is_integer():
         return int(value)
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise InvalidInput(f"{place}: expected an integer, got {_shown(value)}")
+    if not _is_integer(value):
+        raise InvalidInput(f"{place}: expected an integer, got {shown(value)}")
     return value
 
 
 def _is_integer(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _shown(value: object) -> str:
-    return f'"{value}"' if isinstance(value, str) else str(value)
