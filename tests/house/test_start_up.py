@@ -29,6 +29,8 @@ print(json.dumps(sorted({name.split(".")[0] for name in sys.modules})))
         ["--help"],
         ["plan", "--help"],
         ["topology", "--help"],
+        ["simulate", "--help"],
+        ["cost", "--help"],
         ["cluster", "run", "--help"],
         ["llm", "--help"],
         ["llm", "search", "--help"],

@@ -45,7 +45,7 @@ def check_files(files: FileArguments, sources: Sequence[str]) -> None:
         taken[place] = flag
 
 
-def write_files(run: topoopt.Simulation, files: FileArguments) -> None:
+def write_files(run: "topoopt.Simulation", files: FileArguments) -> None:
     """Write what was asked for; a .fbuf first, which not every simulation can be."""
     if files.write_fbuf is not None:
         run.write_fbuf(files.write_fbuf, files.drop_rings)
