@@ -7,6 +7,7 @@ from topoopt.kernel.compiled import inlined as inlined
 from topoopt.kernel.compiled import shared as shared
 from topoopt.kernel.compiled import spliced as spliced
 from topoopt.kernel.compiled import vectorized as vectorized
+from topoopt.kernel.mix import mix as mix
 from topoopt.kernel.queues import drop_top as drop_top
 from topoopt.kernel.queues import enqueue as enqueue
 from topoopt.kernel.queues import push as push

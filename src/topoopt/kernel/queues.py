@@ -5,7 +5,7 @@ Arrays (int64 or float64 only):
 ============== ======= ============ ====================================================================
 name           dtype   shape        meaning
 ============== ======= ============ ====================================================================
-keys           float64 (room,)      s; ``keys[:size]`` is the heap, the earliest on top
+keys           float64 (room,)      time; ``keys[:size]`` is the heap, the earliest on top; or int64
 codes          int64   (room,)      what happens then; of equal times the smallest comes first
 ready          float64 (tasks,)     s; when a task in a queue could have begun
 head, tail     int64   (devices,)   first and last task of a device's queue, -1: empty
@@ -23,7 +23,7 @@ Ints = NDArray[np.int64]
 
 
 @shared
-def push(keys: Floats, codes: Ints, size: int, key: float, code: int) -> int:
+def push(keys: Floats | Ints, codes: Ints, size: int, key: float, code: int) -> int:
     """Add to the heap and return its new size."""
     hole = size
     while hole > 0:
@@ -39,7 +39,7 @@ def push(keys: Floats, codes: Ints, size: int, key: float, code: int) -> int:
 
 
 @shared
-def drop_top(keys: Floats, codes: Ints, size: int) -> int:
+def drop_top(keys: Floats | Ints, codes: Ints, size: int) -> int:
     """Remove the first of the heap and return its new size."""
     size -= 1
     key = keys[size]

@@ -7,25 +7,15 @@ idle. Every simulator that picks single paths calls this or, in a kernel, repeat
     u = (h >> 11) * 2**-53                    uniform in [0, 1)
     path = the pair's first path whose cumulative weight is above u
 
-where ``mix`` is one step of SplitMix64:
-
-    z = x + 0x9E3779B97F4A7C15
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9
-    z = (z ^ z >> 27) * 0x94D049BB133111EB
-    return z ^ z >> 31
-
-References
-----------
-.. [1] G. Steele, D. Lea and C. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
+where ``mix`` is one step of SplitMix64, :func:`topoopt.kernel.mix`.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
+from topoopt.kernel import mix
+
 _ALL_BITS = (1 << 64) - 1
-_STEP, _FIRST, _SECOND = (
-    np.uint64(constant) for constant in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
-)
 
 
 def chosen_paths(
@@ -58,8 +48,8 @@ def chosen_paths(
 
 def connection_uniform(seed: int, number: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return a number in [0, 1) for each connection number."""
-    begin = _mix(np.array([seed & _ALL_BITS], np.uint64))
-    bits = _mix(begin + np.asarray(number, np.int64).astype(np.uint64))
+    begin = mix(np.array([seed & _ALL_BITS], np.uint64))
+    bits = mix(begin + np.asarray(number, np.int64).astype(np.uint64))
     return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
@@ -72,10 +62,3 @@ def cumulative_weights(pair_first: NDArray[np.int64], weight: NDArray[np.float64
         cumulative[at] += cumulative[at - 1]
     cumulative[pair_first[1:][size > 0] - 1] = 1.0
     return cumulative
-
-
-def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    z = x + _STEP
-    z = (z ^ (z >> np.uint64(30))) * _FIRST
-    z = (z ^ (z >> np.uint64(27))) * _SECOND
-    return z ^ (z >> np.uint64(31))

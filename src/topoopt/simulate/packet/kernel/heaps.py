@@ -1,6 +1,9 @@
-"""Two binary heaps: links by the arrival of their first packet, and timers by (time, code)."""
+"""Two binary heaps: links by the arrival of their first packet, and timers, in the heap of all kernels.
 
-from topoopt.kernel import compiled, inlined
+That of links has no second key and changes its top in place: it is asked for every packet.
+"""
+
+from topoopt.kernel import compiled, drop_top, inlined, push
 from topoopt.simulate.packet.kernel.layout import HEAP_SIZE, TIMER_SIZE, State
 
 
@@ -76,39 +79,10 @@ def remove_link(s: State, link: int) -> None:
 @compiled
 def push_timer(s: State, key: int, code: int) -> None:
     """Add a timer."""
-    hole = s.count[TIMER_SIZE]
-    s.count[TIMER_SIZE] = hole + 1
-    while hole > 0:
-        parent = (hole - 1) >> 1
-        if s.timer[parent] < key or (s.timer[parent] == key and s.timer_code[parent] <= code):
-            break
-        s.timer[hole] = s.timer[parent]
-        s.timer_code[hole] = s.timer_code[parent]
-        hole = parent
-    s.timer[hole] = key
-    s.timer_code[hole] = code
+    s.count[TIMER_SIZE] = push(s.timer, s.timer_code, s.count[TIMER_SIZE], key, code)
 
 
 @compiled
 def drop_top_timer(s: State) -> None:
     """Remove the first timer."""
-    size = s.count[TIMER_SIZE] - 1
-    s.count[TIMER_SIZE] = size
-    key, code = s.timer[size], s.timer_code[size]
-    hole = 0
-    child = 1
-    while child < size:
-        right = child + 1
-        if right < size and (
-            s.timer[right] < s.timer[child]
-            or (s.timer[right] == s.timer[child] and s.timer_code[right] < s.timer_code[child])
-        ):
-            child = right
-        if key < s.timer[child] or (key == s.timer[child] and code <= s.timer_code[child]):
-            break
-        s.timer[hole] = s.timer[child]
-        s.timer_code[hole] = s.timer_code[child]
-        hole = child
-        child = 2 * hole + 1
-    s.timer[hole] = key
-    s.timer_code[hole] = code
+    s.count[TIMER_SIZE] = drop_top(s.timer, s.timer_code, s.count[TIMER_SIZE])
