@@ -296,7 +296,7 @@ def test_what_a_full_queue_loses_before_anybody_notices(transport: str, seed: in
     held = engine(graph, fabric, transport=transport, buffer_packets=room)
     assert not held.run_to(network.lost_at / PS)
     links = list(network.links.values())
-    assert held.state.link[:, layout.LINK_DROPS].tolist() == [link.drops for link in links]
+    assert held.state.link[:, layout.Link.DROPS].tolist() == [link.drops for link in links]
     assert sum(link.drops for link in links) > 0
 
 

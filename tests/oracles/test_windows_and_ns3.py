@@ -41,7 +41,7 @@ def test_a_flow_alone_has_the_sawtooth_of_ns_3(ns3_figures: Seen, name: str) -> 
     ours = trace(scenario, scenario.transport)
     cuts = ours.cuts()
     # a loss is heard after the window has grown for up to a packet more
-    assert ours.window[cuts, 0, layout.CWND].mean() == pytest.approx(theirs.peak_packets[0], abs=1.0)
+    assert ours.window[cuts, 0, layout.Window.CWND].mean() == pytest.approx(theirs.peak_packets[0], abs=1.0)
     # recovery ends on another packet of the round trip
     period_s = np.diff(ours.time_s[cuts]).mean()
     assert period_s == pytest.approx(theirs.period_s[0], abs=full_round_trip_s(scenario))

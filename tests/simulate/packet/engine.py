@@ -118,7 +118,12 @@ class Engine:
         """Serve a few events and return why the engine came back; arrays grow as in a run."""
         while True:
             why = advance(self.state, events, layout.NEVER, self.most_successors)
-            if why not in (layout.FULL_SLOTS, layout.FULL_FLOWS, layout.FULL_TIMERS, layout.FULL_BOARD):
+            if why not in (
+                layout.Stop.FULL_SLOTS,
+                layout.Stop.FULL_FLOWS,
+                layout.Stop.FULL_TIMERS,
+                layout.Stop.FULL_BOARD,
+            ):
                 return why
             self.state = grown(self.state, why, self.options.packet)
 
@@ -136,7 +141,7 @@ class Engine:
     def on_links(self) -> int:
         """Packets that wait at links or are on the wire."""
         rows = self.state.link
-        return int((rows[:, layout.TAIL] - rows[:, layout.HEAD]).sum())
+        return int((rows[:, layout.Link.TAIL] - rows[:, layout.Link.HEAD]).sum())
 
 
 def engine(graph: TaskGraph, fabric: Fabric, seed: int = 0, **options: object) -> Engine:
@@ -167,24 +172,24 @@ class Trace:
 
     def cuts(self, flow: int = 0) -> Ints:
         """Return the samples after which the congestion window was smaller by more than an eighth."""
-        cwnd = self.window[:, flow, layout.CWND]
+        cwnd = self.window[:, flow, layout.Window.CWND]
         return np.flatnonzero(cwnd[1:] < 0.875 * cwnd[:-1])
 
 
 def watched(run: Engine, link: int, flows: int, from_s: float, until_s: float, step_s: float) -> Trace:
     """Run to a time, and note what is to be seen from another time on; connections must be open all the while."""
     run.run_to(from_s)
-    received = run.state.flow[:flows, layout.F_ARRIVED].copy()
-    carried = int(run.state.link[link, layout.LINK_BYTES])
+    received = run.state.flow[:flows, layout.Flow.ARRIVED].copy()
+    carried = int(run.state.link[link, layout.Link.BYTES])
     times: Floats = np.arange(1, round((until_s - from_s) / step_s) + 1) * np.float64(step_s) + from_s
     waiting, windows = [], []
     for time_s in times.tolist():
         assert not run.run_to(time_s)
         waiting.append(_waiting(run.state, link, round(time_s * PS)))
         windows.append(run.state.window[:flows].copy())
-    received = run.state.flow[:flows, layout.F_ARRIVED] - received
-    carried = int(run.state.link[link, layout.LINK_BYTES]) - carried
-    rate = PACKET * PS / run.state.link[link, layout.SERIAL]
+    received = run.state.flow[:flows, layout.Flow.ARRIVED] - received
+    carried = int(run.state.link[link, layout.Link.BYTES]) - carried
+    rate = PACKET * PS / run.state.link[link, layout.Link.SERIAL]
     return Trace(
         times,
         np.array(waiting, np.float64),
@@ -196,6 +201,8 @@ def watched(run: Engine, link: int, flows: int, from_s: float, until_s: float, s
 
 def _waiting(state: State, link: int, now_ps: int) -> int:
     row = state.link[link]
-    places = row[layout.BASE] + (np.arange(row[layout.HEAD], row[layout.TAIL]) & row[layout.MASK])
-    depart = state.packet[places, layout.DEPART]
+    places = row[layout.Link.BASE] + (
+        np.arange(row[layout.Link.HEAD], row[layout.Link.TAIL]) & row[layout.Link.MASK]
+    )
+    depart = state.packet[places, layout.Packet.DEPART]
     return max(int((depart >= now_ps).sum()) - 1, 0)

@@ -71,15 +71,15 @@ def cases(draw: st.DrawFn) -> tuple[Engine, bool]:
 def check(run: Engine) -> None:
     """Check the books between two events."""
     count, link = run.state.count, run.state.link
-    flow = run.state.flow[: count[layout.FLOWS_USED]]
+    flow = run.state.flow[: count[layout.Count.FLOWS_USED]]
     on_links = run.on_links
-    assert count[layout.SENT] == count[layout.DELIVERED] + count[layout.DROPPED] + on_links
-    assert flow[:, layout.F_LIVE].sum() == on_links
-    assert (link[:, layout.QUEUED] >= 0).all()
-    assert (link[:, layout.QUEUED] <= link[:, layout.LIMIT]).all()
-    assert (link[:, layout.INGRESS] >= 0).all()
-    assert (flow[:, layout.F_ARRIVED] <= flow[:, layout.F_PACKETS]).all()
-    assert (flow[:, [layout.F_PIPE, layout.F_LOST]] >= 0).all()
+    assert count[layout.Count.SENT] == count[layout.Count.DELIVERED] + count[layout.Count.DROPPED] + on_links
+    assert flow[:, layout.Flow.LIVE].sum() == on_links
+    assert (link[:, layout.Link.QUEUED] >= 0).all()
+    assert (link[:, layout.Link.QUEUED] <= link[:, layout.Link.LIMIT]).all()
+    assert (link[:, layout.Link.INGRESS] >= 0).all()
+    assert (flow[:, layout.Flow.ARRIVED] <= flow[:, layout.Flow.PACKETS]).all()
+    assert (flow[:, [layout.Flow.PIPE, layout.Flow.LOST]] >= 0).all()
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -90,16 +90,16 @@ def test_packets_are_conserved_after_every_event_and_all_ends(case: tuple[Engine
     for _ in range(MOST_EVENTS):
         why = run.step()
         check(run)
-        assert run.state.count[layout.NOW] >= before
-        before = run.state.count[layout.NOW]
-        if why != layout.SLICE_OVER:
+        assert run.state.count[layout.Count.NOW] >= before
+        before = run.state.count[layout.Count.NOW]
+        if why != layout.Stop.SLICE_OVER:
             break
     count = run.state.count
-    assert why == layout.FINISHED or (may_stop and why in (layout.STUCK, layout.DRAINED))
-    if why == layout.FINISHED:
+    assert why == layout.Stop.FINISHED or (may_stop and why in (layout.Stop.STUCK, layout.Stop.DRAINED))
+    if why == layout.Stop.FINISHED:
         size_bytes = run.graph.size_bytes
-        assert count[layout.LOGGED] == count[layout.CONNECTIONS]
+        assert count[layout.Count.LOGGED] == count[layout.Count.CONNECTIONS]
         if run.options.packet.path_choice != "paths":
-            rows = run.state.log[: count[layout.LOGGED]]
-            assert sorted(rows[:, layout.L_PACKETS]) == sorted(packets(size_bytes[size_bytes > 0]))
-        assert (run.state.task[:, layout.T_FINISH] >= 0).all()
+            rows = run.state.log[: count[layout.Count.LOGGED]]
+            assert sorted(rows[:, layout.Log.PACKETS]) == sorted(packets(size_bytes[size_bytes > 0]))
+        assert (run.state.task[:, layout.Task.FINISH] >= 0).all()

@@ -48,9 +48,9 @@ def test_slices_of_a_few_events_give_the_same_run(transport: str, events: int) -
     options: dict[str, Any] = {"transport": transport, "buffer_packets": 20, "acks": "reverse"}
     whole = played(graph, switch(5), **options)
     run = engine(graph, switch(5), **options)
-    while run.step(events) == layout.SLICE_OVER:
+    while run.step(events) == layout.Stop.SLICE_OVER:
         pass
-    assert run.state.task[:, layout.T_FINISH].tolist() == np.rint(whole.finish_s * 1e12).tolist()
+    assert run.state.task[:, layout.Task.FINISH].tolist() == np.rint(whole.finish_s * 1e12).tolist()
 
 
 def test_every_transport_says_where_its_rules_come_from() -> None:

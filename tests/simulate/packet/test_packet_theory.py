@@ -60,7 +60,7 @@ def sawtooth() -> Trace:
 
 
 def test_the_window_is_cut_where_it_fills_the_way_and_the_buffer(sawtooth: Trace) -> None:
-    peaks = sawtooth.window[sawtooth.cuts(), 0, layout.CWND]
+    peaks = sawtooth.window[sawtooth.cuts(), 0, layout.Window.CWND]
     assert len(peaks) > 8
     # the first packet too many is sent when the window is one more; its loss is heard a round trip later
     assert peaks == pytest.approx(IN_FLIGHT + BUFFER_PACKETS + 2, abs=1.5)
@@ -69,7 +69,7 @@ def test_the_window_is_cut_where_it_fills_the_way_and_the_buffer(sawtooth: Trace
 def test_the_period_is_half_the_window_in_round_trips(sawtooth: Trace) -> None:
     cuts = sawtooth.cuts()
     period_s = np.diff(sawtooth.time_s[cuts]).mean()
-    peak = sawtooth.window[cuts, 0, layout.CWND].mean()
+    peak = sawtooth.window[cuts, 0, layout.Window.CWND].mean()
     # the window stands still for two more, while the first loss and those of the round trip in which it was heard
     # are made good; packets on the wire (1.2 %) and the buffer (5 % of the last rounds) lengthen a round trip
     assert period_s == pytest.approx((peak / 2 + 2) * RTT_S, rel=0.04)
@@ -77,8 +77,8 @@ def test_the_period_is_half_the_window_in_round_trips(sawtooth: Trace) -> None:
 
 def test_the_mean_window_is_three_quarters_of_the_largest(sawtooth: Trace) -> None:
     cuts = sawtooth.cuts()
-    whole = sawtooth.window[cuts[0] + 1 : cuts[-1] + 1, 0, layout.CWND]
-    assert whole.mean() == pytest.approx(0.75 * sawtooth.window[cuts, 0, layout.CWND].mean(), rel=0.02)
+    whole = sawtooth.window[cuts[0] + 1 : cuts[-1] + 1, 0, layout.Window.CWND]
+    assert whole.mean() == pytest.approx(0.75 * sawtooth.window[cuts, 0, layout.Window.CWND].mean(), rel=0.02)
     assert sawtooth.utilization == pytest.approx(whole.mean() / IN_FLIGHT, rel=0.05)
 
 
@@ -92,9 +92,9 @@ def test_equal_round_trips_get_equal_shares() -> None:
 def test_a_mark_does_what_a_loss_does_without_the_loss() -> None:
     run = on_a_dumbbell(1, GBPS, 2e-3, 4.0, transport="reno", mark_packets=28.0)
     trace = watched(run, bottleneck(run), 1, 1.0, 3.5, 0.5e-3)
-    assert run.state.count[layout.DROPPED] == 0
-    assert run.state.count[layout.RESENT] == 0
-    cwnd = trace.window[:, 0, layout.CWND]
+    assert run.state.count[layout.Count.DROPPED] == 0
+    assert run.state.count[layout.Count.RESENT] == 0
+    cwnd = trace.window[:, 0, layout.Window.CWND]
     in_flight = 2e-3 / packet_s(GBPS)
     assert cwnd.max() == pytest.approx(in_flight + 28, rel=0.06)
     assert cwnd.min() == pytest.approx(cwnd.max() / 2, rel=0.04)
@@ -114,7 +114,7 @@ def cubes() -> Trace:
 def test_the_window_is_cut_to_seven_tenths(cubes: Trace) -> None:
     cuts = cubes.cuts()
     assert len(cuts) >= 4
-    cwnd = cubes.window[:, 0, layout.CWND]
+    cwnd = cubes.window[:, 0, layout.Window.CWND]
     assert cwnd[cuts + 1] == pytest.approx(0.7 * cwnd[cuts], rel=5e-3)
     assert cwnd[cuts] == pytest.approx(0.2 / packet_s(100e6) + 70, rel=0.03)
 
@@ -125,7 +125,7 @@ def test_it_is_back_at_its_old_size_when_the_cube_root_says(cubes: Trace) -> Non
     for cut, after in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
         begun = cut + int(np.argmax(cubes.window[cut:, 0, EPOCH] > cubes.time_s[cut] * 1e12))
         state = cubes.window[begun, 0]
-        peak, before = cubes.window[cut, 0, layout.CWND], cubes.window[cut, 0, LARGEST]
+        peak, before = cubes.window[cut, 0, layout.Window.CWND], cubes.window[cut, 0, LARGEST]
         # fast convergence: a flow that was cut below its last peak leaves room to others
         origin = peak if peak >= before else 0.85 * peak
         assert state[ORIGIN] == pytest.approx(origin, rel=0.01)
@@ -134,7 +134,7 @@ def test_it_is_back_at_its_old_size_when_the_cube_root_says(cubes: Trace) -> Non
         there = int(np.searchsorted(cubes.time_s, state[EPOCH] * 1e-12 + root_s))
         if there < after:  # else the buffer overflowed just before
             passed += 1
-            assert cubes.window[there, 0, layout.CWND] == pytest.approx(origin, abs=1.0)
+            assert cubes.window[there, 0, layout.Window.CWND] == pytest.approx(origin, abs=1.0)
     assert passed >= 2
 
 
@@ -143,7 +143,7 @@ def test_short_round_trips_grow_like_reno() -> None:
     run = on_a_dumbbell(1, GBPS, 2e-3, 4.0, transport="cubic", buffer_packets=29, timeout_min_s=0.2)
     trace = watched(run, bottleneck(run), 1, 1.0, 3.5, 0.5e-3)
     cuts = trace.cuts()
-    peak = trace.window[cuts, 0, layout.CWND].mean()
+    peak = trace.window[cuts, 0, layout.Window.CWND].mean()
     # 0.3 W at 0.53 packets a round trip, which is as long as the packets of the window take
     rounds = 0.3 * peak / (3 * 0.3 / 1.7)
     period_s = np.diff(trace.time_s[cuts]).mean()
@@ -199,12 +199,12 @@ def test_late_flows_get_their_share(flows: int) -> None:
     assert trace.share == pytest.approx([1 / flows] * flows, rel=0.35)
     assert trace.utilization > 0.93
     assert trace.waiting.mean() < 200
-    assert run.state.count[layout.MARKS] > 0
-    assert run.state.count[layout.DROPPED] == 0
+    assert run.state.count[layout.Count.MARKS] > 0
+    assert run.state.count[layout.Count.DROPPED] == 0
 
 
 def test_a_flow_alone_is_never_slowed_down() -> None:
     graph = transfers(2, (0, 1, 3000 * PACKET))
     run = engine(graph, switch(2), transport="dcqcn")
     assert run.run_to(1.0)
-    assert run.state.count[layout.MARKS] == 0
+    assert run.state.count[layout.Count.MARKS] == 0

@@ -47,6 +47,6 @@ def carried_on_circuits(state: State, streams: Streams) -> tuple[float, float, F
     connections = streams.rounds * streams.edges
     demanded = float((connections * streams.size_bytes).sum())
     sent = float((connections * (streams.packets * layout.SIZE_DATA + layout.SIZE_OPEN)).sum())
-    mean = float(state.link[:, layout.LINK_BYTES].sum()) / sent if sent else 1.0
+    mean = float(state.link[:, layout.Link.BYTES].sum()) / sent if sent else 1.0
     hops, share = whole_hops(np.array([mean]))
     return demanded, mean, sum_by(hops.astype(np.int64), share * demanded, int(hops.max()) + 1), np.zeros(1)

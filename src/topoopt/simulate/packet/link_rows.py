@@ -27,26 +27,26 @@ def link_rows(topology: Topology, options: PacketOptions, transport: Transport) 
         If a link is too slow to be simulated.
     """
     rows = np.zeros((len(topology), layout.LINK_FIELDS), np.int64)
-    serial = [layout.SERIAL, layout.SERIAL_OPEN, layout.SERIAL_ACK]
+    serial = [layout.Link.SERIAL, layout.Link.SERIAL_OPEN, layout.Link.SERIAL_ACK]
     rows[:, serial] = serial_columns(topology.bandwidth_bps, options.compat)
-    rows[:, layout.LATENCY] = np.rint(topology.latency_s * PS).astype(np.int64)
+    rows[:, layout.Link.LATENCY] = np.rint(topology.latency_s * PS).astype(np.int64)
     for column in (
-        layout.BASE,
-        layout.MASK,
-        layout.WAIT_HEAD,
-        layout.WAIT_TAIL,
-        layout.WAKE_AT,
-        layout.LAST,
-        layout.LAST_BUT_ONE,
+        layout.Link.BASE,
+        layout.Link.MASK,
+        layout.Link.WAIT_HEAD,
+        layout.Link.WAIT_TAIL,
+        layout.Link.WAKE_AT,
+        layout.Link.LAST,
+        layout.Link.LAST_BUT_ONE,
     ):
         rows[:, column] = -1
-    rows[:, layout.LINK_DST] = topology.dst
+    rows[:, layout.Link.DST] = topology.dst
     marking = ~is_server_interface(topology)
     low, high = mark_bytes(options, transport)
-    rows[:, layout.MARK_LOW] = np.where(marking, low, layout.NEVER)
-    rows[:, layout.MARK_HIGH] = np.where(marking, high, layout.NEVER)
+    rows[:, layout.Link.MARK_LOW] = np.where(marking, low, layout.NEVER)
+    rows[:, layout.Link.MARK_HIGH] = np.where(marking, high, layout.NEVER)
     room = layout.NEVER if options.buffer_packets is None else options.buffer_packets * layout.SIZE_DATA
-    rows[:, layout.LIMIT] = np.where(marking, room, layout.NEVER)
+    rows[:, layout.Link.LIMIT] = np.where(marking, room, layout.NEVER)
     return rows
 
 

@@ -102,7 +102,7 @@ def run_on_circuits(
     """
     rule, servers = fabric.beat, fabric.topology.servers
     state = state._replace(circuit=np.zeros((servers * servers, 3), np.int64))
-    state.count[layout.HOPWISE] = 1
+    state.count[layout.Count.HOPWISE] = 1
     state = _connected(state, fabric, options.packet)
     _hold_what_is_dark(state)
     change_s, circuits = rule.first_change_s, None
@@ -138,23 +138,23 @@ def _ps(time_s: float) -> int:
 
 
 def _command(state: State, command: int, now_ps: int) -> None:
-    state.count[layout.NOW] = now_ps
-    state.count[layout.COMMAND] = command
+    state.count[layout.Count.NOW] = now_ps
+    state.count[layout.Count.COMMAND] = command
 
 
 def _demand(state: State, edges: Edges, servers: int) -> Floats:
     """Return the unacknowledged bytes of all open connections, shape (servers, servers)."""
-    rows = state.flow[: state.count[layout.FLOWS_USED]]
-    rows = rows[(rows[:, layout.F_STATE] == layout.OPENING) | (rows[:, layout.F_STATE] == layout.OPEN)]
-    left = (rows[:, layout.F_PACKETS] - rows[:, layout.F_ACKED]) * layout.SIZE_DATA
-    place = rows[:, layout.F_SRC] * servers + rows[:, layout.F_DST]
+    rows = state.flow[: state.count[layout.Count.FLOWS_USED]]
+    rows = rows[(rows[:, layout.Flow.STATE] == layout.OPENING) | (rows[:, layout.Flow.STATE] == layout.OPEN)]
+    left = (rows[:, layout.Flow.PACKETS] - rows[:, layout.Flow.ACKED]) * layout.SIZE_DATA
+    place = rows[:, layout.Flow.SRC] * servers + rows[:, layout.Flow.DST]
     total: Floats = np.bincount(place, left, minlength=servers * servers).astype(np.float64)
     return total.reshape(servers, servers)
 
 
 def _next_event_s(state: State) -> float:
     """Return when something happens next, all queues being empty."""
-    return float(state.timer[0]) / PS if state.count[layout.TIMER_SIZE] else 0.0
+    return float(state.timer[0]) / PS if state.count[layout.Count.TIMER_SIZE] else 0.0
 
 
 def _connected(state: State, fabric: Fabric, options: PacketOptions) -> State:
@@ -170,10 +170,10 @@ def _connected(state: State, fabric: Fabric, options: PacketOptions) -> State:
 def _hold_what_is_dark(state: State) -> None:
     """Set the links of the start: those with circuits send, the others hold."""
     lit = state.circuit[:, 0] > 0
-    state.link[lit, layout.SERIAL] = state.circuit[lit, 0]
-    state.link[lit, layout.SERIAL_OPEN] = state.circuit[lit, 1]
-    state.link[lit, layout.SERIAL_ACK] = state.circuit[lit, 2]
-    state.link[:, layout.STATE] = np.where(lit, layout.UP, layout.PAUSED)
+    state.link[lit, layout.Link.SERIAL] = state.circuit[lit, 0]
+    state.link[lit, layout.Link.SERIAL_OPEN] = state.circuit[lit, 1]
+    state.link[lit, layout.Link.SERIAL_ACK] = state.circuit[lit, 2]
+    state.link[:, layout.Link.STATE] = np.where(lit, layout.UP, layout.PAUSED)
 
 
 def _ways(fabric: Fabric) -> tuple[Ints, Ints]:

@@ -33,12 +33,14 @@ def schedule_failures(state: State, fabric: Fabric, failures: tuple[LinkFailure,
             raise InvalidInput(
                 f"failure: fabric {fabric.name} has no link {failure.src}->{failure.dst}; name one that it has"
             )
-        rows.append((round(failure.fail_s * PS), (layout.LINK_CHANGE_DOWN << layout.KIND_SHIFT) | link))
+        rows.append((round(failure.fail_s * PS), (layout.Timer.LINK_CHANGE_DOWN << layout.KIND_SHIFT) | link))
         if failure.repair_s < float("inf"):
-            rows.append((round(failure.repair_s * PS), (layout.LINK_CHANGE_UP << layout.KIND_SHIFT) | link))
+            rows.append(
+                (round(failure.repair_s * PS), (layout.Timer.LINK_CHANGE_UP << layout.KIND_SHIFT) | link)
+            )
     for place, (when, code) in enumerate(sorted(rows)):  # a sorted list is a heap
         state.timer[place], state.timer_code[place] = when, code
-    state.count[layout.TIMER_SIZE] = len(rows)
+    state.count[layout.Count.TIMER_SIZE] = len(rows)
 
 
 def run_until(
@@ -64,16 +66,16 @@ def run_until(
     """
     while True:
         why = advance(state, slice_events, until_ps, most_successors)
-        if why == layout.FINISHED:
+        if why == layout.Stop.FINISHED:
             return state, True
-        if why == layout.TIME_REACHED or (why == layout.DRAINED and may_wait):
+        if why == layout.Stop.TIME_REACHED or (why == layout.Stop.DRAINED and may_wait):
             return state, False
-        if why == layout.SLICE_OVER:
+        if why == layout.Stop.SLICE_OVER:
             if on_progress is not None:
                 on_progress(_share_done(state))
-        elif why == layout.STUCK:
+        elif why == layout.Stop.STUCK:
             raise _deadlock(state) if _paused(state) else _stuck(state, edges)
-        elif why == layout.DRAINED:
+        elif why == layout.Stop.DRAINED:
             raise _deadlock(state)
         else:
             state = grown(state, why, options)
@@ -85,32 +87,32 @@ def _share_done(state: State) -> float:
     Tasks would mislead: the largest AllReduces of a job are few, and come last.
     """
     stream = state.stream
-    packets = stream[:, layout.S_EDGES] * stream[:, layout.S_PACKETS]
-    total = float((packets * stream[:, layout.S_ROUNDS]).sum())
-    return float((packets * stream[:, layout.S_ROUND]).sum()) / total if total else 0.0
+    packets = stream[:, layout.Stream.EDGES] * stream[:, layout.Stream.PACKETS]
+    total = float((packets * stream[:, layout.Stream.ROUNDS]).sum())
+    return float((packets * stream[:, layout.Stream.ROUND]).sum()) / total if total else 0.0
 
 
 def _stuck(state: State, edges: Edges) -> Infeasible:
-    flow = state.flow[state.count[layout.STUCK_FLOW]]
-    pair = flow[layout.F_PAIR]
+    flow = state.flow[state.count[layout.Count.STUCK_FLOW]]
+    pair = flow[layout.Flow.PAIR]
     return Infeasible(
         f"packet simulator: connection {edges.src[pair]}->{edges.dst[pair]} gave up after "
-        f"{flow[layout.F_TIMEOUTS]} timeouts in a row at {state.count[layout.NOW] / PS:.3f} s; "
+        f"{flow[layout.Flow.TIMEOUTS]} timeouts in a row at {state.count[layout.Count.NOW] / PS:.3f} s; "
         "a link that it needs is never repaired, or the buffers are too small"
     )
 
 
 def _paused(state: State) -> int:
-    return int((state.link[:, layout.STATE] & layout.PAUSED > 0).sum())
+    return int((state.link[:, layout.Link.STATE] & layout.PAUSED > 0).sum())
 
 
 def _deadlock(state: State) -> Infeasible:
     if not _paused(state):
         return Infeasible(
-            f"packet simulator: at {state.count[layout.NOW] / PS:.3g} s the clock of 2^62 ps ends before the job does; "
-            "links are too slow for it, use simulator=flow"
+            f"packet simulator: at {state.count[layout.Count.NOW] / PS:.3g} s the clock of 2^62 ps ends before the "
+            "job does; links are too slow for it, use simulator=flow"
         )
     return Infeasible(
-        f"packet simulator: deadlock at {state.count[layout.NOW] / PS:.3f} s: {_paused(state)} links are paused and "
-        "wait for each other in a circle; take routes without cycles, or a transport without PFC"
+        f"packet simulator: deadlock at {state.count[layout.Count.NOW] / PS:.3f} s: {_paused(state)} links are "
+        "paused and wait for each other in a circle; take routes without cycles, or a transport without PFC"
     )

@@ -82,7 +82,7 @@ def first_state(
         hop_link=np.zeros(0, np.int64),
         circuit=np.zeros((0, 3), np.int64),
     )
-    state.device[:, [layout.D_BUSY, layout.D_CALLED]] = 0
+    state.device[:, [layout.Device.BUSY, layout.Device.CALLED]] = 0
     return state
 
 
@@ -96,18 +96,20 @@ def grown(state: State, why: int, options: PacketOptions) -> State:
     """
     count = state.count
     names: tuple[str, ...]
-    if why == layout.FULL_SLOTS:
+    if why == layout.Stop.FULL_SLOTS:
         needed = 2 * int(slots_needed(count))
         names, size = ("packet",), max(2 * len(state.packet), needed)
-    elif why == layout.FULL_FLOWS:
+    elif why == layout.Stop.FULL_FLOWS:
         names, size = ("flow", "window"), 2 * len(state.flow)
-    elif why == layout.FULL_TIMERS:
-        needed = int(count[layout.TIMER_SIZE] + timers_needed(count, 0))
+    elif why == layout.Stop.FULL_TIMERS:
+        needed = int(count[layout.Count.TIMER_SIZE] + timers_needed(count, 0))
         names, size = ("timer", "timer_code"), len(state.timer) + needed
     else:
         names, size = (
             ("board",),
-            max(2 * len(state.board), int(count[layout.BOARD_USED] + count[layout.LARGEST_BOARD])),
+            max(
+                2 * len(state.board), int(count[layout.Count.BOARD_USED] + count[layout.Count.LARGEST_BOARD])
+            ),
         )
     more = sum(getattr(state, name).nbytes // max(len(getattr(state, name)), 1) * size for name in names)
     _check_memory(memory_bytes(state) + more, options)
@@ -122,8 +124,8 @@ def room_to_move(state: State, options: PacketOptions) -> State:
     Infeasible
         If that would exceed the memory limit.
     """
-    senders = min(int(state.count[layout.OPEN_FLOWS]), len(state.link))
-    needed = 2 * int(slots_needed(state.count)) + 3 * int(state.count[layout.SLOTS_USED]) + 64 * senders
+    senders = min(int(state.count[layout.Count.OPEN_FLOWS]), len(state.link))
+    needed = 2 * int(slots_needed(state.count)) + 3 * int(state.count[layout.Count.SLOTS_USED]) + 64 * senders
     if len(state.packet) >= needed:
         return state
     _check_memory(memory_bytes(state) + needed * 32, options)
@@ -161,38 +163,38 @@ def _counts(
     options: PacketOptions, transport: Transport, streams: Streams, topology: Topology, seed: int
 ) -> Ints:
     count = np.zeros(layout.COUNTS, np.int64)
-    count[[layout.FREE_FLOW, layout.STUCK_FLOW]] = -1
+    count[[layout.Count.FREE_FLOW, layout.Count.STUCK_FLOW]] = -1
     count[layout.FREE_RINGS : layout.FREE_RINGS + 64] = -1
-    count[layout.TRANSPORT] = CODES[transport.law]
-    count[layout.LOSSY] = int(_can_lose(options))
-    count[layout.SPRAY] = int(options.path_choice == "packet")
-    count[layout.ACKS_TRAVEL] = int(options.acks == "reverse")
-    count[layout.SEED] = seed
-    count[layout.SERVERS] = topology.servers
-    count[layout.PACED] = int(transport.paced)
-    count[layout.GO_BACK_N] = int(options.recovery == "go-back-n")
-    count[layout.SPREAD] = np.bincount(topology.src).max() if options.path_choice == "packet" else 1
-    count[layout.MORE_TIMERS] = np.bincount(topology.dst).max()
-    count[[layout.PFC_OFF_BYTES, layout.PFC_ON_BYTES]] = pfc_bytes(options, transport)
+    count[layout.Count.TRANSPORT] = CODES[transport.law]
+    count[layout.Count.LOSSY] = int(_can_lose(options))
+    count[layout.Count.SPRAY] = int(options.path_choice == "packet")
+    count[layout.Count.ACKS_TRAVEL] = int(options.acks == "reverse")
+    count[layout.Count.SEED] = seed
+    count[layout.Count.SERVERS] = topology.servers
+    count[layout.Count.PACED] = int(transport.paced)
+    count[layout.Count.GO_BACK_N] = int(options.recovery == "go-back-n")
+    count[layout.Count.SPREAD] = np.bincount(topology.src).max() if options.path_choice == "packet" else 1
+    count[layout.Count.MORE_TIMERS] = np.bincount(topology.dst).max()
+    count[[layout.Count.PFC_OFF_BYTES, layout.Count.PFC_ON_BYTES]] = pfc_bytes(options, transport)
     largest = int(streams.packets.max(initial=1))
     if largest >= layout.NO_SEQUENCE:
         raise InvalidInput(
             f"packet simulator: a connection of {largest:.3g} packets is too long, the most is "
             f"{layout.NO_SEQUENCE - 1}; use simulator=flow"
         )
-    count[layout.LARGEST_BOARD] = max(8, 1 << (largest - 1).bit_length())
+    count[layout.Count.LARGEST_BOARD] = max(8, 1 << (largest - 1).bit_length())
     return count
 
 
 def _constants(transport: Transport, options: PacketOptions) -> NDArray[np.float64]:
     constant = np.zeros(layout.CONSTANTS)
-    constant[layout.C_FIRST_WINDOW] = transport.first_window_packets
-    constant[layout.C_SSTHRESH] = transport.ssthresh_packets
-    constant[layout.C_REORDER] = _reorder_packets(transport, options)
-    constant[layout.C_TIMEOUT_MIN] = (options.timeout_min_s or transport.timeout_min_s) * PS
-    constant[layout.C_TIMEOUT_FIRST] = (options.timeout_min_s or transport.timeout_first_s) * PS
-    constant[layout.C_MARK_SHARE] = transport.mark_share
-    constant[layout.C_NOTICE] = transport.notice_interval_s * PS
+    constant[layout.Constant.FIRST_WINDOW] = transport.first_window_packets
+    constant[layout.Constant.SSTHRESH] = transport.ssthresh_packets
+    constant[layout.Constant.REORDER] = _reorder_packets(transport, options)
+    constant[layout.Constant.TIMEOUT_MIN] = (options.timeout_min_s or transport.timeout_min_s) * PS
+    constant[layout.Constant.TIMEOUT_FIRST] = (options.timeout_min_s or transport.timeout_first_s) * PS
+    constant[layout.Constant.MARK_SHARE] = transport.mark_share
+    constant[layout.Constant.NOTICE] = transport.notice_interval_s * PS
     own = [round(value * PS) if name.endswith("_s") else value for name, value in transport.own.items()]
     constant[layout.C_OWN : layout.C_OWN + len(own)] = own
     return constant
@@ -210,21 +212,21 @@ def _reorder_packets(transport: Transport, options: PacketOptions) -> int:
 
 def _stream_rows(streams: Streams) -> Ints:
     rows = np.zeros((len(streams.task), layout.STREAM_FIELDS), np.int64)
-    rows[:, layout.S_TASK] = streams.task
-    rows[:, layout.S_ROUNDS] = streams.rounds
-    rows[:, layout.S_PACKETS] = streams.packets
-    rows[:, layout.S_EDGE_FIRST] = streams.edge_first
-    rows[:, layout.S_EDGES] = streams.edges
+    rows[:, layout.Stream.TASK] = streams.task
+    rows[:, layout.Stream.ROUNDS] = streams.rounds
+    rows[:, layout.Stream.PACKETS] = streams.packets
+    rows[:, layout.Stream.EDGE_FIRST] = streams.edge_first
+    rows[:, layout.Stream.EDGES] = streams.edges
     return rows
 
 
 def _task_rows(graph: TaskGraph, options: PacketOptions) -> Ints:
     rows = np.zeros((len(graph), layout.TASK_FIELDS), np.int64)
-    rows[:, layout.T_DEVICE] = np.where(graph.kind == COMPUTE, graph.device, -1)
-    rows[:, layout.T_DURATION] = duration_ps(graph.duration_s, options.compat)
-    rows[:, layout.T_WAITING] = graph.predecessors
-    rows[:, [layout.T_START, layout.T_FINISH]] = -1
-    rows[:, layout.T_AFTER] = -1
+    rows[:, layout.Task.DEVICE] = np.where(graph.kind == COMPUTE, graph.device, -1)
+    rows[:, layout.Task.DURATION] = duration_ps(graph.duration_s, options.compat)
+    rows[:, layout.Task.WAITING] = graph.predecessors
+    rows[:, [layout.Task.START, layout.Task.FINISH]] = -1
+    rows[:, layout.Task.AFTER] = -1
     return rows
 
 

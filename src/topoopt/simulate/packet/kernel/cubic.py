@@ -6,7 +6,7 @@ which it was cut. Below what Reno would have, it is that.
 
 from topoopt.kernel import compiled, inlined
 from topoopt.simulate.packet.kernel.law import Law
-from topoopt.simulate.packet.kernel.layout import C_OWN, CWND, OWN, SRTT, SSTHRESH, State
+from topoopt.simulate.packet.kernel.layout import C_OWN, OWN, State, Window
 from topoopt.simulate.packet.kernel.reno import HOLD, LEAST_SSTHRESH, grow_window, hold_window, slow_start
 
 LARGEST, EPOCH, RISE, ORIGIN, FRIENDLY, BEFORE = range(OWN + 1, OWN + 7)
@@ -42,13 +42,13 @@ def _avoid_congestion(s: State, flow: int, now: int) -> None:
         _begin_epoch(s, flow, now)
     seconds = (float(now) - w[flow, EPOCH]) * S
     reno = 1.0 if w[flow, FRIENDLY] >= w[flow, BEFORE] else 3.0 * (1.0 - beta) / (1.0 + beta)
-    w[flow, FRIENDLY] += reno / w[flow, CWND]
+    w[flow, FRIENDLY] += reno / w[flow, Window.CWND]
     if _cubic(s, flow, seconds) < w[flow, FRIENDLY]:
-        grow_window(s, flow, max(w[flow, FRIENDLY] - w[flow, CWND], 0.0))
+        grow_window(s, flow, max(w[flow, FRIENDLY] - w[flow, Window.CWND], 0.0))
         return
-    target = _cubic(s, flow, seconds + w[flow, SRTT] * S)
-    target = min(max(target, w[flow, CWND]), 1.5 * w[flow, CWND])
-    grow_window(s, flow, (target - w[flow, CWND]) / w[flow, CWND])
+    target = _cubic(s, flow, seconds + w[flow, Window.SRTT] * S)
+    target = min(max(target, w[flow, Window.CWND]), 1.5 * w[flow, Window.CWND])
+    grow_window(s, flow, (target - w[flow, Window.CWND]) / w[flow, Window.CWND])
 
 
 @inlined
@@ -56,9 +56,9 @@ def _begin_epoch(s: State, flow: int, now: int) -> None:
     """Lay the cubic function through the window of now; flat here if no larger one is known."""
     w = s.window
     w[flow, EPOCH] = float(now)
-    w[flow, ORIGIN] = max(w[flow, LARGEST], w[flow, CWND])
-    w[flow, RISE] = ((w[flow, ORIGIN] - w[flow, CWND]) / s.constant[SCALE]) ** (1.0 / 3.0)
-    w[flow, FRIENDLY] = w[flow, CWND]
+    w[flow, ORIGIN] = max(w[flow, LARGEST], w[flow, Window.CWND])
+    w[flow, RISE] = ((w[flow, ORIGIN] - w[flow, Window.CWND]) / s.constant[SCALE]) ** (1.0 / 3.0)
+    w[flow, FRIENDLY] = w[flow, Window.CWND]
 
 
 @inlined
@@ -71,11 +71,11 @@ def _cubic(s: State, flow: int, seconds: float) -> float:
 def cubic_cut(s: State, flow: int, now: int) -> None:
     """Remember the window, less of it if it was smaller than the last (fast convergence), and go on with a part."""
     w, beta = s.window, s.constant[BETA]
-    cwnd = w[flow, CWND]
+    cwnd = w[flow, Window.CWND]
     w[flow, LARGEST] = cwnd * (1.0 + beta) / 2.0 if cwnd < w[flow, LARGEST] else cwnd
     w[flow, BEFORE] = cwnd
-    w[flow, SSTHRESH] = max(cwnd * beta, LEAST_SSTHRESH)
-    w[flow, CWND] = w[flow, SSTHRESH]
+    w[flow, Window.SSTHRESH] = max(cwnd * beta, LEAST_SSTHRESH)
+    w[flow, Window.CWND] = w[flow, Window.SSTHRESH]
     w[flow, EPOCH] = -1.0
 
 
@@ -83,7 +83,7 @@ def cubic_cut(s: State, flow: int, now: int) -> None:
 def cubic_timed_out(s: State, flow: int, now: int) -> None:
     """Start again with one packet; the cubic function is flat where slow start will end."""
     cubic_cut(s, flow, now)
-    s.window[flow, CWND] = 1.0
+    s.window[flow, Window.CWND] = 1.0
     s.window[flow, LARGEST] = 0.0
 
 

@@ -6,7 +6,7 @@ of every window, as long as the average is not yet forgotten.
 
 from topoopt.kernel import inlined
 from topoopt.simulate.packet.kernel.law import Law
-from topoopt.simulate.packet.kernel.layout import C_OWN, CWND, OWN, SSTHRESH, State
+from topoopt.simulate.packet.kernel.layout import C_OWN, OWN, State, Window
 from topoopt.simulate.packet.kernel.reno import grow_window, reno_cut, reno_timed_out
 
 ALPHA, SEEN, MARKS_SEEN, WINDOW_SIZE = OWN, OWN + 1, OWN + 2, OWN + 3
@@ -16,7 +16,7 @@ GAIN, ALWAYS = C_OWN, C_OWN + 1
 @inlined
 def dctcp_opened(s: State, flow: int, now: int) -> None:
     """Begin the first window of measurement."""
-    s.window[flow, WINDOW_SIZE] = s.window[flow, CWND]
+    s.window[flow, WINDOW_SIZE] = s.window[flow, Window.CWND]
 
 
 @inlined
@@ -26,7 +26,7 @@ def dctcp_acked(s: State, flow: int, marked: bool, now: int) -> None:
     w[flow, SEEN] += 1.0
     if marked:
         w[flow, MARKS_SEEN] += 1.0
-        w[flow, SSTHRESH] = min(w[flow, SSTHRESH], w[flow, CWND])
+        w[flow, Window.SSTHRESH] = min(w[flow, Window.SSTHRESH], w[flow, Window.CWND])
     if w[flow, SEEN] >= w[flow, WINDOW_SIZE]:
         gain = s.constant[GAIN]
         w[flow, ALPHA] = (1.0 - gain) * w[flow, ALPHA] + gain * w[flow, MARKS_SEEN] / w[flow, SEEN]
@@ -34,13 +34,13 @@ def dctcp_acked(s: State, flow: int, marked: bool, now: int) -> None:
         w[flow, SEEN] = 0.0
         w[flow, MARKS_SEEN] = 0.0
         if due and w[flow, ALPHA] > 0.0:
-            w[flow, CWND] = max(w[flow, CWND] * (1.0 - w[flow, ALPHA] / 2.0), 1.0)
-            w[flow, SSTHRESH] = w[flow, CWND]
-        w[flow, WINDOW_SIZE] = w[flow, CWND]
-    if w[flow, CWND] < w[flow, SSTHRESH]:
-        w[flow, CWND] = min(w[flow, CWND] + 1.0, w[flow, SSTHRESH])
+            w[flow, Window.CWND] = max(w[flow, Window.CWND] * (1.0 - w[flow, ALPHA] / 2.0), 1.0)
+            w[flow, Window.SSTHRESH] = w[flow, Window.CWND]
+        w[flow, WINDOW_SIZE] = w[flow, Window.CWND]
+    if w[flow, Window.CWND] < w[flow, Window.SSTHRESH]:
+        w[flow, Window.CWND] = min(w[flow, Window.CWND] + 1.0, w[flow, Window.SSTHRESH])
     else:
-        grow_window(s, flow, 1.0 / w[flow, CWND])
+        grow_window(s, flow, 1.0 / w[flow, Window.CWND])
 
 
 DCTCP = Law(opened=dctcp_opened, acked=dctcp_acked, lost=reno_cut, timed_out=reno_timed_out)

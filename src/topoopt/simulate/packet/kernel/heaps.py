@@ -4,14 +4,14 @@ That of links has no second key and changes its top in place: it is asked for ev
 """
 
 from topoopt.kernel import compiled, drop_top, inlined, push
-from topoopt.simulate.packet.kernel.layout import HEAP_SIZE, TIMER_SIZE, State
+from topoopt.simulate.packet.kernel.layout import Count, State
 
 
 @inlined
 def push_link(s: State, key: int, link: int) -> None:
     """Add a link."""
-    hole = s.count[HEAP_SIZE]
-    s.count[HEAP_SIZE] = hole + 1
+    hole = s.count[Count.HEAP_SIZE]
+    s.count[Count.HEAP_SIZE] = hole + 1
     while hole > 0:
         parent = (hole - 1) >> 1
         if s.due[parent] <= key:
@@ -56,8 +56,8 @@ def replace_top_link(s: State, key: int, link: int, size: int) -> None:
 @inlined
 def drop_top_link(s: State) -> None:
     """Remove the first link."""
-    size = s.count[HEAP_SIZE] - 1
-    s.count[HEAP_SIZE] = size
+    size = s.count[Count.HEAP_SIZE] - 1
+    s.count[Count.HEAP_SIZE] = size
     if size > 0:
         replace_top_link(s, s.due[size], s.due_link[size], size)
 
@@ -79,10 +79,10 @@ def remove_link(s: State, link: int) -> None:
 @compiled
 def push_timer(s: State, key: int, code: int) -> None:
     """Add a timer."""
-    s.count[TIMER_SIZE] = push(s.timer, s.timer_code, s.count[TIMER_SIZE], key, code)
+    s.count[Count.TIMER_SIZE] = push(s.timer, s.timer_code, s.count[Count.TIMER_SIZE], key, code)
 
 
 @compiled
 def drop_top_timer(s: State) -> None:
     """Remove the first timer."""
-    s.count[TIMER_SIZE] = drop_top(s.timer, s.timer_code, s.count[TIMER_SIZE])
+    s.count[Count.TIMER_SIZE] = drop_top(s.timer, s.timer_code, s.count[Count.TIMER_SIZE])

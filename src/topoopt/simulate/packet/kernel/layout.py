@@ -35,6 +35,7 @@ circuit          int64     (links, 3)           times on the wire after the next
 ================ ========= ==================== ==========================================================
 """
 
+from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
@@ -46,96 +47,116 @@ Bytes = NDArray[np.int8]
 
 NEVER = 1 << 62
 
-# count: the clock, what happened, what is in use, and the settings
-(
-    NOW,
-    EVENTS,
-    HOPS,
-    SENT,
-    DELIVERED,
-    DROPPED,
-    MARKS,
-    TIMEOUTS,
-    RESENT,
-    FLOWS_DONE,
-    TASKS_DONE,
-    CONNECTIONS,
-    HEAP_SIZE,
-    TIMER_SIZE,
-    SLOTS_USED,
-    LARGEST_RING,
-    FLOWS_USED,
-    FREE_FLOW,
-    BOARD_USED,
-    LARGEST_BOARD,
-    STARTING_HEAD,
-    STARTING_TAIL,
-    LOGGED,
-    STUCK_FLOW,
-    TRANSPORT,
-    LOSSY,
-    SPRAY,
-    ACKS_TRAVEL,
-    PFC_OFF_BYTES,
-    PFC_ON_BYTES,
-    SEED,
-    OPEN_FLOWS,
-    PAUSES,
-    BEGUN,
-    SERVERS,
-    HOPWISE,
-    COMMAND,
-    PACED,
-    GO_BACK_N,
-    SPREAD,
-    MORE_TIMERS,
-) = range(41)
+
+class Count(IntEnum):
+    """Columns of ``count``: the clock, what happened, what is in use, and the settings."""
+
+    (
+        NOW,
+        EVENTS,
+        HOPS,
+        SENT,
+        DELIVERED,
+        DROPPED,
+        MARKS,
+        TIMEOUTS,
+        RESENT,
+        FLOWS_DONE,
+        TASKS_DONE,
+        CONNECTIONS,
+        HEAP_SIZE,
+        TIMER_SIZE,
+        SLOTS_USED,
+        LARGEST_RING,
+        FLOWS_USED,
+        FREE_FLOW,
+        BOARD_USED,
+        LARGEST_BOARD,
+        STARTING_HEAD,
+        STARTING_TAIL,
+        LOGGED,
+        STUCK_FLOW,
+        TRANSPORT,
+        LOSSY,
+        SPRAY,
+        ACKS_TRAVEL,
+        PFC_OFF_BYTES,
+        PFC_ON_BYTES,
+        SEED,
+        OPEN_FLOWS,
+        PAUSES,
+        BEGUN,
+        SERVERS,
+        HOPWISE,
+        COMMAND,
+        PACED,
+        GO_BACK_N,
+        SPREAD,
+        MORE_TIMERS,
+    ) = range(41)
+
+
 FREE_RINGS = 64
 """``count[FREE_RINGS + k]`` is the first free ring of 2^k slots, -1 for none."""
 COUNTS = 128
 
-# link
-(
-    HEAD,
-    TAIL,
-    GONE,
-    AHEAD,
-    BASE,
-    MASK,
-    BUSY,
-    LATENCY,
-    SERIAL,
-    SERIAL_OPEN,
-    SERIAL_ACK,
-    QUEUED,
-    AHEAD_BYTES,
-    MARK_LOW,
-    MARK_HIGH,
-    LIMIT,
-    IN_HEAP,
-    STATE,
-    INGRESS,
-    PAUSE_AT,
-    LINK_PACKETS,
-    LINK_BYTES,
-    LINK_MARKS,
-    LINK_DROPS,
-    LINK_PEAK,
-    LINK_DST,
-    LINK_SWEPT,
-    WAIT_HEAD,
-    WAIT_TAIL,
-    WAKE_AT,
-    LAST,
-    LAST_BUT_ONE,
-) = range(32)
-LINK_FIELDS = 32
+
+class Link(IntEnum):
+    """Columns of ``link``."""
+
+    (
+        HEAD,
+        TAIL,
+        GONE,
+        AHEAD,
+        BASE,
+        MASK,
+        BUSY,
+        LATENCY,
+        SERIAL,
+        SERIAL_OPEN,
+        SERIAL_ACK,
+        QUEUED,
+        AHEAD_BYTES,
+        MARK_LOW,
+        MARK_HIGH,
+        LIMIT,
+        IN_HEAP,
+        STATE,
+        INGRESS,
+        PAUSE_AT,
+        PACKETS,
+        BYTES,
+        MARKS,
+        DROPS,
+        PEAK,
+        DST,
+        SWEPT,
+        WAIT_HEAD,
+        WAIT_TAIL,
+        WAKE_AT,
+        LAST,
+        LAST_BUT_ONE,
+    ) = range(32)
+
+
+LINK_FIELDS = len(Link)
 
 UP, PAUSED, DOWN = 0, 1, 2
 """States of a link: it sends; it holds what it has not begun to send; it loses everything. The last two are bits."""
 
-# packet
-DEPART, ARRIVE, WHO, WHAT = range(4)
+
+class Packet(IntEnum):
+    """Columns of ``packet``."""
+
+    (
+        DEPART,
+        ARRIVE,
+        WHO,
+        WHAT,
+    ) = range(4)
+
+
 KIND_DATA, KIND_OPEN, KIND_ACK, KIND_ACK_AGAIN = 0, 1, 2, 3
 MARKED, AGAIN = 4, 1 << 33
 """WHO is flow << 32 | place in ``path_link``, or the link itself where routes change.
@@ -144,50 +165,55 @@ another kind for such data) the next sequence number that is expected << 33."""
 
 SIZE_DATA, SIZE_OPEN, SIZE_ACK = 8936, 1, 64
 
-# flow
-(
-    F_STREAM,
-    F_PAIR,
-    F_PATH,
-    F_PLACE,
-    F_PACKETS,
-    F_SENT,
-    F_ARRIVED,
-    F_EXPECTED,
-    F_ACKED,
-    F_LOWEST,
-    F_HIGHEST,
-    F_SCANNED,
-    F_LOST,
-    F_LOST_FROM,
-    F_PIPE,
-    F_RECOVER,
-    F_LIVE,
-    F_STATE,
-    F_BOARD,
-    F_BOARD_CLASS,
-    F_STARTED,
-    F_MARKS,
-    F_RESENT,
-    F_DEADLINE,
-    F_TIMER,
-    F_PACE,
-    F_TIMEOUTS,
-    F_TIMED,
-    F_TIMED_AT,
-    F_CONNECTION,
-    F_CNP_AT,
-    F_NEXT,
-    F_SRC,
-    F_DST,
-    F_RECOVERING,
-    F_FURTHEST,
-    F_REFUSED,
-    F_BACKOFF,
-    F_TIMED_AGAIN,
-    F_LEAVES,
-) = range(40)
-FLOW_FIELDS = 40
+
+class Flow(IntEnum):
+    """Columns of ``flow``."""
+
+    (
+        STREAM,
+        PAIR,
+        PATH,
+        PLACE,
+        PACKETS,
+        SENT,
+        ARRIVED,
+        EXPECTED,
+        ACKED,
+        LOWEST,
+        HIGHEST,
+        SCANNED,
+        LOST,
+        LOST_FROM,
+        PIPE,
+        RECOVER,
+        LIVE,
+        STATE,
+        BOARD,
+        BOARD_CLASS,
+        STARTED,
+        MARKS,
+        RESENT,
+        DEADLINE,
+        TIMER,
+        PACE,
+        TIMEOUTS,
+        TIMED,
+        TIMED_AT,
+        CONNECTION,
+        CNP_AT,
+        NEXT,
+        SRC,
+        DST,
+        RECOVERING,
+        FURTHEST,
+        REFUSED,
+        BACKOFF,
+        TIMED_AGAIN,
+        LEAVES,
+    ) = range(40)
+
+
+FLOW_FIELDS = len(Flow)
 
 OPENING, OPEN, CLOSED, FREE = 0, 1, 2, 3
 
@@ -197,56 +223,158 @@ PACE_IDLE, PACE_WAITING = -1, -2
 NO_SEQUENCE = (1 << 30) - 1
 """More than the sequence number of any packet."""
 
-# window: the first four serve every transport, the rest belong to the one in use
-CWND, SSTHRESH, SRTT, RTTVAR = range(4)
+
+class Window(IntEnum):
+    """Columns of ``window``: the first four serve every transport, the rest belong to the one in use."""
+
+    (
+        CWND,
+        SSTHRESH,
+        SRTT,
+        RTTVAR,
+    ) = range(4)
+
+
 OWN = 4
 WINDOW_FIELDS = 16
 
-# constant: the first serve every transport, the rest belong to the one in use
-C_FIRST_WINDOW, C_SSTHRESH, C_REORDER, C_TIMEOUT_MIN, C_TIMEOUT_FIRST, C_MARK_SHARE, C_NOTICE = range(7)
+
+class Constant(IntEnum):
+    """Columns of ``constant``: the first serve every transport, the rest belong to the one in use."""
+
+    (
+        FIRST_WINDOW,
+        SSTHRESH,
+        REORDER,
+        TIMEOUT_MIN,
+        TIMEOUT_FIRST,
+        MARK_SHARE,
+        NOTICE,
+    ) = range(7)
+
+
 C_OWN = 8
 CONSTANTS = 24
 
-# stream
-S_TASK, S_ROUNDS, S_PACKETS, S_EDGE_FIRST, S_EDGES, S_ROUND, S_OPEN, S_CURSOR = range(8)
-STREAM_FIELDS = 8
 
-# task
-T_DEVICE, T_DURATION, T_WAITING, T_OPEN, T_START, T_FINISH, T_READY, T_AFTER = range(8)
-TASK_FIELDS = 8
+class Stream(IntEnum):
+    """Columns of ``stream``."""
 
-# device
-D_HEAD, D_TAIL, D_BUSY, D_CALLED = range(4)
-DEVICE_FIELDS = 4
+    (
+        TASK,
+        ROUNDS,
+        PACKETS,
+        EDGE_FIRST,
+        EDGES,
+        ROUND,
+        OPEN,
+        CURSOR,
+    ) = range(8)
 
-# log
-(L_STREAM, L_PAIR, L_START, L_FINISH, L_PACKETS, L_MARKS, L_RESENT, L_PATH) = range(8)
-LOG_FIELDS = 8
 
-# timers: code = kind << 40 | index; equal times are served in order of code
-(
-    LINK_CHANGE_DOWN,
-    LINK_CHANGE_UP,
-    COMPUTE_END,
-    DELAY_END,
-    PAUSE,
-    RESUME,
-    RETRANSMIT,
-    PACE,
-    ROOM,
-    DEVICE_START,
-) = range(10)
+STREAM_FIELDS = len(Stream)
+
+
+class Task(IntEnum):
+    """Columns of ``task``."""
+
+    (
+        DEVICE,
+        DURATION,
+        WAITING,
+        OPEN,
+        START,
+        FINISH,
+        READY,
+        AFTER,
+    ) = range(8)
+
+
+TASK_FIELDS = len(Task)
+
+
+class Device(IntEnum):
+    """Columns of ``device``."""
+
+    (
+        HEAD,
+        TAIL,
+        BUSY,
+        CALLED,
+    ) = range(4)
+
+
+DEVICE_FIELDS = len(Device)
+
+
+class Log(IntEnum):
+    """Columns of ``log``."""
+
+    (
+        STREAM,
+        PAIR,
+        START,
+        FINISH,
+        PACKETS,
+        MARKS,
+        RESENT,
+        PATH,
+    ) = range(8)
+
+
+LOG_FIELDS = len(Log)
+
+
+class Timer(IntEnum):
+    """Kinds of timers: code = kind << ``KIND_SHIFT`` | index; equal times are served in order of code."""
+
+    (
+        LINK_CHANGE_DOWN,
+        LINK_CHANGE_UP,
+        COMPUTE_END,
+        DELAY_END,
+        PAUSE,
+        RESUME,
+        RETRANSMIT,
+        PACE,
+        ROOM,
+        DEVICE_START,
+    ) = range(10)
+
+
 KIND_SHIFT = 40
 
 # commands, obeyed when the loop is entered
 HOLD_ALL, RECONNECT = 1, 2
 
-# board
-UNSENT, FLYING, LANDED, MISSING, KNOWN, FLYING_AGAIN = range(6)
-"""Fates of a packet: not sent; on its way; received; lost; received and acknowledged; sent again."""
 
-# why the kernel came back
-FINISHED, SLICE_OVER, TIME_REACHED, FULL_SLOTS, FULL_FLOWS, FULL_TIMERS, FULL_BOARD, STUCK, DRAINED = range(9)
+class Fate(IntEnum):
+    """Of a packet on the board: not sent; on its way; received; lost; received and acknowledged; sent again."""
+
+    (
+        UNSENT,
+        FLYING,
+        LANDED,
+        MISSING,
+        KNOWN,
+        FLYING_AGAIN,
+    ) = range(6)
+
+
+class Stop(IntEnum):
+    """Why the engine came back."""
+
+    (
+        FINISHED,
+        SLICE_OVER,
+        TIME_REACHED,
+        FULL_SLOTS,
+        FULL_FLOWS,
+        FULL_TIMERS,
+        FULL_BOARD,
+        STUCK,
+        DRAINED,
+    ) = range(9)
 
 
 class State(NamedTuple):

@@ -14,60 +14,16 @@ from topoopt.simulate.packet.kernel.failures import link_down
 from topoopt.simulate.packet.kernel.flows import packet_lost
 from topoopt.simulate.packet.kernel.heaps import drop_top_link, drop_top_timer, replace_top_link
 from topoopt.simulate.packet.kernel.layout import (
-    BASE,
-    BEGUN,
-    BOARD_USED,
-    COMMAND,
-    COMPUTE_END,
-    DELAY_END,
-    DELIVERED,
-    DEPART,
-    DEVICE_START,
-    DRAINED,
-    EVENTS,
-    FINISHED,
-    FLOWS_USED,
-    FREE_FLOW,
-    FULL_BOARD,
-    FULL_FLOWS,
-    FULL_SLOTS,
-    FULL_TIMERS,
-    GO_BACK_N,
-    HEAD,
-    HEAP_SIZE,
-    HOPS,
-    HOPWISE,
-    IN_HEAP,
     KIND_OPEN,
     KIND_SHIFT,
-    LARGEST_BOARD,
-    LATENCY,
-    LINK_CHANGE_DOWN,
-    LINK_CHANGE_UP,
-    LINK_DST,
-    LOSSY,
-    MASK,
     NEVER,
-    NOW,
-    PACE,
-    PAUSE,
-    PFC_OFF_BYTES,
-    RESUME,
-    RETRANSMIT,
-    ROOM,
-    S_CURSOR,
-    S_EDGES,
-    SLICE_OVER,
-    STARTING_HEAD,
-    STARTING_TAIL,
-    STUCK,
-    STUCK_FLOW,
-    TAIL,
-    TASKS_DONE,
-    TIME_REACHED,
-    TIMER_SIZE,
-    WHO,
+    Count,
+    Link,
+    Packet,
     State,
+    Stop,
+    Stream,
+    Timer,
 )
 from topoopt.simulate.packet.kernel.links import (
     enqueue,
@@ -93,62 +49,65 @@ def make_advance(stamp: int) -> Callable[[State, int, int, int], int]:
 
         Of events at the same time, connections to open come first, then packets, then timers.
         """
-        end = s.count[EVENTS] + events if stamp else 0
+        end = s.count[Count.EVENTS] + events if stamp else 0
         tasks = len(s.task)
-        if s.count[BEGUN] == 0:
+        if s.count[Count.BEGUN] == 0:
             begin(s)
-        if s.count[COMMAND] > 0:
+        if s.count[Count.COMMAND] > 0:
             obey(s)
         while True:
             if slots_needed(s.count) > len(s.packet):
-                return FULL_SLOTS
-            if s.count[TIMER_SIZE] + timers_needed(s.count, most_successors) > len(s.timer):
-                return FULL_TIMERS
-            if s.count[EVENTS] >= end:
-                return SLICE_OVER
-            head = s.count[STARTING_HEAD]
-            if head != s.count[STARTING_TAIL]:
-                if s.count[FREE_FLOW] < 0 and s.count[FLOWS_USED] == len(s.flow):
-                    return FULL_FLOWS
+                return Stop.FULL_SLOTS
+            if s.count[Count.TIMER_SIZE] + timers_needed(s.count, most_successors) > len(s.timer):
+                return Stop.FULL_TIMERS
+            if s.count[Count.EVENTS] >= end:
+                return Stop.SLICE_OVER
+            head = s.count[Count.STARTING_HEAD]
+            if head != s.count[Count.STARTING_TAIL]:
+                if s.count[Count.FREE_FLOW] < 0 and s.count[Count.FLOWS_USED] == len(s.flow):
+                    return Stop.FULL_FLOWS
                 if (
-                    s.count[LOSSY] == 1
-                    and s.count[GO_BACK_N] == 0
-                    and s.count[BOARD_USED] + s.count[LARGEST_BOARD] > len(s.board)
+                    s.count[Count.LOSSY] == 1
+                    and s.count[Count.GO_BACK_N] == 0
+                    and s.count[Count.BOARD_USED] + s.count[Count.LARGEST_BOARD] > len(s.board)
                 ):
-                    return FULL_BOARD
+                    return Stop.FULL_BOARD
                 stream = s.starting[head]
-                open_connection(s, stream, s.count[NOW])
-                if s.stream[stream, S_CURSOR] == s.stream[stream, S_EDGES]:
-                    s.count[STARTING_HEAD] = head + 1 if head + 1 < len(s.starting) else 0
-                s.count[EVENTS] += 1
+                open_connection(s, stream, s.count[Count.NOW])
+                if s.stream[stream, Stream.CURSOR] == s.stream[stream, Stream.EDGES]:
+                    s.count[Count.STARTING_HEAD] = head + 1 if head + 1 < len(s.starting) else 0
+                s.count[Count.EVENTS] += 1
                 continue
-            if s.count[TASKS_DONE] == tasks:
-                return FINISHED
-            packet_at = s.due[0] if s.count[HEAP_SIZE] > 0 else NEVER
-            timer_at = s.timer[0] if s.count[TIMER_SIZE] > 0 else NEVER
+            if s.count[Count.TASKS_DONE] == tasks:
+                return Stop.FINISHED
+            packet_at = s.due[0] if s.count[Count.HEAP_SIZE] > 0 else NEVER
+            timer_at = s.timer[0] if s.count[Count.TIMER_SIZE] > 0 else NEVER
             now = min(packet_at, timer_at)
             if now >= until:
-                return DRAINED if now == NEVER else TIME_REACHED
+                return Stop.DRAINED if now == NEVER else Stop.TIME_REACHED
             if packet_at <= timer_at:
                 link = s.due_link[0]
-                depart = s.packet[s.link[link, BASE] + (s.link[link, HEAD] & s.link[link, MASK]), DEPART]
-                if s.link[link, HEAD] == s.link[link, TAIL] or depart == NEVER:
-                    s.link[link, IN_HEAP] = 0
+                depart = s.packet[
+                    s.link[link, Link.BASE] + (s.link[link, Link.HEAD] & s.link[link, Link.MASK]),
+                    Packet.DEPART,
+                ]
+                if s.link[link, Link.HEAD] == s.link[link, Link.TAIL] or depart == NEVER:
+                    s.link[link, Link.IN_HEAP] = 0
                     drop_top_link(s)
-                elif depart + s.link[link, LATENCY] > now:  # it was held up since
-                    replace_top_link(s, depart + s.link[link, LATENCY], link, s.count[HEAP_SIZE])
+                elif depart + s.link[link, Link.LATENCY] > now:  # it was held up since
+                    replace_top_link(s, depart + s.link[link, Link.LATENCY], link, s.count[Count.HEAP_SIZE])
                 else:
-                    s.count[NOW] = now
-                    s.count[EVENTS] += 1
+                    s.count[Count.NOW] = now
+                    s.count[Count.EVENTS] += 1
                     move_first_packet(s, link, depart, now)
                 continue
             code = s.timer_code[0]
             drop_top_timer(s)
-            s.count[NOW] = now
-            s.count[EVENTS] += 1
+            s.count[Count.NOW] = now
+            s.count[Count.EVENTS] += 1
             serve_timer(s, code >> KIND_SHIFT, code & ((1 << KIND_SHIFT) - 1), now)
-            if s.count[STUCK_FLOW] >= 0:
-                return STUCK
+            if s.count[Count.STUCK_FLOW] >= 0:
+                return Stop.STUCK
 
     return advance
 
@@ -156,41 +115,43 @@ def make_advance(stamp: int) -> Callable[[State, int, int, int], int]:
 @spliced
 def move_first_packet(s: State, link: int, depart: int, now: int) -> None:
     """Let the first packet of a link arrive at its far end: it joins the next link, or it is there."""
-    slot = s.link[link, BASE] + (s.link[link, HEAD] & s.link[link, MASK])
-    who = s.packet[slot, WHO]
+    slot = s.link[link, Link.BASE] + (s.link[link, Link.HEAD] & s.link[link, Link.MASK])
+    who = s.packet[slot, Packet.WHO]
     what = take_first(s, link, slot, depart, now)
-    s.count[HOPS] += 1
-    if s.link[link, HEAD] < s.link[link, TAIL]:
-        after = s.packet[s.link[link, BASE] + (s.link[link, HEAD] & s.link[link, MASK]), DEPART]
+    s.count[Count.HOPS] += 1
+    if s.link[link, Link.HEAD] < s.link[link, Link.TAIL]:
+        after = s.packet[
+            s.link[link, Link.BASE] + (s.link[link, Link.HEAD] & s.link[link, Link.MASK]), Packet.DEPART
+        ]
         if after == NEVER:
-            s.link[link, IN_HEAP] = 0
+            s.link[link, Link.IN_HEAP] = 0
             drop_top_link(s)
         else:
-            replace_top_link(s, after + s.link[link, LATENCY], link, s.count[HEAP_SIZE])
+            replace_top_link(s, after + s.link[link, Link.LATENCY], link, s.count[Count.HEAP_SIZE])
     else:
-        s.link[link, IN_HEAP] = 0
+        s.link[link, Link.IN_HEAP] = 0
         drop_top_link(s)
     flow, place = who >> 32, who & 0xFFFFFFFF
-    if s.count[HOPWISE] == 0:
+    if s.count[Count.HOPWISE] == 0:
         onward = s.path_link[place + 1]
         who += 1
-    elif s.link[link, LINK_DST] == end_of(s, flow, what):
+    elif s.link[link, Link.DST] == end_of(s, flow, what):
         onward = -1
     else:
-        onward = next_link(s, s.link[link, LINK_DST], flow, what)
+        onward = next_link(s, s.link[link, Link.DST], flow, what)
         who = (flow << 32) | onward
     if onward < 0:
         arrive(s, flow, what, now)
     elif not enqueue(s, onward, who, what, now):
         packet_lost(s, flow)
-    elif s.count[PFC_OFF_BYTES] < NEVER:
+    elif s.count[Count.PFC_OFF_BYTES] < NEVER:
         join(s, link, size_of(what), now)
 
 
 @spliced
 def arrive(s: State, flow: int, what: int, now: int) -> None:
     """Let a packet be where it was sent."""
-    s.count[DELIVERED] += 1
+    s.count[Count.DELIVERED] += 1
     if (what & 3) == KIND_OPEN:
         arrived_open(s, flow, now)
     else:
@@ -200,25 +161,25 @@ def arrive(s: State, flow: int, what: int, now: int) -> None:
 @spliced
 def serve_timer(s: State, kind: int, index: int, now: int) -> None:
     """Serve whatever is not the arrival of a packet."""
-    if kind == COMPUTE_END:
+    if kind == Timer.COMPUTE_END:
         end_compute(s, index, now)
-    elif kind == DELAY_END:
+    elif kind == Timer.DELAY_END:
         begin_streams(s, index, now)
-    elif kind == DEVICE_START:
+    elif kind == Timer.DEVICE_START:
         start_device(s, index, now)
-    elif kind == RETRANSMIT:
+    elif kind == Timer.RETRANSMIT:
         retransmit(s, index, now)
-    elif kind == PACE:
+    elif kind == Timer.PACE:
         pace(s, index, now)
-    elif kind == PAUSE:
+    elif kind == Timer.PAUSE:
         pause_link(s, index, now)
-    elif kind == RESUME:
+    elif kind == Timer.RESUME:
         resume_link(s, index, now)
         wake(s, index, now)
-    elif kind == LINK_CHANGE_UP:
+    elif kind == Timer.LINK_CHANGE_UP:
         repair_link(s, index, now)
         wake(s, index, now)
-    elif kind == ROOM:
+    elif kind == Timer.ROOM:
         woken(s, index, now)
-    elif kind == LINK_CHANGE_DOWN:
+    elif kind == Timer.LINK_CHANGE_DOWN:
         link_down(s, index, now)

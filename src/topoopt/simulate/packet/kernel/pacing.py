@@ -9,30 +9,18 @@ from topoopt.kernel import compiled, spliced
 from topoopt.simulate.packet.kernel.flows import free_if_done
 from topoopt.simulate.packet.kernel.heaps import push_timer
 from topoopt.simulate.packet.kernel.layout import (
-    BASE,
-    DEPART,
-    F_NEXT,
-    F_PACE,
-    F_STATE,
-    GONE,
     KIND_DATA,
     KIND_SHIFT,
-    LAST,
-    LAST_BUT_ONE,
-    MASK,
     NEVER,
     OPEN,
-    PACE,
     PACE_IDLE,
     PACE_WAITING,
-    ROOM,
-    SERIAL,
-    SPRAY,
-    TAIL,
-    WAIT_HEAD,
-    WAIT_TAIL,
-    WAKE_AT,
+    Count,
+    Flow,
+    Link,
+    Packet,
     State,
+    Timer,
 )
 from topoopt.simulate.packet.kernel.links import see_departures
 from topoopt.simulate.packet.kernel.sending import draw_place, first_link, has_more, send_one
@@ -43,8 +31,8 @@ from topoopt.simulate.packet.kernel.transports import sent, wait_ps
 def pace(s: State, flow: int, now: int) -> None:
     """Handle the flow's own timer."""
     row = s.flow[flow]
-    if row[F_PACE] == now and row[F_STATE] == OPEN:
-        row[F_PACE] = PACE_IDLE
+    if row[Flow.PACE] == now and row[Flow.STATE] == OPEN:
+        row[Flow.PACE] = PACE_IDLE
         go_on_pacing(s, flow, now)
 
 
@@ -57,10 +45,10 @@ def go_on_pacing(s: State, flow: int, now: int) -> None:
     if wait > 0:
         _set_timer(s, flow, now + wait)
         return
-    if s.count[SPRAY] == 1:
+    if s.count[Count.SPRAY] == 1:
         draw_place(s, flow)
     link = first_link(s, flow, KIND_DATA)
-    if s.link[link, WAIT_HEAD] < 0 and _has_room(s, link, now):
+    if s.link[link, Link.WAIT_HEAD] < 0 and _has_room(s, link, now):
         _send_now(s, flow, link, now)
     else:
         _stand_in_line(s, flow, link, now)
@@ -69,12 +57,12 @@ def go_on_pacing(s: State, flow: int, now: int) -> None:
 @compiled
 def wake(s: State, link: int, now: int) -> None:
     """Let those go on that wait for room at a link, and look again when there will be more."""
-    while s.link[link, WAIT_HEAD] >= 0 and _has_room(s, link, now):
-        flow = s.link[link, WAIT_HEAD]
+    while s.link[link, Link.WAIT_HEAD] >= 0 and _has_room(s, link, now):
+        flow = s.link[link, Link.WAIT_HEAD]
         row = s.flow[flow]
-        s.link[link, WAIT_HEAD] = row[F_NEXT]
-        row[F_PACE] = PACE_IDLE
-        if row[F_STATE] != OPEN or not has_more(s, flow):
+        s.link[link, Link.WAIT_HEAD] = row[Flow.NEXT]
+        row[Flow.PACE] = PACE_IDLE
+        if row[Flow.STATE] != OPEN or not has_more(s, flow):
             free_if_done(s, flow)
         elif first_link(s, flow, KIND_DATA) == link:
             _send_now(s, flow, link, now)
@@ -86,8 +74,8 @@ def wake(s: State, link: int, now: int) -> None:
 @spliced
 def woken(s: State, link: int, now: int) -> None:
     """Handle the link's timer."""
-    if s.link[link, WAKE_AT] == now:
-        s.link[link, WAKE_AT] = -1
+    if s.link[link, Link.WAKE_AT] == now:
+        s.link[link, Link.WAKE_AT] = -1
         wake(s, link, now)
 
 
@@ -95,49 +83,52 @@ def woken(s: State, link: int, now: int) -> None:
 def _has_room(s: State, link: int, now: int) -> bool:
     """Return whether the packet before its server's last has left the queue, or is lost."""
     see_departures(s, link, now)
-    before = s.link[link, LAST_BUT_ONE]
-    return before < s.link[link, GONE] or before >= s.link[link, TAIL]
+    before = s.link[link, Link.LAST_BUT_ONE]
+    return before < s.link[link, Link.GONE] or before >= s.link[link, Link.TAIL]
 
 
 @compiled
 def _send_now(s: State, flow: int, link: int, now: int) -> None:
-    tail = s.link[link, TAIL]
+    tail = s.link[link, Link.TAIL]
     send_one(s, flow, now)
-    if s.link[link, TAIL] > tail:
-        s.link[link, LAST_BUT_ONE] = s.link[link, LAST]
-        s.link[link, LAST] = tail
-    sent(s, flow, s.link[link, SERIAL], now)
+    if s.link[link, Link.TAIL] > tail:
+        s.link[link, Link.LAST_BUT_ONE] = s.link[link, Link.LAST]
+        s.link[link, Link.LAST] = tail
+    sent(s, flow, s.link[link, Link.SERIAL], now)
     if has_more(s, flow):
         _set_timer(s, flow, now + max(wait_ps(s, flow, now), 1))
 
 
 @compiled
 def _set_timer(s: State, flow: int, when: int) -> None:
-    s.flow[flow, F_PACE] = when
-    push_timer(s, when, (PACE << KIND_SHIFT) | flow)
+    s.flow[flow, Flow.PACE] = when
+    push_timer(s, when, (Timer.PACE << KIND_SHIFT) | flow)
 
 
 @compiled
 def _stand_in_line(s: State, flow: int, link: int, now: int) -> None:
     """Wait behind the others that wait for a link."""
-    s.flow[flow, F_PACE] = PACE_WAITING
-    s.flow[flow, F_NEXT] = -1
-    if s.link[link, WAIT_HEAD] < 0:
-        s.link[link, WAIT_HEAD] = flow
+    s.flow[flow, Flow.PACE] = PACE_WAITING
+    s.flow[flow, Flow.NEXT] = -1
+    if s.link[link, Link.WAIT_HEAD] < 0:
+        s.link[link, Link.WAIT_HEAD] = flow
     else:
-        s.flow[s.link[link, WAIT_TAIL], F_NEXT] = flow
-    s.link[link, WAIT_TAIL] = flow
+        s.flow[s.link[link, Link.WAIT_TAIL], Flow.NEXT] = flow
+    s.link[link, Link.WAIT_TAIL] = flow
     _look_again(s, link, now)
 
 
 @compiled
 def _look_again(s: State, link: int, now: int) -> None:
     """Set a timer for the next room at a link, if any flow waits and the time is known."""
-    if s.link[link, WAIT_HEAD] < 0 or s.link[link, WAKE_AT] >= 0:
+    if s.link[link, Link.WAIT_HEAD] < 0 or s.link[link, Link.WAKE_AT] >= 0:
         return
     when = now
     if not _has_room(s, link, now):
-        when = s.packet[s.link[link, BASE] + (s.link[link, LAST_BUT_ONE] & s.link[link, MASK]), DEPART]
+        when = s.packet[
+            s.link[link, Link.BASE] + (s.link[link, Link.LAST_BUT_ONE] & s.link[link, Link.MASK]),
+            Packet.DEPART,
+        ]
     if when < NEVER:
-        s.link[link, WAKE_AT] = when
-        push_timer(s, when, (ROOM << KIND_SHIFT) | link)
+        s.link[link, Link.WAKE_AT] = when
+        push_timer(s, when, (Timer.ROOM << KIND_SHIFT) | link)

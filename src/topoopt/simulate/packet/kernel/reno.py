@@ -6,16 +6,7 @@ weighs connections differently belongs there.
 
 from topoopt.kernel import compiled, inlined
 from topoopt.simulate.packet.kernel.law import Law
-from topoopt.simulate.packet.kernel.layout import (
-    CWND,
-    F_FURTHEST,
-    F_PIPE,
-    F_RECOVER,
-    F_SENT,
-    OWN,
-    SSTHRESH,
-    State,
-)
+from topoopt.simulate.packet.kernel.layout import OWN, Flow, State, Window
 
 HOLD = OWN
 LEAST_SSTHRESH = 2.0
@@ -24,16 +15,16 @@ LEAST_SSTHRESH = 2.0
 @inlined
 def grow_window(s: State, flow: int, packets: float) -> None:
     """Let the window grow by some packets, for one that was acknowledged."""
-    s.window[flow, CWND] += packets
+    s.window[flow, Window.CWND] += packets
 
 
 @inlined
 def slow_start(s: State, flow: int) -> bool:
     """Grow by a packet for each below the threshold; return whether that was so."""
     w = s.window
-    if w[flow, CWND] >= w[flow, SSTHRESH]:
+    if w[flow, Window.CWND] >= w[flow, Window.SSTHRESH]:
         return False
-    grow_window(s, flow, min(1.0, w[flow, SSTHRESH] - w[flow, CWND]))
+    grow_window(s, flow, min(1.0, w[flow, Window.SSTHRESH] - w[flow, Window.CWND]))
     return True
 
 
@@ -41,8 +32,8 @@ def slow_start(s: State, flow: int) -> bool:
 def hold_window(s: State, flow: int) -> None:
     """Change the window no more for what is under way: neither marks nor losses of it count again (RFC 3168)."""
     row = s.flow[flow]
-    s.window[flow, HOLD] = float(row[F_PIPE])
-    row[F_RECOVER] = max(row[F_SENT], row[F_FURTHEST])
+    s.window[flow, HOLD] = float(row[Flow.PIPE])
+    row[Flow.RECOVER] = max(row[Flow.SENT], row[Flow.FURTHEST])
 
 
 @compiled
@@ -55,21 +46,21 @@ def reno_acked(s: State, flow: int, marked: bool, now: int) -> None:
         reno_cut(s, flow, now)
         hold_window(s, flow)
     elif not slow_start(s, flow):
-        grow_window(s, flow, 1.0 / w[flow, CWND])
+        grow_window(s, flow, 1.0 / w[flow, Window.CWND])
 
 
 @inlined
 def reno_cut(s: State, flow: int, now: int) -> None:
     """Go on with half the window."""
-    s.window[flow, SSTHRESH] = max(s.window[flow, CWND] / 2.0, LEAST_SSTHRESH)
-    s.window[flow, CWND] = s.window[flow, SSTHRESH]
+    s.window[flow, Window.SSTHRESH] = max(s.window[flow, Window.CWND] / 2.0, LEAST_SSTHRESH)
+    s.window[flow, Window.CWND] = s.window[flow, Window.SSTHRESH]
 
 
 @compiled
 def reno_timed_out(s: State, flow: int, now: int) -> None:
     """Start again with one packet."""
     reno_cut(s, flow, now)
-    s.window[flow, CWND] = 1.0
+    s.window[flow, Window.CWND] = 1.0
 
 
 RENO = Law(acked=reno_acked, lost=reno_cut, timed_out=reno_timed_out)

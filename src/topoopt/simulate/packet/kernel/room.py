@@ -1,15 +1,7 @@
 """How much room the next event may need, so that arrays grow before it and never under way."""
 
 from topoopt.kernel import shared
-from topoopt.simulate.packet.kernel.layout import (
-    LARGEST_RING,
-    MORE_TIMERS,
-    OPEN_FLOWS,
-    PACED,
-    SLOTS_USED,
-    SPREAD,
-    Ints,
-)
+from topoopt.simulate.packet.kernel.layout import Count, Ints
 
 SPARE_SLOTS = 2048
 """For the ring buffers of 256 packets at the most that an event may send."""
@@ -23,11 +15,16 @@ def slots_needed(count: Ints) -> int:
 
     One more is for an acknowledgment.
     """
-    spread = count[SPREAD]
-    return count[SLOTS_USED] + 2 * (spread + 1) * count[LARGEST_RING] + 64 * spread + SPARE_SLOTS
+    spread = count[Count.SPREAD]
+    return count[Count.SLOTS_USED] + 2 * (spread + 1) * count[Count.LARGEST_RING] + 64 * spread + SPARE_SLOTS
 
 
 @shared
 def timers_needed(count: Ints, most_successors: int) -> int:
     """Return the timers that an event may set: of tasks it releases, links it resumes, senders it wakes."""
-    return most_successors + count[MORE_TIMERS] + count[PACED] * count[OPEN_FLOWS] + SPARE_TIMERS
+    return (
+        most_successors
+        + count[Count.MORE_TIMERS]
+        + count[Count.PACED] * count[Count.OPEN_FLOWS]
+        + SPARE_TIMERS
+    )

@@ -2,37 +2,7 @@
 
 from topoopt.kernel import compiled, inlined
 from topoopt.simulate.packet.kernel.draws import uniform
-from topoopt.simulate.packet.kernel.layout import (
-    AGAIN,
-    BUSY,
-    CWND,
-    F_BOARD,
-    F_FURTHEST,
-    F_LEAVES,
-    F_LIVE,
-    F_LOST,
-    F_LOST_FROM,
-    F_PACKETS,
-    F_PAIR,
-    F_PIPE,
-    F_PLACE,
-    F_RESENT,
-    F_SENT,
-    F_TIMED,
-    F_TIMED_AGAIN,
-    F_TIMED_AT,
-    FLYING,
-    FLYING_AGAIN,
-    GO_BACK_N,
-    HOPWISE,
-    LOSSY,
-    MISSING,
-    RESENT,
-    SEED,
-    SENT,
-    SPRAY,
-    State,
-)
+from topoopt.simulate.packet.kernel.layout import AGAIN, Count, Fate, Flow, Link, State, Window
 from topoopt.simulate.packet.kernel.links import enqueue
 from topoopt.simulate.packet.kernel.timeouts import wait_for_news
 from topoopt.simulate.packet.kernel.ways import next_link, start_of
@@ -47,7 +17,7 @@ def drawn_path(s: State, pair: int, number: int) -> int:
     first, last = s.pair_first[pair], s.pair_first[pair + 1] - 1
     if first == last:
         return first
-    place = uniform(s.count[SEED], number)
+    place = uniform(s.count[Count.SEED], number)
     while first < last and s.path_cumulative[first] <= place:
         first += 1
     return first
@@ -56,15 +26,15 @@ def drawn_path(s: State, pair: int, number: int) -> int:
 @compiled
 def draw_place(s: State, flow: int) -> None:
     """Draw the way of the next packet, where each takes its own."""
-    s.flow[flow, F_PLACE] = s.path_start[drawn_path(s, s.flow[flow, F_PAIR], s.count[SENT])]
+    s.flow[flow, Flow.PLACE] = s.path_start[drawn_path(s, s.flow[flow, Flow.PAIR], s.count[Count.SENT])]
 
 
 @inlined
 def first_link(s: State, flow: int, what: int) -> int:
     """Return the link by which the next packet leaves."""
-    if s.count[HOPWISE] == 1:
+    if s.count[Count.HOPWISE] == 1:
         return next_link(s, start_of(s, flow, what), flow, what)
-    return s.path_link[s.flow[flow, F_PLACE]]
+    return s.path_link[s.flow[flow, Flow.PLACE]]
 
 
 @inlined
@@ -72,49 +42,49 @@ def launch(s: State, flow: int, what: int, now: int) -> None:
     """Put a packet onto the first link of the flow's path."""
     row = s.flow[flow]
     link = first_link(s, flow, what)
-    place = link if s.count[HOPWISE] == 1 else row[F_PLACE]
-    s.count[SENT] += 1
-    row[F_LIVE] += 1
+    place = link if s.count[Count.HOPWISE] == 1 else row[Flow.PLACE]
+    s.count[Count.SENT] += 1
+    row[Flow.LIVE] += 1
     if not enqueue(s, link, (flow << 32) | place, what, now):
-        row[F_LIVE] -= 1
+        row[Flow.LIVE] -= 1
 
 
 @compiled
 def launch_one(s: State, flow: int, what: int, now: int) -> None:
     """Put a packet onto the first link of the flow's path, and note when it will have left the server."""
     launch(s, flow, what, now)
-    s.flow[flow, F_LEAVES] = s.link[first_link(s, flow, what), BUSY]
+    s.flow[flow, Flow.LEAVES] = s.link[first_link(s, flow, what), Link.BUSY]
 
 
 @inlined
 def has_more(s: State, flow: int) -> bool:
     """Return whether anything is left to send, lost packets included."""
-    return s.flow[flow, F_LOST] + s.flow[flow, F_PACKETS] > s.flow[flow, F_SENT]
+    return s.flow[flow, Flow.LOST] + s.flow[flow, Flow.PACKETS] > s.flow[flow, Flow.SENT]
 
 
 @inlined
 def send(s: State, flow: int, now: int) -> None:
     """Send what the window allows, lost packets first."""
     row = s.flow[flow]
-    room = min(int(s.window[flow, CWND]) - row[F_PIPE], BURST)
+    room = min(int(s.window[flow, Window.CWND]) - row[Flow.PIPE], BURST)
     if room <= 0:
         return
-    if s.count[LOSSY] == 1:
+    if s.count[Count.LOSSY] == 1:
         while room > 0 and has_more(s, flow):
-            if s.count[SPRAY] == 1:
+            if s.count[Count.SPRAY] == 1:
                 draw_place(s, flow)
             send_one(s, flow, now)
             room -= 1
         return
-    room = min(room, row[F_PACKETS] - row[F_SENT])
-    if row[F_TIMED] < 0:
-        row[F_TIMED] = row[F_SENT]
-        row[F_TIMED_AT] = now
+    room = min(room, row[Flow.PACKETS] - row[Flow.SENT])
+    if row[Flow.TIMED] < 0:
+        row[Flow.TIMED] = row[Flow.SENT]
+        row[Flow.TIMED_AT] = now
     for _ in range(room):
-        what = row[F_SENT] << 3
-        row[F_SENT] += 1
-        row[F_PIPE] += 1
-        if s.count[SPRAY] == 1:
+        what = row[Flow.SENT] << 3
+        row[Flow.SENT] += 1
+        row[Flow.PIPE] += 1
+        if s.count[Count.SPRAY] == 1:
             draw_place(s, flow)
         launch(s, flow, what, now)
 
@@ -123,27 +93,27 @@ def send(s: State, flow: int, now: int) -> None:
 def send_one(s: State, flow: int, now: int) -> None:
     """Send the first lost packet, or the next new one."""
     row = s.flow[flow]
-    if row[F_PIPE] == 0 and s.count[LOSSY] == 1:
+    if row[Flow.PIPE] == 0 and s.count[Count.LOSSY] == 1:
         wait_for_news(s, flow, now)
-    if row[F_LOST] > 0:
-        sequence = row[F_LOST_FROM]
-        while s.board[row[F_BOARD] + sequence] != MISSING:
+    if row[Flow.LOST] > 0:
+        sequence = row[Flow.LOST_FROM]
+        while s.board[row[Flow.BOARD] + sequence] != Fate.MISSING:
             sequence += 1
-        row[F_LOST_FROM] = sequence + 1
-        row[F_LOST] -= 1
+        row[Flow.LOST_FROM] = sequence + 1
+        row[Flow.LOST] -= 1
     else:
-        sequence = row[F_SENT]
-        row[F_SENT] += 1
-    again = sequence < row[F_FURTHEST]
+        sequence = row[Flow.SENT]
+        row[Flow.SENT] += 1
+    again = sequence < row[Flow.FURTHEST]
     if again:
-        row[F_RESENT] += 1
-        s.count[RESENT] += 1
-    row[F_FURTHEST] = max(row[F_FURTHEST], sequence + 1)
-    if row[F_TIMED] < 0 or row[F_TIMED] == sequence:
-        row[F_TIMED] = sequence
-        row[F_TIMED_AT] = now
-        row[F_TIMED_AGAIN] = again
-    if s.count[LOSSY] == 1 and s.count[GO_BACK_N] == 0:
-        s.board[row[F_BOARD] + sequence] = FLYING_AGAIN if again else FLYING
-    row[F_PIPE] += 1
+        row[Flow.RESENT] += 1
+        s.count[Count.RESENT] += 1
+    row[Flow.FURTHEST] = max(row[Flow.FURTHEST], sequence + 1)
+    if row[Flow.TIMED] < 0 or row[Flow.TIMED] == sequence:
+        row[Flow.TIMED] = sequence
+        row[Flow.TIMED_AT] = now
+        row[Flow.TIMED_AGAIN] = again
+    if s.count[Count.LOSSY] == 1 and s.count[Count.GO_BACK_N] == 0:
+        s.board[row[Flow.BOARD] + sequence] = Fate.FLYING_AGAIN if again else Fate.FLYING
+    row[Flow.PIPE] += 1
     launch_one(s, flow, (sequence << 3) | (AGAIN if again else 0), now)

@@ -2,18 +2,7 @@
 
 from topoopt.kernel import compiled, inlined
 from topoopt.simulate.packet.kernel.heaps import push_timer
-from topoopt.simulate.packet.kernel.layout import (
-    C_TIMEOUT_FIRST,
-    C_TIMEOUT_MIN,
-    F_BACKOFF,
-    F_DEADLINE,
-    F_TIMER,
-    KIND_SHIFT,
-    RETRANSMIT,
-    RTTVAR,
-    SRTT,
-    State,
-)
+from topoopt.simulate.packet.kernel.layout import KIND_SHIFT, Constant, Flow, State, Timer, Window
 
 MOST_BACKOFF = 6
 """Each timeout waits twice as long as the one before, up to 2^6 times the first, until a round trip is measured."""
@@ -22,30 +11,33 @@ MOST_BACKOFF = 6
 @inlined
 def measure(s: State, flow: int, sample_ps: int) -> None:
     """Smooth the round-trip time and its variation; timeouts are no longer backed off."""
-    s.flow[flow, F_BACKOFF] = 0
+    s.flow[flow, Flow.BACKOFF] = 0
     w, sample = s.window, float(sample_ps)
-    if w[flow, SRTT] == 0.0:
-        w[flow, SRTT] = sample
-        w[flow, RTTVAR] = sample / 2.0
+    if w[flow, Window.SRTT] == 0.0:
+        w[flow, Window.SRTT] = sample
+        w[flow, Window.RTTVAR] = sample / 2.0
     else:
-        w[flow, RTTVAR] += (abs(w[flow, SRTT] - sample) - w[flow, RTTVAR]) / 4.0
-        w[flow, SRTT] += (sample - w[flow, SRTT]) / 8.0
+        w[flow, Window.RTTVAR] += (abs(w[flow, Window.SRTT] - sample) - w[flow, Window.RTTVAR]) / 4.0
+        w[flow, Window.SRTT] += (sample - w[flow, Window.SRTT]) / 8.0
 
 
 @compiled
 def wait_for_news(s: State, flow: int, now: int) -> None:
     """Set the flow's deadline, and its timer if none fires before."""
-    timeout = s.constant[C_TIMEOUT_FIRST]
-    if s.window[flow, SRTT] > 0.0:
-        timeout = max(s.constant[C_TIMEOUT_MIN], s.window[flow, SRTT] + 4.0 * s.window[flow, RTTVAR])
-    deadline = now + (int(timeout) << min(s.flow[flow, F_BACKOFF], MOST_BACKOFF))
-    s.flow[flow, F_DEADLINE] = deadline
-    if s.flow[flow, F_TIMER] < 0 or s.flow[flow, F_TIMER] > deadline:
+    timeout = s.constant[Constant.TIMEOUT_FIRST]
+    if s.window[flow, Window.SRTT] > 0.0:
+        timeout = max(
+            s.constant[Constant.TIMEOUT_MIN],
+            s.window[flow, Window.SRTT] + 4.0 * s.window[flow, Window.RTTVAR],
+        )
+    deadline = now + (int(timeout) << min(s.flow[flow, Flow.BACKOFF], MOST_BACKOFF))
+    s.flow[flow, Flow.DEADLINE] = deadline
+    if s.flow[flow, Flow.TIMER] < 0 or s.flow[flow, Flow.TIMER] > deadline:
         set_timer(s, flow, deadline)
 
 
 @compiled
 def set_timer(s: State, flow: int, when: int) -> None:
     """Look at the flow's deadline at a time."""
-    s.flow[flow, F_TIMER] = when
-    push_timer(s, when, (RETRANSMIT << KIND_SHIFT) | flow)
+    s.flow[flow, Flow.TIMER] = when
+    push_timer(s, when, (Timer.RETRANSMIT << KIND_SHIFT) | flow)

@@ -8,7 +8,7 @@ from topoopt.simulate.packet.kernel.cubic import CUBIC
 from topoopt.simulate.packet.kernel.dcqcn import DCQCN
 from topoopt.simulate.packet.kernel.dctcp import DCTCP
 from topoopt.simulate.packet.kernel.law import Law
-from topoopt.simulate.packet.kernel.layout import C_FIRST_WINDOW, C_SSTHRESH, CWND, SSTHRESH, TRANSPORT, State
+from topoopt.simulate.packet.kernel.layout import Constant, Count, State, Window
 from topoopt.simulate.packet.kernel.line_rate import LINE_RATE
 from topoopt.simulate.packet.kernel.reno import RENO
 
@@ -36,7 +36,7 @@ def _of_the_one_in_use(event: str) -> Event:
 
 def _either(code: int, function: Event, otherwise: Event) -> Event:
     def choose(s: State, flow: int, *rest: Any) -> Any:
-        if s.count[TRANSPORT] == code:
+        if s.count[Count.TRANSPORT] == code:
             return function(s, flow, *rest)
         return otherwise(s, flow, *rest)
 
@@ -56,6 +56,6 @@ _opened = _of_the_one_in_use("opened")
 def opened(s: State, flow: int, now: int) -> None:
     """Set the state of a connection that has just been opened."""
     s.window[flow, :] = 0.0
-    s.window[flow, CWND] = s.constant[C_FIRST_WINDOW]
-    s.window[flow, SSTHRESH] = s.constant[C_SSTHRESH]
+    s.window[flow, Window.CWND] = s.constant[Constant.FIRST_WINDOW]
+    s.window[flow, Window.SSTHRESH] = s.constant[Constant.SSTHRESH]
     _opened(s, flow, now)
