@@ -79,17 +79,17 @@ def test_lines_are_means_where_several_points_share_a_place(results: Results) ->
 @pytest.mark.parametrize(
     ("question", "message"),
     [
-        ("DELETE FROM points", "--sql: results are only read here"),
-        ("COPY points TO 'out.csv'", "--sql: results are only read here, and no other file"),
-        ("SELECT * FROM read_csv('other.csv')", "--sql: results are only read here, and no other file"),
-        ("SET enable_external_access = true", "--sql: .*configuration"),
-        ("SELCT 1", '--sql: syntax error at or near "SELCT"; columns: model, servers'),
+        ("DELETE FROM points", "sql: results are only read here"),
+        ("COPY points TO 'out.csv'", "sql: results are only read here, and no other file"),
+        ("SELECT * FROM read_csv('other.csv')", "sql: results are only read here, and no other file"),
+        ("SET enable_external_access = true", "sql: .*configuration"),
+        ("SELCT 1", 'sql: syntax error at or near "SELCT"; columns: model, servers'),
         (
             "SELECT * FROM pionts",
-            "--sql: Table with name pionts does not exist.* Known: points, runs, attempts",
+            "sql: Table with name pionts does not exist.* Known: points, runs, attempts",
         ),
-        ("SELECT fabrc FROM points", '--sql: column: unknown name "fabrc"; did you mean fabric'),
-        ("-- nothing", "--sql: expected a question in SQL, got none"),
+        ("SELECT fabrc FROM points", 'sql: column: unknown name "fabrc"; did you mean fabric'),
+        ("-- nothing", "sql: expected a question in SQL, got none"),
     ],
 )
 def test_a_question_that_is_none_is_one_line(results: Results, question: str, message: str) -> None:
@@ -98,8 +98,8 @@ def test_a_question_that_is_none_is_one_line(results: Results, question: str, me
     assert "\n" not in str(caught.value)
 
 
-def test_a_misspelled_column_is_named_by_its_flag(results: Results) -> None:
-    with pytest.raises(InvalidInput, match=r'^--columns: column: unknown name "modle"; did you mean mode'):
+def test_a_misspelled_column_is_named_by_its_word(results: Results) -> None:
+    with pytest.raises(InvalidInput, match=r'^columns: column: unknown name "modle"; did you mean mode'):
         select(results, ("modle",))
     with pytest.raises(InvalidInput, match=r'^--where: column: unknown name "modle"'):
         select(results, ("model",), where="modle = 'x'")
