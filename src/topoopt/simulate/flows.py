@@ -28,7 +28,7 @@ ALL_TO_ALL = COLLECTIVES.index("all-to-all")
 
 @dataclass(frozen=True, eq=False)
 class Flows:
-    """Flows of every communication task; a task ends with its last flow. Arrays as in ``kernel.py``.
+    """Flows of every communication task; a task ends with its last flow. A class is a set of links.
 
     Attributes
     ----------
