@@ -101,17 +101,17 @@ def test_a_question_that_is_none_is_one_line(results: Results, question: str, me
 def test_a_misspelled_column_is_named_by_its_word(results: Results) -> None:
     with pytest.raises(InvalidInput, match=r'^columns: column: unknown name "modle"; did you mean mode'):
         select(results, ("modle",))
-    with pytest.raises(InvalidInput, match=r'^--where: column: unknown name "modle"'):
+    with pytest.raises(InvalidInput, match=r'^where: column: unknown name "modle"'):
         select(results, ("model",), where="modle = 'x'")
-    with pytest.raises(InvalidInput, match=r'^--order: column: unknown name "modle"'):
+    with pytest.raises(InvalidInput, match=r'^order: column: unknown name "modle"'):
         select(results, ("model",), order="modle")
-    with pytest.raises(InvalidInput, match=r'^--best: unknown name "fast"; did you mean fastest'):
+    with pytest.raises(InvalidInput, match=r'^best: unknown name "fast"; did you mean fastest'):
         best(results, ("model",), "fast", ())
-    with pytest.raises(InvalidInput, match=r'^--by: column: unknown name "modle"'):
+    with pytest.raises(InvalidInput, match=r'^by: column: unknown name "modle"'):
         lines_of(results, "servers", "gap", ("modle",))
-    with pytest.raises(InvalidInput, match=r"^--y: expected numbers, got strategy"):
+    with pytest.raises(InvalidInput, match=r"^y: expected numbers, got strategy"):
         lines_of(results, "servers", "strategy", ("model",))
-    with pytest.raises(InvalidInput, match=r"^--plot: no point has both servers and gap"):
+    with pytest.raises(InvalidInput, match=r"^plot: no point has both servers and gap"):
         lines_of(results, "servers", "gap", ("model",))
 
 
