@@ -149,12 +149,7 @@ UP, PAUSED, DOWN = 0, 1, 2
 class Packet(IntEnum):
     """Columns of ``packet``."""
 
-    (
-        DEPART,
-        ARRIVE,
-        WHO,
-        WHAT,
-    ) = range(4)
+    DEPART, ARRIVE, WHO, WHAT = range(4)
 
 
 KIND_DATA, KIND_OPEN, KIND_ACK, KIND_ACK_AGAIN = 0, 1, 2, 3
@@ -227,12 +222,7 @@ NO_SEQUENCE = (1 << 30) - 1
 class Window(IntEnum):
     """Columns of ``window``: the first four serve every transport, the rest belong to the one in use."""
 
-    (
-        CWND,
-        SSTHRESH,
-        SRTT,
-        RTTVAR,
-    ) = range(4)
+    CWND, SSTHRESH, SRTT, RTTVAR = range(4)
 
 
 OWN = 4
@@ -242,15 +232,7 @@ WINDOW_FIELDS = 16
 class Constant(IntEnum):
     """Columns of ``constant``: the first serve every transport, the rest belong to the one in use."""
 
-    (
-        FIRST_WINDOW,
-        SSTHRESH,
-        REORDER,
-        TIMEOUT_MIN,
-        TIMEOUT_FIRST,
-        MARK_SHARE,
-        NOTICE,
-    ) = range(7)
+    FIRST_WINDOW, SSTHRESH, REORDER, TIMEOUT_MIN, TIMEOUT_FIRST, MARK_SHARE, NOTICE = range(7)
 
 
 C_OWN = 8
@@ -260,16 +242,7 @@ CONSTANTS = 24
 class Stream(IntEnum):
     """Columns of ``stream``."""
 
-    (
-        TASK,
-        ROUNDS,
-        PACKETS,
-        EDGE_FIRST,
-        EDGES,
-        ROUND,
-        OPEN,
-        CURSOR,
-    ) = range(8)
+    TASK, ROUNDS, PACKETS, EDGE_FIRST, EDGES, ROUND, OPEN, CURSOR = range(8)
 
 
 STREAM_FIELDS = len(Stream)
@@ -278,16 +251,7 @@ STREAM_FIELDS = len(Stream)
 class Task(IntEnum):
     """Columns of ``task``."""
 
-    (
-        DEVICE,
-        DURATION,
-        WAITING,
-        OPEN,
-        START,
-        FINISH,
-        READY,
-        AFTER,
-    ) = range(8)
+    DEVICE, DURATION, WAITING, OPEN, START, FINISH, READY, AFTER = range(8)
 
 
 TASK_FIELDS = len(Task)
@@ -296,12 +260,7 @@ TASK_FIELDS = len(Task)
 class Device(IntEnum):
     """Columns of ``device``."""
 
-    (
-        HEAD,
-        TAIL,
-        BUSY,
-        CALLED,
-    ) = range(4)
+    HEAD, TAIL, BUSY, CALLED = range(4)
 
 
 DEVICE_FIELDS = len(Device)
@@ -310,16 +269,7 @@ DEVICE_FIELDS = len(Device)
 class Log(IntEnum):
     """Columns of ``log``."""
 
-    (
-        STREAM,
-        PAIR,
-        START,
-        FINISH,
-        PACKETS,
-        MARKS,
-        RESENT,
-        PATH,
-    ) = range(8)
+    STREAM, PAIR, START, FINISH, PACKETS, MARKS, RESENT, PATH = range(8)
 
 
 LOG_FIELDS = len(Log)
@@ -351,14 +301,7 @@ HOLD_ALL, RECONNECT = 1, 2
 class Fate(IntEnum):
     """Of a packet on the board: not sent; on its way; received; lost; received and acknowledged; sent again."""
 
-    (
-        UNSENT,
-        FLYING,
-        LANDED,
-        MISSING,
-        KNOWN,
-        FLYING_AGAIN,
-    ) = range(6)
+    UNSENT, FLYING, LANDED, MISSING, KNOWN, FLYING_AGAIN = range(6)
 
 
 class Stop(IntEnum):
