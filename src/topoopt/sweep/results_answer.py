@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from topoopt.door import ask
+from topoopt.door import shows_itself
 from topoopt.frame import frame
 from topoopt.sweep.results import Rows
 from topoopt.sweep.summary import Summary
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
+@shows_itself
 @dataclass(frozen=True, eq=False, repr=False)
 class ResultsAnswer:
     """Rows of a results file.
@@ -50,14 +51,6 @@ class ResultsAnswer:
     def _records(self) -> list[dict[str, Any]]:
         columns = self.rows.columns
         return [dict(zip(columns, map(_plain, row), strict=True)) for row in self.rows.rows]
-
-    def __str__(self) -> str:
-        return str(ask("page_text", ask("page_of", self))).strip("\n")
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return str(ask("notebook_html", self))
 
 
 def _plain(value: Any) -> Any:

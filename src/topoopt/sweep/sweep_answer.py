@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 from typing import Any
 
-from topoopt.door import ask
+from topoopt.door import ask, shows_itself
 from topoopt.sweep.file import Sweep
 from topoopt.sweep.run import SweepRun
 
 
+@shows_itself
 @dataclass(frozen=True, eq=False, repr=False)
 class SweepAnswer:
     """A sweep that has run; ``out`` is the results file."""
@@ -35,6 +36,7 @@ class SweepAnswer:
     __repr__ = __str__
 
 
+@shows_itself
 @dataclass(frozen=True, eq=False, repr=False)
 class SweepPreview:
     """What a sweep would compute; ``finished`` points are in the results file ``out`` already."""
