@@ -26,9 +26,6 @@ ORACLES = {
 }
 """What no verb runs, and who needs it."""
 
-NOT_MENDED = {"memory.refuse_too_large"}
-"""Names that shall go, or find a use. Nothing is ever added here."""
-
 
 def place_of(name: str) -> Place | None:
     room, _, last = f"topoopt.{name}".rpartition(".")
@@ -36,7 +33,7 @@ def place_of(name: str) -> Place | None:
 
 
 def test_every_definition_is_reached_by_a_verb_or_is_an_oracle() -> None:
-    kept = [place_of(name) for name in (*ORACLES, *NOT_MENDED)]
+    kept = [place_of(name) for name in ORACLES]
     in_use = reached() | reached_from([place for place in kept if place is not None])
     dead = [
         f"{module.name}: {name}"
