@@ -47,7 +47,7 @@ def html(page: Page) -> str:
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             '<meta name="color-scheme" content="light dark">',
             f'<meta name="generator" content="topoopt {__version__}">',
-            f"<title>{escape(_title(page))} · topoopt</title>",
+            f"<title>{escape(page.heading)} · topoopt</title>",
             f"<style>{_asset('report.css')}</style>",
             "</head>",
             "<body>",
@@ -70,7 +70,7 @@ def _body(page: Page) -> list[str]:
         "<header>",
         f'<p class="kind"><span>topoopt</span> report of a {escape(page.kind)}</p>',
         '<button id="theme" type="button">Dark</button>',
-        f"<h1>{escape(_title(page))}</h1>",
+        f"<h1>{escape(page.heading)}</h1>",
         f'<p class="headline">{escape(page.headline)}</p>',
         f'<dl class="tiles">{"".join(map(_tile, page.tiles))}</dl>',
         f'<ul class="warnings">{warnings}</ul>' if warnings else "",
@@ -82,10 +82,6 @@ def _body(page: Page) -> list[str]:
         "</main>",
         f"<footer>Made by topoopt {escape(__version__)}. This file needs no network and asks for none.</footer>",
     ]
-
-
-def _title(page: Page) -> str:
-    return f"{page.title or page.kind} {page.remark}".rstrip()
 
 
 def _tile(tile: Tile) -> str:

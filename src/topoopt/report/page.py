@@ -140,6 +140,11 @@ class Page:
     next_steps: tuple[str, ...] = ()
 
     @property
+    def heading(self) -> str:
+        """The title with its remark; of a page without a title, its kind."""
+        return f"{self.title or self.kind} {self.remark}".rstrip()
+
+    @property
     def charts(self) -> tuple[Chart, ...]:
         """Every chart in the order of the page."""
         return tuple(

@@ -35,7 +35,7 @@ class WrittenReport:
         return {
             "file": self.file,
             "kind": page.kind,
-            "title": page.title,
+            "title": page.heading,
             "headline": page.headline,
             "key_numbers": dict(page.key_numbers),
             "warnings": list(page.warnings),
@@ -63,7 +63,7 @@ def written_report_page(report: WrittenReport) -> Page:
     )
     return Page(
         "report",
-        page.title,
+        page.heading,
         page.headline,
         (),
         (),
