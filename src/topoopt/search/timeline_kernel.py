@@ -13,7 +13,7 @@ job.
 
 import numpy as np
 
-from topoopt.kernel import compiled, spliced, vectorized
+from topoopt.kernel import compiled, inlined, spliced, vectorized
 from topoopt.search.arrays import BACKWARD_S, FORWARD_S, RING_DELAY_S, Floats, Ints, Problem, State
 
 LAST, READY = 0, 1
@@ -63,7 +63,7 @@ def _clear(device: Floats, free: Floats, finish: Floats) -> None:
             finish[op, part] = 0.0
 
 
-@compiled
+@inlined
 def _forward(p: Problem, state: State, op: int) -> None:
     """Receive what an operator needs, as soon as it is there, and run its forward pass."""
     config, slots, edge_load, overhead_s = state.config, state.slot, state.edge_load, state.edge_overhead_s
@@ -102,7 +102,7 @@ def _forward(p: Problem, state: State, op: int) -> None:
     last[op] = run_parts(finish, device, local, op, parts, config[op, 3], ready, duration)
 
 
-@compiled
+@inlined
 def _backward(p: Problem, state: State, op: int) -> float:
     """Run an operator's backward pass when the gradients of its consumers are there; return when it ends."""
     config, slots, overhead_s, arrived = state.config, state.slot, state.edge_overhead_s, state.arrived
@@ -126,7 +126,7 @@ def _backward(p: Problem, state: State, op: int) -> float:
     return run_parts(finish, device, local, op, parts, config[op, 3], ready, duration)
 
 
-@compiled
+@inlined
 def _send_back(p: Problem, state: State, op: int, done: float) -> float:
     """Send the gradients of an operator's inputs, all at once; return when the last is there."""
     slots, overhead_s, edge_load, arrived = state.slot, state.edge_overhead_s, state.edge_load, state.arrived
@@ -164,7 +164,7 @@ def _queue(order: Ints, ready_s: Floats, op: int, ready: float, served: int, que
     order[k] = op
 
 
-@compiled
+@inlined
 def _reduce(p: Problem, state: State, op: int) -> float:
     """Run an operator's AllReduces; return when they end."""
     batch, channel = state.config[op, 0], state.config[op, 1]
