@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from topoopt.door import ask, shows_itself
+from topoopt.door import shows_itself
 from topoopt.sweep.file import Sweep
 from topoopt.sweep.run import SweepRun
 
@@ -30,11 +30,6 @@ class SweepAnswer:
             "others": self.run.others,
         }
 
-    def __str__(self) -> str:
-        return str(ask("page_text", ask("page_of", self))).strip("\n")
-
-    __repr__ = __str__
-
 
 @shows_itself
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,8 +50,3 @@ class SweepPreview:
             "to_compute": len(self.sweep.points) - self.finished,
             "axes": {name: list(values) for name, values in self.sweep.axes.items()},
         }
-
-    def __str__(self) -> str:
-        return str(ask("page_text", ask("page_of", self))).strip("\n")
-
-    __repr__ = __str__
