@@ -4,11 +4,11 @@
 other one, so that what was is still there if the proposal is refused.
 """
 
-from topoopt.kernel import compiled
+from topoopt.kernel import compiled, inlined
 from topoopt.search.arrays import WIDTH, Floats, Ints, Problem, State
 
 
-@compiled
+@inlined
 def load_edge(p: Problem, state: State, edge: int) -> None:
     """Fill the edge's other slot from the overlaps of its parts and make it the current one."""
     config, slots, edge_load, overhead_s = state.config, state.slot, state.edge_load, state.edge_overhead_s
@@ -30,7 +30,7 @@ def load_edge(p: Problem, state: State, edge: int) -> None:
         overhead_s[slot, edge] = hops * hop_s if hops >= 0 else -1.0
 
 
-@compiled
+@inlined
 def _load_fan_out(
     fan_out: Floats,
     fan_hops: Floats,
