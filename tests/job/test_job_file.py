@@ -142,3 +142,9 @@ def test_a_mistake_in_a_cluster_file_names_that_file(tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text("model: dlrm\ncluster: hall.yaml\n")
     with pytest.raises(InvalidInput, match=r"hall\.yaml: accelerator: unknown name"):
         job_of(read_job(tmp_path / "job.yaml"))
+
+
+def test_a_mistake_in_a_hyper_parameter_names_file_and_key(tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text("model: dlrm\nset: {tables: 0}\n")
+    with pytest.raises(InvalidInput, match=r"job\.yaml: set\.tables: expected an integer >= 1, got 0"):
+        job_of(read_job(tmp_path / "job.yaml"))

@@ -91,7 +91,8 @@ def in_its_place(request: JobRequest) -> Iterator[None]:
     try:
         yield
     except TopoOptError as error:
-        word = re.match(r"[a-z][a-z_]*(?=[ :])", str(error))
+        message = str(error).removeprefix(f"{request.model}: ")
+        word = re.match(r"[a-z][a-z_]*(?=[ :])", message)
         known = (
             [word[0] + unit for unit in ("", "_bps", "_s") if word[0] + unit in request.places]
             if word
@@ -99,7 +100,9 @@ def in_its_place(request: JobRequest) -> Iterator[None]:
         )
         if not word or not known:
             raise
-        raise type(error)(f"{request.places[known[0]]}{str(error)[word.end() :]}") from None
+        raise type(error)(
+            f"{request.places[known[0]]}{str(error).removeprefix(f'{request.model}: ')[word.end() :]}"
+        ) from None
 
 
 def requested_cluster(request: JobRequest, servers: int) -> ClusterSpec:

@@ -96,7 +96,10 @@ def _places(words: Mapping[str, Any], accelerators: int) -> Ints:
     per_server = accelerators_of_a_server(part) if size is None else whole("accelerators_per_server", size, 1)
     slots = words.get("slots")
     if isinstance(slots, (str, os.PathLike)):
-        slots = _read_slots(os.fspath(slots))
+        try:
+            return place_ranks(accelerators, per_server, _read_slots(os.fspath(slots)))
+        except InvalidInput as error:
+            raise InvalidInput(f"{slots}: {str(error).removeprefix(f'{slots}: ')}") from None
     return place_ranks(accelerators, per_server, slots)
 
 
