@@ -15,6 +15,9 @@ from typing import Any, Unpack, get_args, get_origin, get_type_hints
 
 import topoopt
 
+LAZY = "topoopt.lazy_face"
+"""What makes a face lazy; the face does not hand it on."""
+
 NOT_ROOMS = frozenset({"__main__", "cli", "verbs"})
 """How the program is started; the command line, which has help and no callers; what the front door hands on."""
 FRONT = "front-door"
@@ -100,8 +103,12 @@ def write_reference(folder: Path, convert: Convert = str) -> None:
 def _handed_on(face: Path) -> dict[str, tuple[str, Path]]:
     """Return where each name of a face comes from: the module, and its file."""
     found: dict[str, tuple[str, Path]] = {}
-    for node in ast.parse(face.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.ImportFrom) and node.module:
+    for node in ast.walk(ast.parse(face.read_text(encoding="utf-8"))):
+        if (
+            isinstance(node, ast.ImportFrom)
+            and (node.module or "").startswith("topoopt.")
+            and node.module != LAZY
+        ):
             file = Path(str(importlib.import_module(node.module).__file__))
             for alias in node.names:
                 found[alias.asname or alias.name] = _origin(alias.name, node.module, file)

@@ -1,5 +1,8 @@
 """Every answer shows its page, in a shell and in a notebook."""
 
+from importlib import import_module
+from typing import get_type_hints
+
 import pytest
 
 import topoopt
@@ -7,8 +10,19 @@ from topoopt.door import shows_itself
 from topoopt.report.answer_page import PAGES
 
 
-@pytest.mark.parametrize("kind", PAGES, ids=lambda kind: kind.__name__)
-def test_an_answer_with_a_page_shows_it(kind: type) -> None:
+def described_by(place: str) -> type:
+    """The kind of answer that a function of report/ takes."""
+    file, function = place.split(".")
+    page = getattr(import_module(f"topoopt.report.{file}"), function)
+    kind = next(iter(get_type_hints(page).values()))
+    assert isinstance(kind, type)
+    return kind
+
+
+@pytest.mark.parametrize(("answer", "place"), PAGES.items(), ids=list(PAGES))
+def test_an_answer_with_a_page_shows_it(answer: str, place: str) -> None:
+    kind = described_by(place)
+    assert kind.__name__ == answer
     for name in ("__str__", "__repr__", "_repr_html_"):
         assert getattr(kind, name).__qualname__.startswith(shows_itself.__name__), f"{kind.__name__}.{name}"
 

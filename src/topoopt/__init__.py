@@ -7,11 +7,9 @@ The verbs of the command line are functions here, by the same names, and answer 
 Names are imported when they are first used, so that ``import topoopt`` stays quick.
 """
 
-import sys
-from importlib import import_module
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from topoopt.lazy_face import hand_on_lazily
 from topoopt.version import __version__
 
 if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide the verb of that name
@@ -78,98 +76,4 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import write_figures_page as write_figures_page
     from topoopt.verbs import write_plan as write_plan
 
-_ROOMS = {
-    "cluster": ("ClusterResult", "write_cluster_result"),
-    "cost": ("CostComparison",),
-    "errors": ("Infeasible", "InvalidInput", "NoRoute", "TopoOptError"),
-    "failure": ("AvailabilityAnswer", "FailureAnswer"),
-    "finder": ("RingNetwork",),
-    "hardware": ("ClusterSpec", "HardwareTables"),
-    "job": ("ModelList",),
-    "plan": (
-        "Comparison",
-        "Plan",
-        "plan_to_mapping",
-        "read_plan",
-        "write_plan",
-    ),
-    "report": (
-        "FORMATS",
-        "Section",
-        "Table",
-        "draw_charts",
-        "check_chart_file",
-        "write_chart",
-        "Page",
-        "WrittenReport",
-        "cost_page",
-        "draw_page",
-        "notebook_html",
-        "page_of",
-        "page_text",
-    ),
-    "rewiring": ("RewiringAnswer",),
-    "routing": ("LaidTraffic",),
-    "simulate": ("Simulation",),
-    "sweep": ("ResultsAnswer", "SweepAnswer", "SweepPreview"),
-    "reproduction": (
-        "Figure",
-        "figure_page",
-        "overview_page",
-        "write_figures_page",
-    ),
-    "verbs": (
-        "reproduce",
-        "reproducible",
-        "results",
-        "results_chart",
-        "results_of",
-        "sweep",
-        "cluster",
-        "compare",
-        "cost",
-        "fail",
-        "hardware",
-        "llm",
-        "models",
-        "plan",
-        "profile",
-        "profile_subject",
-        "report",
-        "rewire",
-        "simulate",
-        "topology",
-        "traffic",
-    ),
-}
-"""Which room each name is imported from when it is first used."""
-
-_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
-
-__all__ = ["__version__", *sorted(_ROOM_OF)]  # noqa: PLE0604 - the names are those of the table
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _ROOM_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(f"{__name__}.{_ROOM_OF[name]}"), name)
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    return __all__
-
-
-class _FrontDoor(ModuleType):
-    """This package: its names, such as ``topoopt.plan``, are not replaced by rooms when those are imported.
-
-    A name of the door may be a module of verbs, as ``topoopt.llm`` is.
-    """
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (isinstance(value, ModuleType) and name in _ROOM_OF):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _FrontDoor
+__all__ = ("__version__", *hand_on_lazily(__name__))  # noqa: PLE0604 - the names above

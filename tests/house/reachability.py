@@ -2,7 +2,7 @@
 
 Static: a module-level function, class or assignment uses the names in its text, and imports, of the module or inside
 a function, lead to other modules. A class is one thing with its methods. What is named in a text only (a lazy table) is
-not seen, so that all of the front doors count as reached.
+not seen, so that all of the front doors count as reached, and so do the pages of answers.
 """
 
 import ast
@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+
+from topoopt.report.answer_page import PAGES
 
 SOURCE = Path(__file__).parents[2] / "src"
 DOORS = ("topoopt", "topoopt.__main__", "topoopt.cli", "topoopt.verbs")
@@ -139,7 +141,10 @@ def reached() -> frozenset[Place]:
     ]
     own = [(module, name) for module in doors for name in (*known[module].uses, "")]
     handed_on = [resolve(module, name) for module in doors for name in known[module].imports]
-    return reached_from([*own, *(place for place in handed_on if place is not None)])
+    pages = [
+        (f"topoopt.report.{file}", name) for file, _, name in (page.partition(".") for page in PAGES.values())
+    ]
+    return reached_from([*own, *pages, *(place for place in handed_on if place is not None)])
 
 
 def reached_from(places: Iterable[Place]) -> frozenset[Place]:

@@ -12,6 +12,7 @@ from topoopt.job import JobRequest, in_its_place, is_plan
 from topoopt.plan import Plan, read_plan
 from topoopt.search import SearchOptions, job_of, make_plan
 from topoopt.verbs.origin import origin_of
+from topoopt.verbs.search_options import refuse_search_words, search_options
 from topoopt.verbs.words import (
     FINDER_WORDS,
     JOB_WORDS,
@@ -21,8 +22,6 @@ from topoopt.verbs.words import (
     Source,
     check_words,
     job_request,
-    refuse_search_words,
-    search_options,
 )
 
 Progress = Callable[[str, int, int], None]

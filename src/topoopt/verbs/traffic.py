@@ -8,6 +8,7 @@ from topoopt.plan import Plan
 from topoopt.routing import LaidTraffic, lay_traffic
 from topoopt.search import job_of
 from topoopt.verbs.plan import Progress, plan_from_file, silent
+from topoopt.verbs.search_options import search_options
 from topoopt.verbs.words import (
     FINDER_WORDS,
     JOB_WORDS,
@@ -18,7 +19,6 @@ from topoopt.verbs.words import (
     TrainingWords,
     check_words,
     job_request,
-    search_options,
 )
 
 

@@ -9,7 +9,8 @@ from topoopt.errors import InvalidInput
 from topoopt.hardware import ClusterSpec
 from topoopt.job import JobRequest, JobSettings
 from topoopt.units import parse_bandwidth, parse_time
-from topoopt.verbs.words import Amount, FinderWords, SearchWords, amount, search_options
+from topoopt.verbs.search_options import search_options
+from topoopt.verbs.words import Amount, FinderWords, SearchWords, amount
 
 
 class GeneratorWords(TypedDict, total=False):

@@ -1,0 +1,48 @@
+"""A face that imports a name when it is first used: for rooms that know many others, and for the front door.
+
+What the face hands on stands once, under ``if TYPE_CHECKING``, as in any other face; it is read from there.
+"""
+
+import re
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+_HANDED_ON = re.compile(r"^    from (topoopt\S*) import (\w+) as \2$", re.MULTILINE)
+
+
+class LazyFace(ModuleType):
+    """A package whose names, such as ``topoopt.plan``, are not replaced by modules when those are imported.
+
+    A name of the face may be a module of its own, as ``topoopt.llm`` is.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        source = self.__dict__["_sources"].get(name)
+        if source is None:
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        own_folder = f"{source}.{name}"
+        home = import_module(source)
+        found = sys.modules.get(own_folder) if source == self.__name__ else getattr(home, name)
+        if found is None:
+            found = import_module(own_folder)
+        self.__dict__[name] = found
+        return found
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (isinstance(value, ModuleType) and name in self.__dict__["_sources"]):
+            super().__setattr__(name, value)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*self.__dict__["_sources"], "__doc__", "__file__", "__path__"})
+
+
+def hand_on_lazily(package: str) -> tuple[str, ...]:
+    """Make a package's face lazy, and return the names that it hands on, in order."""
+    face = sys.modules[package]
+    assert face.__spec__ is not None
+    source = face.__spec__.loader.get_source(package)  # type: ignore[union-attr]
+    face.__dict__["_sources"] = {name: module for module, name in _HANDED_ON.findall(source)}
+    face.__class__ = LazyFace
+    return tuple(sorted(face.__dict__["_sources"]))

@@ -1,0 +1,67 @@
+"""What preset, job file and words say of the search together."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+from topoopt.errors import InvalidInput, unknown_name
+from topoopt.job import JobRequest
+from topoopt.search import SearchOptions, is_transformer, preset
+from topoopt.verbs.words import FINDER_WORDS, SEARCH_WORDS
+
+_RENAMED_OPTIONS = {"search": "mode", "alpha": "alpha_per_ms"}
+
+
+def search_options(request: JobRequest, words: Mapping[str, Any]) -> tuple[SearchOptions, JobRequest]:
+    """Return the options, and the request with what the preset says about costs.
+
+    A preset is the lowest layer, a job file's ``search`` goes above it, words above both.
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown preset, key or name, a value of the wrong kind, or a word about the search over operators where
+        the job is a transformer.
+    """
+    in_file = dict(request.search)
+    named = str(in_file.pop("preset", "default"))
+    chosen = dict(preset(words.get("preset", named)))
+    known = asdict(SearchOptions())
+    costs = {key: chosen.pop(key) for key in list(chosen) if key not in known}
+    if request.traffic:  # bytes are bytes: there is nothing to count otherwise
+        costs = {}
+    place = request.files[0] if request.files else "job file"
+    given = {**_checked(in_file, known, place), **_options(words)}
+    return SearchOptions(**{**chosen, **given}), replace(
+        request, settings={**costs, **request.settings}, search={}
+    )
+
+
+def refuse_search_words(request: JobRequest, words: Mapping[str, Any]) -> None:
+    """Refuse words about the search over operators where the job is a transformer.
+
+    Raises
+    ------
+    InvalidInput
+        If there is one.
+    """
+    given = [word for word in SEARCH_WORDS if word in words]
+    if given and is_transformer(request):
+        raise InvalidInput(f"{given[0]}: is for searches over operators; for a transformer give candidates")
+
+
+def _options(words: Mapping[str, Any]) -> dict[str, Any]:
+    names = [name for name in (*FINDER_WORDS, *SEARCH_WORDS) if name != "preset"]
+    return {_RENAMED_OPTIONS.get(name, name): words[name] for name in names if name in words}
+
+
+def _checked(given: Mapping[str, Any], known: Mapping[str, Any], place: str) -> dict[str, Any]:
+    kinds = {int: "an integer", float: "a number", str: "text", bool: "true or false"}
+    for key, value in given.items():
+        if key not in known:
+            raise unknown_name(f"{place}: search: key", key, [*known, "preset"])
+        kind = type(known[key])
+        allowed = (int, float) if kind is float else kind
+        if isinstance(value, bool) != (kind is bool) or not isinstance(value, allowed):
+            raise InvalidInput(f"{place}: search.{key}: expected {kinds[kind]}, got {value!r}")
+    return dict(given)
