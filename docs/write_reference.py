@@ -109,6 +109,7 @@ def _handed_on(face: Path) -> dict[str, tuple[str, Path]]:
             and (node.module or "").startswith("topoopt.")
             and node.module != LAZY
         ):
+            assert node.module is not None
             file = Path(str(importlib.import_module(node.module).__file__))
             for alias in node.names:
                 found[alias.asname or alias.name] = _origin(alias.name, node.module, file)

@@ -37,7 +37,7 @@ def test_a_verb_stays_a_verb_when_the_room_of_its_name_is_imported() -> None:
 
 def test_a_misspelled_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="plna"):
-        topoopt.plna  # noqa: B018
+        topoopt.plna  # type: ignore[attr-defined]  # noqa: B018
 
 
 def test_words_are_the_flags_of_the_command(plan: Plan) -> None:
@@ -81,7 +81,7 @@ def test_a_plan_shows_itself(plan: Plan) -> None:
     assert text == repr(plan)
     assert text.startswith("dlrm")
     assert "Iteration time" in text
-    page = plan._repr_html_()
+    page = plan._repr_html_()  # type: ignore[attr-defined]
     assert page.count("<svg") == 1
     assert "<script" not in page
     assert "Iteration time" in page
