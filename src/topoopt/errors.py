@@ -56,7 +56,7 @@ def hint(value: str, known: Iterable[str]) -> str:
     Examples
     --------
     >>> hint("fat", (f"fabric-{number}" for number in range(99)))[-38:]
-    'fabric-8, fabric-9, ... (99 in all)'
+    ' fabric-97, fabric-98, ... (99 in all)'
     """
     names, value = sorted(set(map(str, known))), value[:LONGEST_VALUE]
     near = difflib.get_close_matches(value, names, n=3, cutoff=0.5)

@@ -2,6 +2,7 @@
 
 import signal
 import sys
+from importlib import import_module
 from types import FrameType, SimpleNamespace
 
 import pytest
@@ -24,7 +25,7 @@ def stop_in_a_kernel(*words: object) -> None:
 
 @pytest.mark.parametrize("stop", [stop_here, stop_in_a_kernel])
 def test_in_a_verb(topoopt: Topoopt, monkeypatch: pytest.MonkeyPatch, stop: object) -> None:
-    monkeypatch.setattr("topoopt.workload.resolve_variant", stop)
+    monkeypatch.setattr(import_module("topoopt.job.model_list"), "resolve_variant", stop)
     ran = topoopt("models", "dlrm")
     assert (ran.code, ran.out, ran.err) == (130, "", "interrupted: nothing was written\n")
 
@@ -76,9 +77,9 @@ def test_a_handler_of_the_calling_program_is_kept() -> None:
 
 def test_a_comparison_with_half_a_search_is_none(topoopt: Topoopt, monkeypatch: pytest.MonkeyPatch) -> None:
     def half(*words: object, **more: object) -> object:
-        return SimpleNamespace(search=SimpleNamespace(stopped_because="interrupted"))
+        return SimpleNamespace(search=SimpleNamespace(stopped_because="interrupted")), None
 
-    monkeypatch.setattr("topoopt.search.make_plan", half)
+    monkeypatch.setattr(import_module("topoopt.verbs.plan"), "planned", half)
     ran = topoopt("compare", "dlrm", "--servers", "16")
     assert (ran.code, ran.out, ran.err) == (130, "", "interrupted: nothing was written\n")
 
@@ -87,6 +88,6 @@ def test_another_system_error_is_ours(topoopt: Topoopt, monkeypatch: pytest.Monk
     def broken(*words: object) -> None:
         raise SystemError("ours")
 
-    monkeypatch.setattr("topoopt.workload.resolve_variant", broken)
+    monkeypatch.setattr(import_module("topoopt.job.model_list"), "resolve_variant", broken)
     with pytest.raises(SystemError, match="ours"):
         topoopt("models", "dlrm")

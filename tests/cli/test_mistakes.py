@@ -1,6 +1,7 @@
 """Every mistake of a user's is one line on standard error and exit code 2, and leaves no file."""
 
 import os
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -215,6 +216,6 @@ def test_an_error_of_our_own_is_a_traceback(topoopt: Topoopt, monkeypatch: pytes
     def broken(*words: object) -> None:
         raise AssertionError("ours")
 
-    monkeypatch.setattr("topoopt.workload.resolve_variant", broken)
+    monkeypatch.setattr(import_module("topoopt.job.model_list"), "resolve_variant", broken)
     with pytest.raises(AssertionError, match="ours"):
         topoopt("models", "dlrm")

@@ -71,7 +71,15 @@ def sweep(
 
 
 def results_of(file: str | os.PathLike[str]) -> str:
-    """Return where the results of a sweep's file go where nothing else is said."""
+    """Return where the results of a sweep's file go where nothing else is said.
+
+    Raises
+    ------
+    InvalidInput
+        If the file has no name.
+    """
+    if not Path(file).name:
+        raise InvalidInput(f'FILE.yaml: expected the name of a file, got "{os.fspath(file)}"')
     return str(Path(file).with_suffix(DATABASE))
 
 
