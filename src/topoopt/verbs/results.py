@@ -83,7 +83,7 @@ def results_chart(
     log: str = "none",
     where: str | None = None,
 ) -> LineChart:
-    """Return what a sweep has stored as lines; :func:`topoopt.write_chart` makes a picture of it.
+    """Return what a sweep has stored as lines; :func:`topoopt.report.write_chart` makes a picture of it.
 
     Parameters
     ----------
