@@ -27,6 +27,8 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import LaidTraffic as LaidTraffic
     from topoopt.verbs import ModelList as ModelList
     from topoopt.verbs import NoRoute as NoRoute
+    from topoopt.verbs import Operator as Operator
+    from topoopt.verbs import OperatorGraph as OperatorGraph
     from topoopt.verbs import Page as Page
     from topoopt.verbs import Plan as Plan
     from topoopt.verbs import ResultsAnswer as ResultsAnswer
@@ -38,6 +40,9 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import SweepPreview as SweepPreview
     from topoopt.verbs import Table as Table
     from topoopt.verbs import TopoOptError as TopoOptError
+    from topoopt.verbs import Traffic as Traffic
+    from topoopt.verbs import TransformerModel as TransformerModel
+    from topoopt.verbs import Weight as Weight
     from topoopt.verbs import WrittenReport as WrittenReport
     from topoopt.verbs import check_chart_file as check_chart_file
     from topoopt.verbs import cluster as cluster
@@ -71,6 +76,7 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import sweep as sweep
     from topoopt.verbs import topology as topology
     from topoopt.verbs import traffic as traffic
+    from topoopt.verbs import traffic_from_matrix as traffic_from_matrix
     from topoopt.verbs import write_chart as write_chart
     from topoopt.verbs import write_cluster_result as write_cluster_result
     from topoopt.verbs import write_figures_page as write_figures_page

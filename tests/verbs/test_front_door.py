@@ -4,12 +4,15 @@ import importlib
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import topoopt
 from topoopt.errors import InvalidInput
 from topoopt.plan import Plan, plan_to_mapping
+from topoopt.transformer import find_transformer
 
 HEAVY = ("numpy", "numba", "scipy", "pydantic", "rich", "typer", "plotly", "matplotlib")
 
@@ -85,3 +88,32 @@ def test_a_plan_shows_itself(plan: Plan) -> None:
     assert page.count("<svg") == 1
     assert "<script" not in page
     assert "Iteration time" in page
+
+
+def test_a_graph_of_operators_is_described_in_python() -> None:
+    table = topoopt.Operator("table", "embedding", (), (topoopt.Weight("rows", 4096),), 64)
+    dense = topoopt.Operator("dense", "dense", (0,), (topoopt.Weight("kernel", 4096),), 64)
+    graph = topoopt.OperatorGraph("mine", (table, dense), 8)
+    plan = topoopt.plan(graph, servers=8, degree=2, bandwidth="100Gbps", fabrics=(), budget=20)
+    assert plan.job.name == "mine"
+    assert plan.job.global_batch == 8 * 8 * 4
+    assert len(plan.strategy.splits) == 2
+
+
+def test_traffic_is_described_in_python() -> None:
+    matrix = np.zeros((6, 6))
+    matrix[0, 3], matrix[4, 1] = 1e6, 2e6
+    plan = topoopt.plan(topoopt.traffic_from_matrix(matrix), degree=2, fabrics=())
+    assert plan.job.cluster.servers == 6
+    assert plan.traffic().mp_bytes == 3_000_000
+    with pytest.raises(InvalidInput, match="precision: the traffic holds bytes"):
+        topoopt.plan(topoopt.traffic_from_matrix(matrix), precision="bf16")
+
+
+def test_a_transformer_is_described_in_python() -> None:
+    known = find_transformer("llama3-8b")
+    words = {"accelerators": 64, "candidates": 1, "fabrics": ()}
+    own = topoopt.plan(replace(known, name="my-llama"), **words)  # type: ignore[arg-type]
+    named = topoopt.plan("llama3-8b", **words)  # type: ignore[arg-type]
+    assert own.job.name == "my-llama"
+    assert own.outcome == named.outcome

@@ -21,6 +21,7 @@ from topoopt.job.operators_work import OperatorsWork as OperatorsWork
 from topoopt.job.operators_work import Profile as Profile
 from topoopt.job.operators_work import operators_work as operators_work
 from topoopt.job.request import DEFAULT_CLUSTER as DEFAULT_CLUSTER
+from topoopt.job.request import Described as Described
 from topoopt.job.request import JobRequest as JobRequest
 from topoopt.job.request import in_its_place as in_its_place
 from topoopt.job.requested_job import requested_job as requested_job

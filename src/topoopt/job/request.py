@@ -15,6 +15,9 @@ from topoopt.errors import TopoOptError
 from topoopt.files import read_bytes
 from topoopt.hardware import ClusterSpec
 from topoopt.provenance import digest
+from topoopt.traffic import Traffic
+from topoopt.transformer import TransformerModel
+from topoopt.workload import OperatorGraph
 
 DEFAULT_CLUSTER: Mapping[str, Any] = {"servers": 128, "degree": 4, "link_bandwidth_bps": 100e9}
 """The cluster of the TopoOpt authors' dedicated jobs."""
@@ -24,6 +27,9 @@ TRAINING_FILES = ("calibration", "loads")
 
 _PLAIN = ("model", "variant", "config", "operators", "profile", "traffic", "batch_per_accelerator")
 _MERGED = ("training", "hyperparameters", "cluster", "settings", "search")
+
+
+Described = OperatorGraph | Traffic | TransformerModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +54,8 @@ class JobRequest:
         The files read so far.
     places : mapping
         Where each word that a file says stands in it, such as ``job.yaml: training.tp``.
+    described : OperatorGraph, Traffic or TransformerModel, optional
+        A model that is no file and has no name in the zoo: made in Python.
     """
 
     model: str = ""
@@ -64,6 +72,7 @@ class JobRequest:
     search: Mapping[str, Any] = field(default_factory=dict)
     files: tuple[str, ...] = ()
     places: Mapping[str, str] = field(default_factory=dict)
+    described: Described | None = None
 
     def overlaid(self, above: "JobRequest") -> "JobRequest":
         """Return this request with everything replaced that ``above`` says."""
@@ -74,7 +83,11 @@ class JobRequest:
         )
         places = {word: place for word, place in self.places.items() if word not in words}
         return JobRequest(
-            **plain, **merged, files=self.files + above.files, places={**places, **above.places}
+            **plain,
+            **merged,
+            files=self.files + above.files,
+            places={**places, **above.places},
+            described=above.described or self.described,
         )
 
     def input_digests(self) -> dict[str, str]:

@@ -9,7 +9,7 @@ from topoopt.hardware import find_accelerator
 from topoopt.job.job import Job, make_job, traffic_job
 from topoopt.job.request import DEFAULT_CLUSTER, JobRequest, requested_cluster
 from topoopt.job.settings import JobSettings
-from topoopt.traffic import traffic_from_matrix
+from topoopt.traffic import Traffic, traffic_from_matrix
 from topoopt.workload import (
     DeviceProfile,
     OperatorGraph,
@@ -37,10 +37,12 @@ def requested_job(request: JobRequest) -> Job:
     """
     if request.training:
         word = next(iter(request.training))
-        what = request.model or request.operators or request.profile or request.traffic
+        what = request.model or request.operators or request.profile or request.traffic or "what is described"
         remedy = "give servers and accelerators_per_server" if word == "accelerators" else "leave it out"
         raise InvalidInput(f"{word}: is for transformers in pipeline stages, and {what} is none; {remedy}")
     settings = JobSettings(**request.settings)
+    if request.described is not None:
+        return _described_job(request, settings)
     if request.traffic:
         return _traffic_job(request)
     if request.profile:
@@ -56,14 +58,35 @@ def requested_job(request: JobRequest) -> Job:
     return make_job(graph, requested_cluster(request, servers), settings)
 
 
-def _traffic_job(request: JobRequest) -> Job:
+def _described_job(request: JobRequest, settings: JobSettings) -> Job:
+    """Return the job of operators or of traffic that were made in Python."""
+    model = request.described
+    if isinstance(model, Traffic):
+        _refuse_operator_words(request, "the traffic")
+        return traffic_job("traffic", model, requested_cluster(request, model.servers))
+    assert isinstance(model, OperatorGraph), "a transformer is ranked by the search first"
+    _refuse_model_words(request, model.name)
     if request.profile:
-        raise InvalidInput(f"{request.profile}: {request.traffic} holds bytes and no operators; leave it out")
-    traffic = traffic_from_matrix(read_traffic_matrix(request.traffic), request.traffic)
-    _refuse_model_words(request, request.traffic)
+        raise InvalidInput(
+            f"{request.profile}: a profile goes with a model of the zoo or a file of operators"
+        )
+    if request.batch_per_accelerator:
+        model = replace(model, batch_per_accelerator=request.batch_per_accelerator)
+    return make_job(model, requested_cluster(request, DEFAULT_CLUSTER["servers"]), settings)
+
+
+def _refuse_operator_words(request: JobRequest, what: str) -> None:
+    if request.profile:
+        raise InvalidInput(f"{request.profile}: {what} holds bytes and no operators; leave it out")
+    _refuse_model_words(request, what)
     for word, value in (("batch_per_accelerator", request.batch_per_accelerator), *request.settings.items()):
         if value:
-            raise InvalidInput(f"{word}: {request.traffic} holds bytes and no operators; leave it out")
+            raise InvalidInput(f"{word}: {what} holds bytes and no operators; leave it out")
+
+
+def _traffic_job(request: JobRequest) -> Job:
+    traffic = traffic_from_matrix(read_traffic_matrix(request.traffic), request.traffic)
+    _refuse_operator_words(request, request.traffic)
     wanted = request.cluster.get("servers", traffic.servers)
     if wanted != traffic.servers:
         raise InvalidInput(f"servers: {request.traffic} is for {traffic.servers} servers, got {wanted}")

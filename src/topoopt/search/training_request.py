@@ -53,7 +53,7 @@ def is_transformer(request: JobRequest) -> bool:
     InvalidInput
         If the model is in neither zoo; the nearest names of both are offered.
     """
-    if request.config:
+    if request.config or isinstance(request.described, TransformerModel):
         return True
     if not request.model:
         return False
@@ -98,7 +98,7 @@ def training_request(request: JobRequest) -> TrainingRequest:
     for name, known in (("recompute", RECOMPUTATIONS), ("zero", tuple(map(str, ZERO_STAGES)))):
         if name in words and str(words[name]) not in known:
             raise unknown_name(name, str(words[name]), known)
-    model = read_config(request.config) if request.config else find_transformer(request.model)
+    model = _model(request)
     sequence = int(words.get("seq", model.sequence))
     if model.positions and sequence > model.positions:
         raise InvalidInput(
@@ -117,8 +117,14 @@ def training_request(request: JobRequest) -> TrainingRequest:
     )
 
 
+def _model(request: JobRequest) -> TransformerModel:
+    if isinstance(request.described, TransformerModel):
+        return request.described
+    return read_config(request.config) if request.config else find_transformer(request.model)
+
+
 def _refuse_operator_words(request: JobRequest) -> None:
-    what = request.config or request.model
+    what = request.config or request.model or "what is described"
     words = {
         "variant": request.variant,
         "set": request.hyperparameters,

@@ -46,6 +46,9 @@ if TYPE_CHECKING:  # a verb needs no other
     from topoopt.sweep import ResultsAnswer as ResultsAnswer
     from topoopt.sweep import SweepAnswer as SweepAnswer
     from topoopt.sweep import SweepPreview as SweepPreview
+    from topoopt.traffic import Traffic as Traffic
+    from topoopt.traffic import traffic_from_matrix as traffic_from_matrix
+    from topoopt.transformer import TransformerModel as TransformerModel
     from topoopt.verbs import cluster as cluster
     from topoopt.verbs import llm as llm
     from topoopt.verbs.compare import compare as compare
@@ -71,5 +74,8 @@ if TYPE_CHECKING:  # a verb needs no other
     from topoopt.verbs.topology import topology as topology
     from topoopt.verbs.traffic import traffic as traffic
     from topoopt.verbs.words import job_request as job_request
+    from topoopt.workload import Operator as Operator
+    from topoopt.workload import OperatorGraph as OperatorGraph
+    from topoopt.workload import Weight as Weight
 
 __all__ = hand_on_lazily(__name__)  # noqa: PLE0605 - the names above

@@ -11,6 +11,8 @@ def origin_of(request: JobRequest, model: str) -> Origin:
     """Return where the model, by its variant's name, and its times come from, as facts."""
     if is_transformer(request):
         return (("model", f"from {request.config}"),) if request.config else ()
+    if request.described is not None:
+        return (("model", "described in Python"),)
     profile = ("profile", request.profile)
     file = request.operators or request.traffic or (not request.model and request.profile)
     if file:

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 from topoopt.ahead import start_compiling_ahead
 from topoopt.cost import suited_prices
 from topoopt.errors import InvalidInput
-from topoopt.job import JobRequest, in_its_place, is_plan
+from topoopt.job import Described, JobRequest, in_its_place, is_plan
 from topoopt.plan import Plan, read_plan
 from topoopt.search import SearchOptions, job_of, make_plan
 from topoopt.verbs.origin import origin_of
@@ -51,7 +51,8 @@ def plan(
     ----------
     model
         A model's name (see :func:`topoopt.models`), or a file: the ``config.json`` of a transformer, a job, operators,
-        a traffic matrix, a profile.
+        a traffic matrix, a profile. Or a model that is described in Python: an ``OperatorGraph``, the ``Traffic`` of a
+        matrix, a ``TransformerModel``.
     fabrics
         Names of baselines; the five of the paper, and rails for a transformer, where not given.
     prices
@@ -118,7 +119,7 @@ def plan_from_file(source: Source | Plan, words: Mapping[str, Any]) -> tuple[Pla
     """
     if isinstance(source, Plan):
         plan, path = source, "plan"
-    elif isinstance(source, JobRequest) or not is_plan(os.fspath(source)):
+    elif isinstance(source, JobRequest | Described) or not is_plan(os.fspath(source)):
         return None
     else:
         path = os.fspath(source)

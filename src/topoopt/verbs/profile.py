@@ -24,7 +24,7 @@ from topoopt.search import is_transformer
 from topoopt.transformer import TransformerModel, find_transformer, read_config
 from topoopt.units import parse_time
 from topoopt.verbs.plan import Progress, silent
-from topoopt.verbs.words import Amount, Source, amount, check_words, job_request
+from topoopt.verbs.words import Amount, NamedSource, amount, check_words, job_request
 from topoopt.workload import resolve_variant, with_overrides
 
 
@@ -58,7 +58,7 @@ _OF_TRANSFORMERS = ("tensor_parallel", "micro_batch", "seq")
 
 
 def profile(
-    source: Source,
+    source: NamedSource,
     *,
     out: str | os.PathLike[str] | None = None,
     on_progress: Progress = silent,
@@ -102,7 +102,7 @@ def profile(
     )
 
 
-def profile_subject(source: Source, **words: Unpack[SubjectWords]) -> Subject:
+def profile_subject(source: NamedSource, **words: Unpack[SubjectWords]) -> Subject:
     """Say what :func:`topoopt.profile` would measure; PyTorch is not needed.
 
     Returns
@@ -124,7 +124,7 @@ def profile_subject(source: Source, **words: Unpack[SubjectWords]) -> Subject:
     return _subject(source, words)
 
 
-def _subject(source: Source, words: Mapping[str, Any]) -> Subject:
+def _subject(source: NamedSource, words: Mapping[str, Any]) -> Subject:
     if words.get("variant") == "":
         raise InvalidInput("variant: expected a name, got nothing")
     request = source if isinstance(source, JobRequest) else request_of(os.fspath(source))
@@ -149,7 +149,7 @@ def _transformer_subject(model: TransformerModel, words: Mapping[str, Any]) -> S
     )
 
 
-def _job_subject(request: JobRequest, source: Source, words: Mapping[str, Any]) -> Subject:
+def _job_subject(request: JobRequest, source: NamedSource, words: Mapping[str, Any]) -> Subject:
     if request.traffic:
         raise InvalidInput(f"{source}: holds bytes and no operators that could be measured; name a model")
     if request.profile:

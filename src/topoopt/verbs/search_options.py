@@ -7,6 +7,7 @@ from typing import Any
 from topoopt.errors import InvalidInput, unknown_name
 from topoopt.job import JobRequest
 from topoopt.search import SearchOptions, is_transformer, preset
+from topoopt.traffic import Traffic
 from topoopt.verbs.words import FINDER_WORDS, SEARCH_WORDS
 
 _RENAMED_OPTIONS = {"search": "mode", "alpha": "alpha_per_ms"}
@@ -28,7 +29,9 @@ def search_options(request: JobRequest, words: Mapping[str, Any]) -> tuple[Searc
     chosen = dict(preset(words.get("preset", named)))
     known = asdict(SearchOptions())
     costs = {key: chosen.pop(key) for key in list(chosen) if key not in known}
-    if request.traffic:  # bytes are bytes: there is nothing to count otherwise
+    if request.traffic or isinstance(
+        request.described, Traffic
+    ):  # bytes are bytes: there is nothing to count otherwise
         costs = {}
     place = request.files[0] if request.files else "job file"
     given = {**_checked(in_file, known, place), **_options(words)}

@@ -11,12 +11,15 @@ from typing import Any, TypedDict
 
 from topoopt.errors import InvalidInput, unknown_name
 from topoopt.hardware import ClusterSpec
-from topoopt.job import JobRequest, cluster_places, read_cluster_part, request_of
+from topoopt.job import Described, JobRequest, cluster_places, read_cluster_part, request_of
 from topoopt.units import parse_bandwidth, parse_bytes, parse_time
 
 Amount = str | float
-Source = str | os.PathLike[str] | JobRequest
+NamedSource = str | os.PathLike[str] | JobRequest
 """A model's name, the path of a file, or a request that is made already."""
+
+Source = NamedSource | Described
+"""The same, or a model that is described in Python."""
 
 
 class JobWords(TypedDict, total=False):
@@ -132,18 +135,27 @@ def job_request(source: Source, words: Mapping[str, Any]) -> JobRequest:
     for name in ("variant", "cluster", "profile_file"):
         if words.get(name) == "":
             raise InvalidInput(f"{name}: expected a name, got nothing")
-    request = source if isinstance(source, JobRequest) else request_of(os.fspath(source))
-    return request.overlaid(_cluster_request(words.get("cluster"))).overlaid(
-        JobRequest(
-            variant=words.get("variant", ""),
-            profile=words.get("profile_file", ""),
-            training=_training(words),
-            hyperparameters=dict(words.get("set", {})),
-            batch_per_accelerator=_batch(words.get("batch_per_accelerator")),
-            cluster=_cluster(words),
-            settings=_settings(words),
+    return (
+        _asked(source)
+        .overlaid(_cluster_request(words.get("cluster")))
+        .overlaid(
+            JobRequest(
+                variant=words.get("variant", ""),
+                profile=words.get("profile_file", ""),
+                training=_training(words),
+                hyperparameters=dict(words.get("set", {})),
+                batch_per_accelerator=_batch(words.get("batch_per_accelerator")),
+                cluster=_cluster(words),
+                settings=_settings(words),
+            )
         )
     )
+
+
+def _asked(source: Source) -> JobRequest:
+    if isinstance(source, JobRequest):
+        return source
+    return JobRequest(described=source) if isinstance(source, Described) else request_of(os.fspath(source))
 
 
 def _cluster_request(cluster: Any) -> JobRequest:
