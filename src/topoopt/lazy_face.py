@@ -22,11 +22,10 @@ class LazyFace(ModuleType):
         source = self.__dict__["_sources"].get(name)
         if source is None:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        own_folder = f"{source}.{name}"
-        home = import_module(source)
-        found = sys.modules.get(own_folder) if source == self.__name__ else getattr(home, name)
-        if found is None:
-            found = import_module(own_folder)
+        if source == self.__name__:  # a module in this folder
+            found: Any = import_module(f"{source}.{name}")
+        else:
+            found = getattr(import_module(source), name)
         self.__dict__[name] = found
         return found
 
@@ -39,7 +38,10 @@ class LazyFace(ModuleType):
 
 
 def hand_on_lazily(package: str) -> tuple[str, ...]:
-    """Make a package's face lazy, and return the names that it hands on, in order."""
+    """Make a package's face lazy, and return the names that it hands on, in order.
+
+    The face calls this in its last line, with its own name.
+    """
     face = sys.modules[package]
     assert face.__spec__ is not None
     source = face.__spec__.loader.get_source(package)  # type: ignore[union-attr]
