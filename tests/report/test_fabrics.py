@@ -107,6 +107,8 @@ def test_a_comparison_of_one_fabric_and_one_simulator_is_a_page(comparison_docum
         ({"servrs": 3}, "servrs"),
         ({"fabrics": []}, "fabrics"),
         ({"bandwidth_bps": -1}, "bandwidth_bps"),
+        ({"simulators": []}, "simulators"),
+        ({"simulators": ["analytic", "packet"]}, "fabrics.0.iteration_times_s: no time by packet"),
     ],
 )
 def test_a_comparison_that_is_none_is_one_line(

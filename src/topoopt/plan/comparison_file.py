@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from topoopt.errors import InvalidInput
 from topoopt.files import Amount, Positive, Strict, validated
 from topoopt.plan.comparison import FORMAT, ComparedFabric, Comparison, TaskDifference
 from topoopt.plan.plan import Outcome
@@ -62,7 +63,7 @@ class ComparisonModel(Strict):
     degree: int
     bandwidth_bps: Positive
     simulator: str
-    simulators: list[str]
+    simulators: list[str] = Field(min_length=1)
     collective: str
     skipped_fabrics: list[tuple[str, str]]
     seed: int
@@ -80,6 +81,7 @@ def comparison_from_mapping(document: Any, place: str = "comparison") -> Compari
         In one line, for a key that is missing, unknown or wrong.
     """
     read = validated(ComparisonModel, document, place)
+    _check_fidelities(read, place)
     made = read.provenance
     return Comparison(
         read.model,
@@ -94,6 +96,17 @@ def comparison_from_mapping(document: Any, place: str = "comparison") -> Compari
         read.prices,
         None if made is None else Provenance(made.seed, made.inputs, made.version),
     )
+
+
+def _check_fidelities(read: ComparisonModel, place: str) -> None:
+    """Refuse a comparison by several simulators in which a fabric lacks the time by one of them."""
+    if len(read.simulators) == 1:
+        return
+    for index, row in enumerate(read.fabrics):
+        missing = [name for name in read.simulators if name not in (row.iteration_times_s or {})]
+        if missing or row.difference is None:
+            what = f"iteration_times_s: no time by {missing[0]}" if missing else "difference: missing"
+            raise InvalidInput(f"{place}: fabrics.{index}.{what}; there are several simulators")
 
 
 def _row(row: FabricModel) -> ComparedFabric:
