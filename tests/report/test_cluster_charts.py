@@ -90,3 +90,11 @@ def test_charts_of_fabrics_of_one_name_have_names_of_their_own(cluster: ClusterR
     page = make_page(replace(cluster, fabrics=cluster.fabrics[:1] * 2))
     names = [chart.name for chart in page.charts]
     assert len(names) == len(set(names))
+
+
+def test_settings_of_any_kind_are_shown(cluster: ClusterResult) -> None:
+    """A file's settings are whatever was written there."""
+    odd = replace(cluster, settings={"queue": ["fifo"], "placement": "any", "link_bandwidth_bps": "fast"})
+    text = str(make_page(odd))
+    assert "fifo" in text
+    assert "fast" in text

@@ -27,7 +27,7 @@ def _facts(result: ClusterResult) -> Facts:
             ("arrivals", _arrivals(result.fabrics[0])),
             (
                 "queue",
-                ", placement ".join(settings[key] for key in ("queue", "placement") if key in settings),
+                ", placement ".join(str(settings[key]) for key in ("queue", "placement") if key in settings),
             ),
             ("servers", "" if parts == 1 else f"each divided into {parts} logical ones"),
             ("panels", _panels(result)),

@@ -35,7 +35,7 @@ def _rows(mapping: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         name = str(key).replace("_", " ")
         if isinstance(value, bool):
             yield name, "yes" if value else "no"
-        elif str(key).endswith("_bps"):
+        elif str(key).endswith("_bps") and isinstance(value, int | float):
             yield name.removesuffix(" bps"), format_bandwidth(value)
         elif str(key).endswith("_s") and isinstance(value, float):
             yield name.removesuffix(" s"), format_time(value)
