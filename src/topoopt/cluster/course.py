@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from topoopt.cluster.cluster_state import ClusterState
 from topoopt.cluster.course_fabrics import CourseFabric
 from topoopt.cluster.job_plans import JobPlan, JobShape, Progress, reference_time_s, shape_of, silent
+from topoopt.cluster.next_event import go_on
 from topoopt.cluster.planes import HeldWiring, Planes
 from topoopt.cluster.prepared import Prepared
 from topoopt.cluster.result import FabricRun
@@ -51,8 +52,8 @@ def run_course(
     servers = settings.logical.servers
     planes = _planes(fabric, plans.values(), settings)
     shards = Shards(servers, planes, fabric.switching, settings.placement, settings.seed)
-    state = ClusterState(prepared, servers, shards, fabric.pace, settings.queue == "backfill")
-    while state.step():
+    state = ClusterState(prepared, servers, shards)
+    while go_on(state, fabric.pace, settings.queue == "backfill"):
         on_progress(f"running the trace on {fabric.name}", len(state.ended), len(trace.jobs))
     return Course(fabric_run(fabric, state.ended, state.changes, settings), shards.wirings)
 
