@@ -1,8 +1,9 @@
-"""Rows of a CSV text, each with its line; cells of any length, and one-line errors."""
+"""Rows of a CSV: of a text, each with its line, cells of any length and one-line errors; of the package's own data."""
 
 import csv
 import io
 import sys
+from importlib import resources
 
 from topoopt.errors import InvalidInput
 
@@ -25,3 +26,9 @@ def csv_lines(
         return [(reader.line_num, row) for row in reader]
     except csv.Error as error:
         raise InvalidInput(f"{place}: line {reader.line_num}: not valid CSV: {error}") from None
+
+
+def packaged_rows(room: str, name: str) -> list[dict[str, str]]:
+    """Return the rows of a table that comes with the package, ``<room>/data/<name>.csv``, as they are written."""
+    path = resources.files(f"topoopt.{room}") / "data" / f"{name}.csv"
+    return list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))

@@ -9,7 +9,7 @@ from typing import Any
 from topoopt.errors import InvalidInput, TopoOptError
 from topoopt.files import read_json
 from topoopt.transformer.config_fields import ConfigFields
-from topoopt.transformer.families.table import FAMILIES
+from topoopt.transformer.families import FAMILIES, family_model
 from topoopt.transformer.model import TransformerModel
 
 BY_HAND = {
@@ -56,7 +56,7 @@ def config_to_model(config: Mapping[str, Any], place: str) -> TransformerModel:
     if family not in FAMILIES:
         raise _unknown_family(family, config, place)
     try:
-        return FAMILIES[family](ConfigFields(place, config))
+        return family_model(family, ConfigFields(place, config))
     except TopoOptError as error:
         text = str(error)
         raise InvalidInput(text if text.startswith(place) else f"{place}: {text}") from None

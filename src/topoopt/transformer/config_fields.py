@@ -5,30 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from topoopt.errors import InvalidInput
+from topoopt.files import packaged_rows
 
-MEANINGS = {
-    "vocab_size": "rows of the embedding",
-    "num_hidden_layers": "number of layers",
-    "num_attention_heads": "attention heads of a layer",
-    "num_key_value_heads": "heads of keys and values",
-    "hidden_size": "width of the residual stream",
-    "intermediate_size": "inner size of a dense feed-forward part",
-    "head_dim": "size of one head",
-    "max_position_embeddings": "longest sequence",
-    "num_local_experts": "routed experts of a layer",
-    "num_experts": "routed experts of a layer",
-    "n_routed_experts": "routed experts of a layer",
-    "num_experts_per_tok": "experts that a token goes to",
-    "moe_intermediate_size": "inner size of one routed expert",
-    "shared_expert_intermediate_size": "inner size of the shared expert",
-    "n_shared_experts": "shared experts of a layer",
-    "first_k_dense_replace": "layers at the beginning without experts",
-    "kv_lora_rank": "rank through which keys and values go",
-    "q_lora_rank": "rank through which queries go",
-    "qk_rope_head_dim": "part of a query head that is rotated",
-    "qk_nope_head_dim": "part of a query head that is not rotated",
-    "v_head_dim": "size of a value head",
-}
+MEANINGS = {row["key"]: row["meaning"] for row in packaged_rows("transformer", "config_keys")}
 """What the keys of Hugging Face mean in words."""
 
 

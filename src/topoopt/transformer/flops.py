@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from topoopt.transformer.model import TransformerModel
+from topoopt.transformer.parameters import projection_weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +63,8 @@ def layer_flops(
     seen = _tokens_seen(model, sequence, windowed, causal)
     latent = model.latent
     value_dim = model.head_dim if latent is None else latent.value_head_dim
-    mlp, shared, router, experts = _feed_forward(model, layer_is_moe)
-    return LayerFlops(
-        projection_flops=2.0 * projection_weights(model),
-        core_flops=2.0 * seen * model.heads * (model.head_dim + value_dim),
-        mlp_flops=mlp,
-        shared_flops=shared,
-        router_flops=router,
-        experts_flops=experts,
-    )
+    core_flops = 2.0 * seen * model.heads * (model.head_dim + value_dim)
+    return LayerFlops(2.0 * projection_weights(model), core_flops, *_feed_forward(model, layer_is_moe))
 
 
 def forward_flops(model: TransformerModel, sequence: int | None = None, causal: bool = False) -> ForwardFlops:
@@ -92,19 +86,6 @@ def forward_flops(model: TransformerModel, sequence: int | None = None, causal: 
     core = unwindowed * open_layer.core_flops + model.window_layers * windowed.core_flops
     layers = LayerFlops(model.layers * open_layer.projection_flops, core, *parts)
     return ForwardFlops(layers, 2.0 * model.hidden * model.vocabulary)
-
-
-def projection_weights(model: TransformerModel) -> int:
-    """Return the entries of the matrices of attention in one layer, without biases and norms."""
-    hidden, heads, latent = model.hidden, model.heads, model.latent
-    if latent is None:
-        return 2 * hidden * model.head_dim * (heads + model.kv_heads)
-    query_dim = latent.nope_head_dim + latent.rope_head_dim
-    rank = latent.query_rank
-    queries = rank * (hidden + heads * query_dim) if rank else hidden * heads * query_dim
-    keys = hidden * (latent.key_value_rank + latent.rope_head_dim)
-    keys += latent.key_value_rank * heads * (latent.nope_head_dim + latent.value_head_dim)
-    return queries + keys + heads * latent.value_head_dim * hidden
 
 
 def _feed_forward(model: TransformerModel, layer_is_moe: bool) -> tuple[float, float, float, float]:

@@ -7,13 +7,7 @@ from topoopt.transformer.config import read_config
 from topoopt.transformer.flops import forward_flops
 from topoopt.transformer.model import TransformerModel
 from topoopt.transformer.parameters import ParameterCount, count_parameters
-from topoopt.transformer.zoo import TRANSFORMERS, find_transformer, is_transformer
-
-CAUSES = (
-    *("embedding", "positions", "attention", "mlp", "router"),
-    *("experts", "shared", "norms", "output", "extra"),
-)
-"""The causes of parameters in the order of a model."""
+from topoopt.transformer.zoo import TRANSFORMERS, TransformerEntry, find_transformer, is_transformer
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +39,7 @@ class ListedTransformer:
             **shapes,
             "parameters": self.parameters.total,
             "active_parameters": self.parameters.active,
-            "parameters_by_cause": {cause: getattr(self.parameters, cause) for cause in CAUSES},
+            "parameters_by_cause": self.parameters.by_cause,
             "forward_flops_per_token": self.forward_flops_per_token,
             "published": self.published,
             "source": self.source,
@@ -61,19 +55,13 @@ def listed_transformers(name: str | None = None) -> tuple[ListedTransformer, ...
         If the file cannot be read.
     """
     if name is None:
-        return tuple(_listed(entry.model) for entry in TRANSFORMERS.values())
+        return tuple(map(_listed, TRANSFORMERS.values()))
     if name.lower().endswith(".json"):
-        return (_listed(read_config(name), name),)
-    return (_listed(find_transformer(name)),) if is_transformer(name) else ()
+        return (_listed(TransformerEntry(read_config(name), (), "", name)),)
+    return (_listed(TRANSFORMERS[find_transformer(name).name]),) if is_transformer(name) else ()
 
 
-def _listed(model: TransformerModel, file: str = "") -> ListedTransformer:
-    entry = None if file else TRANSFORMERS[model.name]
-    return ListedTransformer(
-        model,
-        count_parameters(model),
-        forward_flops(model).total_flops,
-        entry.aliases if entry else (),
-        entry.published if entry else "",
-        entry.source if entry else file,
-    )
+def _listed(entry: TransformerEntry) -> ListedTransformer:
+    model = entry.model
+    counted = count_parameters(model), forward_flops(model).total_flops
+    return ListedTransformer(model, *counted, entry.aliases, entry.published, entry.source)

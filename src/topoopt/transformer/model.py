@@ -158,6 +158,11 @@ class TransformerModel:
             )
 
     @property
+    def norm_parameters(self) -> int:
+        """Parameters of one norm."""
+        return self.hidden * (2 if self.norm == "layernorm" else 1)
+
+    @property
     def moe_layers(self) -> int:
         """How many layers have experts."""
         experts = self.experts

@@ -1,9 +1,9 @@
 """Parameters of a transformer from its shapes: by layer, by cause, and those that one token meets."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from topoopt.errors import InvalidInput
-from topoopt.transformer.model import Experts, TransformerModel
+from topoopt.transformer.model import TransformerModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +54,25 @@ class ParameterCount:
     positions: int
     attention: int
     mlp: int
-    shared: int
     router: int
     experts: int
+    shared: int
     norms: int
     output: int
     extra: int
     active: int
 
     @property
+    def by_cause(self) -> dict[str, int]:
+        """All parameters, each once, in the order of a model."""
+        causes = asdict(self)
+        del causes["active"]
+        return causes
+
+    @property
     def total(self) -> int:
-        """All parameters, each once."""
-        inside = self.attention + self.mlp + self.shared + self.router + self.experts + self.norms
-        return self.embedding + self.positions + inside + self.output + self.extra
+        """All parameters."""
+        return sum(self.by_cause.values())
 
 
 def layer_parameters(model: TransformerModel, layer_is_moe: bool) -> LayerParameters:
@@ -78,12 +84,14 @@ def layer_parameters(model: TransformerModel, layer_is_moe: bool) -> LayerParame
         If experts are asked for and the model has none.
     """
     attention, replicated = _attention(model)
-    norms = model.norms_per_layer * _norm(model)
+    norms = model.norms_per_layer * model.norm_parameters
     if not layer_is_moe:
         mlp = feed_forward_parameters(model, model.ffn)
         active = attention + mlp + norms
         return LayerParameters(attention, replicated, mlp, 0, 0, 0, 0, norms, active)
-    experts = _experts_of(model)
+    experts = model.experts
+    if experts is None:
+        raise InvalidInput(f"{model.name}: has no experts, so none of its layers has")
     one = feed_forward_parameters(model, experts.ffn)
     shared = feed_forward_parameters(model, experts.shared_ffn) + experts.shared_gate * model.hidden
     router = experts.count * (model.hidden + experts.router_bias)
@@ -112,63 +120,44 @@ def count_parameters(model: TransformerModel) -> ParameterCount:
     if moe:
         kinds.append((moe, layer_parameters(model, True)))
 
-    def over_layers(name: str) -> int:
-        return sum(count * int(getattr(layer, name)) for count, layer in kinds)
-
+    layers = {
+        name: sum(count * getattr(layer, name) for count, layer in kinds)
+        for name in ("attention", "mlp", "router", "experts", "shared", "norms", "active")
+    }
     table = model.vocabulary * model.hidden
-    positions = model.positions * model.hidden
-    output = 0 if model.tied else table
-    outside = table + positions + output + _norm(model) + model.extra_parameters
-    return ParameterCount(
-        embedding=table,
-        positions=positions,
-        attention=over_layers("attention"),
-        mlp=over_layers("mlp"),
-        shared=over_layers("shared"),
-        router=over_layers("router"),
-        experts=over_layers("experts"),
-        norms=over_layers("norms") + _norm(model),
-        output=output,
-        extra=model.extra_parameters,
-        active=over_layers("active") + outside,
-    )
+    outside = {
+        "embedding": table,
+        "positions": model.positions * model.hidden,
+        "output": 0 if model.tied else table,
+        "extra": model.extra_parameters,
+    }
+    layers["norms"] += model.norm_parameters
+    layers["active"] += model.norm_parameters + sum(outside.values())
+    return ParameterCount(**layers, **outside)
 
 
-def _experts_of(model: TransformerModel) -> Experts:
-    if model.experts is None:
-        raise InvalidInput(f"{model.name}: has no experts, so none of its layers has")
-    return model.experts
-
-
-def _norm(model: TransformerModel) -> int:
-    return model.hidden * (2 if model.norm == "layernorm" else 1)
+def projection_weights(model: TransformerModel) -> int:
+    """Return the entries of the matrices of attention in one layer, without biases and norms."""
+    hidden, heads, latent = model.hidden, model.heads, model.latent
+    if latent is None:
+        return 2 * hidden * model.head_dim * (heads + model.kv_heads)
+    query_dim = latent.nope_head_dim + latent.rope_head_dim
+    rank = latent.query_rank
+    queries = rank * (hidden + heads * query_dim) if rank else hidden * heads * query_dim
+    keys = hidden * (latent.key_value_rank + latent.rope_head_dim)
+    keys += latent.key_value_rank * heads * (latent.nope_head_dim + latent.value_head_dim)
+    return queries + keys + heads * latent.value_head_dim * hidden
 
 
 def _attention(model: TransformerModel) -> tuple[int, int]:
     """Return the parameters of attention, and how many of them every tensor-parallel rank holds whole."""
-    if model.latent is not None:
-        return _latent_attention(model)
-    hidden, queries, keys = model.hidden, model.heads * model.head_dim, model.kv_heads * model.head_dim
-    into = queries + 2 * keys
-    split = hidden * into + queries * hidden
-    split += into * model.attention_bias + model.heads * model.attention_sinks
-    whole = hidden * model.output_bias + 2 * model.head_dim * model.head_norms
-    return split + whole, whole
-
-
-def _latent_attention(model: TransformerModel) -> tuple[int, int]:
-    latent = model.latent
-    assert latent is not None
-    hidden, heads = model.hidden, model.heads
-    query_dim = latent.nope_head_dim + latent.rope_head_dim
-    down = hidden * (latent.key_value_rank + latent.rope_head_dim) + latent.key_value_rank
-    up = latent.key_value_rank * heads * (latent.nope_head_dim + latent.value_head_dim)
-    if latent.query_rank:
-        down += hidden * latent.query_rank + latent.query_rank
-        up += latent.query_rank * heads * query_dim
-    else:
-        up += hidden * heads * query_dim
-    # Biases, where a model has them, are those of the projections down and of the output.
-    biases = model.attention_bias * (latent.query_rank + latent.key_value_rank + latent.rope_head_dim)
-    whole = down + biases + model.output_bias * hidden
-    return up + heads * latent.value_head_dim * hidden + whole, whole
+    weights, latent, output_bias = projection_weights(model), model.latent, model.hidden * model.output_bias
+    if latent is None:
+        biases = (model.heads + 2 * model.kv_heads) * model.head_dim * model.attention_bias
+        whole = output_bias + 2 * model.head_dim * model.head_norms
+        return weights + biases + model.heads * model.attention_sinks + whole, whole
+    ranks = latent.query_rank + latent.key_value_rank
+    down = model.hidden * (ranks + latent.rope_head_dim)
+    # Each rank has a norm; biases, where a model has them, are those of the projections down and of the output.
+    others = ranks + model.attention_bias * (ranks + latent.rope_head_dim) + output_bias
+    return weights + others, down + others

@@ -1,18 +1,17 @@
 """The zoo of published transformers: one row of ``data/transformers.csv`` each, found by name or alias."""
 
-import csv
 import difflib
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from functools import cache
-from importlib import resources
+from typing import Any
 
 from topoopt.errors import InvalidInput
+from topoopt.files import packaged_rows
 from topoopt.transformer.model import Experts, LatentAttention, TransformerModel
 
-_FLAGS = ("gated", "tied", "attention_bias", "output_bias", "mlp_bias", "head_norms", "attention_sinks")
-_INTEGERS = ("positions", "window", "window_layers", "extra_parameters")
+_READ: Mapping[Any, Callable[[str], Any]] = {int: int, str: str, bool: lambda cell: cell == "yes"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +75,9 @@ def _others() -> dict[str, str]:
     """Return why a model is not of this kind, by its name and aliases."""
     return {
         _key(word): row["reason"]
-        for row in _rows("other_models")
+        for row in packaged_rows("transformer", "other_models")
         for word in (row["name"], *row["aliases"].split(";"))
     }
-
-
-def _rows(name: str) -> list[dict[str, str]]:
-    path = resources.files("topoopt.transformer") / "data" / f"{name}.csv"
-    return list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
 
 
 def _entry(row: dict[str, str]) -> TransformerEntry:
@@ -92,48 +86,24 @@ def _entry(row: dict[str, str]) -> TransformerEntry:
 
 
 def _model(row: dict[str, str]) -> TransformerModel:
-    hidden, heads = int(row["hidden"]), int(row["heads"])
+    shapes = _shapes(TransformerModel, row)
     return TransformerModel(
-        name=row["name"],
-        family=row["family"],
-        layers=int(row["layers"]),
-        hidden=hidden,
-        heads=heads,
-        ffn=int(row["ffn"]),
-        vocabulary=int(row["vocabulary"]),
-        sequence=int(row["sequence"]),
-        kv_heads=int(row["kv_heads"] or heads),
-        head_dim=int(row["head_dim"] or hidden // heads),
-        norm=row["norm"],
-        norms_per_layer=int(row["norms_per_layer"] or 2),
-        latent=_latent(row),
-        experts=_experts(row),
-        **{flag: row[flag] == "yes" for flag in _FLAGS},
-        **{name: int(row[name] or 0) for name in _INTEGERS},  # type: ignore[arg-type]
+        **{"kv_heads": shapes["heads"], "head_dim": shapes["hidden"] // shapes["heads"], **shapes},
+        latent=LatentAttention(**_shapes(LatentAttention, row)) if row["key_value_rank"] else None,
+        experts=Experts(**_shapes(Experts, row, "experts.")) if row["experts.count"] else None,
     )
 
 
-def _latent(row: dict[str, str]) -> LatentAttention | None:
-    if not row["key_value_rank"]:
-        return None
-    sizes = ("query_rank", "key_value_rank", "rope_head_dim", "nope_head_dim", "value_head_dim")
-    return LatentAttention(*(int(row[size] or 0) for size in sizes))
+def _shapes(noun: type, row: dict[str, str], part: str = "") -> dict[str, Any]:
+    """Return the fields of a noun that have a cell, which is written by the type of the field."""
+    return {
+        one.name: _READ[one.type](cell)
+        for one in fields(noun)
+        if one.type in _READ and (cell := row.get(part + one.name))
+    }
 
 
-def _experts(row: dict[str, str]) -> Experts | None:
-    if not row["experts"]:
-        return None
-    return Experts(
-        count=int(row["experts"]),
-        per_token=int(row["experts_per_token"]),
-        ffn=int(row["expert_ffn"]),
-        shared_ffn=int(row["shared_ffn"] or 0),
-        first_dense_layers=int(row["first_dense_layers"] or 0),
-        every=int(row["every"] or 1),
-        router_bias=row["router_bias"] == "yes",
-        shared_gate=row["shared_gate"] == "yes",
-    )
-
-
-TRANSFORMERS: Mapping[str, TransformerEntry] = {row["name"]: _entry(row) for row in _rows("transformers")}
+TRANSFORMERS: Mapping[str, TransformerEntry] = {
+    row["name"]: _entry(row) for row in packaged_rows("transformer", "transformers")
+}
 """The models that come with topoopt, by name."""
