@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.conftest import Topoopt
 from topoopt.cli.cost.arguments import AccountingArguments, PurchaseArguments
-from topoopt.cost import ACCOUNTINGS, FIBER_ON, PRICED_FABRICS, PriceRow, accounting_sweep, find_prices
+from topoopt.cost import ACCOUNTINGS, FIBER_ON, PRICED_FABRICS, PartRow, accounting_sweep, find_prices
 from topoopt.report.cost_page import WHAT_IT_IS
 from topoopt.report.cost_parts import ITEMS
 
@@ -214,5 +214,5 @@ def test_the_flags_name_their_tables() -> None:
     assert set(ACCOUNTINGS) <= words(AccountingArguments, "accounting")
     assert set(FIBER_ON) <= words(AccountingArguments, "fiber_on")
     assert set(WHAT_IT_IS) < set(PRICED_FABRICS)
-    hint = inspect.get_annotations(PriceRow)["item"]
+    hint = inspect.get_annotations(PartRow)["item"]
     assert set(ITEMS) == set(hint.__args__)

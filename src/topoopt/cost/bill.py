@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from topoopt.cost.accounting import Accounting
 from topoopt.cost.counts import PRICED_FABRICS, Interfaces, bought_interfaces
 from topoopt.cost.fabric_options import RAIL_LEAF_PORTS, FabricOptions
-from topoopt.cost.part_rows import SPEED_ITEMS, Item
-from topoopt.cost.power import PowerTable, find_power
-from topoopt.cost.prices import PriceTable
+from topoopt.cost.part_files import find_power
+from topoopt.cost.part_table import SPEED_ITEMS, Item, PartTable
 from topoopt.errors import InvalidInput, unknown_name
 from topoopt.units import format_bandwidth
 
@@ -95,10 +94,10 @@ def bill_of_materials(
     servers: int,
     degree: int,
     bandwidth_bps: float,
-    prices: PriceTable,
+    prices: PartTable,
     accounting: Accounting | None = None,
     options: FabricOptions | None = None,
-    power: PowerTable | None = None,
+    power: PartTable | None = None,
 ) -> Bill:
     """Return what the network of a fabric costs and draws, without the servers.
 
@@ -152,9 +151,9 @@ def bill_of_materials(
     return Bill(fabric, servers, degree, bandwidth_bps, prices.name, watts.name, rule, lines, note)
 
 
-def _line(item: Item, count: float, bandwidth_bps: float, prices: PriceTable, power: PowerTable) -> BillLine:
+def _line(item: Item, count: float, bandwidth_bps: float, prices: PartTable, power: PartTable) -> BillLine:
     speed = bandwidth_bps if item in SPEED_ITEMS else None
-    unit_usd, unit_w = prices.unit_usd(item, speed), power.unit_w(item, speed)
+    unit_usd, unit_w = prices.price_usd(item, speed), power.known_value(item, speed)
     total_w = None if unit_w is None else count * unit_w
     return BillLine(
         item, count, unit_usd, count * unit_usd, speed, prices.basis(item, speed), unit_w, total_w

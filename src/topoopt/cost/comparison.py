@@ -5,16 +5,15 @@ from dataclasses import asdict, dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from topoopt.cost.accounting_sweep import AccountingRow, accounting_sweep
 from topoopt.cost.bill import bill_of_materials
-from topoopt.cost.equivalent import (
-    PUBLISHED_RATIO,
-    EquivalentFatTree,
-    equivalent_fat_tree,
-    published_equivalent_bandwidth,
-)
+from topoopt.cost.equivalent import EquivalentFatTree, equivalent_fat_tree, published_equivalent_bandwidth
 from topoopt.cost.offer import OWN, Offer, PricedNetwork, Purchase, make_offers
-from topoopt.cost.ratios import PUBLISHED_IDEAL_OVER_TOPOOPT, PUBLISHED_OCS_OVER_PANEL
+from topoopt.cost.ratios import (
+    PUBLISHED_IDEAL_OVER_TOPOOPT,
+    PUBLISHED_OCS_OVER_PANEL,
+    CostRatios,
+    accounting_sweep,
+)
 from topoopt.cost.technologies import TechnologyRow, technology_rows
 from topoopt.door import shows_itself
 from topoopt.errors import InvalidInput
@@ -43,7 +42,7 @@ class CostComparison:
         The fat-tree that this price buys.
     published_equivalent_usd : float or None
         Price of the fat-tree by the published ratio; None where the list has no interface so fast.
-    ratios : tuple of AccountingRow
+    ratios : tuple of CostRatios
         The two published ratios under every way of counting, nearest first; empty where not asked for.
     change_interval_s : float
         How long traffic stays the same; infinite where it does.
@@ -59,7 +58,7 @@ class CostComparison:
     own_usd: float | None
     equivalent: EquivalentFatTree | None
     published_equivalent_usd: float | None
-    ratios: tuple[AccountingRow, ...] = ()
+    ratios: tuple[CostRatios, ...] = ()
     change_interval_s: float = inf
     overhead: float = 0.1
 
@@ -88,12 +87,7 @@ class CostComparison:
         """Return every row of the tables that a bill was made of, with how sure it is."""
         lines = [line for offer in self.offers for line in offer.bill.lines]
         parts = dict.fromkeys((line.item, line.bandwidth_bps) for line in lines)
-        tables = (self.purchase.prices, self.purchase.power)
-        return [
-            asdict(row)
-            for table in tables
-            for row in dict.fromkeys(row for part in parts for row in table.rows_behind(*part))
-        ]
+        return self.purchase.prices.sources(parts) + self.purchase.power.sources(parts)
 
     def bill_rows(self) -> list[dict[str, Any]]:
         """Return every line of every bill, with its fabric."""
@@ -149,7 +143,7 @@ class CostComparison:
                 "server_bandwidth_bps": published_equivalent_bandwidth(
                     cluster.degree, cluster.link_bandwidth_bps
                 ),
-                "ratio": PUBLISHED_RATIO,
+                "ratio": PUBLISHED_IDEAL_OVER_TOPOOPT,
                 "cost_usd": self.published_equivalent_usd,
             },
         }

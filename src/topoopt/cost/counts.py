@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from topoopt.cost.accounting import Accounting
 from topoopt.cost.fabric_options import RAIL_LEAF_PORTS, FabricOptions
-from topoopt.cost.part_rows import Item
+from topoopt.cost.part_table import Item
 
 Counts = dict[Item, float]
 

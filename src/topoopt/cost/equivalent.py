@@ -5,12 +5,10 @@ from itertools import pairwise
 
 from topoopt.cost.accounting import Accounting
 from topoopt.cost.bill import bill_of_materials
-from topoopt.cost.prices import PriceTable
+from topoopt.cost.part_table import PartTable
+from topoopt.cost.ratios import PUBLISHED_IDEAL_OVER_TOPOOPT
 from topoopt.errors import InvalidInput
 from topoopt.units import format_bandwidth
-
-PUBLISHED_RATIO = 3.2
-"""Ideal Switch over TopoOpt, the average that the paper's figures use for the cost-equivalent fat-tree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,25 +41,6 @@ class EquivalentFatTree:
         return self.interfaces * self.interface_bandwidth_bps
 
 
-def cost_equivalent_bandwidth(
-    servers: int,
-    degree: int,
-    bandwidth_bps: float,
-    prices: PriceTable,
-    accounting: Accounting | None = None,
-) -> float:
-    """Return the bits per second and server of :func:`equivalent_fat_tree`.
-
-    Examples
-    --------
-    >>> from topoopt.cost import find_prices
-    >>> round(cost_equivalent_bandwidth(128, 4, 100e9, find_prices("2022")) / 1e9)
-    200
-    """
-    tree = equivalent_fat_tree(servers, degree, bandwidth_bps, prices, accounting)
-    return tree.server_bandwidth_bps
-
-
 def published_equivalent_bandwidth(degree: int, bandwidth_bps: float) -> float:
     """Return the bits per second and server that the paper's figures give the fat-tree: d·B / 3.2.
 
@@ -70,14 +49,14 @@ def published_equivalent_bandwidth(degree: int, bandwidth_bps: float) -> float:
     >>> published_equivalent_bandwidth(4, 100e9)
     125000000000.0
     """
-    return degree * bandwidth_bps / PUBLISHED_RATIO
+    return degree * bandwidth_bps / PUBLISHED_IDEAL_OVER_TOPOOPT
 
 
 def equivalent_fat_tree(
     servers: int,
     degree: int,
     bandwidth_bps: float,
-    prices: PriceTable,
+    prices: PartTable,
     accounting: Accounting | None = None,
 ) -> EquivalentFatTree:
     """Return the fastest full-bisection fat-tree that costs no more than TopoOpt on the same servers.
@@ -90,6 +69,12 @@ def equivalent_fat_tree(
     ------
     InvalidInput
         If ``bandwidth_bps`` lies above the price list, or no speed is fully listed.
+
+    Examples
+    --------
+    >>> from topoopt.cost import find_prices
+    >>> round(equivalent_fat_tree(128, 4, 100e9, find_prices("2022")).server_bandwidth_bps / 1e9)
+    200
     """
     rule = accounting or Accounting()
     budget = bill_of_materials("topoopt", servers, degree, bandwidth_bps, prices, rule).cost_per_server_usd
@@ -108,7 +93,7 @@ def equivalent_fat_tree(
     return EquivalentFatTree(count, speed_bps, count * unit_usd, budget, note)
 
 
-def _listed_interfaces(servers: int, prices: PriceTable, rule: Accounting) -> list[tuple[float, float]]:
+def _listed_interfaces(servers: int, prices: PartTable, rule: Accounting) -> list[tuple[float, float]]:
     """Return (speed, price of one interface with its share of the fat-tree), ascending in speed."""
     speeds = prices.speeds_bps()
     if not speeds:

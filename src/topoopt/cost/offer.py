@@ -11,9 +11,7 @@ from topoopt.cost.counts import PRICED_FABRICS
 from topoopt.cost.fabric_options import FabricOptions
 from topoopt.cost.optical_devices import check_fits_a_panel, ports_needed, sharing_interfaces
 from topoopt.cost.ownership import Ownership, Running, ownership
-from topoopt.cost.part_rows import SPEED_ITEMS
-from topoopt.cost.power import PowerTable
-from topoopt.cost.prices import PriceTable
+from topoopt.cost.part_table import SPEED_ITEMS, PartTable
 from topoopt.cost.realization import Realization, realize
 from topoopt.errors import InvalidInput, TopoOptError, unknown_name
 from topoopt.hardware import ClusterSpec
@@ -64,8 +62,8 @@ class Purchase:
     """
 
     accounting: Accounting
-    prices: PriceTable
-    power: PowerTable
+    prices: PartTable
+    power: PartTable
     options: FabricOptions
     shards: int = 1
     technology: str | None = None
@@ -121,7 +119,7 @@ def make_offers(
     names = tuple(PRICED_FABRICS) if fabrics is None else _known(fabrics)
     for item in SPEED_ITEMS:
         if purchase.prices.rows_behind(item, 0.0):  # a list of one's own need not have every part
-            purchase.prices.unit_usd(item, network.cluster.link_bandwidth_bps)
+            purchase.prices.price_usd(item, network.cluster.link_bandwidth_bps)
     offers, skipped = [], []
     for name in names:
         check_fits_a_panel(name, network.cluster.servers, purchase.shards, network.cluster.links)

@@ -5,14 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from topoopt.cost.optical_devices import light_left_db, transceiver_for
-from topoopt.cost.part_rows import Item
-from topoopt.cost.prices import PriceTable
-from topoopt.hardware import (
-    OpticalChoice,
-    break_even_bytes,
-    break_even_interval_s,
-    choose_optics,
-)
+from topoopt.cost.part_table import Item, PartTable
+from topoopt.hardware import OpticalChoice, break_even_bytes, break_even_interval_s, choose_optics
 from topoopt.units import finite_or_none
 
 PRICED_BY: Mapping[str, Item] = {
@@ -76,7 +70,7 @@ def technology_rows(
     servers: int,
     degree: int,
     bandwidth_bps: float,
-    prices: PriceTable,
+    prices: PartTable,
     *,
     change_interval_s: float = float("inf"),
     average_hops: float,
@@ -108,11 +102,11 @@ def technology_rows(
     >>> rows[0].choice.technology.name, rows[0].cost_usd, round(rows[0].break_even_bytes / 1e6)
     ('piezo', 266240.0, 72)
     """
-    found = choose_optics(servers if ports is None else ports, change_interval_s, overhead)
     module = transceiver_for(bandwidth_bps)
     rows = []
-    for choice in found:
-        delay_s, port_usd = choice.technology.reconfiguration_s, _port_usd(choice.technology.name, prices)
+    for choice in choose_optics(servers if ports is None else ports, change_interval_s, overhead):
+        delay_s, item = choice.technology.reconfiguration_s, PRICED_BY.get(choice.technology.name)
+        port_usd = prices.known_value(item) if item else None
         rows.append(
             TechnologyRow(
                 choice,
@@ -123,8 +117,3 @@ def technology_rows(
             )
         )
     return tuple(sorted(rows, key=lambda row: not row.suits))
-
-
-def _port_usd(technology: str, prices: PriceTable) -> float | None:
-    item = PRICED_BY.get(technology)
-    return prices.unit_usd(item) if item and prices.rows_behind(item) else None

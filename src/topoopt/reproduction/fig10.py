@@ -10,9 +10,9 @@ from topoopt.cost import (
     PUBLISHED_IDEAL_OVER_TOPOOPT,
     PUBLISHED_OCS_OVER_PANEL,
     Accounting,
-    AccountingRow,
     Bill,
-    PriceTable,
+    CostRatios,
+    PartTable,
     accounting_sweep,
     bill_of_materials,
     cost_ratios,
@@ -82,7 +82,7 @@ def fig10(settings: StudySettings, on_progress: Progress) -> Figure:
     )
 
 
-def _priced(servers: int, degree: int, bandwidth_bps: float, prices: PriceTable) -> list[PricedCluster]:
+def _priced(servers: int, degree: int, bandwidth_bps: float, prices: PartTable) -> list[PricedCluster]:
     rows = [
         PricedCluster(
             name, degree, bandwidth_bps, bill_of_materials(name, servers, degree, bandwidth_bps, prices)
@@ -112,7 +112,7 @@ def _cost_row(row: PricedCluster) -> Row:
     }
 
 
-def _accounting_row(row: AccountingRow) -> Row:
+def _accounting_row(row: CostRatios) -> Row:
     nothing = dict.fromkeys(
         ("fabric", "servers", "degree", "bandwidth_bps", "interfaces", "interface_bandwidth_bps")
     )
@@ -127,7 +127,7 @@ def _accounting_row(row: AccountingRow) -> Row:
     }
 
 
-def _compared(rule: Accounting, prices: PriceTable) -> tuple[Comparison, ...]:
+def _compared(rule: Accounting, prices: PartTable) -> tuple[Comparison, ...]:
     ratios = cost_ratios(prices, rule)
     bandwidth_ratio = mean(_over_equal_cost(*cluster, prices, rule) for cluster in CLUSTERS)
     how = f"accounting {rule.name}"
@@ -166,12 +166,12 @@ def _compared(rule: Accounting, prices: PriceTable) -> tuple[Comparison, ...]:
     )
 
 
-def _over_equal_cost(degree: int, bandwidth_bps: float, prices: PriceTable, rule: Accounting) -> float:
+def _over_equal_cost(degree: int, bandwidth_bps: float, prices: PartTable, rule: Accounting) -> float:
     tree = equivalent_fat_tree(SERVERS[0], degree, bandwidth_bps, prices, rule)
     return degree * bandwidth_bps / tree.server_bandwidth_bps
 
 
-def _bought(degree: int, bandwidth_bps: float, prices: PriceTable, rule: Accounting) -> str:
+def _bought(degree: int, bandwidth_bps: float, prices: PartTable, rule: Accounting) -> str:
     tree = equivalent_fat_tree(SERVERS[0], degree, bandwidth_bps, prices, rule)
     published_bps = published_equivalent_bandwidth(degree, bandwidth_bps)
     return (
@@ -180,7 +180,7 @@ def _bought(degree: int, bandwidth_bps: float, prices: PriceTable, rule: Account
     )
 
 
-def _nearest(sweep: tuple[AccountingRow, ...]) -> str:
+def _nearest(sweep: tuple[CostRatios, ...]) -> str:
     row = sweep[0]
     return (
         f"Of {len(sweep)} accountings none gives both published ratios; the nearest is {row.distance:.1%} off "
@@ -205,7 +205,7 @@ def _costs(priced: list[PricedCluster], degree: int, bandwidth_bps: float) -> Ch
     )
 
 
-def _ratios(sweep: tuple[AccountingRow, ...]) -> Chart:
+def _ratios(sweep: tuple[CostRatios, ...]) -> Chart:
     named = {
         name: [row for row in sweep if row.accounting.name == name]
         for name in (*ACCOUNTINGS, sweep[-1].accounting.name)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 
-from topoopt.cost import cost_equivalent_bandwidth, find_prices, published_equivalent_bandwidth
+from topoopt.cost import equivalent_fat_tree, find_prices, published_equivalent_bandwidth
 from topoopt.finder import FabricRequest, build_fabric
 from topoopt.hardware import ClusterSpec
 from topoopt.job import Job, job_traffic
@@ -94,7 +94,8 @@ def _fabrics(cluster: ClusterSpec, *, circuits: bool) -> Iterator[tuple[str, str
     size = cluster.degree, cluster.link_bandwidth_bps
     yield IDEAL, IDEAL, whole_bps
     yield TREE, TREE, published_equivalent_bandwidth(*size)
-    yield PRICED_TREE, TREE, cost_equivalent_bandwidth(cluster.servers, *size, find_prices("2022"))
+    tree = equivalent_fat_tree(cluster.servers, *size, find_prices("2022"))
+    yield PRICED_TREE, TREE, tree.server_bandwidth_bps
     yield "oversub-fat-tree", "oversub-fat-tree", whole_bps
     yield "expander", "expander", whole_bps
     for name in CIRCUITS if circuits else ():

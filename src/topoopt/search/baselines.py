@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from topoopt.cost import (
-    PriceTable,
+    PartTable,
     bill_of_materials,
     equivalent_fat_tree,
     published_equivalent_bandwidth,
@@ -46,7 +46,7 @@ class BaselineRule:
 
     fabric: str
     description: str
-    interfaces: Callable[[ClusterSpec, PriceTable], tuple[int, float]]
+    interfaces: Callable[[ClusterSpec, PartTable], tuple[int, float]]
     searched_on: str = ""
     variant: str = ""
 
@@ -56,15 +56,15 @@ class BaselineRule:
         return f"{self.fabric}-{self.variant}" if self.variant else self.fabric
 
 
-def _same(cluster: ClusterSpec, prices: PriceTable) -> tuple[int, float]:
+def _same(cluster: ClusterSpec, prices: PartTable) -> tuple[int, float]:
     return cluster.degree, cluster.link_bandwidth_bps
 
 
-def _published(cluster: ClusterSpec, prices: PriceTable) -> tuple[int, float]:
+def _published(cluster: ClusterSpec, prices: PartTable) -> tuple[int, float]:
     return 1, published_equivalent_bandwidth(cluster.degree, cluster.link_bandwidth_bps)
 
 
-def _priced(cluster: ClusterSpec, prices: PriceTable) -> tuple[int, float]:
+def _priced(cluster: ClusterSpec, prices: PartTable) -> tuple[int, float]:
     tree = equivalent_fat_tree(cluster.servers, cluster.degree, cluster.link_bandwidth_bps, prices)
     return tree.interfaces, tree.interface_bandwidth_bps
 
@@ -137,12 +137,12 @@ def check_fabrics(fabrics: tuple[str, ...]) -> None:
             raise unknown_name("fabric", fabric, BASELINES)
 
 
-def baseline_fabric(job: Job, rule: BaselineRule, prices: PriceTable, seed: int) -> Fabric:
+def baseline_fabric(job: Job, rule: BaselineRule, prices: PartTable, seed: int) -> Fabric:
     """Return the baseline's links and routes, without rings."""
     return _built(job, rule.fabric, rule, prices, seed)
 
 
-def _built(job: Job, name: str, rule: BaselineRule, prices: PriceTable, seed: int) -> Fabric:
+def _built(job: Job, name: str, rule: BaselineRule, prices: PartTable, seed: int) -> Fabric:
     interfaces, bandwidth_bps = rule.interfaces(job.cluster, prices)
     cluster = job.cluster
     return FABRICS[name](
@@ -162,7 +162,7 @@ def search_baseline(
     rule: BaselineRule,
     fabric: Fabric,
     options: SearchOptions,
-    prices: PriceTable,
+    prices: PartTable,
     starts: tuple[ParallelStrategy, ...],
     fidelity: Fidelity = ANALYTIC,
 ) -> Baseline:
@@ -226,7 +226,7 @@ def _outcome(
 
 
 def price_usd(
-    fabric: str, servers: int, interfaces: int, bandwidth_bps: float, prices: PriceTable
+    fabric: str, servers: int, interfaces: int, bandwidth_bps: float, prices: PartTable
 ) -> float | None:
     """Return the network's price, None where the list has none (above its speeds, or an unpriced fabric)."""
     try:

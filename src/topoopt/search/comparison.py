@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from topoopt.cost import PriceTable
+from topoopt.cost import PartTable
 from topoopt.errors import InvalidInput, unknown_name
 from topoopt.plan import Baseline, ComparedFabric, Comparison, Outcome, Plan, compared_fabrics
 from topoopt.search.baselines import BASELINES, default_baselines
@@ -26,7 +26,7 @@ TASKS = 20
 def compare_fabrics(
     plan: Plan,
     options: SearchOptions,
-    prices: PriceTable,
+    prices: PartTable,
     *,
     fabrics: Sequence[str] | None = None,
     simulators: Sequence[str] = ("analytic",),

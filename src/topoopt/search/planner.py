@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from topoopt.cost import PriceTable, bill_of_materials, find_prices
+from topoopt.cost import PartTable, bill_of_materials, find_prices
 from topoopt.errors import InvalidInput
 from topoopt.job import Job, job_traffic
 from topoopt.plan import Baseline, Plan, SearchRecord
@@ -104,7 +104,7 @@ def compare(
     job: Job,
     options: SearchOptions,
     fabrics: tuple[str, ...],
-    prices: PriceTable,
+    prices: PartTable,
     starts: tuple[ParallelStrategy, ...],
     on_progress: Progress = silent,
     fidelity: Fidelity = ANALYTIC,
@@ -134,7 +134,7 @@ def compare(
     return tuple(best_of(job, row, fabric, everywhere, options.seed, fidelity) for row, fabric in rows)
 
 
-def priced(job: Job, prices: PriceTable) -> dict[str, Any]:
+def priced(job: Job, prices: PartTable) -> dict[str, Any]:
     """Return the price of the plan's network, with the bill and the accounting; empty above the price list."""
     cluster = job.cluster
     try:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from topoopt.cost import Bill, PriceTable, bill_of_materials, find_accounting, find_prices
+from topoopt.cost import Bill, PartTable, bill_of_materials, find_accounting, find_prices
 from topoopt.errors import InvalidInput, TopoOptError
 from topoopt.job import Job, JobRequest, in_its_place, requested_job
 from topoopt.plan import Outcome, Plan
@@ -136,7 +136,7 @@ def _own(point: Point, plan: Plan) -> _OnFabric:
     return _OnFabric(result, plan.strategy, point.degree, point.bandwidth_bps, plan.search.proposals)
 
 
-def _baseline(point: Point, plan: Plan, rule: BaselineRule, prices: PriceTable) -> _OnFabric:
+def _baseline(point: Point, plan: Plan, rule: BaselineRule, prices: PartTable) -> _OnFabric:
     job, options = plan.job, _simulation(point)
     # A search with packets would take too long: it is made with flows, and its answer simulated with packets.
     quick = "flow" if point.simulator == "packet" else point.simulator
@@ -159,11 +159,11 @@ def _simulation(point: Point) -> SimulationOptions:
     return collective_options(point.collective)
 
 
-def _prices(point: Point, folder: str) -> PriceTable:
+def _prices(point: Point, folder: str) -> PartTable:
     return find_prices(str(Path(folder) / point.prices) if is_file(point.prices) else point.prices)
 
 
-def _bill(point: Point, rule: BaselineRule | None, found: _OnFabric, prices: PriceTable) -> Bill | None:
+def _bill(point: Point, rule: BaselineRule | None, found: _OnFabric, prices: PartTable) -> Bill | None:
     """Return the network's bill, None where the list has no price (above its speeds, or an unpriced fabric)."""
     fabric = point.fabric if rule is None else rule.fabric
     size = point.servers, found.interfaces, found.bandwidth_bps

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from topoopt.cost import PRICE_TABLES, Item, find_prices, read_prices
+from topoopt.cost import PRICE_TABLES, Item, find_prices
 from topoopt.errors import InvalidInput
 
 PARTS: tuple[Item, ...] = ("transceiver", "nic", "electrical_port")
@@ -30,11 +30,11 @@ def test_the_shipped_lists_are_the_published_ones(year: str, listed: dict[int, t
     table = find_prices(year)
     assert table.speeds_bps() == tuple(speed * 1e9 for speed in listed)
     for speed, prices in listed.items():
-        assert tuple(table.unit_usd(item, speed * 1e9) for item in PARTS) == prices
-    assert table.unit_usd("patch_panel_port") == 100
-    assert table.unit_usd("ocs_port") == 520
-    assert table.unit_usd("optical_switch_1x2") == 25
-    assert table.unit_usd("fiber_m") == 0.3
+        assert tuple(table.price_usd(item, speed * 1e9) for item in PARTS) == prices
+    assert table.price_usd("patch_panel_port") == 100
+    assert table.price_usd("ocs_port") == 520
+    assert table.price_usd("optical_switch_1x2") == 25
+    assert table.price_usd("fiber_m") == 0.3
 
 
 @pytest.mark.parametrize("year", PRICE_TABLES)
@@ -46,10 +46,10 @@ def test_every_price_says_how_sure_it_is(year: str) -> None:
 
 def test_a_speed_between_two_listed_ones_is_interpolated() -> None:
     table = find_prices("2022")
-    assert table.unit_usd("nic", 150e9) == pytest.approx((678 + 815) / 2)
-    assert table.unit_usd("nic", 5e9) == 185  # nothing slower can be bought
+    assert table.price_usd("nic", 150e9) == pytest.approx((678 + 815) / 2)
+    assert table.price_usd("nic", 5e9) == 185  # nothing slower can be bought
     with pytest.raises(InvalidInput) as caught:
-        table.unit_usd("nic", 400e9)
+        table.price_usd("nic", 400e9)
     assert str(caught.value) == (
         "prices 2022: no nic of 400 Gb/s: the list ends at 200 Gb/s; use more interfaces, or another price list"
     )
@@ -60,7 +60,7 @@ def test_a_speed_between_two_listed_ones_is_interpolated() -> None:
 def test_no_speed_costs_less_than_a_slower_one(speed: float, more: float) -> None:
     table, faster = find_prices("2022"), min(speed + more, 200)
     for item in PARTS:
-        assert table.unit_usd(item, faster * 1e9) >= table.unit_usd(item, speed * 1e9) - 1e-9
+        assert table.price_usd(item, faster * 1e9) >= table.price_usd(item, speed * 1e9) - 1e-9
 
 
 def test_a_user_s_csv_and_yaml_say_the_same(tmp_path: Path) -> None:
@@ -71,11 +71,11 @@ def test_a_user_s_csv_and_yaml_say_the_same(tmp_path: Path) -> None:
     (tmp_path / "q.yaml").write_text("- {item: nic, bandwidth_gbps: 100, usd: 500}\n")
     tables = [find_prices(str(tmp_path / name)) for name in ("p.csv", "p.yaml", "q.yaml")]
     assert tables[0].rows == tables[1].rows
-    assert [table.unit_usd("nic", 100e9) for table in tables] == [500] * 3
+    assert [table.price_usd("nic", 100e9) for table in tables] == [500] * 3
     with pytest.raises(InvalidInput, match='no price of "ocs_port"; add a row'):
-        tables[0].unit_usd("ocs_port")
+        tables[0].price_usd("ocs_port")
     with pytest.raises(InvalidInput, match='no price of "transceiver"; add a row'):
-        tables[0].unit_usd("transceiver", 100e9)
+        tables[0].price_usd("transceiver", 100e9)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_a_bad_row_is_one_line_with_its_number(tmp_path: Path, text: str, messag
     path = tmp_path / "p.csv"
     path.write_text(text)
     with pytest.raises(InvalidInput) as caught:
-        read_prices(path)
+        find_prices(str(path))
     assert str(caught.value) == f"{path}: {message}"
 
 
@@ -111,7 +111,7 @@ def test_a_price_that_stands_twice_and_an_unknown_list_are_refused(tmp_path: Pat
     path = tmp_path / "p.csv"
     path.write_text("item,bandwidth_gbps,usd\nnic,100,5\nnic,100,6\n")
     with pytest.raises(InvalidInput, match="nic at 100 Gb/s stands twice"):
-        read_prices(path)
+        find_prices(str(path))
     with pytest.raises(InvalidInput, match='prices: unknown name "2023"; did you mean'):
         find_prices("2023")
     with pytest.raises(InvalidInput, match=r"no such file"):

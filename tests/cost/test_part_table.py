@@ -16,16 +16,16 @@ def test_every_figure_says_where_it_comes_from_and_how_sure_it_is() -> None:
 
 def test_between_two_listed_speeds_it_is_interpolated_and_above_the_list_nothing_is_known() -> None:
     table = find_power()
-    assert table.unit_w("nic", 300e9) == pytest.approx((19.3 + 24.9) / 2)
-    assert table.unit_w("electrical_port", 10e9) == table.unit_w("electrical_port", 100e9)
-    assert table.unit_w("nic", 400e9) == 24.9
-    assert table.unit_w("nic", 800e9) is None
+    assert table.known_value("nic", 300e9) == pytest.approx((19.3 + 24.9) / 2)
+    assert table.known_value("electrical_port", 10e9) == table.known_value("electrical_port", 100e9)
+    assert table.known_value("nic", 400e9) == 24.9
+    assert table.known_value("nic", 800e9) is None
 
 
 @pytest.mark.parametrize("item", ["nic", "transceiver", "electrical_port"])
 def test_faster_parts_draw_no_less(item: Item) -> None:
     table = find_power()
-    watts = [table.unit_w(item, gbps * 1e9) for gbps in (10, 25, 40, 100, 200, 400)]
+    watts = [table.known_value(item, gbps * 1e9) for gbps in (10, 25, 40, 100, 200, 400)]
     known = [value for value in watts if value is not None]
     assert known == sorted(known)
     assert len(known) == len(watts)
@@ -37,7 +37,7 @@ def test_the_rows_behind_a_figure_are_those_it_is_made_of() -> None:
     assert [row.bandwidth_bps for row in power.rows_behind("nic", 100e9)] == [100e9]
     assert [row.bandwidth_bps for row in prices.rows_behind("nic", 1e9)] == [10e9]
     assert power.rows_behind("nic", 800e9) == ()
-    assert [row.usd for row in prices.rows_behind("ocs_port")] == [520]
+    assert [row.value for row in prices.rows_behind("ocs_port")] == [520]
 
 
 def test_a_user_s_file_takes_the_place_of_all_figures(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_a_user_s_file_takes_the_place_of_all_figures(tmp_path: Path) -> None:
     assert bill.known_power_w == pytest.approx(64 * 24)
     yaml = tmp_path / "watts.yaml"
     yaml.write_text("power:\n- {item: nic, bandwidth_gbps: 100, watts: 20}\n")
-    assert find_power(str(yaml)).unit_w("nic", 100e9) == 20
+    assert find_power(str(yaml)).known_value("nic", 100e9) == 20
 
 
 @pytest.mark.parametrize(
