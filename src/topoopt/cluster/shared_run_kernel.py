@@ -19,6 +19,7 @@ from topoopt.kernel import compiled, entry, inlined
 from topoopt.simulate import (
     ACTIVE,
     EVENTS,
+    FLUID_STAMP,
     READY,
     TIE,
     Links,
@@ -108,7 +109,9 @@ class Rules(NamedTuple):
 
 
 @entry
-def run_back_to_back(t: TaskRun, x: Sharing, net: Links, b: BackToBack, rules: Rules) -> None:
+def run_back_to_back(
+    t: TaskRun, x: Sharing, net: Links, b: BackToBack, rules: Rules, stamp: int = FLUID_STAMP
+) -> None:
     """Run all jobs, iteration after iteration, until each has done enough; give up after too many events."""
     while b.tally[UNFINISHED] > 0 and b.tally[SERVED_EVENTS] <= rules.most_events:
         now = t.keys[0] if t.tally[EVENTS] > 0 else NEVER

@@ -26,6 +26,7 @@ from topoopt.simulate.flows import Flows as Flows
 from topoopt.simulate.flows import make_flows as make_flows
 from topoopt.simulate.flows import pair_demands as pair_demands
 from topoopt.simulate.fluid.max_min import max_min_rates as max_min_rates
+from topoopt.simulate.fluid.max_min_kernel import FLUID_STAMP as FLUID_STAMP
 from topoopt.simulate.fluid.max_min_kernel import TIE as TIE
 from topoopt.simulate.fluid.max_min_kernel import fill as fill
 from topoopt.simulate.fluid.max_min_kernel import insert as insert

@@ -4,17 +4,19 @@ Codes of events: below tasks a computation or a delay ends; then, by flows, a fl
 the flow of a task that ends last is done.
 """
 
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.kernel import compiled, entry
+from topoopt.kernel import compiled, entry, stamp
 from topoopt.simulate.task_run import EVENTS, READY, TaskRun
 from topoopt.simulate.task_run_kernel import end_task, next_event, queue_for_device, run_devices, schedule
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+STAMP = stamp(Path(__file__).parent.glob("task_run*.py"))
 
 
 class FlowRun(NamedTuple):
@@ -53,7 +55,7 @@ class FlowRun(NamedTuple):
 
 
 @entry
-def run_first_come(t: TaskRun, f: FlowRun) -> None:
+def run_first_come(t: TaskRun, f: FlowRun, stamp: int = STAMP) -> None:
     """Run the task graph once."""
     tasks, flows = len(t.device), len(f.flow_class)
     _begin_ready(t, f, 0.0)

@@ -8,6 +8,7 @@ import numpy as np
 
 from topoopt.kernel import compiled, entry, inlined
 from topoopt.simulate.fluid.max_min_kernel import (
+    FLUID_STAMP,
     TIE,
     fill,
     insert,
@@ -27,7 +28,9 @@ BEGIN = -1
 
 
 @entry
-def advance(s: State, net: Links, delays: Delays, until: float, tolerance: float) -> None:
+def advance(
+    s: State, net: Links, delays: Delays, until: float, tolerance: float, stamp: int = FLUID_STAMP
+) -> None:
     """Serve all events up to and with ``until`` at max-min fair rates, or up to a watched task's.
 
     What happens within ``tolerance`` × now after a change of rates is handled with it.

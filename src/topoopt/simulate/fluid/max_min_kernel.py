@@ -1,7 +1,13 @@
 """Max-min fair rates by progressive filling; arrays as in ``sharing.py``."""
 
-from topoopt.kernel import compiled, drop_top, entry, inlined, push
+from pathlib import Path
+
+from topoopt.kernel import compiled, drop_top, entry, inlined, push, stamp
 from topoopt.simulate.fluid.sharing import ACTIVE, SHORT, Links, Sharing
+
+FILES = Path(__file__).parent
+FLUID_STAMP = stamp([*FILES.glob("*.py"), *FILES.parent.glob("task_run*.py")])
+"""Of all that is compiled into the engine, and of the clocks and the filling that other loops take from it."""
 
 TIE = 1e-12
 """Relative distance below which two completion times, or two fair shares, are one."""
@@ -11,7 +17,7 @@ FULL = 1.0 + 1e-9
 
 
 @entry
-def max_min_levels(x: Sharing, net: Links) -> None:
+def max_min_levels(x: Sharing, net: Links, stamp: int = FLUID_STAMP) -> None:
     """Set the fair level of all active classes, on links that know of none."""
     list_active(x, net)
     fill(x, net)

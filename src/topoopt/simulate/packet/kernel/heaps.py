@@ -12,6 +12,12 @@ def push_link(s: State, key: int, link: int) -> None:
     """Add a link."""
     hole = s.count[Count.HEAP_SIZE]
     s.count[Count.HEAP_SIZE] = hole + 1
+    _rise(s, hole, key, link)
+
+
+@inlined
+def _rise(s: State, hole: int, key: int, link: int) -> None:
+    """Put a link where there is a hole, or above it, as its key wants."""
     while hole > 0:
         parent = (hole - 1) >> 1
         if s.due[parent] <= key:
@@ -42,15 +48,7 @@ def replace_top_link(s: State, key: int, link: int, size: int) -> None:
         s.due[hole] = s.due[child]
         s.due_link[hole] = s.due_link[child]
         hole = child
-    while hole > 0:
-        parent = (hole - 1) >> 1
-        if s.due[parent] <= key:
-            break
-        s.due[hole] = s.due[parent]
-        s.due_link[hole] = s.due_link[parent]
-        hole = parent
-    s.due[hole] = key
-    s.due_link[hole] = link
+    _rise(s, hole, key, link)
 
 
 @inlined

@@ -1,8 +1,8 @@
 """The event loop: advances the state until something needs the caller."""
 
-from collections.abc import Callable
+from pathlib import Path
 
-from topoopt.kernel import entry, spliced
+from topoopt.kernel import entry, spliced, stamp
 from topoopt.simulate.packet.kernel.circuits import obey
 from topoopt.simulate.packet.kernel.connections import (
     arrived,
@@ -39,77 +39,75 @@ from topoopt.simulate.packet.kernel.room import slots_needed, timers_needed
 from topoopt.simulate.packet.kernel.tasks import begin, begin_streams, end_compute, start_device
 from topoopt.simulate.packet.kernel.ways import end_of, next_link
 
+STAMP = stamp(Path(__file__).parent.glob("*.py"))
+"""Of the whole engine, which is compiled into this file's one function."""
 
-def make_advance(stamp: int) -> Callable[[State, int, int, int], int]:
-    """Return the compiled loop; ``stamp`` tells versions of this package apart in the cache on disk."""
 
-    @entry
-    def advance(s: State, events: int, until: int, most_successors: int) -> int:
-        """Serve up to ``events`` events before the time ``until`` and return why it stopped.
+@entry
+def advance(s: State, events: int, until: int, most_successors: int, stamp: int = STAMP) -> int:
+    """Serve up to ``events`` events before the time ``until`` and return why it stopped.
 
-        Of events at the same time, connections to open come first, then packets, then timers.
-        """
-        end = s.count[Count.EVENTS] + events if stamp else 0
-        tasks = len(s.task)
-        if s.count[Count.BEGUN] == 0:
-            begin(s)
-        if s.count[Count.COMMAND] > 0:
-            obey(s)
-        while True:
-            if slots_needed(s.count) > len(s.packet):
-                return Stop.FULL_SLOTS
-            if s.count[Count.TIMER_SIZE] + timers_needed(s.count, most_successors) > len(s.timer):
-                return Stop.FULL_TIMERS
-            if s.count[Count.EVENTS] >= end:
-                return Stop.SLICE_OVER
-            head = s.count[Count.STARTING_HEAD]
-            if head != s.count[Count.STARTING_TAIL]:
-                if s.count[Count.FREE_FLOW] < 0 and s.count[Count.FLOWS_USED] == len(s.flow):
-                    return Stop.FULL_FLOWS
-                if (
-                    s.count[Count.LOSSY] == 1
-                    and s.count[Count.GO_BACK_N] == 0
-                    and s.count[Count.BOARD_USED] + s.count[Count.LARGEST_BOARD] > len(s.board)
-                ):
-                    return Stop.FULL_BOARD
-                stream = s.starting[head]
-                open_connection(s, stream, s.count[Count.NOW])
-                if s.stream[stream, Stream.CURSOR] == s.stream[stream, Stream.EDGES]:
-                    s.count[Count.STARTING_HEAD] = head + 1 if head + 1 < len(s.starting) else 0
-                s.count[Count.EVENTS] += 1
-                continue
-            if s.count[Count.TASKS_DONE] == tasks:
-                return Stop.FINISHED
-            packet_at = s.due[0] if s.count[Count.HEAP_SIZE] > 0 else NEVER
-            timer_at = s.timer[0] if s.count[Count.TIMER_SIZE] > 0 else NEVER
-            now = min(packet_at, timer_at)
-            if now >= until:
-                return Stop.DRAINED if now == NEVER else Stop.TIME_REACHED
-            if packet_at <= timer_at:
-                link = s.due_link[0]
-                depart = s.packet[
-                    s.link[link, Link.BASE] + (s.link[link, Link.HEAD] & s.link[link, Link.MASK]),
-                    Packet.DEPART,
-                ]
-                if s.link[link, Link.HEAD] == s.link[link, Link.TAIL] or depart == NEVER:
-                    s.link[link, Link.IN_HEAP] = 0
-                    drop_top_link(s)
-                elif depart + s.link[link, Link.LATENCY] > now:  # it was held up since
-                    replace_top_link(s, depart + s.link[link, Link.LATENCY], link, s.count[Count.HEAP_SIZE])
-                else:
-                    s.count[Count.NOW] = now
-                    s.count[Count.EVENTS] += 1
-                    move_first_packet(s, link, depart, now)
-                continue
-            code = s.timer_code[0]
-            drop_top_timer(s)
-            s.count[Count.NOW] = now
+    Of events at the same time, connections to open come first, then packets, then timers.
+    """
+    end = s.count[Count.EVENTS] + events
+    tasks = len(s.task)
+    if s.count[Count.BEGUN] == 0:
+        begin(s)
+    if s.count[Count.COMMAND] > 0:
+        obey(s)
+    while True:
+        if slots_needed(s.count) > len(s.packet):
+            return Stop.FULL_SLOTS
+        if s.count[Count.TIMER_SIZE] + timers_needed(s.count, most_successors) > len(s.timer):
+            return Stop.FULL_TIMERS
+        if s.count[Count.EVENTS] >= end:
+            return Stop.SLICE_OVER
+        head = s.count[Count.STARTING_HEAD]
+        if head != s.count[Count.STARTING_TAIL]:
+            if s.count[Count.FREE_FLOW] < 0 and s.count[Count.FLOWS_USED] == len(s.flow):
+                return Stop.FULL_FLOWS
+            if (
+                s.count[Count.LOSSY] == 1
+                and s.count[Count.GO_BACK_N] == 0
+                and s.count[Count.BOARD_USED] + s.count[Count.LARGEST_BOARD] > len(s.board)
+            ):
+                return Stop.FULL_BOARD
+            stream = s.starting[head]
+            open_connection(s, stream, s.count[Count.NOW])
+            if s.stream[stream, Stream.CURSOR] == s.stream[stream, Stream.EDGES]:
+                s.count[Count.STARTING_HEAD] = head + 1 if head + 1 < len(s.starting) else 0
             s.count[Count.EVENTS] += 1
-            serve_timer(s, code >> KIND_SHIFT, code & ((1 << KIND_SHIFT) - 1), now)
-            if s.count[Count.STUCK_FLOW] >= 0:
-                return Stop.STUCK
-
-    return advance
+            continue
+        if s.count[Count.TASKS_DONE] == tasks:
+            return Stop.FINISHED
+        packet_at = s.due[0] if s.count[Count.HEAP_SIZE] > 0 else NEVER
+        timer_at = s.timer[0] if s.count[Count.TIMER_SIZE] > 0 else NEVER
+        now = min(packet_at, timer_at)
+        if now >= until:
+            return Stop.DRAINED if now == NEVER else Stop.TIME_REACHED
+        if packet_at <= timer_at:
+            link = s.due_link[0]
+            depart = s.packet[
+                s.link[link, Link.BASE] + (s.link[link, Link.HEAD] & s.link[link, Link.MASK]),
+                Packet.DEPART,
+            ]
+            if s.link[link, Link.HEAD] == s.link[link, Link.TAIL] or depart == NEVER:
+                s.link[link, Link.IN_HEAP] = 0
+                drop_top_link(s)
+            elif depart + s.link[link, Link.LATENCY] > now:  # it was held up since
+                replace_top_link(s, depart + s.link[link, Link.LATENCY], link, s.count[Count.HEAP_SIZE])
+            else:
+                s.count[Count.NOW] = now
+                s.count[Count.EVENTS] += 1
+                move_first_packet(s, link, depart, now)
+            continue
+        code = s.timer_code[0]
+        drop_top_timer(s)
+        s.count[Count.NOW] = now
+        s.count[Count.EVENTS] += 1
+        serve_timer(s, code >> KIND_SHIFT, code & ((1 << KIND_SHIFT) - 1), now)
+        if s.count[Count.STUCK_FLOW] >= 0:
+            return Stop.STUCK
 
 
 @spliced
