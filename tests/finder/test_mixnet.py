@@ -26,7 +26,7 @@ def test_by_default_it_is_the_papers() -> None:
     """2 of 8 NICs are electrical, regions have 64 accelerators, a change takes 25 ms (MixNet, SIGCOMM 2025)."""
     rule = rule_of()
     assert (rule.degree, rule.electrical_bps, rule.region_servers) == (6, 200e9, 8)
-    assert (rule.delay_s, rule.choice, rule.hiding) == (25e-3, "break", "all-but-first")
+    assert (rule.delay_s, rule.circuits, rule.hiding) == (25e-3, "break", "all-but-first")
 
 
 def test_everything_can_be_told() -> None:
@@ -34,7 +34,7 @@ def test_everything_can_be_told() -> None:
         electrical_ports=4, region_servers=4, delay_s=1e-3, circuits="improved", hiding="overlapped"
     )
     assert (rule.degree, rule.electrical_bps, rule.region_servers) == (4, 400e9, 4)
-    assert (rule.delay_s, rule.choice, rule.hiding) == (1e-3, "improved", "overlapped")
+    assert (rule.delay_s, rule.circuits, rule.hiding) == (1e-3, "improved", "overlapped")
 
 
 def test_circuits_join_servers_of_one_region() -> None:

@@ -6,7 +6,7 @@ from topoopt.finder.circuits import first_circuits as first_circuits
 from topoopt.finder.coin_rings import coin_patterns as coin_patterns
 from topoopt.finder.degree_split import DEGREE_SPLITS as DEGREE_SPLITS
 from topoopt.finder.fabric_request import FabricRequest as FabricRequest
-from topoopt.finder.fabric_shape import FabricShape as FabricShape
+from topoopt.finder.fabric_request import FabricShape as FabricShape
 from topoopt.finder.fabrics import FABRICS as FABRICS
 from topoopt.finder.fabrics import FabricBuilder as FabricBuilder
 from topoopt.finder.fabrics import build_fabric as build_fabric
@@ -27,7 +27,6 @@ from topoopt.finder.rings import lay_rings as lay_rings
 from topoopt.finder.select_permutations import STRIDE_RULES as STRIDE_RULES
 from topoopt.finder.select_permutations import ring_interfaces as ring_interfaces
 from topoopt.finder.select_permutations import select_permutations as select_permutations
-from topoopt.finder.stride_fabric import StrideBuilder as StrideBuilder
 from topoopt.finder.topology_finder import find_topology as find_topology
 from topoopt.finder.topology_finder import routed_by as routed_by
 from topoopt.finder.totient_perms import totient_perms as totient_perms

@@ -5,15 +5,24 @@ from dataclasses import dataclass
 
 from topoopt.errors import InvalidInput, unknown_name
 from topoopt.finder.fabric_request import FabricRequest
-from topoopt.finder.mixnet import MixNetBuilder
-from topoopt.finder.reconfigurable import RECONFIGURABLE
+from topoopt.finder.mixnet import mixnet
+from topoopt.finder.reconfigurable import RECONFIGURABLE, ReconfigurableBuilder
 from topoopt.finder.rings import lay_rings
-from topoopt.finder.shaped_wiring import SETTINGS, shaped_wiring
-from topoopt.finder.stride_fabric import StrideBuilder
+from topoopt.finder.stride_fabric import stride_fabric
 from topoopt.routing import Fabric, make_routes
+from topoopt.topology import FAMILIES, Topology
 
 COST_EQUIVALENT_FAT_TREE = 3.2
 """TopoOpt's bandwidth over that of a fat-tree of equal cost (NSDI 2023, Fig. 10: Ideal / TopoOpt = 3.2)."""
+
+
+SETTINGS: Mapping[str, frozenset[str]] = {
+    "fat-tree": frozenset({"switches", "arity"}),
+    "oversub-fat-tree": frozenset({"switches", "arity", "oversubscription"}),
+    "rail": frozenset({"switches", "leaf_ports", "oversubscription"}),
+    "torus": frozenset({"twisted"}),
+}
+"""What the wiring of a fabric can be told, as parameters of its family; switches are no choice of the other ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,31 +55,35 @@ class FabricBuilder:
         InvalidInput
             If a number is outside what the wiring allows.
         """
-        shape, seed = request.shape, request.seed
-        shape.refuse_all_but(self.family, SETTINGS.get(self.family, frozenset()) | {"routing"})
-        topology = shaped_wiring(self.family, request, request.each_bps(self.bandwidth_share))
-        routes = make_routes(shape.routing or "ecmp", topology, seed)
-        if shape.switches and self.family in ("fat-tree", "oversub-fat-tree"):
+        servers, degree, seed = request.servers, request.degree, request.seed
+        settings = request.shape.chosen(self.family, SETTINGS.get(self.family, frozenset()) | {"routing"})
+        routing = settings.pop("routing", "ecmp")
+        wire: Callable[..., Topology] = FAMILIES[self.family]
+        each_bps = request.each_bps(self.bandwidth_share)
+        topology = wire(servers, degree, each_bps, request.latency_s, seed, **settings)
+        routes = make_routes(routing, topology, seed)
+        if request.shape.switches and self.family in ("fat-tree", "oversub-fat-tree"):
             return Fabric(self.family, topology, routes, {})
-        most = request.servers - 1 if self.family == "full-mesh" else request.degree
+        most = servers - 1 if self.family == "full-mesh" else degree
         rings = {members: lay_rings(topology, routes, members, most, seed) for members in request.groups}
         return Fabric(self.family, topology, routes, rings)
 
 
+_BUILDERS: tuple[FabricBuilder | ReconfigurableBuilder, ...] = (
+    FabricBuilder("ideal-switch", "one non-blocking switch, d·B a server"),
+    FabricBuilder("fat-tree", "full bisection, d·B/3.2 a server", 1 / COST_EQUIVALENT_FAT_TREE),
+    FabricBuilder("oversub-fat-tree", "d·B a server, 2:1 above the first switch"),
+    FabricBuilder("expander", "random d-regular graph, d·B a server"),
+    FabricBuilder("torus", "most square torus, d·B a server over its neighbors"),
+    FabricBuilder("full-mesh", "a link to every server, d·B shared by all"),
+    FabricBuilder("rail", "leaf and spine for each of d interfaces, d·B a server"),
+    *RECONFIGURABLE,
+)
+
 FABRICS: Mapping[str, Callable[[FabricRequest], Fabric]] = {
-    builder.family: builder
-    for builder in (
-        StrideBuilder(),
-        FabricBuilder("ideal-switch", "one non-blocking switch, d·B a server"),
-        FabricBuilder("fat-tree", "full bisection, d·B/3.2 a server", 1 / COST_EQUIVALENT_FAT_TREE),
-        FabricBuilder("oversub-fat-tree", "d·B a server, 2:1 above the first switch"),
-        FabricBuilder("expander", "random d-regular graph, d·B a server"),
-        FabricBuilder("torus", "most square torus, d·B a server over its neighbors"),
-        FabricBuilder("full-mesh", "a link to every server, d·B shared by all"),
-        FabricBuilder("rail", "leaf and spine for each of d interfaces, d·B a server"),
-        *RECONFIGURABLE,
-        MixNetBuilder(),
-    )
+    "topoopt": stride_fabric,
+    **{builder.family: builder for builder in _BUILDERS},
+    "mixnet": mixnet,
 }
 """Fabrics by name. Those of fixed links are baselines, too, that get d·B a server if no other rule is given."""
 

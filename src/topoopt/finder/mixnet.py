@@ -5,60 +5,39 @@ References
 .. [1] X. Liao et al., "MixNet", SIGCOMM 2025: 2 of 8 NICs electrical, regions of up to 64 accelerators.
 """
 
-from dataclasses import dataclass
-
 from topoopt.errors import InvalidInput
 from topoopt.finder.fabric_request import FabricRequest
 from topoopt.routing import Fabric, RegionalReconfiguration, make_routes
 from topoopt.topology import fat_tree
 
-MIXNET_DELAY_S = 25e-3
-"""A change of circuits, as MixNet's testbed measures it."""
-
-REGION_SERVERS = 8
-"""Servers of a region: 64 accelerators in servers of 8."""
-
-MIXNET_SETTINGS = frozenset(
-    {"delay_s", "electrical_ports", "region_servers", "circuits", "hiding", "routing"}
+SETTINGS = frozenset(
+    {"switches", "routing", "electrical_ports", "region_servers", "delay_s", "circuits", "hiding"}
 )
 
 
-@dataclass(frozen=True, slots=True)
-class MixNetBuilder:
-    """Builds the fabric; called like :class:`topoopt.finder.FabricBuilder`."""
+def mixnet(request: FabricRequest) -> Fabric:
+    """Return the electrical fat-tree, of full bisection, and the rule by which circuits follow the traffic.
 
-    family: str = "mixnet"
+    A quarter of a server's ports is electrical, and at least one, unless the shape says how many. Groups get no
+    rings of their own: these go in member order over the electrical fabric.
 
-    def __call__(self, request: FabricRequest) -> Fabric:
-        """Return the electrical fat-tree, of full bisection, and the rule by which circuits follow the traffic.
-
-        A quarter of a server's ports is electrical, and at least one, unless the shape says how many. Groups get no
-        rings of their own: these go in member order over the electrical fabric.
-
-        Raises
-        ------
-        InvalidInput
-            If there is no port of one kind, or a number is outside what is possible.
-        """
-        degree, latency_s, shape = request.degree, request.latency_s, request.shape
-        shape.refuse_all_but(self.family, MIXNET_SETTINGS)
-        electrical = electrical_ports(degree, shape.electrical_ports)
-        each_bps = request.each_bps()
-        rule = RegionalReconfiguration(
-            degree - electrical,
-            each_bps,
-            latency_s,
-            electrical * each_bps,
-            REGION_SERVERS if shape.region_servers is None else shape.region_servers,
-            MIXNET_DELAY_S if shape.delay_s is None else shape.delay_s,
-            shape.circuits or "break",
-            shape.hiding or "all-but-first",
-        )
-        tree = fat_tree(request.servers, electrical * each_bps, latency_s, switches=shape.switches)
-        return Fabric(self.family, tree, make_routes(shape.routing or "ecmp", tree, request.seed), {}, rule)
+    Raises
+    ------
+    InvalidInput
+        If there is no port of one kind, or a number is outside what is possible.
+    """
+    degree, latency_s = request.degree, request.latency_s
+    settings = request.shape.chosen("mixnet", SETTINGS)
+    routing, switches = settings.pop("routing", "ecmp"), settings.pop("switches", False)
+    electrical = electrical_ports(degree, settings.pop("electrical_ports", None))
+    each_bps = request.each_bps()
+    electrical_bps = electrical * each_bps
+    rule = RegionalReconfiguration(degree - electrical, each_bps, latency_s, electrical_bps, **settings)
+    tree = fat_tree(request.servers, electrical_bps, latency_s, switches=switches)
+    return Fabric("mixnet", tree, make_routes(routing, tree, request.seed), {}, rule)
 
 
-def electrical_ports(degree: int, asked: int | None = None) -> int:
+def electrical_ports(degree: int, ports: int | None = None) -> int:
     """Return how many of a server's ports are on the electrical fabric.
 
     Raises
@@ -71,13 +50,11 @@ def electrical_ports(degree: int, asked: int | None = None) -> int:
     >>> [electrical_ports(degree) for degree in (2, 4, 8)], electrical_ports(8, 4)
     ([1, 1, 2], 4)
     """
-    if degree < 1:
-        raise InvalidInput(f"degree: must be at least 1, got {degree}")
     if degree < 2:
         raise InvalidInput(
             f"mixnet: a server needs 2 ports or more, one electrical and one optical, got degree {degree}"
         )
-    chosen = max(degree // 4, 1) if asked is None else asked
+    chosen = max(degree // 4, 1) if ports is None else ports
     if not 1 <= chosen < degree:
         raise InvalidInput(
             f"mixnet: electrical_ports must be 1..{degree - 1} of {degree} ports, got {chosen}"

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from topoopt.finder.circuits import Circuits, first_circuits
 from topoopt.finder.fabric_request import FabricRequest
-from topoopt.routing import ROUTING, DirectRoutes, Fabric, Reconfiguration, with_delay
+from topoopt.routing import ROUTING, DirectRoutes, Fabric, Reconfiguration, beat
 from topoopt.topology import topology_from_arrays
 
 OCS_DELAY_S = 10e-3
@@ -47,21 +47,17 @@ class ReconfigurableBuilder:
         InvalidInput
             If a number is outside what is possible.
         """
-        shape = request.shape
-        shape.refuse_all_but(self.family, frozenset({"delay_s", "host_forwarding"}))
+        settings = request.shape.chosen(self.family, frozenset({"delay_s", "host_forwarding"}))
         rule = Reconfiguration(
             request.degree,
             request.each_bps(),
             request.latency_s,
-            delay_s=0.0,
-            live_s=1.0,
-            first_change_s=0.0,
+            *beat(settings.get("delay_s", self.delay_s)),
             duplex=self.duplex,
-            host_forwarding=self.host_forwarding if shape.host_forwarding is None else shape.host_forwarding,
+            host_forwarding=settings.get("host_forwarding", self.host_forwarding),
             seed=request.seed,
         )
-        delay_s = self.delay_s if shape.delay_s is None else shape.delay_s
-        return reconfigurable_fabric(self.family, request.servers, with_delay(rule, delay_s))
+        return reconfigurable_fabric(self.family, request.servers, rule)
 
 
 RECONFIGURABLE = (
@@ -105,13 +101,7 @@ def reached(fabric: Fabric, src: NDArray[np.int64], dst: NDArray[np.int64]) -> N
 def _wired(name: str, circuits: Circuits, rule: Reconfiguration) -> Fabric:
     src, dst = np.nonzero(circuits)
     count = circuits[src, dst]
-    topology = topology_from_arrays(
-        name,
-        len(circuits),
-        np.repeat(src, count),
-        np.repeat(dst, count),
-        np.full(count.sum(), rule.bandwidth_bps),
-        np.full(count.sum(), rule.latency_s),
-    )
+    src, dst = np.repeat(src, count), np.repeat(dst, count)
+    topology = topology_from_arrays(name, len(circuits), src, dst, rule.bandwidth_bps, rule.latency_s)
     routes = ROUTING["ecmp"](topology, rule.seed) if rule.host_forwarding else DirectRoutes(topology)
     return Fabric(name, topology, routes, {}, rule)

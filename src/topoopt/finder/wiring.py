@@ -65,10 +65,7 @@ class Wiring:
     def topology(self, bandwidth_bps: float, latency_s: float) -> Topology:
         """Return what is wired; a circulant is recognized and named as one, anything else is ``direct``."""
         src, dst = np.concatenate(self._src), np.concatenate(self._dst)
-        count = len(src)
-        wired = topology_from_arrays(
-            "direct", self.servers, src, dst, np.full(count, bandwidth_bps), np.full(count, latency_s)
-        )
+        wired = topology_from_arrays("direct", self.servers, src, dst, bandwidth_bps, latency_s)
         offsets = circulant_offsets(wired)
         return replace(wired, family="circulant", offsets=offsets) if offsets else wired
 

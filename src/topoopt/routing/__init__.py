@@ -36,7 +36,7 @@ from topoopt.routing.path_lengths import coin_length_distribution as coin_length
 from topoopt.routing.path_table import PathTable as PathTable
 from topoopt.routing.path_table import path_table as path_table
 from topoopt.routing.reconfiguration import Reconfiguration as Reconfiguration
-from topoopt.routing.reconfiguration import with_delay as with_delay
+from topoopt.routing.reconfiguration import beat as beat
 from topoopt.routing.regional_reconfiguration import CIRCUIT_CHOICES as CIRCUIT_CHOICES
 from topoopt.routing.regional_reconfiguration import HIDING as HIDING
 from topoopt.routing.regional_reconfiguration import SATURATED as SATURATED

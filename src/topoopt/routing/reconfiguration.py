@@ -8,7 +8,7 @@ Demand is measured when a change begins, and the new circuits are there ``delay_
 nothing to send does not take place, and costs nothing.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from topoopt.errors import InvalidInput
 
@@ -78,8 +78,8 @@ class Reconfiguration:
         return self.first_change_s + beats * self.period_s
 
 
-def with_delay(rule: Reconfiguration, delay_s: float) -> Reconfiguration:
-    """Return the rule with another delay and the beat that goes with it.
+def beat(delay_s: float) -> tuple[float, float, float]:
+    """Return the delay, how long circuits live and when the first change begins, which go with a delay.
 
     Circuits live four times as long as a change takes, so that they carry 80 % of the time, and the first
     change comes after the delay or a millisecond, whichever is less (TopoOpt, NSDI 2023, section 5.1: 10 ms,
@@ -87,10 +87,7 @@ def with_delay(rule: Reconfiguration, delay_s: float) -> Reconfiguration:
 
     Examples
     --------
-    >>> ocs = Reconfiguration(4, 100e9, 1e-6, delay_s=0.01, live_s=0.04, first_change_s=0.001)
-    >>> with_delay(ocs, 0.0005).period_s, with_delay(ocs, 0.0005).first_change_s
-    (0.0025, 0.0005)
+    >>> beat(0.01), beat(0.0005)
+    ((0.01, 0.04, 0.001), (0.0005, 0.002, 0.0005))
     """
-    first_change_s = min(delay_s, LATEST_FIRST_CHANGE_S)
-    live_s = LIVE_PER_DELAY * delay_s
-    return replace(rule, delay_s=delay_s, live_s=live_s, first_change_s=first_change_s)
+    return delay_s, LIVE_PER_DELAY * delay_s, min(delay_s, LATEST_FIRST_CHANGE_S)

@@ -12,6 +12,12 @@ from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput, unknown_name
 
+REGION_SERVERS = 8
+"""Servers of a region in MixNet's testbed: 64 accelerators in servers of 8."""
+
+REGIONAL_DELAY_S = 25e-3
+"""A change of circuits, as MixNet's testbed measures it."""
+
 SATURATED = ("break", "skip")
 """What the greedy choice of circuits does at a pair without free ports: stop (MixNet's text), or go on to the next."""
 
@@ -42,7 +48,7 @@ class RegionalReconfiguration:
         Servers 0 … region_servers-1 are a region, and so on.
     delay_s : float
         How long a change takes; the servers' other circuits stay.
-    choice, hiding : str
+    circuits, hiding : str
         One of :data:`CIRCUIT_CHOICES` and of :data:`HIDING`.
     """
 
@@ -50,9 +56,9 @@ class RegionalReconfiguration:
     bandwidth_bps: float
     latency_s: float
     electrical_bps: float
-    region_servers: int
-    delay_s: float
-    choice: str = "break"
+    region_servers: int = REGION_SERVERS
+    delay_s: float = REGIONAL_DELAY_S
+    circuits: str = "break"
     hiding: str = "all-but-first"
 
     def __post_init__(self) -> None:
@@ -67,8 +73,8 @@ class RegionalReconfiguration:
         for name in ("latency_s", "delay_s"):
             if not 0 <= getattr(self, name) < float("inf"):
                 raise InvalidInput(f"reconfiguration: {name} must be >= 0, got {getattr(self, name)}")
-        if self.choice not in CIRCUIT_CHOICES:
-            raise unknown_name("circuits", self.choice, CIRCUIT_CHOICES)
+        if self.circuits not in CIRCUIT_CHOICES:
+            raise unknown_name("circuits", self.circuits, CIRCUIT_CHOICES)
         if self.hiding not in HIDING:
             raise unknown_name("hiding", self.hiding, HIDING)
 

@@ -1,11 +1,11 @@
 """The noun Topology: which servers (and switches) are joined by which directed links."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from topoopt.errors import InvalidInput
 
@@ -65,10 +65,8 @@ class Topology:
         return len(self.src)
 
     def __iter__(self) -> Iterator[Link]:
-        for i in range(len(self)):
-            yield Link(
-                int(self.src[i]), int(self.dst[i]), float(self.bandwidth_bps[i]), float(self.latency_s[i])
-            )
+        columns = (self.src, self.dst, self.bandwidth_bps, self.latency_s)
+        yield from map(Link, *(column.tolist() for column in columns))
 
     @cached_property
     def first_link(self) -> NDArray[np.int64]:
@@ -76,16 +74,22 @@ class Topology:
         return np.searchsorted(self.src, np.arange(self.nodes + 1))
 
     @cached_property
+    def links_in(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Return the CSR pointer of the links into nodes, and where each comes from."""
+        order = np.lexsort((self.src, self.dst))
+        return np.searchsorted(self.dst[order], np.arange(self.nodes + 1)), self.src[order]
+
+    @cached_property
     def _keys(self) -> NDArray[np.int64]:
         return self.src.astype(np.int64) * self.nodes + self.dst
 
     def link_ids(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the index of the link of each pair, -1 where there is none."""
-        wanted = np.asarray(src, np.int64) * self.nodes + np.asarray(dst, np.int64)
-        found = np.minimum(np.searchsorted(self._keys, wanted), max(len(self) - 1, 0))
+        key = np.asarray(src, np.int64) * self.nodes + np.asarray(dst, np.int64)
         if not len(self):
-            return np.full(wanted.shape, -1, np.int64)
-        return np.where(self._keys[found] == wanted, found, -1)
+            return np.full(key.shape, -1, np.int64)
+        place = np.minimum(np.searchsorted(self._keys, key), len(self) - 1)
+        return np.where(self._keys[place] == key, place, -1)
 
     def link_id(self, src: int, dst: int) -> int:
         """Return the index of one link, -1 if there is none."""
@@ -102,17 +106,24 @@ def topology_from_links(
     InvalidInput
         If a link joins a node to itself or to a node that does not exist.
     """
-    rows = list(links)
-    return topology_from_arrays(
-        family,
-        servers,
-        np.array([link.src for link in rows], np.int64),
-        np.array([link.dst for link in rows], np.int64),
-        np.array([link.bandwidth_bps for link in rows], np.float64),
-        np.array([link.latency_s for link in rows], np.float64),
-        nodes,
-        offsets,
-    )
+    rows = np.array([astuple(link) for link in links], np.float64).reshape(-1, 4)
+    src, dst = rows[:, :2].astype(np.int64).T
+    return topology_from_arrays(family, servers, src, dst, rows[:, 2], rows[:, 3], nodes, offsets)
+
+
+def topology_of_cables(
+    family: str,
+    servers: int,
+    cables: tuple[NDArray[np.int64], NDArray[np.int64]],
+    bandwidth_bps: ArrayLike,
+    latency_s: float,
+    nodes: int | None = None,
+) -> Topology:
+    """Return what cables wire, a link each way; of their two ends, each of shape (cables,)."""
+    a, b = cables
+    each_bps = np.tile(np.broadcast_to(bandwidth_bps, a.shape), 2)
+    src, dst = np.concatenate([a, b]), np.concatenate([b, a])
+    return topology_from_arrays(family, servers, src, dst, each_bps, latency_s, nodes)
 
 
 def topology_from_arrays(
@@ -120,12 +131,12 @@ def topology_from_arrays(
     servers: int,
     src: NDArray[np.int64],
     dst: NDArray[np.int64],
-    bandwidth_bps: NDArray[np.float64],
-    latency_s: NDArray[np.float64],
+    bandwidth_bps: ArrayLike,
+    latency_s: ArrayLike,
     nodes: int | None = None,
     offsets: tuple[int, ...] = (),
 ) -> Topology:
-    """Merge parallel links and sort, from arrays of shape (links,)."""
+    """Merge parallel links and sort, from arrays of shape (links,); a number is that of every link."""
     count = servers if nodes is None else nodes
     if len(src):
         lowest, highest = min(src.min(), dst.min()), max(src.max(), dst.max())
@@ -146,6 +157,6 @@ def topology_from_arrays(
         (keys % count).astype(np.int32),
         ports.astype(np.int32),
         merged,
-        np.asarray(latency_s, np.float64)[first],
+        np.broadcast_to(np.asarray(latency_s, np.float64), src.shape)[first],
         offsets,
     )

@@ -110,6 +110,6 @@ class Ports:
 
 def _chosen(demand_bytes: Floats, rule: RegionalReconfiguration) -> Ints:
     """Return the circuits of one region by the rule."""
-    if rule.choice == "improved":
+    if rule.circuits == "improved":
         return improved_circuits(demand_bytes, rule.degree, rule.bandwidth_bps, rule.electrical_bps)
-    return regional_circuits(demand_bytes, rule.degree, rule.choice)
+    return regional_circuits(demand_bytes, rule.degree, rule.circuits)

@@ -39,16 +39,8 @@ def circulant(
     offsets = np.array(stride_offsets(servers, strides, links), np.int64)
     src = np.tile(np.arange(servers), len(offsets))
     dst = (src + np.repeat(offsets, servers)) % servers
-    count = len(src)
-    return topology_from_arrays(
-        "circulant",
-        servers,
-        src,
-        dst,
-        np.full(count, bandwidth_bps),
-        np.full(count, latency_s),
-        offsets=tuple(np.unique(offsets).tolist()),
-    )
+    steps = tuple(np.unique(offsets).tolist())
+    return topology_from_arrays("circulant", servers, src, dst, bandwidth_bps, latency_s, offsets=steps)
 
 
 def stride_offsets(servers: int, strides: Sequence[int], links: str) -> list[int]:

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from topoopt.errors import Infeasible, InvalidInput
 from topoopt.topology.families.family import check_numbers
-from topoopt.topology.topology import DEFAULT_LATENCY_S, Topology, topology_from_arrays
+from topoopt.topology.topology import DEFAULT_LATENCY_S, Topology, topology_of_cables
 
 _Pairs = NDArray[np.int64]  # shape (cables, 2)
 _TRIES = 10_000
@@ -43,14 +43,7 @@ def expander(
     if degree == 1 and servers > 2:
         raise InvalidInput(f"expander: degree 1 cannot connect {servers} servers; use a degree of 2 or more")
     cables = _regular_multigraph(servers, degree, np.random.default_rng(seed))
-    return topology_from_arrays(
-        "expander",
-        servers,
-        np.concatenate([cables[:, 0], cables[:, 1]]),
-        np.concatenate([cables[:, 1], cables[:, 0]]),
-        np.full(2 * len(cables), bandwidth_bps),
-        np.full(2 * len(cables), latency_s),
-    )
+    return topology_of_cables("expander", servers, (cables[:, 0], cables[:, 1]), bandwidth_bps, latency_s)
 
 
 def _regular_multigraph(servers: int, degree: int, rng: np.random.Generator) -> _Pairs:

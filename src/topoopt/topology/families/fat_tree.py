@@ -12,7 +12,7 @@ import numpy as np
 
 from topoopt.errors import InvalidInput
 from topoopt.topology.families.family import check_numbers
-from topoopt.topology.topology import DEFAULT_LATENCY_S, Topology, topology_from_arrays
+from topoopt.topology.topology import DEFAULT_LATENCY_S, Topology, topology_of_cables
 
 
 def fat_tree(
@@ -81,15 +81,8 @@ def fat_tree(
     )
     bandwidth = np.full(len(lower), uplink_bps)
     bandwidth[:servers] = server_bandwidth_bps
-    return topology_from_arrays(
-        "fat-tree" if oversubscription == 1 else "oversub-fat-tree",
-        servers,
-        np.concatenate([lower, upper]),
-        np.concatenate([upper, lower]),
-        np.tile(bandwidth, 2),
-        np.full(2 * len(lower), latency_s),
-        nodes=core + cores,
-    )
+    family = "fat-tree" if oversubscription == 1 else "oversub-fat-tree"
+    return topology_of_cables(family, servers, (lower, upper), bandwidth, latency_s, core + cores)
 
 
 def fat_tree_arity(servers: int) -> int:

@@ -22,11 +22,5 @@ def full_mesh(servers: int, server_bandwidth_bps: float, latency_s: float = DEFA
         raise InvalidInput(f"full-mesh: at most {_MOST_SERVERS} servers, got {servers}; use another fabric")
     src, dst = np.divmod(np.arange(servers * servers), servers)
     src, dst = src[src != dst], dst[src != dst]
-    return topology_from_arrays(
-        "full-mesh",
-        servers,
-        src,
-        dst,
-        np.full(len(src), server_bandwidth_bps / (servers - 1)),
-        np.full(len(src), latency_s),
-    )
+    each_bps = server_bandwidth_bps / (servers - 1)
+    return topology_from_arrays("full-mesh", servers, src, dst, each_bps, latency_s)

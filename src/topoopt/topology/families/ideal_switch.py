@@ -3,7 +3,7 @@
 import numpy as np
 
 from topoopt.topology.families.family import check_numbers
-from topoopt.topology.topology import DEFAULT_LATENCY_S, Topology, topology_from_arrays
+from topoopt.topology.topology import DEFAULT_LATENCY_S, Topology, topology_of_cables
 
 
 def ideal_switch(servers: int, server_bandwidth_bps: float, latency_s: float = DEFAULT_LATENCY_S) -> Topology:
@@ -15,14 +15,5 @@ def ideal_switch(servers: int, server_bandwidth_bps: float, latency_s: float = D
         All interfaces of a server together (d·B in the paper's comparison).
     """
     check_numbers("ideal-switch", servers, 1, server_bandwidth_bps, latency_s)
-    leaf = np.arange(servers)
-    hub = np.full(servers, servers)
-    return topology_from_arrays(
-        "ideal-switch",
-        servers,
-        np.concatenate([leaf, hub]),
-        np.concatenate([hub, leaf]),
-        np.full(2 * servers, server_bandwidth_bps),
-        np.full(2 * servers, latency_s),
-        nodes=servers + 1,
-    )
+    cables = np.arange(servers), np.full(servers, servers)
+    return topology_of_cables("ideal-switch", servers, cables, server_bandwidth_bps, latency_s, servers + 1)

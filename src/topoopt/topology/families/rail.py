@@ -10,7 +10,7 @@ import numpy as np
 from topoopt.errors import InvalidInput
 from topoopt.topology.families.family import check_numbers
 from topoopt.topology.families.fat_tree import check_oversubscription, thinned_uplinks
-from topoopt.topology.topology import DEFAULT_LATENCY_S, Topology, topology_from_arrays
+from topoopt.topology.topology import DEFAULT_LATENCY_S, Topology, topology_of_cables
 
 _USUAL_PORTS = 64
 
@@ -65,23 +65,13 @@ def rail(
     on_rail, server = np.divmod(np.arange(rails * servers), servers)
     leaf, j = np.divmod(np.arange(rails * leaves * uplinks), max(uplinks, 1))
     lower = np.concatenate([server, first_leaf + leaf])
-    upper = np.concatenate(
-        [
-            first_leaf + on_rail * leaves + server // below,
-            first_spine + leaf // leaves * spines + (j if switches else 0),
-        ]
-    )
+    leaf_of_server = first_leaf + on_rail * leaves + server // below
+    spine = first_spine + leaf // leaves * spines + (j if switches else 0)
+    upper = np.concatenate([leaf_of_server, spine])
     bandwidth = np.full(len(lower), uplink_bps)
     bandwidth[: len(server)] = interface_bandwidth_bps
-    return topology_from_arrays(
-        "rail",
-        servers,
-        np.concatenate([lower, upper]),
-        np.concatenate([upper, lower]),
-        np.tile(bandwidth, 2),
-        np.full(2 * len(lower), latency_s),
-        nodes=first_spine + rails * spines,
-    )
+    nodes = first_spine + rails * spines
+    return topology_of_cables("rail", servers, (lower, upper), bandwidth, latency_s, nodes)
 
 
 def _servers_of_leaf(servers: int, leaf_ports: int | None, oversubscription: float) -> int:

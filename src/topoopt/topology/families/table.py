@@ -1,6 +1,7 @@
 """The table of families that need nothing but numbers: name, builder."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from topoopt.topology.families.circulant import circulant
 from topoopt.topology.families.expander import expander
@@ -29,50 +30,52 @@ def geometric_circulant(
     return circulant(servers, strides, bandwidth_bps, latency_s)
 
 
-def _ideal_switch(
-    servers: int, degree: int, bandwidth_bps: float, latency_s: float = DEFAULT_LATENCY_S, seed: int = 0
-) -> Topology:
-    return ideal_switch(servers, degree * bandwidth_bps, latency_s)
+def _of_one_link(build: Callable[..., Topology], **usual: Any) -> Family:
+    """Return the family of a wiring whose servers have all their bandwidth together, d·B, to divide or on one link."""
 
+    def family(
+        servers: int,
+        degree: int,
+        bandwidth_bps: float,
+        latency_s: float = DEFAULT_LATENCY_S,
+        seed: int = 0,
+        **settings: Any,
+    ) -> Topology:
+        return build(servers, degree * bandwidth_bps, latency_s, **usual | settings)
 
-def _fat_tree(
-    servers: int, degree: int, bandwidth_bps: float, latency_s: float = DEFAULT_LATENCY_S, seed: int = 0
-) -> Topology:
-    return fat_tree(servers, degree * bandwidth_bps, latency_s)
-
-
-def _oversub_fat_tree(
-    servers: int, degree: int, bandwidth_bps: float, latency_s: float = DEFAULT_LATENCY_S, seed: int = 0
-) -> Topology:
-    return fat_tree(servers, degree * bandwidth_bps, latency_s, oversubscription=2.0)
+    return family
 
 
 def _rail(
-    servers: int, degree: int, bandwidth_bps: float, latency_s: float = DEFAULT_LATENCY_S, seed: int = 0
+    servers: int,
+    degree: int,
+    bandwidth_bps: float,
+    latency_s: float = DEFAULT_LATENCY_S,
+    seed: int = 0,
+    **settings: Any,
 ) -> Topology:
-    return rail(servers, degree, bandwidth_bps, latency_s)
+    return rail(servers, degree, bandwidth_bps, latency_s, **settings)
 
 
 def _torus(
-    servers: int, degree: int, bandwidth_bps: float, latency_s: float = DEFAULT_LATENCY_S, seed: int = 0
+    servers: int,
+    degree: int,
+    bandwidth_bps: float,
+    latency_s: float = DEFAULT_LATENCY_S,
+    seed: int = 0,
+    **settings: Any,
 ) -> Topology:
-    return torus(servers, degree * bandwidth_bps, latency_s, dimensions=3, most_neighbors=degree)
-
-
-def _full_mesh(
-    servers: int, degree: int, bandwidth_bps: float, latency_s: float = DEFAULT_LATENCY_S, seed: int = 0
-) -> Topology:
-    return full_mesh(servers, degree * bandwidth_bps, latency_s)
+    return torus(servers, degree * bandwidth_bps, latency_s, 3, degree, **settings)
 
 
 FAMILIES: Mapping[str, Family] = {
     "circulant": geometric_circulant,
-    "ideal-switch": _ideal_switch,
-    "fat-tree": _fat_tree,
-    "oversub-fat-tree": _oversub_fat_tree,
+    "ideal-switch": _of_one_link(ideal_switch),
+    "fat-tree": _of_one_link(fat_tree),
+    "oversub-fat-tree": _of_one_link(fat_tree, oversubscription=2.0),
     "rail": _rail,
     "expander": expander,
     "torus": _torus,
-    "full-mesh": _full_mesh,
+    "full-mesh": _of_one_link(full_mesh),
 }
-"""Families of wirings by name."""
+"""Families of wirings by name. Some take settings of their own, too, by the names of their parameters."""

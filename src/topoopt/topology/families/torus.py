@@ -53,15 +53,8 @@ def torus(
         for way in (-1, 1)[: 2 if twisted else min(size - 1, 2)]
     ]
     dst = np.concatenate([_shifted(grid, axis, way, twisted and axis > 0).ravel() for axis, way in steps])
-    count = len(dst)
-    return topology_from_arrays(
-        "torus",
-        servers,
-        np.tile(np.arange(servers), len(steps)),
-        dst,
-        np.full(count, server_bandwidth_bps / len(steps)),
-        np.full(count, latency_s),
-    )
+    src = np.tile(np.arange(servers), len(steps))
+    return topology_from_arrays("torus", servers, src, dst, server_bandwidth_bps / len(steps), latency_s)
 
 
 def _twistable_shape(servers: int, dimensions: int, most_neighbors: int) -> tuple[int, ...]:
