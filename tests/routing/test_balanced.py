@@ -145,7 +145,7 @@ def test_weights_that_do_not_fit_the_candidates_are_refused() -> None:
     routes = routes_from_mapping({**made, "src": [0], "dst": [6], "weights": [[0.5, 0.5]]}, topology)
     with pytest.raises(InvalidInput, match="pair 0->6: 2 weights for 1 candidate"):
         routes.paths(0, 6)
-    with pytest.raises(InvalidInput, match="pair 0->6: weights do not fit"):
+    with pytest.raises(InvalidInput, match="pair 0->6: 2 weights for 1 candidate"):
         all_pair_links(topology, routes)
 
 

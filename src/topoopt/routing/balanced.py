@@ -11,8 +11,8 @@ from scipy.optimize import linprog
 from topoopt.errors import InvalidInput
 from topoopt.routing.balance import balance
 from topoopt.routing.coin_options import ranges
-from topoopt.routing.pair_links import PairLinks, links_of_paths, steps_of_paths
-from topoopt.routing.path_arrays import PathArrays, path_arrays, used_paths
+from topoopt.routing.pair_links import links_of_paths, steps_of_paths
+from topoopt.routing.path_arrays import PathArrays, path_arrays, paths_of_pair, used_paths
 from topoopt.routing.routes import Path, Routes
 from topoopt.topology import Topology
 
@@ -53,17 +53,7 @@ class BalancedRoutes:
 
     def paths(self, src: int, dst: int) -> tuple[Path, ...]:
         """Return the paths of a pair; see :class:`topoopt.routing.Routes`."""
-        paths = self.candidates.paths(src, dst)
-        row = int(self._rows(np.array([src]), np.array([dst]))[0])
-        if row < 0:
-            return paths
-        weights = self.weight[self.weight_first[row] : self.weight_first[row + 1]]
-        if len(weights) != len(paths):
-            raise InvalidInput(
-                f"routes: pair {src}->{dst}: {len(weights)} weights for {len(paths)} candidate paths"
-            )
-        own = zip(paths, weights.tolist(), strict=True)
-        return tuple(replace(path, weight=weight) for path, weight in own if weight > 0)
+        return paths_of_pair(self, src, dst)
 
     def path_arrays(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> PathArrays:
         """Return the paths of many pairs."""
@@ -72,16 +62,14 @@ class BalancedRoutes:
         own = np.flatnonzero(row >= 0)
         begin, end = self.weight_first[row[own]], self.weight_first[row[own] + 1]
         counts = np.diff(paths.path_first)[own]
-        if (end - begin != counts).any():
-            at = own[np.flatnonzero(end - begin != counts)[0]]
-            raise InvalidInput(f"routes: pair {src[at]}->{dst[at]}: weights do not fit the candidate paths")
+        for wrong in np.flatnonzero(end - begin != counts)[:1]:
+            raise InvalidInput(
+                f"routes: pair {src[own[wrong]]}->{dst[own[wrong]]}: "
+                f"{end[wrong] - begin[wrong]} weights for {counts[wrong]} candidate paths"
+            )
         weight = paths.weight.copy()
         weight[ranges(paths.path_first[own], paths.path_first[own + 1])] = self.weight[ranges(begin, end)]
         return used_paths(replace(paths, weight=weight))
-
-    def pair_links(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> PairLinks:
-        """Return the links of many pairs."""
-        return links_of_paths(self.topology, self.path_arrays(src, dst))
 
     def _rows(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the row of each pair, -1 where it has no weights of its own."""

@@ -12,7 +12,7 @@ from topoopt.routing.coin_change import CoinTable, coin_change_mod
 from topoopt.routing.coin_options import CoinOptions, balanced_options, ranges, single_options
 from topoopt.routing.coin_routes_kernel import circulant_loads
 from topoopt.routing.pair_links import PairLinks, merged_pair_links
-from topoopt.routing.path_arrays import PathArrays
+from topoopt.routing.path_arrays import PathArrays, paths_of_pair
 from topoopt.routing.routes import Path
 from topoopt.topology import Topology
 
@@ -90,15 +90,7 @@ class CoinChangeRoutes:
 
     def paths(self, src: int, dst: int) -> tuple[Path, ...]:
         """Return the paths of a pair; see :class:`topoopt.routing.Routes`."""
-        n, options = self.topology.servers, self.options
-        chosen = options.of(np.array([(dst - src) % n]))
-        coins = np.array(self.table.coins, np.int64)
-        found = []
-        for option in chosen:
-            steps = np.repeat(coins[options.coin[option]], options.count[option])
-            nodes = (src + np.concatenate(([0], np.cumsum(steps)))) % n
-            found.append(Path(tuple(nodes.tolist()), float(options.weight[option])))
-        return tuple(found)
+        return paths_of_pair(self, src, dst)
 
     def pair_links(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> PairLinks:
         """Return the links of many pairs; those of a distance are found once and shifted."""

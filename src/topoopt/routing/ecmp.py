@@ -1,21 +1,19 @@
 """Equal-cost multi-path: every node splits equally over all ports that lead nearer to the destination."""
 
-import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput
-from topoopt.routing.breadth_first import Trees, TreesTo, require_reached, trees_to
 from topoopt.routing.ecmp_kernel import Walk, ecmp_shares, equal_paths
 from topoopt.routing.pair_links import PairLinks
-from topoopt.routing.path_arrays import PathArrays
+from topoopt.routing.path_arrays import PathArrays, paths_of_pair, trees_of_pairs
 from topoopt.routing.path_choice import connection_uniform
 from topoopt.routing.routes import Path
-from topoopt.topology import Topology
+from topoopt.topology import Topology, trees_to
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,59 +35,22 @@ class EcmpRoutes:
     topology: Topology
     limit: int = 64
     seed: int = 0
-    _trees: TreesTo = field(init=False, repr=False)
     method: ClassVar[str] = "ecmp"
 
     def __post_init__(self) -> None:
         if self.limit < 1:
             raise InvalidInput(f"routing ecmp: limit must be at least 1, got {self.limit}")
-        object.__setattr__(self, "_trees", TreesTo(self.topology))
 
     def paths(self, src: int, dst: int) -> tuple[Path, ...]:
         """Return the paths of a pair; see :class:`topoopt.routing.Routes`."""
-        tree, row = self._trees.of(dst), np.zeros(1, np.int64)
-        ends = np.array([src]), np.array([dst])
-        require_reached(tree.hops[0, ends[0]], *ends)
-        if tree.ways[0, src] <= self.limit:
-            return tuple(self._walk((src,), 1.0, tree.hops[0]))
-        drawn = self._listed(tree, row, *ends)
-        nodes = drawn.nodes.tolist()
-        rows = zip(itertools.pairwise(drawn.node_first.tolist()), drawn.weight.tolist(), strict=True)
-        return tuple(Path(tuple(nodes[a:b]), weight) for (a, b), weight in rows)
+        tree = trees_to(self.topology, np.array([dst]))
+        if not 0 < tree.ways[0, src] <= self.limit:
+            return paths_of_pair(self, src, dst)
+        return tuple(self._walk((src,), 1.0, tree.hops[0]))
 
     def path_arrays(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> PathArrays:
         """Return the paths of many pairs."""
-        ends, row = np.unique(dst, return_inverse=True)
-        trees = trees_to(self.topology, ends)
-        require_reached(trees.hops[row, src], src, dst)
-        return self._listed(trees, row, src, dst)
-
-    def pair_links(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> PairLinks:
-        """Return the links of many pairs."""
-        ends, row = np.unique(dst, return_inverse=True)
-        hops = trees_to(self.topology, ends).hops
-        require_reached(hops[row, src], src, dst)
-        first_link = self.topology.first_link.astype(np.int64)
-        # The kernel is compiled once, for arrays without gaps.
-        row, a, b = np.ascontiguousarray(row), np.ascontiguousarray(src), np.ascontiguousarray(dst)
-        links, nodes = len(self.topology), self.topology.nodes
-        room = max(4 * len(src), 2 * links)
-        first, link, share = np.zeros(len(src) + 1, np.int64), np.empty(room, np.int32), np.empty(room)
-        queue, flow, pair = np.empty(nodes, np.int32), np.zeros(nodes), 0
-        while pair < len(src):
-            pair = ecmp_shares(
-                first_link, self.topology.dst, self.topology.ports, hops, row, a, b,
-                first, link, share, queue, flow, pair,
-            )  # fmt: skip
-            if pair < len(src):
-                link = np.concatenate((link, np.empty(len(link), np.int32)))
-                share = np.concatenate((share, np.empty(len(share))))
-        return PairLinks(first, link[: first[-1]], share[: first[-1]])
-
-    def _listed(
-        self, trees: Trees, row: NDArray[np.int64], src: NDArray[np.int64], dst: NDArray[np.int64]
-    ) -> PathArrays:
-        topology = self.topology
+        topology, (trees, row, src, dst) = self.topology, trees_of_pairs(self.topology, src, dst)
         ways = np.where(src == dst, 0.0, trees.ways[row, src])
         most = np.minimum(ways, self.limit).astype(np.int64)
         points = np.where(ways > self.limit, self.limit, 0).astype(np.int64)
@@ -100,27 +61,29 @@ class EcmpRoutes:
         deepest = max(2, int(trees.hops[row, src].max(initial=0)) + 1)
         cursors, shares = np.empty((3, deepest), np.int64), np.empty((3, deepest))
         walk = Walk(np.empty(deepest, np.int32), *cursors, *shares)
-        # The kernel is compiled once, for arrays without gaps.
-        row, src, dst = (np.ascontiguousarray(part) for part in (row, src, dst))
-        found = equal_paths(
-            topology.first_link.astype(np.int64),
-            topology.dst,
-            topology.ports,
-            trees.hops,
-            row,
-            src,
-            dst,
-            most,
-            points,
-            offset,
-            path_first,
-            node_first,
-            nodes,
-            weight,
-            walk,
-        )
-        node_first = node_first[: found + 1]
-        return PathArrays(path_first, node_first, nodes[: node_first[-1]], weight[:found])
+        count = equal_paths(
+            topology.first_link, topology.dst, topology.ports, trees.hops, row, src, dst,
+            most, points, offset, path_first, node_first, nodes, weight, walk,
+        )  # fmt: skip
+        node_first = node_first[: count + 1]
+        return PathArrays(path_first, node_first, nodes[: node_first[-1]], weight[:count])
+
+    def pair_links(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> PairLinks:
+        """Return the links of many pairs."""
+        topology, (trees, row, src, dst) = self.topology, trees_of_pairs(self.topology, src, dst)
+        links, nodes = len(topology), topology.nodes
+        room = max(4 * len(src), 2 * links)
+        first, link, share = np.zeros(len(src) + 1, np.int64), np.empty(room, np.int32), np.empty(room)
+        queue, flow, pair = np.empty(nodes, np.int32), np.zeros(nodes), 0
+        while pair < len(src):
+            pair = ecmp_shares(
+                topology.first_link, topology.dst, topology.ports, trees.hops, row, src, dst,
+                first, link, share, queue, flow, pair,
+            )  # fmt: skip
+            if pair < len(src):
+                link = np.concatenate((link, np.empty(len(link), np.int32)))
+                share = np.concatenate((share, np.empty(len(share))))
+        return PairLinks(first, link[: first[-1]], share[: first[-1]])
 
     def _walk(self, nodes: tuple[int, ...], weight: float, to: NDArray[np.int32]) -> Iterator[Path]:
         here = nodes[-1]

@@ -1,16 +1,14 @@
 """The k shortest simple paths of a pair, never longer than the shortest plus a stated slack."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput
-from topoopt.routing.breadth_first import TreesTo, require_reached, trees_to
 from topoopt.routing.k_shortest_kernel import shortest_few
-from topoopt.routing.pair_links import PairLinks, links_of_paths
-from topoopt.routing.path_arrays import PathArrays
+from topoopt.routing.path_arrays import PathArrays, paths_of_pair, trees_of_pairs
 from topoopt.routing.routes import Path
 from topoopt.topology import Topology
 
@@ -42,8 +40,6 @@ class KShortestRoutes:
     slack: int = 0
     weighting: Weighting = "equal"
     seed: int = 0
-    _trees: TreesTo = field(init=False, repr=False)
-    _found: dict[tuple[int, int], tuple[Path, ...]] = field(default_factory=dict, init=False, repr=False)
     method: ClassVar[str] = "k-shortest"
 
     def __post_init__(self) -> None:
@@ -51,52 +47,22 @@ class KShortestRoutes:
             raise InvalidInput(f"routing k-shortest: k must be at least 1, got {self.k}")
         if self.slack < 0:
             raise InvalidInput(f"routing k-shortest: slack must be at least 0, got {self.slack}")
-        object.__setattr__(self, "_trees", TreesTo(self.topology))
 
     def paths(self, src: int, dst: int) -> tuple[Path, ...]:
         """Return the paths of a pair; see :class:`topoopt.routing.Routes`."""
-        if (src, dst) not in self._found:
-            tree = self._trees.of(dst)
-            found = self._search(
-                tree.hops, tree.ways, np.zeros(1, np.int64), np.array([src]), np.array([dst])
-            )
-            ends, nodes = found.node_first.tolist(), found.nodes.tolist()
-            self._found[src, dst] = tuple(
-                Path(tuple(nodes[ends[i] : ends[i + 1]]), float(weight))
-                for i, weight in enumerate(found.weight)
-            )
-        return self._found[src, dst]
+        return paths_of_pair(self, src, dst)
 
     def path_arrays(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> PathArrays:
         """Return the paths of many pairs."""
-        ends, row = np.unique(dst, return_inverse=True)
-        trees = trees_to(self.topology, ends)
-        return self._search(trees.hops, trees.ways, row, src, dst)
-
-    def pair_links(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> PairLinks:
-        """Return the links of many pairs."""
-        return links_of_paths(self.topology, self.path_arrays(src, dst))
-
-    def _search(
-        self,
-        hops: NDArray[np.int32],
-        ways: NDArray[np.float64],
-        row: NDArray[np.int64],
-        src: NDArray[np.int64],
-        dst: NDArray[np.int64],
-    ) -> PathArrays:
-        require_reached(hops[row, src], src, dst)
-        first_link, link_dst = self.topology.first_link.astype(np.int64), self.topology.dst
-        # The kernel is compiled once, for arrays without gaps.
-        row, a, b = np.ascontiguousarray(row), np.ascontiguousarray(src), np.ascontiguousarray(dst)
-        most = np.where(a == b, 0, self.k if self.slack else np.minimum(ways[row, a], self.k)).astype(
-            np.int64
-        )
+        topology, (trees, row, a, b) = self.topology, trees_of_pairs(self.topology, src, dst)
+        hops, ways = trees.hops, trees.ways
+        shortest = np.minimum(ways[row, a], self.k).astype(np.int64)
+        most = np.where(a == b, 0, self.k if self.slack else shortest)
         path_first, node_first = np.zeros(len(a) + 1, np.int64), np.empty(int(most.sum()) + 1, np.int64)
         nodes = np.empty(int(most @ (hops[row, a] + 1 + self.slack)), np.int32)
-        stack, tried, on_path = np.zeros((3, self.topology.nodes + 1), np.int32)
+        stack, tried, on_path = np.zeros((3, topology.nodes + 1), np.int32)
         shortest_few(
-            first_link, link_dst, hops, ways, row, a, b, self.k, self.slack, self.seed,
+            topology.first_link, topology.dst, hops, ways, row, a, b, self.k, self.slack, self.seed,
             path_first, node_first, nodes, stack, tried, on_path,
         )  # fmt: skip
         node_first = node_first[: path_first[-1] + 1]

@@ -6,11 +6,11 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from topoopt.errors import InvalidInput
-from topoopt.routing.breadth_first import require_reached, trees_from
 from topoopt.routing.circulant_bound import circulant_max_load, demand_by_distance
 from topoopt.routing.load_optimum import LoadOptimum, interval
+from topoopt.routing.path_arrays import require_reached
 from topoopt.routing.rerouting import rerouted_max_load
-from topoopt.topology import Topology
+from topoopt.topology import Topology, trees_from
 
 # HiGHS' interior point takes 0.8 s for 16,000 flow variables of a random graph, measured on one core.
 _LARGEST_LP = 25_000

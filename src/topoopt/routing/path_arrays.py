@@ -1,12 +1,15 @@
 """The noun PathArrays: the weighted paths of many pairs at once, and how to get them from any routes."""
 
+import itertools
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from topoopt.errors import NoRoute
 from topoopt.routing.routes import Path, Routes
+from topoopt.topology import Topology, Trees, trees_to
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,12 @@ class PathArrays:
     node_first: NDArray[np.int64]
     nodes: NDArray[np.int32]
     weight: NDArray[np.float64]
+
+    def listed(self) -> tuple[Path, ...]:
+        """Return all paths, one after the other."""
+        nodes, ends = self.nodes.tolist(), itertools.pairwise(self.node_first.tolist())
+        rows = zip(ends, self.weight.tolist(), strict=True)
+        return tuple(Path(tuple(nodes[begin:end]), weight) for (begin, end), weight in rows)
 
 
 @runtime_checkable
@@ -51,6 +60,45 @@ def path_arrays(routes: Routes, src: NDArray[np.int64], dst: NDArray[np.int64]) 
         return routes.path_arrays(src, dst)
     pairs = zip(src.tolist(), dst.tolist(), strict=True)
     return stacked_paths([routes.paths(a, b) if a != b else () for a, b in pairs])
+
+
+def paths_of_pair(routes: ArrayRoutes, src: int, dst: int) -> tuple[Path, ...]:
+    """Return the paths of one pair, of routes that list many."""
+    return routes.path_arrays(np.array([src]), np.array([dst])).listed()
+
+
+def trees_of_pairs(
+    topology: Topology, src: NDArray[np.int64], dst: NDArray[np.int64]
+) -> tuple[Trees, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the trees to all destinations, and for each pair its row of them, source and destination.
+
+    The last three are without gaps, so that a kernel is compiled for them once.
+
+    Raises
+    ------
+    NoRoute
+        If a pair cannot be reached.
+    """
+    ends, row = np.unique(dst, return_inverse=True)
+    trees = trees_to(topology, ends)
+    require_reached(trees.hops[row, src], src, dst)
+    return trees, np.ascontiguousarray(row), np.ascontiguousarray(src), np.ascontiguousarray(dst)
+
+
+def require_reached(hops: NDArray[np.int32], src: NDArray[np.int64], dst: NDArray[np.int64]) -> None:
+    """Refuse pairs without a way; all arrays have shape (pairs,).
+
+    Raises
+    ------
+    NoRoute
+        Naming the first such pair.
+    """
+    lost = np.flatnonzero(hops < 0)
+    if len(lost):
+        a, b = int(src[lost[0]]), int(dst[lost[0]])
+        raise NoRoute(
+            f"no route {a}->{b}: the topology does not connect them; add a ring through all servers"
+        )
 
 
 def stacked_paths(paths: list[tuple[Path, ...]]) -> PathArrays:

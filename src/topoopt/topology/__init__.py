@@ -1,5 +1,9 @@
 """What is wired: topologies, rings, and the families that make them."""
 
+from topoopt.topology.breadth_first import Trees as Trees
+from topoopt.topology.breadth_first import hops_from as hops_from
+from topoopt.topology.breadth_first import trees_from as trees_from
+from topoopt.topology.breadth_first import trees_to as trees_to
 from topoopt.topology.families.circulant import LINK_MODELS as LINK_MODELS
 from topoopt.topology.families.circulant import circulant as circulant
 from topoopt.topology.families.circulant import circulant_offsets as circulant_offsets
@@ -16,7 +20,6 @@ from topoopt.topology.families.torus import torus as torus
 from topoopt.topology.families.torus import torus_shape as torus_shape
 from topoopt.topology.metrics import HopMetrics as HopMetrics
 from topoopt.topology.metrics import hop_metrics as hop_metrics
-from topoopt.topology.metrics import hops_from as hops_from
 from topoopt.topology.ring import Ring as Ring
 from topoopt.topology.topology import DEFAULT_LATENCY_S as DEFAULT_LATENCY_S
 from topoopt.topology.topology import Link as Link

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.errors import NoRoute
-from topoopt.topology.kernel import breadth_first
+from topoopt.topology.breadth_first import hops_from
 from topoopt.topology.topology import Topology
 
 _ALIKE_FROM_EVERY_SERVER = frozenset({"full-mesh", "ideal-switch", "torus"})
@@ -37,14 +37,6 @@ class HopMetrics:
         return tuple((pairs / pairs[-1]).tolist())
 
 
-def hops_from(topology: Topology, sources: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Return the hops from each source to each node, shape (sources, nodes); -1 where there is no path."""
-    sources = np.asarray(sources, np.int64)
-    hops = np.empty((len(sources), topology.nodes), np.int32)
-    breadth_first(topology.first_link, topology.dst, sources, hops)
-    return hops
-
-
 def hop_metrics(topology: Topology) -> HopMetrics:
     """Return diameter, average hops and histogram over the servers; switches count as hops, not as ends.
 
@@ -59,11 +51,12 @@ def hop_metrics(topology: Topology) -> HopMetrics:
     servers = topology.servers
     alike = bool(topology.offsets) or topology.family in _ALIKE_FROM_EVERY_SERVER
     sources = np.arange(1 if alike else servers)
-    counts = np.zeros(1, np.int64)
+    counts = np.zeros(topology.nodes, np.int64)
     for block in np.array_split(sources, 1 + len(sources) * topology.nodes // _ROWS_AT_ONCE):
         hops = hops_from(topology, block)[:, :servers]
         _refuse_unreached(topology, block, hops)
-        counts = _padded_sum(counts, np.bincount(hops.ravel()))
+        counts += np.bincount(hops.ravel(), minlength=topology.nodes)
+    counts = np.trim_zeros(counts, "b")
     counts *= servers // len(sources)
     counts[0] = 0
     diameter = len(counts) - 1
@@ -79,10 +72,3 @@ def _refuse_unreached(topology: Topology, sources: NDArray[np.int64], hops: NDAr
             f"{topology.family} of {topology.servers} servers: server {int(sources[row])} cannot reach "
             f"server {server}; add a ring that visits every server"
         )
-
-
-def _padded_sum(a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
-    total = np.zeros(max(len(a), len(b)), np.int64)
-    total[: len(a)] += a
-    total[: len(b)] += b
-    return total

@@ -1,0 +1,54 @@
+"""Hops, first discoverers and counts of shortest paths between some nodes and every other one."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.topology.breadth_first_kernel import breadth_first
+from topoopt.topology.topology import Topology
+
+_ROWS_AT_ONCE = 1 << 23  # entries of a block of trees: 128 MB
+
+
+@dataclass(frozen=True, slots=True)
+class Trees:
+    """Breadth-first trees, one row a root.
+
+    Attributes
+    ----------
+    hops : int32 array, shape (roots, nodes)
+        Links between root and node, -1 where there is no way.
+    parent : int32 array, shape (roots, nodes)
+        The neighbor from which the node was first discovered, neighbors taken in order of node id.
+    ways : float64 array, shape (roots, nodes)
+        Number of shortest paths between root and node, a fat link counting as one.
+    """
+
+    hops: NDArray[np.int32]
+    parent: NDArray[np.int32]
+    ways: NDArray[np.float64]
+
+
+def trees_from(topology: Topology, roots: NDArray[np.int64]) -> Trees:
+    """Return the trees along the links, out of each root."""
+    return _trees(topology.first_link, topology.dst, roots)
+
+
+def trees_to(topology: Topology, roots: NDArray[np.int64]) -> Trees:
+    """Return the trees against the links: ``hops`` counts the links from a node to the root."""
+    return _trees(*topology.links_in, roots)
+
+
+def hops_from(topology: Topology, sources: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Return the hops from each source to each node, shape (sources, nodes); -1 where there is no path."""
+    blocks = np.array_split(sources, 1 + len(sources) * topology.nodes // _ROWS_AT_ONCE)
+    return np.concatenate([trees_from(topology, block).hops for block in blocks])
+
+
+def _trees(first: NDArray[np.int64], neighbor: NDArray[np.int32], roots: NDArray[np.int64]) -> Trees:
+    shape = (len(roots), len(first) - 1)
+    hops, parent, ways = np.full(shape, -1, np.int32), np.full(shape, -1, np.int32), np.zeros(shape)
+    queue = np.empty(shape[1], np.int32)
+    breadth_first(first, neighbor, np.ascontiguousarray(roots, np.int64), hops, parent, ways, queue)
+    return Trees(hops, parent, ways)
