@@ -62,13 +62,14 @@ class FabricShape:
         InvalidInput
             Naming the first setting that it knows nothing of; switches are passed over.
         """
-        chosen = {one.name: getattr(self, one.name) for one in fields(self)}
-        chosen = {one.name: chosen[one.name] for one in fields(self) if chosen[one.name] != one.default}
-        for name in chosen.keys() - known - {"switches"}:
-            takes = ", ".join(sorted(known - {"switches"})) or "none"
-            raise InvalidInput(
-                f"fabric {fabric}: has no {name} to set, got {chosen[name]}; what can be set here: {takes}"
-            )
+        values = ((one.name, getattr(self, one.name), one.default) for one in fields(self))
+        chosen = {name: value for name, value, usual in values if value != usual}
+        for name, value in chosen.items():
+            if name not in known | {"switches"}:
+                takes = ", ".join(sorted(known - {"switches"})) or "none"
+                raise InvalidInput(
+                    f"fabric {fabric}: has no {name} to set, got {value}; what can be set here: {takes}"
+                )
         return {name: value for name, value in chosen.items() if name in known}
 
 

@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from topoopt.errors import InvalidInput
+from topoopt.files import Count, Number
 from topoopt.routing.coin_change import CoinTable, coin_change_mod
 from topoopt.routing.coin_options import CoinOptions, balanced_options, ranges, single_options
 from topoopt.routing.coin_routes_kernel import circulant_loads
@@ -45,9 +47,9 @@ class CoinChangeRoutes:
 
     topology: Topology
     balance: bool = True
-    alternatives: int = 4
-    seed: int = 0
-    coins: tuple[int, ...] = ()
+    alternatives: Number = 4
+    seed: Count = 0
+    coins: Annotated[tuple[int, ...], Field(strict=False)] = ()  # a list in a plan file
     method: ClassVar[str] = "coin-change"
 
     def __post_init__(self) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput
+from topoopt.files import Count, Number
 from topoopt.routing.ecmp_kernel import Walk, ecmp_shares, equal_paths
 from topoopt.routing.pair_links import PairLinks
 from topoopt.routing.path_arrays import PathArrays, paths_of_pair, trees_of_pairs
@@ -33,8 +34,8 @@ class EcmpRoutes:
     """
 
     topology: Topology
-    limit: int = 64
-    seed: int = 0
+    limit: Number = 64
+    seed: Count = 0
     method: ClassVar[str] = "ecmp"
 
     def __post_init__(self) -> None:

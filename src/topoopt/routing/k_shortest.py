@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput
+from topoopt.files import Count, Number
 from topoopt.routing.k_shortest_kernel import shortest_few
 from topoopt.routing.path_arrays import PathArrays, paths_of_pair, trees_of_pairs
 from topoopt.routing.routes import Path
@@ -36,10 +37,10 @@ class KShortestRoutes:
     """
 
     topology: Topology
-    k: int = 4
-    slack: int = 0
+    k: Number = 4
+    slack: Count = 0
     weighting: Weighting = "equal"
-    seed: int = 0
+    seed: Count = 0
     method: ClassVar[str] = "k-shortest"
 
     def __post_init__(self) -> None:

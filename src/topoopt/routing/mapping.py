@@ -1,14 +1,15 @@
 """Routes to and from plain mappings for a plan file: how they were made where that says it all, else paths."""
 
+import dataclasses
 import itertools
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Union, get_type_hints
 
 import numpy as np
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, create_model
 
 from topoopt.errors import InvalidInput
-from topoopt.files import Strict
+from topoopt.files import Count, Strict
 from topoopt.routing.balanced import BalancedRoutes
 from topoopt.routing.coin_routes import CoinChangeRoutes
 from topoopt.routing.ecmp import EcmpRoutes
@@ -18,81 +19,51 @@ from topoopt.routing.methods import ROUTING, make_routes
 from topoopt.routing.routes import Path, Routes
 from topoopt.topology import Topology
 
+_BY_SETTINGS: Mapping[str, type[CoinChangeRoutes | KShortestRoutes | EcmpRoutes]] = {
+    routes.method: routes for routes in (CoinChangeRoutes, KShortestRoutes, EcmpRoutes)
+}
+"""Routings that their settings make again: all fields but the topology."""
+
+_LEFT_OUT: Mapping[str, Mapping[str, Any]] = {"coin-change": {"coins": ()}, "ecmp": {"seed": 0}}
+"""Settings that are not written where they have this value."""
+
+_BY_NAME = tuple(name for name in ROUTING if name not in _BY_SETTINGS)
+"""Routings that their name and a seed make again."""
+
 
 class _Typed(Strict):
     model_config = ConfigDict(strict=True)
 
 
-class _CoinChange(_Typed):
-    method: Literal["coin-change"]
-    balance: bool = True
-    alternatives: int = Field(4, ge=1)
-    seed: int = Field(0, ge=0)
-    coins: list[int] = Field(default=[])
-
-    def routes(self, topology: Topology) -> Routes:
-        return CoinChangeRoutes(topology, self.balance, self.alternatives, self.seed, tuple(self.coins))
-
-
-class _KShortest(_Typed):
-    method: Literal["k-shortest"]
-    k: int = Field(4, ge=1)
-    slack: int = Field(0, ge=0)
-    weighting: Literal["equal", "inverse-length"] = "equal"
-    seed: int = Field(0, ge=0)
-
-    def routes(self, topology: Topology) -> Routes:
-        return KShortestRoutes(topology, self.k, self.slack, self.weighting, self.seed)
-
-
-class _Ecmp(_Typed):
-    method: Literal["ecmp"]
-    limit: int = Field(64, ge=1)
-    seed: int = Field(0, ge=0)
-
-    def routes(self, topology: Topology) -> Routes:
-        return EcmpRoutes(topology, self.limit, self.seed)
-
-
-_BY_NAME = tuple(name for name in ROUTING if name not in ("coin-change", "k-shortest", "ecmp"))
-"""Routings that their name and a seed make again."""
-
-
 class _ByName(_Typed):
     method: Literal[_BY_NAME]  # type: ignore[valid-type] # the table is known when this is read
-    seed: int = Field(0, ge=0)
+    seed: Count = 0
 
-    def routes(self, topology: Topology) -> Routes:
-        return make_routes(self.method, topology, self.seed)
+
+def _model(routes: type[Any]) -> type[_Typed]:
+    """Return what a plan file says of routes; their class says what each setting may be."""
+    hints = get_type_hints(routes, include_extras=True)
+    known: dict[str, Any] = {"method": (Literal[routes.method], ...)}
+    known |= {one.name: (hints[one.name], one.default) for one in _settings(routes)}
+    return create_model(routes.__name__, __base__=_Typed, **known)
+
+
+def _settings(routes: Any) -> list["dataclasses.Field[Any]"]:
+    return [one for one in dataclasses.fields(routes) if one.name != "topology"]
+
+
+_Derived: Any = Annotated[
+    Union[(*map(_model, _BY_SETTINGS.values()), _ByName)],
+    Field(discriminator="method"),
+]
 
 
 class _Balanced(_Typed):
     method: Literal["balanced"]
-    candidates: "_AnyDerived"
+    candidates: _Derived
     src: list[int]
     dst: list[int]
     weights: list[list[Annotated[float, Field(ge=0, le=1)]]]
-
-    def routes(self, topology: Topology) -> Routes:
-        if not len(self.src) == len(self.dst) == len(self.weights):
-            raise InvalidInput(
-                f"routes: balanced: src, dst and weights must be of one length, "
-                f"got {len(self.src)}, {len(self.dst)} and {len(self.weights)}"
-            )
-        for a, b, weights in zip(self.src, self.dst, self.weights, strict=True):
-            if not (0 <= a < topology.servers and 0 <= b < topology.servers):
-                raise InvalidInput(f"routes: balanced: pair {a}->{b}: servers are 0..{topology.servers - 1}")
-            if abs(sum(weights) - 1) > 1e-5:
-                raise InvalidInput(f"routes: balanced: pair {a}->{b}: weights must sum to 1, got {weights}")
-        first = np.concatenate(([0], np.cumsum([len(weights) for weights in self.weights])))
-        return BalancedRoutes(
-            topology,
-            self.candidates.routes(topology),
-            np.array(self.src, np.int64),
-            np.array(self.dst, np.int64),
-            first.astype(np.int64),
-            np.array([weight for weights in self.weights for weight in weights], np.float64),
-        )
 
 
 class _Path(_Typed):
@@ -104,15 +75,10 @@ class _Explicit(_Typed):
     method: Literal["explicit"]
     paths: list[_Path]
 
-    def routes(self, topology: Topology) -> Routes:
-        return explicit_routes(topology, (Path(tuple(path.nodes), path.weight) for path in self.paths))
 
-
-_AnyDerived = Annotated[_CoinChange | _KShortest | _Ecmp | _ByName, Field(discriminator="method")]
-_Any = Annotated[
-    _CoinChange | _KShortest | _Ecmp | _ByName | _Balanced | _Explicit, Field(discriminator="method")
-]
-_READER: TypeAdapter[Any] = TypeAdapter(_Any)
+_READER: TypeAdapter[Any] = TypeAdapter(
+    Annotated[_Derived | _Balanced | _Explicit, Field(discriminator="method")]
+)
 
 
 def routes_to_mapping(routes: Routes) -> dict[str, Any]:
@@ -123,30 +89,22 @@ def routes_to_mapping(routes: Routes) -> dict[str, Any]:
     InvalidInput
         If the routes are of a kind that no plan file can hold.
     """
+    made = {"method": routes.method}
     match routes:
-        case CoinChangeRoutes():
-            found = _CoinChange(
-                method="coin-change",
-                balance=routes.balance,
-                alternatives=routes.alternatives,
-                seed=routes.seed,
-                coins=list(routes.coins),
-            )
-            return found.model_dump(exclude=None if routes.coins else {"coins"})
-        case KShortestRoutes(k=k, slack=slack, weighting=weighting, seed=seed):
-            return {"method": "k-shortest", "k": k, "slack": slack, "weighting": weighting, "seed": seed}
-        case EcmpRoutes():
-            drawn = {"seed": routes.seed} if routes.seed else {}
-            return {"method": "ecmp", "limit": routes.limit, **drawn}
-        case BalancedRoutes():
-            return _balanced_mapping(routes)
-        case ExplicitRoutes():
-            flat = [path for paths in routes.table.values() for path in paths]
-            paths = [{"nodes": list(path.nodes), "weight": path.weight} for path in flat]
-            return {"method": "explicit", "paths": paths}
+        case BalancedRoutes(candidates=candidates, src=src, dst=dst):
+            weight, ends = routes.weight.tolist(), itertools.pairwise(routes.weight_first.tolist())
+            pairs = {"src": src.tolist(), "dst": dst.tolist(), "weights": [weight[a:b] for a, b in ends]}
+            return made | {"candidates": routes_to_mapping(candidates)} | pairs
+        case ExplicitRoutes(table=table):
+            paths = itertools.chain.from_iterable(table.values())
+            return made | {"paths": [{"nodes": list(one.nodes), "weight": one.weight} for one in paths]}
+        case _ if routes.method in _BY_SETTINGS:
+            settings = {one.name: getattr(routes, one.name) for one in _settings(routes)}
+            left_out = _LEFT_OUT.get(routes.method, {}).items()
+            return made | dict(setting for setting in settings.items() if setting not in left_out)
         case _ if routes.method in _BY_NAME:
             seed = getattr(routes, "seed", 0)
-            return {"method": routes.method} | ({"seed": seed} if seed else {})
+            return made | ({"seed": seed} if seed else {})
         case _:
             raise InvalidInput(f"routes: method {routes.method} cannot be written to a plan file")
 
@@ -168,17 +126,38 @@ def routes_from_mapping(mapping: Mapping[str, Any], topology: Topology) -> Route
         first = error.errors()[0]
         place = ": ".join(str(part) for part in first["loc"])
         raise InvalidInput(f"routes: {place + ': ' if place else ''}{first['msg']}") from None
-    routes: Routes = described.routes(topology)
-    return routes
+    return _routes(described, topology)
 
 
-def _balanced_mapping(routes: BalancedRoutes) -> dict[str, Any]:
-    ends = routes.weight_first.tolist()
-    weight = routes.weight.tolist()
-    return {
-        "method": "balanced",
-        "candidates": routes_to_mapping(routes.candidates),
-        "src": routes.src.tolist(),
-        "dst": routes.dst.tolist(),
-        "weights": [weight[a:b] for a, b in itertools.pairwise(ends)],
-    }
+def _routes(described: Any, topology: Topology) -> Routes:
+    match described:
+        case _Balanced():
+            return _balanced(described, topology)
+        case _Explicit():
+            return explicit_routes(topology, (Path(tuple(one.nodes), one.weight) for one in described.paths))
+        case _ByName():
+            return make_routes(described.method, topology, described.seed)
+        case _:
+            return _BY_SETTINGS[described.method](topology, **described.model_dump(exclude={"method"}))
+
+
+def _balanced(described: _Balanced, topology: Topology) -> BalancedRoutes:
+    src, dst, weights = described.src, described.dst, described.weights
+    if not len(src) == len(dst) == len(weights):
+        raise InvalidInput(
+            f"routes: balanced: src, dst and weights must be of one length, "
+            f"got {len(src)}, {len(dst)} and {len(weights)}"
+        )
+    for a, b, shares in zip(src, dst, weights, strict=True):
+        if not (0 <= a < topology.servers and 0 <= b < topology.servers):
+            raise InvalidInput(f"routes: balanced: pair {a}->{b}: servers are 0..{topology.servers - 1}")
+        if abs(sum(shares) - 1) > 1e-5:
+            raise InvalidInput(f"routes: balanced: pair {a}->{b}: weights must sum to 1, got {shares}")
+    return BalancedRoutes(
+        topology,
+        _routes(described.candidates, topology),
+        np.array(src, np.int64),
+        np.array(dst, np.int64),
+        np.cumsum([0, *map(len, weights)]),
+        np.array([*itertools.chain.from_iterable(weights)], np.float64),
+    )
