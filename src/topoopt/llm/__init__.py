@@ -28,14 +28,14 @@ from topoopt.llm.calibration.timed_runs import timed_runs as timed_runs
 from topoopt.llm.check import check_configuration as check_configuration
 from topoopt.llm.chunk_counts import chunk_counts as chunk_counts
 from topoopt.llm.chunk_counts import divisors as divisors
+from topoopt.llm.columns import Floats as Floats
+from topoopt.llm.columns import Ints as Ints
 from topoopt.llm.communication.iteration import communications as communications
 from topoopt.llm.communication.layer_split import chunk_layers as chunk_layers
 from topoopt.llm.communication.matrix import rank_matrix as rank_matrix
 from topoopt.llm.communication.matrix import server_matrix as server_matrix
 from topoopt.llm.communication.message import KINDS as KINDS
 from topoopt.llm.communication.message import Communication as Communication
-from topoopt.llm.communication.message import Floats as Floats
-from topoopt.llm.communication.message import Ints as Ints
 from topoopt.llm.communication.message import wire_element_bytes as wire_element_bytes
 from topoopt.llm.communication.rank_parameters import RankParameters as RankParameters
 from topoopt.llm.communication.rank_parameters import rank_parameters as rank_parameters
@@ -59,7 +59,6 @@ from topoopt.llm.configuration import ZERO_STAGES as ZERO_STAGES
 from topoopt.llm.configuration import Configuration as Configuration
 from topoopt.llm.configuration_table import ConfigurationTable as ConfigurationTable
 from topoopt.llm.configuration_table import configuration_table as configuration_table
-from topoopt.llm.estimate import STEP_PARTS as STEP_PARTS
 from topoopt.llm.estimate import Estimate as Estimate
 from topoopt.llm.estimate import estimate_configuration as estimate_configuration
 from topoopt.llm.experts.load_course import loads_at as loads_at
@@ -111,6 +110,7 @@ from topoopt.llm.step_time.closed_form import model_flops as model_flops
 from topoopt.llm.step_time.mfu import FLOPS_DEFINITIONS as FLOPS_DEFINITIONS
 from topoopt.llm.step_time.mfu import flops_per_iteration as flops_per_iteration
 from topoopt.llm.step_time.mfu import mfu as mfu
+from topoopt.llm.step_time.times import STEP_PARTS as STEP_PARTS
 from topoopt.llm.step_time.times import ChunkTimes as ChunkTimes
 from topoopt.llm.step_time.times import StepTimes as StepTimes
 from topoopt.llm.system import System as System

@@ -4,12 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
-from numpy.typing import NDArray
 
 from topoopt.hardware import PRECISIONS
+from topoopt.llm.columns import Bools, Ints, taken
 from topoopt.llm.configuration import RECOMPUTATIONS, Configuration
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +37,13 @@ class ConfigurationTable:
     def __len__(self) -> int:
         return len(self.tp)
 
-    def take(self, chosen: Ints | NDArray[np.bool_]) -> "ConfigurationTable":
+    def take(self, rows: Ints | Bools) -> "ConfigurationTable":
         """Return some rows, by index or by mask."""
-        return ConfigurationTable(*(getattr(self, column.name)[chosen] for column in fields(self)))
+        return taken(self, rows)
+
+    def recomputes(self, what: str) -> Bools:
+        """Return which rows recompute one of :data:`~topoopt.llm.RECOMPUTATIONS`."""
+        return np.asarray(self.recompute == RECOMPUTATIONS.index(what))
 
     def row(self, index: int) -> Configuration:
         """Return one configuration."""

@@ -13,12 +13,9 @@ from topoopt.llm.memory.accelerator import MemoryColumns, memory
 from topoopt.llm.step_time.apnet24 import apnet24
 from topoopt.llm.step_time.closed_form import estimate
 from topoopt.llm.step_time.mfu import flops_per_iteration, mfu
-from topoopt.llm.step_time.times import StepTimes
+from topoopt.llm.step_time.times import STEP_PARTS, StepTimes
 from topoopt.llm.system import System
 from topoopt.transformer import TransformerModel
-
-STEP_PARTS = ("compute_s", "tp_s", "cp_s", "ep_s", "pp_s", "dp_s", "bubble_s")
-"""Parts of an iteration's time; they add up to it."""
 
 
 @shows_itself

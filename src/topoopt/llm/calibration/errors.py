@@ -4,15 +4,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput
 from topoopt.llm.calibration.fit import FEWEST_RUNS, STRENGTHS, Weights, fit
 from topoopt.llm.calibration.parameters import Calibration
 from topoopt.llm.calibration.timed_runs import TimedRuns
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from topoopt.llm.columns import Floats, Ints
 
 FOLDS = 10
 FEWEST_TO_CHOOSE = 6
@@ -112,13 +109,11 @@ def held_out_times(
 def dataset_errors(runs: TimedRuns, times: Floats) -> dict[str, Error]:
     """Return the errors of each data set, and of ``all``."""
     off = 100 * (times / runs.measured_s - 1)
-    names = np.array(runs.datasets)
-    parts: list[tuple[str, NDArray[np.bool_]]] = [(str(name), names == name) for name in np.unique(names)]
-    return {name: _error(off[chosen]) for name, chosen in [*parts, ("all", np.ones(len(runs), bool))]}
-
-
-def _error(off: Floats) -> Error:
-    return Error(len(off), float(np.abs(off).mean()), float(off.mean()))
+    parts = {str(name): off[runs.datasets == name] for name in np.unique(runs.datasets)}
+    return {
+        name: Error(len(part), float(np.abs(part).mean()), float(part.mean()))
+        for name, part in {**parts, "all": off}.items()
+    }
 
 
 def _strengths(runs: int, strength: float | None) -> Sequence[float]:

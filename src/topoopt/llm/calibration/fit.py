@@ -5,17 +5,15 @@ starts: a handful of runs moves only what they have a say in. The prior's streng
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput
 from topoopt.llm.calibration.parameters import PARAMETERS, Calibration
 from topoopt.llm.calibration.timed_runs import TimedRuns
-
-Floats = NDArray[np.float64]
+from topoopt.llm.columns import Floats
 
 NOISE = 0.06
 """Spread of measured around predicted times, in natural logarithms, against which the priors weigh."""
@@ -47,11 +45,12 @@ class Weights:
     of: Mapping[str, float]
     evenness: float = 1.0
 
-    def rows(self, datasets: tuple[str, ...]) -> Floats:
+    def rows(self, datasets: Iterable[str]) -> Floats:
         """Return the weight of each run's squared error; they sum to the number of runs."""
-        counts = Counter(datasets)
+        names = list(datasets)
+        counts = Counter(names)
         share = {name: self.of.get(name, 1.0) / count**self.evenness for name, count in counts.items()}
-        weights = np.array([share[name] for name in datasets], np.float64)
+        weights = np.array([share[name] for name in names], np.float64)
         scale = len(weights) / float(weights.sum())
         return weights * scale
 
@@ -70,8 +69,9 @@ def fit(
     """
     if len(runs) < FEWEST_RUNS:
         raise InvalidInput(f"calibrate: needs {FEWEST_RUNS} runs with a time, got {len(runs)}")
-    origin = _to_vector(start)
-    low, high = _bounds()
+    origin = _to_vector(start.parameters())
+    low = _to_vector({name: bounds.low for name, bounds in PARAMETERS.items()})
+    high = _to_vector({name: bounds.high for name, bounds in PARAMETERS.items()})
     spread = np.array([bounds.spread for bounds in PARAMETERS.values()])
     scale = np.sqrt(weights.rows(runs.datasets)) / NOISE
     logs = np.log(runs.measured_s)
@@ -80,7 +80,7 @@ def fit(
         times = runs.times(_from_vector(vector, start)).iteration_time_s
         return np.concatenate([scale * (np.log(times) - logs), strength * (vector - origin) / spread])
 
-    begin = origin if guess is None else _to_vector(guess)
+    begin = origin if guess is None else _to_vector(guess.parameters())
     inside = np.clip(begin, low + 1e-6 * spread, high - 1e-6 * spread)
     from scipy.optimize import least_squares  # noqa: PLC0415 - takes half a second to import
 
@@ -96,11 +96,11 @@ def fit(
     return _from_vector(solution.x, start)
 
 
-def _to_vector(calibration: Calibration) -> Floats:
+def _to_vector(parameters: Mapping[str, float]) -> Floats:
     """Return the parameters on the scales on which they are looked for: logarithms, shares as they are."""
     return np.array(
         [
-            getattr(calibration, name) if bounds.is_share else np.log(getattr(calibration, name))
+            parameters[name] if bounds.is_share else np.log(parameters[name])
             for name, bounds in PARAMETERS.items()
         ]
     )
@@ -112,12 +112,3 @@ def _from_vector(vector: Floats, start: Calibration) -> Calibration:
         natural = value if bounds.is_share else np.exp(value)
         values[name] = float(np.clip(natural, bounds.low, bounds.high)) if natural > NOTHING else bounds.low
     return start.with_parameters(values)
-
-
-def _bounds() -> tuple[Floats, Floats]:
-    pairs = [
-        (bounds.low, bounds.high) if bounds.is_share else (np.log(bounds.low), np.log(bounds.high))
-        for bounds in PARAMETERS.values()
-    ]
-    low, high = np.array(pairs, np.float64).T
-    return low, high

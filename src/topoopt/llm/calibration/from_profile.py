@@ -6,15 +6,14 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput
 from topoopt.hardware import Accelerator, find_accelerator
 from topoopt.llm.calibration.parameters import PARAMETERS, Calibration
+from topoopt.llm.columns import Floats
 from topoopt.llm.step_time.layer_time import FUSED_BACKWARD
 from topoopt.workload import DeviceProfile, MeasuredOperator, PartSize, PartTime
 
-Floats = NDArray[np.float64]
 Row = TypeVar("Row")
 
 LAW_OF_PRODUCTS = ("gemm_efficiency", "gemm_half_depth", "gemm_half_side")

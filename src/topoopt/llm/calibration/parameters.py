@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 
 from topoopt.errors import InvalidInput, unknown_name
+from topoopt.files import packaged_rows
 
 ATTENTIONS = ("auto", "fused", "eager")
 """How the attention's core runs: fused (FlashAttention), eager (scores in memory), or auto: fused with ZeRO-3."""
@@ -25,47 +26,8 @@ class Bounds:
 
 
 PARAMETERS: Mapping[str, Bounds] = {
-    "gemm_efficiency": Bounds(
-        0.2, 1.0, 0.15, "share of the peak rate that a very large matrix product reaches"
-    ),
-    "gemm_half_depth": Bounds(
-        1.0, 2000.0, 0.7, "inner dimension of a matrix product at which a half is lost"
-    ),
-    "gemm_half_side": Bounds(
-        10.0, 8000.0, 0.5, "side of a square result of a product at which a half is lost"
-    ),
-    "low_precision_gain": Bounds(
-        0.3, 1.0, 0.2, "share of the further gain that 8-bit and 4-bit peaks promise"
-    ),
-    "attention_efficiency": Bounds(
-        0.03, 0.9, 0.3, "share of the peak rate that the attention's core reaches"
-    ),
-    "sharded_attention": Bounds(
-        0.2, 2.0, 0.3, "factor on that with ZeRO-3: PyTorch's kernels, not Megatron's"
-    ),
-    "memory_efficiency": Bounds(
-        0.1, 1.5, 0.3, "share of the memory bandwidth in norms, softmax, activations"
-    ),
-    "misaligned_slowdown": Bounds(1.0, 8.0, 0.4, "factor on attention whose head size is no multiple of 8"),
-    "layer_launch_s": Bounds(1e-5, 5e-3, 0.5, "host time to launch one layer once"),
-    "chunk_launch_s": Bounds(1e-5, 5e-2, 0.7, "host time of one micro-batch in one chunk besides its layers"),
-    "group_launch": Bounds(0.0, 1.0, 0.5, "further launch time in a tensor parallel group of 8, as a share"),
-    "step_overhead_s": Bounds(1e-4, 1.0, 0.7, "fixed time of one iteration: optimizer launches, logging"),
-    "collective_latency_s": Bounds(1e-6, 3e-4, 0.5, "start of one collective"),
-    "scale_up_efficiency": Bounds(
-        0.2, 1.2, 0.25, "share of the link rate inside a server that a collective reaches"
-    ),
-    "network_efficiency": Bounds(0.1, 1.2, 0.35, "share of the network rate that a collective reaches"),
-    "tensor_overlap": Bounds(
-        0.0, 1.0, 0.3, "share of tensor parallel waits that hide, with sequence parallelism"
-    ),
-    "gather_overlap": Bounds(
-        0.0, 1.0, 0.3, "share of ZeRO-3's communication that can hide behind computation"
-    ),
-    "gradient_overlap": Bounds(0.0, 1.0, 0.3, "the same of gradients and parameters with ZeRO 0 to 2"),
-    "straggling": Bounds(
-        0.0, 0.1, 0.02, "slowdown per doubling of the servers on a network of 50 Gb/s, as a share"
-    ),
+    row["name"]: Bounds(float(row["low"]), float(row["high"]), float(row["spread"]), row["meaning"])
+    for row in packaged_rows("llm", "calibration_parameters")
 }
 """The parameters with their bounds."""
 

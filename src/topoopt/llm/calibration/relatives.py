@@ -1,14 +1,13 @@
 """Accelerators that take over what is known of a relative: its calibration, or rates that nobody has published."""
 
-import csv
 import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 
 from topoopt.errors import InvalidInput
+from topoopt.files import packaged_rows
 from topoopt.hardware import find_accelerator
 
 
@@ -73,14 +72,8 @@ def written_accelerator(text: str) -> str:
     plain = re.sub(r"\(.*?\)", "", text).strip()
     words = re.sub(r"(?i)\b(nvidia|amd|google|tesla|dgx|hgx)\b", " ", plain).split()
     known = re.split(r"[-_ ]", " ".join(words))
-    for name in (
-        plain,
-        "-".join(words),
-        "".join(words),
-        _with_size("-".join(words)),
-        known[0],
-        "".join(known[:2]),
-    ):
+    joined = "-".join(words)
+    for name in (plain, joined, "".join(words), _with_size(joined), known[0], "".join(known[:2])):
         with suppress(InvalidInput):
             return find_accelerator(name).name
     return find_accelerator(plain).name
@@ -94,11 +87,9 @@ def _with_size(name: str) -> str:
 
 @cache
 def _relatives() -> Mapping[str, Relative]:
-    path = resources.files("topoopt.llm") / "data" / "calibration_transfers.csv"
-    rows = csv.DictReader(path.read_text(encoding="utf-8").splitlines())
     return {
         row["accelerator"]: Relative(
             find_accelerator(row["from"]).name, float(row["gemm_factor"]), row["attention"], row["reason"]
         )
-        for row in rows
+        for row in packaged_rows("llm", "calibration_transfers")
     }

@@ -7,15 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.llm.calibration.parameters import Calibration
+from topoopt.llm.columns import Floats, Ints, taken
 from topoopt.llm.configuration_table import ConfigurationTable, configuration_table
 from topoopt.llm.runs.run import Run
+from topoopt.llm.step_time.case import Case
 from topoopt.llm.step_time.closed_form import step_times
 from topoopt.llm.step_time.machine import Machine, stacked_machines
 from topoopt.llm.step_time.shapes import Shapes, stacked_shapes
 from topoopt.llm.step_time.times import StepTimes
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +25,7 @@ class TimedRuns:
     ----------
     measured_s : array, shape (runs,)
         NaN where a run has no time.
-    datasets : tuple of str
+    datasets : array of text
         Of each run.
     parameters : array
         Parameters of each run's model.
@@ -36,7 +35,7 @@ class TimedRuns:
     table: ConfigurationTable
     machine: Machine
     measured_s: Floats
-    datasets: tuple[str, ...]
+    datasets: NDArray[np.str_]
     parameters: Floats
 
     def __len__(self) -> int:
@@ -44,18 +43,11 @@ class TimedRuns:
 
     def times(self, calibration: Calibration) -> StepTimes:
         """Return the step times of all runs."""
-        return step_times(self.shapes, self.table, self.machine, calibration)
+        return step_times(Case(self.shapes, self.table, self.machine, calibration))
 
     def take(self, rows: Ints) -> "TimedRuns":
         """Return some runs."""
-        return TimedRuns(
-            self.shapes.take(rows),
-            self.table.take(rows),
-            self.machine.take(rows),
-            self.measured_s[rows],
-            tuple(self.datasets[row] for row in rows),
-            self.parameters[rows],
-        )
+        return taken(self, rows)
 
 
 def timed_runs(runs: Sequence[Run]) -> TimedRuns:
@@ -67,6 +59,6 @@ def timed_runs(runs: Sequence[Run]) -> TimedRuns:
         configuration_table([run.configuration for run in runs]),
         stacked_machines([run.system for run in runs]),
         np.array([run.measured_s for run in runs], np.float64),
-        tuple(run.dataset for run in runs),
+        np.array([run.dataset for run in runs], np.str_),
         shapes.layers * inside + shapes.table_parameters,
     )

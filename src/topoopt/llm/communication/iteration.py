@@ -5,8 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from topoopt.errors import InvalidInput
+from topoopt.llm.columns import Ints
 from topoopt.llm.communication.layer_split import chunk_layers
-from topoopt.llm.communication.message import Communication, Ints, wire_element_bytes
+from topoopt.llm.communication.message import Communication, wire_element_bytes
 from topoopt.llm.communication.passes import Passes
 from topoopt.llm.communication.rank_parameters import rank_parameters
 from topoopt.llm.communication.ranks import ORDER, Ranks, rank_numbers

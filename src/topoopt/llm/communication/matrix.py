@@ -5,7 +5,8 @@ from collections.abc import Collection, Iterable, Iterator
 import numpy as np
 
 from topoopt.errors import InvalidInput
-from topoopt.llm.communication.message import KINDS, Communication, Floats, Ints, wire_factor
+from topoopt.llm.columns import Floats, Ints
+from topoopt.llm.communication.message import KINDS, Communication, wire_factor
 
 LARGEST_MATRIX = 8192
 """Rows; the matrix takes 512 MiB."""

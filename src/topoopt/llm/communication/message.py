@@ -12,12 +12,9 @@ References
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from topoopt.hardware import BYTES_PER_ELEMENT
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from topoopt.llm.columns import Floats, Ints
 
 KINDS = ("tp", "cp", "ep", "pp", "dp", "embedding")
 """Why ranks communicate; ``dp`` includes the gradients of experts."""

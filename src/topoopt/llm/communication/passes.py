@@ -5,13 +5,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from topoopt.llm.communication.message import (
-    Communication,
-    Floats,
-    Ints,
-    no_weights,
-    wire_element_bytes,
-)
+from topoopt.llm.columns import Floats, Ints
+from topoopt.llm.communication.message import Communication, no_weights, wire_element_bytes
 from topoopt.llm.communication.ranks import Ranks
 from topoopt.llm.communication.token_matrix import rank_shares, taken_shares
 from topoopt.llm.configuration import Configuration

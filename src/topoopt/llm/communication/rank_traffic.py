@@ -9,8 +9,9 @@ import numpy as np
 from topoopt.door import shows_itself
 from topoopt.files import write_atomically
 from topoopt.frame import frame
+from topoopt.llm.columns import Floats, Ints
 from topoopt.llm.communication.matrix import rank_matrix, server_matrix
-from topoopt.llm.communication.message import KINDS, Communication, Floats, Ints
+from topoopt.llm.communication.message import KINDS, Communication
 from topoopt.llm.communication.server_traffic import server_traffic
 from topoopt.llm.communication.traffic_table import KindRow, RankRow, kind_rows, rank_rows
 from topoopt.llm.configuration import Configuration

@@ -4,12 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput, unknown_name
+from topoopt.llm.columns import Ints
 from topoopt.llm.configuration import Configuration
-
-Ints = NDArray[np.int64]
 
 ORDER = "tp-cp-ep-dp-pp"
 """The order that Megatron-LM takes by default; the first dimension changes fastest."""

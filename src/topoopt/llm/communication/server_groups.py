@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topoopt.llm.communication.message import Floats, Ints
+from topoopt.llm.columns import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

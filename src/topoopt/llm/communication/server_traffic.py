@@ -5,7 +5,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from topoopt.llm.communication.message import Communication, Floats, Ints
+from topoopt.llm.columns import Floats, Ints
+from topoopt.llm.communication.message import Communication
 from topoopt.traffic import AllReduceGroup, AllToAllGroup, Traffic, Transfers, merged_traffic
 
 RING_BYTES_TWICE = {"allreduce": 2, "all-gather": 1, "reduce-scatter": 1}

@@ -3,7 +3,8 @@
 import numpy as np
 
 from topoopt.errors import InvalidInput
-from topoopt.llm.experts.loads import ExpertLoads, Floats
+from topoopt.llm.columns import Floats
+from topoopt.llm.experts.loads import ExpertLoads
 from topoopt.transformer import Experts
 
 

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from topoopt.llm.columns import Ints
 from topoopt.llm.communication.matrix import server_matrix
-from topoopt.llm.communication.message import KINDS, Communication, Ints, wire_factor
+from topoopt.llm.communication.message import KINDS, Communication, wire_factor
 
 
 @dataclass(frozen=True, slots=True)

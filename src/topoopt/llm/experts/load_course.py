@@ -7,7 +7,8 @@ from itertools import islice
 import numpy as np
 
 from topoopt.errors import InvalidInput
-from topoopt.llm.experts.loads import ExpertLoads, Floats
+from topoopt.llm.columns import Floats
+from topoopt.llm.experts.loads import ExpertLoads
 
 SPREAD_AT_LAST = 0.1
 """Standard deviation of the logarithms of shares towards which :func:`loads_over_iterations` goes."""

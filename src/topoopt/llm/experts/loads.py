@@ -4,12 +4,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput
+from topoopt.llm.columns import Floats
 from topoopt.transformer import Experts, TransformerModel
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

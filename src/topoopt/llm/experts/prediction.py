@@ -14,7 +14,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from topoopt.errors import InvalidInput
-from topoopt.llm.experts.loads import ExpertLoads, Floats
+from topoopt.llm.columns import Floats
+from topoopt.llm.experts.loads import ExpertLoads
 
 MOST_STEPS = 2_000
 TOLERANCE = 1e-9

@@ -4,19 +4,17 @@ The first, second and last stage are computed: the first holds most micro-batche
 first layers are dense, the last has the logits. The fullest counts.
 """
 
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, fields
 
 import numpy as np
-from numpy.typing import NDArray
 
 from topoopt.errors import unknown_name
 from topoopt.hardware import find_accelerator
-from topoopt.llm.configuration import RECOMPUTATIONS
+from topoopt.llm.columns import Bools, Floats, Ints
 from topoopt.llm.configuration_table import ConfigurationTable
 from topoopt.llm.memory.frameworks import Framework, capacity_bytes, find_framework
 from topoopt.llm.memory.layer import ELEMENT_BYTES, has_dropout, layer_activations, widest_gradients
-from topoopt.llm.memory.stages import Floats, Ints, Stage, stage_of
+from topoopt.llm.memory.stages import Stage, stage_of
 from topoopt.llm.memory.states import stage_states
 from topoopt.transformer import TransformerModel
 
@@ -63,18 +61,9 @@ class MemoryColumns:
     capacity_bytes: float
 
     @property
-    def fits(self) -> NDArray[np.bool_]:
+    def fits(self) -> Bools:
         """Whether each configuration fits into the accelerator."""
         return self.total <= self.capacity_bytes
-
-    def take(self, places: Ints) -> "MemoryColumns":
-        """Return some rows, by index."""
-        arrays: dict[str, Any] = {
-            column.name: getattr(self, column.name)[places]
-            for column in fields(self)
-            if column.name != "capacity_bytes"
-        }
-        return replace(self, **arrays)
 
     def row(self, index: int) -> dict[str, float]:
         """Return the bytes of one configuration by cause; ``total`` is their sum."""
@@ -172,11 +161,11 @@ def stage_memory(
 
 
 def _activations(
-    model: TransformerModel, table: ConfigurationTable, stage: Stage, fused: NDArray[np.bool_]
+    model: TransformerModel, table: ConfigurationTable, stage: Stage, fused: Bools
 ) -> tuple[Floats, Floats]:
     """Return bytes per token that a stage keeps, and those of the one layer that is being computed again."""
-    full = table.recompute == RECOMPUTATIONS.index("full")
-    selective = table.recompute == RECOMPUTATIONS.index("selective")
+    full = table.recomputes("full")
+    selective = table.recomputes("selective")
     kept, again = np.zeros(len(table)), np.zeros(len(table))
     kinds = [(stage.layers - stage.moe_layers, False)]
     if model.experts is not None:

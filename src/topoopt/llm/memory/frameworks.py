@@ -4,8 +4,10 @@ Mixed precision keeps 16-bit weights, an fp32 copy of them and two fp32 moments 
 gradients, and in what contexts, communicators, buckets and the allocator take.
 """
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import resources
 
 from topoopt.errors import unknown_name
 from topoopt.hardware import Accelerator
@@ -36,19 +38,13 @@ class Recipe:
     step: float = 0.0
 
 
-FULL = Recipe(4, 4, 8)
-HALF_GRADIENTS = Recipe(2, 2, 12, step=4)
-SUMMED_GRADIENTS = Recipe(2, 4, 12)
-BOTH_GRADIENTS = Recipe(2, 6, 12)
-
-
 @dataclass(frozen=True, slots=True)
 class Framework:
     """One way of training.
 
     Attributes
     ----------
-    fp16, bf16 : Recipe
+    fp32, fp16, bf16 : Recipe
         ``bf16`` also holds for 8 and 4 bits, which are for the arithmetic only.
     logit_bytes : float
         Per logit beside the logit itself: its softmax and gradient.
@@ -60,6 +56,7 @@ class Framework:
         Share of them that the allocator holds beyond need, and gives back when memory is short.
     """
 
+    fp32: Recipe
     fp16: Recipe
     bf16: Recipe
     logit_bytes: float
@@ -71,53 +68,27 @@ class Framework:
     def recipe(self, precision: str) -> Recipe:
         """Return the bytes per parameter at a precision."""
         if precision in ("fp32", "tf32"):
-            return FULL
+            return self.fp32
         return self.fp16 if precision == "fp16" else self.bf16
 
 
-FRAMEWORKS: Mapping[str, Framework] = {
-    "megatron": Framework(
-        HALF_GRADIENTS,
-        SUMMED_GRADIENTS,
-        logit_bytes=6.0,
-        reserved_bytes=3.0 * GIBIBYTE,
-        lost=0.1,
-        held=0.0,
-        source="Bytes per parameter: Megatron Core's page on its distributed optimizer (bf16 18, or 6 + 12/d; fp16 20, "
-        "or 4 + 16/d, the last 4 for a moment). Reserved and lost: from memory, unconfirmed",
-    ),
-    "deepspeed": Framework(
-        HALF_GRADIENTS,
-        BOTH_GRADIENTS,
-        logit_bytes=6.0,
-        reserved_bytes=8.5 * GIBIBYTE,
-        lost=0.0,
-        held=0.14,
-        source="bf16: 4 bytes a parameter more than fp16 and not shared out, BigScience's notes on its 176B model. "
-        "Reserved and held: fitted to the memory of 50 runs in the same notes; some ran with all but 1 GB in use",
-    ),
-    "half-gradients": Framework(
-        HALF_GRADIENTS,
-        HALF_GRADIENTS,
-        logit_bytes=6.0,
-        reserved_bytes=3.0 * GIBIBYTE,
-        lost=0.1,
-        held=0.0,
-        source="Gradients stay in 16 bits: Rajbhandari 2020, section 3.1 (16 bytes); the optimizer of Aleph Alpha's "
-        "Scaling. Reserved and lost as for megatron",
-    ),
-    "fsdp": Framework(
-        FULL,
-        FULL,
-        logit_bytes=2.0,
-        reserved_bytes=3.0 * GIBIBYTE,
-        lost=0.0,
-        held=0.05,
-        source="PyTorch FSDP keeps its shards in fp32 and gathers 16 bits; a fused cross entropy turns logits to "
-        "gradients in place. MosaicML's published runs fill 40 GB so far that nothing can be lost. Reserved: from "
-        "memory, unconfirmed",
-    ),
-}
+def _frameworks() -> Mapping[str, Framework]:
+    path = resources.files("topoopt.llm") / "data" / "frameworks.toml"
+    tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    recipes = {name: Recipe(**row) for name, row in tables["recipe"].items()}
+    return {
+        name: Framework(
+            fp32=recipes["full"],
+            fp16=recipes[row.pop("fp16")],
+            bf16=recipes[row.pop("bf16")],
+            reserved_bytes=row.pop("reserved_gibibytes") * GIBIBYTE,
+            **row,
+        )
+        for name, row in tables["framework"].items()
+    }
+
+
+FRAMEWORKS: Mapping[str, Framework] = _frameworks()
 """By name. ``megatron`` is the default."""
 
 

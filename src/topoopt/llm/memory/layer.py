@@ -9,13 +9,11 @@ of the hidden size, of which ``10`` are not split by tensor parallelism unless t
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from topoopt.hardware import PRECISIONS
+from topoopt.llm.columns import Bools, Floats
 from topoopt.llm.configuration_table import ConfigurationTable
 from topoopt.transformer import TransformerModel
-
-Floats = NDArray[np.float64]
 
 ELEMENT_BYTES = np.array([4.0 if name in ("fp32", "tf32") else 2.0 for name in PRECISIONS])
 """Of an activation, by index of precision. fp8 computes in 8 bits and keeps what it saves in 16."""
@@ -44,7 +42,7 @@ class LayerActivations:
 
 
 def layer_activations(
-    model: TransformerModel, table: ConfigurationTable, layer_is_moe: bool, fused: NDArray[np.bool_]
+    model: TransformerModel, table: ConfigurationTable, layer_is_moe: bool, fused: Bools
 ) -> LayerActivations:
     """Return what a layer keeps, where ``fused`` says which configurations have fused attention."""
     element = ELEMENT_BYTES[table.precision]
@@ -92,9 +90,7 @@ def _projections(
     return np.asarray(element * (down * whole + model.heads * up / table.tp), np.float64)
 
 
-def _core(
-    model: TransformerModel, table: ConfigurationTable, element: Floats, fused: NDArray[np.bool_]
-) -> Floats:
+def _core(model: TransformerModel, table: ConfigurationTable, element: Floats, fused: Bools) -> Floats:
     """Softmax, its dropout mask and output over all keys; a fused kernel keeps one number per head."""
     heads = model.heads / table.tp
     return np.where(fused, SCORE_BYTES * heads, (2 * element + MASK_BYTES) * heads * table.sequence)

@@ -3,13 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.llm.columns import Bools, Floats, Ints
 from topoopt.llm.configuration_table import ConfigurationTable
 from topoopt.transformer import TransformerModel
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +28,8 @@ class Stage:
     layers: Floats
     moe_layers: Floats
     in_flight: Floats
-    is_first: NDArray[np.bool_]
-    is_last: NDArray[np.bool_]
+    is_first: Bools
+    is_last: Bools
 
 
 def stage_of(model: TransformerModel, table: ConfigurationTable, index: Ints) -> Stage:

@@ -7,16 +7,14 @@ and parameters (3) over the replicas of a parameter: ``dp·cp``, or those of an 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from topoopt.hardware import PRECISIONS
+from topoopt.llm.columns import Floats
 from topoopt.llm.configuration_table import ConfigurationTable
 from topoopt.llm.memory.frameworks import Framework
 from topoopt.llm.memory.layer import ELEMENT_BYTES
 from topoopt.llm.memory.stages import Stage
 from topoopt.transformer import TransformerModel, count_parameters, layer_parameters
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +88,8 @@ def _ends(model: TransformerModel, table: ConfigurationTable, stage: Stage) -> F
     count = count_parameters(model)
     first = count.embedding / table.tp + count.positions + count.extra
     own = np.where(table.pp > 1, count.embedding, count.output)
-    last_norm = model.hidden * (2 if model.norm == "layernorm" else 1)
-    return np.where(stage.is_first, first, 0.0) + np.where(stage.is_last, own / table.tp + last_norm, 0.0)
+    last = own / table.tp + model.norm_parameters
+    return np.where(stage.is_first, first, 0.0) + np.where(stage.is_last, last, 0.0)
 
 
 def _gathered(model: TransformerModel, table: ConfigurationTable) -> Floats:

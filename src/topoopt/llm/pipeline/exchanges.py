@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from topoopt.llm.communication.message import Communication, Floats
+from topoopt.llm.columns import Floats
+from topoopt.llm.communication.message import Communication
 from topoopt.llm.communication.server_groups import Places, ServerPairs, server_groups, server_pairs
 from topoopt.llm.step_time.inside_time import InsideTime
 from topoopt.pipelined_step import Exchange

@@ -6,8 +6,9 @@ import numpy as np
 
 from topoopt.errors import InvalidInput
 from topoopt.llm.calibration.parameters import Calibration
+from topoopt.llm.columns import Ints
 from topoopt.llm.communication.iteration import communications
-from topoopt.llm.communication.message import Communication, Ints
+from topoopt.llm.communication.message import Communication
 from topoopt.llm.communication.ranks import ORDER, place_ranks, rank_numbers
 from topoopt.llm.communication.server_groups import Places
 from topoopt.llm.configuration import Configuration

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 
 from topoopt.errors import InvalidInput
+from topoopt.files import packaged_rows
 
 Row = Mapping[str, str]
 
@@ -12,44 +13,11 @@ THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+(\.\d*)?")
 EMPTY_WORDS = ("nan", "na", "n/a", "null", "-", "–", "—")
 """Cells that say no more than an empty one."""
 
-PRECISION_WORDS = {
-    "fp4": "fp4",
-    "fp8": "fp8",
-    "float8": "fp8",
-    "bf16": "bf16",
-    "bfloat16": "bf16",
-    "fp16": "fp16",
-    "float16": "fp16",
-    "half": "fp16",
-    "fp32": "fp32",
-    "float32": "fp32",
-    "tf32": "tf32",
-}
-ZERO_WORDS = {
-    "0": 0,
-    "1": 1,
-    "2": 2,
-    "3": 3,
-    "fsdp": 3,
-    "fsdp2": 2,
-    "fsdp3": 3,
-    "hsdp": 3,
-    "full_shard": 3,
-    "shard_grad_op": 2,
-    "no_shard": 0,
-    "ddp": 0,
-    "ddp/dist-opt": 1,
-    "dist-opt": 1,
-    "false": 0,
-    "no": 0,
-    "none": 0,
-}
-RECOMPUTE_WORDS = {
-    "none": ("", "none", "0", "false", "no", "off"),
-    "selective": ("selective", "attention", "core_attn", "core_attention"),
-    "full": ("full", "1", "true", "yes", "on", "block", "uniform"),
-}
-"""Words of a row by what they say; Megatron-LM's block and uniform are two ways of full recomputation."""
+WORDS: dict[str, dict[str, str]] = {}
+"""What the words of a column mean, in the order in which they are looked for."""
+
+for _row in packaged_rows("llm", "run_words"):
+    WORDS.setdefault(_row["column"], {})[_row["word"]] = _row["meaning"]
 
 
 def text(row: Row, column: str) -> str:
@@ -125,26 +93,28 @@ def zero_stage(row: Row) -> int:
     if not cell:
         return 0
     word = re.sub(r"^(deepspeed[ _-]*)?(zero[ _-]*)?(stage[ _-]*)?", "", cell)
-    if word not in ZERO_WORDS:
-        raise InvalidInput(f'zero: expected one of {", ".join(ZERO_WORDS)}, got "{cell}"')
-    return ZERO_WORDS[word]
+    if word not in WORDS["zero"]:
+        raise InvalidInput(f'zero: expected one of {", ".join(WORDS["zero"])}, got "{cell}"')
+    return int(WORDS["zero"][word])
 
 
 def recomputation(row: Row) -> str:
     """Return what is computed again: none, selective or full; an empty cell is none."""
     cell = text(row, "recompute").lower().removesuffix(".0")
-    for recompute, words in RECOMPUTE_WORDS.items():
-        if cell in words:
-            return recompute
-    raise InvalidInput(f'recompute: expected none, selective or full, got "{cell}"')
+    if cell not in WORDS["recompute"]:
+        raise InvalidInput(f'recompute: expected none, selective or full, got "{cell}"')
+    return WORDS["recompute"][cell]
 
 
 def precision(row: Row) -> str:
     """Return the precision of the linear layers, or nothing for an empty cell; MXFP8 and FP8-CS are ``fp8``."""
     cell = text(row, "precision").lower()
-    for word, name in PRECISION_WORDS.items():
-        if word in cell:
-            return name
-    if cell:
-        raise InvalidInput(f'precision: expected one of {", ".join(PRECISION_WORDS)}, got "{cell}"')
-    return ""
+    name = meaning("precision", cell)
+    if cell and not name:
+        raise InvalidInput(f'precision: expected one of {", ".join(WORDS["precision"])}, got "{cell}"')
+    return name
+
+
+def meaning(column: str, cell: str) -> str:
+    """Return what the first known word of a column means that is part of a cell; nothing if none is."""
+    return next((name for word, name in WORDS[column].items() if word in cell), "")

@@ -6,19 +6,13 @@ from dataclasses import replace
 import numpy as np
 
 from topoopt.errors import unknown_name
+from topoopt.llm.columns import taken
 from topoopt.llm.configuration import RECOMPUTATIONS
 from topoopt.llm.configuration_table import configuration_table
 from topoopt.llm.memory.accelerator import ATTENTION_KERNELS, MemoryColumns, memory
-from topoopt.llm.memory.frameworks import FRAMEWORKS
-from topoopt.llm.runs.columns import Row, switched_on, text
+from topoopt.llm.memory.frameworks import find_framework
+from topoopt.llm.runs.columns import Row, meaning, switched_on, text
 from topoopt.llm.runs.run import Run
-
-FRAMEWORK_WORDS = {
-    "deepspeed": ("deepspeed", "bigscience"),
-    "fsdp": ("fsdp", "llm-foundry", "mosaic", "torchtitan"),
-    "half-gradients": ("aleph", "aa-scaling"),
-}
-"""Words of a row by which its framework is known, in the order in which they are looked for."""
 
 ATTENTION_COLUMNS = ("attention", "attention_kernel", "attn", "kernel", "flash_attention", "flash_attn")
 """Columns that may say how attention ran, by a word or, where the name has ``flash``, by yes or no."""
@@ -40,14 +34,9 @@ def run_framework(row: Row) -> str:
     """
     framework = text(row, "framework").lower()
     if framework:
-        if framework not in FRAMEWORKS:
-            raise unknown_name("framework", framework, FRAMEWORKS)
+        find_framework(framework)
         return framework
-    words = _words(row)
-    for framework, signs in FRAMEWORK_WORDS.items():
-        if any(sign in words for sign in signs):
-            return framework
-    return "megatron"
+    return meaning("framework", _words(row)) or "megatron"
 
 
 def run_attention(row: Row) -> str:
@@ -93,7 +82,7 @@ def run_memory(run: Run, row: Row) -> MemoryColumns:
         run_attention(row),
         run_framework(row),
     )
-    return needed.take(np.array([np.argmin(needed.total)]))
+    return taken(needed, np.array([np.argmin(needed.total)]))
 
 
 def _words(row: Row) -> str:

@@ -1,55 +1,21 @@
 """A table of runs as a file: the columns that are known, under the names that people give them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from topoopt.errors import InvalidInput
-from topoopt.files import csv_lines, read_text
+from topoopt.files import csv_lines, packaged_rows, read_text
 
 NEEDED_COLUMNS = ("gpus", "gpu", "gbs")
-
-SPELLINGS: Mapping[str, tuple[str, ...]] = {
-    "gpus": ("num_gpus", "n_gpus", "ngpus", "accelerators", "world_size"),
-    "gpu": ("gpu_type", "gpu_name", "accelerator"),
-    "gpus_per_node": ("gpus_per_server", "accelerators_per_server", "accelerators_per_node"),
-    "layers": ("num_layers", "n_layers", "n_layer", "num_hidden_layers"),
-    "hidden": ("hidden_size", "d_model", "n_embd"),
-    "heads": ("num_heads", "n_heads", "n_head", "num_attention_heads", "attention_heads"),
-    "kv_heads": ("num_kv_heads", "n_kv_heads", "num_key_value_heads", "num_query_groups"),
-    "ffn": ("ffn_size", "ffn_hidden", "ffn_hidden_size", "intermediate_size", "d_ff"),
-    "seq": ("sequence", "seq_len", "seq_length", "sequence_length"),
-    "vocab": ("vocabulary", "vocab_size"),
-    "tp": ("tp_size", "tensor_parallel", "tensor_parallel_size", "tensor_model_parallel_size"),
-    "pp": ("pp_size", "pipeline_parallel", "pipeline_parallel_size", "pipeline_model_parallel_size"),
-    "dp": ("dp_size", "data_parallel", "data_parallel_size"),
-    "cp": ("cp_size", "context_parallel", "context_parallel_size"),
-    "ep": ("ep_size", "expert_parallel", "expert_parallel_size"),
-    "etp": ("etp_size", "expert_tensor_parallel_size"),
-    "vpp": ("vp", "virtual_pipeline", "interleave", "virtual_pipeline_stages"),
-    "mbs": ("micro_batch", "microbatch", "micro_batch_size", "micro_bs"),
-    "gbs": ("global_batch", "global_batch_size", "global_bs"),
-    "recompute": ("recomputation", "recompute_granularity", "activation_checkpointing"),
-    "zero": ("zero_stage",),
-    "seq_parallel": ("sequence_parallel", "sp"),
-    "precision": ("dtype",),
-    "iter_time_s": ("iteration_time_s", "step_time_s", "time_per_iteration_s", "seconds_per_iteration"),
-    "tokens_per_s_per_gpu": ("tokens_per_sec_per_gpu", "tokens_per_second_per_gpu", "tgs"),
-}
-"""Other names of a column; capitals, blanks and hyphens do not matter."""
-
-OTHER_COLUMNS = (
-    "id", "dataset", "model", "arch", "params_b", "nic_gbps_per_gpu", "status", "tflops_per_gpu",
-    "tflops_def", "mfu_pct", "hfu_pct", "mem_gb", "derived_fields", "split_hint", "source", "source_quality",
-    "note", "framework", "attention", "attention_kernel", "attn", "kernel", "flash_attention", "flash_attn",
-)  # fmt: skip
-"""Columns of the schema that have one name, and those that memory looks at."""
 
 SEPARATORS = ",;\t"
 
 _NAMES = {
-    **{name: name for name in (*SPELLINGS, *OTHER_COLUMNS)},
-    **{other: name for name, others in SPELLINGS.items() for other in others},
+    name: row["column"]
+    for row in packaged_rows("llm", "run_columns")
+    for name in (row["column"], *row["other_names"].split())
 }
+"""The column of each of its names; capitals, blanks and hyphens do not matter."""
 
 
 def column_of(written: str) -> str:

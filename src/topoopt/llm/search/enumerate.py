@@ -7,16 +7,15 @@ ruled out by the first degrees is never multiplied by the later ones.
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from topoopt.hardware import PRECISIONS
 from topoopt.llm.chunk_counts import chunk_counts
-from topoopt.llm.configuration_table import ConfigurationTable, Ints
+from topoopt.llm.columns import Bools, Ints
+from topoopt.llm.configuration_table import ConfigurationTable
 from topoopt.llm.search.choices import Choices
 from topoopt.transformer import TransformerModel
 
 Columns = dict[str, Ints]
-Mask = NDArray[np.bool_]
 
 
 def enumerate_configurations(
@@ -31,7 +30,7 @@ def enumerate_configurations(
 
     The table is ordered by tp, pp, cp, ep, etp, vpp, micro-batch, recomputation, ZeRO and sequence parallelism.
     """
-    rules: Mapping[str, Callable[[Columns], Mask]] = {
+    rules: Mapping[str, Callable[[Columns], Bools]] = {
         "tp": lambda by: tensor_degree_is_valid(model, by["tp"]),
         "pp": lambda by: accelerators % (by["tp"] * by["pp"]) == 0,
         "cp": lambda by: _context_is_valid(by, accelerators, sequence, choices.dp),
@@ -62,7 +61,7 @@ def enumerate_configurations(
     )
 
 
-def tensor_degree_is_valid(model: TransformerModel, tp: Ints) -> Mask:
+def tensor_degree_is_valid(model: TransformerModel, tp: Ints) -> Bools:
     """Return whether each degree divides the heads, suits those of keys and values, and divides a dense MLP."""
     valid = np.asarray(model.heads % tp == 0)
     if model.latent is None:
@@ -83,7 +82,7 @@ def _replicas(by: Columns, accelerators: int) -> Ints:
     return np.asarray(accelerators // (by["tp"] * by["pp"] * by["cp"]), np.int64)
 
 
-def _context_is_valid(by: Columns, accelerators: int, sequence: int, allowed_dp: tuple[int, ...]) -> Mask:
+def _context_is_valid(by: Columns, accelerators: int, sequence: int, allowed_dp: tuple[int, ...]) -> Bools:
     inside = by["tp"] * by["pp"] * by["cp"]
     valid = (accelerators % inside == 0) & (sequence % by["cp"] == 0)
     if allowed_dp:
@@ -91,11 +90,11 @@ def _context_is_valid(by: Columns, accelerators: int, sequence: int, allowed_dp:
     return np.asarray(valid)
 
 
-def _experts_divide(model: TransformerModel, ep: Ints) -> Mask:
+def _experts_divide(model: TransformerModel, ep: Ints) -> Bools:
     return np.asarray(ep == 1 if model.experts is None else model.experts.count % ep == 0)
 
 
-def _expert_group_is_valid(model: TransformerModel, by: Columns, accelerators: int) -> Mask:
+def _expert_group_is_valid(model: TransformerModel, by: Columns, accelerators: int) -> Bools:
     """An expert is cut at most as the rest is, and its group lies within a stage."""
     if model.experts is None:
         return np.asarray((by["etp"] == 1) | (by["etp"] == by["tp"]))
@@ -104,13 +103,13 @@ def _expert_group_is_valid(model: TransformerModel, by: Columns, accelerators: i
     return np.asarray(cut & (ranks % (by["ep"] * by["etp"]) == 0))
 
 
-def _stages_are_valid(model: TransformerModel, by: Columns, uneven: bool) -> Mask:
+def _stages_are_valid(model: TransformerModel, by: Columns, uneven: bool) -> Bools:
     counts = range(1, model.layers + 1) if uneven else chunk_counts(model.layers)
     chunks = by["pp"] * by["vpp"]
     return np.asarray(np.isin(chunks, list(counts)) & ((by["pp"] > 1) | (by["vpp"] == 1)))
 
 
-def _batch_is_valid(by: Columns, accelerators: int, global_batch: int) -> Mask:
+def _batch_is_valid(by: Columns, accelerators: int, global_batch: int) -> Bools:
     """A batch divides into micro-batches of all replicas; interleaving needs multiples of the stages of them."""
     step = _replicas(by, accelerators) * by["micro_batch"]
     whole = global_batch % step == 0

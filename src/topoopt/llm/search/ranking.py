@@ -5,27 +5,23 @@ estimated iteration time.
 """
 
 from collections.abc import Mapping
-from dataclasses import fields
 from time import process_time
 
 import numpy as np
-from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput
 from topoopt.hardware import find_accelerator
 from topoopt.llm.calibration.parameters import Calibration
 from topoopt.llm.check import check_configuration
+from topoopt.llm.columns import Bools, Floats, Ints, taken
 from topoopt.llm.configuration import Configuration
-from topoopt.llm.configuration_table import ConfigurationTable, Ints
+from topoopt.llm.configuration_table import ConfigurationTable
 from topoopt.llm.memory.accelerator import MemoryColumns
 from topoopt.llm.search.infeasible import infeasible
 from topoopt.llm.search.request import SearchRequest
 from topoopt.llm.search.result import SPLIT, ConfigurationSearch
 from topoopt.llm.step_time.closed_form import estimate
 from topoopt.llm.step_time.mfu import flops_per_iteration
-from topoopt.llm.step_time.times import StepTimes
-
-Floats = NDArray[np.float64]
 
 SAME_TIME = 1e-3
 """Configurations whose times differ by less than this share are ranked by memory, the smaller first."""
@@ -55,7 +51,7 @@ def search_configurations(request: SearchRequest, calibration: Calibration) -> C
     times = estimate(request.model, kept, request.system, calibration)
     order = _ranking(times.iteration_time_s, needed.total[fit])
     table_in_order = kept.take(order)
-    times = _in_order(times, order)
+    times = taken(times, order)
     seconds = times.iteration_time_s
     flops = flops_per_iteration("matmul", request.model, request.global_batch, request.sequence)
     return ConfigurationSearch(
@@ -63,7 +59,7 @@ def search_configurations(request: SearchRequest, calibration: Calibration) -> C
         calibration,
         table_in_order,
         times,
-        needed.take(np.flatnonzero(fit)[order]),
+        taken(needed, np.flatnonzero(fit)[order]),
         flops / request.accelerators / seconds / peak,
         request.global_batch * request.sequence / seconds,
         _is_variant(table_in_order) | _is_twin(seconds, needed.total[fit][order]),
@@ -92,7 +88,7 @@ def _ranking(seconds: Floats, needed_bytes: Floats) -> Ints:
     return np.lexsort((seconds, needed_bytes, rounded))
 
 
-def _is_variant(table: ConfigurationTable) -> NDArray[np.bool_]:
+def _is_variant(table: ConfigurationTable) -> Bools:
     keys = np.stack([getattr(table, name) for name in SPLIT], axis=1)
     _, first = np.unique(keys, axis=0, return_index=True)
     variant = np.ones(len(table), bool)
@@ -100,14 +96,10 @@ def _is_variant(table: ConfigurationTable) -> NDArray[np.bool_]:
     return variant
 
 
-def _is_twin(seconds: Floats, needed_bytes: Floats) -> NDArray[np.bool_]:
+def _is_twin(seconds: Floats, needed_bytes: Floats) -> Bools:
     """Return which rows take the time and the memory of the row before: cp 2 with twice the micro-batch, say."""
     same = [np.isclose(column[1:], column[:-1], rtol=1e-6) for column in (seconds, needed_bytes)]
     return np.concatenate([[False], same[0] & same[1]])
-
-
-def _in_order(times: StepTimes, order: Ints) -> StepTimes:
-    return StepTimes(*(getattr(times, column.name)[order] for column in fields(times)))
 
 
 def _nothing_valid(request: SearchRequest) -> InvalidInput:

@@ -5,36 +5,24 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from topoopt.door import shows_itself
 from topoopt.frame import frame
 from topoopt.hardware import find_accelerator
 from topoopt.llm.calibration.parameters import Calibration
-from topoopt.llm.configuration_table import ConfigurationTable, Ints
+from topoopt.llm.columns import Bools, Floats, Ints
+from topoopt.llm.configuration_table import ConfigurationTable
 from topoopt.llm.memory.accelerator import MemoryColumns
 from topoopt.llm.search.request import SearchRequest
-from topoopt.llm.step_time.times import StepTimes
+from topoopt.llm.step_time.times import STEP_PARTS, StepTimes
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-Floats = NDArray[np.float64]
-
 SPLIT = ("tp", "pp", "dp", "cp", "ep", "etp", "vpp", "micro_batch")
 """Rows that agree in these are variants of one another: they recompute, share out or store differently."""
 
-TIMES = (
-    "iteration_time_s",
-    "compute_s",
-    "tp_s",
-    "cp_s",
-    "ep_s",
-    "pp_s",
-    "dp_s",
-    "bubble_s",
-    "exposed_communication_s",
-)
+TIMES = ("iteration_time_s", *STEP_PARTS, "exposed_communication_s")
 
 
 @shows_itself
@@ -75,7 +63,7 @@ class ConfigurationSearch:
     memory: MemoryColumns
     mfu: Floats
     tokens_per_s: Floats
-    is_variant: NDArray[np.bool_]
+    is_variant: Bools
     valid: int
     feasible: int
     too_large: Mapping[str, int]

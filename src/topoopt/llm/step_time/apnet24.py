@@ -19,18 +19,15 @@ References
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput
 from topoopt.hardware import BYTES_PER_ELEMENT, PRECISIONS, find_accelerator
+from topoopt.llm.columns import Bools, Floats, Ints
 from topoopt.llm.communication.message import wire_element_bytes
-from topoopt.llm.configuration import RECOMPUTATIONS
 from topoopt.llm.configuration_table import ConfigurationTable
 from topoopt.llm.step_time.times import StepTimes
 from topoopt.llm.system import System
 from topoopt.transformer import TransformerModel, count_parameters
-
-Floats = NDArray[np.float64]
 
 HALF_BANDWIDTH_BYTES = 10 * 2**20
 """A message of this size gets half of the bandwidth; the paper says about 10 MiB, saturated at 10 to 100 MB."""
@@ -97,7 +94,7 @@ def apnet24(
         raise InvalidInput(f"apnet24: {gap}")
     used = settings or apnet24_settings(system.accelerator)
     p, t, d = table.pp, table.tp, table.dp
-    full = table.recompute == RECOMPUTATIONS.index("full")
+    full = table.recomputes("full")
     batches = table.global_batch // (d * table.micro_batch)
     tokens = (table.micro_batch * table.sequence).astype(np.float64)
     width = np.array([wire_element_bytes(name) for name in PRECISIONS])[table.precision]
@@ -159,9 +156,7 @@ def _peak_flops(system: System, table: ConfigurationTable) -> Floats:
     return chosen
 
 
-def _bandwidth(
-    system: System, used: Apnet24, message: Floats, near: NDArray[np.bool_], beside: NDArray[np.int64] | int
-) -> Floats:
+def _bandwidth(system: System, used: Apnet24, message: Floats, near: Bools, beside: Ints | int) -> Floats:
     """Return the paper's C, bytes per second, by where the group is and by the size of its messages.
 
     Parameters

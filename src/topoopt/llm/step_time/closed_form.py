@@ -5,24 +5,20 @@ shape, kernels cannot start faster than the host launches them, the last stage h
 servers, and communication hides behind computation.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from topoopt.llm.calibration.parameters import Calibration
+from topoopt.llm.columns import Floats, joined, taken
 from topoopt.llm.configuration_table import ConfigurationTable
-from topoopt.llm.step_time.collective_time import Links
-from topoopt.llm.step_time.layer_time import Work
-from topoopt.llm.step_time.machine import Machine, machine_of
-from topoopt.llm.step_time.micro_batch import MicroBatch, micro_batch, work_of
-from topoopt.llm.step_time.replica_time import StageWork, replica_times
-from topoopt.llm.step_time.shapes import Shapes, shapes_of
+from topoopt.llm.step_time.case import Case, case_of
+from topoopt.llm.step_time.micro_batch import MicroBatch, micro_batch
+from topoopt.llm.step_time.replica_time import replica_times
+from topoopt.llm.step_time.shapes import Shapes
 from topoopt.llm.step_time.times import StepTimes
 from topoopt.llm.system import System
 from topoopt.transformer import TransformerModel
-
-Floats = NDArray[np.float64]
 
 BLOCK = 8192
 """Configurations that are timed at once: their columns stay in the processor's cache."""
@@ -51,46 +47,38 @@ def estimate(
     >>> bool(12 < times.iteration_time_s[0] < 16)
     True
     """
-    shapes, machine = shapes_of(model), machine_of(system)
-    blocks = [
-        step_times(shapes, table.take(np.arange(first, min(first + BLOCK, len(table)))), machine, calibration)
-        for first in range(0, len(table), BLOCK)
-    ]
-    columns = ([getattr(block, part.name) for block in blocks] or [np.zeros(0)] for part in fields(StepTimes))
-    return StepTimes(*map(np.concatenate, columns))
+    whole = case_of(model, table, system, calibration)
+    starts = range(0, len(table), BLOCK) or [0]
+    blocks = (np.arange(first, min(first + BLOCK, len(table))) for first in starts)
+    return joined([step_times(replace(whole, table=taken(table, rows))) for rows in blocks])
 
 
-def step_times(
-    shapes: Shapes, table: ConfigurationTable, machine: Machine, calibration: Calibration
-) -> StepTimes:
+def step_times(case: Case) -> StepTimes:
     """Return the step times of configurations of one model and system, or of one per row."""
-    links = Links(machine, calibration)
-    work = work_of(table, machine, calibration)
-    one = micro_batch(shapes, table, work, machine, links, calibration)
-    batches = table.global_batch / (table.dp * table.micro_batch)
-    stage = busiest_stage(shapes, table, one)
-    slow = straggle(table, machine, calibration)
-    hop_s = _hop_s(shapes, table, work, links)
-    busy = stage.busy_s * batches * slow
+    table, batches = case.table, case.batches
+    one = micro_batch(case)
+    stage = busiest_stage(case, one)
+    slow = straggle(case)
+    hop_s = _hop_s(case)
     backward = stage.layers * one.kernels.backward_s
-    busiest = StageWork(stage.layers, stage.busy_s * batches, backward)
-    replicas = replica_times(shapes, table, work, machine, links, calibration, busiest)
+    dp_s, step_s = replica_times(case, stage.layers, stage.busy_s * batches, backward)
+    busy = stage.busy_s * batches * slow
     waits = batches * slow * stage.layers
     tp_s = waits * one.tp_s + batches * slow * stage.has_logits * one.logits_tp_s
     cp_s, ep_s = waits * one.cp_s, waits * one.ep_s
     pp_s = batches * hop_s
     bubble = (stage.others_s + (table.pp - 1) * hop_s) / table.vpp
     return StepTimes(
-        iteration_time_s=busy + pp_s + bubble + replicas.dp_s + replicas.step_s,
-        compute_s=busy - tp_s - cp_s - ep_s + replicas.step_s,
+        iteration_time_s=busy + pp_s + bubble + dp_s + step_s,
+        compute_s=busy - tp_s - cp_s - ep_s + step_s,
         tp_s=tp_s,
         cp_s=cp_s,
         ep_s=ep_s,
         pp_s=pp_s,
-        dp_s=replicas.dp_s,
+        dp_s=dp_s,
         bubble_s=bubble,
-        exposed_communication_s=tp_s + cp_s + ep_s + pp_s + replicas.dp_s,
-        model_flops=model_flops(shapes, table) / (table.tp * table.cp * table.dp * table.pp),
+        exposed_communication_s=tp_s + cp_s + ep_s + pp_s + dp_s,
+        model_flops=model_flops(case.shapes, table) / (table.tp * table.cp * table.dp * table.pp),
     )
 
 
@@ -112,14 +100,14 @@ class Stage:
     others_s: Floats
 
 
-def busiest_stage(shapes: Shapes, table: ConfigurationTable, one: MicroBatch) -> Stage:
+def busiest_stage(case: Case, one: MicroBatch) -> Stage:
     """Return the stage that the pipeline waits for.
 
     Layers that do not divide evenly go to the first stages, so that the last, with the logits, has the fewest.
     """
-    pp, vpp = table.pp.astype(np.float64), table.vpp.astype(np.float64)
-    fewest = np.floor(shapes.layers / pp)
-    spare = shapes.layers - fewest * pp
+    layers, pp, vpp = case.shapes.layers, case.table.pp.astype(np.float64), case.table.vpp.astype(np.float64)
+    fewest = np.floor(layers / pp)
+    spare = layers - fewest * pp
     most = fewest + (spare > 0)
     logits_s = one.kernels.logits_forward_s + one.kernels.logits_backward_s + one.logits_tp_s
     last = stage_s(fewest, logits_s, one, vpp)
@@ -151,18 +139,20 @@ def combined_s(kernels_s: Floats, launches_s: Floats) -> Floats:
     return longer * factor
 
 
-def straggle(table: ConfigurationTable, machine: Machine, calibration: Calibration) -> Floats:
+def straggle(case: Case) -> Floats:
     """Return the factor by which servers wait for the slowest of them, more so over a slow network."""
+    table, machine = case.table, case.machine
     servers = np.maximum(table.tp * table.cp * table.dp * table.pp / machine.per_server, 1.0)
     slow = np.clip(SLOW_NETWORK_BYTES_PER_S / machine.network_bytes_per_s - 1, 0.0, 1.0)
-    return 1 + calibration.straggling * np.log2(servers) * (WAIT_ON_A_FAST_NETWORK + slow)
+    return 1 + case.calibration.straggling * np.log2(servers) * (WAIT_ON_A_FAST_NETWORK + slow)
 
 
-def _hop_s(shapes: Shapes, table: ConfigurationTable, work: Work, links: Links) -> Floats:
+def _hop_s(case: Case) -> Floats:
     """Return the transfers of one micro-batch from stage to stage and back; each tp rank sends its part."""
+    table, work = case.table, case.work
     stride = work.tp * table.cp * table.dp
-    sent = 2 * work.tokens * shapes.hidden / work.tp
-    return (table.pp > 1) * 2 * links.transfer_s(stride, sent) * table.vpp
+    sent = 2 * work.tokens * case.shapes.hidden / work.tp
+    return (table.pp > 1) * 2 * case.links.transfer_s(stride, sent) * table.vpp
 
 
 def model_flops(shapes: Shapes, table: ConfigurationTable) -> Floats:

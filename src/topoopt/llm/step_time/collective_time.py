@@ -7,12 +7,10 @@ Apache-2.0); beyond a few servers NCCL takes double binary trees, whose steps gr
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from topoopt.llm.calibration.parameters import Calibration
+from topoopt.llm.columns import Floats
 from topoopt.llm.step_time.machine import Machine
-
-Floats = NDArray[np.float64]
 
 SCALE_UP_STEP_S = 3.4e-6
 NETWORK_STEP_S = 14e-6
@@ -33,15 +31,19 @@ class Links:
         inside: Floats = np.clip(np.floor(self.per_server / stride), 1.0, size)
         return inside
 
+    def around_s_per_byte(self, size: Floats, inside: Floats) -> Floats:
+        """Return the time of a byte on its way around a hierarchical ring."""
+        inner = (inside - 1) / inside * self.scale_up_s_per_byte
+        outer = (size / inside - 1) / size * self.network_s_per_byte
+        return np.asarray(inner + outer, np.float64)
+
     def gather_s(self, size: Floats, stride: Floats, size_bytes: Floats) -> Floats:
         """Return the time of an all-gather or a reduce-scatter of ``size_bytes`` in all; 0 for groups of one."""
         inside = self.members_inside(size, stride)
         servers = size / inside
         steps = np.minimum(servers - 1, 2 * np.log2(servers))
         latency = self.start_s + SCALE_UP_STEP_S * (inside - 1) + self.network_step_s * steps
-        inner = (inside - 1) / inside * self.scale_up_s_per_byte
-        outer = (servers - 1) / size * self.network_s_per_byte
-        return np.where(size > 1, latency + size_bytes * (inner + outer), 0.0)
+        return np.where(size > 1, latency + size_bytes * self.around_s_per_byte(size, inside), 0.0)
 
     def ring_s(self, size: Floats, stride: Floats, size_bytes: Floats) -> Floats:
         """Return the time in which parts of ``size_bytes`` in all go round, from each member to the next at a time.
@@ -49,11 +51,8 @@ class Links:
         As an all-gather, but every hop is a transfer with a start of its own.
         """
         inside = self.members_inside(size, stride)
-        servers = size / inside
-        hop = self.start_s + np.where(servers > 1, self.network_step_s, SCALE_UP_STEP_S)
-        inner = (inside - 1) / inside * self.scale_up_s_per_byte
-        outer = (servers - 1) / size * self.network_s_per_byte
-        return np.asarray((size - 1) * hop + size_bytes * (inner + outer), np.float64)
+        hop = self.start_s + np.where(size / inside > 1, self.network_step_s, SCALE_UP_STEP_S)
+        return np.asarray((size - 1) * hop + size_bytes * self.around_s_per_byte(size, inside), np.float64)
 
     def exchange_s(self, size: Floats, stride: Floats, sent_bytes: Floats) -> Floats:
         """Return the time of an all-to-all in which each rank sends ``sent_bytes`` over all ranks evenly."""

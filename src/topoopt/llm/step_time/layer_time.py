@@ -3,13 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from topoopt.llm.calibration.parameters import Calibration
-from topoopt.llm.step_time.machine import Machine
-from topoopt.llm.step_time.shapes import Shapes
-
-Floats = NDArray[np.float64]
+from topoopt.llm.columns import Floats
+from topoopt.llm.step_time.case import Case
 
 EAGER_BYTES_PER_SCORE = 13.0
 """Scores in memory, forward: written, read and written by softmax and dropout with its mask, read by the product."""
@@ -25,39 +21,6 @@ LOSS_BYTES_PER_LOGIT = 24.0
 
 
 @dataclass(frozen=True, eq=False)
-class Work:
-    """What one accelerator has of one micro-batch, as columns.
-
-    Attributes
-    ----------
-    tokens : array
-        Of one micro-batch in one context parallel rank.
-    keys : array
-        Tokens of a whole sequence.
-    tp, local_tp : array
-        Tensor parallel degree; that by which norms and dropouts are split (``tp`` with sequence parallelism).
-    ep, etp : array
-    fused : array
-        1 where the attention's core is fused.
-    attention : array
-        Share of the peak rate that the attention's core reaches.
-    peak_flops, usual_flops : array
-        Of the linear layers' precision; of 16 bits.
-    """
-
-    tokens: Floats
-    keys: Floats
-    tp: Floats
-    local_tp: Floats
-    ep: Floats
-    etp: Floats
-    fused: Floats
-    attention: Floats
-    peak_flops: Floats
-    usual_flops: Floats
-
-
-@dataclass(frozen=True, eq=False)
 class LayerKernels:
     """Seconds of kernels of one micro-batch: a layer's forward and backward pass, its attention's core, the logits."""
 
@@ -68,10 +31,17 @@ class LayerKernels:
     logits_backward_s: Floats
 
 
-class Kernels:
+def layer_kernels(case: Case) -> LayerKernels:
+    """Return the kernels of an average layer and of the logits."""
+    return _Kernels(case).layer()
+
+
+class _Kernels:
     """The law of kernels of a machine under a calibration."""
 
-    def __init__(self, machine: Machine, calibration: Calibration) -> None:
+    def __init__(self, case: Case) -> None:
+        self.shapes, self.work = case.shapes, case.work
+        machine, calibration = case.machine, case.calibration
         self.efficiency = calibration.gemm_efficiency
         self.half_depth = calibration.gemm_half_depth
         self.half_area = calibration.gemm_half_side**2
@@ -89,11 +59,12 @@ class Kernels:
         traffic = 2 * (rows * depth + depth * columns + rows * columns) * self.s_per_byte
         return np.maximum(work * lost / (flops * self.efficiency), traffic)
 
-    def layer(self, shapes: Shapes, work: Work) -> LayerKernels:
-        """Return the kernels of an average layer and of the logits."""
-        linear = self._projections(shapes, work) + self._feed_forward(shapes, work)
-        streamed = self._streamed_bytes(shapes, work) * self.s_per_byte
-        core_forward, core_backward = self._core(shapes, work)
+    def layer(self) -> LayerKernels:
+        """Return all kernels."""
+        shapes, work = self.shapes, self.work
+        linear = self._projections() + self._feed_forward()
+        streamed = self._streamed_bytes() * self.s_per_byte
+        core_forward, core_backward = self._core()
         logits = self.product_s(work.tokens, shapes.vocabulary / work.tp, shapes.hidden, work.usual_flops)
         loss = work.tokens * shapes.vocabulary / work.tp * LOSS_BYTES_PER_LOGIT * self.s_per_byte
         return LayerKernels(
@@ -104,9 +75,9 @@ class Kernels:
             2 * logits + loss / 2,
         )
 
-    def _projections(self, shapes: Shapes, work: Work) -> Floats:
-        heads = shapes.heads / work.tp
-        flops, tokens = work.peak_flops, work.tokens
+    def _projections(self) -> Floats:
+        shapes, work = self.shapes, self.work
+        heads, flops, tokens = shapes.heads / work.tp, work.peak_flops, work.tokens
         into_heads = heads * shapes.head_dim
         back = self.product_s(tokens, shapes.hidden, heads * shapes.value_dim, flops)
         keys_values = np.maximum(shapes.kv_heads / work.tp, 1) * (shapes.head_dim + shapes.value_dim)
@@ -120,34 +91,38 @@ class Kernels:
         up_values = heads * (shapes.head_dim - shapes.rope_dim + shapes.value_dim)
         return back + np.where(latent, down + up + self.product_s(tokens, up_values, rank, flops), plain)
 
-    def _feed_forward(self, shapes: Shapes, work: Work) -> Floats:
-        dense = self._two_products(work.tokens, shapes.ffn / work.tp, shapes, work)
+    def _feed_forward(self) -> Floats:
+        shapes, work = self.shapes, self.work
+        dense = self._two_products(work.tokens, shapes.ffn / work.tp)
         if not shapes.any_experts:
             return dense
-        shared = self._two_products(work.tokens, np.maximum(shapes.shared_ffn / work.tp, 1), shapes, work)
+        shared = self._two_products(work.tokens, np.maximum(shapes.shared_ffn / work.tp, 1))
         visits = np.maximum(shapes.per_token, 1) * shapes.capacity
         rows = work.tokens * visits * work.etp / work.tp  # tokens that come to this accelerator
         local = np.maximum(shapes.experts / work.ep, 1)
         inner = np.maximum(shapes.expert_ffn / work.etp, 1)
-        routed = local * self._two_products(rows / local, inner, shapes, work)
+        routed = local * self._two_products(rows / local, inner)
         permuted = 8 * rows * shapes.hidden * self.s_per_byte  # rows are sorted by expert, and back
         mixed = routed + permuted + shared * (shapes.shared_ffn > 0)
         return dense * (1 - shapes.moe_share) + mixed * shapes.moe_share
 
-    def _two_products(self, rows: Floats, inner: Floats, shapes: Shapes, work: Work) -> Floats:
-        into = self.product_s(rows, shapes.into * inner, shapes.hidden, work.peak_flops)
-        return into + self.product_s(rows, shapes.hidden, inner, work.peak_flops)
+    def _two_products(self, rows: Floats, inner: Floats) -> Floats:
+        hidden, flops = self.shapes.hidden, self.work.peak_flops
+        into = self.product_s(rows, self.shapes.into * inner, hidden, flops)
+        return into + self.product_s(rows, hidden, inner, flops)
 
-    def _streamed_bytes(self, shapes: Shapes, work: Work) -> Floats:
+    def _streamed_bytes(self) -> Floats:
         """Two norms and two residual sums with dropout of the hidden size; the activation of the inner size."""
+        shapes, work = self.shapes, self.work
         inner = shapes.ffn * (1 - shapes.moe_share) + shapes.moe_share * (
             shapes.per_token * shapes.expert_ffn + shapes.shared_ffn
         )
         outside = 22 * shapes.hidden / work.local_tp
         return work.tokens * (outside + 2 * (shapes.into + 1) * inner / work.tp)
 
-    def _core(self, shapes: Shapes, work: Work) -> tuple[Floats, Floats]:
+    def _core(self) -> tuple[Floats, Floats]:
         """Return forward and backward time of the products with keys and values, and of the softmax between."""
+        shapes, work = self.shapes, self.work
         heads = shapes.heads / work.tp
         scores = work.tokens * work.keys * heads
         products = 2 * scores * (shapes.head_dim + shapes.value_dim)

@@ -1,16 +1,14 @@
 """What of the machines enters a step time, as columns."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from topoopt.hardware import PRECISIONS, find_accelerator
 from topoopt.llm.calibration.relatives import peak_rates
+from topoopt.llm.columns import Floats
 from topoopt.llm.system import System
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,19 +34,11 @@ class Machine:
     per_server: Floats
     latency_s: Floats
 
-    def take(self, rows: "NDArray[np.int64] | NDArray[np.bool_] | slice") -> "Machine":
-        """Return some rows; columns of one value stay as they are."""
-        columns = {column.name: getattr(self, column.name) for column in fields(self)}
-        if self.per_server.ndim == 0:
-            return self
-        peak = columns.pop("peak_flops")[:, rows]
-        return Machine(peak, *(value[rows] for value in columns.values()))
-
 
 def machine_of(system: System) -> Machine:
     """Return the columns of one system, without a row axis."""
     peaks, others = _row(system)
-    return Machine(np.array(peaks), *(np.full((), value, np.float64) for value in others))
+    return Machine(np.array(peaks), *np.array(others))
 
 
 def stacked_machines(systems: Sequence[System]) -> Machine:

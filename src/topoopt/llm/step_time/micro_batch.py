@@ -3,18 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from topoopt.hardware import PRECISIONS
-from topoopt.llm.calibration.parameters import Calibration
-from topoopt.llm.configuration import RECOMPUTATIONS
-from topoopt.llm.configuration_table import ConfigurationTable
-from topoopt.llm.step_time.collective_time import Links
-from topoopt.llm.step_time.layer_time import Kernels, LayerKernels, Work
-from topoopt.llm.step_time.machine import Machine
-from topoopt.llm.step_time.shapes import Shapes
-
-Floats = NDArray[np.float64]
+from topoopt.llm.columns import Floats
+from topoopt.llm.step_time.case import Case
+from topoopt.llm.step_time.layer_time import LayerKernels, layer_kernels
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,102 +40,68 @@ class MicroBatch:
     logits_tp_s: Floats
 
 
-def work_of(table: ConfigurationTable, machine: Machine, calibration: Calibration) -> Work:
-    """Return what one accelerator has of one micro-batch."""
-    tp = table.tp.astype(np.float64)
-    usual = machine.peak_flops[PRECISIONS.index("bf16")]
-    rows = () if machine.peak_flops.ndim == 1 else (np.arange(len(table)),)
-    peak = machine.peak_flops[(table.precision, *rows)]
-    peak = np.where(peak > usual, usual + calibration.low_precision_gain * (peak - usual), peak)
-    return Work(
-        tokens=table.micro_batch * table.sequence / table.cp,
-        keys=table.sequence.astype(np.float64),
-        tp=tp,
-        local_tp=np.where(table.sequence_parallel > 0, tp, 1.0),
-        ep=table.ep.astype(np.float64),
-        etp=table.etp.astype(np.float64),
-        fused=_fused(table, calibration),
-        attention=np.where(table.zero == 3, calibration.sharded_attention, 1.0)
-        * calibration.attention_efficiency,
-        peak_flops=peak,
-        usual_flops=np.broadcast_to(usual, tp.shape),
-    )
-
-
-def _fused(table: ConfigurationTable, calibration: Calibration) -> Floats:
-    if calibration.attention == "auto":  # eager in the stacks that had no ZeRO-3, fused in those that have
-        sharded: Floats = (table.zero == 3).astype(np.float64)
-        return sharded
-    return np.full(len(table), float(calibration.attention == "fused"))
-
-
-def micro_batch(
-    shapes: Shapes,
-    table: ConfigurationTable,
-    work: Work,
-    machine: Machine,
-    links: Links,
-    calibration: Calibration,
-) -> MicroBatch:
+def micro_batch(case: Case) -> MicroBatch:
     """Return the seconds of one micro-batch in an average layer and in the logits."""
-    layer = Kernels(machine, calibration).layer(shapes, work)
-    full = (table.recompute == RECOMPUTATIONS.index("full")).astype(np.float64)
-    selective = (table.recompute == RECOMPUTATIONS.index("selective")).astype(np.float64)
+    shapes, table, work, calibration = case.shapes, case.table, case.work, case.calibration
+    layer = layer_kernels(case)
+    full = table.recomputes("full").astype(np.float64)
+    selective = table.recomputes("selective").astype(np.float64)
     hidden_bytes = 2 * work.tokens * shapes.hidden
-    reduced = 2 * links.gather_s(work.tp, np.ones_like(work.tp), hidden_bytes)
+    gather = case.links.gather_s(work.tp, np.ones_like(work.tp), hidden_bytes)
     passes = 2 + full
     bare = 1 - calibration.tensor_overlap * (table.sequence_parallel > 0)
     crowd = calibration.group_launch * np.square(work.tp / 8) * (work.tp > 1)
     return MicroBatch(
         kernels=layer,
         recompute_s=full * layer.forward_s + selective * layer.core_s,
-        tp_s=passes * _tensor_s(shapes, table, work, links, hidden_bytes) * bare,
-        cp_s=_ring_s(shapes, table, work, links, layer, full + selective),
-        ep_s=passes * _exchanges_s(shapes, work, links, hidden_bytes),
+        tp_s=passes * _tensor_s(case, hidden_bytes, gather) * bare,
+        cp_s=_ring_s(case, layer, full + selective),
+        ep_s=passes * _exchanges_s(case, hidden_bytes),
         backward_share=(1 + full) / passes,
         launch_s=calibration.layer_launch_s * passes * (1 + shapes.moe_share) * (1 + crowd),
         chunk_launch_s=calibration.chunk_launch_s,
-        logits_tp_s=reduced,
+        logits_tp_s=2 * gather,
     )
 
 
-def _tensor_s(
-    shapes: Shapes, table: ConfigurationTable, work: Work, links: Links, hidden_bytes: Floats
-) -> Floats:
+def key_round_s(case: Case) -> Floats:
+    """Return the time in which keys and values go round the context ranks once, forward."""
+    shapes, work, cp = case.shapes, case.work, case.table.cp.astype(np.float64)
+    kv_heads = np.maximum(shapes.kv_heads / work.tp, 1)
+    round_bytes = 2 * work.tokens * kv_heads * (shapes.head_dim + shapes.value_dim) * cp
+    return case.links.ring_s(cp, work.tp, round_bytes)
+
+
+def _tensor_s(case: Case, hidden_bytes: Floats, gather: Floats) -> Floats:
     """Return the tensor parallel collectives of one pass through an average layer.
 
     An all-gather and a reduce-scatter (or both in one, an AllReduce) go with attention, with a dense feed-forward
     part and with shared experts. Experts that are cut gather what all of their ranks have received; behind experts
     the slices of the tokens are put together again, unless the sequence is split.
     """
-    gather = links.gather_s(work.tp, np.ones_like(work.tp), hidden_bytes)
+    shapes, work = case.shapes, case.work
     if not shapes.any_experts:
         return 4 * gather
     pairs = 2 - shapes.moe_share * (shapes.shared_ffn == 0)
     received = hidden_bytes * shapes.per_token * work.etp / work.tp
-    cut = links.gather_s(work.etp, np.ones_like(work.tp), received)
-    again = gather * (table.sequence_parallel == 0)
+    cut = case.links.gather_s(work.etp, np.ones_like(work.tp), received)
+    again = gather * (case.table.sequence_parallel == 0)
     return np.asarray(2 * pairs * gather + shapes.moe_share * (2 * cut + again), np.float64)
 
 
-def _ring_s(
-    shapes: Shapes, table: ConfigurationTable, work: Work, links: Links, layer: LayerKernels, again: Floats
-) -> Floats:
+def _ring_s(case: Case, layer: LayerKernels, again: Floats) -> Floats:
     """Return what the attention's core does not hide of the keys and values that go round the context ranks.
 
-    ``again`` is 1 where the backward pass computes the core once more.
+    ``again`` is 1 where the backward pass computes the core once more; backward goes around twice, with the gradients.
     """
-    cp = table.cp.astype(np.float64)
-    kv_heads = np.maximum(shapes.kv_heads / work.tp, 1)
-    round_bytes = 2 * work.tokens * kv_heads * (shapes.head_dim + shapes.value_dim) * cp
-    ring = links.ring_s(cp, work.tp, round_bytes)  # forward; twice as much backward, with the gradients
-    bare = np.maximum((3 + again) * ring - (2 + again) * layer.core_s, 0.0)
-    return np.where(cp > 1, bare, 0.0)
+    bare = np.maximum((3 + again) * key_round_s(case) - (2 + again) * layer.core_s, 0.0)
+    return np.where(case.table.cp > 1, bare, 0.0)
 
 
-def _exchanges_s(shapes: Shapes, work: Work, links: Links, hidden_bytes: Floats) -> Floats:
+def _exchanges_s(case: Case, hidden_bytes: Floats) -> Floats:
     """Return dispatch and combine of one pass through an average layer."""
+    shapes, work = case.shapes, case.work
     if not shapes.any_experts:
         return np.zeros_like(work.tp)
     sent = hidden_bytes * shapes.per_token / work.tp
-    return shapes.moe_share * 2 * links.exchange_s(work.ep, work.etp, sent)
+    return shapes.moe_share * 2 * case.links.exchange_s(work.ep, work.etp, sent)

@@ -1,63 +1,28 @@
 """What replicas exchange in an iteration, how much of it hides, and the optimizer's step."""
 
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import NDArray
 
-from topoopt.llm.calibration.parameters import Calibration
-from topoopt.llm.configuration_table import ConfigurationTable
-from topoopt.llm.step_time.collective_time import Links
-from topoopt.llm.step_time.layer_time import Work
-from topoopt.llm.step_time.machine import Machine
-from topoopt.llm.step_time.shapes import Shapes
-
-Floats = NDArray[np.float64]
+from topoopt.llm.columns import Floats
+from topoopt.llm.step_time.case import Case
 
 OPTIMIZER_BYTES_PER_PARAMETER = 30.0
 """Adam: gradient read, master weight and two moments read and written in 32 bits, weight written in 16 bits."""
 
 
-@dataclass(frozen=True, eq=False)
-class ReplicaTimes:
-    """Exposed data parallel communication, and the optimizer's step, in seconds."""
-
-    dp_s: Floats
-    step_s: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class StageWork:
-    """What the busiest stage does, in arrays of configurations.
-
-    Attributes
-    ----------
-    layers, batches_s, backward_s : array
-        Its layers; its time in all micro-batches, and in one backward pass.
-    """
-
-    layers: Floats
-    batches_s: Floats
-    backward_s: Floats
-
-
-def replica_times(
-    shapes: Shapes,
-    table: ConfigurationTable,
-    work: Work,
-    machine: Machine,
-    links: Links,
-    calibration: Calibration,
-    stage: StageWork,
-) -> ReplicaTimes:
-    """Return what replicas wait for.
+def replica_times(case: Case, layers: Floats, batches_s: Floats, backward_s: Floats) -> tuple[Floats, Floats]:
+    """Return what replicas wait for, and the optimizer's step.
 
     ZeRO-3 gathers the parameters in both passes of every micro-batch and scatters gradients; it can hide behind all
     but the first layer of all micro-batches. ZeRO-2 scatters gradients after every backward pass, behind which they
     hide, and gathers parameters once. ZeRO 0 and 1 reduce gradients once (an AllReduce is a reduce-scatter and an
     all-gather); the share that can hide leaves while the last backward pass, that of the first chunk, goes on.
+
+    Parameters
+    ----------
+    layers, batches_s, backward_s : array
+        Of the busiest stage: its layers; its time in all micro-batches, and in one backward pass.
     """
-    layers, batches_s, backward_s = stage.layers, stage.batches_s, stage.backward_s
+    shapes, table, work, links, calibration = case.shapes, case.table, case.work, case.links, case.calibration
     pp = table.pp.astype(np.float64)
     dense = layers * (shapes.dense_parameters / work.tp + shapes.replicated_parameters)
     dense = dense + shapes.table_parameters / work.tp / np.minimum(pp, 2)
@@ -68,7 +33,7 @@ def replica_times(
         owners = np.maximum(work.tp * replicas / (work.ep * work.etp), 1.0)
         gather = gather + (expert > 0) * links.gather_s(owners, work.ep * work.etp, 2 * expert)
     sharded = table.zero == 3
-    batches = table.global_batch / (table.dp * table.micro_batch)
+    batches = case.batches
     scattered = table.zero == 2
     wire_s = gather * np.select([sharded, scattered], [3 * batches, batches + 1], 2.0)
     overlap = np.where(sharded, calibration.gather_overlap, calibration.gradient_overlap)
@@ -76,7 +41,6 @@ def replica_times(
     often_s = wire_s - np.minimum(overlap * wire_s, room_s)
     once_s = wire_s - overlap * np.minimum(wire_s, backward_s / table.vpp)
     kept = (dense + expert) / np.where(table.zero > 0, replicas, 1.0)
-    adam_s = (
-        kept * OPTIMIZER_BYTES_PER_PARAMETER / (machine.memory_bytes_per_s * calibration.memory_efficiency)
-    )
-    return ReplicaTimes(np.where(sharded | scattered, often_s, once_s), calibration.step_overhead_s + adam_s)
+    rate = case.machine.memory_bytes_per_s * calibration.memory_efficiency
+    adam_s = kept * OPTIMIZER_BYTES_PER_PARAMETER / rate
+    return np.where(sharded | scattered, often_s, once_s), calibration.step_overhead_s + adam_s

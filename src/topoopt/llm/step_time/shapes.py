@@ -4,11 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.llm.columns import Floats
 from topoopt.transformer import TransformerModel, layer_parameters
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,30 +63,23 @@ class Shapes:
         """Whether any row has experts."""
         return bool(np.any(self.moe_share > 0))
 
-    def take(self, rows: "NDArray[np.int64] | NDArray[np.bool_] | slice") -> "Shapes":
-        """Return some rows; columns of one value stay as they are."""
-        columns = (getattr(self, column.name) for column in fields(self))
-        return Shapes(*(value if value.ndim == 0 else value[rows] for value in columns))
-
 
 def shapes_of(model: TransformerModel) -> Shapes:
     """Return the shapes of one model, without a row axis."""
-    return Shapes(*(np.full((), value, np.float64) for value in _row(model)))
+    return Shapes(*np.array(_row(model), np.float64))
 
 
 def stacked_shapes(models: Sequence[TransformerModel]) -> Shapes:
     """Return the shapes of one model per row."""
     rows = {id(model): _row(model) for model in models}
-    return Shapes(
-        *np.array([rows[id(model)] for model in models], np.float64).T.reshape(len(fields(Shapes)), -1)
-    )
+    columns = np.array([rows[id(model)] for model in models], np.float64).T
+    return Shapes(*columns.reshape(len(fields(Shapes)), -1))
 
 
 def _row(model: TransformerModel) -> tuple[float, ...]:
     experts, latent = model.experts, model.latent
-    moe = sum(model.is_moe(layer) for layer in range(model.layers))
-    share = moe / model.layers
-    dense, mixed = layer_parameters(model, False), layer_parameters(model, moe > 0)
+    share = model.moe_layers / model.layers
+    dense, mixed = layer_parameters(model, False), layer_parameters(model, share > 0)
     replicated = dense.attention_replicated + dense.norms + share * mixed.router
     split = dense.attention - dense.attention_replicated + (1 - share) * dense.mlp + share * mixed.shared
     tables = model.vocabulary * model.hidden * (1 if model.tied else 2) + model.positions * model.hidden

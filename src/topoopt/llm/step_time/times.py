@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
+from topoopt.llm.columns import Floats
 
-Floats = NDArray[np.float64]
+STEP_PARTS = ("compute_s", "tp_s", "cp_s", "ep_s", "pp_s", "dp_s", "bubble_s")
+"""Parts of an iteration's time; they add up to it."""
 
 
 @dataclass(frozen=True, eq=False)
