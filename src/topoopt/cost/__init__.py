@@ -9,7 +9,6 @@ from topoopt.cost.accounting import find_accounting as find_accounting
 from topoopt.cost.bill import Bill as Bill
 from topoopt.cost.bill import BillLine as BillLine
 from topoopt.cost.bill import bill_of_materials as bill_of_materials
-from topoopt.cost.cabling import Cabling as Cabling
 from topoopt.cost.comparison import CostComparison as CostComparison
 from topoopt.cost.comparison import compare_costs as compare_costs
 from topoopt.cost.counts import PRICED_FABRICS as PRICED_FABRICS
@@ -23,6 +22,7 @@ from topoopt.cost.offer import Offer as Offer
 from topoopt.cost.offer import PricedNetwork as PricedNetwork
 from topoopt.cost.offer import Purchase as Purchase
 from topoopt.cost.optical_devices import OPTICAL_FABRICS as OPTICAL_FABRICS
+from topoopt.cost.optical_devices import Cabling as Cabling
 from topoopt.cost.optical_devices import OpticalDevices as OpticalDevices
 from topoopt.cost.optical_devices import check_fits_a_panel as check_fits_a_panel
 from topoopt.cost.optical_devices import least_shards as least_shards

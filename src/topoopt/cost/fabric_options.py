@@ -48,17 +48,9 @@ class FabricOptions:
         >>> [FabricOptions().hybrid_ocs_interfaces(degree) for degree in (2, 3, 4, 8)]
         [1, 1, 2, 4]
         """
-        if degree < 2:
-            raise InvalidInput(
-                "topoopt-hybrid: a server needs 2 interfaces or more, one of each kind; use topoopt or topoopt-ocs"
-            )
         chosen = max(degree // 2, 1) if self.ocs_interfaces is None else self.ocs_interfaces
-        if not 1 <= chosen < degree:
-            raise InvalidInput(
-                f"topoopt-hybrid: ocs_interfaces must be 1..{degree - 1} of {degree} interfaces, got {chosen}; "
-                "for all or none use topoopt-ocs or topoopt"
-            )
-        return chosen
+        instead = "topoopt or topoopt-ocs", "topoopt-ocs or topoopt"
+        return _some("topoopt-hybrid", "ocs_interfaces", chosen, degree, instead)
 
     def mixnet_electrical_interfaces(self, degree: int) -> int:
         """Return how many of ``degree`` interfaces mixnet has on its electrical fat-tree.
@@ -73,12 +65,20 @@ class FabricOptions:
         >>> [FabricOptions().mixnet_electrical_interfaces(degree) for degree in (2, 4, 8)]
         [1, 1, 2]
         """
-        if degree < 2:
-            raise InvalidInput("mixnet: a server needs 2 interfaces or more, one of each kind; use fat-tree")
         chosen = max(degree // 4, 1) if self.electrical_interfaces is None else self.electrical_interfaces
-        if not 1 <= chosen < degree:
-            raise InvalidInput(
-                f"mixnet: electrical_interfaces must be 1..{degree - 1} of {degree} interfaces, got {chosen}; "
-                "for all or none use fat-tree or ocs-reconfig"
-            )
-        return chosen
+        instead = "fat-tree", "fat-tree or ocs-reconfig"
+        return _some("mixnet", "electrical_interfaces", chosen, degree, instead)
+
+
+def _some(fabric: str, option: str, chosen: int, degree: int, instead: tuple[str, str]) -> int:
+    """Return the chosen interfaces, which must be some but not all; else ``instead`` names what to take."""
+    if degree < 2:
+        raise InvalidInput(
+            f"{fabric}: a server needs 2 interfaces or more, one of each kind; use {instead[0]}"
+        )
+    if not 1 <= chosen < degree:
+        raise InvalidInput(
+            f"{fabric}: {option} must be 1..{degree - 1} of {degree} interfaces, got {chosen}; "
+            f"for all or none use {instead[1]}"
+        )
+    return chosen

@@ -6,10 +6,9 @@ from typing import Any
 
 from topoopt.cost.accounting import Accounting
 from topoopt.cost.bill import Bill, bill_of_materials
-from topoopt.cost.cabling import Cabling
 from topoopt.cost.counts import PRICED_FABRICS
 from topoopt.cost.fabric_options import FabricOptions
-from topoopt.cost.optical_devices import check_fits_a_panel, ports_needed, sharing_interfaces
+from topoopt.cost.optical_devices import Cabling, check_fits_a_panel, ports_needed
 from topoopt.cost.ownership import Ownership, Running, ownership
 from topoopt.cost.part_table import SPEED_ITEMS, PartTable
 from topoopt.cost.realization import Realization, realize
@@ -71,10 +70,11 @@ class Purchase:
 
     def device_ports(self, network: PricedNetwork) -> int:
         """Return the duplex ports that one optical device needs for the wiring."""
-        cluster = network.cluster
-        sharing = network.interfaces_per_device
-        sharing = sharing or sharing_interfaces(cluster.servers, self.shards, cluster.links)
-        return ports_needed(cluster.servers, self.shards, sharing)
+        servers = network.cluster.servers
+        cabling = Cabling(
+            network.cluster.links, self.shards, interfaces_per_device=network.interfaces_per_device
+        )
+        return ports_needed(servers, self.shards, cabling.sharing(servers))
 
 
 @dataclass(frozen=True, slots=True)

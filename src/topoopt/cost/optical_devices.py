@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from topoopt.cost.counts import Interfaces
 from topoopt.cost.fabric_options import FabricOptions
 from topoopt.errors import Infeasible
 from topoopt.hardware import Transceiver, find_optical_switch, optical_switches, transceivers
@@ -16,6 +17,35 @@ OPTICAL_FABRICS: Mapping[str, tuple[str, ...]] = {
     "sip-ml": ("silicon-photonics",),
 }
 """Technologies that a fabric is usually built of, the first that is large enough is taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cabling:
+    """How servers are joined to the optical devices of a fabric.
+
+    Attributes
+    ----------
+    links : str
+        ``duplex`` or ``directed``, as a topology has it.
+    shards : int
+        Parts of the cluster with devices of their own.
+    technology : str or None
+        Optical technology in place of the usual ones.
+    look_ahead : bool
+        Whether every panel has a second one, on which the next job is wired.
+    interfaces_per_device : int or None
+        Interfaces of a server on one device, where the wiring is known.
+    """
+
+    links: str = "duplex"
+    shards: int = 1
+    technology: str | None = None
+    look_ahead: bool = True
+    interfaces_per_device: int | None = None
+
+    def sharing(self, servers: int) -> int:
+        """Return how many interfaces of a server share a device."""
+        return self.interfaces_per_device or sharing_interfaces(servers, self.shards, self.links)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +134,7 @@ def check_fits_a_panel(fabric: str, servers: int, shards: int = 1, links: str = 
 
 
 def optical_devices(
-    fabric: str,
-    servers: int,
-    degree: int,
-    sharing: int,
-    shards: int,
-    technology: str | None,
-    look_ahead: bool,
-    options: FabricOptions,
+    fabric: str, interfaces: Interfaces, cabling: Cabling, options: FabricOptions
 ) -> tuple[OpticalDevices, ...]:
     """Return the devices of each kind, of the first usual technology that is large enough.
 
@@ -120,11 +143,30 @@ def optical_devices(
     InvalidInput
         If there is no such technology, or the hybrid cannot be split so.
     """
-    kinds = _kinds(fabric, degree, technology, options)
-    return tuple(_devices(names, count, servers, sharing, shards, look_ahead) for names, count in kinds)
+    degree, named = interfaces.degree, OPTICAL_FABRICS[fabric]
+    if cabling.technology is not None:
+        named = (find_optical_switch(cabling.technology).name,)
+    if fabric != "topoopt-hybrid":
+        return (_devices(named, degree, interfaces.servers, cabling),)
+    switched = options.hybrid_ocs_interfaces(degree)
+    switches = named if cabling.technology else OPTICAL_FABRICS["topoopt-ocs"]
+    return (
+        _devices((PANEL,), degree - switched, interfaces.servers, cabling),
+        _devices(switches, switched, interfaces.servers, cabling),
+    )
 
 
-def too_many_ports(row: OpticalDevices, servers: int, links: str, sharing: int) -> str:
+def regional_devices(
+    servers: int, interfaces: int, region_servers: int, technology: str | None
+) -> OpticalDevices:
+    """Return one device for each region, which any of its servers' interfaces can be joined on."""
+    row = find_optical_switch("3d-mems" if technology is None else technology)
+    ports = min(servers, region_servers) * interfaces
+    count = -(-servers // region_servers)
+    return OpticalDevices(row.name, count, ports, row.ports, count == 1, row.insertion_loss_db)
+
+
+def too_many_ports(row: OpticalDevices, servers: int, cabling: Cabling) -> str:
     """Return why the devices do not fit, with what would."""
     ways = [
         f"technology={other.name} has {other.ports}"
@@ -132,9 +174,12 @@ def too_many_ports(row: OpticalDevices, servers: int, links: str, sharing: int) 
         if other.ports >= row.ports
         and other.reconfiguration_s <= find_optical_switch(row.technology).reconfiguration_s
     ]
+    sharing = cabling.sharing(servers)
     if sharing == 2:
         ways.append("an even number of servers needs half")
-    shards = max(least_shards(servers, row.largest, links), -(-servers // max(row.largest // sharing, 1)))
+    shards = max(
+        least_shards(servers, row.largest, cabling.links), -(-servers // max(row.largest // sharing, 1))
+    )
     ways.append(f"shards={shards} splits the cluster")
     return (
         f"a device of {row.ports} ports is needed, the largest {row.technology} has {row.largest}; "
@@ -156,38 +201,14 @@ def light_left_db(loss_db: tuple[float, float] | None, module: Transceiver | Non
     return None if loss_db is None or module is None else module.loss_budget_db - loss_db[1]
 
 
-def _kinds(
-    fabric: str, degree: int, technology: str | None, options: FabricOptions
-) -> list[tuple[tuple[str, ...], int]]:
-    """Return the technologies to choose from, and how many interfaces of a server are behind them."""
-    if fabric == "topoopt-hybrid":
-        switched = options.hybrid_ocs_interfaces(degree)
-        named = ("3d-mems", "piezo") if technology is None else (find_optical_switch(technology).name,)
-        return [(("patch-panel",), degree - switched), (named, switched)]
-    if technology is not None:
-        return [((find_optical_switch(technology).name,), degree)]
-    return [(OPTICAL_FABRICS[fabric], degree)]
-
-
-def _devices(
-    names: tuple[str, ...], interfaces: int, servers: int, sharing: int, shards: int, look_ahead: bool
-) -> OpticalDevices:
-    share = min(sharing, interfaces)
-    ports = -(-servers // shards) * share
+def _devices(names: tuple[str, ...], interfaces: int, servers: int, cabling: Cabling) -> OpticalDevices:
+    """Return the devices that have so many interfaces of every server behind them."""
+    share = min(cabling.sharing(servers), interfaces)
+    ports = ports_needed(servers, cabling.shards, share)
     rows = [find_optical_switch(name) for name in names]
     row = next((row for row in rows if row.ports >= ports), max(rows, key=lambda row: row.ports))
-    count = shards * -(-interfaces // share)
-    if look_ahead and row.name == PANEL:
+    count = cabling.shards * -(-interfaces // share)
+    if cabling.look_ahead and row.name == PANEL:
         count *= 2
     holds_all = servers * interfaces <= row.ports
     return OpticalDevices(row.name, count, ports, row.ports, holds_all, row.insertion_loss_db)
-
-
-def regional_devices(
-    servers: int, interfaces: int, region_servers: int, technology: str | None
-) -> OpticalDevices:
-    """Return one device for each region, which any of its servers' interfaces can be joined on."""
-    row = find_optical_switch("3d-mems" if technology is None else technology)
-    ports = min(servers, region_servers) * interfaces
-    count = -(-servers // region_servers)
-    return OpticalDevices(row.name, count, ports, row.ports, count == 1, row.insertion_loss_db)

@@ -116,9 +116,6 @@ class PartTable:
 
     def sources(self, parts: Iterable[tuple[Item, float | None]]) -> list[dict[str, Any]]:
         """Return the rows that the values of parts are made of, with the names of the columns in a file."""
-        documents = [
-            asdict(row) for row in dict.fromkeys(row for part in parts for row in self.rows_behind(*part))
-        ]
-        for document in documents:
-            document[COLUMNS[self.kind]] = document.pop("value")
-        return documents
+        rows = dict.fromkeys(row for part in parts for row in self.rows_behind(*part))
+        names = {"value": COLUMNS[self.kind]}
+        return [{names.get(key, key): cell for key, cell in asdict(row).items()} for row in rows]

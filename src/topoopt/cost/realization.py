@@ -3,18 +3,17 @@
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from topoopt.cost.cabling import USUAL_CABLING, Cabling
-from topoopt.cost.counts import CABLED_FABRICS, PRICED_FABRICS
+from topoopt.cost.counts import CABLED_FABRICS, PRICED_FABRICS, Interfaces
 from topoopt.cost.fabric_options import RAIL_LEAF_PORTS, REGION_SERVERS, FabricOptions
 from topoopt.cost.fat_tree_size import FatTreeSize, fat_tree_size
 from topoopt.cost.optical_devices import (
     OPTICAL_FABRICS,
     PANEL,
+    Cabling,
     OpticalDevices,
     light_left_db,
     optical_devices,
     regional_devices,
-    sharing_interfaces,
     too_many_ports,
     transceiver_for,
 )
@@ -22,6 +21,8 @@ from topoopt.errors import InvalidInput, unknown_name
 from topoopt.hardware import Transceiver, largest_degree, packet_switches
 from topoopt.units import format_bandwidth
 
+USUAL_CABLING = Cabling()
+"""Duplex links, one shard, and look-ahead."""
 DEVICE_A_REGION = Cabling(links="directed", look_ahead=False, interfaces_per_device=1)
 """How the servers of a region of mixnet are joined."""
 
@@ -48,13 +49,13 @@ class Realization:
     """
 
     fabric: str
-    optical: tuple[OpticalDevices, ...]
-    tree: FatTreeSize | None
-    trees: int
-    transceiver: Transceiver | None
-    margin_db: float | None
-    remarks: tuple[str, ...]
-    problems: tuple[str, ...]
+    optical: tuple[OpticalDevices, ...] = ()
+    tree: FatTreeSize | None = None
+    trees: int = 0
+    transceiver: Transceiver | None = None
+    margin_db: float | None = None
+    remarks: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return what it is built of as a mapping."""
@@ -110,61 +111,44 @@ def realize(
         raise InvalidInput(f"{fabric}: servers and degree must be >= 1, got {servers} and {degree}")
     if not 1 <= cabling.shards <= servers:
         raise InvalidInput(f"shards: expected 1..{servers}, got {cabling.shards}")
-    chosen = options or FabricOptions()
+    interfaces, chosen = Interfaces(servers, degree, bandwidth_bps), options or FabricOptions()
     if fabric in OPTICAL_FABRICS:
         if fabric == "sip-ml":
             cabling = replace(cabling, links="directed")  # a wavelength goes one way
-        sharing = cabling.interfaces_per_device or sharing_interfaces(servers, cabling.shards, cabling.links)
-        cabling = replace(cabling, interfaces_per_device=sharing)
-        devices = optical_devices(
-            fabric,
-            servers,
-            degree,
-            sharing,
-            cabling.shards,
-            cabling.technology,
-            cabling.look_ahead,
-            chosen,
-        )
-        return _optical(fabric, devices, servers, degree, bandwidth_bps, cabling)
+        devices = optical_devices(fabric, interfaces, cabling, chosen)
+        return _optical(fabric, devices, interfaces, cabling)
     if fabric == "mixnet":
-        return _mixnet(servers, degree, bandwidth_bps, tiers, chosen, cabling.technology)
+        return _mixnet(interfaces, tiers, chosen, cabling.technology)
     if fabric == "rail":
-        return _rails(servers, degree, bandwidth_bps)
+        return _tree(fabric, _rail_size(servers), interfaces)
     if fabric in CABLED_FABRICS:
         return _cabled(fabric, servers, degree)
     ratio = chosen.oversubscription if fabric == "oversub-fat-tree" else 1.0
-    return _tree(fabric, fat_tree_size(servers, tiers, ratio), degree, bandwidth_bps)
+    return _tree(fabric, fat_tree_size(servers, tiers, ratio), interfaces)
 
 
 def _optical(
-    fabric: str,
-    devices: tuple[OpticalDevices, ...],
-    servers: int,
-    degree: int,
-    bandwidth_bps: float,
-    cabling: Cabling,
+    fabric: str, devices: tuple[OpticalDevices, ...], interfaces: Interfaces, cabling: Cabling
 ) -> Realization:
-    sharing, shards = cabling.interfaces_per_device or 1, cabling.shards
-    module = transceiver_for(bandwidth_bps)
+    servers, degree, speed = interfaces.servers, interfaces.degree, format_bandwidth(interfaces.bandwidth_bps)
+    shards, sharing = cabling.shards, min(degree, cabling.sharing(servers))
+    module = transceiver_for(interfaces.bandwidth_bps)
     left_db = [light_left_db(row.loss_db, module) for row in devices]
     known_db = [value for value in left_db if value is not None]
     margin_db = min(known_db) if len(known_db) == len(devices) else None
     remarks, problems = (
         _ends_of_cables(-(-servers // shards), degree) if cabling.links == "duplex" else ([], [])
     )
-    if min(degree, sharing) > 1:
+    if sharing > 1:
         remarks.append(
-            f"rings of odd length need both interfaces on one device: {min(degree, sharing)} of each server share one"
+            f"rings of odd length need both interfaces on one device: {sharing} of each server share one"
         )
     if shards > 1:
         remarks.append(
             f"{shards} shards: servers of different shards cannot be joined, and no job spans them"
         )
     if module is None:
-        remarks.append(
-            f"the catalogue has no transceiver of {format_bandwidth(bandwidth_bps)}: light not checked"
-        )
+        remarks.append(f"the catalogue has no transceiver of {speed}: light not checked")
     elif module.fibers > 2:
         remarks.append(
             f"{module.name} has {module.fibers // 2} fiber pairs, each takes a port: the bill counts one a link"
@@ -175,7 +159,7 @@ def _optical(
         if row.loss_db is None:
             remarks.append(f"no source gives the loss of {row.technology}: light not checked")
         if not row.fits:
-            problems.append(too_many_ports(row, servers, cabling.links, sharing))
+            problems.append(too_many_ports(row, servers, cabling))
     if margin_db is not None and margin_db < 0:
         assert module is not None
         problems.append(
@@ -183,70 +167,65 @@ def _optical(
             f"{module.loss_budget_db:g} dB; "
             "take a technology that loses less (technology=NAME), or amplifiers"
         )
-    return Realization(fabric, devices, None, 0, module, margin_db, tuple(remarks), tuple(problems))
-
-
-def _mixnet(
-    servers: int,
-    degree: int,
-    bandwidth_bps: float,
-    tiers: int,
-    options: FabricOptions,
-    technology: str | None,
-) -> Realization:
-    """Return a tree for each electrical interface, and one optical device a region for the others."""
-    electrical = options.mixnet_electrical_interfaces(degree)
-    tree = _tree("mixnet", fat_tree_size(servers, tiers, 1.0), electrical, bandwidth_bps)
-    device = regional_devices(servers, degree - electrical, REGION_SERVERS, technology)
-    optical = _optical("mixnet", (device,), servers, degree, bandwidth_bps, DEVICE_A_REGION)
-    remarks = (f"regions of {REGION_SERVERS} servers, each with an optical device of its own",)
     return Realization(
-        "mixnet",
-        optical.optical,
-        tree.tree,
-        electrical,
-        optical.transceiver,
-        optical.margin_db,
-        remarks + optical.remarks + tree.remarks,
-        optical.problems + tree.problems,
+        fabric,
+        devices,
+        transceiver=module,
+        margin_db=margin_db,
+        remarks=tuple(remarks),
+        problems=tuple(problems),
     )
 
 
-def _rails(servers: int, degree: int, bandwidth_bps: float) -> Realization:
+def _mixnet(
+    interfaces: Interfaces, tiers: int, options: FabricOptions, technology: str | None
+) -> Realization:
+    """Return a tree for each electrical interface, and one optical device a region for the others."""
+    electrical = options.mixnet_electrical_interfaces(interfaces.degree)
+    size = fat_tree_size(interfaces.servers, tiers)
+    tree = _tree("mixnet", size, replace(interfaces, degree=electrical))
+    optical_interfaces = interfaces.degree - electrical
+    device = regional_devices(interfaces.servers, optical_interfaces, REGION_SERVERS, technology)
+    optical = _optical("mixnet", (device,), interfaces, DEVICE_A_REGION)
+    regions = f"regions of {REGION_SERVERS} servers, each with an optical device of its own"
+    return replace(
+        optical,
+        tree=size,
+        trees=electrical,
+        remarks=(regions, *optical.remarks, *tree.remarks),
+        problems=optical.problems + tree.problems,
+    )
+
+
+def _rail_size(servers: int) -> FatTreeSize:
     leaf = RAIL_LEAF_PORTS // 2
     edge = -(-servers // leaf)
     radix = max(RAIL_LEAF_PORTS, edge)
-    size = FatTreeSize(servers, radix, edge, 0, 0 if edge == 1 else -(-edge * leaf // radix))
-    return _tree("rail", size, degree, bandwidth_bps)
+    return FatTreeSize(servers, radix, edge, 0, 0 if edge == 1 else -(-edge * leaf // radix))
 
 
-def _tree(fabric: str, size: FatTreeSize, degree: int, bandwidth_bps: float) -> Realization:
+def _tree(fabric: str, size: FatTreeSize, interfaces: Interfaces) -> Realization:
     remarks, problems = [], []
-    fitting = [
-        row
-        for row in packet_switches()
-        if row.ports >= size.radix and row.port_bandwidth_bps >= bandwidth_bps
-    ]
+    needed = f"{size.radix} ports of {format_bandwidth(interfaces.bandwidth_bps)}"
+    fast = [row for row in packet_switches() if row.port_bandwidth_bps >= interfaces.bandwidth_bps]
+    fitting = [row for row in fast if row.ports >= size.radix]
     if fitting:
         part = min(fitting, key=lambda row: (row.ports, row.port_bandwidth_bps))
-        remarks.append(
-            f"{size.radix} ports of {format_bandwidth(bandwidth_bps)}: {part.name} has {part.ports}"
-        )
+        remarks.append(f"{needed}: {part.name} has {part.ports}")
     else:
-        largest = max(
-            (row.ports for row in packet_switches() if row.port_bandwidth_bps >= bandwidth_bps), default=0
-        )
+        largest = max((row.ports for row in fast), default=0)
         have = f"the largest of the catalogue has {largest}" if largest else "the catalogue has none so fast"
         problems.append(
-            f"switches of {size.radix} ports of {format_bandwidth(bandwidth_bps)} are needed, {have}; "
-            "use more tiers or more interfaces of less bandwidth"
+            f"switches of {needed} are needed, {have}; use more tiers or more interfaces of less bandwidth"
         )
     if fabric == "ideal-switch":
         remarks.append("no switch of so many ports exists: built as trees without blocking")
-    if degree > 1:
+    if interfaces.degree > 1:
         remarks.append("each interface of a server has a tree of its own")
     remarks.append("the bill counts ports in use, not whole switches")
-    return Realization(fabric, (), size, degree, None, None, tuple(remarks), tuple(problems))
+    return Realization(
+        fabric, tree=size, trees=interfaces.degree, remarks=tuple(remarks), problems=tuple(problems)
+    )
 
 
 def _cabled(fabric: str, servers: int, degree: int) -> Realization:
@@ -259,7 +238,7 @@ def _cabled(fabric: str, servers: int, degree: int) -> Realization:
         problems.append(
             f"every server needs {servers - 1} interfaces and the largest has {most}; use another fabric"
         )
-    return Realization(fabric, (), None, 0, None, None, tuple(remarks), tuple(problems))
+    return Realization(fabric, remarks=tuple(remarks), problems=tuple(problems))
 
 
 def _ends_of_cables(servers: int, degree: int) -> tuple[list[str], list[str]]:
