@@ -8,7 +8,8 @@ import pytest
 from benchmarks.reference_replay import task_graph
 from topoopt.finder import FabricRequest, build_fabric
 from topoopt.simulate import PacketOptions, SimulationOptions, TaskGraph, simulate
-from topoopt.simulate.start_order import BY_TASK, renumbered, start_order
+from topoopt.simulate.start_order import renumbered, start_order
+from topoopt.simulate.task_graph import COLUMNS
 
 DLRM = "40dlrm_16"
 
@@ -33,7 +34,7 @@ def test_tasks_keep_their_columns_members_and_successors() -> None:
     graph = task_graph(DLRM)
     order = start_order(len(graph), 3)
     other = renumbered(graph, order)
-    for name in BY_TASK:
+    for name in (*COLUMNS, "predecessors"):
         assert np.array_equal(getattr(other, name), getattr(graph, name)[order]), name
     for new, old in enumerate(order.tolist()):
         assert other.members(new) == graph.members(old)
@@ -45,7 +46,7 @@ def test_tasks_keep_their_columns_members_and_successors() -> None:
 def test_every_column_of_a_task_is_renumbered() -> None:
     tables = {"member_first", "member", "successor_first", "successor"}
     other = {"servers", "operator_names"}
-    assert {one.name for one in fields(TaskGraph)} == set(BY_TASK) | tables | other
+    assert {one.name for one in fields(TaskGraph)} == {*COLUMNS, "predecessors"} | tables | other
 
 
 @pytest.mark.parametrize("seed", [1, 2])

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from topoopt.simulate.csr import entries_of, owners
 from topoopt.simulate.flows import Flows
 from topoopt.simulate.task_graph import Floats, Ints, TaskGraph
 
@@ -37,24 +38,16 @@ def alone_s(flows: Flows, capacity: Floats) -> Floats:
     entry_s = flows.class_coefficient / capacity[flows.class_link]
     classes = len(flows.class_first) - 1
     slowest = np.zeros(classes)
-    np.maximum.at(slowest, np.repeat(np.arange(classes), np.diff(flows.class_first)), entry_s)
+    np.maximum.at(slowest, owners(flows.class_first), entry_s)
     return flows.occupied_bytes * slowest[flows.flow_class]
-
-
-def owners(flows: Flows) -> Ints:
-    """Return the task of each flow."""
-    return np.repeat(np.arange(len(flows.task_flow) - 1), np.diff(flows.task_flow))
 
 
 def _stretches(
     graph: TaskGraph, flows: Flows, start_s: Floats, capacity: Floats
 ) -> tuple[Ints, Floats, Floats]:
     """Return link, begin and end of every stretch."""
-    task = owners(flows)
+    task = owners(flows.task_flow)
     begin = start_s[task] + graph.duration_s[task]
     end = begin + flows.before_s + alone_s(flows, capacity) + flows.after_s
-    first = flows.class_first[flows.flow_class]
-    count = flows.class_first[flows.flow_class + 1] - first
-    flow = np.repeat(np.arange(len(flows)), count)
-    place = np.repeat(first - np.cumsum(count) + count, count) + np.arange(len(flow))
-    return flows.class_link[place], begin[flow], end[flow]
+    entry, flow = entries_of(flows.class_first, flows.flow_class)
+    return flows.class_link[entry], begin[flow], end[flow]

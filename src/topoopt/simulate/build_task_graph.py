@@ -7,22 +7,14 @@ The replicas of a weight tensor are AllReduced when the backward part of each is
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput
-from topoopt.simulate.task_graph import (
-    COLLECTIVE,
-    COLLECTIVES,
-    COMPUTE,
-    PHASES,
-    TRANSFER,
-    Ints,
-    TaskGraph,
-    TaskRows,
-    distinct,
-    task_graph_from_edges,
-)
+from topoopt.simulate.draft import Draft
+from topoopt.simulate.task_graph import COMPUTE, PHASES, TRANSFER, Floats, Ints, TaskGraph, TaskRows, distinct
 from topoopt.strategy import ParallelStrategy, edge_transfers, part_samples, weight_shards
 from topoopt.workload import OperatorGraph, OperatorTimer
 
@@ -42,7 +34,7 @@ class _Parts:
     forward: Ints  # number of each operator's first forward part
     backward: Ints  # likewise; the last operator's come first
     server: Ints  # of each compute task
-    duration_s: np.ndarray[tuple[int], np.dtype[np.float64]]
+    duration_s: Floats
     operator: Ints
 
     @property
@@ -51,8 +43,7 @@ class _Parts:
         return len(self.server)
 
 
-@dataclass(frozen=True, eq=False)
-class _Messages:
+class _Messages(NamedTuple):
     """Overlaps between compute tasks: dependencies and, where the servers differ, transfers."""
 
     before: Ints
@@ -63,10 +54,9 @@ class _Messages:
     operator: Ints
     phase: Ints
 
-    def of(self, chosen: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> "_Messages":
+    def of(self, chosen: NDArray[np.bool_]) -> "_Messages":
         """Return some rows."""
-        columns = (self.before, self.after, self.src, self.dst, self.size_bytes, self.operator, self.phase)
-        return _Messages(*(column[chosen] for column in columns))
+        return _Messages(*(column[chosen] for column in self))
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,30 +137,25 @@ def _parts(graph: OperatorGraph, strategy: ParallelStrategy, timer: OperatorTime
 def _messages(
     graph: OperatorGraph, strategy: ParallelStrategy, parts: _Parts, batch: int, factor: int
 ) -> _Messages:
-    columns: list[tuple[Ints, ...]] = []
+    rows: list[tuple[Ints, ...]] = []
+    labels: list[tuple[int, int]] = []  # operator and phase of each
     for index, op in enumerate(graph.operators):
         own = np.arange(parts.count[index])
-        here = parts.server[parts.forward[index] + own]
-        columns.append(
-            _rows(
-                parts.forward[index] + own, parts.backward[index] + own, here, here, 0 * own, index, _BACKWARD
-            )
-        )
+        ahead, back = parts.forward[index] + own, parts.backward[index] + own
+        rows.append((ahead, back, parts.server[ahead], parts.server[ahead], 0 * own))
+        labels.append((index, _BACKWARD))
         for producer in op.inputs:
             edge = edge_transfers(graph, strategy, producer, index, batch, factor)
-            made, used = edge.producer_part, edge.consumer_part
-            size = np.asarray(edge.size_bytes, np.int64)
-            ahead = parts.forward[producer] + made, parts.forward[index] + used
-            back = parts.backward[index] + used, parts.backward[producer] + made
-            columns.append(_rows(*ahead, edge.src, edge.dst, size, producer, _ACTIVATION))
-            columns.append(_rows(*back, edge.dst, edge.src, size, producer, _GRADIENT))
-    return _Messages(*(np.concatenate(column) for column in zip(*columns, strict=True)))
-
-
-def _rows(
-    before: Ints, after: Ints, src: Ints, dst: Ints, size: Ints, operator: int, phase: int
-) -> tuple[Ints, ...]:
-    return before, after, src, dst, size, np.full(len(before), operator), np.full(len(before), phase)
+            made, used, size = edge.producer_part, edge.consumer_part, np.asarray(edge.size_bytes, np.int64)
+            rows.append(
+                (parts.forward[producer] + made, parts.forward[index] + used, edge.src, edge.dst, size)
+            )
+            rows.append(
+                (parts.backward[index] + used, parts.backward[producer] + made, edge.dst, edge.src, size)
+            )
+            labels += [(producer, _ACTIVATION), (producer, _GRADIENT)]
+    label = np.repeat(np.array(labels, np.int64).T, [len(row[0]) for row in rows], axis=1)
+    return _Messages(*(np.concatenate(column) for column in zip(*rows, strict=True)), *label)
 
 
 def _syncs(
@@ -226,44 +211,8 @@ def _assemble(
 ) -> TaskGraph:
     remote = (messages.src != messages.dst) & (messages.size_bytes > 0)
     local, transfers = messages.of(~remote), messages.of(remote)
-    sizes = len(transfers.before), len(syncs)
-    tasks = parts.total + sum(sizes)
-    transfer_ids = parts.total + np.arange(sizes[0])
-    first_sync = parts.total + sizes[0]
-    rows: list[TaskRows] = []
-    before, after = [], []
-    for iteration in range(iterations):
-        rows += _task_rows(parts, transfers, syncs, iteration)
-        edges = [
-            (local.before, local.after),
-            (transfers.before, transfer_ids),
-            (transfer_ids, transfers.after),
-            *((sync.backward, np.full(len(sync.backward), first_sync + i)) for i, sync in enumerate(syncs)),
-        ]
-        before += [source + iteration * tasks for source, _ in edges]
-        after += [target + iteration * tasks for _, target in edges]
-        if iteration:
-            held = [
-                (_backward_of(parts), np.arange(parts.total // 2)),
-                *((np.full(len(sync.forward), first_sync + i), sync.forward) for i, sync in enumerate(syncs)),
-            ]
-            before += [source + (iteration - 1) * tasks for source, _ in held]
-            after += [target + iteration * tasks for _, target in held]
-    names = tuple(op.name for op in graph.operators)
-    return task_graph_from_edges(servers, rows, np.concatenate(before), np.concatenate(after), names)
-
-
-def _backward_of(parts: _Parts) -> Ints:
-    """Return the backward task of every forward task."""
-    operator = parts.operator[: parts.total // 2]
-    return parts.backward[operator] + np.arange(parts.total // 2) - parts.forward[operator]
-
-
-def _task_rows(
-    parts: _Parts, transfers: _Messages, syncs: list[_Sync], iteration: int
-) -> tuple[TaskRows, ...]:
-    half = parts.total // 2
-    return (
+    draft, half = Draft(), parts.total // 2
+    compute = draft.add(
         TaskRows(
             COMPUTE,
             parts.total,
@@ -271,8 +220,9 @@ def _task_rows(
             server=parts.server,
             operator=parts.operator,
             phase=np.repeat([_FORWARD, _BACKWARD], half),
-            iteration=iteration,
-        ),
+        )
+    )
+    sent = draft.add(
         TaskRows(
             TRANSFER,
             len(transfers.before),
@@ -281,17 +231,18 @@ def _task_rows(
             size_bytes=transfers.size_bytes,
             operator=transfers.operator,
             phase=transfers.phase,
-            iteration=iteration,
-        ),
-        TaskRows(
-            COLLECTIVE,
-            len(syncs),
-            np.array([sync.delay_s for sync in syncs]),
-            size_bytes=np.array([sync.size_bytes for sync in syncs], np.int64),
-            collective=COLLECTIVES.index("allreduce"),
-            members=tuple(sync.members for sync in syncs),
-            operator=np.array([sync.operator for sync in syncs], np.int64),
-            phase=_ALLREDUCE,
-            iteration=iteration,
-        ),
+        )
     )
+    draft.wait(local.before, local.after)
+    draft.wait(transfers.before, sent)
+    draft.wait(sent, transfers.after)
+    operator = parts.operator[:half]
+    backward = parts.backward[operator] + compute[:half] - parts.forward[operator]
+    draft.wait(backward, compute[:half], next_iteration=True)
+    for sync in syncs:
+        done = draft.add_collective(
+            "allreduce", sync.members, sync.size_bytes, sync.delay_s, 1, sync.operator, _ALLREDUCE
+        )
+        draft.wait(sync.backward, done)
+        draft.wait(done, sync.forward, next_iteration=True)
+    return draft.graph(servers, iterations, tuple(op.name for op in graph.operators))

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from topoopt.simulate.task_graph import COMPUTE, Ints, TaskGraph
+from topoopt.simulate.csr import entries_of
+from topoopt.simulate.task_graph import COMPUTE, TaskGraph
 
 
 def communication_depth(graph: TaskGraph, enough: int) -> int:
@@ -13,14 +14,9 @@ def communication_depth(graph: TaskGraph, enough: int) -> int:
     deepest = 0
     while len(ready) and deepest < enough:
         deepest = max(deepest, int(depth[ready].max()))
-        count = graph.successor_first[ready + 1] - graph.successor_first[ready]
-        after = graph.successor[_entries(graph.successor_first[ready], count)]
-        np.maximum.at(depth, after, np.repeat(depth[ready], count) + own[after])
+        entry, row = entries_of(graph.successor_first, ready)
+        after = graph.successor[entry]
+        np.maximum.at(depth, after, depth[ready][row] + own[after])
         np.subtract.at(waiting, after, 1)
         ready = np.unique(after[waiting[after] == 0])
     return min(deepest, enough)
-
-
-def _entries(first: Ints, count: Ints) -> Ints:
-    """Return ``first[k] … first[k] + count[k] - 1`` of every row k, one row after the other."""
-    return np.repeat(first - np.cumsum(count) + count, count) + np.arange(count.sum())

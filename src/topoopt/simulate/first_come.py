@@ -4,6 +4,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from topoopt.simulate.csr import owners
 from topoopt.simulate.first_come_kernel import FlowRun, run_first_come
 from topoopt.simulate.flows import Flows, no_flows
 from topoopt.simulate.task_graph import COMPUTE, Floats, TaskGraph
@@ -19,7 +20,7 @@ def first_come_times(
         run,
         FlowRun(
             flows.task_flow,
-            np.repeat(np.arange(len(graph)), np.diff(flows.task_flow)),
+            owners(flows.task_flow),
             flows.flow_class,
             flows.occupied_bytes,
             flows.before_s,

@@ -8,7 +8,8 @@ import numpy as np
 
 from topoopt.collectives import packets, ring_edge_bytes
 from topoopt.routing import Fabric
-from topoopt.simulate.auto_contention import alone_s, owners
+from topoopt.simulate.auto_contention import alone_s
+from topoopt.simulate.csr import owners
 from topoopt.simulate.flow_table import FlowTable
 from topoopt.simulate.flows import ALL_TO_ALL, make_flows
 from topoopt.simulate.result import SimResult
@@ -132,7 +133,7 @@ def _alone(result: SimResult, fabric: Fabric) -> tuple[Floats, Ints]:
     if fabric.reconfiguration is not None:
         return result.finish_s - result.start_s - graph.duration_s, np.zeros(len(graph), np.int64)
     flows = make_flows(graph, fabric, result.options)
-    task = owners(flows)
+    task = owners(flows.task_flow)
     each = flows.before_s + alone_s(flows, fabric.topology.bandwidth_bps / 8.0) + flows.after_s
     alone = np.zeros(len(graph))
     np.maximum.at(alone, task, each)

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from topoopt.collectives import occupancy_bytes, ring_edge_bytes
 from topoopt.routing import Fabric, PathTable, chosen_paths, cumulative_weights
+from topoopt.simulate.csr import entries_between, entries_of, owners, pointer
 from topoopt.simulate.link_classes import (
     Floats,
     Ints,
@@ -118,8 +119,7 @@ def _exchanged(graph: TaskGraph) -> tuple[Ints, Ints, Ints, Ints]:
     first, count = graph.member_first[tasks], np.diff(graph.member_first)[tasks]
     share = graph.size_bytes[tasks] // np.maximum(count, 1)
     count = np.where(share > 0, count, 0)
-    row = np.repeat(np.arange(len(tasks)), count * count)
-    place = np.arange(len(row)) - np.repeat(np.cumsum(count * count) - count * count, count * count)
+    place, row = entries_between(np.zeros_like(count), count * count)
     sender, receiver = np.divmod(place, count[row])
     src, dst = graph.member[first[row] + sender], graph.member[first[row] + receiver]
     away = src != dst
@@ -128,9 +128,7 @@ def _exchanged(graph: TaskGraph) -> tuple[Ints, Ints, Ints, Ints]:
 
 def _pair_flows(pairs: PairClasses, task: Ints, pair: Ints, size: Ints, seed: int) -> _Columns:
     """Return a flow for each class of its pair, each with its part of the bytes; nothing is drawn."""
-    count = np.diff(pairs.pair_first)[pair]
-    row = np.repeat(np.arange(len(task)), count)
-    flow_class = np.repeat(pairs.pair_first[pair] - np.cumsum(count) + count, count) + np.arange(len(row))
+    flow_class, row = entries_of(pairs.pair_first, pair)
     payload = size[row] * pairs.part[flow_class]
     return _Columns(
         task[row],
@@ -223,7 +221,7 @@ def _assemble(
         both("before_s"),
         both("after_s"),
         both("weight"),
-        np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
+        pointer(lengths),
         np.concatenate([pairs.link, *[ring.link for ring in rings]]).astype(np.int64),
         np.concatenate([pairs.coefficient, *[ring.coefficient for ring in rings]]),
         _stack(pair_edges, rings),
@@ -232,8 +230,7 @@ def _assemble(
 
 
 def _pair_edges(pairs: PairClasses) -> tuple[Floats, Floats, Ints]:
-    rows = np.repeat(np.arange(len(pairs.part)), np.diff(pairs.first))
-    mean = sum_by(rows, pairs.coefficient, len(pairs.part))
+    mean = sum_by(owners(pairs.first), pairs.coefficient, len(pairs.part))
     hops, share = whole_hops(mean)
     return hops, share, np.tile(np.arange(len(pairs.part)), 2)
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from topoopt.collectives import PathOverhead, path_overheads
 from topoopt.errors import InvalidInput
 from topoopt.routing import Fabric, PathTable, chosen_paths, cumulative_weights, pair_links, path_table
+from topoopt.simulate.csr import entries_of, pointer
 from topoopt.topology import Ring
 
 Ints = NDArray[np.int64]
@@ -105,10 +106,8 @@ def drawn_ring(fabric: Fabric, paths: tuple[PathTable, Floats], number: Ints, se
     """Return a ring, each edge along one of its paths (:func:`ring_paths`) drawn for its connection number."""
     table, cumulative = paths
     path = chosen_paths(table.pair_first, cumulative, np.arange(len(table)), number, seed)
-    first, last = table.path_first[path], table.path_first[path + 1]
-    starts = np.concatenate(([0], np.cumsum(last - first)))
-    entries = np.arange(starts[-1]) + np.repeat(first - starts[:-1], last - first)
-    return _ring_over(fabric, table.link[entries].astype(np.int64), starts)
+    entry, _ = entries_of(table.path_first, path)
+    return _ring_over(fabric, table.link[entry].astype(np.int64), pointer(np.diff(table.path_first)[path]))
 
 
 def _ring_over(fabric: Fabric, link: Ints, first: Ints) -> RingClass:

@@ -7,8 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from topoopt.errors import InvalidInput
+from topoopt.simulate.csr import pointer
 from topoopt.simulate.job_placement import Placement, check_placement
-from topoopt.simulate.task_graph import PHASES, TRANSFER, Floats, Ints, TaskGraph
+from topoopt.simulate.task_graph import (
+    COLUMNS,
+    TRANSFER,
+    Floats,
+    Ints,
+    TaskGraph,
+    TaskRows,
+    task_graph_from_edges,
+)
 
 LARGEST_GRAPH_TASKS = 20_000_000
 """About 4 GB of arrays: more repetitions than that are a mistake."""
@@ -74,7 +83,7 @@ def merge_jobs(
         _repeated(_placed(job, np.asarray(row, np.int64), servers), repeats)
         for job, row, repeats in zip(jobs, placement, repetitions, strict=True)
     ]
-    first = np.concatenate(([0], np.cumsum([len(part) for part in parts])))[:-1]
+    first = pointer([len(part) for part in parts])[:-1]
     return MergedJobs(
         _side_by_side(parts, servers),
         tuple(first.tolist()),
@@ -128,10 +137,10 @@ def _repeated(job: TaskGraph, repeats: int) -> TaskGraph:
     if repeats == 1:
         return job
     tasks = len(job)
-    out = np.diff(job.successor_first)
+    sinks = np.flatnonzero(np.diff(job.successor_first) == 0)
     # a sink of every repetition leads to the barrier behind it
-    source = np.concatenate([np.repeat(np.arange(tasks), out), np.flatnonzero(out == 0)])
-    target = np.concatenate([job.successor, np.full(int((out == 0).sum()), tasks)])
+    source = np.concatenate([job.waited_for, sinks])
+    target = np.concatenate([job.successor, np.full(len(sinks), tasks)])
     order = np.argsort(source, kind="stable")
     source, target = source[order], target[order]
     begins = np.flatnonzero(job.predecessors == 0)
@@ -160,53 +169,32 @@ def _repeated(job: TaskGraph, repeats: int) -> TaskGraph:
 def _barrier(job: TaskGraph) -> TaskGraph:
     """Return the graph of one task that takes no time."""
     here = int(max(job.server.max(), job.src.max(), job.member.max(initial=-1)))
-
-    def one(value: int) -> Ints:
-        return np.array([value], np.int64)
-
-    return TaskGraph(
-        job.servers,
-        kind=one(TRANSFER),
-        server=one(-1),
-        duration_s=np.zeros(1),
-        src=one(here),
-        dst=one(here),
-        size_bytes=one(0),
-        collective=one(-1),
-        member_first=np.zeros(2, np.int64),
-        member=np.zeros(0, np.int64),
-        successor_first=np.zeros(2, np.int64),
-        successor=np.zeros(0, np.int64),
-        predecessors=one(0),
-        operator=one(-1),
-        phase=one(PHASES.index("other")),
-        iteration=one(job.iterations - 1),
-        accelerator=one(0),
-    )
-
-
-PLAIN = (
-    "kind", "server", "duration_s", "src", "dst", "size_bytes", "collective", "member",
-    "predecessors", "phase", "iteration", "accelerator",
-)  # fmt: skip
-"""Columns that are joined as they are."""
+    none = np.zeros(0, np.int64)
+    row = TaskRows(TRANSFER, 1, src=here, dst=here, iteration=job.iterations - 1)
+    return task_graph_from_edges(job.servers, [row], none, none)
 
 
 def _side_by_side(parts: Sequence[TaskGraph], servers: int) -> TaskGraph:
     """Return independent graphs as one."""
-    first = np.concatenate(([0], np.cumsum([len(part) for part in parts]))).tolist()
-    names = np.concatenate(([0], np.cumsum([len(part.operator_names) for part in parts]))).tolist()
+    first = pointer([len(part) for part in parts])
+    names = pointer([len(part.operator_names) for part in parts])
+    columns = {
+        name: np.concatenate([getattr(part, name) for part in parts])
+        for name in (*COLUMNS, "predecessors", "member")
+    }
+    columns["operator"] = np.concatenate(
+        [
+            np.where(part.operator < 0, -1, part.operator + begin)
+            for part, begin in zip(parts, names[:-1], strict=True)
+        ]
+    )
     return TaskGraph(
         servers,
-        **{name: np.concatenate([getattr(part, name) for part in parts]) for name in PLAIN},
+        **columns,
         member_first=_joined_pointers([part.member_first for part in parts]),
         successor_first=_joined_pointers([part.successor_first for part in parts]),
-        successor=np.concatenate([part.successor + begin for part, begin in zip(parts, first, strict=False)]),
-        operator=np.concatenate(
-            [
-                np.where(part.operator < 0, -1, part.operator + begin)
-                for part, begin in zip(parts, names, strict=False)
-            ]
+        successor=np.concatenate(
+            [part.successor + begin for part, begin in zip(parts, first[:-1], strict=True)]
         ),
         operator_names=tuple(name for part in parts for name in part.operator_names),
     )
@@ -214,5 +202,4 @@ def _side_by_side(parts: Sequence[TaskGraph], servers: int) -> TaskGraph:
 
 def _joined_pointers(pointers: Sequence[Ints]) -> Ints:
     """Return CSR pointers one behind the other."""
-    sizes = np.concatenate([np.diff(pointer) for pointer in pointers])
-    return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+    return pointer(np.concatenate([np.diff(first) for first in pointers]))

@@ -8,23 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from topoopt.simulate.task_graph import Ints, TaskGraph
-
-BY_TASK = (
-    "kind",
-    "server",
-    "duration_s",
-    "src",
-    "dst",
-    "size_bytes",
-    "collective",
-    "predecessors",
-    "operator",
-    "phase",
-    "iteration",
-    "accelerator",
-)
-"""Columns of a task graph with one entry for each task."""
+from topoopt.simulate.csr import entries_of, pointer
+from topoopt.simulate.task_graph import COLUMNS, Ints, TaskGraph
 
 
 def start_order(tasks: int, seed: int) -> Ints:
@@ -38,22 +23,14 @@ def renumbered(graph: TaskGraph, order: Ints) -> TaskGraph:
     """Return the same graph with other numbers: its task ``i`` is task ``order[i]`` of the one given."""
     number = np.empty(len(graph), np.int64)
     number[order] = np.arange(len(graph))
-    member_first, member = _rows(graph.member_first, graph.member, order)
-    successor_first, successor = _rows(graph.successor_first, number[graph.successor], order)
-    columns = {name: getattr(graph, name)[order] for name in BY_TASK}
+    member, _ = entries_of(graph.member_first, order)
+    edge, _ = entries_of(graph.successor_first, order)
     return replace(
         graph,
-        member_first=member_first,
-        member=member,
-        successor_first=successor_first,
-        successor=successor,
-        **columns,
+        member_first=pointer(np.diff(graph.member_first)[order]),
+        member=graph.member[member],
+        successor_first=pointer(np.diff(graph.successor_first)[order]),
+        successor=number[graph.successor[edge]],
+        predecessors=graph.predecessors[order],
+        **{name: getattr(graph, name)[order] for name in COLUMNS},
     )
-
-
-def _rows(first: Ints, entry: Ints, order: Ints) -> tuple[Ints, Ints]:
-    """Return the rows of a table in another order."""
-    size = np.diff(first)[order]
-    begin = np.concatenate(([0], np.cumsum(size))).astype(np.int64)
-    place = np.repeat(first[order] - begin[:-1], size) + np.arange(begin[-1])
-    return begin, entry[place]

@@ -1,7 +1,8 @@
 """The noun TaskGraph: what one or more training iterations do, and what waits for what."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +10,7 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
 from topoopt.errors import InvalidInput
+from topoopt.simulate.csr import owners, pointer
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -115,6 +117,11 @@ class TaskGraph:
         several = np.flatnonzero(np.diff(self.member_first) > 1).tolist()
         return tuple(sorted({tuple(sorted(self.members(task))) for task in several}))
 
+    @cached_property
+    def waited_for(self) -> Ints:
+        """Task for which each entry of ``successor`` waits, shape (edges,)."""
+        return owners(self.successor_first)
+
     def members(self, task: int) -> tuple[int, ...]:
         """Return the members of a collective, in ring order."""
         return tuple(self.member[self.member_first[task] : self.member_first[task + 1]].tolist())
@@ -153,6 +160,10 @@ class TaskRows:
     accelerator: Ints | int = 0
 
 
+COLUMNS = tuple(item.name for item in fields(TaskRows) if item.name not in ("count", "members"))
+"""What rows and a graph have alike: one number for each task."""
+
+
 def task_graph_from_edges(
     servers: int,
     rows: list[TaskRows],
@@ -170,25 +181,18 @@ def task_graph_from_edges(
     tasks = sum(row.count for row in rows)
     pairs = distinct(np.asarray(before, np.int64) * tasks + np.asarray(after, np.int64))
     source, successor = np.divmod(pairs, max(tasks, 1))
-    sizes = np.concatenate([_member_counts(row) for row in rows] or [np.zeros(0, np.int64)])
+    columns = {name: _column(rows, name) for name in COLUMNS}
+    groups = [group for row in rows for group in row.members]
+    sizes = np.zeros(tasks, np.int64)
+    sizes[columns["kind"] == COLLECTIVE] = [len(group) for group in groups]
     graph = TaskGraph(
         servers,
-        kind=_ints(rows, "kind"),
-        server=_ints(rows, "server"),
-        duration_s=np.concatenate([_broadcast(row, "duration_s") for row in rows] or [np.zeros(0)]),
-        src=_ints(rows, "src"),
-        dst=_ints(rows, "dst"),
-        size_bytes=_ints(rows, "size_bytes"),
-        collective=_ints(rows, "collective"),
-        member_first=np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
-        member=np.array([m for row in rows for group in row.members for m in group], np.int64),
+        **columns,
+        member_first=pointer(sizes),
+        member=np.array([member for group in groups for member in group], np.int64),
         successor_first=np.searchsorted(source, np.arange(tasks + 1)).astype(np.int64),
         successor=successor,
         predecessors=np.bincount(successor, minlength=tasks).astype(np.int64),
-        operator=_ints(rows, "operator"),
-        phase=_ints(rows, "phase"),
-        iteration=_ints(rows, "iteration"),
-        accelerator=_ints(rows, "accelerator"),
         operator_names=operator_names,
     )
     _check(graph)
@@ -209,20 +213,10 @@ def distinct(values: Ints) -> Ints:
     return kept
 
 
-def _member_counts(row: TaskRows) -> Ints:
-    counts = np.zeros(row.count, np.int64)
-    counts[_broadcast(row, "kind") == COLLECTIVE] = [len(group) for group in row.members]
-    return counts
-
-
-def _ints(rows: list[TaskRows], name: str) -> Ints:
-    columns = [_broadcast(row, name).astype(np.int64) for row in rows]
-    return np.concatenate(columns) if columns else np.zeros(0, np.int64)
-
-
-def _broadcast(row: TaskRows, name: str) -> Floats:
-    # sizes are below 2**53 bytes, so a float holds them exactly
-    return np.broadcast_to(np.asarray(getattr(row, name), np.float64), (row.count,))
+def _column(rows: list[TaskRows], name: str) -> Any:
+    dtype = np.float64 if name == "duration_s" else np.int64
+    parts = [np.broadcast_to(np.asarray(getattr(row, name), dtype), (row.count,)) for row in rows]
+    return np.concatenate([np.zeros(0, dtype), *parts])
 
 
 def _check(graph: TaskGraph) -> None:
@@ -263,12 +257,13 @@ def find_cycle(graph: TaskGraph) -> tuple[int, ...]:
     tasks = len(graph)
     if not tasks:
         return ()
-    source = np.repeat(np.arange(tasks), np.diff(graph.successor_first))
-    loops = np.flatnonzero(source == graph.successor)
+    loops = np.flatnonzero(graph.waited_for == graph.successor)
     if len(loops):
         return (int(graph.successor[loops[0]]),)
     shape = (tasks, tasks)
-    matrix = csr_matrix((np.ones(len(source), np.int8), graph.successor, graph.successor_first), shape)
+    matrix = csr_matrix(
+        (np.ones(len(graph.successor), np.int8), graph.successor, graph.successor_first), shape
+    )
     count, component = connected_components(matrix, directed=True, connection="strong")
     if count == tasks:
         return ()

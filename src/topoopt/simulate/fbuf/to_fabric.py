@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput, NoRoute
 from topoopt.routing import ROUTING, Fabric, Path, PathArrays, Routes
+from topoopt.simulate.csr import entries_of, owners, pointer
 from topoopt.simulate.fbuf.graph import FlexNetGraph, Ints
 from topoopt.simulate.fbuf.ring_walks import walk_ring
 from topoopt.topology import DEFAULT_LATENCY_S, Ring, Topology, topology_from_arrays
@@ -110,7 +111,7 @@ class _FileRoutes:
         key = rows.fromnode.astype(np.int64) * flexnet.nodes + rows.tonode
         order = np.argsort(key)
         order = order[np.diff(rows.path_first)[order] > 0]
-        owner = np.repeat(np.arange(len(rows)), np.diff(rows.path_first))
+        owner = owners(rows.path_first)
         chance = rows.chance.astype(np.float64)
         total = np.bincount(owner, chance, minlength=len(rows))
         return cls(flexnet, topology, key[order], order, chance / total[owner])
@@ -128,12 +129,11 @@ class _FileRoutes:
         row = self._rows(src[away], dst[away])
         count = np.zeros(len(src), np.int64)
         count[away] = np.diff(rows.path_first)[row]
-        path = _ranges(rows.path_first[row], rows.path_first[row + 1])
-        begin, end = rows.hop_first[path], rows.hop_first[path + 1]
+        path, _ = entries_of(rows.path_first, row)
         return PathArrays(
-            np.concatenate(([0], np.cumsum(count))),
-            np.concatenate(([0], np.cumsum(end - begin))),
-            rows.hopnode[_ranges(begin, end)].astype(np.int32),
+            pointer(count),
+            pointer(np.diff(rows.hop_first)[path]),
+            rows.hopnode[entries_of(rows.hop_first, path)[0]].astype(np.int32),
             self.weight[path],
         )
 
@@ -145,12 +145,6 @@ class _FileRoutes:
             pair = f"{src[np.argmax(missing)]}->{dst[np.argmax(missing)]}"
             raise NoRoute(f"{self.flexnet.place}: no route {pair}; add one, or name a fabric to run on")
         return self.row[place]
-
-
-def _ranges(begin: Ints, end: Ints) -> Ints:
-    """Return ``begin[i] .. end[i]-1`` for every i, joined."""
-    size = end - begin
-    return np.repeat(begin - np.cumsum(size) + size, size) + np.arange(int(size.sum()))
 
 
 def _rings(flexnet: FlexNetGraph, topology: Topology, group: tuple[int, ...]) -> tuple[Ring, ...]:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from topoopt.simulate.csr import entries_between, owners
 from topoopt.simulate.link_classes import sum_by, whole_hops
 from topoopt.simulate.packet.edges import Edges
 from topoopt.simulate.packet.kernel import layout
@@ -16,12 +17,11 @@ def carried_on_paths(
 ) -> tuple[float, float, Floats, Floats]:
     """Return bytes demanded, bandwidth tax, and demanded bytes and transferring pairs by hops, by path weights."""
     table, rows = edges.paths, len(edges.src)
-    of_edge = np.repeat(np.arange(len(streams.task)), streams.edges)
-    place = np.repeat(streams.edge_first - np.cumsum(streams.edges) + streams.edges, streams.edges)
-    row = edges.row[place + np.arange(len(place))]
+    edge, of_edge = entries_between(streams.edge_first, streams.edge_first + streams.edges)
+    row = edges.row[edge]
     size = (streams.rounds * streams.size_bytes)[of_edge].astype(np.float64)
     row_bytes = np.bincount(row, size, minlength=rows)
-    of_path = np.repeat(np.arange(rows), np.diff(table.pair_first))
+    of_path = owners(table.pair_first)
     path_bytes = row_bytes[of_path] * table.weight
     hops = np.diff(table.path_first)
     by_server = topology.src[table.link] < topology.servers

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput
 from topoopt.routing import Fabric, PathTable, Reconfiguration, path_table
+from topoopt.simulate.csr import entries_of, owners
 from topoopt.simulate.link_classes import edge_starts, links_of_steps
 from topoopt.simulate.task_graph import Floats, Ints
 from topoopt.topology import Ring
@@ -57,15 +58,13 @@ class EdgeBook:
         key, pair = np.unique(src * self.fabric.topology.nodes + dst, return_inverse=True)
         first_src, first_dst = np.divmod(key, self.fabric.topology.nodes)
         table = path_table(self.fabric, first_src, first_dst)
-        of_path = np.repeat(np.arange(len(key)), np.diff(table.pair_first))
+        of_path = owners(table.pair_first)
         numbers = self.enter_pairs(first_src[of_path], first_dst[of_path])
         for number, first, last in zip(
             numbers.tolist(), table.path_first[:-1], table.path_first[1:], strict=True
         ):
             self._fixed.append((number, table.link[first:last].astype(np.int64)))
-        count = np.diff(table.pair_first)[pair]
-        row = np.repeat(np.arange(len(src)), count)
-        path = np.repeat(table.pair_first[pair] - np.cumsum(count) + count, count) + np.arange(len(row))
+        path, row = entries_of(table.pair_first, pair)
         return numbers[path], row, table.weight[path]
 
     def ring_edges(self, members: tuple[int, ...]) -> tuple[int, ...]:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from topoopt.pipelined_step import PipelinedStep, Synchronization
-from topoopt.simulate.pipeline.draft import Draft
+from topoopt.simulate.draft import Draft
 from topoopt.simulate.pipeline.order import StageTasks, Surroundings
 from topoopt.simulate.pipeline.passes import FORWARD, Passes
 from topoopt.simulate.task_graph import COMPUTE, PHASES, Ints, TaskRows

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from topoopt.routing import Fabric
+from topoopt.simulate.csr import entries_of
 from topoopt.simulate.flows import Flows, make_flows
 from topoopt.simulate.options import SimulationOptions
 from topoopt.simulate.task_graph import Floats, Ints, TaskGraph
@@ -44,8 +45,8 @@ class LinkTime:
 
     def _entries(self, tasks: Ints) -> tuple[Ints, Ints, Ints, Ints]:
         """Return the tasks' flows, the place of each flow's task, and the entries of each flow's class with its row."""
-        flow, owner = _ranges(self.flows.task_flow, tasks)
-        entry, row = _ranges(self.flows.class_first, self.flows.flow_class[flow])
+        flow, owner = entries_of(self.flows.task_flow, tasks)
+        entry, row = entries_of(self.flows.class_first, self.flows.flow_class[flow])
         return flow, owner, entry, row
 
     def _busy_s(self, flow: Ints, entry: Ints, row: Ints) -> Floats:
@@ -65,10 +66,3 @@ def link_time(graph: TaskGraph, fabric: Fabric, options: SimulationOptions) -> L
     """
     flows = make_flows(graph, fabric, options)
     return LinkTime(flows, fabric.topology.bandwidth_bps / 8.0)
-
-
-def _ranges(first: Ints, rows: Ints) -> tuple[Ints, Ints]:
-    """Return the entries ``first[k] … first[k+1]-1`` of each row k, and the place of the row."""
-    count = first[rows + 1] - first[rows]
-    place = np.repeat(np.arange(len(rows)), count)
-    return np.arange(count.sum()) + np.repeat(first[rows] - np.cumsum(count) + count, count), place

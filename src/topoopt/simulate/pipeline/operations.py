@@ -7,8 +7,8 @@ import numpy as np
 
 from topoopt.pipelined_step import PASSES, Exchange, PipelinedStep
 from topoopt.routing import Fabric
+from topoopt.simulate.draft import Draft
 from topoopt.simulate.options import SimulationOptions
-from topoopt.simulate.pipeline.draft import Draft
 from topoopt.simulate.pipeline.link_time import LinkTime, link_time
 from topoopt.simulate.pipeline.order import add_transfers
 from topoopt.simulate.pipeline.passes import BACKWARD, FORWARD, add_exchange

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from topoopt.pipelined_step import PASSES, Chunk, Exchange, PipelinedStep, Schedule
-from topoopt.simulate.pipeline.draft import Draft
+from topoopt.simulate.draft import Draft
 from topoopt.simulate.pipeline.passes import BACKWARD, FORWARD, SENDING_PHASE, Passes, add_exchange
 from topoopt.simulate.task_graph import TRANSFER, Ints, TaskRows, distinct
 

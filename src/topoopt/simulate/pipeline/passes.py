@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from topoopt.pipelined_step import PASSES, Exchange, PipelinedStep
-from topoopt.simulate.pipeline.draft import Draft
+from topoopt.simulate.draft import Draft
 from topoopt.simulate.task_graph import COMPUTE, PHASES, TRANSFER, Ints, TaskRows
 
 FORWARD, BACKWARD = range(2)

@@ -2,7 +2,7 @@
 
 from topoopt.errors import InvalidInput
 from topoopt.pipelined_step import PipelinedStep
-from topoopt.simulate.pipeline.draft import Draft
+from topoopt.simulate.draft import Draft
 from topoopt.simulate.pipeline.gradients import OPTIMIZER, add_end
 from topoopt.simulate.pipeline.order import add_order, add_sends, add_surroundings
 from topoopt.simulate.pipeline.passes import add_passes

@@ -57,11 +57,10 @@ def _played(graph: TaskGraph, played: dict[int, Moves]) -> TaskGraph:
         before.append(sources)
         after.append(targets)
         first += _tasks(moves)
-    waits = np.repeat(np.arange(len(graph)), np.diff(graph.successor_first))
     return task_graph_from_edges(
         graph.servers,
         rows,
-        np.concatenate([waits, *before]),
+        np.concatenate([graph.waited_for, *before]),
         np.concatenate([start_of[graph.successor], *after]),
         graph.operator_names,
     )
