@@ -80,6 +80,18 @@ def test_every_verb_reads_the_plan(topoopt: Topoopt, config: str, tmp_path: Path
     assert set(rows[1]["configuration_times_s"].values()) >= {rows[1]["iteration_time_s"]}
 
 
+def test_a_simulation_tells_the_bubble_from_computing(topoopt: Topoopt, config: str, tmp_path: Path) -> None:
+    (path := tmp_path / "plan.json").write_text(
+        json.dumps(planned(topoopt, config, "--tp", "2", "--pp", "4", "--fabrics", "none"))
+    )
+    words = "simulate", str(path), "--simulator", "flow"
+    document = json.loads(topoopt(*words, "--json").out)
+    assert 0 < document["bubble_s"] < document["compute_time_s"]
+    shown = topoopt(*words).out
+    assert "on the busiest accelerator" in shown
+    assert "in which it waits for others" in shown
+
+
 def test_traffic_of_a_transformer_is_that_of_the_best_in_closed_form(topoopt: Topoopt, config: str) -> None:
     ran = topoopt("traffic", config, *WORDS, "--json")
     assert ran.code == 0

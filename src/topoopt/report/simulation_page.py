@@ -7,6 +7,8 @@ from topoopt.simulate import Simulation
 from topoopt.units import format_bandwidth, format_bytes, format_time
 
 BUSIEST = 5
+LEAST_SHOWN = 1e-3
+"""Less of the computing time than this is no row."""
 _RANKS = ((50, "median"), (99, "99 %"), (100, "slowest"))
 
 Rows = list[tuple[str, str]]
@@ -65,11 +67,14 @@ def _times(run: Simulation) -> Rows:
     facts = [("simulator", f"{result.simulator}: {run.reason}" if run.reason else "")]
     if run.together is None:
         hidden = f"{format_time(result.exposed_communication_s)} of communication that compute cannot hide"
-        facts += [
-            ("iteration", digits(result.iteration_time_s)),
-            ("compute", format_time(result.compute_time_s)),
-            ("exposed", hidden),
-        ]
+        facts.append(("iteration", digits(result.iteration_time_s)))
+        if result.bubble_s > LEAST_SHOWN * result.compute_time_s:
+            computing = format_time(result.compute_time_s - result.bubble_s)
+            facts.append(("compute", f"{computing} on the busiest accelerator"))
+            facts.append(("bubble", f"{format_time(result.bubble_s)} in which it waits for others"))
+        else:
+            facts.append(("compute", format_time(result.compute_time_s)))
+        facts.append(("exposed", hidden))
     plan = run.jobs[0].plan
     if plan is not None and run.together is None:
         change = result.iteration_time_s / plan.outcome.iteration_time_s - 1

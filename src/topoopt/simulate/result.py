@@ -10,7 +10,7 @@ from topoopt.simulate.flow_table import FlowTable
 from topoopt.simulate.options import SimulationOptions
 from topoopt.simulate.packet.statistics import PacketStatistics
 from topoopt.simulate.schedules.collective_choice import CollectiveChoice
-from topoopt.simulate.task_graph import Floats, TaskGraph
+from topoopt.simulate.task_graph import COMPUTE, Floats, TaskGraph
 from topoopt.units import format_bytes, format_time
 
 
@@ -71,6 +71,13 @@ class SimResult:
     def compute_time_s(self) -> float:
         """The same with free communication."""
         return steady_state_time_s(self.graph, self.compute_finish_s)
+
+    @cached_property
+    def bubble_s(self) -> float:
+        """Of ``compute_time_s``, what the busiest accelerator waits for others: the bubble of a pipeline."""
+        graph, computing = self.graph, self.graph.kind == COMPUTE
+        busy_s = np.bincount(graph.device[computing], graph.duration_s[computing], minlength=1).max()
+        return max(self.compute_time_s - float(busy_s) / graph.iterations, 0.0)
 
     @property
     def exposed_communication_s(self) -> float:

@@ -112,6 +112,7 @@ class Simulation:
             "fabric_servers": self.fabric.topology.servers,
             **result.summary(),
             "iteration_time_s": self.iteration_time_s,
+            "bubble_s": result.bubble_s if self.together is None else None,
             "link_bytes_max": result.link_bytes_max / iterations,
             "collective": options.ring_model if options.algorithm == "ring" else options.algorithm,
             **self._algorithms(),

@@ -11,7 +11,15 @@ from tests.simulate.pipeline.steps import BANDWIDTH_BPS, equal_chunks, own_links
 from topoopt.collectives import transfer_time_s
 from topoopt.errors import InvalidInput
 from topoopt.pipelined_step import Chunk, Exchange, PipelinedStep, Synchronization
-from topoopt.simulate import COLLECTIVE, COMPUTE, TRANSFER, pipeline_task_graph, simulate
+from topoopt.simulate import (
+    COLLECTIVE,
+    COMPUTE,
+    SIMULATORS,
+    TRANSFER,
+    compute_and_bubble,
+    pipeline_task_graph,
+    simulate,
+)
 
 MB = 10_000_000
 SECONDS = st.floats(0.1, 2.0)
@@ -49,6 +57,17 @@ def test_the_bubble_of_equal_stages_is_that_of_the_paper(stages: int, per_stage:
     chunks = equal_chunks(stages * per_stage, 1 / per_stage, 2 / per_stage)
     expected = 3 * (batches + (stages - 1) / per_stage)
     assert simulated_s(pipeline(stages, 1, batches, chunks)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("simulator", SIMULATORS)
+@pytest.mark.parametrize("iterations", [1, 3])
+def test_a_result_tells_the_bubble_from_computing(simulator: str, iterations: int) -> None:
+    """The optimizer's time is computing; what is sent is not free, and is no part of either."""
+    step = pipeline(4, 2, 8, equal_chunks(4, 1.0, 2.0, MB), optimizer_s=0.5)
+    result = simulate(simulator, pipeline_task_graph(step, iterations), own_links(step.servers))
+    assert result.bubble_s == pytest.approx(compute_and_bubble(step)[1]) == 9.0
+    assert result.compute_time_s == pytest.approx(9.0 + 8 * 3.0 + 0.5)
+    assert result.iteration_time_s > result.compute_time_s
 
 
 def test_a_micro_batch_alone_waits_for_every_transfer() -> None:
