@@ -6,11 +6,20 @@ servers: expected an integer >= 2, got "many"`` (:class:`~topoopt.errors.Invalid
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo
-from pydantic_core import ErrorDetails, PydanticCustomError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    ValidationError,
+    ValidationInfo,
+)
+from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError, core_schema
 
 from topoopt.errors import InvalidInput, hint, shown
 from topoopt.files.content import dotted
@@ -18,6 +27,7 @@ from topoopt.limits import LARGEST
 from topoopt.units import parse_bandwidth, parse_bytes, parse_time
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
+NounT = TypeVar("NounT")
 
 Count = Annotated[int, Field(ge=0, le=LARGEST)]
 Number = Annotated[int, Field(ge=1, le=LARGEST)]
@@ -29,6 +39,47 @@ class Strict(BaseModel):
     """A part of a file: unknown keys, and numbers that are not finite, are refused."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+class EveryKey:
+    """Of a noun that is part of a file: every key must be there, but those named here; defaults are for Python.
+
+    Examples
+    --------
+    ``cluster: Annotated[ClusterSpec, EveryKey()]`` in a :class:`Strict` model.
+    """
+
+    def __init__(self, *optional: str) -> None:
+        self.optional = optional
+
+    def __get_pydantic_core_schema__(self, noun: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Return the schema of the noun without its defaults."""
+        schema = handler(noun)
+        of_noun: Any = handler.resolve_ref_schema(schema)
+        for field in of_noun["schema"]["fields"]:
+            if field["name"] not in self.optional and field["schema"]["type"] == "default":
+                field["schema"] = field["schema"]["schema"]
+        return schema
+
+
+class OneOf:
+    """Of text in a file: which there may be. The noun itself says so, too, when it is made."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = names
+
+    def __get_pydantic_core_schema__(self, text: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Return the schema of one of the names."""
+        return core_schema.literal_schema(list(self.names))
+
+
+def noun_from(noun: type[NounT], part: object, **others: object) -> NounT:
+    """Return a noun of what a part of a file, or another noun, says by the names of its fields, and of ``others``.
+
+    Fields that neither has keep their defaults.
+    """
+    names = {field.name for field in fields(noun)} - set(others)  # type: ignore[arg-type] # a dataclass
+    return noun(**{name: getattr(part, name) for name in names if hasattr(part, name)}, **others)
 
 
 def validated(model_class: type[ModelT], mapping: object, place: str) -> ModelT:
@@ -55,7 +106,7 @@ def validated(model_class: type[ModelT], mapping: object, place: str) -> ModelT:
         return model_class.model_validate(mapping)
     except ValidationError as error:
         # A misspelled key is often the reason why another one is missing: name it first.
-        details = sorted(error.errors(include_url=False), key=lambda item: item["type"] != "extra_forbidden")
+        details = sorted(error.errors(include_url=False), key=lambda item: item["type"] not in _UNKNOWN_KEY)
         raise InvalidInput(_one_line(details[0], model_class, place)) from None
 
 
@@ -78,10 +129,14 @@ TimeText = Annotated[float, BeforeValidator(_quantity(parse_time))]
 """A field that is written ``1 us`` and read as seconds."""
 
 
+_UNKNOWN_KEY = ("extra_forbidden", "unexpected_keyword_argument")
+"""Of a model, and of a noun."""
+
+
 def _one_line(detail: ErrorDetails, model_class: type[BaseModel], place: str) -> str:
     loc = detail["loc"]
     schema, known = _schema_at(model_class.model_json_schema(), loc)
-    if detail["type"] == "extra_forbidden":
+    if detail["type"] in _UNKNOWN_KEY:
         parent = dotted(loc[:-1])
         return f'{place}: {parent}unknown key "{loc[-1]}"; {hint(str(loc[-1]), known)}'
     if detail["type"] == "missing":

@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput
-from topoopt.files import read_json, validated, write_atomically
+from topoopt.files import noun_from, read_json, validated, write_atomically
 from topoopt.finder import FinderRules
-from topoopt.hardware import ClusterSpec
-from topoopt.job import Job, JobSettings
+from topoopt.job import Job
 from topoopt.plan import model
-from topoopt.plan.plan import Baseline, Bounds, Outcome, Plan, RoutingGap, SearchRecord
+from topoopt.plan.plan import Baseline, Outcome, Plan, RoutingGap, SearchRecord
 from topoopt.plan.work_parts import work_from_file, work_to_mapping
 from topoopt.provenance import Provenance
 from topoopt.routing import Fabric, routes_from_mapping, routes_to_mapping
@@ -35,53 +34,46 @@ def plan_to_mapping(plan: Plan) -> dict[str, Any]:
         "servers": job.cluster.servers,
         "degree": job.cluster.degree,
         "bandwidth_bps": job.cluster.link_bandwidth_bps,
-        "strides": list(plan.strides),
+        "strides": plan.strides,
         "rings": [
             _ring(index, ring) for index, members in enumerate(groups) for ring in fabric.rings[members]
         ],
-        "groups": [list(members) for members in groups],
+        "groups": groups,
         "diameter": hops.diameter,
         "average_hops": hops.average_hops,
         "hop_histogram": {distance: int(count) for distance, count in enumerate(hops.histogram) if count},
-        "iteration_time_s": plan.outcome.iteration_time_s,
-        "compute_time_s": plan.outcome.compute_time_s,
-        "exposed_communication_s": plan.outcome.exposed_communication_s,
-        "simulator": plan.outcome.simulator,
-        "data_parallel": plan.data_parallel.to_json(),
+        **plan.outcome.to_json(),
+        "data_parallel": plan.data_parallel,
         "allreduce_bytes": traffic.allreduce_bytes,
         "mp_bytes": traffic.mp_bytes,
-        "link_bytes_max": plan.outcome.link_bytes_max,
-        "bandwidth_tax": plan.outcome.bandwidth_tax,
         "lower_bound_s": plan.bounds.lower_bound_s,
         "gap": plan.gap,
-        "bounds": asdict(plan.bounds),
-        "routing": {**asdict(plan.routing_gap), "gap": plan.routing_gap.gap},
+        "bounds": plan.bounds,
+        "routing": plan.routing_gap,
         "proposals": plan.search.proposals,
         "proposals_per_s": plan.search.proposals_per_s,
         "stopped_because": plan.search.stopped_because,
         "search": {
-            "options": dict(plan.options),
+            "options": plan.options,
             "rules": asdict(plan.rules),
-            "seed_times_s": list(plan.search.seed_times_s),
-            "convergence": [list(point) for point in plan.search.convergence],
+            "seed_times_s": plan.search.seed_times_s,
+            "convergence": plan.search.convergence,
             "cpu_s": plan.search.cpu_s,
         },
         "baselines": [baseline_to_mapping(row, plan.outcome.iteration_time_s) for row in plan.baselines],
-        "skipped_fabrics": list(plan.skipped_fabrics),
+        "skipped_fabrics": plan.skipped_fabrics,
         "cost_usd": plan.price.get("cost_usd"),
-        "price": dict(plan.price),
-        "cluster": asdict(job.cluster),
-        "settings": asdict(job.settings),
+        "price": plan.price,
+        "cluster": job.cluster,
+        "settings": job.settings,
         **work_to_mapping(plan),
         "topology": _topology(fabric.topology),
         "routes": routes_to_mapping(fabric.routes),
-        "provenance": {
-            "version": plan.provenance.version,
-            "seed": plan.provenance.seed,
-            "inputs": dict(plan.provenance.inputs),
-        },
+        "provenance": plan.provenance,
     }
-    return model.PlanFile.model_validate(document).model_dump(by_alias=True, exclude_none=False, mode="json")
+    return model.PlanFile.model_validate(document, from_attributes=True).model_dump(
+        by_alias=True, mode="json"
+    )
 
 
 def baseline_to_mapping(row: Baseline, plan_time_s: float) -> dict[str, Any]:
@@ -96,7 +88,7 @@ def baseline_to_mapping(row: Baseline, plan_time_s: float) -> dict[str, Any]:
         "proposals": row.proposals,
         "strategy": [(s.batch_degree, s.start, s.channel_degree, s.channel_dim) for s in row.strategy.splits],
         "layout": row.strategy.layout,
-        "layout_times_s": list(row.layout_times_s),
+        "layout_times_s": row.layout_times_s,
         "rule": row.rule,
     }
 
@@ -150,39 +142,24 @@ def _check_repeats(file: model.PlanFile) -> None:
 
 def _plan(file: model.PlanFile) -> Plan:
     _check_repeats(file)
-    cluster = ClusterSpec(**file.cluster.model_dump())
-    settings = JobSettings(**file.settings.model_dump())
-    job = Job(work_from_file(file, cluster, settings), cluster, settings)
-    rows = [(row.batch_degree, row.start, row.channel_degree, row.channel_dim) for row in file.strategy]
+    job = Job(work_from_file(file), file.cluster, file.settings)
+    splits = [noun_from(OperatorSplit, row) for row in file.strategy]
     topology = _topology_of(file.topology)
     fabric = Fabric(file.fabric, topology, routes_from_mapping(file.routes, topology), _rings(file, topology))
     plan = Plan(
         job,
-        _strategy(job, rows, 0 if file.training is None else file.training.chosen),
+        _strategy(job, splits, 0 if file.training is None else file.training.chosen),
         fabric,
-        Outcome(
-            file.simulator,
-            file.iteration_time_s,
-            file.compute_time_s,
-            file.exposed_communication_s,
-            file.link_bytes_max,
-            file.bandwidth_tax,
-        ),
-        Bounds(**file.bounds.model_dump()),
-        RoutingGap(**file.routing.model_dump(exclude={"gap"})),
-        SearchRecord(
-            file.proposals,
-            file.stopped_because,
-            tuple(file.search.seed_times_s),
-            tuple(file.search.convergence),
-            file.search.cpu_s,
-        ),
-        Provenance(file.provenance.seed, file.provenance.inputs, file.provenance.version),
-        Outcome(**file.data_parallel.model_dump()),
+        noun_from(Outcome, file),
+        file.bounds,
+        noun_from(RoutingGap, file.routing),
+        noun_from(SearchRecord, file.search, proposals=file.proposals, stopped_because=file.stopped_because),
+        noun_from(Provenance, file.provenance),
+        noun_from(Outcome, file.data_parallel),
         file.search.options,
         tuple(_baseline(row, job) for row in file.baselines),
         file.price.model_dump(exclude_unset=True),
-        tuple(file.skipped_fabrics),
+        file.skipped_fabrics,
         _finder_rules(file.search.options if file.search.rules is None else file.search.rules),
     )
     _check_rings(plan)
@@ -205,35 +182,21 @@ def _finder_rules(options: Mapping[str, Any]) -> FinderRules:
     return FinderRules(**names)
 
 
-def _strategy(job: Job, rows: Sequence[tuple[int, int, int, str]], layout: int) -> ParallelStrategy:
+def _strategy(job: Job, splits: Sequence[OperatorSplit], layout: int) -> ParallelStrategy:
     servers = job.cluster.servers
     expected = len(job.work.plain_strategy(servers).splits)
-    if len(rows) != expected:
-        raise InvalidInput(f"strategy: expected a row for each of {expected} operators, got {len(rows)}")
-    return ParallelStrategy(servers, tuple(OperatorSplit(*row) for row in rows), layout)
+    if len(splits) != expected:
+        raise InvalidInput(f"strategy: expected a row for each of {expected} operators, got {len(splits)}")
+    return ParallelStrategy(servers, tuple(splits), layout)
 
 
 def _baseline(row: model.BaselinePart, job: Job) -> Baseline:
     layouts = max(len(job.work.choices(job.cluster.servers)), 1)
     if row.layout >= layouts:
         raise InvalidInput(f"baselines: {row.fabric}: layouts are 0..{layouts - 1}, got {row.layout}")
-    return Baseline(
-        row.fabric,
-        row.description,
-        row.server_bandwidth_bps,
-        Outcome(
-            row.simulator,
-            row.iteration_time_s,
-            row.compute_time_s,
-            row.exposed_communication_s,
-            row.link_bytes_max,
-            row.bandwidth_tax,
-        ),
-        row.cost_usd,
-        _strategy(job, row.strategy, row.layout),
-        row.proposals,
-        tuple(row.layout_times_s),
-        row.rule,
+    splits = [OperatorSplit(*split) for split in row.strategy]
+    return noun_from(
+        Baseline, row, outcome=noun_from(Outcome, row), strategy=_strategy(job, splits, row.layout)
     )
 
 

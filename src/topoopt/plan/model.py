@@ -4,91 +4,23 @@ A plan file is also what ``topoopt plan --json`` prints. Everything needed to si
 it; nothing in it refers to other files.
 """
 
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
-from topoopt.files import Amount, Count, Number, Positive, Strict
+from topoopt.files import Amount, Count, EveryKey, Number, Positive, Strict
+from topoopt.hardware import ClusterSpec
+from topoopt.job import JobSettings
+from topoopt.plan.plan import Bounds
 from topoopt.plan.training_model import TrainingPart
-from topoopt.workload import DeviceProfileModel
+from topoopt.workload import DeviceProfileModel, OperatorGraph, ProfileTable
 
 SCHEMA: Final = "topoopt-plan/1"
 
+EVERY_KEY = EveryKey("bucket_bytes")
+"""Plans that were written before there were buckets are without that key."""
+
 ChannelDim = Literal["none", "out", "in", "rows", "columns"]
-
-
-class ClusterPart(Strict):
-    """The fields of ClusterSpec."""
-
-    servers: int
-    degree: int
-    link_bandwidth_bps: float
-    accelerators_per_server: int
-    accelerator: str
-    intra_server_bandwidth_bps: float
-    link_latency_s: float
-    links: Literal["duplex", "directed"]
-
-
-class SettingsPart(Strict):
-    """The fields of JobSettings."""
-
-    compute: str
-    precision: str
-    embedding_bytes_factor: int
-    memory_check: str
-    optimizer: str
-    bucket_bytes: Count = 0
-
-
-class WeightPart(Strict):
-    """One parameter tensor."""
-
-    name: str
-    size_bytes: Count
-
-
-class OperatorPart(Strict):
-    """The fields of Operator."""
-
-    name: str
-    kind: str
-    inputs: list[Count]
-    weights: list[WeightPart]
-    output_bytes_per_sample: Count
-    forward_flops_per_sample: Amount = 0.0
-    memory_traffic_bytes_per_sample: Amount = 0.0
-    splits: list[Literal["batch", "out", "in", "rows", "columns"]]
-    profile_key: str = ""
-    forward_time_s: Amount | None = None
-    backward_time_s: Amount | None = None
-    timed_samples: Count = 0
-
-
-class GraphPart(Strict):
-    """The fields of OperatorGraph."""
-
-    name: str
-    batch_per_accelerator: int
-    operators: list[OperatorPart]
-
-
-class MeasurementPart(Strict):
-    """One measurement of a user's profile."""
-
-    samples: Positive
-    forward_s: Amount
-    backward_s: Amount
-    memory_bytes: Count
-
-
-class ProfilePart(Strict):
-    """A user's own profile."""
-
-    model: str
-    servers: Number
-    global_batch: Number
-    measurements: dict[str, list[MeasurementPart]]
 
 
 class SplitPart(Strict):
@@ -133,14 +65,6 @@ class TopologyPart(Strict):
     links: LinksPart
 
 
-class BoundsPart(Strict):
-    """Lower bounds of the iteration time."""
-
-    compute_s: Amount
-    injection_s: Amount
-    average_hop_s: Amount
-
-
 class RoutingPart(Strict):
     """How far the busiest link is from the best routing."""
 
@@ -175,7 +99,7 @@ class BaselinePart(OutcomePart):
         description="batch degree, start, channel degree, channel dim of each operator"
     )
     layout: Count = Field(default=0, description="of a transformer, index into training.layouts")
-    layout_times_s: list[Amount] = Field(default=[], description="of a transformer, by layout")
+    layout_times_s: tuple[Amount, ...] = Field(default=(), description="of a transformer, by layout")
     rule: str = Field(default="", description="by which the fabric was dimensioned, as a sweep names it")
 
 
@@ -186,8 +110,8 @@ class SearchPart(Strict):
     rules: dict[str, str] | None = Field(
         default=None, description="by which the topology finder wired this plan; null: those of the options"
     )
-    seed_times_s: list[Amount]
-    convergence: list[tuple[Count, Amount]]
+    seed_times_s: tuple[Amount, ...]
+    convergence: tuple[tuple[Count, Amount], ...]
     cpu_s: Amount
 
 
@@ -265,7 +189,7 @@ class PlanFile(Strict):
     bandwidth_tax: Amount
     lower_bound_s: Amount
     gap: float
-    bounds: BoundsPart
+    bounds: Bounds
     routing: RoutingPart
     memory: MemoryPart
     proposals: Count
@@ -273,15 +197,15 @@ class PlanFile(Strict):
     stopped_because: str
     search: SearchPart
     baselines: list[BaselinePart]
-    skipped_fabrics: list[tuple[str, str]] = Field(
-        default=[], description="baselines that could not be built, and why"
+    skipped_fabrics: tuple[tuple[str, str], ...] = Field(
+        default=(), description="baselines that could not be built, and why"
     )
     cost_usd: Amount | None
     price: PricePart
-    cluster: ClusterPart
-    settings: SettingsPart
-    graph: GraphPart
-    profiles: list[ProfilePart]
+    cluster: Annotated[ClusterSpec, EVERY_KEY]
+    settings: Annotated[JobSettings, EVERY_KEY]
+    graph: OperatorGraph
+    profiles: list[ProfileTable]
     device_profiles: list[DeviceProfileModel] = Field(
         default=[], description="operator times of the user's own, from topoopt profile"
     )

@@ -4,39 +4,42 @@ from dataclasses import asdict
 from typing import Any
 
 from topoopt.errors import InvalidInput
-from topoopt.hardware import ClusterSpec, find_accelerator
-from topoopt.job import Job, JobSettings, OperatorsWork, operators_of, operators_work
+from topoopt.hardware import find_accelerator
+from topoopt.job import Job, OperatorsWork, Profile, operators_of, operators_work
 from topoopt.plan import model
 from topoopt.plan.plan import Plan
-from topoopt.plan.profile_parts import profiles_of, profiles_to_mapping
 from topoopt.strategy import ParallelStrategy, memory_use
-from topoopt.workload import Operator, OperatorGraph, Weight
+from topoopt.workload import DeviceProfile, ProfileTable, device_profile_of, device_profile_to_mapping
 
 
 def operators_to_mapping(plan: Plan) -> dict[str, Any]:
     """Return the keys of a plan of operators."""
     work = operators_of(plan.job)
+    measured = [profile for profile in work.profiles if isinstance(profile, DeviceProfile)]
     return {
         "strategy": _strategy_rows(work, plan.strategy),
-        "graph": _graph(work.graph),
-        **profiles_to_mapping(work.profiles),
+        "graph": work.graph,
+        "profiles": [profile for profile in work.profiles if isinstance(profile, ProfileTable)],
+        "device_profiles": list(map(device_profile_to_mapping, measured)),
         "memory": _memory(plan.job, plan.strategy),
     }
 
 
-def operators_from_file(part: model.PlanFile, cluster: ClusterSpec, settings: JobSettings) -> OperatorsWork:
+def operators_from_file(file: model.PlanFile) -> OperatorsWork:
     """Return the work that a plan file describes.
 
     Raises
     ------
     InvalidInput
-        If there are no operators.
+        If there are no operators, or one has a time and no samples that it is of.
     """
-    if not part.graph.operators:
+    if not file.graph.operators:
         raise InvalidInput("graph: no operators, and no fixed_traffic either: there is nothing to do")
-    operators = tuple(_operator(op) for op in part.graph.operators)
-    graph = OperatorGraph(part.graph.name, operators, part.graph.batch_per_accelerator)
-    return operators_work(graph, cluster, settings, profiles_of(part))
+    for op in file.graph.operators:
+        if op.forward_time_s is not None and not op.timed_samples:
+            raise InvalidInput(f"graph: operator {op.name}: forward_time_s needs timed_samples >= 1")
+    profiles: tuple[Profile, ...] = (*file.profiles, *map(device_profile_of, file.device_profiles))
+    return operators_work(file.graph, file.cluster, file.settings, profiles)
 
 
 def _strategy_rows(work: OperatorsWork, strategy: ParallelStrategy) -> list[dict[str, Any]]:
@@ -67,18 +70,3 @@ def _memory(job: Job, strategy: ParallelStrategy) -> dict[str, Any]:
         "available_bytes": available,
         "fits": fullest.total_bytes <= available,
     }
-
-
-def _graph(graph: OperatorGraph) -> dict[str, Any]:
-    operators = [
-        {**asdict(op), "inputs": list(op.inputs), "splits": sorted(op.splits)} for op in graph.operators
-    ]
-    return {"name": graph.name, "batch_per_accelerator": graph.batch_per_accelerator, "operators": operators}
-
-
-def _operator(part: model.OperatorPart) -> Operator:
-    if part.forward_time_s is not None and not part.timed_samples:
-        raise InvalidInput(f"graph: operator {part.name}: forward_time_s needs timed_samples >= 1")
-    fields = part.model_dump(exclude={"inputs", "weights", "splits"})
-    weights = tuple(Weight(weight.name, weight.size_bytes) for weight in part.weights)
-    return Operator(inputs=tuple(part.inputs), weights=weights, splits=frozenset(part.splits), **fields)

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from topoopt.door import ask, shows_itself
+from topoopt.files import Amount
 from topoopt.finder import USUAL_RULES, FinderRules
 from topoopt.job import Job, job_traffic
 from topoopt.provenance import Provenance
@@ -27,9 +28,9 @@ class Bounds:
         The whole fabric carries bytes × hops, where no degree-d graph has fewer hops than Moore's tree.
     """
 
-    compute_s: float
-    injection_s: float
-    average_hop_s: float
+    compute_s: Amount
+    injection_s: Amount
+    average_hop_s: Amount
 
     @property
     def lower_bound_s(self) -> float:

@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 
 from topoopt.errors import InvalidInput
-from topoopt.hardware import ClusterSpec, find_accelerator
-from topoopt.job import JobSettings, TrafficWork
+from topoopt.hardware import find_accelerator
+from topoopt.job import TrafficWork
 from topoopt.plan import model
 from topoopt.plan.plan import Plan
 from topoopt.traffic import merged_transfers
+from topoopt.workload import OperatorGraph
 
 NO_MEMORY = dict.fromkeys(
     ("parameters_bytes", "gradients_bytes", "optimizer_bytes", "embedding_bytes", "activations_bytes"), 0.0
@@ -22,7 +23,7 @@ def traffic_to_mapping(plan: Plan) -> dict[str, Any]:
     assert isinstance(work, TrafficWork)
     moved = work.transfers
     return {
-        "graph": no_operators(work.name),
+        "graph": OperatorGraph(work.name, (), 1),
         "fixed_traffic": np.stack([moved.src, moved.dst, moved.size_bytes], axis=1).tolist(),
         "memory": {
             "server": 0,
@@ -34,12 +35,7 @@ def traffic_to_mapping(plan: Plan) -> dict[str, Any]:
     }
 
 
-def no_operators(name: str) -> dict[str, Any]:
-    """Return the graph of a file whose work is not made of operators."""
-    return {"name": name, "batch_per_accelerator": 1, "operators": []}
-
-
-def traffic_from_file(part: model.PlanFile, cluster: ClusterSpec, settings: JobSettings) -> TrafficWork:
+def traffic_from_file(file: model.PlanFile) -> TrafficWork:
     """Return the work that a plan file describes.
 
     Raises
@@ -47,12 +43,11 @@ def traffic_from_file(part: model.PlanFile, cluster: ClusterSpec, settings: JobS
     InvalidInput
         If a server is not of the cluster, or there are operators beside the matrix.
     """
-    for index, (src, dst, _) in enumerate(part.fixed_traffic):
-        if max(src, dst) >= cluster.servers:
-            raise InvalidInput(
-                f"fixed_traffic[{index}]: servers are 0..{cluster.servers - 1}, got {src} and {dst}"
-            )
-    if part.graph.operators:
+    servers = file.cluster.servers
+    for index, (src, dst, _) in enumerate(file.fixed_traffic):
+        if max(src, dst) >= servers:
+            raise InvalidInput(f"fixed_traffic[{index}]: servers are 0..{servers - 1}, got {src} and {dst}")
+    if file.graph.operators:
         raise InvalidInput("fixed_traffic: is of a job without operators, and graph has some")
-    rows = np.array(part.fixed_traffic, np.int64).reshape(-1, 3)
-    return TrafficWork(part.graph.name, merged_transfers(*rows.T))
+    rows = np.array(file.fixed_traffic, np.int64).reshape(-1, 3)
+    return TrafficWork(file.graph.name, merged_transfers(*rows.T))

@@ -17,10 +17,10 @@ class StepPart(Strict):
 
     servers: Number
     micro_batches: Number
-    chunks: list[Chunk]
+    chunks: tuple[Chunk, ...]
     part_servers: list[list[list[Count]]] = Field(description="servers by stage, replica and part")
-    exchanges: list[Exchange] = Field(default=[])
-    synchronizations: list[Synchronization] = Field(default=[])
+    exchanges: tuple[Exchange, ...] = ()
+    synchronizations: tuple[Synchronization, ...] = ()
     gradient_buckets: Count = 0
     optimizer_s: Amount = 0.0
 

@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from topoopt.hardware import ClusterSpec
-from topoopt.job import JobSettings, Work
+from topoopt.job import Work
 from topoopt.plan import model
 from topoopt.plan.operators_part import operators_from_file, operators_to_mapping
 from topoopt.plan.plan import Plan
@@ -27,7 +26,7 @@ class WorkPart:
     """How the work of a plan becomes keys of its file, and is made of them again."""
 
     to_mapping: Callable[[Plan], Mapping[str, Any]]
-    from_file: Callable[[model.PlanFile, ClusterSpec, JobSettings], Work]
+    from_file: Callable[[model.PlanFile], Work]
 
 
 WORK_PARTS: Mapping[str, WorkPart] = {
@@ -42,8 +41,8 @@ def work_to_mapping(plan: Plan) -> dict[str, Any]:
     return {**EMPTY, **WORK_PARTS[plan.job.work.kind].to_mapping(plan)}
 
 
-def work_from_file(part: model.PlanFile, cluster: ClusterSpec, settings: JobSettings) -> Work:
+def work_from_file(file: model.PlanFile) -> Work:
     """Return the work that a plan file describes."""
-    kind = "traffic" if part.fixed_traffic else "operators"
-    kind = kind if part.training is None else "transformer"
-    return WORK_PARTS[kind].from_file(part, cluster, settings)
+    kind = "traffic" if file.fixed_traffic else "operators"
+    kind = kind if file.training is None else "transformer"
+    return WORK_PARTS[kind].from_file(file)

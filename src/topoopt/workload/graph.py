@@ -1,8 +1,12 @@
 """The noun OperatorGraph: the model as operators with exact parameter and activation bytes."""
 
 from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import PlainSerializer
 
 from topoopt.errors import InvalidInput
+from topoopt.files import Amount, Count, OneOf
 from topoopt.limits import LARGEST, MOST, whole
 
 SPLITS = ("batch", "out", "in", "rows", "columns")
@@ -15,7 +19,7 @@ class Weight:
     """One parameter tensor; each is AllReduced on its own."""
 
     name: str
-    size_bytes: int
+    size_bytes: Count
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +53,18 @@ class Operator:
 
     name: str
     kind: str
-    inputs: tuple[int, ...]
+    inputs: tuple[Count, ...]
     weights: tuple[Weight, ...]
-    output_bytes_per_sample: int
-    forward_flops_per_sample: float = 0.0
-    memory_traffic_bytes_per_sample: float = 0.0
-    splits: frozenset[str] = frozenset({"batch"})
+    output_bytes_per_sample: Count
+    forward_flops_per_sample: Amount = 0.0
+    memory_traffic_bytes_per_sample: Amount = 0.0
+    splits: Annotated[frozenset[Annotated[str, OneOf(SPLITS)]], PlainSerializer(sorted)] = frozenset(
+        {"batch"}
+    )
     profile_key: str = ""
-    forward_time_s: float | None = None
-    backward_time_s: float | None = None
-    timed_samples: int = 0
+    forward_time_s: Amount | None = None
+    backward_time_s: Amount | None = None
+    timed_samples: Count = 0
 
     @property
     def parameter_bytes(self) -> int:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from topoopt.files import Amount, Count, Number, Positive
+
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
@@ -19,10 +21,10 @@ class Measurement:
         Memory of one accelerator.
     """
 
-    samples: float
-    forward_s: float
-    backward_s: float
-    memory_bytes: int
+    samples: Positive
+    forward_s: Amount
+    backward_s: Amount
+    memory_bytes: Count
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +36,8 @@ class ProfileTable:
     """
 
     model: str
-    servers: int
-    global_batch: int
+    servers: Number
+    global_batch: Number
     measurements: Mapping[str, tuple[Measurement, ...]]
 
 
