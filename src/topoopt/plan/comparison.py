@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from topoopt.door import shows_itself
+from topoopt.files import Amount
 from topoopt.frame import frame
 from topoopt.plan.plan import Baseline, Outcome, Plan
 from topoopt.provenance import Provenance
@@ -22,7 +23,7 @@ class TaskDifference:
 
     task: int
     name: str
-    times_s: Mapping[str, float]
+    times_s: Mapping[str, Amount]
     difference_s: float
 
 
@@ -63,34 +64,16 @@ class ComparedFabric:
 
     def to_json(self, relative_to_s: float) -> dict[str, Any]:
         """Return the row of this fabric; ``relative_time`` is over the given iteration time."""
-        return {
-            "fabric": self.fabric,
-            "description": self.description,
-            "server_bandwidth_bps": self.server_bandwidth_bps,
-            "relative_time": self.outcome.iteration_time_s / relative_to_s,
-            **self.outcome.to_json(),
-            "cost_usd": self.cost_usd,
-            "proposals": self.proposals,
-            **self._configuration(),
-            **self._fidelities(),
-        }
-
-    def _configuration(self) -> dict[str, Any]:
-        if not self.configuration:
-            return {}
-        return {
-            "configuration": self.configuration,
-            "configuration_times_s": dict(self.configuration_times_s),
-        }
-
-    def _fidelities(self) -> dict[str, Any]:
-        if not self.iteration_times_s:
-            return {}
-        return {
-            "iteration_times_s": dict(self.iteration_times_s),
-            "difference": self.difference,
-            "tasks": [asdict(task) for task in self.tasks],
-        }
+        row = {**asdict(self), **self.outcome.to_json()}
+        row["relative_time"] = self.outcome.iteration_time_s / relative_to_s
+        for only_with in (
+            ("configuration", "configuration_times_s"),
+            ("iteration_times_s", "difference", "tasks"),
+        ):
+            if not row[only_with[0]]:
+                row = {key: value for key, value in row.items() if key not in only_with}
+        del row["outcome"]
+        return row
 
 
 @shows_itself
@@ -123,19 +106,14 @@ class Comparison:
 
     def to_json(self) -> dict[str, Any]:
         """Return the document of ``topoopt compare --json``."""
+        made = self.provenance
         return {
             "format": FORMAT,
-            "model": self.model,
-            "servers": self.servers,
-            "degree": self.degree,
-            "bandwidth_bps": self.bandwidth_bps,
+            **{key: value for key, value in vars(self).items() if key not in ("skipped", "provenance")},
             "simulator": self.simulators[0],
             "simulators": list(self.simulators),
-            "collective": self.collective,
             "skipped_fabrics": [list(row) for row in self.skipped],
-            "seed": self.seed,
-            "prices": self.prices,
-            **({"provenance": _provenance(self.provenance, self.seed)} if self.provenance else {}),
+            **({"provenance": {**asdict(made), "seed": self.seed}} if made else {}),
             "fabrics": self._rows(),
         }
 
@@ -153,7 +131,7 @@ def compared_fabrics(
     plan: Plan, own: Outcome | None = None, others: Iterable[Baseline] | None = None
 ) -> tuple[ComparedFabric, ...]:
     """Return a plan's own fabric, then the others; without ``own`` and ``others`` as the plan has them."""
-    listed = plan.baselines if others is None else tuple(others)
+    listed = plan.baselines if others is None else others
     mine = ComparedFabric(
         plan.fabric.name,
         "this plan",
@@ -163,21 +141,19 @@ def compared_fabrics(
         plan.search.proposals,
         *_configured(plan, plan.strategy.layout, plan.search.seed_times_s),
     )
-    return (
-        mine,
-        *(
-            ComparedFabric(
-                row.fabric,
-                row.description,
-                row.server_bandwidth_bps,
-                row.outcome,
-                row.cost_usd,
-                row.proposals,
-                *_configured(plan, row.strategy.layout, row.layout_times_s),
-            )
-            for row in listed
-        ),
-    )
+    rows = [
+        ComparedFabric(
+            row.fabric,
+            row.description,
+            row.server_bandwidth_bps,
+            row.outcome,
+            row.cost_usd,
+            row.proposals,
+            *_configured(plan, row.strategy.layout, row.layout_times_s),
+        )
+        for row in listed
+    ]
+    return (mine, *rows)
 
 
 def _configured(plan: Plan, layout: int, times_s: tuple[float, ...]) -> tuple[str, dict[str, float]]:
@@ -187,7 +163,3 @@ def _configured(plan: Plan, layout: int, times_s: tuple[float, ...]) -> tuple[st
     if not names:
         return "", {}
     return names[layout], dict(zip(names, times_s, strict=False))
-
-
-def _provenance(made: Provenance, seed: int) -> dict[str, Any]:
-    return {"version": made.version, "seed": seed, "inputs": dict(made.inputs)}

@@ -155,7 +155,7 @@ class MemoryPart(Strict):
 
 
 class ProvenancePart(Strict):
-    """What made the plan."""
+    """What made the plan, or the comparison."""
 
     version: str
     seed: Count
