@@ -9,6 +9,7 @@ from topoopt.files.model import BandwidthText as BandwidthText
 from topoopt.files.model import BytesText as BytesText
 from topoopt.files.model import Count as Count
 from topoopt.files.model import EveryKey as EveryKey
+from topoopt.files.model import Name as Name
 from topoopt.files.model import Number as Number
 from topoopt.files.model import OneOf as OneOf
 from topoopt.files.model import Positive as Positive

@@ -31,6 +31,7 @@ NounT = TypeVar("NounT")
 
 Count = Annotated[int, Field(ge=0, le=LARGEST)]
 Number = Annotated[int, Field(ge=1, le=LARGEST)]
+Name = Annotated[str, Field(min_length=1)]
 Amount = Annotated[float, Field(ge=0)]
 Positive = Annotated[float, Field(gt=0)]
 

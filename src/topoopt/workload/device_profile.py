@@ -2,7 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Annotated
 
+from pydantic import Field
+
+from topoopt.files import Count, Name, OneOf, noun_from
 from topoopt.workload.graph import Operator
 
 
@@ -109,12 +113,12 @@ class DeviceFacts:
         Threads of a CPU; 0 for other devices.
     """
 
-    kind: str
-    name: str
-    accelerator: str
-    torch: str
-    precision: str
-    threads: int = 0
+    kind: Annotated[str, OneOf(("cpu", "cuda"))]
+    name: Name
+    accelerator: Annotated[str, Field(default="")]
+    torch: Name
+    precision: Annotated[str, OneOf(("fp32", "tf32", "bf16", "fp16"))]
+    threads: Count = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,11 +157,4 @@ class DeviceProfile:
 
 def signature_of(op: Operator) -> OperatorSignature:
     """Return what an operator is looked up by."""
-    return OperatorSignature(
-        op.kind,
-        op.profile_key,
-        op.output_bytes_per_sample,
-        op.forward_flops_per_sample,
-        op.memory_traffic_bytes_per_sample,
-        op.parameter_bytes,
-    )
+    return noun_from(OperatorSignature, op)

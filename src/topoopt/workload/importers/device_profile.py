@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from topoopt.errors import InvalidInput
-from topoopt.files import Amount, Strict, read_json, validated
+from topoopt.files import Amount, EveryKey, Name, Strict, noun_from, read_json, validated
 from topoopt.version import __version__
 from topoopt.workload.device_profile import (
     DeviceFacts,
@@ -22,7 +22,6 @@ PROFILE_SCHEMA = "topoopt-profile/1"
 
 _Count = Annotated[int, Field(ge=1, le=10**12)]
 _Amount = Annotated[int, Field(ge=0, le=10**18)]
-_Name = Annotated[str, Field(min_length=1)]
 _Sizes = dict[str, int | tuple[int, ...]]
 
 
@@ -50,15 +49,15 @@ class MeasurementModel(SizeModel):
 class FailureModel(SizeModel):
     """One size that could not be measured."""
 
-    reason: _Name = Field(description="out of memory …, or what the device cannot do")
+    reason: Name = Field(description="out of memory …, or what the device cannot do")
 
 
 class MeasuredOperatorModel(Strict):
     """One operator shape; all operators of the model that have it share the measurements."""
 
-    name: _Name = Field(description="the first operator of the model that has this shape")
+    name: Name = Field(description="the first operator of the model that has this shape")
     count: _Count = Field(default=1, description="operators of the model that have it")
-    kind: _Name
+    kind: Name
     profile_key: str = ""
     output_bytes_per_sample: _Amount
     forward_flops_per_sample: Amount
@@ -69,29 +68,18 @@ class MeasuredOperatorModel(Strict):
     failures: list[FailureModel] = Field(default=[])
 
 
-class DeviceModel(Strict):
-    """What was measured on; files of different devices, versions or precisions are never mixed."""
-
-    kind: Literal["cpu", "cuda"]
-    name: _Name = Field(description="as the device calls itself")
-    accelerator: str = Field(default="", description="its name in topoopt hardware; empty for none of those")
-    torch: _Name = Field(description="version of PyTorch")
-    precision: Literal["fp32", "tf32", "bf16", "fp16"]
-    threads: _Amount = Field(default=0, description="threads of a CPU")
-
-
 class DeviceProfileModel(Strict):
     """A profile: operator times of one model on one device, at many split sizes."""
 
     schema_name: Literal["topoopt-profile/1"] = Field(alias="schema")
-    version: _Name = Field(description="version of topoopt")
-    model: _Name = Field(description="variant of the zoo, transformer, or the name of a graph of the user's")
+    version: Name = Field(description="version of topoopt")
+    model: Name = Field(description="variant of the zoo, transformer, or the name of a graph of the user's")
     source: Literal["zoo", "operators", "transformer"]
     hyperparameters: _Sizes = Field(default={})
     servers: _Count
     accelerators_per_server: _Count
     batch_per_accelerator: _Count
-    device: DeviceModel
+    device: Annotated[DeviceFacts, EveryKey("accelerator", "threads")]
     operators: list[MeasuredOperatorModel]
     left_out: dict[str, str] = Field(default={}, description="operators that were not measured, and why")
 
@@ -99,7 +87,7 @@ class DeviceProfileModel(Strict):
     def _no_shape_twice(self) -> "DeviceProfileModel":
         met: dict[OperatorSignature, str] = {}
         for op in self.operators:
-            signature = _signature(op)
+            signature = noun_from(OperatorSignature, op)
             if signature in met:
                 raise ValueError(f"operators {met[signature]} and {op.name} have the same sizes")
             met[signature] = op.name
@@ -130,35 +118,18 @@ def device_profile_from_mapping(content: object, place: str) -> DeviceProfile:
     return device_profile_of(validated(DeviceProfileModel, content, place))
 
 
-def device_profile_of(said: DeviceProfileModel) -> DeviceProfile:
+def device_profile_of(file: DeviceProfileModel) -> DeviceProfile:
     """Return the noun of a checked document."""
-    return DeviceProfile(
-        model=said.model,
-        source=said.source,
-        servers=said.servers,
-        accelerators_per_server=said.accelerators_per_server,
-        batch_per_accelerator=said.batch_per_accelerator,
-        device=DeviceFacts(**said.device.model_dump()),
-        operators=tuple(_operator(op) for op in said.operators),
-        hyperparameters=said.hyperparameters,
-        left_out=said.left_out,
-    )
+    return noun_from(DeviceProfile, file, operators=tuple(map(_operator, file.operators)))
 
 
 def device_profile_to_mapping(profile: DeviceProfile) -> dict[str, Any]:
     """Return the document of a profile file; equal measurements give equal bytes."""
     document = {
+        **vars(profile),
         "schema": PROFILE_SCHEMA,
         "version": __version__,
-        "model": profile.model,
-        "source": profile.source,
-        "hyperparameters": dict(profile.hyperparameters),
-        "servers": profile.servers,
-        "accelerators_per_server": profile.accelerators_per_server,
-        "batch_per_accelerator": profile.batch_per_accelerator,
-        "device": asdict(profile.device),
         "operators": [_operator_mapping(op) for op in profile.operators],
-        "left_out": dict(profile.left_out),
     }
     return DeviceProfileModel.model_validate(document).model_dump(by_alias=True, mode="json")
 
@@ -169,13 +140,12 @@ def device_profile_schema() -> dict[str, Any]:
 
 
 def _operator(op: MeasuredOperatorModel) -> MeasuredOperator:
-    return MeasuredOperator(
-        op.name,
-        op.count,
-        _signature(op),
-        op.shape,
-        {_size(row): _time(row) for row in op.measurements},
-        {_size(row): row.reason for row in op.failures},
+    return noun_from(
+        MeasuredOperator,
+        op,
+        signature=noun_from(OperatorSignature, op),
+        times={noun_from(PartSize, row): noun_from(PartTime, row) for row in op.measurements},
+        failures={noun_from(PartSize, row): row.reason for row in op.failures},
     )
 
 
@@ -184,33 +154,7 @@ def _operator_mapping(op: MeasuredOperator) -> dict[str, Any]:
         "name": op.name,
         "count": op.count,
         **asdict(op.signature),
-        "shape": dict(op.shape),
+        "shape": op.shape,
         "measurements": [{**asdict(size), **asdict(op.times[size])} for size in sorted(op.times)],
         "failures": [{**asdict(size), "reason": op.failures[size]} for size in sorted(op.failures)],
     }
-
-
-def _signature(op: MeasuredOperatorModel) -> OperatorSignature:
-    return OperatorSignature(
-        op.kind,
-        op.profile_key,
-        op.output_bytes_per_sample,
-        op.forward_flops_per_sample,
-        op.memory_traffic_bytes_per_sample,
-        op.parameter_bytes,
-    )
-
-
-def _size(row: SizeModel) -> PartSize:
-    return PartSize(row.samples, row.channel_degree, row.channel_dim)
-
-
-def _time(row: MeasurementModel) -> PartTime:
-    return PartTime(
-        row.forward_s,
-        row.backward_s,
-        row.forward_spread_s,
-        row.backward_spread_s,
-        row.repetitions,
-        row.memory_bytes,
-    )

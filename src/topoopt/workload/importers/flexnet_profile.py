@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from topoopt.errors import InvalidInput
-from topoopt.files import Amount, Strict, read_json, validated
+from topoopt.files import Amount, Name, Strict, read_json, validated
 from topoopt.workload.graph import OperatorGraph
 from topoopt.workload.profile_table import ProfileTable, profile_table
 from topoopt.workload.profile_timer import PROFILED_ACCELERATORS_PER_SERVER
@@ -20,7 +20,7 @@ _COUNT = Annotated[int, Field(ge=1, le=10**12)]
 class MeasurementModel(Strict):
     """One measurement; ``pc_str`` is the number of dimensions, then the parts in each, the batch's last."""
 
-    name: Annotated[str, Field(min_length=1)]
+    name: Name
     pc_str: str
     fw_time: Amount
     bw_time: Amount
