@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from topoopt.errors import InvalidInput, unknown_name
-from topoopt.hardware.tables import number_or_none, read_table
+from topoopt.hardware.tables import Row, read_nouns
 
 PRECISIONS = ("fp32", "tf32", "bf16", "fp16", "fp8", "fp4")
 """Number formats of the arithmetic. ``fp32`` is without tensor cores, the others are dense (no sparsity)."""
@@ -79,7 +79,7 @@ class Accelerator:
 @cache
 def accelerators() -> tuple[Accelerator, ...]:
     """Return every accelerator of the catalogue, in its order."""
-    return tuple(_accelerator(row) for row in read_table("accelerators"))
+    return read_nouns(Accelerator, "accelerators", aliases=_aliases, peaks=_peaks)
 
 
 def find_accelerator(name: str) -> Accelerator:
@@ -106,29 +106,10 @@ def _by_name() -> dict[str, Accelerator]:
     return {name.lower(): part for part in accelerators() for name in (part.name, *part.aliases)}
 
 
-def _accelerator(row: dict[str, str]) -> Accelerator:
-    return Accelerator(
-        name=row["name"],
-        aliases=tuple(row["aliases"].split(";")) if row["aliases"] else (),
-        architecture=row["architecture"],
-        peaks={
-            precision: float(row[f"{precision}_tflops"]) * 1e12
-            for precision in PRECISIONS
-            if row[f"{precision}_tflops"]
-        },
-        memory_bytes=float(row["memory_gb"]) * 1e9,
-        memory_bandwidth_bytes_per_s=float(row["memory_bandwidth_gbytes_per_s"]) * 1e9,
-        scale_up_link=row["scale_up_link"],
-        scale_up_bandwidth_bps=_scaled(row["scale_up_gbytes_per_s"], 8e9),
-        scale_up_domain=row["scale_up_domain"],
-        nic_bandwidth_bps=_scaled(row["nic_gbps"], 1e9),
-        tdp_w=number_or_none(row["tdp_w"]),
-        quality=row["quality"],
-        source=row["source"],
-        note=row["note"],
-    )
+def _aliases(row: Row) -> tuple[str, ...]:
+    return tuple(row["aliases"].split(";")) if row["aliases"] else ()
 
 
-def _scaled(text: str, scale: float) -> float | None:
-    value = number_or_none(text)
-    return None if value is None else value * scale
+def _peaks(row: Row) -> dict[str, float]:
+    rates = {precision: row[f"{precision}_tflops"] for precision in PRECISIONS}
+    return {precision: float(rate) * 1e12 for precision, rate in rates.items() if rate}

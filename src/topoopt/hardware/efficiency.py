@@ -10,7 +10,7 @@ from functools import cache
 
 from topoopt.errors import unknown_name
 from topoopt.hardware.accelerator import PRECISIONS, find_accelerator
-from topoopt.hardware.tables import read_table
+from topoopt.hardware.tables import read_nouns
 
 EFFICIENCY_KINDS = ("matmul", "conv", "attention", "embedding", "elementwise", "pool", "concat")
 """The kinds of operator that the table distinguishes."""
@@ -108,18 +108,7 @@ def roofline_efficiency(precision: str, operator_kind: str, accelerator: str = "
 @cache
 def efficiency_table() -> tuple[EfficiencyRow, ...]:
     """Return every row of the table."""
-    return tuple(
-        EfficiencyRow(
-            row["quantity"],
-            row["kind"],
-            row["precision"],
-            row["accelerator"],
-            float(row["value"]),
-            row["quality"],
-            row["source"],
-        )
-        for row in read_table("efficiency")
-    )
+    return read_nouns(EfficiencyRow, "efficiency")
 
 
 @cache

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from topoopt.errors import InvalidInput, unknown_name
-from topoopt.hardware.tables import number_or_none, read_table
+from topoopt.hardware.tables import Row, number_or_none, read_nouns
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class OpticalChoice:
 @cache
 def optical_switches() -> tuple[OpticalSwitch, ...]:
     """Return every technology of the catalogue, slowest first."""
-    rows = (_optical_switch(row) for row in read_table("optical_switches"))
+    rows = read_nouns(OpticalSwitch, "optical_switches", insertion_loss_db=_losses)
     return tuple(sorted(rows, key=lambda row: -row.reconfiguration_s))
 
 
@@ -159,15 +159,6 @@ def _choice(row: OpticalSwitch, servers: int, interval_s: float, overhead: float
     return OpticalChoice(row, fits, duty, break_even_s, fits and interval_s >= break_even_s)
 
 
-def _optical_switch(row: dict[str, str]) -> OpticalSwitch:
+def _losses(row: Row) -> tuple[float, float] | None:
     low, high = number_or_none(row["insertion_loss_low_db"]), number_or_none(row["insertion_loss_high_db"])
-    return OpticalSwitch(
-        row["name"],
-        int(row["ports"]),
-        float(row["reconfiguration_s"]),
-        number_or_none(row["fiber_move_s"]),
-        None if low is None or high is None else (low, high),
-        row["quality"],
-        row["source"],
-        row["note"],
-    )
+    return None if low is None or high is None else (low, high)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cache
 
-from topoopt.hardware.tables import number_or_none, read_table
+from topoopt.hardware.tables import read_nouns
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,54 +57,16 @@ class PacketSwitch:
 @cache
 def nics() -> tuple[Nic, ...]:
     """Return every NIC of the catalogue, in its order."""
-    return tuple(
-        Nic(
-            row["name"],
-            float(row["port_gbps"]) * 1e9,
-            int(row["ports"]),
-            row["host_interface"],
-            number_or_none(row["watts"]),
-            row["quality"],
-            row["source"],
-            row["note"],
-        )
-        for row in read_table("nics")
-    )
+    return read_nouns(Nic, "nics")
 
 
 @cache
 def transceivers() -> tuple[Transceiver, ...]:
     """Return every transceiver of the catalogue, slowest first."""
-    return tuple(
-        Transceiver(
-            row["name"],
-            float(row["gbps"]) * 1e9,
-            row["form_factor"],
-            int(row["fibers"]),
-            float(row["reach_m"]),
-            float(row["loss_budget_db"]),
-            number_or_none(row["watts"]),
-            row["quality"],
-            row["source"],
-            row["note"],
-        )
-        for row in read_table("transceivers")
-    )
+    return read_nouns(Transceiver, "transceivers")
 
 
 @cache
 def packet_switches() -> tuple[PacketSwitch, ...]:
     """Return every packet switch of the catalogue, in its order."""
-    return tuple(
-        PacketSwitch(
-            row["name"],
-            int(row["ports"]),
-            float(row["port_gbps"]) * 1e9,
-            row["chip"],
-            number_or_none(row["watts"]),
-            row["quality"],
-            row["source"],
-            row["note"],
-        )
-        for row in read_table("switches")
-    )
+    return read_nouns(PacketSwitch, "switches")
