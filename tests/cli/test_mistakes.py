@@ -30,7 +30,7 @@ MISTAKES = [
     ((*PLAN, "--latency", "1"), '--latency: unknown or missing unit in "1"'),
     ((*PLAN, "--accelerator", "a1000"), 'accelerator: unknown name "a1000"; did you mean a100'),
     ((*PLAN, "--variant", "17"), 'variant of dlrm: unknown name "17"'),
-    ((*PLAN, "--set", "tabels=3"), 'unknown name "tabels"; did you mean tables?'),
+    ((*PLAN, "--set", "tabels=3"), "tabels: unknown hyper-parameter; did you mean tables?"),
     ((*PLAN, "--set", "tables"), '--set: expected KEY=VALUE such as tables=32, got "tables"'),
     ((*PLAN, "--set", "tables=8", "--set", "tables=9"), "--set: tables is given twice, 8 and 9"),
     ((*PLAN, "--set", "tables=many"), 'tables: expected an integer, got "many"'),

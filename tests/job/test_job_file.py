@@ -3,11 +3,14 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from topoopt.errors import InvalidInput
 from topoopt.job import JobRequest, job_traffic, operators_of, read_cluster_part, read_job, requested_job
 from topoopt.search import job_of
+from topoopt.traffic import traffic_from_matrix
+from topoopt.transformer import find_transformer
 from topoopt.workload import load_model
 
 
@@ -148,3 +151,48 @@ def test_a_mistake_in_a_hyper_parameter_names_file_and_key(tmp_path: Path) -> No
     (tmp_path / "job.yaml").write_text("model: dlrm\nset: {tables: 0}\n")
     with pytest.raises(InvalidInput, match=r"job\.yaml: set\.tables: expected an integer >= 1, got 0"):
         job_of(read_job(tmp_path / "job.yaml"))
+
+
+@pytest.mark.parametrize("model", ["dlrm", "dlrm-16"])
+def test_an_unknown_hyper_parameter_names_file_and_key(tmp_path: Path, model: str) -> None:
+    path = write(tmp_path / "job.yaml", f"model: {model}\nset: {{tabels: 3}}\n")
+    with pytest.raises(InvalidInput) as caught:
+        job_of(read_job(path))
+    assert str(caught.value).startswith(
+        f"{path}: set.tabels: unknown hyper-parameter; did you mean tables? Known: "
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("operators: none.yaml", "operators"),
+        ("traffic: none.csv", "traffic"),
+        ("model: dlrm\nprofile: none.json", "profile"),
+        ("config: none.json", "config"),
+        ("model: llama2-7b\ntraining: {calibration: none.yaml}", "training.calibration"),
+        ("model: dlrm\ncluster: none.yaml", "cluster"),
+    ],
+)
+def test_a_missing_file_is_reported_with_the_file_that_asks_for_it(
+    tmp_path: Path, text: str, key: str
+) -> None:
+    path = write(tmp_path / "job.yaml", f"{text}\n")
+    with pytest.raises(InvalidInput) as caught:
+        job_of(read_job(path))
+    assert str(caught.value).startswith(f"{path}: {key}: {tmp_path}/none.")
+    assert "no such file" in str(caught.value)
+
+
+def test_what_is_described_in_python_is_digested_by_what_it_says() -> None:
+    matrix = np.array([[0.0, 1e6], [2e6, 0.0]])
+    described = (
+        load_model("dlrm-16"),
+        traffic_from_matrix(matrix),
+        traffic_from_matrix(2 * matrix),
+        find_transformer("llama2-7b"),
+    )
+    digests = [JobRequest(described=one).input_digests() for one in described]
+    assert [list(one) for one in digests] == [["dlrm-16"], ["traffic"], ["traffic"], ["llama2-7b"]]
+    assert len({value for one in digests for value in one.values()}) == 4
+    assert JobRequest(described=load_model("dlrm-16")).input_digests() == digests[0]

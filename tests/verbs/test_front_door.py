@@ -98,6 +98,7 @@ def test_a_graph_of_operators_is_described_in_python() -> None:
     assert plan.job.name == "mine"
     assert plan.job.global_batch == 8 * 8 * 4
     assert len(plan.strategy.splits) == 2
+    assert list(plan.provenance.inputs) == ["mine"]
 
 
 def test_traffic_is_described_in_python() -> None:

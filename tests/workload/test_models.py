@@ -93,7 +93,7 @@ def test_a_number_beyond_reason_is_refused() -> None:
 
 
 def test_an_unknown_hyper_parameter_is_answered_with_the_nearest() -> None:
-    with pytest.raises(InvalidInput, match='dlrm hyper-parameter: unknown name "table"; did you mean tables'):
+    with pytest.raises(InvalidInput, match="dlrm: table: unknown hyper-parameter; did you mean tables"):
         load_model("dlrm", table=3)
 
 

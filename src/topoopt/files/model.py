@@ -17,7 +17,6 @@ from pydantic import (
     Field,
     GetCoreSchemaHandler,
     ValidationError,
-    ValidationInfo,
 )
 from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError, core_schema
 
@@ -111,13 +110,13 @@ def validated(model_class: type[ModelT], mapping: object, place: str) -> ModelT:
         raise InvalidInput(_one_line(details[0], model_class, place)) from None
 
 
-def _quantity(parse: Callable[[str, str], float]) -> Callable[[object, ValidationInfo], float]:
-    def read(value: object, info: ValidationInfo) -> float:
-        key = info.field_name or "value"
+def _quantity(parse: Callable[[str, str], float]) -> Callable[[object], float]:
+    def read(value: object) -> float:
         try:
-            return parse(value if isinstance(value, str) else json.dumps(value, default=str), key)
+            return parse(value if isinstance(value, str) else json.dumps(value, default=str), "value")
         except InvalidInput as error:
-            raise PydanticCustomError("quantity", "{message}", {"message": str(error)}) from None
+            message = str(error).removeprefix("value: ")
+            raise PydanticCustomError("quantity", "{message}", {"message": message}) from None
 
     return read
 
@@ -145,9 +144,9 @@ def _one_line(detail: ErrorDetails, model_class: type[BaseModel], place: str) ->
         said = "give a value" if said == detail["msg"] else f"expected {said}"
         which = f'key "{loc[-1]}"' if isinstance(loc[-1], str) else f"value [{loc[-1]}]"
         return f"{place}: {dotted(loc[:-1])}missing {which}: {said}"
-    if detail["type"] == "quantity":  # its message names the key, also of one value in a list
-        outside = loc[:-2] if isinstance(loc[-1], int) else loc[:-1]
-        return f"{place}: {dotted(outside)}{detail['msg']}"
+    if detail["type"] == "quantity":
+        *outside, key = loc[:-1] if isinstance(loc[-1], int) else loc  # the key also of one value in a list
+        return f"{place}: {dotted(outside)}{key}: {detail['msg']}"
     if detail["type"] == "value_error":
         return f"{place}: {dotted(loc)}{detail['msg'].removeprefix('Value error, ')}"
     return f"{place}: {dotted(loc)}expected {_expected(schema, detail)}, got {shown(detail['input'])}"

@@ -1,37 +1,31 @@
 """A job from a file: what a ``job.yaml`` asks for, as a request."""
 
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from topoopt.errors import InvalidInput
-from topoopt.files import BandwidthText, BytesText, Strict, TimeText, read_yaml, validated
-from topoopt.job.request import TRAINING_FILES, JobRequest, names_file
+from topoopt.files import BandwidthText, BytesText, Strict, TimeText, is_file, read_yaml, validated
+from topoopt.job.request import TRAINING_FILES, WORK_FILES, JobRequest, names_file
 from topoopt.job.settings import JobSettings
 
-SETTINGS = ("compute", "precision", "embedding_bytes_factor", "memory_check", "optimizer")
-"""Keys of a job file that are fields of :class:`~topoopt.job.JobSettings`; ``bucket`` is its ``bucket_bytes``."""
-
-_CLUSTER_FIELDS = {
-    "link_bandwidth": "link_bandwidth_bps",
-    "intra_server_bandwidth": "intra_server_bandwidth_bps",
-    "link_latency": "link_latency_s",
-}
+SETTINGS = tuple(field.name for field in fields(JobSettings))
 _Text = Annotated[str, BeforeValidator(lambda value: str(value) if type(value) is int else value)]
 
 
 class ClusterPart(Strict):
-    """Keys of a cluster of which any may be left to the flags or the defaults."""
+    """Fields of ClusterSpec, of which any may be left to the flags or the defaults."""
 
     servers: int | None = Field(default=None, ge=2)
     degree: int | None = Field(default=None, ge=1)
-    link_bandwidth: BandwidthText | None = None
+    link_bandwidth_bps: BandwidthText | None = Field(default=None, alias="link_bandwidth")
     accelerators_per_server: int | None = Field(default=None, ge=1)
     accelerator: str | None = None
-    intra_server_bandwidth: BandwidthText | None = None
-    link_latency: TimeText | None = None
+    intra_server_bandwidth_bps: BandwidthText | None = Field(default=None, alias="intra_server_bandwidth")
+    link_latency_s: TimeText | None = Field(default=None, alias="link_latency")
     links: Literal["duplex", "directed"] | None = None
 
 
@@ -74,19 +68,14 @@ class JobModel(Strict):
     embedding_bytes_factor: int | None = None
     memory_check: str | None = None
     optimizer: str | None = None
-    bucket: BytesText | None = None
+    bucket_bytes: Annotated[BytesText, AfterValidator(round)] | None = Field(default=None, alias="bucket")
     search: dict[str, Any] = Field(default={})
 
     @model_validator(mode="after")
     def _one_workload(self) -> "JobModel":
-        files = ("config", "operators", "profile", "traffic")
-        given = [name for name in files if getattr(self, name) is not None]
-        if self.model is not None and given != ["profile"]:
-            given.insert(0, "model")
-        if given == ["operators", "profile"]:
-            given = ["operators"]
-        if len(given) != 1:
-            got = " and ".join(given) or "none"
+        named = [name for name in ("model", *WORK_FILES) if getattr(self, name) is not None]
+        if len(named) != 1 and named not in (["model", "profile"], ["operators", "profile"]):
+            got = " and ".join(named) or "none"
             raise ValueError(
                 f"give one of model, config, operators, profile (with or without model), traffic; got {got}"
             )
@@ -111,26 +100,23 @@ def job_from_mapping(mapping: Any, path: str | Path) -> JobRequest:
     cluster: dict[str, Any] = {}
     if isinstance(mapping, Mapping) and isinstance(mapping.get("cluster"), str):
         beside = str(folder / mapping["cluster"])
+        if not is_file(beside):
+            raise InvalidInput(f"{place}: cluster: {beside}: no such file")
         cluster, files = read_cluster_part(beside), (place, beside)
         mapping = {key: value for key, value in mapping.items() if key != "cluster"}
     document = validated(JobModel, mapping, place)
     if document.cluster:
-        cluster = _cluster_fields(document.cluster)
+        cluster = document.cluster.model_dump(exclude_none=True)
     before = f"{files[-1]}: {'cluster.' if document.cluster else ''}"
-    settings = {name: getattr(document, name) for name in SETTINGS if getattr(document, name) is not None}
-    if document.bucket is not None:
-        settings["bucket_bytes"] = round(document.bucket)
+    keys = document.model_dump(exclude_none=True)
+    settings = {name: keys[name] for name in SETTINGS if name in keys}
     _check_settings(settings, place)
+    work_files: dict[str, Any] = {name: str(folder / keys[name]) for name in WORK_FILES if keys.get(name)}
     return JobRequest(
-        model=document.model or "",
-        variant=document.variant or "",
-        config=str(folder / document.config) if document.config else "",
-        training=_training_fields(document.training, folder),
+        **{name: keys[name] for name in ("model", "variant", "batch_per_accelerator") if name in keys},
+        **work_files,
+        training=_beside(keys.get("training", {}), folder),
         hyperparameters=document.hyperparameters,
-        operators=str(folder / document.operators) if document.operators else "",
-        profile=str(folder / document.profile) if document.profile else "",
-        traffic=str(folder / document.traffic) if document.traffic else "",
-        batch_per_accelerator=document.batch_per_accelerator or 0,
         cluster=cluster,
         settings=settings,
         search=document.search,
@@ -141,35 +127,33 @@ def job_from_mapping(mapping: Any, path: str | Path) -> JobRequest:
 
 def read_cluster_part(path: str | Path) -> dict[str, Any]:
     """Return the fields of :class:`~topoopt.hardware.ClusterSpec` that a cluster file says."""
-    return _cluster_fields(validated(ClusterPart, read_yaml(path), str(path)))
+    return validated(ClusterPart, read_yaml(path), str(path)).model_dump(exclude_none=True)
 
 
 def cluster_places(cluster: Mapping[str, Any], before: str) -> dict[str, str]:
     """Return where each field of a cluster stands in the file that says it; ``before`` is the file and the part."""
-    keys = {field: key for key, field in _CLUSTER_FIELDS.items()}
-    return {field: before + keys.get(field, field) for field in cluster}
+    return {field: f"{before}{_key(ClusterPart, field)}" for field in cluster}
 
 
 def _places(document: JobModel, place: str) -> dict[str, str]:
-    own = {"bucket_bytes" if name == "bucket" else name: name for name in document.model_fields_set}
-    training = {
-        name: f"training.{name}" for name in (document.training.model_fields_set if document.training else ())
+    own = {name: _key(JobModel, name) for name in document.model_fields_set}
+    training = document.training.model_fields_set if document.training else ()
+    keys = {
+        **own,
+        **{name: f"training.{name}" for name in training},
+        **{name: f"set.{name}" for name in document.hyperparameters},
     }
-    changes = {name: f"set.{name}" for name in document.hyperparameters}
-    return {word: f"{place}: {key}" for word, key in {**own, **training, **changes}.items()}
+    return {word: f"{place}: {key}" for word, key in keys.items()}
 
 
-def _cluster_fields(part: ClusterPart) -> dict[str, Any]:
-    keys = part.model_dump(exclude_none=True)
-    return {_CLUSTER_FIELDS.get(name, name): value for name, value in keys.items()}
+def _key(part: type[Strict], field: str) -> str:
+    """Return what a field is called in the file."""
+    return part.model_fields[field].alias or field
 
 
-def _training_fields(part: TrainingPart | None, folder: Path) -> dict[str, Any]:
-    keys = {} if part is None else part.model_dump(exclude_none=True)
-    for key in TRAINING_FILES:
-        if names_file(keys.get(key, "")):
-            keys[key] = str(folder / keys[key])
-    return keys
+def _beside(training: dict[str, Any], folder: Path) -> dict[str, Any]:
+    files = {key: str(folder / training[key]) for key in TRAINING_FILES if names_file(training.get(key, ""))}
+    return {**training, **files}
 
 
 def _check_settings(settings: Mapping[str, Any], place: str) -> None:

@@ -4,15 +4,16 @@ Only what was written is in it. Several of them may be laid over each other (a f
 :func:`topoopt.job.requested_job` fills in the defaults.
 """
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from topoopt.errors import TopoOptError
-from topoopt.files import read_bytes
+from topoopt.files import is_file, read_bytes
 from topoopt.hardware import ClusterSpec
 from topoopt.provenance import digest
 from topoopt.traffic import Traffic
@@ -25,7 +26,10 @@ DEFAULT_CLUSTER: Mapping[str, Any] = {"servers": 128, "degree": 4, "link_bandwid
 TRAINING_FILES = ("calibration", "loads")
 """What of the training may be the name of a file."""
 
-_PLAIN = ("model", "variant", "config", "operators", "profile", "traffic", "batch_per_accelerator")
+WORK_FILES = ("config", "operators", "profile", "traffic")
+"""What a job may be made of instead of a model's name, or beside it: names of files."""
+
+_PLAIN = ("model", "variant", *WORK_FILES, "batch_per_accelerator")
 _MERGED = ("training", "hyperparameters", "cluster", "settings", "search")
 
 
@@ -91,11 +95,25 @@ class JobRequest:
         )
 
     def input_digests(self) -> dict[str, str]:
-        """Return the SHA-256 of every file that the job is made of, by file name."""
-        named = (str(self.training.get(key, "")) for key in TRAINING_FILES)
-        own = (text for text in named if names_file(text))
-        paths = (*self.files, *filter(None, (self.config, self.operators, self.profile, self.traffic, *own)))
-        return {Path(path).name: digest(read_bytes(path)) for path in paths}
+        """Return the SHA-256 of every file that the job is made of, and of what is described in Python, by name."""
+        paths = (*self.files, *filter(None, self.files_by_word().values()))
+        digests = {Path(path).name: digest(read_bytes(path)) for path in paths}
+        if self.described is not None:
+            name = getattr(self.described, "name", "traffic")
+            text = json.dumps(asdict(self.described), sort_keys=True, default=_plain)
+            digests[name] = digest(text.encode())
+        return digests
+
+    def files_by_word(self) -> dict[str, str]:
+        """Return the file that each word names; empty where it names none."""
+        training = {word: str(self.training.get(word, "")) for word in TRAINING_FILES}
+        named = {word: text for word, text in training.items() if names_file(text)}
+        return {**{word: getattr(self, word) for word in WORK_FILES}, **named}
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON can hold of a set or an array, always in the same order."""
+    return sorted(value) if isinstance(value, frozenset) else value.tolist()
 
 
 @contextmanager
@@ -104,18 +122,25 @@ def in_its_place(request: JobRequest) -> Iterator[None]:
     try:
         yield
     except TopoOptError as error:
-        message = str(error).removeprefix(f"{request.model}: ")
-        word = re.match(r"[a-z][a-z_]*(?=[ :])", message)
-        known = (
-            [word[0] + unit for unit in ("", "_bps", "_s") if word[0] + unit in request.places]
-            if word
-            else []
-        )
-        if not word or not known:
+        message = _placed(str(error), request)
+        if message == str(error):
             raise
-        raise type(error)(
-            f"{request.places[known[0]]}{str(error).removeprefix(f'{request.model}: ')[word.end() :]}"
-        ) from None
+        raise type(error)(message) from None
+
+
+def _placed(message: str, request: JobRequest) -> str:
+    """Return the message with the place of the word that it begins with, or of the word that names a missing file."""
+    for word, path in request.files_by_word().items():
+        if path and message.startswith(f"{path}: ") and word in request.places and not is_file(path):
+            return f"{request.places[word]}: {message}"
+    model, _, rest = message.partition(": ")
+    about = rest if request.model.startswith(model) else message
+    match = re.match(r"[A-Za-z_]\w*(?=[ :])", about)
+    if match is None:
+        return message
+    places = (request.places.get(match[0] + unit) for unit in ("", "_bps", "_s"))
+    place = next(filter(None, places), None)
+    return f"{place}{about[match.end() :]}" if place else message
 
 
 def requested_cluster(request: JobRequest, servers: int) -> ClusterSpec:

@@ -41,38 +41,33 @@ def requested_job(request: JobRequest) -> Job:
         remedy = "give servers and accelerators_per_server" if word == "accelerators" else "leave it out"
         raise InvalidInput(f"{word}: is for transformers in pipeline stages, and {what} is none; {remedy}")
     settings = JobSettings(**request.settings)
-    if request.described is not None:
-        return _described_job(request, settings)
-    if request.traffic:
+    if request.traffic or isinstance(request.described, Traffic):
         return _traffic_job(request)
+    if request.profile and request.described:
+        raise InvalidInput(
+            f"{request.profile}: a profile goes with a model of the zoo or a file of operators"
+        )
     if request.profile:
         content = read_json(request.profile)
         if is_device_profile(content):
             return _measured_job(request, device_profile_from_mapping(content, request.profile))
         return _profiled_job(request, settings)
-    if request.operators:
-        _refuse_model_words(request, request.operators)
-        graph = read_operators(request.operators, batch_per_accelerator=request.batch_per_accelerator or None)
-        return make_job(graph, requested_cluster(request, DEFAULT_CLUSTER["servers"]), settings)
+    if request.operators or request.described:
+        cluster = requested_cluster(request, DEFAULT_CLUSTER["servers"])
+        return make_job(_own_graph(request), cluster, settings)
     graph, servers = _zoo_graph(request)
     return make_job(graph, requested_cluster(request, servers), settings)
 
 
-def _described_job(request: JobRequest, settings: JobSettings) -> Job:
-    """Return the job of operators or of traffic that were made in Python."""
-    model = request.described
-    if isinstance(model, Traffic):
-        _refuse_operator_words(request, "the traffic")
-        return traffic_job("traffic", model, requested_cluster(request, model.servers))
-    assert isinstance(model, OperatorGraph), "a transformer is ranked by the search first"
-    _refuse_model_words(request, model.name)
-    if request.profile:
-        raise InvalidInput(
-            f"{request.profile}: a profile goes with a model of the zoo or a file of operators"
-        )
-    if request.batch_per_accelerator:
-        model = replace(model, batch_per_accelerator=request.batch_per_accelerator)
-    return make_job(model, requested_cluster(request, DEFAULT_CLUSTER["servers"]), settings)
+def _own_graph(request: JobRequest) -> OperatorGraph:
+    """Return the operators of a file, or those made in Python."""
+    graph, batch = request.described, request.batch_per_accelerator
+    if graph is None:
+        _refuse_model_words(request, request.operators)
+        return read_operators(request.operators, batch_per_accelerator=batch or None)
+    assert isinstance(graph, OperatorGraph), "a transformer is ranked by the search first"
+    _refuse_model_words(request, graph.name)
+    return replace(graph, batch_per_accelerator=batch) if batch else graph
 
 
 def _refuse_operator_words(request: JobRequest, what: str) -> None:
@@ -85,12 +80,15 @@ def _refuse_operator_words(request: JobRequest, what: str) -> None:
 
 
 def _traffic_job(request: JobRequest) -> Job:
-    traffic = traffic_from_matrix(read_traffic_matrix(request.traffic), request.traffic)
-    _refuse_operator_words(request, request.traffic)
-    wanted = request.cluster.get("servers", traffic.servers)
-    if wanted != traffic.servers:
-        raise InvalidInput(f"servers: {request.traffic} is for {traffic.servers} servers, got {wanted}")
-    return traffic_job(Path(request.traffic).name, traffic, requested_cluster(request, traffic.servers))
+    traffic, what = request.described, request.traffic or "the traffic"
+    if not isinstance(traffic, Traffic):
+        traffic = traffic_from_matrix(read_traffic_matrix(request.traffic), request.traffic)
+    _refuse_operator_words(request, what)
+    servers = request.cluster.get("servers", traffic.servers)
+    if servers != traffic.servers:
+        raise InvalidInput(f"servers: {what} is for {traffic.servers} servers, got {servers}")
+    name = Path(request.traffic).name or "traffic"
+    return traffic_job(name, traffic, requested_cluster(request, traffic.servers))
 
 
 def _zoo_graph(request: JobRequest) -> tuple[OperatorGraph, int]:
@@ -127,25 +125,23 @@ def _measured_job(request: JobRequest, profile: DeviceProfile) -> Job:
     """Return the job with times of ``topoopt profile``; what is not said is as it was measured."""
     _check_measured(request, profile)
     accelerator = {"accelerator": profile.device.accelerator} if profile.device.accelerator else {}
-    cluster = {"servers": profile.servers, "accelerators_per_server": profile.accelerators_per_server}
-    below = JobRequest(cluster={**cluster, **accelerator}, settings={"precision": profile.device.precision})
+    measured = {"servers": profile.servers, "accelerators_per_server": profile.accelerators_per_server}
+    below = JobRequest(cluster={**measured, **accelerator}, settings={"precision": profile.device.precision})
     request = below.overlaid(request)
     if request.model or profile.source == "zoo":
         zoo = JobRequest(model=profile.model, hyperparameters=profile.hyperparameters)
         graph, _ = _zoo_graph(request if request.model else zoo.overlaid(request))
     if request.operators:
-        _refuse_model_words(request, request.operators)
-        graph = read_operators(request.operators, batch_per_accelerator=request.batch_per_accelerator or None)
+        graph = _own_graph(request)
     elif not request.model and not request.batch_per_accelerator:
         graph = replace(graph, batch_per_accelerator=profile.batch_per_accelerator)
-    if not any(
-        op.times for op in profile.operators if op.signature in {signature_of(o) for o in graph.operators}
-    ):
+    signatures = set(map(signature_of, graph.operators))
+    if not any(op.times for op in profile.operators if op.signature in signatures):
         raise InvalidInput(
             f"{request.profile}: holds times of {profile.model}, and of no operator of {graph.name}; measure that"
         )
-    cluster_asked = requested_cluster(request, profile.servers)
-    return make_job(graph, cluster_asked, JobSettings(**request.settings), (profile,))
+    cluster = requested_cluster(request, profile.servers)
+    return make_job(graph, cluster, JobSettings(**request.settings), (profile,))
 
 
 def _check_measured(request: JobRequest, profile: DeviceProfile) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, TypeVar
 
-from topoopt.errors import InvalidInput, shown, unknown_name
+from topoopt.errors import InvalidInput, hint, shown
 from topoopt.limits import MOST, MOST_OF_ANYTHING, whole
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def with_overrides(model: str, defaults: P, overrides: Mapping[str, object]) -> 
     known = [field.name for field in fields(defaults)]
     for name in overrides:
         if name not in known:
-            raise unknown_name(f"{model} hyper-parameter", name, known)
+            raise InvalidInput(f"{model}: {name}: unknown hyper-parameter; {hint(name, known)}")
     changes = {
         name: _read(f"{model}: {name}", value, getattr(defaults, name), MOST.get(name, MOST_OF_ANYTHING))
         for name, value in overrides.items()
