@@ -1,6 +1,6 @@
 """Figure 10: what the fabrics cost, and how far the published ratios depend on what is counted."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
 from math import ceil
 from statistics import mean
 
@@ -20,220 +20,99 @@ from topoopt.cost import (
     find_prices,
     published_equivalent_bandwidth,
 )
-from topoopt.report import Chart, LineChart, Series
+from topoopt.report import Series
+from topoopt.reproduction.description import description
 from topoopt.reproduction.figure import Comparison, Figure, Progress, Row, StudySettings
 from topoopt.units import format_bandwidth
 
-TITLE = "Network cost of the fabrics, and the accounting that a ratio depends on"
+TEXT = description("fig10")
 PRICES = "2022"
 SERVERS = (128, 432, 1024, 2000)
 CLUSTERS = ((4, 100e9), (8, 200e9))
 """Degree and interface bandwidth."""
-QUOTED = (
-    "average of the paper's cost figure, quoted; the clusters that it is over are from memory, unconfirmed"
-)
-FAT_TREE = "fat-tree, d·B/3.2"
-DRAWN = {
-    "ideal-switch": "ideal switch (full bisection)",
-    "oversub-fat-tree": "fat-tree, 2:1",
-    "topoopt-ocs": "TopoOpt, OCS; SiP-ML",
-    "topoopt": "TopoOpt, patch panels",
-    FAT_TREE: FAT_TREE,
-    "expander": "expander; torus",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class PricedCluster:
-    """A bill, and the name of what is billed."""
-
-    name: str
-    degree: int
-    bandwidth_bps: float
-    bill: Bill
 
 
 def fig10(settings: StudySettings, on_progress: Progress) -> Figure:
     """Return the price of every fabric under the default accounting, and both ratios under every other one."""
     prices = find_prices(PRICES)
-    priced = [
-        row
-        for degree, bandwidth_bps in CLUSTERS
-        for servers in SERVERS
-        for row in _priced(servers, degree, bandwidth_bps, prices)
-    ]
+    costs = {
+        cluster: [row for servers in SERVERS for row in _costs(servers, *cluster, prices)]
+        for cluster in CLUSTERS
+    }
     sweep = accounting_sweep(prices)
-    rows = [*map(_cost_row, priced), *map(_accounting_row, sweep)]
-    return Figure(
-        "fig10",
-        TITLE,
-        tuple(rows),
-        (*_compared(Accounting(), prices), *_compared(sweep[0].accounting, prices)),
-        (*(_costs(priced, *cluster) for cluster in CLUSTERS), _ratios(sweep)),
-        (
-            f"Price list {PRICES}. Default accounting: {Accounting().words}. The ideal switch is a full-bisection "
-            "fat-tree of d interfaces of B.",
-            "Everything is bought by the interface, so a price per server does not depend on how many servers there "
-            "are, and the published averages are in truth over two cases: 100 and 200 Gb/s.",
-            _nearest(sweep),
-            f"The {FAT_TREE}, is a full-bisection fat-tree of that bandwidth a server, on the fewest interfaces "
-            "that the list has.",
-        ),
+    charts = [
+        TEXT.chart("cost", rows, degree=degree, bandwidth=format_bandwidth(bandwidth_bps))
+        for (degree, bandwidth_bps), rows in costs.items()
+    ]
+    return TEXT.figure(
+        [row for rows in (*costs.values(), map(_accounting_row, sweep)) for row in rows],
+        [row for rule in (Accounting(), sweep[0].accounting) for row in _compared(rule, prices)],
+        [*charts, TEXT.chart("accounting", (), *_ratios(sweep))],
+        prices=PRICES,
+        default=Accounting().words,
+        accountings=len(sweep),
+        nearest=sweep[0],
     )
 
 
-def _priced(servers: int, degree: int, bandwidth_bps: float, prices: PartTable) -> list[PricedCluster]:
-    rows = [
-        PricedCluster(
-            name, degree, bandwidth_bps, bill_of_materials(name, servers, degree, bandwidth_bps, prices)
+def _costs(servers: int, degree: int, bandwidth_bps: float, prices: PartTable) -> Iterator[Row]:
+    for name in PRICED_FABRICS:
+        yield _cost_row(
+            name, bill_of_materials(name, servers, degree, bandwidth_bps, prices), degree, bandwidth_bps
         )
-        for name in PRICED_FABRICS
-    ]
     whole_bps = published_equivalent_bandwidth(degree, bandwidth_bps)
     interfaces = ceil(whole_bps / max(prices.speeds_bps()))
     tree = bill_of_materials("fat-tree", servers, interfaces, whole_bps / interfaces, prices)
-    return [*rows, PricedCluster(FAT_TREE, degree, bandwidth_bps, tree)]
+    yield _cost_row("fat-tree, d·B/3.2", tree, degree, bandwidth_bps)
 
 
-def _cost_row(row: PricedCluster) -> Row:
+def _cost_row(fabric: str, bill: Bill, degree: int, bandwidth_bps: float) -> Row:
     return {
         "what": "cost",
-        "fabric": row.name,
-        "servers": row.bill.servers,
-        "degree": row.degree,
-        "bandwidth_bps": row.bandwidth_bps,
-        "interfaces": row.bill.degree,
-        "interface_bandwidth_bps": row.bill.bandwidth_bps,
-        "accounting": row.bill.accounting.words,
-        "cost_usd": row.bill.cost_usd,
-        "cost_per_server_usd": row.bill.cost_per_server_usd,
-        "ocs_over_panel": None,
-        "ideal_over_topoopt": None,
+        "fabric": fabric,
+        "servers": bill.servers,
+        "degree": degree,
+        "bandwidth_bps": bandwidth_bps,
+        "interfaces": bill.degree,
+        "interface_bandwidth_bps": bill.bandwidth_bps,
+        "accounting": bill.accounting.words,
+        "cost_usd": bill.cost_usd,
+        "cost_per_server_usd": bill.cost_per_server_usd,
     }
 
 
 def _accounting_row(row: CostRatios) -> Row:
-    nothing = dict.fromkeys(
-        ("fabric", "servers", "degree", "bandwidth_bps", "interfaces", "interface_bandwidth_bps")
-    )
     return {
         "what": "ratios",
-        **nothing,
         "accounting": row.accounting.words,
-        "cost_usd": None,
-        "cost_per_server_usd": None,
         "ocs_over_panel": row.ocs_over_panel,
         "ideal_over_topoopt": row.ideal_over_topoopt,
     }
 
 
-def _compared(rule: Accounting, prices: PartTable) -> tuple[Comparison, ...]:
+def _compared(rule: Accounting, prices: PartTable) -> Iterator[Comparison]:
     ratios = cost_ratios(prices, rule)
-    bandwidth_ratio = mean(_over_equal_cost(*cluster, prices, rule) for cluster in CLUSTERS)
-    how = f"accounting {rule.name}"
-    return (
-        Comparison(
-            f"OCS over patch panels, {how}",
-            "",
-            ratios.ocs_over_panel,
-            *(PUBLISHED_OCS_OVER_PANEL,) * 2,
-            None,
-            QUOTED,
-            f"Counted: {rule.words}. The two fabrics differ in ports and in the second panel's parts alone, so "
-            "whatever else both pay for, network cards and fiber, draws the ratio towards 1.",
-        ),
-        Comparison(
-            f"ideal switch over TopoOpt, {how}",
-            "",
-            ratios.ideal_over_topoopt,
-            *(PUBLISHED_IDEAL_OVER_TOPOOPT,) * 2,
-            None,
-            QUOTED,
-            "Fiber on the fat-tree alone raises this ratio, a second panel lowers it and the one above with it: no set "
-            "of choices gives both.",
-        ),
-        Comparison(
-            f"d·B over the bandwidth of a fat-tree of equal cost, {how}",
-            "",
-            bandwidth_ratio,
-            *(PUBLISHED_IDEAL_OVER_TOPOOPT,) * 2,
-            None,
-            "the bandwidth that the paper's figures give the fat-tree",
-            "Solved from the price list: for the price of TopoOpt it buys "
-            + " and ".join(_bought(*cluster, prices, rule) for cluster in CLUSTERS)
-            + ".",
-        ),
-    )
+    of_bandwidths, bought = [], []
+    for degree, bandwidth_bps in CLUSTERS:
+        tree = equivalent_fat_tree(SERVERS[0], degree, bandwidth_bps, prices, rule)
+        of_bandwidths.append(degree * bandwidth_bps / tree.server_bandwidth_bps)
+        bought.append(
+            f"{format_bandwidth(tree.server_bandwidth_bps)} a server where the paper's figures have "
+            f"{format_bandwidth(published_equivalent_bandwidth(degree, bandwidth_bps))} "
+            f"(d={degree}, {format_bandwidth(bandwidth_bps)})"
+        )
+    for name, ours, published in (
+        ("optical", ratios.ocs_over_panel, PUBLISHED_OCS_OVER_PANEL),
+        ("ideal", ratios.ideal_over_topoopt, PUBLISHED_IDEAL_OVER_TOPOOPT),
+        ("bandwidth", mean(of_bandwidths), PUBLISHED_IDEAL_OVER_TOPOOPT),
+    ):
+        yield TEXT.comparison(name, ours, published=published, rule=rule, bought=" and ".join(bought))
 
 
-def _over_equal_cost(degree: int, bandwidth_bps: float, prices: PartTable, rule: Accounting) -> float:
-    tree = equivalent_fat_tree(SERVERS[0], degree, bandwidth_bps, prices, rule)
-    return degree * bandwidth_bps / tree.server_bandwidth_bps
-
-
-def _bought(degree: int, bandwidth_bps: float, prices: PartTable, rule: Accounting) -> str:
-    tree = equivalent_fat_tree(SERVERS[0], degree, bandwidth_bps, prices, rule)
-    published_bps = published_equivalent_bandwidth(degree, bandwidth_bps)
-    return (
-        f"{format_bandwidth(tree.server_bandwidth_bps)} a server where the paper's figures have "
-        f"{format_bandwidth(published_bps)} (d={degree}, {format_bandwidth(bandwidth_bps)})"
-    )
-
-
-def _nearest(sweep: tuple[CostRatios, ...]) -> str:
-    row = sweep[0]
-    return (
-        f"Of {len(sweep)} accountings none gives both published ratios; the nearest is {row.distance:.1%} off "
-        f"at worst, with {row.ocs_over_panel:.2f} and {row.ideal_over_topoopt:.2f}: {row.accounting.words}. The paper "
-        "does not say what was counted, so the default stays what has to be bought, and is not tuned."
-    )
-
-
-def _costs(priced: list[PricedCluster], degree: int, bandwidth_bps: float) -> Chart:
-    at = [row for row in priced if (row.degree, row.bandwidth_bps) == (degree, bandwidth_bps)]
-    return LineChart(
-        f"fig10-d{degree}",
-        f"Network cost, d={degree}, {format_bandwidth(bandwidth_bps)}",
-        "servers",
-        "million US$",
-        tuple(
-            Series(label, SERVERS, tuple(row.bill.cost_usd / 1e6 for row in at if row.name == name))
-            for name, label in DRAWN.items()
-        ),
-        x_log=True,
-        y_log=True,
-    )
-
-
-def _ratios(sweep: tuple[CostRatios, ...]) -> Chart:
-    named = {
-        name: [row for row in sweep if row.accounting.name == name]
-        for name in (*ACCOUNTINGS, sweep[-1].accounting.name)
-    }
-    published = Series(
-        "published",
-        (PUBLISHED_OCS_OVER_PANEL,),
-        (PUBLISHED_IDEAL_OVER_TOPOOPT,),
-        published=True,
-        joined=False,
-    )
-    return LineChart(
-        "fig10-accounting",
-        "Both ratios under every accounting",
-        "OCS over patch panels",
-        "ideal switch over TopoOpt",
-        (
-            *(
-                Series(
-                    name,
-                    tuple(row.ocs_over_panel for row in rows),
-                    tuple(row.ideal_over_topoopt for row in rows),
-                    joined=False,
-                    labels=tuple(row.accounting.words for row in rows),
-                )
-                for name, rows in named.items()
-            ),
-            published,
-        ),
-        y_log=True,
-    )
+def _ratios(sweep: tuple[CostRatios, ...]) -> Iterator[Series]:
+    for name in (*ACCOUNTINGS, sweep[-1].accounting.name):
+        rows = [row for row in sweep if row.accounting.name == name]
+        x, y = tuple(row.ocs_over_panel for row in rows), tuple(row.ideal_over_topoopt for row in rows)
+        yield Series(name, x, y, joined=False, labels=tuple(row.accounting.words for row in rows))
+    ratios = (PUBLISHED_OCS_OVER_PANEL,), (PUBLISHED_IDEAL_OVER_TOPOOPT,)
+    yield Series("published", *ratios, published=True, joined=False)

@@ -10,7 +10,6 @@ from topoopt.job import Job, job_traffic
 from topoopt.plan import Outcome, Plan
 from topoopt.reproduction.figure import Row
 from topoopt.reproduction.published_jobs import BULK, published_job, released_fabric, search_options
-from topoopt.routing import Fabric
 from topoopt.search import (
     Fidelity,
     SearchOptions,
@@ -40,52 +39,20 @@ class Point:
     bandwidth_bps: float
 
 
-@dataclass(frozen=True, slots=True)
-class FabricTime:
-    """One iteration of a point's job on one fabric."""
-
-    model: str
-    servers: int
-    degree: int
-    bandwidth_bps: float
-    fabric: str
-    strategy: str
-    server_bandwidth_bps: float
-    iteration_time_s: float
-    compute_time_s: float
-    bandwidth_tax: float
-
-    @property
-    def key(self) -> tuple[str, int, float, str, str]:
-        """What no two rows share."""
-        return self.model, self.degree, self.bandwidth_bps, self.fabric, self.strategy
-
-    def row(self, topoopt_s: float) -> Row:
-        """Return the row of the figure's file, with the slowdown against TopoOpt with an equal strategy."""
-        return {**asdict(self), "times_topoopt": self.iteration_time_s / topoopt_s}
-
-
-def data_parallel_times(point: Point, seed: int, *, circuits: bool) -> list[FabricTime]:
-    """Return data parallelism with tables placed in turn, on every fabric; on changing circuits if asked for."""
+def data_parallel_rows(point: Point, seed: int, *, circuits: bool) -> Iterator[Row]:
+    """Yield data parallelism with tables placed in turn, on every fabric; on changing circuits if asked for."""
     job = _job(point)
     strategy = starting_strategy(job)
     traffic = job_traffic(job, strategy)
-    found = [_simulated(point, TOPOOPT, job, released_fabric(job, traffic, seed))]
     groups = [group.members for group in traffic.allreduce]
+    size = point.servers, point.degree, point.bandwidth_bps
+    fabrics = [(TOPOOPT, released_fabric(job, traffic, seed), job.cluster.server_bandwidth_bps)]
     for name, wiring, server_bandwidth_bps in _fabrics(job.cluster, circuits=circuits):
-        fabric = build_fabric(
-            wiring,
-            FabricRequest(
-                point.servers,
-                point.degree,
-                point.bandwidth_bps,
-                groups,
-                server_bandwidth_bps=server_bandwidth_bps,
-                seed=seed,
-            ),
-        )
-        found.append(_simulated(point, name, job, fabric, server_bandwidth_bps))
-    return found
+        request = FabricRequest(*size, groups, server_bandwidth_bps=server_bandwidth_bps, seed=seed)
+        fabrics.append((name, build_fabric(wiring, request), server_bandwidth_bps))
+    for name, fabric, server_bandwidth_bps in fabrics:
+        result = outcome(simulated(job, strategy, fabric, "flow", BULK))
+        yield _row(point, name, DATA_PARALLEL, server_bandwidth_bps, result)
 
 
 def _fabrics(cluster: ClusterSpec, *, circuits: bool) -> Iterator[tuple[str, str, float]]:
@@ -102,33 +69,17 @@ def _fabrics(cluster: ClusterSpec, *, circuits: bool) -> Iterator[tuple[str, str
         yield name, name, whole_bps
 
 
-def _simulated(
-    point: Point, name: str, job: Job, fabric: Fabric, server_bandwidth_bps: float | None = None
-) -> FabricTime:
-    result = simulated(job, starting_strategy(job), fabric, "flow", BULK)
-    whole_bps = server_bandwidth_bps or job.cluster.server_bandwidth_bps
-    return _time(point, name, DATA_PARALLEL, whole_bps, outcome(result))
-
-
-def searched_times(
-    point: Point, preset: str, budget: int, baseline_budget: int, seed: int
-) -> list[FabricTime]:
-    """Return what a search finds for TopoOpt and for each packet-switched fabric."""
-    return _compared(point, preset, search_options(preset, budget, baseline_budget, seed))
-
-
-def _compared(point: Point, strategy: str, options: SearchOptions) -> list[FabricTime]:
-    job = _job(point)
+def searched_rows(point: Point, preset: str, budget: int, baseline_budget: int, seed: int) -> Iterator[Row]:
+    """Yield what a search finds for TopoOpt and for each packet-switched fabric."""
+    options, job = search_options(preset, budget, baseline_budget, seed), _job(point)
     plan, own = _fastest_plan(job, options)
-    found = [_time(point, TOPOOPT, strategy, job.cluster.server_bandwidth_bps, outcome(own))]
+    yield _row(point, TOPOOPT, preset, job.cluster.server_bandwidth_bps, outcome(own))
     starts = tuple(dict.fromkeys((starting_strategy(job), plan.strategy)))
-    rows = compare(
+    for row in compare(
         job, options, PACKET_SWITCHED, find_prices("2022"), starts, fidelity=Fidelity("flow", BULK)
-    )
-    for row in rows:
+    ):
         name = PRICED_TREE if row.rule == "fat-tree-priced" else row.fabric
-        found.append(_time(point, name, strategy, row.server_bandwidth_bps, row.outcome))
-    return found
+        yield _row(point, name, preset, row.server_bandwidth_bps, row.outcome)
 
 
 def _fastest_plan(job: Job, options: SearchOptions) -> tuple[Plan, SimResult]:
@@ -142,18 +93,14 @@ def _job(point: Point) -> Job:
     return published_job(point.model, point.servers, point.degree, point.bandwidth_bps)
 
 
-def _time(
-    point: Point, fabric: str, strategy: str, server_bandwidth_bps: float, found: Outcome
-) -> FabricTime:
-    return FabricTime(
-        point.model,
-        point.servers,
-        point.degree,
-        point.bandwidth_bps,
-        fabric,
-        strategy,
-        server_bandwidth_bps,
-        found.iteration_time_s,
-        found.compute_time_s,
-        found.bandwidth_tax,
-    )
+def _row(point: Point, fabric: str, strategy: str, server_bandwidth_bps: float, result: Outcome) -> Row:
+    """Return one iteration of a point's job on one fabric."""
+    return {
+        **asdict(point),
+        "fabric": fabric,
+        "strategy": strategy,
+        "server_bandwidth_bps": server_bandwidth_bps,
+        "iteration_time_s": result.iteration_time_s,
+        "compute_time_s": result.compute_time_s,
+        "bandwidth_tax": result.bandwidth_tax,
+    }

@@ -1,6 +1,6 @@
 """Jobs of figure 16 at once on every fabric, for one placement and one draw of paths after the other."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import mean
 
@@ -25,7 +25,7 @@ TOPOOPT, TREE, PRICED_TREE, OVERSUB, IDEAL = (
     "fat-tree, 2:1",
     "ideal switch",
 )
-FABRICS = ("topoopt", "fat-tree", "oversub-fat-tree", "ideal-switch")
+NAMES = {"topoopt": TOPOOPT, "fat-tree": TREE, "oversub-fat-tree": OVERSUB, "ideal-switch": IDEAL}
 IN_A_ROW, AT_RANDOM = "contiguous", "random"
 PLACED = {IN_A_ROW: "servers in order", AT_RANDOM: "servers at random"}
 
@@ -58,37 +58,53 @@ class Drawn:
     placement: str
     seed: int
     fabric: str
-    found: FabricSnapshot
+    at_once: FabricSnapshot
 
     @property
     def jobs(self) -> int:
         """How many run at once."""
-        return len(self.found.jobs)
+        return len(self.at_once.jobs)
 
     def times_s(self, model: str = "") -> list[float]:
         """Return the mean iteration time of each job, or of those of one model."""
-        rows = zip(self.found.jobs, self.found.times, strict=True)
+        rows = zip(self.at_once.jobs, self.at_once.times, strict=True)
         return [times.mean_s for job, times in rows if model in ("", job.model)]
-
-    def of(self, statistic: str) -> float:
-        """Return a statistic of the iteration times: ``mean`` or ``p99``."""
-        seconds: float = getattr(self.found.iteration_time_s, statistic)
-        return seconds
 
     def row(self) -> Row:
         """Return the row of the figure's file."""
-        whole = self.found.iteration_time_s
+        whole = self.at_once.iteration_time_s
         return {
             "jobs": self.jobs,
             "placement": self.placement,
             "seed": self.seed,
             "fabric": self.fabric,
-            "server_bandwidth_bps": self.found.server_bandwidth_bps,
+            "server_bandwidth_bps": self.at_once.server_bandwidth_bps,
             "mean_iteration_time_s": whole.mean,
             "p99_iteration_time_s": whole.p99,
             "max_iteration_time_s": whole.max,
-            **{f"{model}_iteration_time_s": _mean(self.times_s(model)) for model in MIXES["released"]},
+            **{
+                f"{model}_iteration_time_s": mean(times_s) if (times_s := self.times_s(model)) else None
+                for model in MIXES["released"]
+            },
         }
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Every draw of a figure."""
+
+    all: tuple[Drawn, ...]
+
+    def where(self, placement: str, jobs: int, fabric: str) -> list[Drawn]:
+        """Return the draws of one placement, load and fabric."""
+        return [row for row in self.all if (row.placement, row.jobs, row.fabric) == (placement, jobs, fabric)]
+
+    def mean(
+        self, statistic: str, placement: str, jobs: int, fabric: str, *, seed: int | None = None
+    ) -> float:
+        """Return the mean over seeds, or of one seed, of the ``mean`` or ``p99`` of iteration times."""
+        rows = [row for row in self.where(placement, jobs, fabric) if seed in (None, row.seed)]
+        return float(mean(getattr(row.at_once.iteration_time_s, statistic) for row in rows))
 
 
 def all_drawn(grid: Fig16Grid, seed: int, on_progress: Progress) -> Iterator[Drawn]:
@@ -98,8 +114,9 @@ def all_drawn(grid: Fig16Grid, seed: int, on_progress: Progress) -> Iterator[Dra
     for done, (placement, drawn_by) in enumerate(cases):
         for load in grid.loads:
             on_progress(f"fig16: {load} jobs, {PLACED[placement]}", done, len(cases))
-            for found in snapshot(jobs[:load], _settings(grid, placement, drawn_by), FABRICS):
-                yield Drawn(placement, drawn_by, _name(found), found)
+            for at_once in snapshot(jobs[:load], _settings(grid, placement, drawn_by), tuple(NAMES)):
+                name = PRICED_TREE if at_once.rule == "fat-tree-priced" else NAMES[at_once.fabric]
+                yield Drawn(placement, drawn_by, name, at_once)
 
 
 def even_jobs(count: int) -> list[TraceJob]:
@@ -108,12 +125,12 @@ def even_jobs(count: int) -> list[TraceJob]:
     So a mean over more of them differs for what the network does, not for other models among them.
     """
     mix = MIXES["released"]
-    given = dict.fromkeys(mix, 0)
+    dealt = dict.fromkeys(mix, 0)
     jobs = []
     for place in range(1, count + 1):
-        due = {model: share * place / sum(mix.values()) - given[model] for model, share in mix.items()}
+        due = {model: share * place / sum(mix.values()) - dealt[model] for model, share in mix.items()}
         model = max(due, key=lambda name: due[name])
-        given[model] += 1
+        dealt[model] += 1
         jobs.append(TraceJob(f"job-{place:02d}", model, JOB_SERVERS, 0.0, iterations=1))
     return jobs
 
@@ -126,25 +143,3 @@ def _settings(grid: Fig16Grid, placement: str, seed: int) -> ClusterSettings:
         costs=COUNTED,
         sharing=SharingOptions(seed=seed),
     )
-
-
-def _name(found: FabricSnapshot) -> str:
-    if found.rule == "fat-tree-priced":
-        return PRICED_TREE
-    return {"topoopt": TOPOOPT, "fat-tree": TREE, "oversub-fat-tree": OVERSUB, "ideal-switch": IDEAL}[
-        found.fabric
-    ]
-
-
-def _mean(times_s: Sequence[float]) -> float | None:
-    return mean(times_s) if times_s else None
-
-
-def rows_where(drawn: Sequence[Drawn], placement: str, jobs: int, fabric: str) -> list[Drawn]:
-    """Return the draws of one placement, load and fabric."""
-    return [row for row in drawn if (row.placement, row.jobs, row.fabric) == (placement, jobs, fabric)]
-
-
-def average(rows: Sequence[Drawn], statistic: str) -> float:
-    """Return the mean over seeds."""
-    return mean(row.of(statistic) for row in rows)

@@ -1,12 +1,13 @@
 """Figure 17: circuits that follow the traffic, against how long a change takes, with and without forwarding servers."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from topoopt.finder import FabricRequest, FabricShape, build_fabric
 from topoopt.job import job_traffic
-from topoopt.report import LineChart, Series
-from topoopt.reproduction.figure import Comparison, Figure, Progress, StudySettings
+from topoopt.report import Chart, Series
+from topoopt.reproduction.description import description
+from topoopt.reproduction.figure import Comparison, Figure, Progress, Row, StudySettings
 from topoopt.reproduction.published_jobs import (
     BULK,
     FLUID,
@@ -14,29 +15,14 @@ from topoopt.reproduction.published_jobs import (
     published_job,
     released_fabric,
 )
+from topoopt.routing import Fabric
 from topoopt.search import simulated, starting_strategy
 from topoopt.units import format_time
 
-TITLE = "Reconfiguration latency: circuits that follow the traffic against a topology wired once"
-MEMORY = "in words only, from memory of the paper, unconfirmed; the range is our reading of them"
+TEXT = description("fig17")
 BANDWIDTH_BPS = 100e9
 OCS_S = 10e-3
 """A change of a 3D MEMS switch."""
-
-
-@dataclass(frozen=True, slots=True)
-class LatencyPoint:
-    """One iteration of a model; without ``host_forwarding`` and ``delay_s`` on TopoOpt, wired once."""
-
-    model: str
-    servers: int
-    degree: int
-    fabric: str
-    host_forwarding: bool | None
-    delay_s: float | None
-    iteration_time_s: float
-    compute_time_s: float
-    bandwidth_tax: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +41,6 @@ class Fig17Grid:
     delays_s: tuple[float, ...]
     relayed_delays_s: tuple[float, ...]
 
-    def delays_of(self, model: str, host_forwarding: bool) -> tuple[float, ...]:
-        """Return the latencies of a curve, in ascending order."""
-        return self.relayed_delays_s if model == "dlrm" and host_forwarding else self.delays_s
-
 
 DELAYS_S = (1e-6, 1e-5, 1e-4, 1e-3, OCS_S, 1e-1)
 QUICK = Fig17Grid(128, ("dlrm", "bert"), (4, 8), DELAYS_S[1:], DELAYS_S[2:])
@@ -72,177 +54,118 @@ def fig17(settings: StudySettings, on_progress: Progress) -> Figure:
 
 def fig17_on(grid: Fig17Grid, settings: StudySettings, on_progress: Progress) -> Figure:
     """Return the figure over any grid."""
-    curves: list[Curves] = []
+    curves: list[LatencyTimes] = []
     cases = [(model, degree) for model in grid.models for degree in grid.degrees]
     for done, (model, degree) in enumerate(cases):
         on_progress(f"fig17: {MODEL_TITLES[model]}, d={degree}", done, len(cases))
-        curves.append(_curves(grid, model, degree, settings.seed))
-    return Figure(
-        "fig17",
-        TITLE,
-        tuple(row for one in curves for row in one.rows()),
-        tuple(row for one in curves for row in _compared(one)),
-        tuple(_chart(one) for one in curves),
-        _notes(grid, curves, settings),
+        curves.append(LatencyTimes(model, degree, tuple(_rows(grid, model, degree, settings.seed))))
+    return TEXT.figure(
+        [row for one in curves for row in one.rows],
+        [row for one in curves for row in _compared(one)],
+        map(_chart, curves),
+        fluid=FLUID,
+        harm=[words for one in curves for words in _harm(one)],
+        quick=settings.quick,
+        left_out=", ".join(format_time(at) for at in FULL.delays_s if at not in grid.delays_s),
+        relayed_from=format_time(grid.relayed_delays_s[0]),
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Curves:
-    """A model at one degree: TopoOpt, and circuits by forwarding and latency."""
+class LatencyTimes:
+    """A model at one degree: a row for TopoOpt, wired once, and one for each latency of circuits."""
 
     model: str
     degree: int
-    once: LatencyPoint
-    circuits: dict[tuple[bool, float], LatencyPoint]
+    rows: tuple[Row, ...]
 
-    def time_s(self, host_forwarding: bool, delay_s: float) -> float:
-        """Return an iteration time on circuits."""
-        return self.circuits[host_forwarding, delay_s].iteration_time_s
+    @property
+    def once_s(self) -> float:
+        """The iteration time of TopoOpt."""
+        once_s: float = self.rows[0]["iteration_time_s"]
+        return once_s
+
+    @property
+    def circuits_s(self) -> dict[tuple[bool, float], float]:
+        """Iteration times on circuits, by forwarding and latency."""
+        return {(row["host_forwarding"], row["delay_s"]): row["iteration_time_s"] for row in self.rows[1:]}
 
     def best_s(self, delay_s: float) -> float:
         """Return the iteration time on circuits with or without forwarding, whichever is less."""
-        return min(row.iteration_time_s for (_, at), row in self.circuits.items() if at == delay_s)
-
-    def fastest_s(self) -> float:
-        """Return the least latency."""
-        return min(delay_s for _, delay_s in self.circuits)
-
-    def rows(self) -> Iterator[dict[str, object]]:
-        """Yield the rows of the figure's file."""
-        for point in (self.once, *self.circuits.values()):
-            times = point.iteration_time_s / self.once.iteration_time_s
-            yield {**asdict(point), "times_topoopt": times}
+        return min(time_s for (_, at), time_s in self.circuits_s.items() if at == delay_s)
 
 
-def _curves(grid: Fig17Grid, model: str, degree: int, seed: int) -> Curves:
+def _rows(grid: Fig17Grid, model: str, degree: int, seed: int) -> Iterator[Row]:
+    """Yield TopoOpt, which is wired once, and then circuits by forwarding and latency."""
     job = published_job(model, grid.servers, degree, BANDWIDTH_BPS)
     strategy = starting_strategy(job)
     wired_once = released_fabric(job, job_traffic(job, strategy), seed)
+    cases: list[tuple[bool | None, float | None, Fabric]] = [(None, None, wired_once)]
+    for relayed in (True, False):
+        for delay_s in grid.relayed_delays_s if model == "dlrm" and relayed else grid.delays_s:
+            shape = FabricShape(delay_s=delay_s, host_forwarding=relayed)
+            request = FabricRequest(grid.servers, degree, BANDWIDTH_BPS, seed=seed, shape=shape)
+            cases.append((relayed, delay_s, build_fabric("ocs-reconfig", request)))
+    results = [simulated(job, strategy, fabric, "flow", BULK) for *_, fabric in cases]
+    for (host_forwarding, at_s, fabric), result in zip(cases, results, strict=True):
+        yield {
+            "model": model,
+            "servers": grid.servers,
+            "degree": degree,
+            "fabric": fabric.name,
+            "host_forwarding": host_forwarding,
+            "delay_s": at_s,
+            "iteration_time_s": result.iteration_time_s,
+            "compute_time_s": result.compute_time_s,
+            "bandwidth_tax": result.bandwidth_tax,
+            "times_topoopt": result.iteration_time_s / results[0].iteration_time_s,
+        }
 
-    def point(host_forwarding: bool | None, delay_s: float | None) -> LatencyPoint:
-        fabric = wired_once
-        if delay_s is not None:
-            shape = FabricShape(delay_s=delay_s, host_forwarding=host_forwarding)
-            fabric = build_fabric(
-                "ocs-reconfig", FabricRequest(grid.servers, degree, BANDWIDTH_BPS, seed=seed, shape=shape)
-            )
-        found = simulated(job, strategy, fabric, "flow", BULK)
-        return LatencyPoint(
-            model,
-            grid.servers,
-            degree,
-            fabric.name,
-            host_forwarding,
-            delay_s,
-            found.iteration_time_s,
-            found.compute_time_s,
-            found.bandwidth_tax,
+
+def _compared(one: LatencyTimes) -> Iterator[Comparison]:
+    """Yield what the figure says in words, as ratios."""
+    circuits_s, slow_s = one.circuits_s, one.best_s(OCS_S)
+    least_s = min(at for _, at in circuits_s)
+    fast_s = one.best_s(least_s)
+    for name, ours in (
+        ("slow", one.once_s / slow_s),
+        ("catch-up", max(fast_s / one.once_s - 1, 0.0) / (slow_s / one.once_s - 1)),
+        ("fast", fast_s / one.once_s),
+        ("forwarding", circuits_s[True, OCS_S] / circuits_s[False, OCS_S]),
+    ):
+        yield TEXT.comparison(
+            name,
+            ours,
+            model=MODEL_TITLES[one.model],
+            degree=one.degree,
+            slow=format_time(OCS_S),
+            fast=format_time(least_s),
         )
 
-    circuits = {
-        (relayed, delay_s): point(relayed, delay_s)
-        for relayed in (True, False)
-        for delay_s in grid.delays_of(model, relayed)
-    }
-    return Curves(model, degree, point(None, None), circuits)
 
-
-def _compared(one: Curves) -> Iterator[Comparison]:
-    """Yield what the figure says in words, as ranges of ratios."""
-    what = f"{MODEL_TITLES[one.model]}, d={one.degree}"
-    once_s, fast_s = one.once.iteration_time_s, one.fastest_s()
-    fast, slow = format_time(fast_s), format_time(OCS_S)
-    yield Comparison(
-        f"{what}: TopoOpt over circuits at {slow}, the better of forwarding or not",
-        "",
-        once_s / one.best_s(OCS_S),
-        0.0,
-        0.8,
-        0.0,
-        f"{MEMORY}: far worse is a quarter more, or beyond",
-    )
-    yield Comparison(
-        f"{what}: of what circuits lose to TopoOpt at {slow}, the share still lost at {fast}",
-        "",
-        max(one.best_s(fast_s) / once_s - 1, 0.0) / (one.best_s(OCS_S) / once_s - 1),
-        0.0,
-        0.5,
-        0.0,
-        f"{MEMORY}: to catch up is to make good a half, or more",
-    )
-    yield Comparison(
-        f"{what}: circuits at {fast} over TopoOpt",
-        "",
-        one.best_s(fast_s) / once_s,
-        1.0,
-        1.0,
-        None,
-        MEMORY,
-        "Circuits carry only 80 % of the time at any latency, since they live four times as long as a change takes; "
-        "and a ring uses one way of its duplex circuits.",
-    )
-    yield Comparison(
-        f"{what}: circuits at {slow}, with forwarding over without",
-        "",
-        one.time_s(True, OCS_S) / one.time_s(False, OCS_S),
-        0.0,
-        1.0,
-        0.0,
-        f"{MEMORY}: to help is not to be slower",
+def _chart(one: LatencyTimes) -> Chart:
+    delays_s = [at for _, at in one.circuits_s]
+    ends = min(delays_s) * 1e6, max(delays_s) * 1e6
+    return TEXT.chart(
+        "time",
+        one.rows[1:],
+        Series("TopoOpt, wired once", ends, (one.once_s * 1e3,) * 2),
+        name=one.model,
+        model=MODEL_TITLES[one.model],
+        degree=one.degree,
+        servers=one.rows[0]["servers"],
     )
 
 
-def _chart(one: Curves) -> LineChart:
-    series = []
-    for relayed, name in ((True, "circuits, servers forward"), (False, "circuits, no forwarding")):
-        points = sorted((at, row) for (by, at), row in one.circuits.items() if by is relayed)
-        series.append(
-            Series(
-                name,
-                tuple(at * 1e6 for at, _ in points),
-                tuple(row.iteration_time_s * 1e3 for _, row in points),
-            )
-        )
-    ends = min(at for _, at in one.circuits) * 1e6, max(at for _, at in one.circuits) * 1e6
-    series.append(Series("TopoOpt, wired once", ends, (one.once.iteration_time_s * 1e3,) * 2))
-    return LineChart(
-        f"fig17-{one.model}-d{one.degree}",
-        f"{MODEL_TITLES[one.model]}, {one.once.servers} servers, d={one.degree}, 100 Gb/s",
-        "reconfiguration latency, µs",
-        "iteration time, ms",
-        tuple(series),
-        x_log=True,
-        y_log=True,
-    )
-
-
-def _notes(grid: Fig17Grid, curves: list[Curves], settings: StudySettings) -> tuple[str, ...]:
-    notes = [
-        f"{FLUID} Data parallel, tables placed in turn, embedding activations carried twice; 100 Gb/s an interface.",
-        "OCS-reconfig: circuits are chosen greedily for the bytes under way, live four times as long as a change "
-        "takes, and carry nothing while they change; the first change begins after a millisecond, or after as "
-        "long as a change takes, whichever is less. TopoOpt was wired before the job began.",
-        *_harm(curves),
-    ]
-    if settings.quick:
-        slowest = ", ".join(format_time(at) for at in FULL.delays_s if at not in grid.delays_s)
-        notes.append(
-            f"Quick: without {slowest}, and DLRM with forwarding from {format_time(grid.relayed_delays_s[0])} on "
-            "only: ten thousand changes of circuits for 16,000 pairs take minutes each to simulate."
-        )
-    return tuple(notes)
-
-
-def _harm(curves: list[Curves]) -> Iterator[str]:
-    """Say where forwarding does harm, as it does with fast circuits."""
-    for one in curves:
-        both = {at for by, at in one.circuits if by} & {at for by, at in one.circuits if not by}
-        fast_s = min(both)
-        over = one.time_s(True, fast_s) / one.time_s(False, fast_s)
-        if over > 1.02:
-            yield (
-                f"{MODEL_TITLES[one.model]}, d={one.degree}: at {format_time(fast_s)} forwarding makes the iteration "
-                f"{over - 1:.0%} longer, for bytes that are relayed take links from those that would have had a "
-                "circuit of their own a moment later."
-            )
+def _harm(one: LatencyTimes) -> Iterator[dict[str, object]]:
+    """Yield the words of a note where forwarding does harm, as it does with fast circuits."""
+    circuits_s = one.circuits_s
+    fast_s = min(at for relayed, at in circuits_s if (not relayed, at) in circuits_s)
+    more = circuits_s[True, fast_s] / circuits_s[False, fast_s] - 1
+    if more > 0.02:
+        yield {
+            "model": MODEL_TITLES[one.model],
+            "degree": one.degree,
+            "fast": format_time(fast_s),
+            "more": more,
+        }

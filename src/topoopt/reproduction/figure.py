@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from topoopt.door import ask
@@ -91,21 +91,7 @@ class Figure:
         return {
             "figure": self.name,
             "title": self.title,
-            "comparisons": [
-                {
-                    "what": row.what,
-                    "unit": row.unit,
-                    "ours": row.ours,
-                    "published_low": row.published_low,
-                    "published_high": row.published_high,
-                    "ratio": row.ratio,
-                    "tolerance": row.tolerance,
-                    "met": row.met,
-                    "origin": row.origin,
-                    "explanation": row.explanation,
-                }
-                for row in self.comparisons
-            ],
+            "comparisons": [{**asdict(row), "ratio": row.ratio, "met": row.met} for row in self.comparisons],
             "notes": list(self.notes),
             "rows": [{key: _plain(value) for key, value in row.items()} for row in self.rows],
         }

@@ -12,6 +12,7 @@ from topoopt.llm import (
     make_pipelined_step,
 )
 from topoopt.pipelined_step import PipelinedStep
+from topoopt.reproduction.description import description
 from topoopt.reproduction.published_jobs import BULK
 from topoopt.routing import Fabric
 from topoopt.simulate import SimResult, pipeline_task_graph, simulate
@@ -70,14 +71,11 @@ JOBS: Mapping[str, MoeJob] = {
 }
 
 FABRICS = ("fat-tree", "mixnet", "rail", "topoopt")
-PUBLISHED: Mapping[tuple[str, float], tuple[float, float, float, float]] = {
-    ("mixtral-8x22b", 100e9): (1.374, 1.454, 1.361, 2.697),
-    ("mixtral-8x22b", 200e9): (1.194, 1.201, 1.163, 1.976),
-    ("mixtral-8x22b", 400e9): (1.082, 1.114, 1.096, 1.575),
-    ("mixtral-8x22b", 800e9): (1.024, 1.013, 1.000, 1.267),
-    ("llama-moe", 400e9): (1.346, 1.599, 1.675, 3.981),
+PUBLISHED: Mapping[tuple[str, float], Mapping[str, float]] = {
+    (row["model"], row["bandwidth_bps"]): {fabric: row[fabric] for fabric in FABRICS}
+    for row in description("mixnet").tables["normalized"]
 }
-"""Normalized iteration times on the fabrics of :data:`FABRICS`, by model and bandwidth of a NIC."""
+"""Normalized iteration times by fabric, for each model and bandwidth of a NIC."""
 
 
 def step_of(job: MoeJob, bandwidth_bps: float, loads: ExpertLoads | None = None) -> PipelinedStep:

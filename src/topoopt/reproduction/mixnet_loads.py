@@ -1,7 +1,6 @@
 """All-to-alls of experts whose loads change from layer to layer and over training, on circuits that follow or stay."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
@@ -17,7 +16,8 @@ from topoopt.llm import (
     uniform_loads,
     zipf_loads,
 )
-from topoopt.reproduction.mixnet_jobs import PER_SERVER, MoeJob
+from topoopt.reproduction.figure import Row
+from topoopt.reproduction.mixnet_jobs import JOBS, PER_SERVER, MoeJob
 from topoopt.transformer import TransformerModel, find_transformer
 
 ZIPF = 1.0
@@ -26,31 +26,23 @@ ZIPF = 1.0
 OPTICAL = 6
 FOLLOWED, PREDICTED = "follow the loads", "predicted from the layer before"
 LAYER_BEFORE, WIRED_ONCE = "loads of the layer before", "wired once, at iteration 0"
-EVEN, IMPROVED = "even", "follow, improved by exchanges"
-"""What circuits are chosen for."""
+EVEN, IMPROVED, TREE = "even", "follow, improved by exchanges", "fat-tree"
+"""What circuits are chosen for; a fat-tree has none."""
 
 SEEN = 20
 """Iterations from which the transitions between layers are fitted."""
 
 
-@dataclass(frozen=True, slots=True)
-class LoadsPoint:
-    """Mean time of an all-to-all over the layers, in one iteration of training."""
-
-    training_iteration: int
-    circuits: str
-    exchange_time_s: float
-
-
-def loads_points(
-    job: MoeJob, bandwidth_bps: float, iterations: tuple[int, ...], every: int, seed: int
-) -> Iterator[LoadsPoint]:
-    """Yield what circuits chosen in several ways are worth, every ``every``-th layer taken.
+def loads_rows(
+    name: str, bandwidth_bps: float, iterations: tuple[int, ...], every: int, seed: int
+) -> Iterator[Row]:
+    """Yield the mean time of an all-to-all on circuits chosen in several ways, every ``every``-th layer taken.
 
     Members of an all-to-all are servers, each with an equal share of the experts. Circuits are chosen greedily from
     the loads of the layer itself, from those predicted by the layer before, from those of the last layer, from those
     of the layer in iteration 0 (wired once), or from even loads; and by exchanges from the layer's own.
     """
+    job = JOBS[name]
     model = find_transformer(job.model)
     first = zipf_loads(model, ZIPF, seed)
     course = list(islice(loads_over_iterations(first, seed), max(iterations) + 1))
@@ -66,13 +58,23 @@ def loads_points(
         }
         layers = range(0, len(now.layers), every)
         actual = [_demand(job, model, now, layer) for layer in layers]
-        for name, guess in guesses.items():
+        times_s = {}
+        for circuits, guess in guesses.items():
             planned = [_demand(job, model, guess, layer) for layer in layers]
-            chosen = [_greedy(demand) for demand in planned]
-            yield LoadsPoint(iteration, name, _mean_s(actual, chosen, bandwidth_bps))
-        chosen = [_improved(demand) for demand in actual]
-        yield LoadsPoint(iteration, IMPROVED, _mean_s(actual, chosen, bandwidth_bps))
-        yield LoadsPoint(iteration, "fat-tree", _tree_s(actual, bandwidth_bps))
+            chosen = [regional_circuits(demand, OPTICAL, "break") for demand in planned]
+            times_s[circuits] = _mean_s(actual, chosen, bandwidth_bps)
+        chosen = [improved_circuits(demand, OPTICAL, 1.0, float(PER_SERVER - OPTICAL)) for demand in actual]
+        times_s[IMPROVED] = _mean_s(actual, chosen, bandwidth_bps)
+        times_s[TREE] = _tree_s(actual, bandwidth_bps)
+        for circuits, time_s in times_s.items():
+            yield {
+                "model": name,
+                "bandwidth_bps": bandwidth_bps,
+                "fabric": TREE if circuits == TREE else "mixnet",
+                "circuits": circuits,
+                "training_iteration": iteration,
+                "exchange_time_s": time_s,
+            }
 
 
 def _demand(job: MoeJob, model: TransformerModel, loads: ExpertLoads, layer: int) -> Floats:
@@ -87,14 +89,6 @@ def _demand(job: MoeJob, model: TransformerModel, loads: ExpertLoads, layer: int
     demand: Floats = blocks * model.hidden * 2.0 * job.etp
     np.fill_diagonal(demand, 0.0)
     return demand
-
-
-def _greedy(demand: Floats) -> Ints:
-    return regional_circuits(demand, OPTICAL, "break")
-
-
-def _improved(demand: Floats) -> Ints:
-    return improved_circuits(demand, OPTICAL, 1.0, float(PER_SERVER - OPTICAL))
 
 
 def _mean_s(demands: list[Floats], circuits: list[Ints], bandwidth_bps: float) -> float:

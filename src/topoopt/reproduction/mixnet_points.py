@@ -1,27 +1,14 @@
 """One iteration of each job of the MixNet paper on each fabric, with variants of MixNet and of TopoOpt."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 from topoopt.finder import FabricShape
+from topoopt.reproduction.figure import Row
 from topoopt.reproduction.mixnet_jobs import FABRICS, JOBS, fabric_of, simulated_step, step_of
 
 AT_400G = 400e9
 REFERENCE = "rail", 800e9
 """What Mixtral 8×22B's published times are normalized by: this one is 1.000."""
-
-
-@dataclass(frozen=True, slots=True)
-class MixnetPoint:
-    """One iteration of a job on one fabric; ``circuits`` says how those of MixNet are handled, else empty."""
-
-    model: str
-    bandwidth_bps: float
-    fabric: str
-    circuits: str
-    iteration_time_s: float
-    compute_time_s: float
-    bandwidth_tax: float
 
 
 Variant = tuple[str, str, FabricShape, bool]
@@ -35,34 +22,37 @@ VARIANTS: tuple[Variant, ...] = (
 """What else MixNet could be."""
 
 
-def mixnet_points(name: str, bandwidth_bps: float, variants: tuple[Variant, ...]) -> Iterator[MixnetPoint]:
-    """Yield a job on the fabrics of the paper, on TopoOpt as its authors' code wires it, and on variants of MixNet."""
+def mixnet_rows(name: str, bandwidth_bps: float, variants: tuple[Variant, ...]) -> Iterator[Row]:
+    """Yield a job on the fabrics of the paper, on TopoOpt as its authors' code wires it, and on variants of MixNet.
+
+    ``circuits`` says how those of MixNet are handled, where that is special.
+    """
     step = step_of(JOBS[name], bandwidth_bps)
     usual = [(fabric, "", FabricShape(), False) for fabric in (*FABRICS, "topoopt-released")]
     for fabric, circuits, shape, one_by_one in (*usual, *variants):
         laid = fabric_of(fabric, step, bandwidth_bps, shape)
-        found = simulated_step(step, laid, one_by_one=one_by_one)
-        yield MixnetPoint(
-            name,
-            bandwidth_bps,
-            fabric,
-            circuits,
-            found.iteration_time_s,
-            found.compute_time_s,
-            found.bandwidth_tax,
-        )
+        result = simulated_step(step, laid, one_by_one=one_by_one)
+        yield {
+            "model": name,
+            "bandwidth_bps": bandwidth_bps,
+            "fabric": fabric,
+            "circuits": circuits,
+            "iteration_time_s": result.iteration_time_s,
+            "compute_time_s": result.compute_time_s,
+            "bandwidth_tax": result.bandwidth_tax,
+        }
 
 
-def find_point(
-    points: list[MixnetPoint], name: str, bandwidth_bps: float, fabric: str, circuits: str = ""
-) -> MixnetPoint:
-    """Return the one point of a case."""
-    wanted = name, bandwidth_bps, fabric, circuits
-    return next(one for one in points if (one.model, one.bandwidth_bps, one.fabric, one.circuits) == wanted)
+def time_s(rows: Sequence[Row], model: str, bandwidth_bps: float, fabric: str) -> float:
+    """Return the iteration time of one case."""
+    case = {"model": model, "bandwidth_bps": bandwidth_bps, "fabric": fabric, "circuits": ""}
+    (row,) = (row for row in rows if case.items() <= row.items())
+    return float(row["iteration_time_s"])
 
 
-def reference_s(points: list[MixnetPoint], one: MixnetPoint) -> float:
+def reference_s(rows: Sequence[Row], model: str, bandwidth_bps: float) -> float:
     """Return what a time is normalized by: rail at 800 Gb/s as published, else the fat-tree beside it."""
-    if one.model == "mixtral-8x22b" and any(row.bandwidth_bps == REFERENCE[1] for row in points):
-        return find_point(points, one.model, REFERENCE[1], REFERENCE[0]).iteration_time_s
-    return find_point(points, one.model, one.bandwidth_bps, "fat-tree").iteration_time_s
+    fabric, reference_bps = REFERENCE
+    if model == "mixtral-8x22b" and any(row["bandwidth_bps"] == reference_bps for row in rows):
+        return time_s(rows, model, reference_bps, fabric)
+    return time_s(rows, model, bandwidth_bps, "fat-tree")

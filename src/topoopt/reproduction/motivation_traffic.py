@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from topoopt.finder import FabricRequest, build_fabric
 from topoopt.hardware import ClusterSpec
 from topoopt.job import job_traffic, make_job
-from topoopt.report import HeatmapChart, LineChart, Series
+from topoopt.report import HeatmapChart
+from topoopt.reproduction.figure import Row
 from topoopt.reproduction.published_jobs import (
     BULK,
     COUNTED,
@@ -32,16 +33,6 @@ STRIDES = (1, 3, 7)
 MB = 1e6
 
 
-@dataclass(frozen=True, slots=True)
-class ShareRow:
-    """One model on one number of servers."""
-
-    model: str
-    servers: int
-    iteration_time_s: float
-    communication_share: float
-
-
 @dataclass(frozen=True, eq=False)
 class ModelTraffic:
     """What a model moves under the strategy that a search has found."""
@@ -51,7 +42,7 @@ class ModelTraffic:
     iteration_time_s: float
 
 
-def share_rows(models: Sequence[str], servers: Sequence[int] = SERVERS) -> Iterator[ShareRow]:
+def share_rows(models: Sequence[str], servers: Sequence[int] = SERVERS) -> Iterator[Row]:
     """Yield the share of an iteration that computation does not hide, on a fat-tree of d·B/3.2 a server.
 
     The models are those of the jobs of 128 servers, and every accelerator's batch stays the same.
@@ -63,29 +54,15 @@ def share_rows(models: Sequence[str], servers: Sequence[int] = SERVERS) -> Itera
             strategy = starting_strategy(job)
             groups = [group.members for group in job_traffic(job, strategy).allreduce]
             fabric = build_fabric("fat-tree", FabricRequest(count, DEGREE, BANDWIDTH_BPS, groups))
-            found = simulated(job, strategy, fabric, "flow", BULK)
-            share = found.exposed_communication_s / found.iteration_time_s
-            yield ShareRow(model, count, found.iteration_time_s, share)
-
-
-def share_chart(rows: Sequence[ShareRow]) -> LineChart:
-    """Return the shares as a curve for each model."""
-    series = []
-    for model, title in MODEL_TITLES.items():
-        mine = [row for row in rows if row.model == model]
-        if mine:
-            accelerators = tuple(float(row.servers * ACCELERATORS) for row in mine)
-            shares = tuple(row.communication_share * 100 for row in mine)
-            series.append(Series(title, accelerators, shares))
-    return LineChart(
-        "motivation-share",
-        "Communication that computation does not hide, fat-tree of 125 Gb/s a server",
-        "accelerators",
-        "share of the iteration, %",
-        tuple(series),
-        x_log=True,
-        y_from_zero=True,
-    )
+            result = simulated(job, strategy, fabric, "flow", BULK)
+            yield {
+                "what": "communication share",
+                "name": model,
+                "servers": count,
+                "accelerators": count * ACCELERATORS,
+                "iteration_time_s": result.iteration_time_s,
+                "communication_share": result.exposed_communication_s / result.iteration_time_s,
+            }
 
 
 @cache
@@ -118,8 +95,8 @@ def ring_matrix(
     return matrix
 
 
-def heat_charts(found: Sequence[ModelTraffic], placed: Traffic) -> Iterator[HeatmapChart]:
-    """Yield DLRM's two kinds of traffic, its AllReduce on other rings, and every model's traffic as found.
+def heat_charts(traffic: Sequence[ModelTraffic], placed: Traffic) -> Iterator[HeatmapChart]:
+    """Yield DLRM's two kinds of traffic, its AllReduce on other rings, and every model's traffic as searched.
 
     Parameters
     ----------
@@ -132,7 +109,7 @@ def heat_charts(found: Sequence[ModelTraffic], placed: Traffic) -> Iterator[Heat
     permuted = ring_matrix(n, placed.allreduce, STRIDES)
     yield _heat("dlrm-rings", f"DLRM, the same AllReduce on rings {words}", permuted)
     yield _heat("dlrm-mp", "DLRM, model-parallel traffic", placed.mp_matrix())
-    for row in found:
+    for row in traffic:
         matrix = ring_matrix(n, row.traffic.allreduce) + row.traffic.mp_matrix()
         yield _heat(f"{row.model}-found", f"{MODEL_TITLES[row.model]}, strategy as searched", matrix)
 

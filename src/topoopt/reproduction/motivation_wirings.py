@@ -1,13 +1,13 @@
 """Three ways to wire 16 servers of three interfaces: for large flows, for short ones, and TopoOpt's for both."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from topoopt.finder import FinderRules, find_topology
 from topoopt.hardware import ClusterSpec
 from topoopt.job import Job, job_traffic, make_job, traffic_job
+from topoopt.reproduction.figure import Row
 from topoopt.reproduction.published_jobs import BULK, COUNTED
 from topoopt.routing import Fabric, make_routes
 from topoopt.search import simulated, starting_strategy, task_graph_of
@@ -22,28 +22,12 @@ EVERYONE = tuple(range(SERVERS))
 ONE_RING, SHORT_PATHS, TOPOOPT = "one ring of parallel links", "short paths", "TopoOpt, three rings"
 
 
-@dataclass(frozen=True, slots=True)
-class WiringRow:
-    """One wiring, and what DLRM's traffic makes of it.
+def wiring_rows() -> Iterator[Row]:
+    """Yield the three wirings, every one with links one way, as the paper's figures have them.
 
-    Attributes
-    ----------
-    allreduce_bandwidth_bps : float
-        Bytes that a server has to send, 2(n-1)/n·M, over the time of the whole AllReduce.
-    exchange_time_s : float
-        All of the tables' transfers at once, and nothing else.
+    The bandwidth of the AllReduce is the bytes that a server has to send, 2(n-1)/n·M, over the time of the whole;
+    in the time of the exchange all of the tables' transfers go at once, and nothing else.
     """
-
-    wiring: str
-    diameter: int
-    average_hops: float
-    allreduce_bandwidth_bps: float
-    exchange_time_s: float
-    iteration_time_s: float
-
-
-def wiring_rows() -> Iterator[WiringRow]:
-    """Yield the three wirings, every one with links one way, as the paper's figures have them."""
     job = _job()
     traffic = job_traffic(job, starting_strategy(job))
     for name, fabric in (
@@ -55,14 +39,16 @@ def wiring_rows() -> Iterator[WiringRow]:
         exchange = traffic_job(name, Traffic(SERVERS, transfers=traffic.transfers), job.cluster)
         nothing = ParallelStrategy(SERVERS, ())
         graph = task_graph_of(job, starting_strategy(job))
-        yield WiringRow(
-            name,
-            hops.diameter,
-            hops.average_hops,
-            _allreduce_bandwidth_bps(fabric, traffic.allreduce_bytes),
-            simulated(exchange, nothing, fabric, "flow", BULK).iteration_time_s,
-            simulate("flow", graph, fabric, BULK).iteration_time_s,
-        )
+        yield {
+            "what": "wiring",
+            "name": name,
+            "servers": SERVERS,
+            "iteration_time_s": simulate("flow", graph, fabric, BULK).iteration_time_s,
+            "diameter": hops.diameter,
+            "average_hops": hops.average_hops,
+            "allreduce_bandwidth_bps": _allreduce_bandwidth_bps(fabric, traffic.allreduce_bytes),
+            "exchange_time_s": simulated(exchange, nothing, fabric, "flow", BULK).iteration_time_s,
+        }
 
 
 def duplex_ring_diameter() -> int:

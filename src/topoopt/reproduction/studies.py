@@ -4,20 +4,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from topoopt.errors import unknown_name
-from topoopt.reproduction import (
-    fig10,
-    fig11,
-    fig12,
-    fig13,
-    fig14,
-    fig15,
-    fig16,
-    fig17,
-    mixnet,
-    motivation,
-    table1,
-)
+from topoopt.reproduction.description import description
+from topoopt.reproduction.fig10 import fig10
+from topoopt.reproduction.fig11 import fig11
+from topoopt.reproduction.fig12 import fig12
+from topoopt.reproduction.fig13 import fig13
+from topoopt.reproduction.fig14 import fig14
+from topoopt.reproduction.fig15 import fig15
+from topoopt.reproduction.fig16 import fig16
+from topoopt.reproduction.fig17 import fig17
 from topoopt.reproduction.figure import Study
+from topoopt.reproduction.mixnet import mixnet
+from topoopt.reproduction.motivation import motivation
+from topoopt.reproduction.table1 import table1
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,77 +36,22 @@ class StudyEntry:
     shown: str
 
 
+_IN_ORDER_OF_THE_PAPER: Mapping[str, Study] = {
+    "motivation": motivation,
+    "fig10": fig10,
+    "fig11": fig11,
+    "fig12": fig12,
+    "fig13": fig13,
+    "fig14": fig14,
+    "fig15": fig15,
+    "fig16": fig16,
+    "fig17": fig17,
+    "table1": table1,
+    "mixnet": mixnet,
+}
 STUDIES: Mapping[str, StudyEntry] = {
-    # In the order of the paper.
-    "motivation": StudyEntry(
-        motivation.TITLE,
-        motivation.motivation,
-        "What the paper begins with: communication takes a growing share of an iteration as a job gets more "
-        "accelerators; a full-bisection network at 400 Gb/s is dear; the traffic of the models, as heat maps; and two "
-        "naive ways to wire 16 servers of three interfaces, one good for large flows only, one for short ones only.",
-    ),
-    "fig10": StudyEntry(
-        fig10.TITLE,
-        fig10.fig10,
-        "The price of the network against the number of servers, for d=4 at 100 Gb/s and d=8 at 200 Gb/s. TopoOpt "
-        "on patch panels is the cheapest of the fabrics that can be rewired; on average an OCS costs 1.33 times "
-        "as much, and a full-bisection fat-tree of the same bandwidth 3.2 times.",
-    ),
-    "fig11": StudyEntry(
-        fig11.TITLE,
-        fig11.fig11,
-        "Six models, each alone on 128 servers of d=4, at 10 to 200 Gb/s an interface, on every fabric. TopoOpt is up "
-        "to 3.4 times as fast as a fat-tree of equal cost, and close to the ideal switch except where tables are "
-        "exchanged.",
-    ),
-    "fig12": StudyEntry(
-        fig12.TITLE,
-        fig12.fig12,
-        "DLRM with an embedding table on every server, at ever larger batches: the all-to-all of the tables grows with "
-        "the batch while the AllReduce stays. At small batches TopoOpt is as fast as the ideal switch; at the "
-        "largest its forwarding makes it slower than the fat-tree.",
-    ),
-    "fig13": StudyEntry(
-        fig13.TITLE,
-        fig13.fig13,
-        "The same study, counting bytes: how many times the bytes demanded travel over links, because servers forward.",
-    ),
-    "fig14": StudyEntry(
-        fig14.TITLE,
-        fig14.fig14,
-        "The cumulative distribution of path lengths between servers for d=4 and d=8.",
-    ),
-    "fig15": StudyEntry(
-        fig15.TITLE,
-        fig15.fig15,
-        "The cumulative distribution of bytes over links, AllReduce and forwarded model-parallel traffic together.",
-    ),
-    "fig16": StudyEntry(
-        fig16.TITLE,
-        fig16.fig16,
-        "A cluster of 432 servers, d=8, shared by 5 to 27 jobs of 16 servers: mean and 99th percentile of iteration "
-        "times. On TopoOpt every job has links of its own, so that its time does not depend on the load; on "
-        "fat-trees jobs slow each other down.",
-    ),
-    "fig17": StudyEntry(
-        fig17.TITLE,
-        fig17.fig17,
-        "DLRM and BERT on circuits that follow the traffic, with and without servers that forward, against the time "
-        "that a change of circuits takes. A switch of 10 ms is far worse than wiring once; one of microseconds "
-        "catches up; forwarding helps where changes are slow.",
-    ),
-    "table1": StudyEntry(
-        table1.TITLE,
-        table1.table1,
-        "The optical switching technologies, from patch panels that take minutes to lasers that take nanoseconds.",
-    ),
-    "mixnet": StudyEntry(
-        mixnet.TITLE,
-        mixnet.mixnet,
-        "Of another paper, MixNet (Liao et al., SIGCOMM 2025): mixtures of experts on a fat-tree, on circuits that "
-        "follow the experts' all-to-alls inside regions, on rails, and on TopoOpt wired once, at 100 to 800 Gb/s. "
-        "MixNet is near the fat-tree at a fraction of its price; TopoOpt is the slowest, by far for LLaMA-MoE.",
-    ),
+    name: StudyEntry(description(name).title, study, description(name).shown)
+    for name, study in _IN_ORDER_OF_THE_PAPER.items()
 }
 
 
