@@ -12,7 +12,7 @@ from topoopt.failure.predict import Prediction, RepairRow, repaired_plan
 from topoopt.failure.rates import FailureRates
 from topoopt.frame import frame
 from topoopt.plan import Plan
-from topoopt.rewiring import patch_row
+from topoopt.rewiring import patch_rows
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -51,32 +51,31 @@ class FailureAnswer:
 
     def to_json(self) -> dict[str, Any]:
         """Return the document of ``topoopt fail --json``."""
-        found, chosen = self.prediction.situation, self.prediction.chosen
+        situation, chosen = self.prediction.situation, self.prediction.chosen
         before, repair = self.prediction.before, chosen.repair
         assert repair is not None, "a chosen repair is possible"
         rows = [self._row(row) for row in self.prediction.rows]
         by_name = {row["name"]: row for row in rows}
         return {
             "plan": self.plan,
-            "model": found.plan.job.name,
-            "servers": found.plan.job.cluster.servers,
-            "links": found.wiring.links,
-            "panels": found.wiring.panels,
+            "model": situation.plan.job.name,
+            "servers": situation.plan.job.cluster.servers,
+            "links": situation.wiring.links,
+            "panels": situation.wiring.panels,
             "failure": str(self.prediction.failure),
-            "broken": [patch_row(found.wiring, patch) for patch in found.broken],
+            "broken": patch_rows(situation.wiring, situation.broken),
             "simulator": self.simulator,
             "optics": self.optics,
             "before": {
-                "iteration_time_s": before.iteration_time_s,
-                "compute_time_s": before.compute_time_s,
-                "link_bytes_max": before.link_bytes_max,
+                name: getattr(before, name)
+                for name in ("iteration_time_s", "compute_time_s", "link_bytes_max")
             },
             "during": by_name.get(self.prediction.during.way.name),
             "repairs": rows,
             "repaired": by_name[chosen.way.name],
             "moves": {
-                "unplug": [patch_row(repair.wiring, patch) for patch in repair.removed],
-                "plug": [patch_row(repair.wiring, patch) for patch in repair.made],
+                "unplug": patch_rows(repair.wiring, repair.removed),
+                "plug": patch_rows(repair.wiring, repair.made),
             },
             **self._course(),
         }
@@ -124,24 +123,16 @@ class AvailabilityAnswer:
 
     def to_json(self) -> dict[str, Any]:
         """Return the document that the command prints as JSON."""
-        found, rates = self.availability, self.rates
+        course = asdict(self.availability)
+        del course["failures"]  # they are among the parts
         return {
             "plan": self.name,
             "model": self.plan.job.name,
             "servers": self.plan.job.cluster.servers,
-            "days": found.days,
-            "runs": found.runs,
-            "seed": found.seed,
             "simulator": self.simulator,
-            **{name: asdict(getattr(found, name)) for name in ESTIMATES},
-            "goodput_first_order": found.goodput_first_order,
+            **course,
+            **asdict(self.rates),
             "parts": self._parts(),
-            "restart_s": rates.restart_s,
-            "checkpoint_s": rates.checkpoint_s,
-            "spare_servers": rates.spare_servers,
-            "move_fibers": rates.move_fibers,
-            "look_ahead": rates.look_ahead,
-            "optics": rates.optics,
         }
 
     def _parts(self) -> list[dict[str, Any]]:
@@ -150,9 +141,7 @@ class AvailabilityAnswer:
             {
                 "kind": kind,
                 "count": counts[kind],
-                "mtbf_s": rate.mtbf_s,
-                "repair_s": rate.repair_s,
-                "origin": rate.origin,
+                **asdict(rate),
                 "failures": asdict(self.availability.failures[kind]),
                 "effects": [_effect(effect) for effect in self.effects[kind]],
             }
@@ -161,11 +150,6 @@ class AvailabilityAnswer:
 
 
 def _effect(effect: Effect) -> dict[str, Any]:
-    return {
-        "failure": str(effect.failure),
-        "weight": effect.weight,
-        "speed_meanwhile": effect.speed_meanwhile,
-        "speed": effect.speed,
-        "move_time_s": effect.move_time_s,
-        "repair": effect.repair,
-    }
+    document = {**asdict(effect), "failure": str(effect.failure)}
+    del document["spare_time_s"]
+    return document

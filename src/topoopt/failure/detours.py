@@ -1,14 +1,14 @@
 """Around a dead link: routes by what is left of them or the shortest ways left, rings by relays."""
 
 import itertools
-from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import breadth_first_order
 
 from topoopt.errors import NoRoute
 from topoopt.finder import busiest_share
@@ -39,20 +39,11 @@ class DetouredRoutes:
 
     topology: Topology
     before: Routes
-    _found: dict[tuple[int, int], tuple[Path, ...]] = field(default_factory=dict, init=False, repr=False)
     method: ClassVar[str] = "detoured"
 
     def paths(self, src: int, dst: int) -> tuple[Path, ...]:
         """Return the paths of a pair; see :class:`topoopt.routing.Routes`."""
-        if (src, dst) not in self._found:
-            whole = [path for path in self.before.paths(src, dst) if self._is_whole(path)]
-            total = sum(path.weight for path in whole)
-            if total > 0:
-                found = tuple(Path(path.nodes, path.weight / total) for path in whole if path.weight > 0)
-            else:
-                found = self._shortest.paths(src, dst)
-            self._found[src, dst] = found
-        return self._found[src, dst]
+        return self.path_arrays(np.array([src]), np.array([dst])).listed()
 
     def path_arrays(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> PathArrays:
         """Return the paths of many pairs."""
@@ -64,23 +55,13 @@ class DetouredRoutes:
         share = replace(
             before, weight=np.divide(kept, total[pair], out=np.zeros_like(kept), where=total[pair] > 0)
         )
-        around = self._shortest.path_arrays(src[lost], dst[lost])
+        around = KShortestRoutes(self.topology).path_arrays(src[lost], dst[lost])
         return _merged(used_paths(share), around, lost)
 
     def written_down(self, pairs: Iterable[tuple[int, int]]) -> ExplicitRoutes:
         """Return the same as a table, which a plan file can hold."""
-        return explicit_routes(self.topology, (path for pair in pairs for path in self.paths(*pair)))
-
-    @cached_property
-    def _shortest(self) -> KShortestRoutes:
-        return KShortestRoutes(self.topology)
-
-    @cached_property
-    def _links(self) -> frozenset[tuple[int, int]]:
-        return frozenset(zip(self.topology.src.tolist(), self.topology.dst.tolist(), strict=True))
-
-    def _is_whole(self, path: Path) -> bool:
-        return all(step in self._links for step in itertools.pairwise(path.nodes))
+        src, dst = np.array(list(pairs), np.int64).reshape(-1, 2).T
+        return explicit_routes(self.topology, self.path_arrays(src, dst).listed())
 
 
 def _whole(topology: Topology, paths: PathArrays) -> NDArray[np.bool_]:
@@ -192,19 +173,12 @@ def _least_walked(topology: Topology, walked: NDArray[np.float64], src: int, dst
 
 
 def _shortest(topology: Topology, usable: NDArray[np.bool_], src: int, dst: int) -> tuple[int, ...]:
-    came_from = {src: src}
-    queue = deque([src])
-    while queue and dst not in came_from:
-        here = queue.popleft()
-        first, last = topology.first_link[here], topology.first_link[here + 1]
-        for link in range(first, last):
-            ahead = int(topology.dst[link])
-            if usable[link] and ahead not in came_from:
-                came_from[ahead] = here
-                queue.append(ahead)
-    if dst not in came_from:
+    links = topology.src[usable], topology.dst[usable]
+    graph = csr_array((np.ones(len(links[0])), links), shape=(topology.nodes, topology.nodes))
+    _, came_from = breadth_first_order(graph, src)
+    if came_from[dst] < 0:
         return ()
     path = [dst]
     while path[-1] != src:
-        path.append(came_from[path[-1]])
+        path.append(int(came_from[path[-1]]))
     return tuple(reversed(path))

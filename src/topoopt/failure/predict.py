@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 from topoopt.errors import Infeasible, NoRoute
 from topoopt.failure.detours import DetouredRoutes
-from topoopt.failure.failed import Failure
-from topoopt.failure.repair import OtherFailure, Repair, Way
+from topoopt.failure.failed import FailedInterface, FailedLink, FailedPanel, FailedServer, Failure
+from topoopt.failure.repair import Repair, Way
 from topoopt.failure.situation import Situation, situation
 from topoopt.failure.with_moves import (
     borrow_link,
@@ -16,23 +16,28 @@ from topoopt.failure.with_moves import (
     wire_anew,
 )
 from topoopt.failure.without_moves import on_detours, on_spread_detours, on_whole_rings
+from topoopt.job import job_traffic
 from topoopt.plan import Plan
 from topoopt.routing import Fabric
 from topoopt.search import bounds, outcome, routing_gap, simulated
 from topoopt.simulate import SimResult
 
 AT_ONCE = "detour"
+_ON_LINKS = (FailedLink, FailedInterface, FailedPanel), "a part of the job is gone with the server"
+_OF_SERVERS = (FailedServer,), "no server has failed"
+_OF_ONE_LINK = (FailedLink,), "one link is borrowed for one, not for those of a whole panel or server"
+_OF_PANELS = (FailedPanel,), "only a panel has another one behind the same switches"
 WAYS: Mapping[str, Way] = {
-    way.name: way
-    for way in (
-        Way(AT_ONCE, "servers relay around the dead links; nothing else changes", on_detours),
-        Way("whole-rings", "AllReduce on the rings that are whole", on_whole_rings),
-        Way("spread-detours", "each ring several times, with different detours", on_spread_detours),
-        Way("borrow", "the ring takes over a link of model-parallel traffic", borrow_link),
-        Way("re-plan", "a new topology with one interface less, same strategy", wire_anew),
-        Way("look-ahead", "the panel's links on the look-ahead panel", flip_to_look_ahead),
-        Way("spare", "a spare server in the place of the dead one", spare_server),
-        Way("fewer-servers", "data parallel on the servers that are left", fewer_servers),
+    name: Way(name, description, of, *meant)
+    for name, description, of, meant in (
+        (AT_ONCE, "servers relay around the dead links; nothing else changes", on_detours, _ON_LINKS),
+        ("whole-rings", "AllReduce on the rings that are whole", on_whole_rings, _ON_LINKS),
+        ("spread-detours", "each ring several times, with different detours", on_spread_detours, _ON_LINKS),
+        ("borrow", "the ring takes over a link of model-parallel traffic", borrow_link, _OF_ONE_LINK),
+        ("re-plan", "a new topology with one interface less, same strategy", wire_anew, _ON_LINKS),
+        ("look-ahead", "the panel's links on the look-ahead panel", flip_to_look_ahead, _OF_PANELS),
+        ("spare", "a spare server in the place of the dead one", spare_server, _OF_SERVERS),
+        ("fewer-servers", "data parallel on the servers that are left", fewer_servers, _OF_SERVERS),
     )
 }
 """Kinds of repair by name, in the order in which they are tried."""
@@ -41,10 +46,6 @@ AS_GOOD = 0.01
 """Of repairs whose speed differs by less than this fraction the one with the fewest moves is chosen."""
 
 Progress = Callable[[str, int, int], None]
-
-
-def _silent(stage: str, done: int, total: int) -> None:
-    """Report nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +74,11 @@ class RepairRow:
         """Seconds of an iteration; None where the repair is not possible."""
         return None if self.result is None else self.result.iteration_time_s
 
+    @property
+    def moved_fibers(self) -> int:
+        """Fibers to touch; 0 where the repair is not possible."""
+        return 0 if self.repair is None else self.repair.moved_fibers
+
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
@@ -98,7 +104,7 @@ class Prediction:
     @property
     def meanwhile(self) -> RepairRow:
         """The fastest way to go on until fibers have been moved: one that moves none, if the job has not stopped."""
-        still = [row for row in self.rows if row.repair is not None and not row.repair.moved_fibers]
+        still = [row for row in self.rows if row.repair is not None and not row.moved_fibers]
         return max((row for row in still), key=lambda row: row.speed, default=self.during)
 
     @property
@@ -113,7 +119,7 @@ def predict(
     *,
     simulator: str = "analytic",
     without_ways: Sequence[str] = (),
-    on_progress: Progress = _silent,
+    on_progress: Progress = lambda stage, done, total: None,
 ) -> Prediction:
     """Simulate a plan before a failure, right after it, and repaired in every way that is possible.
 
@@ -163,9 +169,8 @@ def repaired_plan(prediction: Prediction) -> Plan:
     repair, result = row.repair, row.result
     assert repair is not None, "a chosen repair is possible"
     assert result is not None, "and simulated"
-    fabric = _writable(repair)
-    job = repair.job
-    traffic = replace(plan, job=job, strategy=repair.strategy).traffic()
+    fabric, job = _writable(repair.fabric), repair.job
+    traffic = job_traffic(job, repair.strategy)
     return replace(
         plan,
         job=job,
@@ -180,11 +185,13 @@ def repaired_plan(prediction: Prediction) -> Plan:
 
 
 def _tried(way: Way, found: Situation, before: SimResult, simulator: str) -> RepairRow:
+    if not isinstance(found.failure, way.failures):
+        return RepairRow(way, None, None, 0.0, way.otherwise, meant=False)
     try:
         repair = way.of(found)
         result = simulated(repair.job, repair.strategy, repair.fabric, simulator)
     except (Infeasible, NoRoute) as error:
-        return RepairRow(way, None, None, 0.0, str(error), not isinstance(error, OtherFailure))
+        return RepairRow(way, None, None, 0.0, str(error))
     samples = repair.job.global_batch / found.plan.job.global_batch
     return RepairRow(way, repair, result, samples * before.iteration_time_s / result.iteration_time_s)
 
@@ -193,19 +200,14 @@ def _best(rows: Sequence[RepairRow]) -> RepairRow:
     fastest = max(row.speed for row in rows)
     return min(
         (row for row in rows if row.speed >= fastest * (1 - AS_GOOD)),
-        key=lambda row: (_moves(row), -row.speed),
+        key=lambda row: (row.moved_fibers, -row.speed),
     )
 
 
-def _moves(row: RepairRow) -> int:
-    return row.repair.moved_fibers if row.repair is not None else 0
-
-
-def _writable(repair: Repair) -> Fabric:
+def _writable(fabric: Fabric) -> Fabric:
     """Return the fabric with routes that a plan file can hold."""
-    fabric = repair.fabric
     if not isinstance(fabric.routes, DetouredRoutes):
         return fabric
     servers = range(fabric.topology.servers)
     table = fabric.routes.written_down((a, b) for a in servers for b in servers if a != b)
-    return Fabric(fabric.name, fabric.topology, table, fabric.rings)
+    return replace(fabric, routes=table)

@@ -3,16 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from topoopt.errors import Infeasible
+from topoopt.failure.failed import Failure
 from topoopt.failure.situation import Situation
 from topoopt.job import Job
 from topoopt.rewiring import Patch, Wiring
 from topoopt.routing import Fabric
 from topoopt.strategy import ParallelStrategy
-
-
-class OtherFailure(Infeasible):
-    """A repair that is for another kind of failure."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,12 +47,15 @@ class Way:
 
     Attributes
     ----------
-    name : str
-    description : str
     of : function from a situation to a repair
-        Raises Infeasible or NoRoute, with the reason, where it does not help; OtherFailure where it is not meant to.
+        Raises Infeasible or NoRoute, with the reason, where it does not help.
+    failures : tuple of kinds of failure that it is meant for
+    otherwise : str
+        Why it is not meant for the others.
     """
 
     name: str
     description: str
     of: Callable[[Situation], Repair]
+    failures: tuple[type[Failure], ...]
+    otherwise: str

@@ -7,8 +7,8 @@ import numpy as np
 
 from topoopt.errors import Infeasible, InvalidInput
 from topoopt.failure.detours import DetouredRoutes, detoured_rings
-from topoopt.failure.failed import FailedLink, FailedPanel, FailedServer
-from topoopt.failure.repair import OtherFailure, Repair
+from topoopt.failure.failed import FailedPanel, FailedServer
+from topoopt.failure.repair import Repair
 from topoopt.failure.situation import Situation
 from topoopt.finder import find_topology, lay_rings, routed_by
 from topoopt.job import Job, job_on, job_traffic
@@ -17,6 +17,7 @@ from topoopt.rewiring import Patch, Wiring, rewire
 from topoopt.routing import Fabric
 from topoopt.search import starting_strategy
 from topoopt.topology import Topology, topology_from_arrays
+from topoopt.traffic import Traffic
 
 
 def borrow_link(situation: Situation) -> Repair:
@@ -27,15 +28,13 @@ def borrow_link(situation: Situation) -> Repair:
     .. [1] W. Wang et al., "TopoOpt", NSDI 2023, operations: a failed link of an AllReduce ring borrows one that is
        there for model-parallel traffic.
     """
-    if not isinstance(situation.failure, FailedLink):
-        raise OtherFailure("one link is borrowed for one, not for those of a whole panel or server")
+    plan = situation.plan
     removed, made = _borrowed(situation)
     wiring = situation.left.changed(removed, made)
-    topology = topology_of(wiring, situation.plan)
-    routes = DetouredRoutes(topology, situation.plan.fabric.routes)
-    rings = detoured_rings(topology, situation.plan.fabric.rings)
-    plan = situation.plan
-    fabric = Fabric(plan.fabric.name, topology, routes, rings)
+    links = [(patch.src, patch.dst) for patch in wiring.patches]
+    topology = _direct(links if wiring.links == "directed" else links + [pair[::-1] for pair in links], plan)
+    routes = DetouredRoutes(topology, plan.fabric.routes)
+    fabric = Fabric(plan.fabric.name, topology, routes, detoured_rings(topology, plan.fabric.rings))
     return Repair(plan.job, plan.strategy, fabric, wiring, removed, made)
 
 
@@ -44,23 +43,11 @@ def wire_anew(situation: Situation) -> Repair:
 
     Links that are there and join interfaces which the new topology leaves idle stay.
     """
-    if isinstance(situation.failure, FailedServer):
-        raise OtherFailure("a part of the job is gone with the server")
-    plan = situation.plan
-    cluster = plan.job.cluster
-    fewer = cluster.degree - 1
+    plan, gone = situation.plan, 1
     if isinstance(situation.failure, FailedPanel):
-        fewer = cluster.degree - len(situation.wiring.interfaces_of(situation.failure.panel))
+        gone = len(situation.wiring.interfaces_of(situation.failure.panel))
     try:
-        found = find_topology(
-            plan.traffic(),
-            degree=fewer,
-            bandwidth_bps=cluster.link_bandwidth_bps,
-            latency_s=cluster.link_latency_s,
-            links=cluster.links,
-            rules=plan.rules,
-            seed=plan.provenance.seed,
-        )
+        found = _found(plan.traffic(), plan.job.cluster.degree - gone, plan)
     except InvalidInput as error:
         raise Infeasible(str(error)) from None
     for topology in (_with_idle_links(found.topology, situation), found.topology):
@@ -76,16 +63,13 @@ def wire_anew(situation: Situation) -> Repair:
 
 def flip_to_look_ahead(situation: Situation) -> Repair:
     """Patch the links of a dead panel on its look-ahead panel, and flip the 1×2 switches."""
-    if not isinstance(situation.failure, FailedPanel):
-        raise OtherFailure("only a panel has another one behind the same switches")
     plan = situation.plan
     return Repair(plan.job, plan.strategy, plan.fabric, situation.wiring, (), situation.broken)
 
 
 def spare_server(situation: Situation) -> Repair:
     """Give the place of a dead server to a spare one, whose number is that after the last."""
-    if not isinstance(situation.failure, FailedServer):
-        raise OtherFailure("no server has failed")
+    assert isinstance(situation.failure, FailedServer)
     plan, dead, spare = situation.plan, situation.failure.server, situation.plan.job.cluster.servers
     made = []
     for patch in situation.broken:
@@ -103,10 +87,9 @@ def fewer_servers(situation: Situation) -> Repair:
 
     Where the panels cannot carry the links of so many servers (cables around an odd number), one more is left out.
     """
-    if not isinstance(situation.failure, FailedServer):
-        raise OtherFailure("no server has failed")
-    plan, cluster = situation.plan, situation.plan.job.cluster
-    others = tuple(server for server in range(cluster.servers) if server != situation.failure.server)
+    assert isinstance(situation.failure, FailedServer)
+    plan, dead = situation.plan, situation.failure.server
+    others = tuple(server for server in range(plan.job.cluster.servers) if server != dead)
     reason = "a job needs two servers"
     for servers in (others, others[:-1]):
         if len(servers) < 2:
@@ -114,15 +97,7 @@ def fewer_servers(situation: Situation) -> Repair:
         try:
             job = _job_on(plan, len(servers))
             strategy = starting_strategy(job)
-            fabric = find_topology(
-                job_traffic(job, strategy),
-                degree=job.cluster.degree,
-                bandwidth_bps=cluster.link_bandwidth_bps,
-                latency_s=cluster.link_latency_s,
-                links=cluster.links,
-                rules=plan.rules,
-                seed=plan.provenance.seed,
-            )
+            fabric = _found(job_traffic(job, strategy), job.cluster.degree, plan)
             moves = rewire(situation.left, fabric.topology, servers=servers)
         except (Infeasible, InvalidInput) as error:
             reason = str(error)
@@ -131,22 +106,26 @@ def fewer_servers(situation: Situation) -> Repair:
     raise Infeasible(reason)
 
 
-def topology_of(wiring: Wiring, plan: Plan) -> Topology:
-    """Return the links of a wiring, with the bandwidth and latency of the plan's cluster."""
+def _found(traffic: Traffic, degree: int, plan: Plan) -> Fabric:
+    """Return the fabric that the finder wires for traffic, by the rules of the plan."""
     cluster = plan.job.cluster
-    src = np.array([patch.src for patch in wiring.patches], np.int64)
-    dst = np.array([patch.dst for patch in wiring.patches], np.int64)
-    if wiring.links == "duplex":
-        src, dst = np.concatenate([src, dst]), np.concatenate([dst, src])
-    count = len(src)
-    return topology_from_arrays(
-        "direct",
-        cluster.servers,
-        src,
-        dst,
-        np.full(count, cluster.link_bandwidth_bps),
-        np.full(count, cluster.link_latency_s),
+    return find_topology(
+        traffic,
+        degree=degree,
+        bandwidth_bps=cluster.link_bandwidth_bps,
+        latency_s=cluster.link_latency_s,
+        links=cluster.links,
+        rules=plan.rules,
+        seed=plan.provenance.seed,
     )
+
+
+def _direct(links: list[tuple[int, int]], plan: Plan) -> Topology:
+    """Return the topology of links with the bandwidth and latency of the plan's cluster."""
+    cluster, count = plan.job.cluster, len(links)
+    src, dst = np.array(links, np.int64).reshape(-1, 2).T
+    speed, latency = np.full(count, cluster.link_bandwidth_bps), np.full(count, cluster.link_latency_s)
+    return topology_from_arrays("direct", cluster.servers, src, dst, speed, latency)
 
 
 def _borrowed(situation: Situation) -> tuple[tuple[Patch, ...], tuple[Patch, ...]]:
@@ -208,30 +187,19 @@ def _with_idle_links(topology: Topology, situation: Situation) -> Topology:
     for side, server, _ in situation.left.dead:
         out[server] -= side in ("both", "out")
         into[server] -= side in ("both", "in")
-    has = {
-        (int(a), int(b)): int(ports)
-        for a, b, ports in zip(topology.src, topology.dst, topology.ports, strict=True)
-    }
-    src, dst = (np.repeat(ends, topology.ports).tolist() for ends in (topology.src, topology.dst))
+    ends = zip(topology.src.tolist(), topology.dst.tolist(), strict=True)
+    has = dict(zip(ends, topology.ports.tolist(), strict=True))
+    links = [pair for pair, ports in has.items() for _ in range(ports)]
     for patch in situation.left.patches:
         pair = patch.src, patch.dst
         if has.get(pair, 0) > 0:  # this one is in the topology already
             has[pair] -= 1
         elif out[patch.src] > 0 and (out if duplex else into)[patch.dst] > 0:
             for a, b in (pair, pair[::-1])[: 2 if duplex else 1]:
-                src.append(a)
-                dst.append(b)
+                links.append((a, b))
                 out[a] -= 1
                 into[b] -= 1
-    count = len(src)
-    return topology_from_arrays(
-        "direct",
-        topology.servers,
-        np.array(src),
-        np.array(dst),
-        np.full(count, cluster.link_bandwidth_bps),
-        np.full(count, cluster.link_latency_s),
-    )
+    return _direct(links, situation.plan)
 
 
 def _fabric_on(topology: Topology, found: Fabric, situation: Situation) -> Fabric:

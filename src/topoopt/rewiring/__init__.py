@@ -11,7 +11,7 @@ from topoopt.rewiring.rewire import rewire as rewire
 from topoopt.rewiring.room import wired_in_room as wired_in_room
 from topoopt.rewiring.rows import MOVE_COLUMNS as MOVE_COLUMNS
 from topoopt.rewiring.rows import move_rows as move_rows
-from topoopt.rewiring.rows import patch_row as patch_row
+from topoopt.rewiring.rows import patch_rows as patch_rows
 from topoopt.rewiring.wire import wire as wire
 from topoopt.rewiring.wiring import Patch as Patch
 from topoopt.rewiring.wiring import Wiring as Wiring

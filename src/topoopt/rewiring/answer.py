@@ -8,7 +8,7 @@ from topoopt.frame import frame
 from topoopt.rewiring.duration import RewiringTime
 from topoopt.rewiring.order import MoveOrder
 from topoopt.rewiring.rewire import Rewiring
-from topoopt.rewiring.rows import MOVE_COLUMNS, move_rows, patch_row
+from topoopt.rewiring.rows import MOVE_COLUMNS, move_rows, patch_rows
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -42,29 +42,29 @@ class RewiringAnswer:
 
     def to_json(self) -> dict[str, Any]:
         """Return the document of ``topoopt rewire --json``."""
-        found, order, wiring = self.rewiring, self.order, self.rewiring.old
+        moves, order, wiring = self.rewiring, self.order, self.rewiring.old
         return {
             "old": self.old,
             "new": self.new,
-            "servers": len(found.servers),
+            "servers": len(moves.servers),
             "degree": wiring.degree,
             "links": wiring.links,
             "panels": wiring.panels,
             "interfaces_per_panel": wiring.interfaces_per_panel,
             "fibers_before": len(wiring.patches),
-            "fibers_after": len(found.new.patches),
-            "kept_fibers": len(wiring.patches) - len(found.removed),
-            "moved_fibers": found.moved_fibers,
-            "lower_bound": found.lower_bound,
-            "gap": found.gap,
-            "relabeled": found.relabeled,
-            "server_of_rank": list(found.servers),
+            "fibers_after": len(moves.new.patches),
+            "kept_fibers": len(wiring.patches) - len(moves.removed),
+            "moved_fibers": moves.moved_fibers,
+            "lower_bound": moves.lower_bound,
+            "gap": moves.gap,
+            "relabeled": moves.relabeled,
+            "server_of_rank": list(moves.servers),
             "keep_running": order.keep_running,
             "steps_that_cut": order.cuts,
             "steps": [
                 {
-                    "unplug": [patch_row(wiring, patch) for patch in step.unplug],
-                    "plug": [patch_row(wiring, patch) for patch in step.plug],
+                    "unplug": patch_rows(wiring, step.unplug),
+                    "plug": patch_rows(wiring, step.plug),
                     "reached_share": step.reached,
                 }
                 for step in order.steps
