@@ -26,8 +26,6 @@ from topoopt.llm.calibration.relatives import peak_rates as peak_rates
 from topoopt.llm.calibration.timed_runs import TimedRuns as TimedRuns
 from topoopt.llm.calibration.timed_runs import timed_runs as timed_runs
 from topoopt.llm.check import check_configuration as check_configuration
-from topoopt.llm.chunk_counts import chunk_counts as chunk_counts
-from topoopt.llm.chunk_counts import divisors as divisors
 from topoopt.llm.columns import Floats as Floats
 from topoopt.llm.columns import Ints as Ints
 from topoopt.llm.communication.iteration import communications as communications
@@ -59,6 +57,8 @@ from topoopt.llm.configuration import ZERO_STAGES as ZERO_STAGES
 from topoopt.llm.configuration import Configuration as Configuration
 from topoopt.llm.configuration_table import ConfigurationTable as ConfigurationTable
 from topoopt.llm.configuration_table import configuration_table as configuration_table
+from topoopt.llm.degrees import chunk_counts as chunk_counts
+from topoopt.llm.degrees import divisors as divisors
 from topoopt.llm.estimate import Estimate as Estimate
 from topoopt.llm.estimate import estimate_configuration as estimate_configuration
 from topoopt.llm.experts.load_course import loads_at as loads_at

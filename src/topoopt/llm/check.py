@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from topoopt.errors import InvalidInput, unknown_name
 from topoopt.hardware import PRECISIONS
-from topoopt.llm.chunk_counts import chunk_counts, divisors
 from topoopt.llm.configuration import Configuration
+from topoopt.llm.degrees import chunk_counts, divisors, tensor_degrees
 from topoopt.transformer import TransformerModel
 
 
@@ -32,7 +32,6 @@ def check_configuration(
     _check_expert_group(model, configuration)
     _check_sequence(model, configuration)
     _check_batch(configuration)
-    _check_interleaving(configuration)
 
 
 def nearest(value: int, allowed: Iterable[int]) -> str:
@@ -49,6 +48,17 @@ def nearest(value: int, allowed: Iterable[int]) -> str:
     return "nearest: " + ", ".join(str(one) for one in below + above)
 
 
+def _nearest_multiples(value: int, step: int) -> str:
+    """Return the multiples below and above a value, none of which is 0."""
+    below = value // step * step
+    return ", ".join(str(one) for one in (below, below + step) if one)
+
+
+def _check_divides(word: str, value: int, whole: int, what: str) -> None:
+    if whole % value:
+        raise InvalidInput(f"{word} {value}: does not divide {what}; {nearest(value, divisors(whole))}")
+
+
 def _check_degrees(one: Configuration, accelerators: int) -> None:
     if accelerators < 1:
         raise InvalidInput(f"accelerators: expected an integer >= 1, got {accelerators}")
@@ -56,50 +66,32 @@ def _check_degrees(one: Configuration, accelerators: int) -> None:
         return
     product = f"tp {one.tp} x cp {one.cp} x dp {one.dp} x pp {one.pp} = {one.accelerators}"
     others = one.tp * one.cp * one.pp
+    remedy = f"nearest: {_nearest_multiples(accelerators, others)} accelerators with these tp, cp and pp"
     if accelerators % others == 0:
         remedy = f"dp={accelerators // others} would make it so"
-    else:
-        below = accelerators // others * others
-        remedy = (
-            f"nearest: {f'{below}, ' if below else ''}{below + others} accelerators with these tp, cp and pp"
-        )
     raise InvalidInput(f"accelerators {accelerators}: {product} does not multiply to it; {remedy}")
 
 
 def _check_tensor(model: TransformerModel, one: Configuration) -> None:
-    tp, heads, keys = one.tp, model.heads, model.kv_heads
-    if heads % tp:
-        raise InvalidInput(f"tp {tp}: does not divide {heads} heads; {nearest(tp, _tensor_degrees(model))}")
-    if model.latent is None and keys % tp and tp % keys:
-        raise InvalidInput(
-            f"tp {tp}: neither divides {keys} heads of keys and values nor is a multiple of them; "
-            f"{nearest(tp, _tensor_degrees(model))}"
-        )
-    if _has_dense_layer(model) and model.ffn % tp:
-        raise InvalidInput(
-            f"tp {tp}: does not divide the feed-forward size {model.ffn}; {nearest(tp, _tensor_degrees(model))}"
-        )
+    tp, keys = one.tp, model.kv_heads
+    reasons = (
+        (model.heads % tp, f"does not divide {model.heads} heads"),
+        (
+            model.latent is None and keys % tp and tp % keys,
+            f"neither divides {keys} heads of keys and values nor is a multiple of them",
+        ),
+        (model.has_dense_layers and model.ffn % tp, f"does not divide the feed-forward size {model.ffn}"),
+    )
+    for applies, reason in reasons:
+        if applies:
+            raise InvalidInput(f"tp {tp}: {reason}; {nearest(tp, tensor_degrees(model))}")
     if one.sequence_parallel and tp == 1:
         raise InvalidInput("sequence_parallel: splits over tensor parallel ranks; give tp=2 or more")
 
 
-def _has_dense_layer(model: TransformerModel) -> bool:
-    return model.moe_layers < model.layers
-
-
-def _tensor_degrees(model: TransformerModel) -> tuple[int, ...]:
-    keys = model.kv_heads
-    return tuple(
-        tp
-        for tp in divisors(model.heads)
-        if (model.latent is not None or keys % tp == 0 or tp % keys == 0)
-        and (not _has_dense_layer(model) or model.ffn % tp == 0)
-    )
-
-
 def _check_stages(model: TransformerModel, one: Configuration, uneven: bool) -> None:
     pp, vpp, layers = one.pp, one.vpp, model.layers
-    counts = range(1, layers + 1) if uneven else chunk_counts(layers)
+    counts = chunk_counts(layers, uneven)
     if vpp > 1 and pp == 1:
         raise InvalidInput(f"vpp {vpp}: interleaving needs stages; give pp=2 or more, or vpp=1")
     if pp not in counts and not (vpp > 1 and pp * vpp in counts):
@@ -115,22 +107,15 @@ def _check_stages(model: TransformerModel, one: Configuration, uneven: bool) -> 
 
 
 def _check_experts(model: TransformerModel, one: Configuration) -> None:
-    ep, etp = one.ep, one.etp
-    if model.experts is None:
-        for flag, value in (("ep", ep), ("etp", etp)):
-            # etp = tp is the classic layout, which a model without experts has, too.
-            if value > 1 and not (flag == "etp" and value == one.tp):
-                raise InvalidInput(f"{flag} {value}: {model.name} has no experts; leave it at 1")
+    ep, etp, experts = one.ep, one.etp, model.experts
+    if experts is not None:
+        _check_divides("ep", ep, experts.count, f"{experts.count} experts")
+        _check_divides("etp", etp, experts.ffn, f"the size {experts.ffn} of an expert")
         return
-    experts = model.experts
-    if experts.count % ep:
-        raise InvalidInput(
-            f"ep {ep}: does not divide {experts.count} experts; {nearest(ep, divisors(experts.count))}"
-        )
-    if experts.ffn % etp:
-        raise InvalidInput(
-            f"etp {etp}: does not divide the size {experts.ffn} of an expert; {nearest(etp, divisors(experts.ffn))}"
-        )
+    # etp = tp is the classic layout, which a model without experts has, too.
+    for word, value in (("ep", ep), ("etp", 1 if etp == one.tp else etp)):
+        if value > 1:
+            raise InvalidInput(f"{word} {value}: {model.name} has no experts; leave it at 1")
 
 
 def _check_expert_group(model: TransformerModel, one: Configuration) -> None:
@@ -145,37 +130,26 @@ def _check_expert_group(model: TransformerModel, one: Configuration) -> None:
 
 
 def _check_sequence(model: TransformerModel, one: Configuration) -> None:
-    if model.positions and one.sequence > model.positions:
+    tokens = one.sequence
+    if model.positions and tokens > model.positions:
         raise InvalidInput(
-            f"seq {one.sequence}: {model.name} has {model.positions} learned positions; at most {model.positions}"
+            f"seq {tokens}: {model.name} has {model.positions} learned positions; at most {model.positions}"
         )
-    for flag, parts in (("cp", one.cp), ("tp", one.tp * one.cp if one.sequence_parallel else 1)):
-        if one.sequence % parts:
-            cut = "each sequence" if flag == "cp" else "the sequence of a context-parallel rank"
-            length = one.sequence if flag == "cp" else one.sequence // one.cp
-            value = one.cp if flag == "cp" else one.tp
-            raise InvalidInput(
-                f"{flag} {value}: does not divide {cut} of {length} tokens; {nearest(value, divisors(length))}"
-            )
+    _check_divides("cp", one.cp, tokens, f"each sequence of {tokens} tokens")
+    if one.sequence_parallel:
+        part = tokens // one.cp
+        _check_divides("tp", one.tp, part, f"the sequence of a context-parallel rank of {part} tokens")
 
 
 def _check_batch(one: Configuration) -> None:
     step = one.dp * one.micro_batch
-    if one.global_batch % step == 0:
-        return
-    below = one.global_batch // step * step
-    raise InvalidInput(
-        f"global_batch {one.global_batch}: not a multiple of dp {one.dp} x micro-batch {one.micro_batch} = {step}; "
-        f"nearest: {f'{below}, ' if below else ''}{below + step}"
-    )
-
-
-def _check_interleaving(one: Configuration) -> None:
-    if one.vpp == 1 or one.micro_batches % one.pp == 0:
-        return
-    step = one.dp * one.micro_batch * one.pp
-    below = one.global_batch // step * step
-    raise InvalidInput(
-        f"vpp {one.vpp}: interleaving needs micro-batches in multiples of {one.pp} stages, got "
-        f"{one.micro_batches}; nearest: global_batch {f'{below}, ' if below else ''}{below + step}"
-    )
+    if one.global_batch % step:
+        raise InvalidInput(
+            f"global_batch {one.global_batch}: not a multiple of dp {one.dp} x micro-batch {one.micro_batch} = {step}; "
+            f"nearest: {_nearest_multiples(one.global_batch, step)}"
+        )
+    if one.vpp > 1 and one.micro_batches % one.pp:
+        raise InvalidInput(
+            f"vpp {one.vpp}: interleaving needs micro-batches in multiples of {one.pp} stages, got "
+            f"{one.micro_batches}; nearest: global_batch {_nearest_multiples(one.global_batch, step * one.pp)}"
+        )

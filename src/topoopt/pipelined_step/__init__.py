@@ -3,6 +3,7 @@
 from topoopt.pipelined_step.groups import COLLECTIVE_KINDS as COLLECTIVE_KINDS
 from topoopt.pipelined_step.groups import MOMENTS as MOMENTS
 from topoopt.pipelined_step.groups import PASSES as PASSES
+from topoopt.pipelined_step.groups import SWEEPS as SWEEPS
 from topoopt.pipelined_step.groups import Exchange as Exchange
 from topoopt.pipelined_step.groups import Synchronization as Synchronization
 from topoopt.pipelined_step.schedule import Schedule as Schedule

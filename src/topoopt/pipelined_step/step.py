@@ -108,10 +108,8 @@ class PipelinedStep:
             )
         stage_schedule(0, stages, count // stages, self.micro_batches)
         for index, chunk in enumerate(self.chunks):
-            _check_seconds(f"chunk {index}: forward_s", chunk.forward_s)
-            _check_seconds(f"chunk {index}: backward_s", chunk.backward_s)
-            _check_seconds(f"chunk {index}: output_delay_s", chunk.output_delay_s)
-            _check_seconds(f"chunk {index}: inside_s", chunk.inside_s)
+            for name in ("forward_s", "backward_s", "output_delay_s", "inside_s"):
+                _check_seconds(f"chunk {index}: {name}", getattr(chunk, name))
             _check_number(f"chunk {index}: output_bytes", chunk.output_bytes, 0)
 
     def _check_group(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from topoopt.pipelined_step.groups import Exchange, Synchronization
+from topoopt.pipelined_step.groups import SWEEPS, Exchange, Synchronization
 from topoopt.traffic import AllReduceGroup, AllToAllGroup, Ints, Traffic, Transfers, merged_traffic
 
 Rows = tuple[Ints, Ints, Ints]
@@ -30,11 +30,10 @@ def iteration_traffic(
             pair = one.size_bytes // len(one.members)
             exchanged.append(AllToAllGroup(tuple(sorted(one.members)), pair * micro_batches))
         else:
-            twice = 2 if one.collective == "allreduce" else 1
-            rings[tuple(sorted(one.members))] += twice * one.size_bytes * micro_batches
+            rings[tuple(sorted(one.members))] += SWEEPS[one.collective] * one.size_bytes * micro_batches
     for sync in synchronizations:
-        twice = 2 if sync.collective == "allreduce" else 1
-        rings[tuple(sorted(sync.members))] += twice * sync.size_bytes + sync.gather_bytes
+        swept = SWEEPS[sync.collective] * sync.size_bytes + sync.gather_bytes
+        rings[tuple(sorted(sync.members))] += swept
     groups = [AllReduceGroup(members, twice // 2) for members, twice in rings.items()]
     columns = (np.concatenate(column) for column in zip(*rows, strict=True))
     return merged_traffic(servers, groups, exchanged, Transfers(*columns))

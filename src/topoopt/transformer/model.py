@@ -170,6 +170,11 @@ class TransformerModel:
             return 0
         return len(range(experts.first_dense_layers + experts.every - 1, self.layers, experts.every))
 
+    @property
+    def has_dense_layers(self) -> bool:
+        """Whether any layer has a dense feed-forward part instead of experts."""
+        return self.moe_layers < self.layers
+
     def is_moe(self, layer: int) -> bool:
         """Return whether a layer, counted from 0, has experts."""
         experts = self.experts

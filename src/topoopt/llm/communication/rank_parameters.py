@@ -60,7 +60,7 @@ def rank_parameters(model: TransformerModel, configuration: Configuration, stage
     layers = [layer for chunk in chunks[stage::pp] for layer in chunk]
     of_kind = {moe: layer_parameters(model, moe) for moe in {model.is_moe(layer) for layer in layers}}
     rows = [of_kind[model.is_moe(layer)] for layer in layers]
-    table, norm = -(-model.vocabulary // tp) * model.hidden, _norm(model)
+    table, norm = -(-model.vocabulary // tp) * model.hidden, model.norm_parameters
     first, last = stage == 0, stage == pp - 1
     others = model.positions * model.hidden * first
     if last:
@@ -99,7 +99,3 @@ def _experts(model: TransformerModel, layer: LayerParameters, configuration: Con
     bias = model.hidden * model.mlp_bias
     one = bias + (layer.one_expert - bias) // configuration.etp
     return layer.experts // layer.one_expert // configuration.ep * one
-
-
-def _norm(model: TransformerModel) -> int:
-    return model.hidden * (2 if model.norm == "layernorm" else 1)

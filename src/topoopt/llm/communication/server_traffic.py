@@ -7,10 +7,8 @@ import numpy as np
 
 from topoopt.llm.columns import Floats, Ints
 from topoopt.llm.communication.message import Communication
+from topoopt.pipelined_step import SWEEPS
 from topoopt.traffic import AllReduceGroup, AllToAllGroup, Traffic, Transfers, merged_traffic
-
-RING_BYTES_TWICE = {"allreduce": 2, "all-gather": 1, "reduce-scatter": 1}
-"""An all-gather or reduce-scatter of S counts as an AllReduce of S/2, which puts as much on the wire."""
 
 
 def server_traffic(communications: Iterable[Communication], servers_of_rank: Ints) -> Traffic:
@@ -18,7 +16,8 @@ def server_traffic(communications: Iterable[Communication], servers_of_rank: Int
 
     Collectives are hierarchical: ranks of a server that reduce with the same other servers add up inside first (or
     have their bytes added, where they are of different groups). All-to-alls with even loads and as many ranks on
-    every server stay groups; others, and what is sent to one rank, are transfers.
+    every server stay groups; others, and what is sent to one rank, are transfers. An all-gather or reduce-scatter of S
+    counts as an AllReduce of S/2, which puts as much on the wire.
 
     Parameters
     ----------
@@ -32,9 +31,9 @@ def server_traffic(communications: Iterable[Communication], servers_of_rank: Int
     for one in communications:
         places = servers_of_rank[one.groups]
         total = one.message_bytes * one.count
-        if one.collective in RING_BYTES_TWICE:
+        if one.collective in SWEEPS:
             for members, groups in _member_sets(places).items():
-                rings[members] += RING_BYTES_TWICE[one.collective] * total * groups
+                rings[members] += SWEEPS[one.collective] * total * groups
         elif one.collective == "send":
             np.add.at(sent, (places[:, 0], places[:, 1]), float(total))
         elif one.collective == "ring-exchange":

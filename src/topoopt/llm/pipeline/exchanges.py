@@ -2,15 +2,22 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from topoopt.llm.columns import Floats
 from topoopt.llm.communication.message import Communication
-from topoopt.llm.communication.server_groups import Places, ServerPairs, server_groups, server_pairs
+from topoopt.llm.communication.server_groups import (
+    Places,
+    ServerGroup,
+    ServerPairs,
+    server_groups,
+    server_pairs,
+)
 from topoopt.llm.step_time.inside_time import InsideTime
 from topoopt.pipelined_step import Exchange
+
+Row = TypeVar("Row")
 
 RINGS = ("allreduce", "reduce-scatter", "all-gather")
 
@@ -47,11 +54,28 @@ def pass_exchanges(
 
 def merged_exchanges(exchanges: Iterable[Exchange]) -> tuple[Exchange, ...]:
     """Return exchanges with those added up that differ in their bytes only."""
-    merged: dict[Exchange, Exchange] = {}
-    for one in exchanges:
-        key = replace(one, size_bytes=0, count=1, delay_s=0.0, pair_bytes=())
-        merged[key] = _added(merged[key], one) if key in merged else one
-    return tuple(merged.values())
+    return merged(exchanges, {"size_bytes": 0, "count": 1, "delay_s": 0.0, "pair_bytes": ()})
+
+
+def merged(rows: Iterable[Row], amounts: Mapping[str, Any]) -> tuple[Row, ...]:
+    """Return nouns with those added up that differ in these fields only; the values make one look like the others."""
+    sums: dict[Row, Row] = {}
+    for row in rows:
+        alike = replace(row, **amounts)  # type: ignore[type-var]
+        sums[alike] = _added(sums[alike], row, amounts) if alike in sums else row
+    return tuple(sums.values())
+
+
+def _added(one: Row, other: Row, names: Iterable[str]) -> Row:
+    sums = {name: _sum(getattr(one, name), getattr(other, name)) for name in names}
+    return replace(one, **sums)  # type: ignore[type-var]
+
+
+def _sum(one: Any, other: Any) -> Any:
+    """Return the sum of two numbers, or of two equal tables of them."""
+    if isinstance(one, tuple):
+        return tuple(_sum(*pair) for pair in zip(one, other, strict=True))
+    return one + other
 
 
 def hidden_and_not(whole: Exchange, share: float, moment: str) -> Iterator[Exchange]:
@@ -77,20 +101,10 @@ def _scaled(whole: Exchange, share: float, **others: Any) -> Exchange:
 def _rings(
     one: Communication, times: int, turn: int, places: Places, inside: InsideTime
 ) -> Iterator[Exchange]:
+    size_bytes = one.message_bytes * times
     for group in server_groups(one.groups, places, across=True):
-        size_bytes = one.message_bytes * times
-        yield Exchange(
-            one.chunk,
-            one.direction,
-            "inside",
-            group.replicas,
-            group.members,
-            one.collective,
-            size_bytes * group.groups,
-            times,
-            inside.ring_s(one.collective, group, size_bytes, times),
-            turn=turn,
-        )
+        delay_s = inside.ring_s(one.collective, group, size_bytes, times)
+        yield exchange_of(one, group, one.collective, size_bytes * group.groups, times, delay_s, turn)
 
 
 def _pairs(
@@ -100,19 +114,24 @@ def _pairs(
     weights = one.weights if one.collective == "all-to-all" else around
     for group in server_pairs(one.groups, weights * one.message_bytes * times, places):
         size_bytes, pair_bytes = _even(group)
-        yield Exchange(
-            one.chunk,
-            one.direction,
-            "inside",
-            group.replicas,
-            group.members,
-            "all-to-all",
-            size_bytes,
-            times,
-            inside.pair_s(times),
-            pair_bytes,
-            turn,
-        )
+        whole = exchange_of(one, group, "all-to-all", size_bytes, times, inside.pair_s(times), turn)
+        yield replace(whole, pair_bytes=pair_bytes)
+
+
+def exchange_of(
+    one: Communication,
+    group: ServerGroup | ServerPairs,
+    collective: str,
+    size_bytes: int,
+    count: int,
+    delay_s: float,
+    turn: int,
+) -> Exchange:
+    """Return the exchange of a group of servers inside the pass of a communication."""
+    who = (group.replicas, group.members)
+    return Exchange(
+        one.chunk, one.direction, "inside", *who, collective, size_bytes, count, delay_s, turn=turn
+    )
 
 
 def _even(group: ServerPairs) -> tuple[int, tuple[tuple[int, ...], ...]]:
@@ -121,16 +140,4 @@ def _even(group: ServerPairs) -> tuple[int, tuple[tuple[int, ...], ...]]:
     away = np.rint(group.pair_bytes[~np.eye(size, dtype=bool)]).astype(np.int64)
     if int(np.ptp(away)) == 0:
         return int(away[0]) * size, ()
-    whole: Floats = np.rint(group.pair_bytes)
-    return 0, tuple(tuple(int(value) for value in row) for row in whole.tolist())
-
-
-def _added(one: Exchange, other: Exchange) -> Exchange:
-    pairs = zip(one.pair_bytes, other.pair_bytes, strict=True)
-    return replace(
-        one,
-        size_bytes=one.size_bytes + other.size_bytes,
-        count=one.count + other.count,
-        delay_s=one.delay_s + other.delay_s,
-        pair_bytes=tuple(tuple(a + b for a, b in zip(*rows, strict=True)) for rows in pairs),
-    )
+    return 0, tuple(map(tuple, np.rint(group.pair_bytes).astype(np.int64).tolist()))

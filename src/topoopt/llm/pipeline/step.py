@@ -102,7 +102,7 @@ def pipelined_step(
             *exchanges,
             *weight_exchanges(model, configuration, sent, places, inside, overlap),
         ),
-        synchronizations=synchronizations(model, configuration, sent, places, inside),
+        synchronizations=synchronizations(configuration, sent, places, inside),
         gradient_buckets=gradient_buckets(calibration),
         optimizer_s=times.step_s,
     )

@@ -5,8 +5,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from topoopt.errors import InvalidInput
-from topoopt.llm.chunk_counts import divisors
 from topoopt.llm.configuration import RECOMPUTATIONS, ZERO_STAGES
+from topoopt.llm.degrees import divisors
 from topoopt.transformer import TransformerModel
 
 Values = tuple[int, ...]

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from topoopt.hardware import PRECISIONS
-from topoopt.llm.chunk_counts import chunk_counts
 from topoopt.llm.columns import Bools, Ints
 from topoopt.llm.configuration_table import ConfigurationTable
+from topoopt.llm.degrees import chunk_counts, tensor_degrees
 from topoopt.llm.search.choices import Choices
 from topoopt.transformer import TransformerModel
 
@@ -31,10 +31,10 @@ def enumerate_configurations(
     The table is ordered by tp, pp, cp, ep, etp, vpp, micro-batch, recomputation, ZeRO and sequence parallelism.
     """
     rules: Mapping[str, Callable[[Columns], Bools]] = {
-        "tp": lambda by: tensor_degree_is_valid(model, by["tp"]),
+        "tp": lambda by: np.isin(by["tp"], tensor_degrees(model)),
         "pp": lambda by: accelerators % (by["tp"] * by["pp"]) == 0,
         "cp": lambda by: _context_is_valid(by, accelerators, sequence, choices.dp),
-        "ep": lambda by: _experts_divide(model, by["ep"]),
+        "ep": lambda by: (model.experts.count if model.experts else 1) % by["ep"] == 0,
         "etp": lambda by: _expert_group_is_valid(model, by, accelerators),
         "vpp": lambda by: _stages_are_valid(model, by, choices.uneven_stages),
         "micro_batch": lambda by: _batch_is_valid(by, accelerators, global_batch),
@@ -61,16 +61,6 @@ def enumerate_configurations(
     )
 
 
-def tensor_degree_is_valid(model: TransformerModel, tp: Ints) -> Bools:
-    """Return whether each degree divides the heads, suits those of keys and values, and divides a dense MLP."""
-    valid = np.asarray(model.heads % tp == 0)
-    if model.latent is None:
-        valid &= (model.kv_heads % tp == 0) | (tp % model.kv_heads == 0)
-    if not all(model.is_moe(layer) for layer in range(model.layers)):
-        valid &= model.ffn % tp == 0
-    return valid
-
-
 def _crossed(columns: Columns, name: str, values: tuple[int, ...]) -> Columns:
     """Return the columns with every row repeated for each value of a new one."""
     size = len(next(iter(columns.values()))) if columns else 1
@@ -90,10 +80,6 @@ def _context_is_valid(by: Columns, accelerators: int, sequence: int, allowed_dp:
     return np.asarray(valid)
 
 
-def _experts_divide(model: TransformerModel, ep: Ints) -> Bools:
-    return np.asarray(ep == 1 if model.experts is None else model.experts.count % ep == 0)
-
-
 def _expert_group_is_valid(model: TransformerModel, by: Columns, accelerators: int) -> Bools:
     """An expert is cut at most as the rest is, and its group lies within a stage."""
     if model.experts is None:
@@ -104,9 +90,8 @@ def _expert_group_is_valid(model: TransformerModel, by: Columns, accelerators: i
 
 
 def _stages_are_valid(model: TransformerModel, by: Columns, uneven: bool) -> Bools:
-    counts = range(1, model.layers + 1) if uneven else chunk_counts(model.layers)
-    chunks = by["pp"] * by["vpp"]
-    return np.asarray(np.isin(chunks, list(counts)) & ((by["pp"] > 1) | (by["vpp"] == 1)))
+    whole = np.isin(by["pp"] * by["vpp"], chunk_counts(model.layers, uneven))
+    return np.asarray(whole & ((by["pp"] > 1) | (by["vpp"] == 1)))
 
 
 def _batch_is_valid(by: Columns, accelerators: int, global_batch: int) -> Bools:

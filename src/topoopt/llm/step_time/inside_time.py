@@ -11,9 +11,7 @@ from topoopt.llm.calibration.parameters import Calibration
 from topoopt.llm.communication.server_groups import ServerGroup
 from topoopt.llm.step_time.collective_time import NETWORK_STEP_S, SCALE_UP_STEP_S
 from topoopt.llm.system import System
-
-SWEEPS = {"allreduce": 2, "reduce-scatter": 1, "all-gather": 1}
-"""How often a ring collective takes the bytes around: an AllReduce is a reduce-scatter and an all-gather."""
+from topoopt.pipelined_step import SWEEPS
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,8 @@
-"""Into how many chunks the layers of a model may be cut for a pipeline."""
+"""The degrees that suit a model: what divides its heads, and into how many chunks its layers may be cut."""
 
 from functools import cache
+
+from topoopt.transformer import TransformerModel
 
 
 def divisors(value: int) -> tuple[int, ...]:
@@ -16,12 +18,13 @@ def divisors(value: int) -> tuple[int, ...]:
 
 
 @cache
-def chunk_counts(layers: int) -> tuple[int, ...]:
+def chunk_counts(layers: int, uneven: bool = False) -> tuple[int, ...]:
     """Return the numbers of chunks (stages, or stages times virtual stages), rising.
 
     They divide the layers; or the layers and two more, where the embedding and the output layer take the
     place of a layer each, as Llama 3's 126 layers on 16 stages do (Dubey et al. 2024, section 3.3.2). A prime
-    number of layers, such as DeepSeek-V3's 61, is cut into any number of chunks.
+    number of layers, such as DeepSeek-V3's 61, is cut into any number of chunks, and so is every one if they may be
+    ``uneven``.
 
     Examples
     --------
@@ -31,7 +34,19 @@ def chunk_counts(layers: int) -> tuple[int, ...]:
     61
     """
     whole = divisors(layers)
-    if len(whole) == 2:
+    if uneven or len(whole) == 2:
         return tuple(range(1, layers + 1))
     with_ends = (count for count in divisors(layers + 2) if count <= layers)
     return tuple(sorted({*whole, *with_ends}))
+
+
+@cache
+def tensor_degrees(model: TransformerModel) -> tuple[int, ...]:
+    """Return what divides the heads, suits those of keys and values, and divides a dense feed-forward part."""
+    keys = model.kv_heads
+    return tuple(
+        tp
+        for tp in divisors(model.heads)
+        if (model.latent is not None or keys % tp == 0 or tp % keys == 0)
+        and (not model.has_dense_layers or model.ffn % tp == 0)
+    )
