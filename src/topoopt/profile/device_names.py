@@ -2,24 +2,9 @@
 
 import re
 
-from topoopt.errors import InvalidInput
+from topoopt.files import packaged_rows
 from topoopt.hardware import accelerators, find_accelerator
 
-_SPOKEN = (
-    (r"H100 80GB HBM3", "H100-SXM5-80GB"),
-    (r"H100 PCIE", "H100-PCIE-80GB"),
-    (r"H800", "H800-SXM5-80GB"),
-    (r"H200", "H200-SXM-141GB"),
-    (r"GH200", "GH200-96GB"),
-    (r"A100 80GB PCIE", "A100-PCIE-80GB"),
-    (r"RTX 3090", "RTX3090"),
-    (r"L40S", "L40S"),
-    (r"B200", "B200-SXM"),
-    (r"B300", "B300-SXM"),
-    (r"MI300X", "MI300X"),
-    (r"MI250X", "MI250X"),
-)
-"""Parts of names as drivers say them, where they are not the catalogue's."""
 _MAKER = re.compile(r"^(NVIDIA|TESLA|AMD|INSTINCT|GEFORCE)\s+")
 _SLACK = 0.12
 """Drivers keep a part of the memory to themselves."""
@@ -37,16 +22,11 @@ def catalogue_name(device_name: str, memory_bytes: float) -> str:
     while _MAKER.match(name):
         name = _MAKER.sub("", name)
     exact = [part.name for part in accelerators() if part.name.upper() == name.replace(" ", "-")]
-    spoken = [known for pattern, known in _SPOKEN if re.search(rf"\b{pattern}\b", name)]
+    rows = packaged_rows(
+        "profile", "device_names"
+    )  # names as drivers say them, where they are not the catalogue's
+    spoken = [row["name"] for row in rows if re.search(rf"\b{row['spoken']}\b", name)]
     for known in (*exact, *spoken):
-        if _fits(known, memory_bytes):
+        if abs(memory_bytes / find_accelerator(known).memory_bytes - 1) < _SLACK:
             return known
     return ""
-
-
-def _fits(name: str, memory_bytes: float) -> bool:
-    try:
-        expected = find_accelerator(name).memory_bytes
-    except InvalidInput:
-        return False
-    return abs(memory_bytes / expected - 1) < _SLACK

@@ -2,8 +2,10 @@
 
 import math
 from collections.abc import Mapping
+from itertools import starmap
 
 import numpy as np
+from numpy.typing import NDArray
 
 from topoopt.job import Job, operators_of
 from topoopt.profile.inference import infer_shapes
@@ -25,18 +27,18 @@ def subject_of_job(
     hyperparameters : mapping
         Changes to the variant of the zoo, to build its graph again.
     """
-    shapes, left_out = infer_shapes(operators_of(job).graph)
+    graph = operators_of(job).graph
+    shapes, left_out = infer_shapes(graph)
     sizes = split_sizes(job)
-    rows = [
-        (operators_of(job).graph.operators[index], shape, sizes[index]) for index, shape in shapes.items()
-    ]
     return Subject(
-        model=operators_of(job).graph.name,
+        model=graph.name,
         source=source,
         servers=job.cluster.servers,
         accelerators_per_server=job.cluster.accelerators_per_server,
-        batch_per_accelerator=operators_of(job).graph.batch_per_accelerator,
-        operators=distinct_operators(rows),
+        batch_per_accelerator=graph.batch_per_accelerator,
+        operators=distinct_operators(
+            (graph.operators[index], shape, sizes[index]) for index, shape in shapes.items()
+        ),
         hyperparameters=hyperparameters or {},
         left_out=left_out,
     )
@@ -44,21 +46,14 @@ def subject_of_job(
 
 def split_sizes(job: Job) -> tuple[tuple[PartSize, ...], ...]:
     """Return for every operator the sizes of all parts that a search on the job's cluster may make."""
-    servers = job.cluster.servers
-    divisors = np.array([k for k in range(1, servers + 1) if servers % k == 0], np.int64)
-    return tuple(
-        tuple(
-            sorted(
-                {
-                    _size(job, op, OperatorSplit(int(divisors[b]), 0, int(divisors[c]), CHANNEL_DIMS[dim]))
-                    for b, c, dim in choices
-                }
-            )
-        )
-        for op, choices in zip(
-            operators_of(job).graph.operators, candidate_splits(job, divisors, False), strict=True
-        )
-    )
+    degrees = [k for k in range(1, job.cluster.servers + 1) if job.cluster.servers % k == 0]
+    splits = candidate_splits(job, np.array(degrees, np.int64), False)
+
+    def sizes(op: Operator, choices: NDArray[np.int64]) -> tuple[PartSize, ...]:
+        made = (OperatorSplit(degrees[b], 0, degrees[c], CHANNEL_DIMS[dim]) for b, c, dim in choices)
+        return tuple(sorted({_size(job, op, split) for split in made}))
+
+    return tuple(starmap(sizes, zip(operators_of(job).graph.operators, splits, strict=True)))
 
 
 def _size(job: Job, op: Operator, split: OperatorSplit) -> PartSize:

@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from topoopt.door import shows_itself
@@ -14,9 +14,10 @@ from topoopt.profile.device import Device, find_device
 from topoopt.profile.measure import OUT_OF_MEMORY, CannotMeasure, Repetitions, measure_part
 from topoopt.profile.shapes import numbers_of
 from topoopt.profile.subject import Subject, SubjectOperator
-from topoopt.profile.work import needed_bytes, work_of
+from topoopt.profile.work import by_work, needed_bytes, work_of
 from topoopt.units import format_bytes
 from topoopt.workload import (
+    DeviceFacts,
     DeviceProfile,
     MeasuredOperator,
     OperatorSignature,
@@ -24,7 +25,6 @@ from topoopt.workload import (
     PartTime,
     device_profile_to_mapping,
     read_device_profile,
-    signature_of,
 )
 
 if TYPE_CHECKING:
@@ -90,14 +90,11 @@ class ProfileRun:
 
     def to_json(self) -> dict[str, Any]:
         """Return the answer as plain values."""
+        counts = ("sizes", "measured", "failed", "too_long", "stopped_because")
         return {
             "out": self.file,
-            "sizes": self.sizes,
             "found": self.known,
-            "measured": self.measured,
-            "failed": self.failed,
-            "too_long": self.too_long,
-            "stopped_because": self.stopped_because,
+            **{name: getattr(self, name) for name in counts},
             "profile": device_profile_to_mapping(self.profile),
         }
 
@@ -176,16 +173,15 @@ def measure_subject(
     """
     if known is not None:
         check_same(known, subject, device)
-    before = {} if known is None else _known_sizes(known)
-    book = _Book(subject, device, before)
+    book = _Book(subject, device, known)
     began_s = saved_s = time.perf_counter()
     stopped, too_long = FINISHED, 0
     try:
-        for number, (op, size) in enumerate(rows := _in_order(subject, before)):
-            on_progress(_words(op, size), len(before) + number, len(before) + len(rows))
+        for number, (op, size) in enumerate(rows := _in_order(subject, book.before)):
+            on_progress(_words(op, size), len(book.before) + number, len(book.before) + len(rows))
             now_s = time.perf_counter()
             if now_s - saved_s > SAVE_EVERY_S:
-                save(book.profile(known))
+                save(book.profile())
                 saved_s = now_s
             left_s = time_limit_s - (now_s - began_s)
             if left_s <= 0 or book.expected_s(op, size) > left_s:
@@ -195,15 +191,15 @@ def measure_subject(
             book.measure(op, size, replace(repetitions, longest_s=shorter_s))
     except KeyboardInterrupt:
         stopped = INTERRUPTED
-    profile = book.profile(known)
+    profile = book.profile()
     save(profile)
-    wanted = _wanted(subject)
+    failed = sum(isinstance(value, str) for value in book.results.values())
     return ProfileRun(
         profile,
         sizes=subject.sizes,
-        known=len(before.keys() & wanted),
-        measured=sum(isinstance(value, PartTime) for value in book.results.values()),
-        failed=sum(isinstance(value, str) for value in book.results.values()),
+        known=sum((op.signature, size) in book.before for op in subject.operators for size in {*op.sizes}),
+        measured=len(book.results) - failed,
+        failed=failed,
         too_long=too_long,
         stopped_because=stopped,
     )
@@ -217,80 +213,78 @@ def check_same(known: DeviceProfile, subject: Subject, device: Device) -> None:
     InvalidInput
         With what differs.
     """
-    pairs = [("model", known.model, subject.model), ("source", known.source, subject.source)]
-    pairs += [("hyper-parameters", str(dict(known.hyperparameters)), str(dict(subject.hyperparameters)))]
-    for name in ("kind", "name", "torch", "precision", "threads"):
-        pairs.append((name, str(getattr(known.device, name)), str(getattr(device.facts, name))))
-    for name, old, new in pairs:
-        if old != new:
-            raise InvalidInput(f"{name}: {old} in the file, {new} now; give another file")
+
+    def facts(of: DeviceProfile | Subject, device: DeviceFacts) -> dict[str, str]:
+        words = {
+            name: str(getattr(device, name)) for name in ("kind", "name", "torch", "precision", "threads")
+        }
+        return {
+            "model": of.model,
+            "source": of.source,
+            "hyper-parameters": str(dict(of.hyperparameters)),
+            **words,
+        }
+
+    here = facts(subject, device.facts)
+    for name, old in facts(known, known.device).items():
+        if old != here[name]:
+            raise InvalidInput(f"{name}: {old} in the file, {here[name]} now; give another file")
 
 
 class _Book:
-    """What has been measured in this run, and how fast that was."""
+    """What was measured before, what has been measured in this run, and how fast that was."""
 
-    def __init__(self, subject: Subject, device: Device, before: Mapping[_Key, PartTime]) -> None:
-        self.results: dict[_Key, PartTime | str] = {}
+    def __init__(self, subject: Subject, device: Device, known: DeviceProfile | None) -> None:
         self._subject = subject
         self._device = device
-        self._before = before
+        self._known = () if known is None else known.operators
+        self.before = {(op.signature, size): took for op in self._known for size, took in op.times.items()}
+        self.results: dict[_Key, PartTime | str] = {}
         self._s_per_work: dict[OperatorSignature | str, float] = {}
         for op in subject.operators:
-            for size in sorted(op.sizes, key=lambda size: work_of(op, size)):
-                known = before.get((signature_of(op.operator), size))
-                if known is not None:
-                    self._note_speed(op, size, known)
+            for size in by_work(op, op.sizes):
+                if (op.signature, size) in self.before:
+                    self._note_speed(op, size, self.before[op.signature, size])
 
     def expected_s(self, op: SubjectOperator, size: PartSize) -> float:
         """Return the least time of measuring a size: a warm-up and the fewest repetitions; 0 if nobody knows."""
         of_kind = self._s_per_work.get(op.operator.kind, 0.0)
-        rate = self._s_per_work.get(signature_of(op.operator), of_kind)
+        rate = self._s_per_work.get(op.signature, of_kind)
         return 4 * _BOTH_PASSES * rate * work_of(op, size)
 
     def measure(self, op: SubjectOperator, size: PartSize, repetitions: Repetitions) -> None:
         """Measure one size, or note why not."""
-        signature, facts = signature_of(op.operator), self._device.facts
-        needed, free = needed_bytes(op, size, facts.precision), self._device.free_bytes()
-        if needed > free:
-            reason = f"{OUT_OF_MEMORY}: needs about {format_bytes(needed)}, {format_bytes(free)} may be taken"
-            self.results[signature, size] = reason
-            return
+        needed, free = needed_bytes(op, size, self._device.facts.precision), self._device.free_bytes()
         try:
+            if needed > free:
+                words = f"needs about {format_bytes(needed)}, {format_bytes(free)} may be taken"
+                raise CannotMeasure(f"{OUT_OF_MEMORY}: {words}")
             took = measure_part(op.operator.kind, op.shape, size, self._device, repetitions)
         except CannotMeasure as error:
-            self.results[signature, size] = str(error)
-            return
-        self.results[signature, size] = took
-        self._note_speed(op, size, took)
+            self.results[op.signature, size] = str(error)
+        else:
+            self.results[op.signature, size] = took
+            self._note_speed(op, size, took)
 
     def _note_speed(self, op: SubjectOperator, size: PartSize, took: PartTime) -> None:
         rate = took.forward_s / work_of(op, size)
         of_kind = self._s_per_work.get(op.operator.kind, rate)
-        self._s_per_work[signature_of(op.operator)] = rate
+        self._s_per_work[op.signature] = rate
         self._s_per_work[op.operator.kind] = min(rate, of_kind)  # small sizes are slow for their work
 
-    def profile(self, known: DeviceProfile | None) -> DeviceProfile:
-        """Return everything known, what was measured before included."""
-        failures = {} if known is None else _known_failures(known)
-        everything = {**failures, **self._before, **self.results}
-        operators = {signature_of(op.operator): _measured_operator(op) for op in self._subject.operators}
-        for op in known.operators if known is not None else ():
+    def profile(self) -> DeviceProfile:
+        """Return everything known; sizes that failed before are kept with their reason until they have a time."""
+        failures = {(op.signature, size): why for op in self._known for size, why in op.failures.items()}
+        everything = {**failures, **self.before, **self.results}
+        operators = {
+            op.signature: MeasuredOperator(op.operator.name, op.count, op.signature, numbers_of(op.shape))
+            for op in self._subject.operators
+        }
+        for op in self._known:
             operators.setdefault(op.signature, op)
-        return DeviceProfile(
-            model=self._subject.model,
-            source=self._subject.source,
-            servers=self._subject.servers,
-            accelerators_per_server=self._subject.accelerators_per_server,
-            batch_per_accelerator=self._subject.batch_per_accelerator,
-            device=self._device.facts,
-            operators=tuple(_filled(op, everything) for op in operators.values()),
-            hyperparameters=self._subject.hyperparameters,
-            left_out=self._subject.left_out,
-        )
-
-
-def _measured_operator(op: SubjectOperator) -> MeasuredOperator:
-    return MeasuredOperator(op.operator.name, op.count, signature_of(op.operator), numbers_of(op.shape))
+        of_subject = {one.name: getattr(self._subject, one.name) for one in fields(Subject)}
+        of_subject["operators"] = tuple(_filled(op, everything) for op in operators.values())
+        return DeviceProfile(**of_subject, device=self._device.facts)
 
 
 def _filled(op: MeasuredOperator, results: Mapping[_Key, PartTime | str]) -> MeasuredOperator:
@@ -298,22 +292,6 @@ def _filled(op: MeasuredOperator, results: Mapping[_Key, PartTime | str]) -> Mea
     times = {size: value for size, value in own.items() if isinstance(value, PartTime)}
     failures = {size: value for size, value in own.items() if isinstance(value, str)}
     return replace(op, times=times, failures=failures)
-
-
-def _known_sizes(known: DeviceProfile) -> dict[_Key, PartTime]:
-    """Return what has a time; sizes that failed are tried again."""
-    times: dict[_Key, PartTime] = {}
-    for op in known.operators:
-        times |= {(op.signature, size): value for size, value in op.times.items()}
-    return times
-
-
-def _known_failures(known: DeviceProfile) -> dict[_Key, str]:
-    return {(op.signature, size): reason for op in known.operators for size, reason in op.failures.items()}
-
-
-def _wanted(subject: Subject) -> set[_Key]:
-    return {(signature_of(op.operator), size) for op in subject.operators for size in op.sizes}
 
 
 def _in_order(subject: Subject, before: Mapping[_Key, PartTime]) -> list[tuple[SubjectOperator, PartSize]]:
@@ -325,8 +303,8 @@ def _in_order(subject: Subject, before: Mapping[_Key, PartTime]) -> list[tuple[S
     for op in subject.operators:
         whole = [size for size in op.sizes if size.channel_degree == 1]
         for sizes in (whole, [size for size in op.sizes if size.channel_degree > 1]):
-            for rank, size in enumerate(sorted(sizes, key=lambda size: work_of(op, size))):
-                if (signature_of(op.operator), size) not in before:
+            for rank, size in enumerate(by_work(op, sizes)):
+                if (op.signature, size) not in before:
                     rows.append(((sizes is not whole, rank, work_of(op, size)), op, size))
     rows.sort(key=lambda row: row[0])
     return [(op, size) for _, op, size in rows]

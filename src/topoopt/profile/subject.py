@@ -34,6 +34,11 @@ class SubjectOperator:
     count: int
     sizes: tuple[PartSize, ...]
 
+    @property
+    def signature(self) -> OperatorSignature:
+        """What its times are looked up by."""
+        return signature_of(self.operator)
+
 
 @shows_itself
 @dataclass(frozen=True, eq=False)

@@ -1,5 +1,7 @@
 """How much work and memory a size means, to measure the small ones first and to refuse what cannot fit."""
 
+from collections.abc import Iterable
+
 from topoopt.hardware import BYTES_PER_ELEMENT
 from topoopt.profile.subject import SubjectOperator
 from topoopt.workload import PartSize
@@ -13,6 +15,11 @@ def work_of(op: SubjectOperator, size: PartSize) -> float:
     o, degree = op.operator, size.channel_degree
     flops = size.samples * o.forward_flops_per_sample / degree
     return flops / FLOPS_PER_BYTE + _moved_bytes(op, size)
+
+
+def by_work(op: SubjectOperator, sizes: Iterable[PartSize]) -> list[PartSize]:
+    """Return sizes of an operator, those of least work first."""
+    return sorted(sizes, key=lambda size: work_of(op, size))
 
 
 def needed_bytes(op: SubjectOperator, size: PartSize, precision: str) -> float:
