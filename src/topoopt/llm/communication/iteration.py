@@ -40,9 +40,10 @@ def communications(
         If the loads are not those of this model's layers.
     """
     ranks = rank_numbers(configuration, order)
-    passes = Passes(model, configuration, ranks, _checked(model, loads))
-    chunks = chunk_layers(model.layers, configuration.pp * configuration.vpp)
-    sent = [one for chunk, layers in enumerate(chunks) for one in passes.chunk(chunk, layers)]
+    checked = _checked(model, loads)
+    sent: list[Communication] = []
+    for chunk, layers in enumerate(chunk_layers(model.layers, configuration.pp * configuration.vpp)):
+        sent += Passes(model, configuration, ranks, checked, chunk, layers).communications()
     for stage in range(configuration.pp):
         sent += _weights(model, configuration, ranks, stage)
     sent += _tied_embedding(model, configuration, ranks)
@@ -113,9 +114,8 @@ def _tied_embedding(
 ) -> Iterator[Communication]:
     """Yield the sum of the gradients of an embedding that the first and the last stage both hold."""
     if model.tied and configuration.pp > 1:
-        size = rank_parameters(model, configuration, 0).embedding * wire_element_bytes(
-            configuration.precision
-        )
+        width = wire_element_bytes(configuration.precision)
+        size = rank_parameters(model, configuration, 0).embedding * width
         groups = ranks.groups("embedding")
         yield from _some("embedding", "tied embedding", "allreduce", groups, size, 1, 0)
 

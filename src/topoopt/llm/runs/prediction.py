@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,19 +22,9 @@ from topoopt.llm.runs.run import NotModelled, Run, Runs
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-PREDICTED_COLUMNS = (
-    "predicted_iter_time_s",
-    "error_percent",
-    "predicted_compute_s",
-    "predicted_exposed_communication_s",
-    "predicted_bubble_s",
-    "predicted_tflops_per_gpu",
-    "predicted_memory_gb",
-    "predicted_fits",
-    "calibration",
-    "not_modelled",
-)
-"""Columns that are added to the table."""
+
+PARTS = ("iteration_time_s", "compute_s", "exposed_communication_s", "bubble_s")
+"""What of an iteration's time is told of each run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,21 +49,25 @@ class Prediction:
     memory_bytes: float
     fits: bool
 
-    def cells(self) -> tuple[Any, ...]:
-        """Return the values of :data:`PREDICTED_COLUMNS`."""
-        timed = not math.isnan(self.run.measured_s)
-        return (
-            f"{self.iteration_time_s:.6g}",
-            f"{100 * (self.iteration_time_s / self.run.measured_s - 1):.2f}" if timed else None,
-            f"{self.compute_s:.6g}",
-            f"{self.exposed_communication_s:.6g}",
-            f"{self.bubble_s:.6g}",
-            f"{self.model_flops_per_s / 1e12:.2f}",
-            f"{self.memory_bytes / 1e9:.2f}",
-            int(self.fits),
-            self.calibration,
-            None,
-        )
+    @property
+    def error_percent(self) -> float:
+        """By how much the time is off; NaN where none was measured."""
+        return 100 * (self.iteration_time_s / self.run.measured_s - 1)
+
+
+PREDICTED: Mapping[str, Callable[[Prediction], Any]] = {
+    "predicted_iter_time_s": lambda one: f"{one.iteration_time_s:.6g}",
+    "error_percent": lambda one: None if math.isnan(one.error_percent) else f"{one.error_percent:.2f}",
+    "predicted_compute_s": lambda one: f"{one.compute_s:.6g}",
+    "predicted_exposed_communication_s": lambda one: f"{one.exposed_communication_s:.6g}",
+    "predicted_bubble_s": lambda one: f"{one.bubble_s:.6g}",
+    "predicted_tflops_per_gpu": lambda one: f"{one.model_flops_per_s / 1e12:.2f}",
+    "predicted_memory_gb": lambda one: f"{one.memory_bytes / 1e9:.2f}",
+    "predicted_fits": lambda one: int(one.fits),
+    "calibration": lambda one: one.calibration,
+    "not_modelled": lambda one: None,
+}
+"""Columns that are added to the table, and their cells."""
 
 
 @shows_itself
@@ -96,19 +90,19 @@ class PredictedRuns:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of the table, and :data:`PREDICTED_COLUMNS`."""
-        own = (column for column in self.runs.columns if column not in PREDICTED_COLUMNS)
-        return (*own, *PREDICTED_COLUMNS)
+        """The columns of the table, and those of :data:`PREDICTED`."""
+        return (*(column for column in self.runs.columns if column not in PREDICTED), *PREDICTED)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield the rows of the table as they were, with predictions, or with the reason why there are none."""
-        made = {one.run.place: one.cells() for one in self.predictions}
+        made = {one.run.place: one for one in self.predictions}
         reasons = {row.place: row.reason for row in self.not_modelled}
-        nothing = (None,) * (len(PREDICTED_COLUMNS) - 1)
         for place, row in enumerate(self.runs.rows):
-            added = made.get(place) or (*nothing, reasons.get(place, ""))
             own = {column: row.get(column, "") for column in self.columns}
-            yield {**own, **dict(zip(PREDICTED_COLUMNS, added, strict=True))}
+            if place in made:
+                yield {**own, **{column: cell(made[place]) for column, cell in PREDICTED.items()}}
+            else:
+                yield {**own, **dict.fromkeys(PREDICTED), "not_modelled": reasons.get(place, "")}
 
     def to_frame(self) -> "DataFrame":
         """Return the table with predictions as a pandas table.
@@ -130,9 +124,7 @@ class PredictedRuns:
             "modelled": len(self.predictions),
             "rows_by_calibration": dict(Counter(one.calibration for one in self.predictions)),
             "without_time": sum(math.isnan(one.run.measured_s) for one in others),
-            "unknown_columns": [
-                column for column in self.runs.unknown_columns if column not in PREDICTED_COLUMNS
-            ],
+            "unknown_columns": [column for column in self.runs.unknown_columns if column not in PREDICTED],
             "mape_by_dataset": {name: error.mape_percent for name, error in self.errors.items()},
             "bias_by_dataset": {name: error.bias_percent for name, error in self.errors.items()},
             "runs_by_dataset": {name: error.runs for name, error in self.errors.items()},
@@ -179,18 +171,15 @@ def _predicted(members: list[Run], calibration: Calibration, runs: Runs) -> list
     made = []
     for index, run in enumerate(members):
         memory = run_memory(run, runs.rows[run.place])
-        seconds = float(times.iteration_time_s[index])
+        seconds = {name: float(getattr(times, name)[index]) for name in PARTS}
         made.append(
             Prediction(
                 run,
                 calibration.name,
-                seconds,
-                float(times.compute_s[index]),
-                float(times.exposed_communication_s[index]),
-                float(times.bubble_s[index]),
-                float(times.model_flops[index]) / seconds,
-                float(memory.total[0]),
-                bool(memory.fits[0]),
+                **seconds,
+                model_flops_per_s=float(times.model_flops[index]) / seconds["iteration_time_s"],
+                memory_bytes=float(memory.total[0]),
+                fits=bool(memory.fits[0]),
             )
         )
     return made
