@@ -23,6 +23,10 @@ _SHARPNESS = np.geomspace(10.0, 2000.0, 120)
 _DIGITS = 6
 
 
+Floats = NDArray[np.float64]
+Longs = NDArray[np.int64]
+
+
 @dataclass(frozen=True, eq=False)
 class BalancedRoutes:
     """Candidate routes with weights of its own for some pairs; all others keep theirs.
@@ -40,10 +44,10 @@ class BalancedRoutes:
 
     topology: Topology
     candidates: Routes
-    src: NDArray[np.int64]
-    dst: NDArray[np.int64]
-    weight_first: NDArray[np.int64]
-    weight: NDArray[np.float64]
+    src: Longs
+    dst: Longs
+    weight_first: Longs
+    weight: Floats
     method: ClassVar[str] = "balanced"
 
     def __post_init__(self) -> None:
@@ -55,7 +59,7 @@ class BalancedRoutes:
         """Return the paths of a pair; see :class:`topoopt.routing.Routes`."""
         return paths_of_pair(self, src, dst)
 
-    def path_arrays(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> PathArrays:
+    def path_arrays(self, src: Longs, dst: Longs) -> PathArrays:
         """Return the paths of many pairs."""
         paths = path_arrays(self.candidates, src, dst)
         row = self._rows(src, dst)
@@ -71,7 +75,7 @@ class BalancedRoutes:
         weight[ranges(paths.path_first[own], paths.path_first[own + 1])] = self.weight[ranges(begin, end)]
         return used_paths(replace(paths, weight=weight))
 
-    def _rows(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _rows(self, src: Longs, dst: Longs) -> Longs:
         """Return the row of each pair, -1 where it has no weights of its own."""
         if not len(self.src):
             return np.full(len(src), -1, np.int64)
@@ -79,15 +83,15 @@ class BalancedRoutes:
         found = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
         return np.where(known[found] == wanted, found, -1)
 
-    def _key(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _key(self, src: Longs, dst: Longs) -> Longs:
         return src * self.topology.nodes + dst
 
 
 def balanced_routes(
     topology: Topology,
-    demand: NDArray[np.float64],
+    demand: Floats,
     candidates: Routes,
-    background_bytes: NDArray[np.float64] | None = None,
+    background_bytes: Floats | None = None,
 ) -> Routes:
     """Return the candidates with weights that lower the highest link load of a demand.
 
@@ -119,39 +123,54 @@ def balanced_routes(
             f"got {demand.shape} and {before.shape}"
         )
     src, dst = np.nonzero(demand * (1 - np.eye(n)))
-    paths = path_arrays(candidates, src, dst)
-    if len(paths.weight) == len(src):
+    if not len(src):
         return candidates
-    weight = _lowest_weights(topology, paths, demand[src, dst], before)
-    return _rounded_or_as_before(topology, candidates, src, dst, paths, weight, demand[src, dst], before)
+    case = _Case(topology, path_arrays(candidates, src, dst), demand[src, dst], before)
+    weight, old = _rounded(case.paths.path_first, _lowest_weights(case)), case.paths.weight
+    if case.highest(weight) >= case.highest(old):
+        return candidates
+    size = np.diff(case.paths.path_first)
+    pair = np.repeat(np.arange(len(src)), size)
+    moved = np.bincount(pair, np.abs(weight - old)) > 0
+    first = np.concatenate(([0], np.cumsum(size[moved])))
+    return BalancedRoutes(topology, candidates, src[moved], dst[moved], first, weight[moved[pair]])
 
 
-def _lowest_weights(
-    topology: Topology, paths: PathArrays, pair_bytes: NDArray[np.float64], before: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    path_of, link = steps_of_paths(topology, paths)
-    pair_of = np.repeat(np.arange(len(pair_bytes)), np.diff(paths.path_first))
-    unit = float(pair_bytes.max())
-    amount = pair_bytes[pair_of[path_of]] / unit
-    speed = topology.bandwidth_bps / topology.bandwidth_bps.max()
-    if len(paths.weight) <= _LARGEST_LP:
-        return _path_lp(pair_of, path_of, link, amount, speed, before / unit)
-    entry_first = np.searchsorted(path_of, np.arange(len(paths.weight) + 1))
-    weight = paths.weight.copy()
-    load = before / unit
-    first, resource = paths.path_first, link.astype(np.int32)
-    balance(first, entry_first, resource, amount, speed, load, weight, _SHARPNESS)
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """Paths of the pairs that send, and the bytes that they share; ``before`` crosses each link anyway."""
+
+    topology: Topology
+    paths: PathArrays
+    pair_bytes: Floats
+    before: Floats
+
+    def highest(self, weight: Floats) -> float:
+        """Return the highest load of a link under other weights of the paths."""
+        links = links_of_paths(self.topology, replace(self.paths, weight=weight))
+        total = links.loads(self.pair_bytes, len(self.topology)) + self.before
+        return float((total / self.topology.bandwidth_bps).max())
+
+
+def _lowest_weights(case: _Case) -> Floats:
+    paths = case.paths
+    path_of, link = steps_of_paths(case.topology, paths)
+    pair_of = np.repeat(np.arange(len(case.pair_bytes)), np.diff(paths.path_first))
+    unit = float(case.pair_bytes.max())
+    amount = case.pair_bytes[pair_of[path_of]] / unit
+    speed = case.topology.bandwidth_bps / case.topology.bandwidth_bps.max()
+    load, weight = case.before / unit, paths.weight.copy()
+    if len(weight) <= _LARGEST_LP:
+        return _path_lp(pair_of, path_of, link, amount, speed, load)
+    entry_first = np.searchsorted(path_of, np.arange(len(weight) + 1))
+    resource = link.astype(np.int32)
+    balance(paths.path_first, entry_first, resource, amount, speed, load, weight, _SHARPNESS)
     return weight
 
 
 def _path_lp(
-    pair_of: NDArray[np.int64],
-    path_of: NDArray[np.int64],
-    link: NDArray[np.int64],
-    amount: NDArray[np.float64],
-    speed: NDArray[np.float64],
-    before: NDArray[np.float64],
-) -> NDArray[np.float64]:
+    pair_of: Longs, path_of: Longs, link: Longs, amount: Floats, speed: Floats, before: Floats
+) -> Floats:
     """Return the weights of the paths that minimise the highest load, exactly."""
     paths, links, pairs = len(pair_of), len(speed), int(pair_of[-1]) + 1
     # Column ``paths`` is the highest load.
@@ -167,31 +186,7 @@ def _path_lp(
     return np.asarray(found.x, np.float64)[:paths]
 
 
-def _rounded_or_as_before(
-    topology: Topology,
-    candidates: Routes,
-    src: NDArray[np.int64],
-    dst: NDArray[np.int64],
-    paths: PathArrays,
-    weight: NDArray[np.float64],
-    pair_bytes: NDArray[np.float64],
-    before: NDArray[np.float64],
-) -> Routes:
-    def highest(weights: NDArray[np.float64]) -> float:
-        links = links_of_paths(topology, replace(paths, weight=weights))
-        return float(((links.loads(pair_bytes, len(topology)) + before) / topology.bandwidth_bps).max())
-
-    rounded = _rounded(paths.path_first, weight)
-    if highest(rounded) >= highest(paths.weight):
-        return candidates
-    size = np.diff(paths.path_first)
-    pair = np.repeat(np.arange(len(src)), size)
-    moved = np.bincount(pair, np.abs(rounded - paths.weight)) > 0
-    first = np.concatenate(([0], np.cumsum(size[moved])))
-    return BalancedRoutes(topology, candidates, src[moved], dst[moved], first, rounded[moved[pair]])
-
-
-def _rounded(first: NDArray[np.int64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+def _rounded(first: Longs, weight: Floats) -> Floats:
     """Round to the digits of a plan file; the heaviest path of a pair takes up what is left over."""
     rounded = np.asarray(np.round(np.maximum(weight, 0.0), _DIGITS), np.float64)
     pair = np.repeat(np.arange(len(first) - 1), np.diff(first))

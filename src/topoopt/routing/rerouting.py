@@ -9,11 +9,15 @@ lengths l >= 0 of the links, bytes cannot travel less than the shortest distance
 and the prices themselves are good lengths (linear programming duality).
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.routing.rerouting_kernel import Graph, demand_distance, reroute_sources, tree_loads
 from topoopt.topology import Topology
+
+Floats = NDArray[np.float64]
 
 # One unit of work is a link of a source visited: about 20 ns, so the whole takes about a second.
 _WORK = 40_000_000
@@ -24,9 +28,20 @@ _CLOSE = 1e-6
 _MOST_FLOWS = 30_000_000
 
 
-def rerouted_max_load(
-    topology: Topology, demand: NDArray[np.float64], background_s: NDArray[np.float64]
-) -> tuple[float, float]:
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """What has to be carried, in units of the largest pair's bytes and of the fastest link's bandwidth."""
+
+    topology: Topology
+    demand: Floats
+    background: Floats
+    speed: Floats
+
+    def peak(self, load: Floats) -> float:
+        return float((load / self.speed).max())
+
+
+def rerouted_max_load(topology: Topology, demand: Floats, background_s: Floats) -> tuple[float, float]:
     """Return a highest link load that is reached and a lower bound on all, both in seconds.
 
     The number of sweeps depends on the sizes only, so equal inputs give equal answers. Every pair with
@@ -39,101 +54,72 @@ def rerouted_max_load(
     background_s : float64 array, shape (links,)
         Seconds each link is busy whatever the routing.
     """
-    speed = topology.bandwidth_bps / topology.bandwidth_bps.max()
-    unit_s = float(demand.max()) * 8 / float(topology.bandwidth_bps.max())
+    fastest_bps = topology.bandwidth_bps.max()
+    speed = topology.bandwidth_bps / fastest_bps
+    unit_s = float(demand.max()) * 8 / float(fastest_bps)
     scaled = np.ascontiguousarray(demand / demand.max())
-    background = background_s / unit_s * speed
-    lower = max(
-        _cut_bound(topology, scaled, background, speed),
-        _length_bound(topology, scaled, background, speed, 1.0 / speed),
-    )
+    case = _Case(topology, scaled, background_s / unit_s * speed, speed)
+    lower = max(_cut_bound(case), _length_bound(case, 1.0 / speed))
     sweeps = int(np.clip(_WORK / (topology.servers * len(topology)), 0, _MOST_SWEEPS))
     keep = topology.servers * len(topology) <= _MOST_FLOWS
-    flow, load = _first_trees(topology, scaled, background, speed, keep)
+    flow, load = _first_trees(case, keep)
     if not keep:
-        return float((load / speed).max()) * unit_s, lower * unit_s
-    best, lower = _sweep(topology, scaled, background, speed, flow, load, sweeps, lower)
+        return case.peak(load) * unit_s, lower * unit_s
+    best, lower = _sweep(case, flow, load, sweeps, lower)
     return best * unit_s, lower * unit_s
 
 
 def graph_of(topology: Topology) -> Graph:
     """Return a topology as the kernel's graph, with room for a tree on it."""
-    nodes = topology.nodes
-    via, queue, mark = np.empty((3, nodes), np.int32)
-    first_link = topology.first_link.astype(np.int64)
-    return Graph(first_link, topology.src, topology.dst, np.empty(nodes), via, queue, mark, np.empty(nodes))
+    far, through = np.empty((2, topology.nodes))
+    via, queue, mark = np.empty((3, topology.nodes), np.int32)
+    return Graph(topology.first_link, topology.src, topology.dst, far, via, queue, mark, through)
 
 
-def _sweep(
-    topology: Topology,
-    demand: NDArray[np.float64],
-    background: NDArray[np.float64],
-    speed: NDArray[np.float64],
-    flow: NDArray[np.float64],
-    load: NDArray[np.float64],
-    sweeps: int,
-    lower: float,
-) -> tuple[float, float]:
-    best = float((load / speed).max())
-    graph, room = graph_of(topology), np.empty((2, len(topology)))
-    mean_length = np.zeros(len(topology))
+def _sweep(case: _Case, flow: Floats, load: Floats, sweeps: int, lower: float) -> tuple[float, float]:
+    speed, best = case.speed, case.peak(load)
+    graph, room = graph_of(case.topology), np.empty((2, len(speed)))
+    mean_length = np.zeros(len(speed))
     for sweep, sharp in enumerate(np.geomspace(10.0, 1000.0, max(sweeps, 8))):
-        reroute_sources(graph, demand, speed, flow, load, sharp, *room)
-        best = min(best, float((load / speed).max()))
-        length = (np.exp(sharp * (load / speed / (load / speed).max() - 1.0)) + 1e-12) / speed
+        reroute_sources(graph, case.demand, speed, flow, load, sharp, *room)
+        peak = case.peak(load)
+        best = min(best, peak)
+        length = (np.exp(sharp * (load / speed / peak - 1.0)) + 1e-12) / speed
         # Prices swing; their running mean is usually the better dual.
         mean_length = 0.9 * mean_length + 0.1 * length / (length @ speed)
         if sweep % _BOUND_EVERY == _BOUND_EVERY - 1:
-            bounds = (_length_bound(topology, demand, background, speed, x) for x in (length, mean_length))
-            lower = max(lower, *bounds)
+            lower = max(lower, _length_bound(case, length), _length_bound(case, mean_length))
             if lower >= best * (1 - _CLOSE):
                 break
     return best, lower
 
 
-def _first_trees(
-    topology: Topology,
-    demand: NDArray[np.float64],
-    background: NDArray[np.float64],
-    speed: NDArray[np.float64],
-    keep: bool,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _first_trees(case: _Case, keep: bool) -> tuple[Floats, Floats]:
     """Return the flows along shortest trees (none if not to be kept) and the loads with the background."""
-    links = len(topology)
-    graph = graph_of(topology)
-    flow = np.zeros((topology.servers if keep else 0, links))
-    load, one = background.copy(), np.empty(links)
-    for source in range(topology.servers):
-        tree_loads(graph, 1.0 / speed, source, demand[source], one)
+    servers, links = case.topology.servers, len(case.speed)
+    graph = graph_of(case.topology)
+    flow = np.zeros((servers if keep else 0, links))
+    load, one = case.background.copy(), np.empty(links)
+    for source in range(servers):
+        tree_loads(graph, 1.0 / case.speed, source, case.demand[source], one)
         load += one
         if keep:
             flow[source] = one
     return flow, load
 
 
-def _length_bound(
-    topology: Topology,
-    demand: NDArray[np.float64],
-    background: NDArray[np.float64],
-    speed: NDArray[np.float64],
-    length: NDArray[np.float64],
-) -> float:
-    travelled = demand_distance(graph_of(topology), demand, length)
-    return float((travelled + background @ length) / (speed @ length))
+def _length_bound(case: _Case, length: Floats) -> float:
+    travelled = demand_distance(graph_of(case.topology), case.demand, length)
+    return float((travelled + case.background @ length) / (case.speed @ length))
 
 
-def _cut_bound(
-    topology: Topology,
-    demand: NDArray[np.float64],
-    background: NDArray[np.float64],
-    speed: NDArray[np.float64],
-) -> float:
+def _cut_bound(case: _Case) -> float:
     """Return the bound of the fullest server: its bytes out, or in, over all its links."""
-    n = topology.servers
+    n, nodes = case.topology.servers, case.topology.nodes
     highest = 0.0
-    for end, total in ((topology.src, demand.sum(axis=1)), (topology.dst, demand.sum(axis=0))):
-        bytes_through = total + np.bincount(end, background, topology.nodes)[:n]
-        room = np.bincount(end, speed, topology.nodes)[:n]
+    for end, axis in ((case.topology.src, 1), (case.topology.dst, 0)):
+        bytes_through = case.demand.sum(axis=axis) + np.bincount(end, case.background, nodes)[:n]
+        room = np.bincount(end, case.speed, nodes)[:n]
         used = room > 0
         highest = max(highest, float((bytes_through[used] / room[used]).max(initial=0.0)))
     return highest
