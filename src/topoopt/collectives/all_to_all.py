@@ -1,11 +1,10 @@
 """Pairwise all-to-all: in step s every rank sends to the rank s places further."""
 
-from topoopt.collectives.schedule import Schedule, Send, check_ranks
+from topoopt.collectives.schedule import Schedule, Send
 
 
 def all_to_all(ranks: int) -> Schedule:
     """Return n-1 steps, each a permutation; chunk ``s·n + d`` goes from rank s to rank d."""
-    check_ranks("pairwise", ranks)
     steps = tuple(
         tuple(Send(r, (r + s) % ranks, r * ranks + (r + s) % ranks, False) for r in range(ranks))
         for s in range(1, ranks)

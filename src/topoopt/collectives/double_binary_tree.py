@@ -9,7 +9,7 @@ References
 from collections import defaultdict
 from collections.abc import Sequence
 
-from topoopt.collectives.schedule import Schedule, Send, check_ranks, side_by_side
+from topoopt.collectives.schedule import Schedule, Send, side_by_side
 
 
 def double_binary_tree(ranks: int, chunks_per_tree: int = 1) -> Schedule:
@@ -17,7 +17,6 @@ def double_binary_tree(ranks: int, chunks_per_tree: int = 1) -> Schedule:
 
     The bandwidth term tends to 2·S/B as ``chunks_per_tree`` grows; one chunk shows the shape.
     """
-    check_ranks("tree", ranks)
     trees = [_tree_allreduce(parents, chunks_per_tree) for parents in two_trees(ranks)]
     return side_by_side("tree", trees)
 

@@ -6,12 +6,11 @@ References
    MPICH", IJHPCA 19 (2005).
 """
 
-from topoopt.collectives.schedule import Schedule, Send, Step, check_ranks
+from topoopt.collectives.schedule import Schedule, Send, Step
 
 
 def halving_doubling(ranks: int) -> Schedule:
     """Return the schedule; ranks beyond the largest power of two fold into a partner first and last."""
-    check_ranks("halving-doubling", ranks)
     core = 1 << (ranks.bit_length() - 1)
     halving = [_exchange(core, distance, reduce=True) for distance in _distances(core)]
     doubling = [_exchange(core, distance, reduce=False) for distance in reversed(_distances(core))]

@@ -1,12 +1,11 @@
 """Hierarchical AllReduce: reduce-scatter inside groups, AllReduce between them, all-gather inside."""
 
 from topoopt.collectives.ring import all_gather, reduce_scatter, ring
-from topoopt.collectives.schedule import Schedule, Send, Step, check_ranks
+from topoopt.collectives.schedule import Schedule, Send, Step
 
 
 def hierarchical(ranks: int) -> Schedule:
     """Return the schedule for groups of consecutive ranks, as many as divide ``ranks`` up to its square root."""
-    check_ranks("hierarchical", ranks)
     size = _group(ranks)
     groups = ranks // size
     pieces = groups  # each of the group's chunks is cut once more for the ring between groups

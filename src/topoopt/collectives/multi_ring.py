@@ -1,11 +1,10 @@
 """Multi-ring AllReduce: a ring each way around, each with half of the bytes."""
 
 from topoopt.collectives.ring import ring
-from topoopt.collectives.schedule import Schedule, check_ranks, relabel, side_by_side
+from topoopt.collectives.schedule import Schedule, relabel, side_by_side
 
 
 def multi_ring(ranks: int) -> Schedule:
     """Return rings of stride 1 and ``ranks - 1`` side by side (TopoOpt section 4.3)."""
-    check_ranks("multi-ring", ranks)
-    single = ring(ranks)
+    single = ring(ranks, "multi-ring")
     return side_by_side("multi-ring", [single, relabel(single, [-rank % ranks for rank in range(ranks)])])

@@ -1,11 +1,10 @@
 """Parameter server: everyone pushes gradients to rank 0, which is a worker too, and pulls the sum back."""
 
-from topoopt.collectives.schedule import Schedule, Send, check_ranks
+from topoopt.collectives.schedule import Schedule, Send
 
 
 def parameter_server(ranks: int) -> Schedule:
     """Return one push step and one pull step."""
-    check_ranks("parameter-server", ranks)
     push = tuple(Send(rank, 0, 0, True) for rank in range(1, ranks))
     pull = tuple(Send(0, rank, 0, False) for rank in range(1, ranks))
     return Schedule("parameter-server", "allreduce", ranks, 1, (push, pull))

@@ -42,6 +42,10 @@ class Schedule:
     chunks: int
     steps: tuple[Step, ...]
 
+    def __post_init__(self) -> None:
+        if self.ranks < 2:
+            raise InvalidInput(f"collective {self.name}: ranks must be >= 2, got {self.ranks}")
+
     @property
     def pieces(self) -> int:
         """Chunks in the buffer of one rank."""
@@ -54,12 +58,6 @@ class MakeSchedule(Protocol):
     def __call__(self, ranks: int) -> Schedule:
         """Return the steps for ``ranks`` ranks."""
         ...
-
-
-def check_ranks(name: str, ranks: int) -> None:
-    """Raise InvalidInput for fewer than two ranks."""
-    if ranks < 2:
-        raise InvalidInput(f"collective {name}: ranks must be >= 2, got {ranks}")
 
 
 def relabel(schedule: Schedule, permutation: Sequence[int]) -> Schedule:

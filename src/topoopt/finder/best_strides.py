@@ -44,7 +44,7 @@ def best(size: int, count: int, links: str, also: tuple[int, ...] = ()) -> tuple
     return _ascending(_local_search(search))
 
 
-_Found = tuple[_Strides, int, int]  # strides, diameter, total hops from one server
+_Best = tuple[_Strides, int, int]  # strides, diameter, total hops from one server
 
 
 class _Search:
@@ -57,17 +57,17 @@ class _Search:
         self.also = np.array(also, np.int32)
         self.steps_per_set = len(also) + count * (2 if links == "duplex" else 1)
         self.steps_left = max(_STEPS, _STEPS_PER_SERVER * size)
-        self.nothing_yet: _Found = (np.ones(count, np.int32), size, size * size)
+        self.nothing_yet: _Best = (np.ones(count, np.int32), size, size * size)
 
-    def improve(self, sets: NDArray[np.int32], found: _Found) -> _Found:
+    def improve(self, sets: NDArray[np.int32], best_yet: _Best) -> _Best:
         """Return the best of the stride sets, shape (sets, count), or what was found if none is better."""
         self.steps_left -= len(sets) * self.size * self.steps_per_set
         also = np.broadcast_to(self.also, (len(sets), len(self.also)))
         mirrored = [self.size - sets] if self.links == "duplex" else []
         offsets = np.ascontiguousarray(np.concatenate([sets, *mirrored, also], axis=1), np.int32)
         met_by, queue = np.full((2, self.size), -1, np.int32)
-        row, diameter, total = best_circulant(offsets, found[1], found[2], met_by, queue)
-        return found if row < 0 else (sets[row], diameter, total)
+        row, diameter, total = best_circulant(offsets, best_yet[1], best_yet[2], met_by, queue)
+        return best_yet if row < 0 else (sets[row], diameter, total)
 
 
 def _local_search(search: _Search) -> _Strides:
@@ -81,7 +81,7 @@ def _local_search(search: _Search) -> _Strides:
     return answer[0]
 
 
-def _published(search: _Search) -> _Found:
+def _published(search: _Search) -> _Best:
     """Return the better of the two published rules; nothing that is only as good replaces it."""
     published = [rule(search.size, search.count, search.links) for rule in (nearest, lower_bound)]
     sets = np.array(published, np.int32)
@@ -90,22 +90,22 @@ def _published(search: _Search) -> _Found:
     return search.improve(sets, search.nothing_yet)
 
 
-def _descend(search: _Search, found: _Found, rng: np.random.Generator) -> _Found:
+def _descend(search: _Search, best_yet: _Best, rng: np.random.Generator) -> _Best:
     """Replace one stride at a time (never the 1) until no replacement helps."""
     most = max(16, search.steps_left // (4 * search.count * search.size * search.steps_per_set))
     position, in_vain = 1, 0
     while in_vain < search.count - 1 and search.steps_left > 0:
-        strides = found[0]
+        strides = best_yet[0]
         others = np.setdiff1d(search.candidates, strides)
         if len(others) > most:
             others = rng.choice(others, most, replace=False)
         moves = np.repeat(strides[None, :], len(others), axis=0)
         moves[:, position] = others
-        better = search.improve(moves, found)
-        in_vain = 0 if better is not found else in_vain + 1
-        found = better
+        better = search.improve(moves, best_yet)
+        in_vain = 0 if better is not best_yet else in_vain + 1
+        best_yet = better
         position = position % (search.count - 1) + 1
-    return found
+    return best_yet
 
 
 def _random_sets(search: _Search, sets: int, rng: np.random.Generator) -> NDArray[np.int32]:

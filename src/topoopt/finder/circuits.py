@@ -15,10 +15,8 @@ from scipy.sparse.csgraph import connected_components
 
 from topoopt.errors import InvalidInput
 from topoopt.finder.circuits_kernel import take_circuits
+from topoopt.finder.regional_circuits import Circuits, Demand, checked_demand
 from topoopt.routing import Reconfiguration
-
-Circuits = NDArray[np.int64]
-_Demand = NDArray[np.float64]
 
 
 def first_circuits(servers: int, rule: Reconfiguration) -> Circuits:
@@ -46,7 +44,7 @@ def first_circuits(servers: int, rule: Reconfiguration) -> Circuits:
     return circuits
 
 
-def demand_circuits(demand_bytes: _Demand, rule: Reconfiguration) -> Circuits:
+def demand_circuits(demand_bytes: Demand, rule: Reconfiguration) -> Circuits:
     """Return the circuits for bytes that wait, by the rule's way of going one way or both.
 
     Again and again the pair with the most unsatisfied demand gets a circuit, which halves its demand, until
@@ -66,22 +64,14 @@ def demand_circuits(demand_bytes: _Demand, rule: Reconfiguration) -> Circuits:
     InvalidInput
         If the demand is not square, negative or not finite, or as :func:`first_circuits`.
     """
-    servers = len(demand_bytes)
-    if (
-        demand_bytes.shape != (servers, servers)
-        or not np.isfinite(demand_bytes).all()
-        or (demand_bytes < 0).any()
-    ):
-        raise InvalidInput("circuits: demand must be a square matrix of bytes >= 0")
+    demand, servers = checked_demand(demand_bytes, rule.degree), len(demand_bytes)
     _check(servers, rule)
-    wanted = demand_bytes.astype(np.float64)
-    np.fill_diagonal(wanted, 0.0)
     circuits = np.zeros((servers, servers), np.int64)
     out_free, room = np.full(servers, rule.degree), np.empty(servers, np.int64)
     if not rule.duplex:
-        take_circuits(wanted, out_free, np.full(servers, rule.degree), circuits, room)
+        take_circuits(demand, out_free, np.full(servers, rule.degree), circuits, room)
         return circuits
-    both = wanted + wanted.T
+    both = demand + demand.T
     take_circuits(np.triu(both), out_free, out_free, circuits, room)
     circuits += circuits.T
     join_components(circuits, both, rule.degree, free_ports_only=not rule.host_forwarding)
@@ -89,7 +79,7 @@ def demand_circuits(demand_bytes: _Demand, rule: Reconfiguration) -> Circuits:
 
 
 def join_components(
-    circuits: Circuits, demand: _Demand, degree: int, *, free_ports_only: bool = False
+    circuits: Circuits, demand: Demand, degree: int, *, free_ports_only: bool = False
 ) -> None:
     """Connect all servers by duplex circuits, in place, within the degree; idle servers come first.
 
@@ -131,7 +121,7 @@ def _connect(circuits: Circuits, free: NDArray[np.int64], i: int, j: int) -> Non
     free[[i, j]] -= 1
 
 
-def _give_up(circuits: Circuits, demand: _Demand, inside: NDArray[np.bool_], free: NDArray[np.int64]) -> None:
+def _give_up(circuits: Circuits, demand: Demand, inside: NDArray[np.bool_], free: NDArray[np.int64]) -> None:
     """Remove the circuit of a component that serves least and is no bridge."""
     i, j = np.nonzero(np.triu(circuits * inside))
     serves = demand[i, j] * 0.5 ** (circuits[i, j] - 1)

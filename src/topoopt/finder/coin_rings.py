@@ -1,5 +1,6 @@
 """Rings of a regular sub-group of a circulant: every logical edge is laid over the same shortest coins."""
 
+from collections import Counter
 from functools import lru_cache
 from itertools import islice
 
@@ -55,7 +56,7 @@ def coin_patterns(servers: int, offsets: tuple[int, ...], size: int, limit: int)
     ((1, (5, 11, 11)), (3, (1, 1, 7)))
     """
     left = _shortest_patterns(servers, offsets, size)
-    load = dict.fromkeys(offsets, 0)
+    load = Counter[int]()
     picked: list[Pattern] = []
     best, best_length = float("inf"), 0
     while left and len(picked) < limit:
@@ -63,8 +64,7 @@ def coin_patterns(servers: int, offsets: tuple[int, ...], size: int, limit: int)
         for pattern in _with_negation(pick, servers, size, offsets)[: limit - len(picked)]:
             picked.append(pattern)
             left.pop(pattern, None)
-            for coin in pattern[1]:
-                load[coin] += 1
+            load.update(pattern[1])
         if max(load.values()) <= best * len(picked) * (1 + 1e-12):
             best, best_length = max(load.values()) / len(picked), len(picked)
     return tuple(picked[:best_length])
@@ -91,11 +91,9 @@ def _with_negation(pattern: Pattern, servers: int, size: int, offsets: tuple[int
     return [pattern, (size - stride, back)]
 
 
-def _load_after(load: dict[int, int], coins: tuple[int, ...]) -> tuple[int, int]:
-    after = dict(load)
-    for coin in coins:
-        after[coin] += 1
-    return max(after.values()), sum(value * value for value in after.values())
+def _load_after(load: Counter[int], coins: tuple[int, ...]) -> tuple[int, int]:
+    after = (load + Counter(coins)).values()
+    return max(after), sum(value * value for value in after)
 
 
 def _coin_ring(servers: int, members: NDArray[np.int64], stride: int, coins: tuple[int, ...]) -> Ring:

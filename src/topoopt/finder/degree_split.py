@@ -85,8 +85,8 @@ def _allreduce_degree(traffic: Traffic, degree: int) -> int:
     return max(1, math.ceil(degree * ring_bytes / (ring_bytes + mp_bytes)))
 
 
-def _whole_rings(wanted: int, most: int, ring: int) -> int:
-    return min(-(-wanted // ring), most // ring) * ring
+def _whole_rings(interfaces: int, most: int, ring: int) -> int:
+    return min(-(-interfaces // ring), most // ring) * ring
 
 
 def _share_out(traffic: Traffic, budget: int, links: str) -> Shares:
@@ -94,9 +94,9 @@ def _share_out(traffic: Traffic, budget: int, links: str) -> Shares:
     shares: Shares = {}
     everything = traffic.allreduce_wire_bytes
     for group in traffic.allreduce:
-        wanted = math.ceil(budget * group.wire_bytes / everything)
+        interfaces = math.ceil(budget * group.wire_bytes / everything)
         ring = ring_interfaces(len(group.members), links)
-        _grant(shares, free, group, -(-wanted // ring), ring)
+        _grant(shares, free, group, -(-interfaces // ring), ring)
     while _another_round(shares, free, traffic.allreduce, links):
         pass
     return shares

@@ -14,13 +14,13 @@ def direct_rings(topology: Topology, members: NDArray[np.int64], limit: int) -> 
     Strides act on positions in the sorted ``members``. Parallel links carry a ring each; of these every
     stride gets its first before any gets its second, up to ``limit`` rings.
     """
-    found = []
+    ports_along = []
     for stride in _strides_of_first(topology, members):
         links = topology.link_ids(members, np.roll(members, -stride))
         if (links >= 0).all():
-            found.append((stride, int(topology.ports[links].min())))
-    deepest = max((ports for _, ports in found), default=0)
-    chosen = [stride for layer in range(deepest) for stride, ports in found if ports > layer]
+            ports_along.append((stride, int(topology.ports[links].min())))
+    deepest = max((ports for _, ports in ports_along), default=0)
+    chosen = [stride for layer in range(deepest) for stride, ports in ports_along if ports > layer]
     return tuple(_stride_ring(members, stride) for stride in chosen[:limit])
 
 

@@ -38,11 +38,11 @@ def hamiltonian_rings(
     """
     tail, head = _cables_between(topology, members)
     fewest = int(np.bincount(np.concatenate([tail, head]), minlength=len(members)).min())
-    wanted = min(fewest // 2, (limit + 1) // 2)
-    if not wanted or len(members) < 3:
+    most = min(fewest // 2, (limit + 1) // 2)
+    if not most or len(members) < 3:
         return ()
     rings = []
-    for cycle in _disjoint_cycles(len(members), tail.tobytes(), head.tobytes(), wanted, seed):
+    for cycle in _disjoint_cycles(len(members), tail.tobytes(), head.tobytes(), most, seed):
         order = tuple(members[list(cycle)].tolist())
         back = (order[0], *order[:0:-1])
         rings += [Ring(0, order, order), Ring(0, back, back)]
@@ -65,7 +65,7 @@ def _cables_between(
 
 
 @lru_cache(maxsize=128)
-def _disjoint_cycles(size: int, tails: bytes, heads: bytes, wanted: int, seed: int) -> _Cycles:
+def _disjoint_cycles(size: int, tails: bytes, heads: bytes, most: int, seed: int) -> _Cycles:
     """Return up to ``wanted`` cycles of the positions; each position has at least two cables a cycle."""
     wait_for("rings")
     tail, head = np.frombuffer(tails, np.int64), np.frombuffer(heads, np.int64)
@@ -79,12 +79,12 @@ def _disjoint_cycles(size: int, tails: bytes, heads: bytes, wanted: int, seed: i
     cable = np.tile(np.arange(len(tail)), 2)[by_end]
     cables = Cables(first, cable, others[by_end], np.empty(len(tail), np.int64))
     best: _Cycles = ()
-    for sets in range(wanted, 0, -1):
+    for sets in range(most, 0, -1):
         if len(best) == sets:
             break
         cycles = np.empty((sets, size), np.int64)
-        found = hamiltonian_cycles(cables, _room(size, len(tail), sets), seed, _budget(size, sets), cycles)
-        best = max(best, tuple(map(tuple, cycles[:found].tolist())), key=len)
+        count = hamiltonian_cycles(cables, _room(size, len(tail), sets), seed, _budget(size, sets), cycles)
+        best = max(best, tuple(map(tuple, cycles[:count].tolist())), key=len)
     return best
 
 

@@ -62,7 +62,7 @@ def hamiltonian_cycles(cables: Cables, room: Room, seed: int, budget: int, cycle
     if steps >= budget:
         return 0
     _merge_cycles(cables, room, sets, budget - steps)
-    found = 0
+    row = 0
     for c in range(sets):
         if count[c] == 1:
             v, came = (
@@ -70,11 +70,11 @@ def hamiltonian_cycles(cables: Cables, room: Room, seed: int, budget: int, cycle
                 int(np.int64(-1)),
             )  # not a literal, for which another copy would be compiled
             for i in range(size):
-                cycles[found, i] = v
+                cycles[row, i] = v
                 j = _next_on_cycle(first, cable, color, c, v, came)
                 v, came = other[j], cable[j]
-            found += 1
-    return found
+            row += 1
+    return row
 
 
 @compiled

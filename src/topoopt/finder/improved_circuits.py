@@ -35,8 +35,8 @@ def improved_circuits(
     greedy = regional_circuits(demand, ports, "skip")
     demand /= max(float(demand.max(initial=0.0)), 1.0)
     per_byte = circuit_bps / electrical_bps if electrical_bps else NO_PORTS
-    found = [_descend(demand, start, ports, per_byte) for start in (greedy, np.zeros_like(greedy))]
-    return min(found, key=lambda one: float(_worth(demand, one[None], per_byte)[0]))
+    ends = [_descend(demand, start, ports, per_byte) for start in (greedy, np.zeros_like(greedy))]
+    return min(ends, key=lambda one: float(_worth(demand, one[None], per_byte)[0]))
 
 
 def _descend(demand: Demand, circuits: Circuits, ports: int, per_byte: float) -> Circuits:

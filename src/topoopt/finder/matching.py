@@ -81,7 +81,7 @@ def _heaviest_first(weight: NDArray[np.float64]) -> NDArray[np.int64]:
     """Match again and again all pairs that are the heaviest of both ends; near-ties are settled by chance."""
     chance = np.random.default_rng(len(weight)).random(len(weight))
     free = np.arange(len(weight))
-    found = []
+    matched = []
     while len(free) > 1:
         worth = weight[np.ix_(free, free)]
         worth *= 1 + 1e-7 * ((chance[free, None] + chance[free]) % 1.0)
@@ -91,6 +91,6 @@ def _heaviest_first(weight: NDArray[np.float64]) -> NDArray[np.int64]:
         if not mutual.any():
             break
         pairs = np.stack([index, partner], axis=1)[mutual]
-        found.append(free[pairs])
+        matched.append(free[pairs])
         free = np.delete(free, pairs.ravel())
-    return np.concatenate(found) if found else np.empty((0, 2), np.int64)
+    return np.concatenate(matched) if matched else np.empty((0, 2), np.int64)

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.finder.circuits import Circuits, first_circuits
+from topoopt.finder.circuits import first_circuits
 from topoopt.finder.fabric_request import FabricRequest
+from topoopt.finder.regional_circuits import Circuits
 from topoopt.routing import ROUTING, DirectRoutes, Fabric, Reconfiguration, beat
 from topoopt.topology import topology_from_arrays
 

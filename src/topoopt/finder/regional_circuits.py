@@ -50,15 +50,14 @@ def regional_circuits(demand_bytes: Demand, ports: int, saturated: str = "break"
     """
     if saturated not in SATURATED:
         raise unknown_name("saturated", saturated, SATURATED)
-    check_demand(demand_bytes, ports)
-    first, second = np.triu_indices(len(demand_bytes), 1)
-    wanted = (demand_bytes + demand_bytes.T)[first, second]
-    first, second, wanted = first[wanted > 0], second[wanted > 0], wanted[wanted > 0]
-    count = np.zeros(len(wanted), np.int64)
-    free = np.full(len(demand_bytes), ports)
-    waiting = np.ones(len(wanted), np.bool_)
+    demand = checked_demand(demand_bytes, ports)
+    first, second = np.nonzero(np.triu(demand + demand.T))
+    both = (demand + demand.T)[first, second]
+    count = np.zeros(len(both), np.int64)
+    free = np.full(len(demand), ports)
+    waiting = np.ones(len(both), np.bool_)
     while waiting.any():
-        pair = _longest(wanted, count, waiting, free[first] + free[second])
+        pair = _longest(both, count, waiting, free[first] + free[second])
         if free[first[pair]] and free[second[pair]]:
             count[pair] += 1
             free[[first[pair], second[pair]]] -= 1
@@ -103,8 +102,8 @@ def exchange_time_s(
     return max(float(on_circuits.max(initial=0.0)), busiest / electrical_bps if busiest else 0.0)
 
 
-def check_demand(demand_bytes: Demand, ports: int) -> None:
-    """Refuse what is no demand of a region, or no number of ports.
+def checked_demand(demand_bytes: Demand, ports: int) -> Demand:
+    """Return a demand without its diagonal; refuse what is none, or no number of ports.
 
     Raises
     ------
@@ -117,12 +116,13 @@ def check_demand(demand_bytes: Demand, ports: int) -> None:
         raise InvalidInput("circuits: demand must be a square matrix of bytes >= 0")
     if ports < 1:
         raise InvalidInput(f"circuits: a server needs at least 1 optical port, got {ports}")
+    return np.where(np.eye(servers, dtype=bool), 0.0, demand_bytes.astype(np.float64))
 
 
-def _longest(wanted: Demand, count: Circuits, waiting: NDArray[np.bool_], free: Circuits) -> int:
+def _longest(demand: Demand, count: Circuits, waiting: NDArray[np.bool_], free: Circuits) -> int:
     """Return the pair that waits longest; of equal ones that of most bytes, then of most free ports, then the first."""
     with np.errstate(divide="ignore"):
-        wait = np.where(waiting, wanted / count, -1.0)
+        wait = np.where(waiting, demand / count, -1.0)
     tied = np.flatnonzero(wait == wait.max())
-    tied = tied[wanted[tied] == wanted[tied].max()]
+    tied = tied[demand[tied] == demand[tied].max()]
     return int(tied[np.argmax(free[tied])])

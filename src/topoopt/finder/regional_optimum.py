@@ -2,10 +2,10 @@
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import csr_array, diags_array, eye_array, hstack, kron, vstack
 
 from topoopt.errors import Infeasible, InvalidInput
-from topoopt.finder.regional_circuits import Circuits, Demand, check_demand
+from topoopt.finder.regional_circuits import Circuits, Demand, checked_demand
 
 MOST_CHOICES = 5_000
 """Choices (pairs times circuits of a pair) up to which the program is tried; 16 servers of 6 ports make 840."""
@@ -38,10 +38,7 @@ def best_regional_circuits(
     Infeasible
         If some pair would have nothing to send over, or the time is over before the optimum is proven.
     """
-    check_demand(demand_bytes, ports)
-    servers = len(demand_bytes)
-    demand = demand_bytes.astype(np.float64)
-    np.fill_diagonal(demand, 0.0)
+    demand, servers = checked_demand(demand_bytes, ports), len(demand_bytes)
     first, second = np.nonzero(np.triu(demand + demand.T))
     pairs = len(first)
     if pairs * (ports + 1) > MOST_CHOICES:
@@ -56,17 +53,17 @@ def best_regional_circuits(
     most = np.append(np.ones(choices), np.inf)
     if not electrical_bps:
         most[: choices : ports + 1] = 0.0
-    found = milp(
+    best = milp(
         np.append(np.zeros(choices), 1.0),
         integrality=np.append(np.ones(choices), 0),
         bounds=Bounds(least, most),
         constraints=LinearConstraint(rows, lower, upper),
         options={"time_limit": TIME_LIMIT_S},
     )
-    if found.x is None or found.status != 0:
-        why = "no pair may be left without" if found.status == 2 else "no optimum was proven in time"
+    if best.x is None or best.status != 0:
+        why = "no pair may be left without" if best.status == 2 else "no optimum was proven in time"
         raise Infeasible(f"circuits: {servers} servers of {ports} optical ports: {why}; use the greedy rule")
-    count = np.rint(found.x[:-1]).reshape(pairs, ports + 1) @ np.arange(ports + 1)
+    count = np.rint(best.x[:-1]).reshape(pairs, ports + 1) @ np.arange(ports + 1)
     circuits = np.zeros(demand.shape, np.int64)
     circuits[first, second] = count.astype(np.int64)
     return circuits + circuits.T
@@ -87,37 +84,22 @@ def _rows(
     servers, pairs, width = len(demand), len(first), ports + 1
     larger = np.maximum(demand[first, second], demand[second, first])
     unit = float(larger.max())
-    choice = np.arange(pairs * width).reshape(pairs, width)
-    time = choice.size
-    row: list[Circuits] = []
-    column: list[Circuits] = []
-    value: list[Demand] = []
-
-    def enter(at: Circuits, what: Circuits, amount: Demand) -> None:
-        row.append(at.ravel())
-        column.append(what.ravel())
-        value.append(amount.ravel())
-
-    pair = np.arange(pairs)
-    enter(np.repeat(pair, width), choice, np.ones(choice.size))  # one choice of each pair
-    for end in (first, second):  # circuits of a server
-        enter(pairs + np.repeat(end, width), choice, np.tile(np.arange(width, dtype=np.float64), pairs))
-    slow = pairs + servers + pair  # a pair on circuits is done by T
-    share = np.concatenate(([0.0], 1.0 / np.arange(1, width)))
-    enter(np.repeat(slow, width), choice, np.outer(larger / unit, share))
-    enter(slow, np.full(pairs, time), np.full(pairs, -1.0))
-    out = 2 * pairs + servers  # and so is what each server sends and receives without
+    each, none = np.arange(width, dtype=np.float64)[None], np.eye(1, width)
+    some = np.concatenate(([0.0], 1.0 / each[0, 1:]))[None]
+    a, b = (csr_array((np.ones(pairs), (end, np.arange(pairs))), (servers, pairs)) for end in (first, second))
+    there, back = diags_array(demand[first, second]), diags_array(demand[second, first])
     per_byte = circuit_bps / electrical_bps / unit if electrical_bps else 0.0
-    for src, dst in ((first, second), (second, first)):
-        enter(out + src, choice[:, 0], demand[src, dst] * per_byte)
-        enter(out + servers + dst, choice[:, 0], demand[src, dst] * per_byte)
-    ends = out + np.arange(2 * servers)
-    enter(ends, np.full(2 * servers, time), np.full(2 * servers, -1.0))
-    height = out + 2 * servers
-    upper = np.zeros(height)
-    upper[:pairs] = 1.0
-    upper[pairs : pairs + servers] = ports
-    lower = np.full(height, -np.inf)
-    lower[:pairs] = 1.0
-    entries = (np.concatenate(value), (np.concatenate(row), np.concatenate(column)))
-    return coo_array(entries, shape=(height, time + 1)).tocsr(), upper, lower
+    choices = vstack(
+        [
+            kron(eye_array(pairs), np.ones((1, width))),  # one choice of each pair
+            kron(a + b, each),  # circuits of a server
+            kron(diags_array(larger / unit), some),  # a pair on circuits is done by T
+            kron(a @ there + b @ back, none * per_byte),  # and so is what each server sends without
+            kron(b @ there + a @ back, none * per_byte),  # and receives
+        ],
+        format="csr",
+    )
+    by_time = np.repeat((0.0, -1.0), (pairs + servers, pairs + 2 * servers))[:, None]
+    upper = np.repeat((1.0, ports, 0.0), (pairs, servers, pairs + 2 * servers))
+    lower = np.where(np.arange(len(upper)) < pairs, 1.0, -np.inf)
+    return hstack([choices, csr_array(by_time)], format="csr"), upper, lower

@@ -15,7 +15,7 @@ from topoopt.topology import stride_offsets
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-GIVEN = "given"
+LISTED = "given"
 
 
 @shows_itself
@@ -82,9 +82,9 @@ def ring_network(
     InvalidInput
         If the degree is missing where a rule chooses, a stride is none, or the strides take too many ports.
     """
-    given = listed_strides(strides)
+    listed = listed_strides(strides)
     ClusterSpec(servers, 1 if degree is None else degree, 1e9, links=links)  # refuses what cannot be wired
-    chosen = given or _chosen(servers, degree, links, str(strides))
+    chosen = listed or _chosen(servers, degree, links, str(strides))
     offsets = stride_offsets(servers, chosen, links)
     if degree is not None and len(offsets) > degree:
         named = ",".join(map(str, chosen))
@@ -92,7 +92,7 @@ def ring_network(
             f"strides: {named} take {len(offsets)} {links} ports of a server, got degree={degree}"
         )
     ports = len(offsets) if degree is None else degree
-    rule = GIVEN if given else str(strides)
+    rule = LISTED if listed else str(strides)
     return RingNetwork(servers, ports, links, rule, chosen, coin_change_mod(servers, offsets))
 
 

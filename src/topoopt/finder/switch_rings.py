@@ -18,12 +18,12 @@ def switch_rings(
     """
     links = int(np.diff(topology.first_link)[members].min())
     edges = list(zip(members.tolist(), np.roll(members, -1).tolist(), strict=True))
-    found = [_shortest(routes.paths(src, dst)) for src, dst in edges]
+    choices = [_shortest(routes.paths(src, dst)) for src, dst in edges]
     walks: list[tuple[int, ...]] = []
     for ring in range(max(min(links, limit), 1)):
         draw = connection_uniform(seed, ring * topology.nodes + members).tolist()
         walk: list[int] = []
-        for (src, _), paths, u in zip(edges, found, draw, strict=True):
+        for (src, _), paths, u in zip(edges, choices, draw, strict=True):
             first = int(topology.dst[topology.first_link[src] + ring])
             usable = [path for path in paths if path.nodes[1] == first] or paths
             walk.extend(usable[int(u * len(usable))].nodes[:-1])

@@ -99,11 +99,11 @@ def _wire_matchings(wiring: Wiring, mp_bytes: NDArray[np.float64], damping: str)
     """Spend the interfaces that are left on the heaviest pairs, one matching after the other."""
     demand = mp_bytes.copy()
     while len(able := np.flatnonzero(wiring.free > 0)) > 1:
-        wanted = demand[np.ix_(able, able)]
-        if not wanted.any():
+        left = demand[np.ix_(able, able)]
+        if not left.any():
             return
-        _prefer_far(wanted, wiring, able)
-        a, b = (able[ends] for ends in MATCHINGS[wiring.links](wanted))
+        _prefer_far(left, wiring, able)
+        a, b = (able[ends] for ends in MATCHINGS[wiring.links](left))
         if not len(a):
             return
         wiring.add_pairs(a, b)
@@ -113,14 +113,14 @@ def _wire_matchings(wiring: Wiring, mp_bytes: NDArray[np.float64], damping: str)
             demand[b, a] *= factor
 
 
-def _prefer_far(wanted: NDArray[np.float64], wiring: Wiring, able: NDArray[np.int64]) -> None:
+def _prefer_far(left: NDArray[np.float64], wiring: Wiring, able: NDArray[np.int64]) -> None:
     """Make pairs that are farther apart so far worth a hair more than others of equal demand.
 
     This is ours, the paper leaves ties open; else a uniform all-to-all would get links that the rings
     already have. On large fabrics chance does the same (see :mod:`topoopt.finder.matching`).
     """
     if wiring.servers <= LARGEST_EXACT:
-        wanted *= 1 + _TIE * hops_from(wiring.topology(1.0, 0.0), able)[:, able]
+        left *= 1 + _TIE * hops_from(wiring.topology(1.0, 0.0), able)[:, able]
 
 
 def _without_leftover(shares: Shares, traffic: Traffic, degree: int) -> Shares:

@@ -34,6 +34,6 @@ def totient_perms(size: int) -> NDArray[np.int64]:
     if size < 2:
         raise InvalidInput(f"ring: a group needs at least 2 members, got {size}")
     steps = np.arange(1, size)
-    found: NDArray[np.int64] = steps[np.gcd(steps, size) == 1]
-    found.setflags(write=False)
-    return found
+    strides: NDArray[np.int64] = steps[np.gcd(steps, size) == 1]
+    strides.setflags(write=False)
+    return strides

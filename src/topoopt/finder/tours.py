@@ -1,5 +1,8 @@
 """Rings of any group on any fabric: short tours of the members, each edge laid along a route."""
 
+import itertools
+from collections import Counter
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,18 +15,8 @@ _LARGEST_TABLE = 1 << 26  # entries of the hop table: above, members are visited
 _LARGEST_TWO_OPT = 1024  # members: improving a tour is quadratic a pass
 
 
-class _Loads:
-    """How often each link has been walked by the rings laid so far."""
-
-    def __init__(self) -> None:
-        self._rings: dict[tuple[int, int], int] = {}
-
-    def add(self, walk: tuple[int, ...]) -> None:
-        for link in zip(walk, (*walk[1:], walk[0]), strict=True):
-            self._rings[link] = self._rings.get(link, 0) + 1
-
-    def of(self, path: Path) -> int:
-        return max(self._rings.get(link, 0) for link in zip(path.nodes, path.nodes[1:], strict=False))
+_Loads = Counter[tuple[int, int]]
+"""How often each link has been walked by the rings laid so far."""
 
 
 def member_order_ring(routes: Routes, members: NDArray[np.int64]) -> Ring:
@@ -66,7 +59,7 @@ def tours(
         ring = _lay(routes, members, order, hops, loads)
         rings += [ring, _backwards(ring)][: limit - len(rings) if both_ways else 1]
         for walked in rings[-2:] if both_ways else rings[-1:]:
-            loads.add(walked.walk)
+            loads.update(zip(walked.walk, (*walked.walk[1:], walked.walk[0]), strict=True))
         _discourage(cost, order, both_ways, 0.5 / limit)
     return tuple(rings)
 
@@ -98,9 +91,13 @@ def _lay(
     for i, (src, dst) in enumerate(zip(visited, [*visited[1:], visited[0]], strict=True)):
         walk.append(src)
         if not direct[i]:
-            path = min(routes.paths(src, dst), key=lambda path: (path.hops, loads.of(path)))
+            path = min(routes.paths(src, dst), key=lambda path: (path.hops, _most_walked(loads, path)))
             walk.extend(path.nodes[1:-1])
     return Ring(0, tuple(walk), tuple(visited))
+
+
+def _most_walked(loads: _Loads, path: Path) -> int:
+    return max(loads[link] for link in itertools.pairwise(path.nodes))
 
 
 def _backwards(ring: Ring) -> Ring:

@@ -53,8 +53,8 @@ class Wiring:
         if not self._src:
             return np.zeros(len(a), np.int64)
         keys = np.sort(np.concatenate(self._src) * self.servers + np.concatenate(self._dst))
-        wanted = a * self.servers + b
-        return np.searchsorted(keys, wanted, "right") - np.searchsorted(keys, wanted, "left")
+        key = a * self.servers + b
+        return np.searchsorted(keys, key, "right") - np.searchsorted(keys, key, "left")
 
     def is_connected(self) -> bool:
         """Return whether every server reaches every other over what is plugged in."""

@@ -63,21 +63,21 @@ def circulant_max_load(
     links = _class_links(topology)[0]
     rate = topology.bandwidth_bps[links] / 8
     before = np.zeros(len(links)) if background_bytes is None else background_bytes[links]
-    wanted = by_distance.astype(np.float64)
-    wanted[0] = 0.0
-    unit, fastest = max(float(wanted.sum()), float(before.max()), 1e-300), float(rate.max())
-    upper, lower = _by_columns(topology, wanted / unit, before / unit, rate / fastest)
+    demand = by_distance.astype(np.float64)
+    demand[0] = 0.0
+    unit, fastest = max(float(demand.sum()), float(before.max()), 1e-300), float(rate.max())
+    upper, lower = _by_columns(topology, demand / unit, before / unit, rate / fastest)
     return interval(upper * unit / fastest, lower * unit / fastest, "columns")
 
 
 def _by_columns(
-    topology: Topology, wanted: NDArray[np.float64], before: NDArray[np.float64], rate: NDArray[np.float64]
+    topology: Topology, demand: NDArray[np.float64], before: NDArray[np.float64], rate: NDArray[np.float64]
 ) -> tuple[float, float]:
     price = 1.0 / rate
     columns: list[NDArray[np.float64]] = []
     upper, lower = np.inf, float((before / rate).max())
     for _ in range(_MOST_TREES):
-        column = _class_bytes(topology, wanted, price)
+        column = _class_bytes(topology, demand, price)
         lower = max(lower, float((column + before) @ price / (rate @ price)))
         columns.append(column)
         upper, dual = _best_mix(np.array(columns).T, before, rate)
@@ -89,14 +89,14 @@ def _by_columns(
 
 
 def _class_bytes(
-    topology: Topology, wanted: NDArray[np.float64], price: NDArray[np.float64]
+    topology: Topology, demand: NDArray[np.float64], price: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the bytes on each offset of the cheapest tree from server 0."""
     n, d = topology.servers, len(price)
     step = (topology.dst.astype(np.int64) - topology.src) % n
     coin = np.searchsorted(np.array(topology.offsets), step)
     graph, load = graph_of(topology), np.empty(len(coin))
-    tree_loads(graph, price[coin], 0, wanted, load)
+    tree_loads(graph, price[coin], 0, demand, load)
     if not np.isfinite(graph.far).all():
         raise NoRoute(f"no route 0->{int(np.argmax(graph.far))}: the offsets do not connect the servers")
     return np.asarray(np.bincount(coin, load, d), np.float64)
@@ -109,7 +109,7 @@ def _best_mix(
     k = columns.shape[1]
     cost = np.zeros(k + 1)
     cost[-1] = 1.0
-    found = linprog(
+    optimum = linprog(
         cost,
         np.hstack((columns, -rate[:, None])),
         -before,
@@ -117,9 +117,9 @@ def _best_mix(
         np.ones(1),
         method="highs",
     )
-    assert found.status == 0, found.message
-    assert found.fun is not None
-    return float(found.fun), np.maximum(-np.asarray(found.ineqlin.marginals, np.float64), 0.0)
+    assert optimum.status == 0, optimum.message
+    assert optimum.fun is not None
+    return float(optimum.fun), np.maximum(-np.asarray(optimum.ineqlin.marginals, np.float64), 0.0)
 
 
 def _class_links(topology: Topology) -> NDArray[np.int64]:

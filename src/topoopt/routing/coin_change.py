@@ -96,9 +96,10 @@ class CoinTable:
         NoRoute
             If no coins reach the distance.
         """
-        found = itertools.islice(self._spend(self._check(distance), 0), limit)
+        multisets = itertools.islice(self._spend(self._check(distance), 0), limit)
         return (
-            tuple(c for c, k in zip(self.coins, counts, strict=True) for _ in range(k)) for counts in found
+            tuple(c for c, k in zip(self.coins, counts, strict=True) for _ in range(k))
+            for counts in multisets
         )
 
     def _spend(self, rest: int, position: int) -> Iterator[tuple[int, ...]]:

@@ -91,12 +91,12 @@ def ranges(start: NDArray[np.int64], stop: NDArray[np.int64]) -> NDArray[np.int6
 
 def _multisets(table: CoinTable, limit: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     d = len(table.coins)
-    found = np.zeros(table.n, np.int32)
+    sizes = np.zeros(table.n, np.int32)
     counts = np.zeros((table.n, limit, d), np.int32)
-    coin_multisets(np.array(table.coins, np.int64), table.distance, table.reached, found, counts)
-    found[0] = 0  # no bytes go from a server to itself
-    kept = np.arange(limit) < found[:, None]
-    return np.concatenate(([0], np.cumsum(found))), counts[kept]
+    coin_multisets(np.array(table.coins, np.int64), table.distance, table.reached, sizes, counts)
+    sizes[0] = 0  # no bytes go from a server to itself
+    kept = np.arange(limit) < sizes[:, None]
+    return np.concatenate(([0], np.cumsum(sizes))), counts[kept]
 
 
 def _balance(

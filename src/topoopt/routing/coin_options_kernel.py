@@ -5,7 +5,7 @@ Arrays
 coins : int64 (d,)               link offsets of a circulant
 distance : int32 (n,)            fewest coins to each distance, -1 where none reach it
 reached : int32 (count,)         distances in breadth-first order
-found : int32 (n,)               shortest multisets kept for each distance
+sizes : int32 (n,)               shortest multisets kept for each distance
 counts : int32 (n, limit, d)     how often each multiset holds each coin
 """
 
@@ -19,26 +19,26 @@ Ints = NDArray[np.int32]
 
 @entry
 def coin_multisets(
-    coins: NDArray[np.int64], distance: Ints, reached: Ints, found: Ints, counts: NDArray[np.int32]
+    coins: NDArray[np.int64], distance: Ints, reached: Ints, sizes: Ints, counts: NDArray[np.int32]
 ) -> None:
     """Keep up to ``limit`` shortest multisets of each distance, taken in turn from all predecessors.
 
-    ``found`` and ``counts`` enter as zeros.
+    ``sizes`` and ``counts`` enter as zeros.
     """
     n, limit, d = counts.shape
-    found[0] = 1
+    sizes[0] = 1
     for i in range(1, len(reached)):
         here = reached[i]
         for rank in range(limit):
             for c in range(d):
                 before = (here - coins[c]) % n
-                if found[here] == limit or distance[before] != distance[here] - 1 or rank >= found[before]:
+                if sizes[here] == limit or distance[before] != distance[here] - 1 or rank >= sizes[before]:
                     continue
-                new = found[here]
+                new = sizes[here]
                 for k in range(d):
                     counts[here, new, k] = counts[before, rank, k] + (k == c)
                 if _is_new(counts, here, new):
-                    found[here] += 1
+                    sizes[here] += 1
 
 
 @compiled

@@ -125,10 +125,10 @@ def equal_paths(
     """
     node, cursor, width, passed = walk.node, walk.cursor, walk.width, walk.passed
     share, low, high = walk.share, walk.low, walk.high
-    found, used = 0, 0
+    path, used = 0, 0
     for k in range(len(src)):
         to, n, u = hops[row[k]], points[k], offset[k]
-        path_first[k] = found
+        path_first[k] = path
         depth = -1
         if paths[k] > 0:
             depth = 0
@@ -139,11 +139,11 @@ def equal_paths(
                 for i in range(depth + 1):
                     nodes[used + i] = node[i]
                 used += depth + 1
-                weight[found] = share[depth]
+                weight[path] = share[depth]
                 if n > 0:
-                    weight[found] = (math.ceil(high[depth] * n - u) - math.ceil(low[depth] * n - u)) / n
-                found += 1
-                node_first[found] = used
+                    weight[path] = (math.ceil(high[depth] * n - u) - math.ceil(low[depth] * n - u)) / n
+                path += 1
+                node_first[path] = used
                 depth -= 1
                 continue
             if cursor[depth] < 0:
@@ -169,5 +169,5 @@ def equal_paths(
             share[depth + 1] = share[depth] * (ports[e] / width[depth])
             depth += 1
             node[depth], cursor[depth], low[depth], high[depth] = link_dst[e], -1, begin, end
-    path_first[len(src)] = found
-    return found
+    path_first[len(src)] = path
+    return path

@@ -38,8 +38,8 @@ def explicit_routes(topology: Topology, paths: Iterable[Path]) -> ExplicitRoutes
         _check(topology, path)
         pair = (path.nodes[0], path.nodes[-1])
         table[pair] = (*table.get(pair, ()), path)
-    for (src, dst), found in table.items():
-        total = sum(path.weight for path in found)
+    for (src, dst), alike in table.items():
+        total = sum(path.weight for path in alike)
         if abs(total - 1) > 1e-6:
             raise InvalidInput(f"routes: pair {src}->{dst}: weights must sum to 1, got {total:g}")
     return ExplicitRoutes(topology, table)

@@ -44,22 +44,22 @@ def optimal_max_load(
     distance only, one source speaks for all, since the mean of an optimum over all rotations is an optimum
     too. Where the program is too large an interval comes from iterative rerouting and its prices.
     """
-    wanted, background_s = _checked(topology, demand, background_bytes)
-    if not wanted.any():
+    between, background_s = _checked(topology, demand, background_bytes)
+    if not between.any():
         idle = float(background_s.max(initial=0.0))
         return LoadOptimum(idle, idle, True, "none")
-    by_distance = demand_by_distance(topology, wanted, background_s)
+    by_distance = demand_by_distance(topology, between, background_s)
     if by_distance is not None:
         return circulant_max_load(topology, by_distance, background_bytes)
-    src, dst = np.nonzero(wanted)
+    src, dst = np.nonzero(between)
     sources = np.unique(src)
     hops = trees_from(topology, sources).hops
     require_reached(hops[np.searchsorted(sources, src), dst], src, dst)
     if len(sources) * len(topology) <= _LARGEST_LP:
-        exact_s = _flow_lp_s(topology, wanted, background_s)
+        exact_s = _flow_lp_s(topology, between, background_s)
         if exact_s is not None:
             return LoadOptimum(exact_s, exact_s, True, "lp")
-    max_load_s, lower_bound_s = rerouted_max_load(topology, wanted, background_s)
+    max_load_s, lower_bound_s = rerouted_max_load(topology, between, background_s)
     return interval(max_load_s, lower_bound_s, "rerouting")
 
 
@@ -77,9 +77,9 @@ def _checked(
     background = np.zeros(links) if background_bytes is None else np.asarray(background_bytes, np.float64)
     if background.shape != (links,):
         raise InvalidInput(f"background: expected {links} numbers, one a link, got {background.shape}")
-    wanted = np.array(demand, np.float64)
-    np.fill_diagonal(wanted, 0.0)
-    return wanted, background * 8 / topology.bandwidth_bps
+    between = np.array(demand, np.float64)
+    np.fill_diagonal(between, 0.0)
+    return between, background * 8 / topology.bandwidth_bps
 
 
 def _flow_lp_s(
@@ -103,7 +103,7 @@ def _flow_lp_s(
     busy = sparse.hstack([busy, sparse.csr_array(-np.ones((links, 1)))], format="csr")
     cost = np.zeros(busy.shape[1])
     cost[-1] = 1.0
-    found = linprog(
+    optimum = linprog(
         cost,
         busy,
         -background_s / scale,
@@ -112,4 +112,4 @@ def _flow_lp_s(
         method="highs-ipm",
         options={"time_limit": _LP_LIMIT_S},
     )
-    return float(found.fun) * scale if found.status == 0 and found.fun is not None else None
+    return float(optimum.fun) * scale if optimum.status == 0 and optimum.fun is not None else None

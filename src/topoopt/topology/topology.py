@@ -86,14 +86,19 @@ class Topology:
     def link_ids(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the index of the link of each pair, -1 where there is none."""
         key = np.asarray(src, np.int64) * self.nodes + np.asarray(dst, np.int64)
-        if not len(self):
-            return np.full(key.shape, -1, np.int64)
-        place = np.minimum(np.searchsorted(self._keys, key), len(self) - 1)
-        return np.where(self._keys[place] == key, place, -1)
+        return places_of(key, self._keys)
 
     def link_id(self, src: int, dst: int) -> int:
         """Return the index of one link, -1 if there is none."""
         return int(self.link_ids(np.array([src]), np.array([dst]))[0])
+
+
+def places_of(keys: NDArray[np.int64], known: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return where each key is in an ascending array, -1 where it is not."""
+    if not len(known):
+        return np.full(keys.shape, -1, np.int64)
+    place = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+    return np.where(known[place] == keys, place, -1)
 
 
 def topology_from_links(
