@@ -105,7 +105,3 @@ def test_what_cannot_be_wired_is_refused() -> None:
         wire(circulant(8, (1, 3), 1e9), 2, "duplex")
     with pytest.raises(InvalidInput, match="link 0->1 has no link back"):
         wire(circulant(8, (1, 3), 1e9, links="directed"), 2, "duplex")
-    with pytest.raises(InvalidInput, match="both must be the same"):
-        wire(circulant(8, (1,), 1e9), 2, "duplex", previous=Wiring("directed", 2))
-    with pytest.raises(InvalidInput, match="expected 8 distinct servers"):
-        wire(circulant(8, (1,), 1e9), 2, "duplex", servers=[0] * 8)

@@ -9,7 +9,7 @@ can, since a graph of even degree is a union of 2-factors (Petersen).
 import itertools
 from collections import deque
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
@@ -24,19 +24,13 @@ LARGEST_FEASIBLE = 512
 _MOST_THROWN = 2  # times the links
 _MOST_ORDERS = 16  # of the links, in which they are divided anew
 _MOST_NODES = 50  # of the branch-and-bound tree
-NO_DEAD: Mapping[tuple[int, int], int] = MappingProxyType({})
 
 
-def divide_among_panels(
-    links: Mapping[Pair, int],
-    room: Sequence[int],
-    before: Mapping[Pair, Sequence[int]],
-    dead: Mapping[tuple[int, int], int] = NO_DEAD,
-    largest_exact: int = 256,
-) -> tuple[Panels, bool] | None:
-    """Return through which panels the links go, and whether more of them could stay; None if they do not fit.
+@dataclass(frozen=True, slots=True)
+class DivisionProblem:
+    """Links to be divided among panels.
 
-    Parameters
+    Attributes
     ----------
     links : mapping from (vertex, vertex) to how many links join them
         For fibers the two sides of a server are two vertices.
@@ -45,6 +39,23 @@ def divide_among_panels(
     before : mapping from (vertex, vertex) to how many of its links go through each panel now
         As many as possible of these stay. They fit, being a part of what is patched now.
     dead : mapping from (vertex, panel) to how many of its interfaces there do not work
+    """
+
+    links: Mapping[Pair, int]
+    room: Sequence[int]
+    before: Mapping[Pair, Sequence[int]]
+    dead: Mapping[tuple[int, int], int]
+
+    def room_at(self, vertex: int, panel: int) -> int:
+        """Return how many interfaces of a vertex on a panel work."""
+        return self.room[panel] - self.dead.get((vertex, panel), 0)
+
+
+def divide_among_panels(problem: DivisionProblem, largest_exact: int = 256) -> tuple[Panels, bool] | None:
+    """Return through which panels the links go, and whether more of them could stay; None if they do not fit.
+
+    Parameters
+    ----------
     largest_exact : int
         Pairs × panels up to which integer programming looks for more links that stay; where no division was found
         at all, it looks for one up to :data:`LARGEST_FEASIBLE`.
@@ -54,40 +65,37 @@ def divide_among_panels(
     panels, proven
         Proven: no division keeps more.
     """
+    links, before = problem.links, problem.before
     most = sum(min(count, sum(before.get(pair, ()))) for pair, count in links.items())
-    coloring = _divided(links, room, before, dead)
+    coloring = _divided(problem)
     if coloring is not None and coloring.kept() == most:
         return coloring.panels(), True
-    if len(links) * len(room) <= (largest_exact if coloring is not None else LARGEST_FEASIBLE):
-        exact = _integer_program(links, room, before, dead)
+    if len(links) * len(problem.room) <= (largest_exact if coloring is not None else LARGEST_FEASIBLE):
+        exact = _integer_program(problem)
         if exact is not None:
             return exact
     return (coloring.panels(), False) if coloring is not None else None
 
 
-def _divided(
-    links: Mapping[Pair, int],
-    room: Sequence[int],
-    before: Mapping[Pair, Sequence[int]],
-    dead: Mapping[tuple[int, int], int],
-) -> "_Coloring | None":
+def _divided(problem: DivisionProblem) -> "_Coloring | None":
     """Return a division found along chains; None if none of several orders of the links comes to an end.
 
     First what is there stays, and the others push their way in. Where that does not work, all links are divided
     anew, in other orders, and panels are exchanged afterwards so that links stay.
     """
-    coloring = _Coloring(links, room, before, dead)
+    links = problem.links
+    coloring = _Coloring(problem)
     done = coloring.complete()
     rng, pairs = np.random.default_rng(len(links)), list(links)
     for _ in range(_MOST_ORDERS):
         if done:
             break
         shuffled = {pairs[place]: links[pairs[place]] for place in rng.permutation(len(pairs))}
-        coloring = _Coloring(shuffled, room, before, dead, anew=True)
+        coloring = _Coloring(replace(problem, links=shuffled), anew=True)
         done = coloring.complete()
     if not done:
         return None
-    if max(room) == 1:
+    if max(problem.room) == 1:
         coloring.improve()
     return coloring
 
@@ -95,22 +103,17 @@ def _divided(
 class _Coloring:
     """Links with their panels so far; a link that finds no panel pushes others along an alternating chain."""
 
-    def __init__(
-        self,
-        links: Mapping[Pair, int],
-        room: Sequence[int],
-        before: Mapping[Pair, Sequence[int]],
-        dead: Mapping[tuple[int, int], int],
-        anew: bool = False,
-    ) -> None:
-        self._room = room
-        self._dead = dead
+    def __init__(self, problem: DivisionProblem, anew: bool = False) -> None:
+        self._problem = problem
+        self._panels = range(len(problem.room))
         self._ends: list[Pair] = []
         self._panel: list[int] = []
         self._wish: list[int] = []
         self._at: dict[tuple[int, int], list[int]] = {}  # (vertex, panel) to the links there
-        for pair, count in links.items():
-            stays = [panel for panel, old in enumerate(before.get(pair, ())) for _ in range(old)][:count]
+        for pair, count in problem.links.items():
+            stays = [panel for panel, old in enumerate(problem.before.get(pair, ())) for _ in range(old)][
+                :count
+            ]
             for wish in [*stays, *([-1] * (count - len(stays)))]:
                 self._ends.append(pair)
                 self._wish.append(wish)
@@ -145,14 +148,13 @@ class _Coloring:
             return False
         _, _, panel, thrown = min(options)
         self._take(thrown)
-        self._panel[thrown] = -1
         pending.append(thrown)
         self._put(link, panel)
         return True
 
     def improve(self) -> None:
         """Exchange two panels along a chain or circle of their links wherever more links stay, until none gains."""
-        pairs = list(itertools.combinations(range(len(self._room)), 2))
+        pairs = list(itertools.combinations(self._panels, 2))
         gained = True
         while gained:
             gained = False
@@ -174,7 +176,7 @@ class _Coloring:
     def panels(self) -> Panels:
         counted: Panels = {}
         for pair, panel in zip(self._ends, self._panel, strict=True):
-            counted.setdefault(pair, [0] * len(self._room))[panel] += 1
+            counted.setdefault(pair, [0] * len(self._panels))[panel] += 1
         return counted
 
     def _insert(self, link: int) -> bool:
@@ -209,7 +211,7 @@ class _Coloring:
             a, b = self._ends[step]
             vertex = b if vertex == a else a
             load = len(self._at.get((vertex, free), ())) + self._shift(moves, vertex, free)
-            if load <= self._room_at(vertex, free):
+            if load <= self._problem.room_at(vertex, free):
                 return moves
             full, free = free, full
 
@@ -233,7 +235,7 @@ class _Coloring:
     def _meets_dead(self, chain: list[int], one: int, other: int) -> bool:
         """Return whether a chain touches a server that has a dead interface on one of the two panels."""
         vertices = {vertex for link in chain for vertex in self._ends[link]}
-        return any((vertex, panel) in self._dead for vertex in vertices for panel in (one, other))
+        return any((vertex, panel) in self._problem.dead for vertex in vertices for panel in (one, other))
 
     def _shift(self, moves: list[tuple[int, int]], vertex: int, panel: int) -> int:
         """Return by how much the moves change the links of a vertex on a panel."""
@@ -249,12 +251,9 @@ class _Coloring:
     def _free(self, vertex: int) -> list[int]:
         return [
             panel
-            for panel in range(len(self._room))
-            if len(self._at.get((vertex, panel), ())) < self._room_at(vertex, panel)
+            for panel in self._panels
+            if len(self._at.get((vertex, panel), ())) < self._problem.room_at(vertex, panel)
         ]
-
-    def _room_at(self, vertex: int, panel: int) -> int:
-        return self._room[panel] - self._dead.get((vertex, panel), 0)
 
     def _put(self, link: int, panel: int) -> None:
         self._panel[link] = panel
@@ -265,20 +264,16 @@ class _Coloring:
         if self._panel[link] >= 0:
             for vertex in self._ends[link]:
                 self._at[vertex, self._panel[link]].remove(link)
+            self._panel[link] = -1
 
 
-def _integer_program(
-    links: Mapping[Pair, int],
-    room: Sequence[int],
-    before: Mapping[Pair, Sequence[int]],
-    dead: Mapping[tuple[int, int], int],
-) -> tuple[Panels, bool] | None:
+def _integer_program(problem: DivisionProblem) -> tuple[Panels, bool] | None:
     """Solve it exactly: x[pair, panel] links, of which at most as many as before count as kept, y <= x."""
-    pairs, width = list(links), len(room)
+    links, pairs, width = problem.links, list(problem.links), len(problem.room)
     size = len(pairs) * width
     if not size:
         return {}, True
-    old = np.array([before.get(pair) or [0] * width for pair in pairs], float).ravel()
+    old = np.array([problem.before.get(pair) or [0] * width for pair in pairs], float).ravel()
     vertices = {vertex: row for row, vertex in enumerate(sorted({v for pair in pairs for v in pair}))}
     x = np.arange(size)
     pair_row, panel = np.divmod(x, width)
@@ -290,7 +285,7 @@ def _integer_program(
         (np.repeat([1.0, -1.0], size), (np.tile(x, 2), np.concatenate([x + size, x]))), shape=(size, 2 * size)
     )
     count = np.array([links[pair] for pair in pairs], float)
-    most = np.array([room[p] - dead.get((vertex, p), 0) for vertex in vertices for p in range(width)], float)
+    most = np.array([problem.room_at(vertex, p) for vertex in vertices for p in range(width)], float)
     answer = milp(
         np.concatenate([np.zeros(size), -np.ones(size)]),
         integrality=np.concatenate([np.ones(size), np.zeros(size)]),

@@ -1,11 +1,11 @@
 """From one wiring to the next with the fewest moved fibers: which server takes which rank, which port which link."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from topoopt.errors import Infeasible, InvalidInput
+from topoopt.errors import Infeasible
 from topoopt.rewiring.panels import Pair
 from topoopt.rewiring.relabeling import (
     Ints,
@@ -18,10 +18,8 @@ from topoopt.rewiring.wire import Links, patched, placed_links
 from topoopt.rewiring.wiring import Patch, Wiring
 from topoopt.topology import Topology
 
-_ONE, _MANY = (
-    512,
-    256,
-)  # pairs × panels that are divided exactly: of one order of the servers, and of each of many
+_ONE, _MANY = 512, 256
+"""Pairs × panels that are divided exactly: of one order of the servers, and of each of many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +67,6 @@ def rewire(
     *,
     servers: Sequence[int] | None = None,
     relabel: bool = True,
-    running: Collection[Patch] = (),
 ) -> Rewiring:
     """Return how to patch a topology with the fewest moved fibers.
 
@@ -85,22 +82,19 @@ def rewire(
         Servers of the room for the job, in the order of its ranks; by default ``0 .. topology.servers - 1``.
     relabel : bool
         Whether the ranks may be spread over these servers in another order. Not for a job that runs on.
-    running : collection of Patch
-        Patches of other jobs that must not be touched.
 
     Raises
     ------
     InvalidInput
-        If the topology does not go with the wiring, or a running job has a port of one of the servers.
+        If the topology does not go with the wiring.
     Infeasible
         If the links cannot be divided among the panels.
     """
     here = tuple(range(topology.servers)) if servers is None else tuple(servers)
-    _refuse_touching(old, here, running)
     links = placed_links(topology, old.degree, old.links)
     touched = old.touching(here)
     inside = replace(old, patches=_between(touched, here))
-    if patched(_moved(links, here, old.links), replace(old, patches=()), None) is None:
+    if patched(_moved(links, here, old.links), replace(old, patches=())) is None:
         raise Infeasible(
             f"rewiring: the links cannot be divided among panels with {old.interfaces_per_panel} of "
             "each server's interfaces; use more interfaces per panel"
@@ -111,7 +105,7 @@ def rewire(
         if best is not None and _kept(inside, best[1]) >= hoped:
             continue
         place = tuple(here[rank] for rank in order)
-        found = patched(_moved(links, place, old.links), inside, inside, _MANY if relabel else _ONE)
+        found = patched(_moved(links, place, old.links), inside, _MANY if relabel else _ONE)
         if found is not None and (best is None or _kept(inside, found[0]) > _kept(inside, best[1])):
             best = place, *found
     if best is None:
@@ -165,16 +159,3 @@ def _kept(old: Wiring, new: Wiring) -> int:
 def _between(patches: Sequence[Patch], servers: Sequence[int]) -> tuple[Patch, ...]:
     inside = set(servers)
     return tuple(patch for patch in patches if patch.src in inside and patch.dst in inside)
-
-
-def _refuse_touching(old: Wiring, servers: Sequence[int], running: Collection[Patch]) -> None:
-    wanted = set(servers)
-    for patch in running:
-        for server in (patch.src, patch.dst):
-            if server in wanted:
-                raise InvalidInput(
-                    f"rewiring: server {server} has a fiber of another running job ({patch}); give the job free servers"
-                )
-    missing = set(running) - set(old.patches)
-    if missing:
-        raise InvalidInput(f"rewiring: {min(missing)} is not in the old wiring")

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from topoopt.errors import Infeasible, InvalidInput
-from topoopt.rewiring.panels import Pair, Panels, divide_among_panels
+from topoopt.rewiring.panels import DivisionProblem, Pair, Panels, divide_among_panels
 from topoopt.rewiring.wiring import Patch, Port, Wiring
 from topoopt.topology import Topology
 
@@ -17,12 +17,9 @@ def wire(
     topology: Topology,
     degree: int,
     links: str,
-    *,
-    servers: Sequence[int] | None = None,
-    previous: Wiring | None = None,
     interfaces_per_panel: int | None = None,
 ) -> Wiring:
-    """Return the patches of a topology, with as many as possible of those that are plugged in now.
+    """Return the patches of a topology in an empty room.
 
     Parameters
     ----------
@@ -30,32 +27,20 @@ def wire(
         Interfaces of a server.
     links : str
         ``duplex`` or ``directed``.
-    servers : sequence of int, optional
-        The server of the room that takes each rank of the topology; by default the one of the same number.
-    previous : Wiring, optional
-        What is plugged in now. Patches between the servers stay where they can.
     interfaces_per_panel : int, optional
-        How many interfaces of a server share a panel; by default that of ``previous``, or the fewest with which
-        the links can be divided: one, two, or all.
+        How many interfaces of a server share a panel; by default the fewest with which the links can be divided:
+        one, two, or all.
 
     Raises
     ------
     InvalidInput
-        If the topology is not one of direct links of that kind, has more of them than interfaces, or does not
-        go with ``previous``.
+        If the topology is not one of direct links of that kind, or has more of them than interfaces.
     Infeasible
         If the links cannot be divided among panels of so many interfaces.
     """
-    wanted = placed_links(topology, degree, links, servers)
-    if previous is not None and (previous.links, previous.degree) != (links, degree):
-        raise InvalidInput(
-            f"rewiring: from {previous.links} links and degree {previous.degree} to {links} links and degree "
-            f"{degree}; both must be the same"
-        )
-    width = interfaces_per_panel or (previous.interfaces_per_panel if previous else None)
-    dead = previous.dead if previous is not None else frozenset()
+    width, wanted = interfaces_per_panel, placed_links(topology, degree, links)
     for tried in (1, 2, degree) if width is None else (width,):
-        found = patched(wanted, Wiring(links, degree, min(tried, degree), dead=dead), previous)
+        found = patched(wanted, Wiring(links, degree, min(tried, degree)))
         if found is not None:
             return found[0]
     raise Infeasible(
@@ -64,22 +49,18 @@ def wire(
     )
 
 
-def placed_links(topology: Topology, degree: int, links: str, servers: Sequence[int] | None = None) -> Links:
-    """Return the links of a topology between the servers that take its ranks.
+def placed_links(topology: Topology, degree: int, links: str) -> Links:
+    """Return the links of a topology, of cables one of each.
 
     Raises
     ------
     InvalidInput
-        If there are switches, a server has more links than interfaces, cables are not there both ways, or
-        ``servers`` are not as many distinct ones as the topology has.
+        If there are switches, a server has more links than interfaces, or cables are not there both ways.
     """
     if topology.nodes > topology.servers:
         raise InvalidInput(
             f"wiring: the servers of a {topology.family} hang on switches; expected links from server to server"
         )
-    place = list(range(topology.servers)) if servers is None else list(servers)
-    if len(place) != topology.servers or len(set(place)) < len(place):
-        raise InvalidInput(f"wiring: expected {topology.servers} distinct servers, got {place}")
     found: Links = {}
     ends = zip(topology.src.tolist(), topology.dst.tolist(), topology.ports.tolist(), strict=True)
     # Rings of one stride are kept together, so that a fabric of rings comes out as one panel a ring.
@@ -88,50 +69,47 @@ def placed_links(topology: Topology, degree: int, links: str, servers: Sequence[
             back = topology.link_id(dst, src)
             if back < 0 or topology.ports[back] != ports:
                 raise InvalidInput(f"wiring: link {src}->{dst} has no link back, as a duplex cable must")
-            low, high = sorted((place[src], place[dst]))
-            found[low, high] = ports
+            found[min(src, dst), max(src, dst)] = ports
         else:
-            found[place[src], place[dst]] = ports
+            found[src, dst] = ports
     _check_degree(found, degree, links)
     return found
 
 
-def patched(
-    wanted: Mapping[Pair, int], empty: Wiring, previous: Wiring | None, largest_exact: int = 256
-) -> tuple[Wiring, bool] | None:
-    """Return the wiring, and whether it provably keeps as much of the previous one as any; None if impossible.
+def patched(wanted: Mapping[Pair, int], now: Wiring, largest_exact: int = 256) -> tuple[Wiring, bool] | None:
+    """Return a wiring of the same kind as ``now``, and whether it provably keeps as much of it as any.
 
-    ``empty`` says of what kind it is; ``previous`` is of the same kind.
+    None if the links cannot be divided among its panels.
     """
-    room = [len(empty.interfaces_of(panel)) for panel in range(empty.panels)]
+    room = [len(now.interfaces_of(panel)) for panel in range(now.panels)]
     before: dict[Pair, list[int]] = {}
     stay: dict[tuple[int, int, int], list[Patch]] = {}
-    for patch in previous.patches if previous is not None else ():
-        panel = empty.panel_of(patch)
-        before.setdefault((patch.src, patch.dst), [0] * empty.panels)[panel] += 1
+    for patch in now.patches:
+        panel = now.panel_of(patch)
+        before.setdefault((patch.src, patch.dst), [0] * now.panels)[panel] += 1
         stay.setdefault((patch.src, patch.dst, panel), []).append(patch)
 
     def far(server: int) -> int:
         """The two sides of a fiber are different ports: -1 - s is where server s hears; it undoes itself."""
-        return server if empty.links == "duplex" else -1 - server
+        return server if now.links == "duplex" else -1 - server
 
-    divided = divide_among_panels(
+    problem = DivisionProblem(
         {(src, far(dst)): count for (src, dst), count in wanted.items()},
         room,
         {(src, far(dst)): counts for (src, dst), counts in before.items()},
         Counter(
-            (far(server) if side == "in" else server, interface // empty.interfaces_per_panel)
-            for side, server, interface in empty.dead
+            (far(server) if side == "in" else server, interface // now.interfaces_per_panel)
+            for side, server, interface in now.dead
         ),
-        largest_exact,
     )
+    divided = divide_among_panels(problem, largest_exact)
     if divided is None:
         return None
     panels = {(src, far(dst)): counts for (src, dst), counts in divided[0].items()}
-    return _plugged(panels, empty, stay), divided[1]
+    return _plugged(panels, now, stay), divided[1]
 
 
-def _plugged(panels: Panels, empty: Wiring, stay: Mapping[tuple[int, int, int], Sequence[Patch]]) -> Wiring:
+def _plugged(panels: Panels, now: Wiring, stay: Mapping[tuple[int, int, int], Sequence[Patch]]) -> Wiring:
     """Give every link its interfaces: those that it has, else the lowest free ones of its panel."""
     kept = {
         (*pair, panel): list(stay.get((*pair, panel), ())[:count])
@@ -139,18 +117,18 @@ def _plugged(panels: Panels, empty: Wiring, stay: Mapping[tuple[int, int, int], 
         for panel, count in enumerate(counts)
     }
     patches = [patch for some in kept.values() for patch in some]
-    taken: set[Port] = {*empty.dead, *(port for patch in patches for port in empty.ports(patch))}
-    out, into = ("both", "both") if empty.links == "duplex" else ("out", "in")
+    taken: set[Port] = {*now.dead, *(port for patch in patches for port in now.ports(patch))}
+    out, into = ("both", "both") if now.links == "duplex" else ("out", "in")
     for (src, dst), counts in panels.items():
         for panel, count in enumerate(counts):
             for _ in range(count - len(kept[src, dst, panel])):
                 ends = []
                 for side, server in ((out, src), (into, dst)):
-                    free = (i for i in empty.interfaces_of(panel) if (side, server, i) not in taken)
+                    free = (i for i in now.interfaces_of(panel) if (side, server, i) not in taken)
                     ends.append(next(free))
                     taken.add((side, server, ends[-1]))
                 patches.append(Patch(src, ends[0], dst, ends[1]))
-    return replace(empty, patches=tuple(sorted(patches)))
+    return replace(now, patches=tuple(sorted(patches)))
 
 
 def _check_degree(links: Links, degree: int, model: str) -> None:
