@@ -1,8 +1,8 @@
 """What fails, what that costs, and how a plan is repaired."""
 
-from topoopt.failure.answer import ESTIMATES as ESTIMATES
 from topoopt.failure.answer import AvailabilityAnswer as AvailabilityAnswer
 from topoopt.failure.answer import FailureAnswer as FailureAnswer
+from topoopt.failure.availability import ESTIMATES as ESTIMATES
 from topoopt.failure.availability import Availability as Availability
 from topoopt.failure.availability import Estimate as Estimate
 from topoopt.failure.availability import availability as availability

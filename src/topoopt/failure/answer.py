@@ -17,8 +17,6 @@ from topoopt.rewiring import patch_rows
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-ESTIMATES = ("full_speed", "degraded", "down", "goodput", "slowdown")
-
 
 @shows_itself
 @dataclass(frozen=True, eq=False, repr=False)

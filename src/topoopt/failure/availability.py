@@ -15,6 +15,7 @@ from topoopt.plan import Plan
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+ESTIMATES = ("full_speed", "degraded", "down", "goodput", "slowdown")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,19 +115,25 @@ def availability(
     course = _Course(runs, horizon_s)
     failures = {}
     for kind, rate in rates.parts.items():
-        found = outages(rate, counts[kind], runs, horizon_s, rng)
-        failures[kind] = _estimate(np.bincount(found.run, minlength=runs).astype(float))
+        times = outages(rate, counts[kind], runs, horizon_s, rng)
+        failures[kind] = _estimate(np.bincount(times.run, minlength=runs).astype(float))
         if kind == "server":
-            _servers(course, found, kinds[kind][0], rates, rng)
+            _servers(course, times, kinds[kind][0], rates, rng)
         else:
-            _links(course, found, kinds[kind], rng)
-    server = kinds["server"][0].speed if "server" in kinds else 1.0
-    return course.summed(days, seed, failures, server, first_order(counts, kinds, rates))
+            _links(course, times, kinds[kind], rng)
+    return Availability(
+        days,
+        runs,
+        seed,
+        failures=failures,
+        goodput_first_order=first_order(counts, kinds, rates),
+        **course.estimates(kinds["server"][0].speed if "server" in kinds else 1.0),
+    )
 
 
 def outages(rate: Rate, parts: int, runs: int, horizon_s: float, rng: np.random.Generator) -> Outages:
     """Return the failures of independent parts, each up and down in turn for exponential times."""
-    found: list[tuple[Ints, Ints, Floats, Floats]] = []
+    rounds = [np.zeros((0, 4))]
     start = rng.exponential(rate.mtbf_s, (runs, parts)).ravel()
     index = np.arange(runs * parts)
     while True:
@@ -135,13 +142,11 @@ def outages(rate: Rate, parts: int, runs: int, horizon_s: float, rng: np.random.
         if not len(index):
             break
         end = start + rng.exponential(rate.repair_s, len(index)) if rate.repair_s else start.copy()
-        found.append((index // parts, index % parts, start, end))
+        rounds.append(np.column_stack((index // parts, index % parts, start, end)))
         start = end + rng.exponential(rate.mtbf_s, len(index))
-    columns = [np.concatenate(column) for column in zip(*found, strict=True)] if found else [np.zeros(0)] * 4
-    order = np.lexsort((columns[2], columns[0]))
-    run, part = (column[order].astype(np.int64) for column in columns[:2])
-    begins, ends = (column[order].astype(np.float64) for column in columns[2:])
-    return Outages(run, part, begins, ends)
+    rows = np.concatenate(rounds)
+    rows = rows[np.lexsort((rows[:, 2], rows[:, 0]))]
+    return Outages(rows[:, 0].astype(np.int64), rows[:, 1].astype(np.int64), rows[:, 2], rows[:, 3])
 
 
 def first_order(
@@ -183,15 +188,8 @@ class _Course:
             rows[:, 2 + column] = sign * np.asarray(amount)
             self._rows.append(rows)
 
-    def summed(
-        self,
-        days: float,
-        seed: int,
-        failures: Mapping[str, Estimate],
-        server_speed: float,
-        goodput_first_order: float,
-    ) -> Availability:
-        """Return shares of the time and what was done in it."""
+    def estimates(self, server_speed: float) -> dict[str, Estimate]:
+        """Return the shares of the time and what was done in it, by the names of :data:`ESTIMATES`."""
         ends = np.zeros((2 * self.runs, 5))
         ends[:, 0] = np.repeat(np.arange(self.runs), 2)
         ends[1::2, 1] = self.horizon_s
@@ -212,26 +210,17 @@ class _Course:
         up_s, done_s = each(span_s * up), each(span_s * speed)
         with np.errstate(divide="ignore", invalid="ignore"):
             slowdown = np.where(done_s > 0, up_s / done_s, 1.0)
-        return Availability(
-            days,
-            self.runs,
-            seed,
-            _estimate(each(span_s * whole) / self.horizon_s),
-            _estimate(each(span_s * (up & ~whole)) / self.horizon_s),
-            _estimate(each(span_s * ~up) / self.horizon_s),
-            _estimate(np.maximum(done_s - self.lost_s, 0.0) / self.horizon_s),
-            _estimate(slowdown),
-            failures,
-            goodput_first_order,
-        )
+        seconds = [each(span_s * state) for state in (whole, up & ~whole, ~up)]
+        shares = [each_s / self.horizon_s for each_s in (*seconds, np.maximum(done_s - self.lost_s, 0.0))]
+        return dict(zip(ESTIMATES, map(_estimate, (*shares, slowdown)), strict=True))
 
 
-def _links(course: _Course, found: Outages, alike: tuple[Effect, ...], rng: np.random.Generator) -> None:
+def _links(course: _Course, times: Outages, alike: tuple[Effect, ...], rng: np.random.Generator) -> None:
     """Slow the job down while a link or panel is dead: first without moves, then with them."""
-    which = rng.choice(len(alike), len(found.run), p=[effect.weight for effect in alike])
+    which = rng.choice(len(alike), len(times.run), p=[effect.weight for effect in alike])
     for number, effect in enumerate(alike):
         some = which == number
-        run, start, end = found.run[some], found.start_s[some], found.end_s[some]
+        run, start, end = times.run[some], times.start_s[some], times.end_s[some]
         moved = np.minimum(start + effect.move_time_s, end)
         for begins, ends, speed in ((start, moved, effect.speed_meanwhile), (moved, end, effect.speed)):
             if speed > 0:
@@ -241,34 +230,34 @@ def _links(course: _Course, found: Outages, alike: tuple[Effect, ...], rng: np.r
 
 
 def _servers(
-    course: _Course, found: Outages, effect: Effect, rates: FailureRates, rng: np.random.Generator
+    course: _Course, times: Outages, effect: Effect, rates: FailureRates, rng: np.random.Generator
 ) -> None:
     """Stop the job at every failure of a server; go on with a spare, with fewer, or when it is repaired."""
-    since_checkpoint = rng.random(len(found.run)) * rates.checkpoint_s
-    np.add.at(course.lost_s, found.run, np.minimum(since_checkpoint, found.start_s))
-    missed = ~_has_spare(found, rates.spare_servers if rates.move_fibers else 0)
+    since_checkpoint = rng.random(len(times.run)) * rates.checkpoint_s
+    np.add.at(course.lost_s, times.run, np.minimum(since_checkpoint, times.start_s))
+    missed = ~_has_spare(times, rates.spare_servers if rates.move_fibers else 0)
     patched_s = np.where(missed, effect.move_time_s, effect.spare_time_s)
-    begun = found.start_s + patched_s + rates.restart_s
+    begun = times.start_s + patched_s + rates.restart_s
     if effect.speed > 0:
-        course.add(found.run, found.start_s, begun, 0, 1.0)
-        run, end = found.run[missed], found.end_s[missed]
-        course.add(run, found.start_s[missed], end, 2, 1.0)
+        course.add(times.run, times.start_s, begun, 0, 1.0)
+        run, end = times.run[missed], times.end_s[missed]
+        course.add(run, times.start_s[missed], end, 2, 1.0)
         course.add(run, end, end + rates.restart_s, 0, 1.0)
     else:
-        begun = np.where(missed, found.end_s + rates.restart_s, begun)
-        course.add(found.run, found.start_s, begun, 0, 1.0)
+        begun = np.where(missed, times.end_s + rates.restart_s, begun)
+        course.add(times.run, times.start_s, begun, 0, 1.0)
 
 
-def _has_spare(found: Outages, spares: int) -> NDArray[np.bool_]:
+def _has_spare(times: Outages, spares: int) -> NDArray[np.bool_]:
     """Return which failures find a spare server; it is taken until the failed one is repaired."""
-    taken = np.zeros(len(found.run), bool)
+    taken = np.zeros(len(times.run), bool)
     busy: list[float] = []
-    for index, (run, start) in enumerate(zip(found.run.tolist(), found.start_s.tolist(), strict=True)):
-        if index and run != found.run[index - 1]:
+    for index, (run, start) in enumerate(zip(times.run.tolist(), times.start_s.tolist(), strict=True)):
+        if index and run != times.run[index - 1]:
             busy = []
         busy = [end for end in busy if end > start]
         if len(busy) < spares:
-            busy.append(float(found.end_s[index]))
+            busy.append(float(times.end_s[index]))
             taken[index] = True
     return taken
 

@@ -1,6 +1,6 @@
 """What one failure of each kind does to a plan, simulated once for all that are alike."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from topoopt.errors import Infeasible
@@ -13,7 +13,7 @@ from topoopt.failure.failed import (
     plan_wiring,
 )
 from topoopt.failure.phases import move_time_s
-from topoopt.failure.predict import predict
+from topoopt.failure.predict import Progress, predict
 from topoopt.failure.rates import FailureRates
 from topoopt.failure.situation import situation
 from topoopt.failure.with_moves import spare_server
@@ -49,9 +49,6 @@ class Effect:
     spare_time_s: float = 0.0
 
 
-Progress = Callable[[str, int, int], None]
-
-
 def effects(
     plan: Plan,
     rates: FailureRates,
@@ -65,16 +62,16 @@ def effects(
     differ in from server to server is left aside. Elsewhere a few parts, evenly spaced, stand for all.
     """
     wiring = plan_wiring(plan)
-    asked = [
+    cases = [
         (kind, failure, weight)
         for kind in rates.parts
         for failure, weight in _representatives(kind, plan, wiring)
     ]
-    found: dict[str, list[Effect]] = {kind: [] for kind in rates.parts}
-    for index, (kind, failure, weight) in enumerate(asked):
-        on_progress(f"simulating: {failure} fails", index, len(asked))
-        found[kind].append(_effect(plan, failure, weight, rates, simulator))
-    return {kind: tuple(some) for kind, some in found.items()}
+    by_kind: dict[str, tuple[Effect, ...]] = dict.fromkeys(rates.parts, ())
+    for index, (kind, failure, weight) in enumerate(cases):
+        on_progress(f"simulating: {failure} fails", index, len(cases))
+        by_kind[kind] += (_effect(plan, failure, weight, rates, simulator),)
+    return by_kind
 
 
 def _effect(plan: Plan, failure: Failure, weight: float, rates: FailureRates, simulator: str) -> Effect:
@@ -100,12 +97,10 @@ def _effect(plan: Plan, failure: Failure, weight: float, rates: FailureRates, si
 
 
 def _left_out(rates: FailureRates) -> tuple[str, ...]:
-    left = {"spare"}  # whether one is free is decided failure by failure
-    if not rates.look_ahead:
-        left.add("look-ahead")
     if not rates.move_fibers:
-        left |= {"borrow", "re-plan", "look-ahead", "fewer-servers"}
-    return tuple(sorted(left))
+        return ("spare", "borrow", "re-plan", "look-ahead", "fewer-servers")
+    # Whether a spare server is free is decided failure by failure.
+    return ("spare",) if rates.look_ahead else ("spare", "look-ahead")
 
 
 def _representatives(kind: str, plan: Plan, wiring: Wiring) -> list[tuple[Failure, float]]:

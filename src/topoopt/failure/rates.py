@@ -135,26 +135,15 @@ def read_rates(path: str | Path) -> FailureRates:
     InvalidInput
         In one line: place, key, what is allowed, what was there.
     """
-    said = validated(RatesFile, read_yaml(path), str(path))
-    find_optical_switch(said.optics)
-    parts = {}
-    for kind in KINDS:
-        part: RatePart | None = getattr(said, kind)
-        if part is not None:
-            if not part.mtbf > 0:
-                raise InvalidInput(
-                    f"{path}: {kind}.mtbf: must be positive; leave {kind} out if it never fails"
-                )
-            parts[kind] = Rate(part.mtbf, part.repair, part.origin)
-    return FailureRates(
-        parts,
-        said.restart,
-        said.checkpoint,
-        said.spare_servers,
-        said.move_fibers,
-        said.look_ahead,
-        said.optics,
-    )
+    file = validated(RatesFile, read_yaml(path), str(path))
+    find_optical_switch(file.optics)
+    parts: dict[str, RatePart | None] = {kind: getattr(file, kind) for kind in KINDS}
+    for kind, part in parts.items():
+        if part is not None and not part.mtbf > 0:
+            raise InvalidInput(f"{path}: {kind}.mtbf: must be positive; leave {kind} out if it never fails")
+    rates = {kind: Rate(part.mtbf, part.repair, part.origin) for kind, part in parts.items() if part}
+    others = file.model_dump(include={"spare_servers", "move_fibers", "look_ahead", "optics"})
+    return FailureRates(rates, file.restart, file.checkpoint, **others)
 
 
 def rates_schema() -> dict[str, Any]:
