@@ -12,7 +12,9 @@ simulator uses this split, so they agree wherever nothing contends.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from topoopt.arrays import Floats, Ints
 
 PACKET_BYTES = 8936
 """Payload of one packet on links with an MTU of 9000 bytes (TopoOpt section 5.1: 9000-byte packets)."""
@@ -31,7 +33,7 @@ class PathOverhead:
         return self.before_s + self.after_s
 
 
-def packets(size_bytes: ArrayLike) -> NDArray[np.int64]:
+def packets(size_bytes: ArrayLike) -> Ints:
     """Return the packets of a transfer, at least one: ``max(1, ceil((max(bytes, 8936) - 1) / 8936))``.
 
     Examples
@@ -40,11 +42,11 @@ def packets(size_bytes: ArrayLike) -> NDArray[np.int64]:
     [1, 1, 2, 1120]
     """
     size = np.maximum(np.asarray(size_bytes, np.int64), PACKET_BYTES) - 1
-    count: NDArray[np.int64] = np.maximum(1, -(-size // PACKET_BYTES))
+    count: Ints = np.maximum(1, -(-size // PACKET_BYTES))
     return count
 
 
-def occupancy_bytes(size_bytes: ArrayLike) -> NDArray[np.int64]:
+def occupancy_bytes(size_bytes: ArrayLike) -> Ints:
     """Return the bytes for which a transfer holds each link of its path: whole packets."""
     return packets(size_bytes) * PACKET_BYTES
 
@@ -59,11 +61,11 @@ def path_overhead(bandwidth_bps: ArrayLike, latency_s: ArrayLike) -> PathOverhea
 
 
 def path_overheads(
-    bandwidth_bps: NDArray[np.float64],
-    latency_s: NDArray[np.float64],
-    share: NDArray[np.float64],
-    first: NDArray[np.int64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    bandwidth_bps: Floats,
+    latency_s: Floats,
+    share: Floats,
+    first: Ints,
+) -> tuple[Floats, Floats]:
     """Return seconds before and after the data of many paths, by rows of links.
 
     Where links differ the slowest one serializes all packets; each other link adds one packet's time.

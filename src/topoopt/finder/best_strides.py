@@ -5,13 +5,13 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.arrays import Ints32
 from topoopt.finder.best_strides_kernel import best_circulant
 from topoopt.finder.stride_rule import lower_bound, nearest, repeated
 from topoopt.finder.totient_perms import totient_perms
 
-_Strides = NDArray[np.int32]  # shape (count,)
+_Strides = Ints32  # shape (count,)
 _STEPS = 8_000_000  # link visits of the search for small n: 5 to 15 ms
 _STEPS_PER_SERVER = 4_000  # and for large n
 
@@ -50,16 +50,14 @@ _Best = tuple[_Strides, int, int]  # strides, diameter, total hops from one serv
 class _Search:
     """What one search shares: the graph's constants and the work that is left."""
 
-    def __init__(
-        self, size: int, links: str, also: tuple[int, ...], candidates: NDArray[np.int32], count: int
-    ) -> None:
+    def __init__(self, size: int, links: str, also: tuple[int, ...], candidates: Ints32, count: int) -> None:
         self.size, self.links, self.candidates, self.count = size, links, candidates, count
         self.also = np.array(also, np.int32)
         self.steps_per_set = len(also) + count * (2 if links == "duplex" else 1)
         self.steps_left = max(_STEPS, _STEPS_PER_SERVER * size)
         self.nothing_yet: _Best = (np.ones(count, np.int32), size, size * size)
 
-    def improve(self, sets: NDArray[np.int32], best_yet: _Best) -> _Best:
+    def improve(self, sets: Ints32, best_yet: _Best) -> _Best:
         """Return the best of the stride sets, shape (sets, count), or what was found if none is better."""
         self.steps_left -= len(sets) * self.size * self.steps_per_set
         also = np.broadcast_to(self.also, (len(sets), len(self.also)))
@@ -108,7 +106,7 @@ def _descend(search: _Search, best_yet: _Best, rng: np.random.Generator) -> _Bes
     return best_yet
 
 
-def _random_sets(search: _Search, sets: int, rng: np.random.Generator) -> NDArray[np.int32]:
+def _random_sets(search: _Search, sets: int, rng: np.random.Generator) -> Ints32:
     rows = [rng.choice(search.candidates[1:], search.count - 1, replace=False) for _ in range(sets)]
     return np.concatenate([np.ones((sets, 1), np.int32), np.array(rows, np.int32)], axis=1)
 

@@ -7,15 +7,13 @@ offsets : int32 (sets, steps)   candidate circulants: each row the steps, 0..siz
 met_by, queue : int32 (size,)   room to work in; ``met_by`` enters as -1
 """
 
-import numpy as np
-from numpy.typing import NDArray
-
+from topoopt.arrays import Ints32
 from topoopt.kernel import entry
 
 
 @entry
 def best_circulant(
-    offsets: NDArray[np.int32], diameter: int, total: int, met_by: NDArray[np.int32], queue: NDArray[np.int32]
+    offsets: Ints32, diameter: int, total: int, met_by: Ints32, queue: Ints32
 ) -> tuple[int, int, int]:
     """Return (row, diameter, total hops) of the best circulant below the given bound, row -1 if none is.
 

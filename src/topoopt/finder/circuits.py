@@ -10,9 +10,9 @@ References
 """
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
+from topoopt.arrays import Flags, Ints
 from topoopt.errors import InvalidInput
 from topoopt.finder.circuits_kernel import take_circuits
 from topoopt.finder.regional_circuits import Circuits, Demand, checked_demand
@@ -115,13 +115,13 @@ def join_components(
         count -= 1
 
 
-def _connect(circuits: Circuits, free: NDArray[np.int64], i: int, j: int) -> None:
+def _connect(circuits: Circuits, free: Ints, i: int, j: int) -> None:
     circuits[i, j] += 1
     circuits[j, i] += 1
     free[[i, j]] -= 1
 
 
-def _give_up(circuits: Circuits, demand: Demand, inside: NDArray[np.bool_], free: NDArray[np.int64]) -> None:
+def _give_up(circuits: Circuits, demand: Demand, inside: Flags, free: Ints) -> None:
     """Remove the circuit of a component that serves least and is no bridge."""
     i, j = np.nonzero(np.triu(circuits * inside))
     serves = demand[i, j] * 0.5 ** (circuits[i, j] - 1)

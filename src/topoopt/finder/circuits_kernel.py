@@ -8,13 +8,8 @@ circuits : int64 (servers, servers)     circuits of each ordered pair
 best : int64 (servers,)                 destination of most demand of each server, -1 if none
 """
 
-import numpy as np
-from numpy.typing import NDArray
-
+from topoopt.arrays import Floats, Ints
 from topoopt.kernel import compiled, entry
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @entry

@@ -5,8 +5,8 @@ from functools import lru_cache
 from itertools import islice
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.arrays import Ints
 from topoopt.finder.totient_perms import totient_perms
 from topoopt.routing import coin_change_mod
 from topoopt.topology import Ring, Topology
@@ -18,7 +18,7 @@ _MOST_STRIDES = 64
 _MOST_TIES = 64
 
 
-def coin_rings(topology: Topology, members: NDArray[np.int64], limit: int) -> tuple[Ring, ...]:
+def coin_rings(topology: Topology, members: Ints, limit: int) -> tuple[Ring, ...]:
     """Return up to ``limit`` rings of a circulant's group s, s + n/k, s + 2n/k, …
 
     The copies of the group (one for each s) load every link of a circulant equally along each offset.
@@ -30,7 +30,7 @@ def coin_rings(topology: Topology, members: NDArray[np.int64], limit: int) -> tu
     )
 
 
-def is_regular(topology: Topology, members: NDArray[np.int64]) -> bool:
+def is_regular(topology: Topology, members: Ints) -> bool:
     """Whether the members sit on a circulant at equal distances all around."""
     step, rest = divmod(topology.servers, len(members))
     return bool(topology.offsets) and rest == 0 and bool((np.diff(members) == step).all())
@@ -96,7 +96,7 @@ def _load_after(load: Counter[int], coins: tuple[int, ...]) -> tuple[int, int]:
     return max(after), sum(value * value for value in after)
 
 
-def _coin_ring(servers: int, members: NDArray[np.int64], stride: int, coins: tuple[int, ...]) -> Ring:
+def _coin_ring(servers: int, members: Ints, stride: int, coins: tuple[int, ...]) -> Ring:
     order = members[np.arange(len(members)) * stride % len(members)]
     passed = np.concatenate([[0], np.cumsum(coins[:-1])]).astype(np.int64)
     walk = (order[:, None] + passed) % servers

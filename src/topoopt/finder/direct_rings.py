@@ -3,12 +3,12 @@
 from math import gcd
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.arrays import Ints
 from topoopt.topology import Ring, Topology
 
 
-def direct_rings(topology: Topology, members: NDArray[np.int64], limit: int) -> tuple[Ring, ...]:
+def direct_rings(topology: Topology, members: Ints, limit: int) -> tuple[Ring, ...]:
     """Return the stride rings that need no relay, by ascending stride; none if there are none.
 
     Strides act on positions in the sorted ``members``. Parallel links carry a ring each; of these every
@@ -24,7 +24,7 @@ def direct_rings(topology: Topology, members: NDArray[np.int64], limit: int) -> 
     return tuple(_stride_ring(members, stride) for stride in chosen[:limit])
 
 
-def _strides_of_first(topology: Topology, members: NDArray[np.int64]) -> list[int]:
+def _strides_of_first(topology: Topology, members: Ints) -> list[int]:
     """Return the strides along which the first member has a link and that visit every member."""
     size = len(members)
     neighbors = topology.dst[topology.first_link[members[0]] : topology.first_link[members[0] + 1]]
@@ -33,6 +33,6 @@ def _strides_of_first(topology: Topology, members: NDArray[np.int64]) -> list[in
     return [stride for stride in inside.tolist() if gcd(stride, size) == 1]
 
 
-def _stride_ring(members: NDArray[np.int64], stride: int) -> Ring:
+def _stride_ring(members: Ints, stride: int) -> Ring:
     order = tuple(members[np.arange(len(members)) * stride % len(members)].tolist())
     return Ring(stride, order, order)

@@ -1,8 +1,8 @@
 """Turn a circulant so that the pairs with the most model-parallel bytes are the nearest."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.arrays import Floats
 from topoopt.finder.totient_perms import totient_perms
 from topoopt.routing import coin_change_mod
 from topoopt.topology import stride_offsets
@@ -12,7 +12,7 @@ _ENTRIES_AT_ONCE = 1 << 22
 _LARGEST = 8192  # servers: the search is quadratic
 
 
-def demand_by_distance(traffic: Traffic) -> NDArray[np.float64]:
+def demand_by_distance(traffic: Traffic) -> Floats:
     """Return the model-parallel bytes over each distance (dst - src) mod n, shape (servers,).
 
     An all-to-all group counts, for each distance, the pairs of members that far apart: the circular
@@ -36,7 +36,7 @@ def fit_demand(
     strides: tuple[int, ...],
     links: str,
     also: tuple[int, ...],
-    demand_bytes: NDArray[np.float64],
+    demand_bytes: Floats,
 ) -> tuple[int, ...]:
     """Return the strides times the unit u (mod size) that minimize bytes × hops; u = 1 if none is better.
 

@@ -3,20 +3,18 @@
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from topoopt.ahead import wait_for
+from topoopt.arrays import Ints
 from topoopt.finder.hamiltonian_rings_kernel import Cables, Room, hamiltonian_cycles
 from topoopt.topology import Ring, Topology
 
 _Cycles = tuple[tuple[int, ...], ...]
 
 
-def hamiltonian_rings(
-    topology: Topology, members: NDArray[np.int64], limit: int, seed: int
-) -> tuple[Ring, ...]:
+def hamiltonian_rings(topology: Topology, members: Ints, limit: int, seed: int) -> tuple[Ring, ...]:
     """Return up to ``limit`` rings over direct links, none of which is crossed more often than it has ports.
 
     Where they exist they are the best there is: d/2 cycles, both ways, keep all d interfaces busy. A torus
@@ -49,9 +47,7 @@ def hamiltonian_rings(
     return tuple(rings[:limit])
 
 
-def _cables_between(
-    topology: Topology, members: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _cables_between(topology: Topology, members: Ints) -> tuple[Ints, Ints]:
     """Return the ends, as positions in the members, of each pair of links between them, there and back."""
     place = np.full(topology.nodes, -1)
     place[members] = np.arange(len(members))

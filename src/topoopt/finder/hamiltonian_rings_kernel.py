@@ -17,11 +17,9 @@ left, left_by (members, 2) where a trail left each member, by each side, and whi
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.arrays import Ints
 from topoopt.kernel import compiled, entry
-
-Ints = NDArray[np.int64]
 
 
 class Cables(NamedTuple):

@@ -5,8 +5,8 @@ many they are. Here circuits change ends while that makes the all-to-all faster.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.arrays import Floats
 from topoopt.finder.regional_circuits import Circuits, Demand, regional_circuits
 
 NORM = 12
@@ -50,7 +50,7 @@ def _descend(demand: Demand, circuits: Circuits, ports: int, per_byte: float) ->
         circuits, best = others[chosen], float(worth[chosen])
 
 
-def _worth(demand: Demand, circuits: Circuits, per_byte: float) -> NDArray[np.float64]:
+def _worth(demand: Demand, circuits: Circuits, per_byte: float) -> Floats:
     """Return the norm of all times of each set, shape (sets,), in units of a circuit's time for the largest pair."""
     optical = circuits > 0
     on_circuits = np.where(optical, demand / np.maximum(circuits, 1), 0.0)

@@ -4,22 +4,23 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 import rustworkx as rx
-from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-_Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
+from topoopt.arrays import Floats, Ints
+
+_Pairs = tuple[Ints, Ints]
 LARGEST_EXACT = 512
 """Servers up to which duplex matchings are exact: blossom is cubic. Above, the heaviest pairs come first, which
 gives at least half of the best weight."""
 
-DAMPING: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
+DAMPING: Mapping[str, Callable[[Floats], Floats]] = {
     "halving": lambda links: np.full(len(links), 0.5),
     "c/(c+1)": lambda links: links / (links + 1),
 }
 """Name to the factor for the demand of pairs which have that many links now, the new one included."""
 
 
-def match_duplex(demand_bytes: NDArray[np.float64]) -> _Pairs:
+def match_duplex(demand_bytes: Floats) -> _Pairs:
     """Return the matching of most weight, the weight of a pair being its bytes both ways.
 
     Pairs without demand stay apart. If joining i and i + n/2 is as good as anything can be (as it is for a
@@ -45,7 +46,7 @@ def match_duplex(demand_bytes: NDArray[np.float64]) -> _Pairs:
     return matched[:, 0], matched[:, 1]
 
 
-def match_directed(demand_bytes: NDArray[np.float64]) -> _Pairs:
+def match_directed(demand_bytes: Floats) -> _Pairs:
     """Return the permutation without fixed points that serves the most bytes, as sources and destinations.
 
     Every server has one fiber out and one in, also those without demand; it is empty for one server.
@@ -58,13 +59,13 @@ def match_directed(demand_bytes: NDArray[np.float64]) -> _Pairs:
     return src.astype(np.int64), dst.astype(np.int64)
 
 
-MATCHINGS: Mapping[str, Callable[[NDArray[np.float64]], _Pairs]] = {
+MATCHINGS: Mapping[str, Callable[[Floats], _Pairs]] = {
     "duplex": match_duplex,
     "directed": match_directed,
 }
 
 
-def _blossom(weight: NDArray[np.float64]) -> NDArray[np.int64]:
+def _blossom(weight: Floats) -> Ints:
     i, j = np.nonzero(np.triu(weight))
     if not len(i):
         return np.empty((0, 2), np.int64)
@@ -77,7 +78,7 @@ def _blossom(weight: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.array(sorted((min(pair), max(pair)) for pair in pairs), np.int64).reshape(-1, 2)
 
 
-def _heaviest_first(weight: NDArray[np.float64]) -> NDArray[np.int64]:
+def _heaviest_first(weight: Floats) -> Ints:
     """Match again and again all pairs that are the heaviest of both ends; near-ties are settled by chance."""
     chance = np.random.default_rng(len(weight)).random(len(weight))
     free = np.arange(len(weight))

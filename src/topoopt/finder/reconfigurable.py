@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.arrays import Flags, Ints
 from topoopt.finder.circuits import first_circuits
 from topoopt.finder.fabric_request import FabricRequest
 from topoopt.finder.regional_circuits import Circuits
@@ -92,7 +92,7 @@ def rewired(fabric: Fabric, circuits: Circuits) -> Fabric:
     return _wired(fabric.name, circuits, fabric.beat)
 
 
-def reached(fabric: Fabric, src: NDArray[np.int64], dst: NDArray[np.int64]) -> NDArray[np.bool_]:
+def reached(fabric: Fabric, src: Ints, dst: Ints) -> Flags:
     """Return which ordered pairs of distinct servers have a route at present, shape (pairs,)."""
     if fabric.reconfiguration is None or fabric.beat.host_forwarding:
         return np.ones(len(src), bool)

@@ -9,13 +9,13 @@ References
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.arrays import Flags, Floats, Ints
 from topoopt.errors import InvalidInput, unknown_name
 from topoopt.routing import SATURATED
 
-Circuits = NDArray[np.int64]
-Demand = NDArray[np.float64]
+Circuits = Ints
+Demand = Floats
 
 
 def regional_circuits(demand_bytes: Demand, ports: int, saturated: str = "break") -> Circuits:
@@ -119,7 +119,7 @@ def checked_demand(demand_bytes: Demand, ports: int) -> Demand:
     return np.where(np.eye(servers, dtype=bool), 0.0, demand_bytes.astype(np.float64))
 
 
-def _longest(demand: Demand, count: Circuits, waiting: NDArray[np.bool_], free: Circuits) -> int:
+def _longest(demand: Demand, count: Circuits, waiting: Flags, free: Circuits) -> int:
     """Return the pair that waits longest; of equal ones that of most bytes, then of most free ports, then the first."""
     with np.errstate(divide="ignore"):
         wait = np.where(waiting, demand / count, -1.0)

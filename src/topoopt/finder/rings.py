@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.arrays import Ints
 from topoopt.errors import InvalidInput
 from topoopt.finder.busiest_share import best_start
 from topoopt.finder.coin_rings import coin_rings, is_regular
@@ -89,7 +89,7 @@ def _least_busy(topology: Topology, ways: Sequence[_Way]) -> tuple[Ring, ...]:
     return best
 
 
-def _least_share(topology: Topology, group: NDArray[np.int64], rings: int) -> float:
+def _least_share(topology: Topology, group: Ints, rings: int) -> float:
     """Return a busiest share that no way here undercuts: every ring leaves every member at least once.
 
     Rings come in pairs, there and back. Where all servers take part, pairs that fill all ports but an odd

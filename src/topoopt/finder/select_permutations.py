@@ -2,9 +2,7 @@
 
 from collections.abc import Mapping
 
-import numpy as np
-from numpy.typing import NDArray
-
+from topoopt.arrays import Floats
 from topoopt.errors import InvalidInput, unknown_name
 from topoopt.finder.best_strides import best
 from topoopt.finder.fit_demand import fit_demand
@@ -20,7 +18,7 @@ def select_permutations(
     *,
     links: str = "duplex",
     rule: str = "best",
-    demand_bytes: NDArray[np.float64] | None = None,
+    demand_bytes: Floats | None = None,
 ) -> tuple[int, ...]:
     """Return the strides on which a group of ``size`` spends ``degree`` interfaces of every member.
 

@@ -1,14 +1,14 @@
 """Rings through switches: one in member order for each interface of a server."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.arrays import Ints
 from topoopt.routing import Path, Routes, connection_uniform
 from topoopt.topology import Ring, Topology
 
 
 def switch_rings(
-    topology: Topology, routes: Routes, members: NDArray[np.int64], limit: int, seed: int
+    topology: Topology, routes: Routes, members: Ints, limit: int, seed: int
 ) -> tuple[Ring, ...]:
     """Return up to ``limit`` rings in member order; any order is as good, as switches are alike to all.
 

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.arrays import Floats, Ints
 from topoopt.errors import Infeasible, unknown_name
 from topoopt.finder.degree_split import DEGREE_SPLITS, Shares, check_degree
 from topoopt.finder.finder_rules import USUAL_RULES, FinderRules
@@ -95,7 +95,7 @@ def _wire_rings(wiring: Wiring, shares: Shares, rule: str, traffic: Traffic) -> 
         wiring.add_rings(np.asarray(members, np.int64), chosen)
 
 
-def _wire_matchings(wiring: Wiring, mp_bytes: NDArray[np.float64], damping: str) -> None:
+def _wire_matchings(wiring: Wiring, mp_bytes: Floats, damping: str) -> None:
     """Spend the interfaces that are left on the heaviest pairs, one matching after the other."""
     demand = mp_bytes.copy()
     while len(able := np.flatnonzero(wiring.free > 0)) > 1:
@@ -113,7 +113,7 @@ def _wire_matchings(wiring: Wiring, mp_bytes: NDArray[np.float64], damping: str)
             demand[b, a] *= factor
 
 
-def _prefer_far(left: NDArray[np.float64], wiring: Wiring, able: NDArray[np.int64]) -> None:
+def _prefer_far(left: Floats, wiring: Wiring, able: Ints) -> None:
     """Make pairs that are farther apart so far worth a hair more than others of equal demand.
 
     This is ours, the paper leaves ties open; else a uniform all-to-all would get links that the rings

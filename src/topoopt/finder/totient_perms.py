@@ -3,13 +3,13 @@
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.arrays import Ints
 from topoopt.errors import InvalidInput
 
 
 @lru_cache(maxsize=64)
-def totient_perms(size: int) -> NDArray[np.int64]:
+def totient_perms(size: int) -> Ints:
     """Return the strides that walk a ring through every member of a group, ascending, shape (φ(size),).
 
     A ring of stride ``p`` joins member ``i`` to member ``(i + p) % size`` (positions in the sorted list of
@@ -34,6 +34,6 @@ def totient_perms(size: int) -> NDArray[np.int64]:
     if size < 2:
         raise InvalidInput(f"ring: a group needs at least 2 members, got {size}")
     steps = np.arange(1, size)
-    strides: NDArray[np.int64] = steps[np.gcd(steps, size) == 1]
+    strides: Ints = steps[np.gcd(steps, size) == 1]
     strides.setflags(write=False)
     return strides

@@ -4,8 +4,8 @@ import itertools
 from collections import Counter
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.arrays import Floats, Ints, Ints32
 from topoopt.errors import NoRoute
 from topoopt.finder.tours_kernel import short_tour
 from topoopt.routing import Path, Routes
@@ -19,7 +19,7 @@ _Loads = Counter[tuple[int, int]]
 """How often each link has been walked by the rings laid so far."""
 
 
-def member_order_ring(routes: Routes, members: NDArray[np.int64]) -> Ring:
+def member_order_ring(routes: Routes, members: Ints) -> Ring:
     """Return the ring in member order; right where switches join the servers and any order is as good."""
     order = tuple(members.tolist())
     walk: list[int] = []
@@ -28,9 +28,7 @@ def member_order_ring(routes: Routes, members: NDArray[np.int64]) -> Ring:
     return Ring(1, tuple(walk), order)
 
 
-def tours(
-    topology: Topology, routes: Routes, members: NDArray[np.int64], limit: int, seed: int
-) -> tuple[Ring, ...]:
+def tours(topology: Topology, routes: Routes, members: Ints, limit: int, seed: int) -> tuple[Ring, ...]:
     """Return up to ``limit`` short rings that share as few links as they can.
 
     AllReduce traffic is mutable, so the members may come in any order. Each tour starts with the nearest
@@ -69,7 +67,7 @@ def _has_both_ways(topology: Topology) -> bool:
     return bool((topology.link_ids(dst, src) >= 0).all())
 
 
-def _discourage(cost: NDArray[np.float64], order: NDArray[np.int64], both_ways: bool, by: float) -> None:
+def _discourage(cost: Floats, order: Ints, both_ways: bool, by: float) -> None:
     """Make a used pair cost more than an unused one of equal hops, in all less than one more hop."""
     after = np.roll(order, -1)
     cost[order, after] += by
@@ -79,9 +77,9 @@ def _discourage(cost: NDArray[np.float64], order: NDArray[np.int64], both_ways: 
 
 def _lay(
     routes: Routes,
-    members: NDArray[np.int64],
-    order: NDArray[np.int64],
-    hops: NDArray[np.int32],
+    members: Ints,
+    order: Ints,
+    hops: Ints32,
     loads: _Loads,
 ) -> Ring:
     """Return the ring that visits the members in this order, over the least loaded of the shortest paths."""

@@ -7,13 +7,8 @@ order : int64 (members,)            the tour: members in the order of visit
 taken : int64 (members,)            room to work in; enters as zeros
 """
 
-import numpy as np
-from numpy.typing import NDArray
-
+from topoopt.arrays import Floats, Ints
 from topoopt.kernel import compiled, entry
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @entry

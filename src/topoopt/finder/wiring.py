@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
+from topoopt.arrays import Ints
 from topoopt.topology import Topology, circulant_offsets, stride_offsets, topology_from_arrays
 
 
@@ -23,17 +23,17 @@ class Wiring:
     def __init__(self, servers: int, degree: int, links: str) -> None:
         self.servers = servers
         self.links = links
-        self.free: NDArray[np.int64] = np.full(servers, degree, np.int64)
-        self._src: list[NDArray[np.int64]] = []
-        self._dst: list[NDArray[np.int64]] = []
+        self.free: Ints = np.full(servers, degree, np.int64)
+        self._src: list[Ints] = []
+        self._dst: list[Ints] = []
 
-    def add_rings(self, members: NDArray[np.int64], strides: Sequence[int]) -> None:
+    def add_rings(self, members: Ints, strides: Sequence[int]) -> None:
         """Plug in the rings of the strides, on positions in the sorted members."""
         position = np.arange(len(members))
         for offset in stride_offsets(len(members), strides, self.links):
             self._plug(members, members[(position + offset) % len(members)])
 
-    def add_pairs(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> None:
+    def add_pairs(self, a: Ints, b: Ints) -> None:
         """Plug in a cable (duplex) or a fiber from ``a`` to ``b`` (directed) for each pair."""
         self._plug(a, b)
         if self.links == "duplex":
@@ -48,7 +48,7 @@ class Wiring:
             else:
                 self.add_pairs(able[:half], able[half : 2 * half])
 
-    def links_between(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
+    def links_between(self, a: Ints, b: Ints) -> Ints:
         """Return how many links go from each ``a`` to its ``b`` now."""
         if not self._src:
             return np.zeros(len(a), np.int64)
@@ -69,7 +69,7 @@ class Wiring:
         offsets = circulant_offsets(wired)
         return replace(wired, family="circulant", offsets=offsets) if offsets else wired
 
-    def _plug(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> None:
+    def _plug(self, src: Ints, dst: Ints) -> None:
         self._src.append(np.asarray(src, np.int64))
         self._dst.append(np.asarray(dst, np.int64))
         # Every interface is counted once, where a link starts: a cable starts at both of its ends.

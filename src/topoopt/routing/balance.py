@@ -1,20 +1,20 @@
 """Weights of options that leave the fullest resource as empty as they can: links of paths, classes of coins."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.arrays import Floats, Ints, Ints32
 from topoopt.routing.balance_kernel import Options, shift_weights
 
 
 def balance(
-    option_first: NDArray[np.int64],
-    entry_first: NDArray[np.int64],
-    resource: NDArray[np.int32],
-    amount: NDArray[np.float64],
-    capacity: NDArray[np.float64],
-    load: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    sharpness: NDArray[np.float64],
+    option_first: Ints,
+    entry_first: Ints,
+    resource: Ints32,
+    amount: Floats,
+    capacity: Floats,
+    load: Floats,
+    weight: Floats,
+    sharpness: Floats,
 ) -> float:
     """Shift weight between the options of each group until the highest utilisation is low; return it.
 

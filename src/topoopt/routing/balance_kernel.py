@@ -16,19 +16,17 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.arrays import Floats, Ints, Ints32
 from topoopt.kernel import compiled, entry, spliced
-
-Floats = NDArray[np.float64]
 
 
 class Options(NamedTuple):
     """What may be chosen, and what it loads."""
 
-    option_first: NDArray[np.int64]
-    entry_first: NDArray[np.int64]
-    resource: NDArray[np.int32]
+    option_first: Ints
+    entry_first: Ints
+    resource: Ints32
     amount: Floats
     capacity: Floats
 

@@ -4,10 +4,10 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linprog
 
+from topoopt.arrays import Floats, Ints
 from topoopt.errors import InvalidInput
 from topoopt.routing.balance import balance
 from topoopt.routing.coin_options import ranges
@@ -21,10 +21,6 @@ _LARGEST_LP = 1_500
 _SHARPNESS = np.geomspace(10.0, 2000.0, 120)
 # Weights are kept as written into a plan file, so that a plan read back loads links alike.
 _DIGITS = 6
-
-
-Floats = NDArray[np.float64]
-Longs = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +40,9 @@ class BalancedRoutes:
 
     topology: Topology
     candidates: Routes
-    src: Longs
-    dst: Longs
-    weight_first: Longs
+    src: Ints
+    dst: Ints
+    weight_first: Ints
     weight: Floats
     method: ClassVar[str] = "balanced"
 
@@ -59,7 +55,7 @@ class BalancedRoutes:
         """Return the paths of a pair; see :class:`topoopt.routing.Routes`."""
         return paths_of_pair(self, src, dst)
 
-    def path_arrays(self, src: Longs, dst: Longs) -> PathArrays:
+    def path_arrays(self, src: Ints, dst: Ints) -> PathArrays:
         """Return the paths of many pairs."""
         paths = path_arrays(self.candidates, src, dst)
         row = self._rows(src, dst)
@@ -75,11 +71,11 @@ class BalancedRoutes:
         weight[ranges(paths.path_first[own], paths.path_first[own + 1])] = self.weight[ranges(begin, end)]
         return used_paths(replace(paths, weight=weight))
 
-    def _rows(self, src: Longs, dst: Longs) -> Longs:
+    def _rows(self, src: Ints, dst: Ints) -> Ints:
         """Return the row of each pair, -1 where it has no weights of its own."""
         return places_of(self._key(src, dst), self._key(self.src, self.dst))
 
-    def _key(self, src: Longs, dst: Longs) -> Longs:
+    def _key(self, src: Ints, dst: Ints) -> Ints:
         return src * self.topology.nodes + dst
 
 
@@ -165,7 +161,7 @@ def _lowest_weights(case: _Case) -> Floats:
 
 
 def _path_lp(
-    pair_of: Longs, path_of: Longs, link: Longs, amount: Floats, speed: Floats, before: Floats
+    pair_of: Ints, path_of: Ints, link: Ints, amount: Floats, speed: Floats, before: Floats
 ) -> Floats:
     """Return the weights of the paths that minimise the highest load, exactly."""
     paths, links, pairs = len(pair_of), len(speed), int(pair_of[-1]) + 1
@@ -182,7 +178,7 @@ def _path_lp(
     return np.asarray(optimum.x, np.float64)[:paths]
 
 
-def _rounded(first: Longs, weight: Floats) -> Floats:
+def _rounded(first: Ints, weight: Floats) -> Floats:
     """Round to the digits of a plan file; the heaviest path of a pair takes up what is left over."""
     rounded = np.asarray(np.round(np.maximum(weight, 0.0), _DIGITS), np.float64)
     pair = np.repeat(np.arange(len(first) - 1), np.diff(first))

@@ -7,9 +7,9 @@ the upper bound and new prices. The two meet after some dozens of trees, however
 """
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linprog
 
+from topoopt.arrays import Floats, Ints
 from topoopt.errors import InvalidInput, NoRoute
 from topoopt.routing.load_optimum import LoadOptimum, interval
 from topoopt.routing.rerouting import graph_of
@@ -21,9 +21,7 @@ _CLOSE = 1e-7
 _SAME = 1e-9
 
 
-def demand_by_distance(
-    topology: Topology, demand: NDArray[np.float64], background_s: NDArray[np.float64]
-) -> NDArray[np.float64] | None:
+def demand_by_distance(topology: Topology, demand: Floats, background_s: Floats) -> Floats | None:
     """Return the bytes for each distance, or None where servers differ in demand, links or background."""
     if not topology.offsets or topology.nodes != topology.servers:
         return None
@@ -39,8 +37,8 @@ def demand_by_distance(
 
 def circulant_max_load(
     topology: Topology,
-    by_distance: NDArray[np.float64],
-    background_bytes: NDArray[np.float64] | None = None,
+    by_distance: Floats,
+    background_bytes: Floats | None = None,
 ) -> LoadOptimum:
     """Return the least possible highest link load when every pair at distance D has ``by_distance[D]`` bytes.
 
@@ -70,11 +68,9 @@ def circulant_max_load(
     return interval(upper * unit / fastest, lower * unit / fastest, "columns")
 
 
-def _by_columns(
-    topology: Topology, demand: NDArray[np.float64], before: NDArray[np.float64], rate: NDArray[np.float64]
-) -> tuple[float, float]:
+def _by_columns(topology: Topology, demand: Floats, before: Floats, rate: Floats) -> tuple[float, float]:
     price = 1.0 / rate
-    columns: list[NDArray[np.float64]] = []
+    columns: list[Floats] = []
     upper, lower = np.inf, float((before / rate).max())
     for _ in range(_MOST_TREES):
         column = _class_bytes(topology, demand, price)
@@ -88,9 +84,7 @@ def _by_columns(
     return upper, lower
 
 
-def _class_bytes(
-    topology: Topology, demand: NDArray[np.float64], price: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _class_bytes(topology: Topology, demand: Floats, price: Floats) -> Floats:
     """Return the bytes on each offset of the cheapest tree from server 0."""
     n, d = topology.servers, len(price)
     step = (topology.dst.astype(np.int64) - topology.src) % n
@@ -102,9 +96,7 @@ def _class_bytes(
     return np.asarray(np.bincount(coin, load, d), np.float64)
 
 
-def _best_mix(
-    columns: NDArray[np.float64], before: NDArray[np.float64], rate: NDArray[np.float64]
-) -> tuple[float, NDArray[np.float64]]:
+def _best_mix(columns: Floats, before: Floats, rate: Floats) -> tuple[float, Floats]:
     """Return the lowest highest load of a mix of columns, shape (offsets, columns), and the prices of it."""
     k = columns.shape[1]
     cost = np.zeros(k + 1)
@@ -122,7 +114,7 @@ def _best_mix(
     return float(optimum.fun), np.maximum(-np.asarray(optimum.ineqlin.marginals, np.float64), 0.0)
 
 
-def _class_links(topology: Topology) -> NDArray[np.int64]:
+def _class_links(topology: Topology) -> Ints:
     at = np.arange(topology.servers)[:, None]
     there = (at + np.array(topology.offsets)) % topology.servers
     return topology.link_ids(np.broadcast_to(at, there.shape), there)

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.arrays import Floats, Ints, Ints32
 from topoopt.errors import InvalidInput, NoRoute
 from topoopt.routing.coin_change_kernel import coin_breadth_first
 
@@ -31,10 +31,10 @@ class CoinTable:
 
     n: int
     coins: tuple[int, ...]
-    distance: NDArray[np.int32]
-    orders: NDArray[np.float64]
-    reached: NDArray[np.int32]
-    _last: NDArray[np.int32] = field(repr=False)
+    distance: Ints32
+    orders: Floats
+    reached: Ints32
+    _last: Ints32 = field(repr=False)
 
     @property
     def connected(self) -> bool:
@@ -65,7 +65,7 @@ class CoinTable:
         self._require_connected()
         return float(self.distance.sum(dtype=np.int64)) / (self.n - 1)
 
-    def histogram(self) -> NDArray[np.int64]:
+    def histogram(self) -> Ints:
         """Return how many distances need 0, 1, 2, … coins; unreached ones are not counted."""
         return np.bincount(self.distance[self.distance >= 0]).astype(np.int64)
 

@@ -9,18 +9,13 @@ orders : float64 (n,)            number of ordered shortest sequences
 reached : int32 (count,)         distances in breadth-first order
 """
 
-import numpy as np
-from numpy.typing import NDArray
-
+from topoopt.arrays import Floats, Ints, Ints32
 from topoopt.kernel import entry
-
-Ints = NDArray[np.int32]
-Floats = NDArray[np.float64]
 
 
 @entry
 def coin_breadth_first(
-    n: int, coins: NDArray[np.int64], distance: Ints, last: Ints, orders: Floats, reached: Ints
+    n: int, coins: Ints, distance: Ints32, last: Ints32, orders: Floats, reached: Ints32
 ) -> int:
     """Fill the coin-change table of ``n`` distances; return how many were reached.
 

@@ -9,8 +9,8 @@ demands; alternatives left over go to different orders, drawn from the seed.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.arrays import Floats, Ints, Ints32
 from topoopt.routing.balance import balance
 from topoopt.routing.coin_change import CoinTable
 from topoopt.routing.coin_options_kernel import coin_multisets
@@ -36,12 +36,12 @@ class CoinOptions:
         Share of the bytes of that distance; sums to 1 over a distance.
     """
 
-    first: NDArray[np.int64]
-    coin: NDArray[np.int32]
-    count: NDArray[np.int32]
-    weight: NDArray[np.float64]
+    first: Ints
+    coin: Ints32
+    count: Ints32
+    weight: Floats
 
-    def of(self, distances: NDArray[np.int64]) -> NDArray[np.int64]:
+    def of(self, distances: Ints) -> Ints:
         """Return the indices of the options of some distances, concatenated."""
         return ranges(self.first[distances], self.first[distances + 1])
 
@@ -53,9 +53,7 @@ def single_options(table: CoinTable) -> CoinOptions:
     return _ordered(first, counts, np.ones(size), np.zeros(size, np.int64))
 
 
-def balanced_options(
-    table: CoinTable, capacity: NDArray[np.float64], alternatives: int, seed: int
-) -> CoinOptions:
+def balanced_options(table: CoinTable, capacity: Floats, alternatives: int, seed: int) -> CoinOptions:
     """Return up to ``alternatives`` sequences a distance that load the coin classes evenly.
 
     Parameters
@@ -77,7 +75,7 @@ def balanced_options(
     return _spread_over_orders(first, counts, weight, alternatives, seed)
 
 
-def ranges(start: NDArray[np.int64], stop: NDArray[np.int64]) -> NDArray[np.int64]:
+def ranges(start: Ints, stop: Ints) -> Ints:
     """Return the integers of several ranges, concatenated.
 
     Examples
@@ -89,7 +87,7 @@ def ranges(start: NDArray[np.int64], stop: NDArray[np.int64]) -> NDArray[np.int6
     return np.arange(size.sum()) + np.repeat(start - np.concatenate(([0], np.cumsum(size)[:-1])), size)
 
 
-def _multisets(table: CoinTable, limit: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def _multisets(table: CoinTable, limit: int) -> tuple[Ints, Ints32]:
     d = len(table.coins)
     sizes = np.zeros(table.n, np.int32)
     counts = np.zeros((table.n, limit, d), np.int32)
@@ -99,9 +97,7 @@ def _multisets(table: CoinTable, limit: int) -> tuple[NDArray[np.int64], NDArray
     return np.concatenate(([0], np.cumsum(sizes))), counts[kept]
 
 
-def _balance(
-    first: NDArray[np.int64], counts: NDArray[np.int32], capacity: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _balance(first: Ints, counts: Ints32, capacity: Floats) -> Floats:
     size = np.diff(first)
     weight = np.repeat(1.0 / np.maximum(size, 1), size)
     option, coin = np.nonzero(counts)
@@ -112,9 +108,7 @@ def _balance(
     return weight
 
 
-def _heaviest(
-    first: NDArray[np.int64], counts: NDArray[np.int32], weight: NDArray[np.float64], most: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+def _heaviest(first: Ints, counts: Ints32, weight: Floats, most: int) -> tuple[Ints, Ints32, Floats]:
     """Keep the ``most`` heaviest options of each distance, heaviest first, weights summing to 1."""
     groups = len(first) - 1
     group = np.repeat(np.arange(groups), np.diff(first))
@@ -127,9 +121,9 @@ def _heaviest(
 
 
 def _spread_over_orders(
-    first: NDArray[np.int64],
-    counts: NDArray[np.int32],
-    weight: NDArray[np.float64],
+    first: Ints,
+    counts: Ints32,
+    weight: Floats,
     alternatives: int,
     seed: int,
 ) -> CoinOptions:
@@ -150,9 +144,7 @@ def _spread_over_orders(
     return _ordered(new_first, counts[option], (weight / copies)[option], turn)
 
 
-def _ordered(
-    first: NDArray[np.int64], counts: NDArray[np.int32], weight: NDArray[np.float64], turn: NDArray[np.int64]
-) -> CoinOptions:
+def _ordered(first: Ints, counts: Ints32, weight: Floats, turn: Ints) -> CoinOptions:
     """Lay each multiset out as runs: turn t rotates the ascending coins by t, later turns the descending."""
     present = counts > 0
     kinds = np.maximum(present.sum(axis=1), 1)[:, None]

@@ -9,18 +9,12 @@ sizes : int32 (n,)               shortest multisets kept for each distance
 counts : int32 (n, limit, d)     how often each multiset holds each coin
 """
 
-import numpy as np
-from numpy.typing import NDArray
-
+from topoopt.arrays import Ints, Ints32
 from topoopt.kernel import compiled, entry
-
-Ints = NDArray[np.int32]
 
 
 @entry
-def coin_multisets(
-    coins: NDArray[np.int64], distance: Ints, reached: Ints, sizes: Ints, counts: NDArray[np.int32]
-) -> None:
+def coin_multisets(coins: Ints, distance: Ints32, reached: Ints32, sizes: Ints32, counts: Ints32) -> None:
     """Keep up to ``limit`` shortest multisets of each distance, taken in turn from all predecessors.
 
     ``sizes`` and ``counts`` enter as zeros.
@@ -42,7 +36,7 @@ def coin_multisets(
 
 
 @compiled
-def _is_new(counts: NDArray[np.int32], here: int, new: int) -> bool:
+def _is_new(counts: Ints32, here: int, new: int) -> bool:
     for other in range(new):
         same = True
         for k in range(counts.shape[2]):

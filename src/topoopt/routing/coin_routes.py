@@ -5,9 +5,9 @@ from functools import cached_property
 from typing import Annotated, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from topoopt.arrays import Floats, Ints
 from topoopt.errors import InvalidInput
 from topoopt.files import Count, Number
 from topoopt.routing.coin_change import CoinTable, coin_change_mod
@@ -67,7 +67,7 @@ class CoinChangeRoutes:
         return coin_change_mod(self.topology.servers, self.coins or self.topology.offsets)
 
     @cached_property
-    def link_of(self) -> NDArray[np.int64]:
+    def link_of(self) -> Ints:
         """Index of the link along each coin out of each server, shape (servers, coins)."""
         n = self.topology.servers
         src = np.arange(n)[:, None]
@@ -94,7 +94,7 @@ class CoinChangeRoutes:
         """Return the paths of a pair; see :class:`topoopt.routing.Routes`."""
         return paths_of_pair(self, src, dst)
 
-    def pair_links(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> PairLinks:
+    def pair_links(self, src: Ints, dst: Ints) -> PairLinks:
         """Return the links of many pairs; those of a distance are found once and shifted."""
         n = self.topology.servers
         distances, row = np.unique((dst - src) % n, return_inverse=True)
@@ -105,7 +105,7 @@ class CoinChangeRoutes:
         link = self.link_of[at, coin[entries]].astype(np.int32)
         return PairLinks(np.concatenate(([0], np.cumsum(size))), link, share[entries])
 
-    def path_arrays(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> PathArrays:
+    def path_arrays(self, src: Ints, dst: Ints) -> PathArrays:
         """Return the paths of many pairs."""
         n, options, coins = self.topology.servers, self.options, np.array(self.table.coins, np.int64)
         distance = (dst - src) % n
@@ -124,7 +124,7 @@ class CoinChangeRoutes:
         nodes = ((travelled + np.repeat(start, hops + 1)) % n).astype(np.int32)
         return PathArrays(np.concatenate(([0], np.cumsum(size))), node_first, nodes, options.weight[chosen])
 
-    def link_bytes(self, demand: NDArray[np.float64]) -> NDArray[np.float64]:
+    def link_bytes(self, demand: Floats) -> Floats:
         """Return bytes on each link for a demand matrix (servers, servers), in O(n² · hops) at most."""
         options, coins = self.options, np.array(self.table.coins, np.int64)
         square = np.ascontiguousarray(demand, np.float64)
@@ -135,14 +135,12 @@ class CoinChangeRoutes:
         )  # fmt: skip
         return self._on_links(load.T)
 
-    def _on_links(self, by_server_and_coin: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _on_links(self, by_server_and_coin: Floats) -> Floats:
         load = np.zeros(len(self.topology))
         load[self.link_of] = by_server_and_coin
         return load
 
-    def _steps(
-        self, distances: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    def _steps(self, distances: Ints) -> tuple[Ints, Ints, Ints, Floats]:
         """Return, by rows of distances, the steps from server 0: where, along which coin, what share."""
         n, options, coins = self.topology.servers, self.options, np.array(self.table.coins, np.int64)
         chosen = options.of(distances)

@@ -12,22 +12,18 @@ jump, length : float64 (d, n)    room to work in, as are ``part`` (n,); all ente
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.arrays import Floats, Ints, Ints32
 from topoopt.kernel import compiled, entry
-
-Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @entry
 def circulant_loads(
     demand: Floats,
-    coins: Longs,
-    option_first: Longs,
-    coin: Ints,
-    count: Ints,
+    coins: Ints,
+    option_first: Ints,
+    coin: Ints32,
+    count: Ints32,
     weight: Floats,
     load: Floats,
     jump: Floats,

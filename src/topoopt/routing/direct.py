@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.arrays import Ints
 from topoopt.errors import NoRoute
 from topoopt.routing.path_arrays import PathArrays, paths_of_pair
 from topoopt.routing.routes import Path
@@ -23,7 +23,7 @@ class DirectRoutes:
         """Return the link of a pair as its only path; see :class:`topoopt.routing.Routes`."""
         return paths_of_pair(self, src, dst)
 
-    def path_arrays(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> PathArrays:
+    def path_arrays(self, src: Ints, dst: Ints) -> PathArrays:
         """Return the paths of many pairs; a pair of a server with itself has none."""
         away = src != dst
         a, b = src[away], dst[away]

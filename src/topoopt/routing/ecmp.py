@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.arrays import Ints, Ints32
 from topoopt.errors import InvalidInput
 from topoopt.files import Count, Number
 from topoopt.routing.ecmp_kernel import Walk, ecmp_shares, equal_paths
@@ -49,7 +49,7 @@ class EcmpRoutes:
             return paths_of_pair(self, src, dst)
         return tuple(self._walk((src,), 1.0, tree.hops[0]))
 
-    def path_arrays(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> PathArrays:
+    def path_arrays(self, src: Ints, dst: Ints) -> PathArrays:
         """Return the paths of many pairs."""
         topology, (trees, row, src, dst) = self.topology, trees_of_pairs(self.topology, src, dst)
         ways = np.where(src == dst, 0.0, trees.ways[row, src])
@@ -69,7 +69,7 @@ class EcmpRoutes:
         node_first = node_first[: count + 1]
         return PathArrays(path_first, node_first, nodes[: node_first[-1]], weight[:count])
 
-    def pair_links(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> PairLinks:
+    def pair_links(self, src: Ints, dst: Ints) -> PairLinks:
         """Return the links of many pairs."""
         topology, (trees, row, src, dst) = self.topology, trees_of_pairs(self.topology, src, dst)
         links, nodes = len(topology), topology.nodes
@@ -86,7 +86,7 @@ class EcmpRoutes:
                 share = np.concatenate((share, np.empty(len(share))))
         return PairLinks(first, link[: first[-1]], share[: first[-1]])
 
-    def _walk(self, nodes: tuple[int, ...], weight: float, to: NDArray[np.int32]) -> Iterator[Path]:
+    def _walk(self, nodes: tuple[int, ...], weight: float, to: Ints32) -> Iterator[Path]:
         here = nodes[-1]
         if to[here] == 0:
             yield Path(nodes, weight)

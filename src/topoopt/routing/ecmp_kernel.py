@@ -13,29 +13,23 @@ queue, flow : int32, float64 (nodes,)   room to work in; ``flow`` is zero betwee
 import math
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from topoopt.arrays import Floats, Ints, Ints32
 from topoopt.kernel import entry
-
-Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @entry
 def ecmp_shares(
-    first_link: Longs,
-    link_dst: Ints,
-    ports: Ints,
-    hops: Ints,
-    row: Longs,
-    src: Longs,
-    dst: Longs,
-    first: Longs,
-    links: Ints,
+    first_link: Ints,
+    link_dst: Ints32,
+    ports: Ints32,
+    hops: Ints32,
+    row: Ints,
+    src: Ints,
+    dst: Ints,
+    first: Ints,
+    links: Ints32,
     shares: Floats,
-    queue: Ints,
+    queue: Ints32,
     flow: Floats,
     pair: int,
 ) -> int:
@@ -89,10 +83,10 @@ class Walk(NamedTuple):
     ========= ======= ======== ======================================================================
     """
 
-    node: Ints
-    cursor: Longs
-    width: Longs
-    passed: Longs
+    node: Ints32
+    cursor: Ints
+    width: Ints
+    passed: Ints
     share: Floats
     low: Floats
     high: Floats
@@ -100,19 +94,19 @@ class Walk(NamedTuple):
 
 @entry
 def equal_paths(
-    first_link: Longs,
-    link_dst: Ints,
-    ports: Ints,
-    hops: Ints,
-    row: Longs,
-    src: Longs,
-    dst: Longs,
-    paths: Longs,
-    points: Longs,
+    first_link: Ints,
+    link_dst: Ints32,
+    ports: Ints32,
+    hops: Ints32,
+    row: Ints,
+    src: Ints,
+    dst: Ints,
+    paths: Ints,
+    points: Ints,
     offset: Floats,
-    path_first: Longs,
-    node_first: Longs,
-    nodes: Ints,
+    path_first: Ints,
+    node_first: Ints,
+    nodes: Ints32,
     weight: Floats,
     walk: Walk,
 ) -> int:

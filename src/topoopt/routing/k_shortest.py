@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.arrays import Ints
 from topoopt.errors import InvalidInput
 from topoopt.files import Count, Number
 from topoopt.routing.k_shortest_kernel import shortest_few
@@ -53,7 +53,7 @@ class KShortestRoutes:
         """Return the paths of a pair; see :class:`topoopt.routing.Routes`."""
         return paths_of_pair(self, src, dst)
 
-    def path_arrays(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> PathArrays:
+    def path_arrays(self, src: Ints, dst: Ints) -> PathArrays:
         """Return the paths of many pairs."""
         topology, (trees, row, a, b) = self.topology, trees_of_pairs(self.topology, src, dst)
         hops, ways = trees.hops, trees.ways

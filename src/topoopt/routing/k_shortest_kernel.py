@@ -14,33 +14,29 @@ stack, tried, on_path : int32 (nodes+1,)    room to work in; ``on_path`` is zero
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.arrays import Floats, Ints, Ints32
 from topoopt.kernel import compiled, entry
-
-Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @entry
 def shortest_few(
-    first_link: Longs,
-    link_dst: Ints,
-    hops: Ints,
+    first_link: Ints,
+    link_dst: Ints32,
+    hops: Ints32,
     ways: Floats,
-    row: Longs,
-    src: Longs,
-    dst: Longs,
+    row: Ints,
+    src: Ints,
+    dst: Ints,
     most: int,
     slack: int,
     seed: int,
-    path_first: Longs,
-    ends: Longs,
-    nodes: Ints,
-    stack: Ints,
-    tried: Ints,
-    on_path: Ints,
+    path_first: Ints,
+    ends: Ints,
+    nodes: Ints32,
+    stack: Ints32,
+    tried: Ints32,
+    on_path: Ints32,
 ) -> None:
     """Fill up to ``most`` simple paths of each pair, none longer than the shortest + ``slack``.
 
@@ -71,14 +67,14 @@ def shortest_few(
 
 @compiled
 def _walk(
-    first_link: Longs,
-    link_dst: Ints,
-    to: Ints,
+    first_link: Ints,
+    link_dst: Ints32,
+    to: Ints32,
     count: Floats,
     a: int,
     b: int,
     rank: float,
-    nodes: Ints,
+    nodes: Ints32,
     used: int,
 ) -> int:
     """Write down the shortest path of this rank in the order of node ids; return where it ends."""
@@ -102,19 +98,19 @@ def _walk(
 
 @compiled
 def _detours(
-    first_link: Longs,
-    link_dst: Ints,
-    to: Ints,
+    first_link: Ints,
+    link_dst: Ints32,
+    to: Ints32,
     a: int,
     b: int,
     length: int,
     turn: int,
     most: int,
-    stack: Ints,
-    tried: Ints,
-    on_path: Ints,
-    ends: Longs,
-    nodes: Ints,
+    stack: Ints32,
+    tried: Ints32,
+    on_path: Ints32,
+    ends: Ints,
+    nodes: Ints32,
     paths: int,
 ) -> int:
     """Write down simple paths of this length until there are ``most`` in all; return how many there are."""

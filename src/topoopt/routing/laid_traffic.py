@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.arrays import Floats
 from topoopt.door import shows_itself
 from topoopt.files import write_atomically
 from topoopt.frame import frame
@@ -39,9 +39,9 @@ class LaidTraffic:
     strategy: str
     traffic: Traffic
     fabric: Fabric
-    mp_bytes: NDArray[np.float64]
-    allreduce_bytes: NDArray[np.float64]
-    link_bytes: NDArray[np.float64]
+    mp_bytes: Floats
+    allreduce_bytes: Floats
+    link_bytes: Floats
 
     def pairs(self) -> list[dict[str, Any]]:
         """Return every ordered pair of servers that exchanges bytes."""

@@ -3,8 +3,8 @@
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.arrays import Floats, Ints
 from topoopt.errors import InvalidInput
 from topoopt.routing.coin_routes import CoinChangeRoutes
 from topoopt.routing.pair_links import PairLinks, links_of_paths
@@ -25,14 +25,12 @@ class BulkRoutes(Protocol):
         """The topology whose links are numbered."""
         ...
 
-    def pair_links(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> PairLinks:
+    def pair_links(self, src: Ints, dst: Ints) -> PairLinks:
         """Return the links of the pairs; a pair of a server with itself has none."""
         ...
 
 
-def pair_links(
-    topology: Topology, routes: Routes, src: NDArray[np.int64], dst: NDArray[np.int64]
-) -> PairLinks:
+def pair_links(topology: Topology, routes: Routes, src: Ints, dst: Ints) -> PairLinks:
     """Return which links of ``topology`` each ordered pair uses, and by what share.
 
     Parameters
@@ -61,7 +59,7 @@ def all_pair_links(topology: Topology, routes: Routes) -> PairLinks:
     )
 
 
-def link_loads(topology: Topology, routes: Routes, demand: NDArray[np.float64]) -> NDArray[np.float64]:
+def link_loads(topology: Topology, routes: Routes, demand: Floats) -> Floats:
     """Return the bytes on each link, shape (links,), for a demand matrix (servers, servers) in bytes.
 
     The diagonal is ignored. Coin-change routes take O(n²) vector steps and hold no pair; others are

@@ -1,10 +1,10 @@
 """How far is a routing from the best one: the optimum of the highest link load for given demands."""
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linprog
 
+from topoopt.arrays import Floats
 from topoopt.errors import InvalidInput
 from topoopt.routing.circulant_bound import circulant_max_load, demand_by_distance
 from topoopt.routing.load_optimum import LoadOptimum, interval
@@ -18,7 +18,7 @@ _LP_LIMIT_S = 20.0
 
 
 def optimal_max_load(
-    topology: Topology, demand: NDArray[np.float64], background_bytes: NDArray[np.float64] | None = None
+    topology: Topology, demand: Floats, background_bytes: Floats | None = None
 ) -> LoadOptimum:
     """Return the least possible highest link load, exactly where that is quick, else as an interval.
 
@@ -63,14 +63,12 @@ def optimal_max_load(
     return interval(max_load_s, lower_bound_s, "rerouting")
 
 
-def max_load_s(topology: Topology, link_bytes: NDArray[np.float64]) -> float:
+def max_load_s(topology: Topology, link_bytes: Floats) -> float:
     """Return the seconds that the fullest link needs for its bytes, to compare with the optimum."""
     return float((link_bytes * 8 / topology.bandwidth_bps).max(initial=0.0))
 
 
-def _checked(
-    topology: Topology, demand: NDArray[np.float64], background_bytes: NDArray[np.float64] | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _checked(topology: Topology, demand: Floats, background_bytes: Floats | None) -> tuple[Floats, Floats]:
     n, links = topology.servers, len(topology)
     if demand.shape != (n, n):
         raise InvalidInput(f"demand: expected {n}×{n} for {n} servers, got {demand.shape}")
@@ -82,9 +80,7 @@ def _checked(
     return between, background * 8 / topology.bandwidth_bps
 
 
-def _flow_lp_s(
-    topology: Topology, demand: NDArray[np.float64], background_s: NDArray[np.float64]
-) -> float | None:
+def _flow_lp_s(topology: Topology, demand: Floats, background_s: Floats) -> float | None:
     """Solve the program; None where HiGHS does not finish. Bytes are counted in the largest pair's."""
     sources = np.flatnonzero(demand.any(axis=1))
     unit = float(demand.max())

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.arrays import Floats, Ints, Ints32
 from topoopt.errors import NoRoute
 from topoopt.routing.path_arrays import PathArrays
 from topoopt.topology import Topology
@@ -26,19 +26,19 @@ class PairLinks:
         Fraction of the pair's bytes that crosses the link. The shares of a pair sum to its mean hops.
     """
 
-    pair_first: NDArray[np.int64]
-    link: NDArray[np.int32]
-    share: NDArray[np.float64]
+    pair_first: Ints
+    link: Ints32
+    share: Floats
 
     def __len__(self) -> int:
         return len(self.pair_first) - 1
 
-    def loads(self, pair_bytes: NDArray[np.float64], links: int) -> NDArray[np.float64]:
+    def loads(self, pair_bytes: Floats, links: int) -> Floats:
         """Return the bytes on each of ``links`` links for the bytes of each pair, shape (pairs,)."""
         crossing = np.repeat(pair_bytes, np.diff(self.pair_first)) * self.share
         return np.asarray(np.bincount(self.link, crossing, minlength=links), np.float64)
 
-    def mean_hops(self) -> NDArray[np.float64]:
+    def mean_hops(self) -> Floats:
         """Return the mean links a byte of each pair crosses, shape (pairs,)."""
         rows = np.repeat(np.arange(len(self)), np.diff(self.pair_first))
         return np.asarray(np.bincount(rows, self.share, minlength=len(self)), np.float64)
@@ -57,7 +57,7 @@ def links_of_paths(topology: Topology, paths: PathArrays) -> PairLinks:
     return merged_pair_links(len(paths.path_first) - 1, len(topology), pair_of, link, paths.weight[path_of])
 
 
-def steps_of_paths(topology: Topology, paths: PathArrays) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def steps_of_paths(topology: Topology, paths: PathArrays) -> tuple[Ints, Ints]:
     """Return path and link of every step of every path, each of shape (steps,)."""
     starts = np.ones(len(paths.nodes), bool)
     starts[paths.node_first[1:] - 1] = False  # the last node of a path starts no step
@@ -71,9 +71,7 @@ def steps_of_paths(topology: Topology, paths: PathArrays) -> tuple[NDArray[np.in
     return path_of, link
 
 
-def merged_pair_links(
-    pairs: int, links: int, pair: NDArray[np.int64], link: NDArray[np.int64], share: NDArray[np.float64]
-) -> PairLinks:
+def merged_pair_links(pairs: int, links: int, pair: Ints, link: Ints, share: Floats) -> PairLinks:
     """Return rows from entries in any order, the entries of one pair and link summed.
 
     A path of weight zero carries nothing, so its links are left out.

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.arrays import Floats, Ints, Ints32
 from topoopt.errors import NoRoute
 from topoopt.routing.routes import Path, Routes
 from topoopt.topology import Topology, Trees, trees_to
@@ -27,10 +27,10 @@ class PathArrays:
         Share of the pair's bytes on each path.
     """
 
-    path_first: NDArray[np.int64]
-    node_first: NDArray[np.int64]
-    nodes: NDArray[np.int32]
-    weight: NDArray[np.float64]
+    path_first: Ints
+    node_first: Ints
+    nodes: Ints32
+    weight: Floats
 
     def listed(self) -> tuple[Path, ...]:
         """Return all paths, one after the other."""
@@ -43,12 +43,12 @@ class PathArrays:
 class ArrayRoutes(Protocol):
     """Routes that list the paths of many pairs at once, in the order that ``paths`` gives them."""
 
-    def path_arrays(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> PathArrays:
+    def path_arrays(self, src: Ints, dst: Ints) -> PathArrays:
         """Return the paths of the pairs; a pair of a server with itself has none."""
         ...
 
 
-def path_arrays(routes: Routes, src: NDArray[np.int64], dst: NDArray[np.int64]) -> PathArrays:
+def path_arrays(routes: Routes, src: Ints, dst: Ints) -> PathArrays:
     """Return the paths of many pairs, one by one where the routes know no faster way.
 
     Raises
@@ -67,9 +67,7 @@ def paths_of_pair(routes: ArrayRoutes, src: int, dst: int) -> tuple[Path, ...]:
     return routes.path_arrays(np.array([src]), np.array([dst])).listed()
 
 
-def trees_of_pairs(
-    topology: Topology, src: NDArray[np.int64], dst: NDArray[np.int64]
-) -> tuple[Trees, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def trees_of_pairs(topology: Topology, src: Ints, dst: Ints) -> tuple[Trees, Ints, Ints, Ints]:
     """Return the trees to all destinations, and for each pair its row of them, source and destination.
 
     The last three are without gaps, so that a kernel is compiled for them once.
@@ -85,7 +83,7 @@ def trees_of_pairs(
     return trees, np.ascontiguousarray(row), np.ascontiguousarray(src), np.ascontiguousarray(dst)
 
 
-def require_reached(hops: NDArray[np.int32], src: NDArray[np.int64], dst: NDArray[np.int64]) -> None:
+def require_reached(hops: Ints32, src: Ints, dst: Ints) -> None:
     """Refuse pairs without a way; all arrays have shape (pairs,).
 
     Raises

@@ -11,20 +11,20 @@ where ``mix`` is one step of SplitMix64, :func:`topoopt.kernel.mix`.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.arrays import Floats, Ints
 from topoopt.kernel import mix
 
 _ALL_BITS = (1 << 64) - 1
 
 
 def chosen_paths(
-    pair_first: NDArray[np.int64],
-    cumulative: NDArray[np.float64],
-    pair: NDArray[np.int64],
-    number: NDArray[np.int64],
+    pair_first: Ints,
+    cumulative: Floats,
+    pair: Ints,
+    number: Ints,
     seed: int,
-) -> NDArray[np.int64]:
+) -> Ints:
     """Return the index of the path that each connection takes, shape (connections,).
 
     Parameters
@@ -46,14 +46,14 @@ def chosen_paths(
     return low
 
 
-def connection_uniform(seed: int, number: NDArray[np.int64]) -> NDArray[np.float64]:
+def connection_uniform(seed: int, number: Ints) -> Floats:
     """Return a number in [0, 1) for each connection number."""
     begin = mix(np.array([seed & _ALL_BITS], np.uint64))
     bits = mix(begin + np.asarray(number, np.int64).astype(np.uint64))
     return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
-def cumulative_weights(pair_first: NDArray[np.int64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+def cumulative_weights(pair_first: Ints, weight: Floats) -> Floats:
     """Return the running sum of the weights within each pair, added in order; the last of a pair is 1."""
     cumulative = weight.copy()
     size = np.diff(pair_first)

@@ -1,12 +1,12 @@
 """How many hops bytes travel, and what that costs: path lengths and the bandwidth tax."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.arrays import Floats
 from topoopt.routing.coin_change import CoinTable
 
 
-def coin_length_distribution(table: CoinTable) -> NDArray[np.float64]:
+def coin_length_distribution(table: CoinTable) -> Floats:
     """Return the share of ordered pairs within 1, 2, 3, … hops on the circulant of a coin table.
 
     Examples

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.arrays import Floats, Ints, Ints32
 from topoopt.routing.fabric import Fabric
 from topoopt.routing.pair_links import steps_of_paths
 from topoopt.routing.path_arrays import path_arrays, used_paths
@@ -27,21 +27,21 @@ class PathTable:
         Index of a directed link in the fabric's topology.
     """
 
-    pair_first: NDArray[np.int64]
-    weight: NDArray[np.float64]
-    path_first: NDArray[np.int64]
-    link: NDArray[np.int32]
+    pair_first: Ints
+    weight: Floats
+    path_first: Ints
+    link: Ints32
 
     def __len__(self) -> int:
         return len(self.pair_first) - 1
 
     @property
-    def hops(self) -> NDArray[np.int64]:
+    def hops(self) -> Ints:
         """Number of links of each path, shape (paths,)."""
         return np.diff(self.path_first)
 
 
-def path_table(fabric: Fabric, src: NDArray[np.int64], dst: NDArray[np.int64]) -> PathTable:
+def path_table(fabric: Fabric, src: Ints, dst: Ints) -> PathTable:
     """Return the paths of many ordered pairs on a fabric, those of weight zero left out.
 
     Parameters

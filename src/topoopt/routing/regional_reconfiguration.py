@@ -8,8 +8,8 @@ jobs); everything else, and pairs that got no circuit, goes over the electrical 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.arrays import Flags, Ints
 from topoopt.errors import InvalidInput, unknown_name
 
 REGION_SERVERS = 8
@@ -78,12 +78,12 @@ class RegionalReconfiguration:
         if self.hiding not in HIDING:
             raise unknown_name("hiding", self.hiding, HIDING)
 
-    def joins(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def joins(self, src: Ints, dst: Ints) -> Flags:
         """Return which pairs of servers a circuit can join, shape as given."""
         size = self.region_servers
         return np.asarray((src != dst) & (src // size == dst // size), np.bool_)
 
-    def pairs(self, servers: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def pairs(self, servers: int) -> tuple[Ints, Ints]:
         """Return all ordered pairs that a circuit can join, by regions, each of shape (pairs,).
 
         Examples

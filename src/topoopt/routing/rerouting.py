@@ -12,12 +12,10 @@ and the prices themselves are good lengths (linear programming duality).
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.arrays import Floats
 from topoopt.routing.rerouting_kernel import Graph, demand_distance, reroute_sources, tree_loads
 from topoopt.topology import Topology
-
-Floats = NDArray[np.float64]
 
 # One unit of work is a link of a source visited: about 20 ns, so the whole takes about a second.
 _WORK = 40_000_000

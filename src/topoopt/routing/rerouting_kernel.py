@@ -16,25 +16,21 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.arrays import Floats, Ints, Ints32
 from topoopt.kernel import compiled, entry
-
-Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 class Graph(NamedTuple):
     """A graph, and room for a tree on it."""
 
-    first_link: Longs
-    link_src: Ints
-    link_dst: Ints
+    first_link: Ints
+    link_src: Ints32
+    link_dst: Ints32
     far: Floats
-    via: Ints
-    queue: Ints
-    mark: Ints
+    via: Ints32
+    queue: Ints32
+    mark: Ints32
     through: Floats
 
 
@@ -110,14 +106,14 @@ def demand_distance(graph: Graph, demand: Floats, length: Floats) -> float:
 
 @compiled
 def shortest_tree(
-    first_link: Longs,
-    link_dst: Ints,
+    first_link: Ints,
+    link_dst: Ints32,
     length: Floats,
     root: int,
     far: Floats,
-    via: Ints,
-    queue: Ints,
-    waiting: Ints,
+    via: Ints32,
+    queue: Ints32,
+    waiting: Ints32,
 ) -> None:
     """Fill the distance of every node from ``root`` and its last link, for links of positive length.
 
@@ -150,7 +146,7 @@ def shortest_tree(
 
 @compiled
 def load_tree(
-    link_src: Ints, via: Ints, demand: Floats, load: Floats, queue: Ints, below: Ints, through: Floats
+    link_src: Ints32, via: Ints32, demand: Floats, load: Floats, queue: Ints32, below: Ints32, through: Floats
 ) -> None:
     """Fill the bytes on each link of a tree, from its leaves to its root."""
     size = len(via)

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.arrays import Ints
 from topoopt.routing.path_arrays import PathArrays, paths_of_pair, require_reached
 from topoopt.routing.routes import Path
 from topoopt.topology import Topology, trees_from
@@ -22,7 +22,7 @@ class SingleShortestRoutes:
         """Return the one path of a pair; see :class:`topoopt.routing.Routes`."""
         return paths_of_pair(self, src, dst)
 
-    def path_arrays(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> PathArrays:
+    def path_arrays(self, src: Ints, dst: Ints) -> PathArrays:
         """Return the paths of many pairs, walked back from all destinations at once."""
         roots, row = np.unique(src, return_inverse=True)
         trees = trees_from(self.topology, roots)

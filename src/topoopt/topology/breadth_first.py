@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.arrays import Floats, Ints, Ints32
 from topoopt.topology.breadth_first_kernel import breadth_first
 from topoopt.topology.topology import Topology
 
@@ -25,28 +25,28 @@ class Trees:
         Number of shortest paths between root and node, a fat link counting as one.
     """
 
-    hops: NDArray[np.int32]
-    parent: NDArray[np.int32]
-    ways: NDArray[np.float64]
+    hops: Ints32
+    parent: Ints32
+    ways: Floats
 
 
-def trees_from(topology: Topology, roots: NDArray[np.int64]) -> Trees:
+def trees_from(topology: Topology, roots: Ints) -> Trees:
     """Return the trees along the links, out of each root."""
     return _trees(topology.first_link, topology.dst, roots)
 
 
-def trees_to(topology: Topology, roots: NDArray[np.int64]) -> Trees:
+def trees_to(topology: Topology, roots: Ints) -> Trees:
     """Return the trees against the links: ``hops`` counts the links from a node to the root."""
     return _trees(*topology.links_in, roots)
 
 
-def hops_from(topology: Topology, sources: NDArray[np.int64]) -> NDArray[np.int32]:
+def hops_from(topology: Topology, sources: Ints) -> Ints32:
     """Return the hops from each source to each node, shape (sources, nodes); -1 where there is no path."""
     blocks = np.array_split(sources, 1 + len(sources) * topology.nodes // _ROWS_AT_ONCE)
     return np.concatenate([trees_from(topology, block).hops for block in blocks])
 
 
-def _trees(first: NDArray[np.int64], neighbor: NDArray[np.int32], roots: NDArray[np.int64]) -> Trees:
+def _trees(first: Ints, neighbor: Ints32, roots: Ints) -> Trees:
     shape = (len(roots), len(first) - 1)
     hops, parent, ways = np.full(shape, -1, np.int32), np.full(shape, -1, np.int32), np.zeros(shape)
     queue = np.empty(shape[1], np.int32)

@@ -9,24 +9,19 @@ ways : float64 (rows, nodes)          number of shortest paths
 queue : int32 (nodes,)                room to work in
 """
 
-import numpy as np
-from numpy.typing import NDArray
-
+from topoopt.arrays import Floats, Ints, Ints32
 from topoopt.kernel import entry
-
-Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
 
 
 @entry
 def breadth_first(
-    first_link: Longs,
-    link_dst: Ints,
-    roots: Longs,
-    hops: Ints,
-    parent: Ints,
-    ways: NDArray[np.float64],
-    queue: Ints,
+    first_link: Ints,
+    link_dst: Ints32,
+    roots: Ints,
+    hops: Ints32,
+    parent: Ints32,
+    ways: Floats,
+    queue: Ints32,
 ) -> None:
     """Fill the trees; ``hops`` and ``parent`` enter as -1, ``ways`` as zeros."""
     for row in range(len(roots)):

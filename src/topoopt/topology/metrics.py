@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.arrays import Ints, Ints32
 from topoopt.errors import NoRoute
 from topoopt.topology.breadth_first import hops_from
 from topoopt.topology.topology import Topology
@@ -64,7 +64,7 @@ def hop_metrics(topology: Topology) -> HopMetrics:
     return HopMetrics(diameter, average, tuple(counts.tolist()))
 
 
-def _refuse_unreached(topology: Topology, sources: NDArray[np.int64], hops: NDArray[np.int32]) -> None:
+def _refuse_unreached(topology: Topology, sources: Ints, hops: Ints32) -> None:
     missing = np.argwhere(hops < 0)
     if len(missing):
         row, server = (int(index) for index in missing[0])

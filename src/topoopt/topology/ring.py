@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from topoopt.arrays import Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class Ring:
         """Number of links of the walk."""
         return len(self.walk)
 
-    def edges(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def edges(self) -> tuple[Ints, Ints]:
         """Return sources and destinations of the walk's links, each of shape (hops,)."""
         nodes = np.asarray(self.walk, np.int64)
         return nodes, np.roll(nodes, -1)

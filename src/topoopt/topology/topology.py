@@ -5,8 +5,9 @@ from dataclasses import astuple, dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from topoopt.arrays import Floats, Ints, Ints32
 from topoopt.errors import InvalidInput
 
 DEFAULT_LATENCY_S = 1e-6
@@ -54,11 +55,11 @@ class Topology:
     family: str
     servers: int
     nodes: int
-    src: NDArray[np.int32]
-    dst: NDArray[np.int32]
-    ports: NDArray[np.int32]
-    bandwidth_bps: NDArray[np.float64]
-    latency_s: NDArray[np.float64]
+    src: Ints32
+    dst: Ints32
+    ports: Ints32
+    bandwidth_bps: Floats
+    latency_s: Floats
     offsets: tuple[int, ...] = ()
 
     def __len__(self) -> int:
@@ -69,21 +70,21 @@ class Topology:
         yield from map(Link, *(column.tolist() for column in columns))
 
     @cached_property
-    def first_link(self) -> NDArray[np.int64]:
+    def first_link(self) -> Ints:
         """Return the CSR pointer: the links out of node v are ``first_link[v] : first_link[v+1]``."""
         return np.searchsorted(self.src, np.arange(self.nodes + 1))
 
     @cached_property
-    def links_in(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    def links_in(self) -> tuple[Ints, Ints32]:
         """Return the CSR pointer of the links into nodes, and where each comes from."""
         order = np.lexsort((self.src, self.dst))
         return np.searchsorted(self.dst[order], np.arange(self.nodes + 1)), self.src[order]
 
     @cached_property
-    def _keys(self) -> NDArray[np.int64]:
+    def _keys(self) -> Ints:
         return self.src.astype(np.int64) * self.nodes + self.dst
 
-    def link_ids(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> NDArray[np.int64]:
+    def link_ids(self, src: Ints, dst: Ints) -> Ints:
         """Return the index of the link of each pair, -1 where there is none."""
         key = np.asarray(src, np.int64) * self.nodes + np.asarray(dst, np.int64)
         return places_of(key, self._keys)
@@ -93,7 +94,7 @@ class Topology:
         return int(self.link_ids(np.array([src]), np.array([dst]))[0])
 
 
-def places_of(keys: NDArray[np.int64], known: NDArray[np.int64]) -> NDArray[np.int64]:
+def places_of(keys: Ints, known: Ints) -> Ints:
     """Return where each key is in an ascending array, -1 where it is not."""
     if not len(known):
         return np.full(keys.shape, -1, np.int64)
@@ -119,7 +120,7 @@ def topology_from_links(
 def topology_of_cables(
     family: str,
     servers: int,
-    cables: tuple[NDArray[np.int64], NDArray[np.int64]],
+    cables: tuple[Ints, Ints],
     bandwidth_bps: ArrayLike,
     latency_s: float,
     nodes: int | None = None,
@@ -134,8 +135,8 @@ def topology_of_cables(
 def topology_from_arrays(
     family: str,
     servers: int,
-    src: NDArray[np.int64],
-    dst: NDArray[np.int64],
+    src: Ints,
+    dst: Ints,
     bandwidth_bps: ArrayLike,
     latency_s: ArrayLike,
     nodes: int | None = None,

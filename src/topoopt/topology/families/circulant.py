@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.arrays import Floats, Ints, Ints32
 from topoopt.errors import InvalidInput, unknown_name
 from topoopt.topology.families.family import check_numbers
 from topoopt.topology.topology import DEFAULT_LATENCY_S, Topology, topology_from_arrays
@@ -87,7 +87,5 @@ def circulant_offsets(topology: Topology) -> tuple[int, ...]:
     return tuple(offsets.tolist())
 
 
-def _constant_in_runs(
-    values: NDArray[np.int32] | NDArray[np.float64], first: NDArray[np.int64], run: int
-) -> bool:
+def _constant_in_runs(values: Ints32 | Floats, first: Ints, run: int) -> bool:
     return bool((values.reshape(-1, run) == values[first][:, None]).all())

@@ -1,13 +1,13 @@
 """The expander: a random regular graph, as Jellyfish wires its switches."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.arrays import Ints
 from topoopt.errors import Infeasible, InvalidInput
 from topoopt.topology.families.family import check_numbers
 from topoopt.topology.topology import DEFAULT_LATENCY_S, Topology, topology_of_cables
 
-_Pairs = NDArray[np.int64]  # shape (cables, 2)
+_Pairs = Ints  # shape (cables, 2)
 _TRIES = 10_000
 
 
@@ -66,7 +66,7 @@ def _regular_multigraph(servers: int, degree: int, rng: np.random.Generator) -> 
     return np.concatenate(parts)
 
 
-def _random_graph(servers: int, ports: NDArray[np.int64], taken: _Pairs, rng: np.random.Generator) -> _Pairs:
+def _random_graph(servers: int, ports: Ints, taken: _Pairs, rng: np.random.Generator) -> _Pairs:
     """Return a simple graph with those degrees and none of the taken pairs.
 
     Free ports are paired at random; loops and repeats are then mended by swapping an end with a random
@@ -86,7 +86,7 @@ def _random_graph(servers: int, ports: NDArray[np.int64], taken: _Pairs, rng: np
     raise Infeasible(f"expander: found no simple random graph of {servers} servers; try another seed")
 
 
-def _wrong_pairs(pairs: _Pairs, taken_keys: NDArray[np.int64], servers: int) -> NDArray[np.int64]:
+def _wrong_pairs(pairs: _Pairs, taken_keys: Ints, servers: int) -> Ints:
     keys = _keys(pairs, servers)
     _, first = np.unique(keys, return_index=True)
     wrong = np.ones(len(pairs), bool)
@@ -105,6 +105,6 @@ def _all_pairs(servers: int) -> _Pairs:
     return np.stack(np.triu_indices(servers, 1), axis=1)
 
 
-def _keys(pairs: _Pairs, servers: int) -> NDArray[np.int64]:
-    keys: NDArray[np.int64] = pairs.min(axis=1) * servers + pairs.max(axis=1)
+def _keys(pairs: _Pairs, servers: int) -> Ints:
+    keys: Ints = pairs.min(axis=1) * servers + pairs.max(axis=1)
     return keys

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.arrays import Ints
 from topoopt.errors import InvalidInput
 from topoopt.topology.families.family import check_numbers
 from topoopt.topology.topology import DEFAULT_LATENCY_S, Topology, topology_from_arrays
@@ -68,7 +68,7 @@ def _twistable_shape(servers: int, dimensions: int, most_neighbors: int) -> tupl
     )
 
 
-def _shifted(grid: NDArray[np.int64], axis: int, way: int, twisted: bool) -> NDArray[np.int64]:
+def _shifted(grid: Ints, axis: int, way: int, twisted: bool) -> Ints:
     """Return every server's neighbor along an axis."""
     moved = np.roll(grid, way, axis)
     if twisted:
