@@ -1,10 +1,9 @@
 """Operator times from measured tables: exact where measured, straight lines between and beyond."""
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-from topoopt.workload.curve import time_at
+from topoopt.workload.curve import Curve, curve_of, launch_floor_s
 from topoopt.workload.graph import Operator, OperatorGraph
 from topoopt.workload.profile_table import Measurement, ProfileTable, published_tables
 from topoopt.workload.timer import OperatorTime, OperatorTimer
@@ -14,17 +13,6 @@ PROFILED_ACCELERATORS_PER_SERVER = 4
 """The published tables were measured on servers of four accelerators."""
 
 _Shape = tuple[str, int, float, float, int]
-
-
-@dataclass(frozen=True, slots=True)
-class _Curve:
-    """Measured times of one operator shape over the samples of a part, ascending."""
-
-    samples: tuple[float, ...]
-    forward_s: tuple[float, ...]
-    backward_s: tuple[float, ...]
-    own_samples: tuple[float, ...]
-    """Those of the first table that has the operator."""
 
 
 class ProfileTimer:
@@ -61,34 +49,27 @@ class ProfileTimer:
     ) -> None:
         self._fallback = fallback
         self._scale = PROFILED_ACCELERATORS_PER_SERVER / accelerators_per_server
-        self._curves = _curves(tables)
-        self._floor_s = _floors(table for table, _ in tables)
+        self._curves, self._own_samples = _curves(tables)
+        self._floor_s = launch_floor_s(
+            row for table, _ in tables for rows in table.measurements.values() for row in rows
+        )
 
     def time(self, op: Operator, samples: float, channel_degree: int = 1) -> OperatorTime:
         """Return the time of a part that holds ``samples`` of the global batch."""
         curve = self._curves.get(_shape(op))
         if curve is None:
             return self._fallback.time(op, samples, channel_degree)
-        at = samples if op.is_embedding else samples * self._scale
-        forward_floor_s, backward_floor_s = self._floor_s
-        forward_s, source = time_at(curve.samples, curve.forward_s, at, forward_floor_s)
-        backward_s, _ = time_at(curve.samples, curve.backward_s, at, backward_floor_s)
-        if channel_degree > 1:
-            forward_s = forward_floor_s + (forward_s - forward_floor_s) / channel_degree
-            backward_s = backward_floor_s + (backward_s - backward_floor_s) / channel_degree
-            source += ", channels scaled"
-        return OperatorTime(forward_s, backward_s, source)
+        return curve.time(
+            samples if op.is_embedding else samples * self._scale, self._floor_s, channel_degree
+        )
 
     def measured_parts(self, op: Operator, global_batch: float) -> tuple[int, ...]:
         """Return, ascending, the numbers of parts whose time was measured; none for an unmeasured operator.
 
         It is the operator's search space in the authors' released search.
         """
-        curve = self._curves.get(_shape(op))
-        if curve is None:
-            return ()
         batch = global_batch if op.is_embedding else global_batch * self._scale
-        counts = {batch / samples for samples in curve.own_samples}
+        counts = {batch / samples for samples in self._own_samples.get(_shape(op), ())}
         return tuple(sorted(round(parts) for parts in counts if parts >= 1 and parts.is_integer()))
 
 
@@ -123,24 +104,23 @@ def _shape(op: Operator) -> _Shape:
     )
 
 
-def _curves(tables: Sequence[tuple[ProfileTable, OperatorGraph]]) -> dict[_Shape, _Curve]:
-    found: dict[_Shape, list[Measurement]] = {}
+def _curves(
+    tables: Sequence[tuple[ProfileTable, OperatorGraph]],
+) -> tuple[dict[_Shape, Curve], dict[_Shape, tuple[float, ...]]]:
+    """Return the curve of each shape, and the samples that it has in the first table with that shape."""
+    known: dict[_Shape, list[Measurement]] = {}
     own: dict[_Shape, tuple[float, ...]] = {}
     for table, graph in tables:
         measured = {_shape(op): table.measurements.get(op.profile_key, ()) for op in graph.operators}
         for shape, rows in measured.items():
             if rows:
                 own.setdefault(shape, tuple(row.samples for row in rows))
-                found[shape] = _extended(found.get(shape, []), rows)
-    return {
-        shape: _Curve(
-            tuple(row.samples for row in rows),
-            tuple(row.forward_s for row in rows),
-            tuple(row.backward_s for row in rows),
-            own[shape],
-        )
-        for shape, rows in found.items()
+                known[shape] = _extended(known.get(shape, []), rows)
+    curves = {
+        shape: curve_of((row.samples, row.forward_s, row.backward_s) for row in rows)
+        for shape, rows in known.items()
     }
+    return curves, own
 
 
 def _extended(known: list[Measurement], rows: Sequence[Measurement]) -> list[Measurement]:
@@ -149,8 +129,3 @@ def _extended(known: list[Measurement], rows: Sequence[Measurement]) -> list[Mea
     below = [row for row in rows if row.samples < known[0].samples]
     above = [row for row in rows if row.samples > known[-1].samples]
     return below + known + above
-
-
-def _floors(tables: Iterable[ProfileTable]) -> tuple[float, float]:
-    rows = [row for table in tables for measured in table.measurements.values() for row in measured]
-    return min((r.forward_s for r in rows), default=0.0), min((r.backward_s for r in rows), default=0.0)

@@ -74,15 +74,7 @@ def dense(
 
 def concat(name: str, inputs: Sequence[int], width: int) -> Operator:
     """Return the concatenation of all inputs, ``width`` numbers long."""
-    return Operator(
-        name=name,
-        kind="concat",
-        inputs=tuple(inputs),
-        weights=(),
-        output_bytes_per_sample=width * FLOAT_BYTES,
-        memory_traffic_bytes_per_sample=2.0 * width * FLOAT_BYTES,
-        profile_key="Concat_1",
-    )
+    return _elementwise(name, "concat", inputs, width, reads=1, profile_key="Concat_1", flops=0.0)
 
 
 def attention(
