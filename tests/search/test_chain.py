@@ -157,7 +157,7 @@ def test_interrupting_keeps_the_best(
         raise KeyboardInterrupt
 
     found = search_strategy(problem, start, 5000, np.random.default_rng(0), on_progress=stop)
-    assert found.interrupted
+    assert found.stopped_because == "interrupted"
     assert found.time_s <= problem.iteration_time_s(start)
     assert problem.iteration_time_s(found.strategy) == found.time_s
 

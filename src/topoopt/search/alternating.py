@@ -1,32 +1,20 @@
 """Alternating optimization: Comp × Comm with the topology fixed, Comm × Topo with the strategy fixed (section 3)."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
 from topoopt.job import Job
 from topoopt.routing import Fabric
 from topoopt.search.candidate import fabric_for
-from topoopt.search.chain import ChainResult, search_strategy
+from topoopt.search.chain import ChainAnswer, search_strategy
 from topoopt.search.options import SearchOptions
 from topoopt.search.problem import make_problem
 from topoopt.strategy import ParallelStrategy
 
 CONVERGED = 1e-4
 """After two rounds that improve the iteration time by less than this fraction the search stops."""
-
-
-@dataclass(frozen=True, eq=False)
-class ChainAnswer:
-    """The best pair of strategy and fabric of one chain."""
-
-    strategy: ParallelStrategy
-    fabric: Fabric
-    time_s: float
-    proposals: int
-    stopped_because: str
-    convergence: tuple[tuple[int, float], ...]
 
 
 def alternate(
@@ -39,32 +27,34 @@ def alternate(
 ) -> ChainAnswer:
     """Search strategy and topology in turn until neither improves, or the budget or the rounds end."""
     strategy = start
-    rounds: list[ChainResult] = []
-    fabrics: list[Fabric] = []
+    rounds: list[ChainAnswer] = []
     convergence: list[tuple[int, float]] = []
     because, made, idle = "budget", 0, 0
     for step in range(options.rounds):
-        fabrics.append(fabric_for(job, strategy, options.rules, options.seed))
-        problem = make_problem(job, fabrics[-1], seed=options.seed)
+        fabric = fabric_for(job, strategy, options.rules, options.seed)
         share = (budget - made) // (options.rounds - step)
-        result = search_strategy(
-            problem, strategy, share, rng, alpha_per_ms=options.alpha_per_ms, on_progress=on_progress
+        answer = search_strategy(
+            make_problem(job, fabric, seed=options.seed),
+            strategy,
+            share,
+            rng,
+            alpha_per_ms=options.alpha_per_ms,
+            on_progress=on_progress,
         )
-        convergence += [(made + proposals, time_s) for proposals, time_s in result.convergence]
-        made += result.proposals
+        convergence += [(made + proposals, time_s) for proposals, time_s in answer.convergence]
+        made += answer.proposals
         so_far = min((row.time_s for row in rounds), default=float("inf"))
-        rounds.append(result)
-        strategy = result.strategy
-        if result.interrupted:
+        rounds.append(answer)
+        strategy = answer.strategy
+        if answer.stopped_because == "interrupted":
             because = "interrupted"
             break
-        idle = idle + 1 if result.time_s >= so_far * (1 - CONVERGED) else 0
+        idle = idle + 1 if answer.time_s >= so_far * (1 - CONVERGED) else 0
         if idle == 2 and step + 1 < options.rounds:
             because = "converged"
             break
-    best = min(range(len(rounds)), key=lambda index: rounds[index].time_s)
-    strategy, time_s = rounds[best].strategy, rounds[best].time_s
-    return ChainAnswer(strategy, fabrics[best], time_s, made, because, _descending(convergence))
+    best = min(rounds, key=lambda row: row.time_s)
+    return replace(best, proposals=made, stopped_because=because, convergence=_descending(convergence))
 
 
 def _descending(convergence: list[tuple[int, float]]) -> tuple[tuple[int, float], ...]:
@@ -90,8 +80,6 @@ def fixed_fabric(
     released = options.mode == "released"
     problem = make_problem(job, fabric, measured_only=released, seed=options.seed)
     first = min(starts, key=problem.iteration_time_s)
-    result = search_strategy(
+    return search_strategy(
         problem, first, budget, rng, alpha_per_ms=options.alpha_per_ms, own_moves=not released
     )
-    because = "interrupted" if result.interrupted else "budget"
-    return ChainAnswer(result.strategy, fabric, result.time_s, result.proposals, because, result.convergence)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from topoopt.routing import Fabric
 from topoopt.search.chain_kernel import run_chain
 from topoopt.search.problem import SearchProblem
 from topoopt.strategy import ParallelStrategy
@@ -18,15 +19,16 @@ SLICE = 250
 """Proposals between two looks at the clock, the progress bar and Ctrl-C."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChainResult:
-    """The best strategy of a chain."""
+@dataclass(frozen=True, eq=False)
+class ChainAnswer:
+    """The best strategy of a chain, and the fabric that it is for."""
 
     strategy: ParallelStrategy
+    fabric: Fabric
     time_s: float
     proposals: int
+    stopped_because: str
     convergence: tuple[tuple[int, float], ...]
-    interrupted: bool = False
 
 
 def search_strategy(
@@ -39,7 +41,7 @@ def search_strategy(
     own_moves: bool = True,
     good_enough_s: float = 0.0,
     on_progress: Callable[[int], None] = lambda proposals: None,
-) -> ChainResult:
+) -> ChainAnswer:
     """Return the best strategy that ``budget`` proposals find on the problem's fabric.
 
     The chain ends early when it reaches ``good_enough_s``, and keeps what it has on Ctrl-C.
@@ -47,7 +49,7 @@ def search_strategy(
     state = problem.state(start)
     times_s = state.times_s
     state.random[:] = rng.integers(1, 2**63, size=1, dtype=np.uint64)
-    convergence, made, interrupted = [(0, float(times_s[0]))], 0, False
+    convergence, made, because = [(0, float(times_s[0]))], 0, "budget"
     reset_every = max(budget // 100, 1)
     while made < budget and times_s[1] > good_enough_s:
         try:
@@ -55,10 +57,9 @@ def search_strategy(
             made += run_chain(problem.arrays, state, made, step, alpha_per_ms, own_moves, reset_every, False)
             on_progress(step)
         except KeyboardInterrupt:
-            interrupted = True
+            because = "interrupted"
             break
         if times_s[1] < convergence[-1][1]:
             convergence.append((made, float(times_s[1])))
-    return ChainResult(
-        problem.strategy(state.best_config), float(times_s[1]), made, tuple(convergence), interrupted
-    )
+    best = problem.strategy(state.best_config)
+    return ChainAnswer(best, problem.fabric, float(times_s[1]), made, because, tuple(convergence))

@@ -9,8 +9,9 @@ from multiprocessing import get_context
 import numpy as np
 
 from topoopt.job import Job
-from topoopt.search.alternating import ChainAnswer, alternate
+from topoopt.search.alternating import alternate
 from topoopt.search.candidate import Candidate, wired_candidate
+from topoopt.search.chain import ChainAnswer
 from topoopt.search.options import SearchOptions
 from topoopt.search.released import search_released
 from topoopt.search.start import fits, starting_strategy, tensor_parallel_starts
@@ -25,13 +26,20 @@ LARGEST_FOR_STARTS = 256
 
 @dataclass(frozen=True, eq=False)
 class ChainsResult:
-    """Every chain's answer and the best, by the estimate of the search's kernel."""
+    """Every chain's answer, and the CPU time of all."""
 
-    best: ChainAnswer
     answers: tuple[ChainAnswer, ...]
-    chain_times_s: tuple[float, ...]
-    proposals: int
     cpu_s: float
+
+    @property
+    def best(self) -> ChainAnswer:
+        """The best by the estimate of the search's kernel; ties go to the earlier chain."""
+        return min(self.answers, key=lambda row: row.time_s)
+
+    @property
+    def proposals(self) -> int:
+        """Of all chains."""
+        return sum(row.proposals for row in self.answers)
 
 
 def run_chains(
@@ -40,7 +48,7 @@ def run_chains(
     on_progress: Callable[[int], None] = lambda proposals: None,
     start: ParallelStrategy | None = None,
 ) -> ChainsResult:
-    """Run the chains and return the best; ties go to the earlier chain.
+    """Run the chains.
 
     Even chains begin at ``start``, odd ones at data parallelism; so do all where no start is given.
 
@@ -54,30 +62,21 @@ def run_chains(
         options.budget * (i + 1) // options.chains - options.budget * i // options.chains
         for i in range(options.chains)
     ]
-    began = time.process_time()
+    chains, rows = list(zip(starts, shares, seeds, strict=True)), []
     processes = min(options.processes or 1, options.chains)
     if processes > 1:
         context = get_context("spawn")  # forking a process that runs compiled kernels is not safe
         with ProcessPoolExecutor(processes, mp_context=context, initializer=end_with_parent) as pool:
-            pending = [
-                pool.submit(_run_chain, job, options, *row) for row in zip(starts, shares, seeds, strict=True)
-            ]
-            rows = []
+            pending = [pool.submit(_run_chain, job, options, *chain) for chain in chains]
             for future, share in zip(pending, shares, strict=True):
                 rows.append(future.result())
                 on_progress(share)
-        answers, cpu_s = [row[0] for row in rows], sum(row[1] for row in rows)
     else:
-        method = METHODS[options.mode]
-        answers = []
-        for first, share, seed in zip(starts, shares, seeds, strict=True):
-            answers.append(method(job, options, first, share, np.random.default_rng(seed), on_progress))
-            if answers[-1].stopped_because == "interrupted":
+        for chain in chains:
+            rows.append(_run_chain(job, options, *chain, on_progress))
+            if rows[-1][0].stopped_because == "interrupted":
                 break
-        cpu_s = time.process_time() - began
-    best = min(answers, key=lambda row: row.time_s)
-    times_s = tuple(row.time_s for row in answers)
-    return ChainsResult(best, tuple(answers), times_s, sum(row.proposals for row in answers), cpu_s)
+    return ChainsResult(tuple(answer for answer, _ in rows), sum(cpu_s for _, cpu_s in rows))
 
 
 def _run_chain(
@@ -86,9 +85,11 @@ def _run_chain(
     start: ParallelStrategy,
     budget: int,
     seed: np.random.SeedSequence,
+    on_progress: Callable[[int], None] = lambda proposals: None,
 ) -> tuple[ChainAnswer, float]:
     began = time.process_time()
-    answer = METHODS[options.mode](job, options, start, budget, np.random.default_rng(seed))
+    method = METHODS[options.mode]
+    answer = method(job, options, start, budget, np.random.default_rng(seed), on_progress)
     return answer, time.process_time() - began
 
 

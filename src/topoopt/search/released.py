@@ -1,14 +1,14 @@
 """The authors' released search: the topology is rebuilt inside the Markov chain, after every accepted move."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from topoopt.job import Job
 from topoopt.routing import Fabric
-from topoopt.search.alternating import ChainAnswer
-from topoopt.search.arrays import State
 from topoopt.search.candidate import fabric_for
+from topoopt.search.chain import ChainAnswer
 from topoopt.search.chain_kernel import run_chain
 from topoopt.search.options import SearchOptions
 from topoopt.search.problem import SearchProblem, make_problem
@@ -31,41 +31,37 @@ def search_released(
     Starts from data parallelism; accepts what is faster, else with exp(-alpha·Δms); returns to the best
     strategy every hundredth part of the budget.
     """
-    strategy = start
-    problem = make_problem(
-        job, fabric_for(job, start, options.rules, options.seed), measured_only=True, seed=options.seed
-    )
-    state = problem.state(strategy)
+    problem = _problem(job, fabric_for(job, start, options.rules, options.seed), options)
+    state = problem.state(start)
     time_s = float(state.times_s[0])
-    best = ChainAnswer(strategy, problem.fabric, time_s, 0, "budget", ((0, time_s),))
+    best = ChainAnswer(start, problem.fabric, time_s, 0, "budget", ((0, time_s),))
     random = rng.integers(1, 2**63, size=1, dtype=np.uint64)
-    made, interrupted, last_reset = 0, False, 0
-    while made < budget and not interrupted:
+    made, because, last_reset = 0, "budget", 0
+    while made < budget:
         try:
             step = min(FORCED_AFTER, budget - made)
             drawn = state._replace(random=random)
             done = run_chain(problem.arrays, drawn, 0, step, options.alpha_per_ms, False, step + 1, True)
             made += done
             on_progress(done)
-            rebuilt = fabric_for(job, problem.strategy(state.config), options.rules, options.seed)
+            strategy = problem.strategy(state.config)
+            rebuilt = fabric_for(job, strategy, options.rules, options.seed)
             if not same_links(rebuilt, problem.fabric):
-                strategy = problem.strategy(state.config)
-                problem = make_problem(job, rebuilt, measured_only=True, seed=options.seed)
+                problem = _problem(job, rebuilt, options)
                 state = problem.state(strategy)
             time_s = float(state.times_s[0])
             if time_s < best.time_s:
                 point = (*best.convergence, (made, time_s))
-                best = ChainAnswer(
-                    problem.strategy(state.config), problem.fabric, time_s, made, "budget", point
-                )
+                best = ChainAnswer(strategy, problem.fabric, time_s, made, "budget", point)
             if made - last_reset >= max(budget // 100, 1):
                 last_reset = made
-                problem, state = _return_to(best, problem, job, options)
-                time_s = best.time_s
+                if not same_links(best.fabric, problem.fabric):
+                    problem = _problem(job, best.fabric, options)
+                state = problem.state(best.strategy)
         except KeyboardInterrupt:
-            interrupted = True
-    because = "interrupted" if interrupted else "budget"
-    return ChainAnswer(best.strategy, best.fabric, best.time_s, made, because, best.convergence)
+            because = "interrupted"
+            break
+    return replace(best, proposals=made, stopped_because=because)
 
 
 def same_links(a: Fabric, b: Fabric) -> bool:
@@ -76,9 +72,5 @@ def same_links(a: Fabric, b: Fabric) -> bool:
     )
 
 
-def _return_to(
-    best: ChainAnswer, problem: SearchProblem, job: Job, options: SearchOptions
-) -> tuple[SearchProblem, State]:
-    if not same_links(best.fabric, problem.fabric):
-        problem = make_problem(job, best.fabric, measured_only=True, seed=options.seed)
-    return problem, problem.state(best.strategy)
+def _problem(job: Job, fabric: Fabric, options: SearchOptions) -> SearchProblem:
+    return make_problem(job, fabric, measured_only=True, seed=options.seed)
