@@ -6,6 +6,7 @@ from topoopt.job.job import job_on as job_on
 from topoopt.job.job import job_traffic as job_traffic
 from topoopt.job.job import make_job as make_job
 from topoopt.job.job import operators_of as operators_of
+from topoopt.job.job import refuse_too_many_servers as refuse_too_many_servers
 from topoopt.job.job import traffic_job as traffic_job
 from topoopt.job.job import training_job as training_job
 from topoopt.job.job import transformer_of as transformer_of

@@ -25,8 +25,7 @@ class Job:
     settings: JobSettings
 
     def __post_init__(self) -> None:
-        servers = self.cluster.servers
-        refuse_too_large(f"servers {servers}", _BYTES_OF_A_PAIR * servers**2, "use fewer servers")
+        refuse_too_many_servers(self.cluster)
 
     @property
     def name(self) -> str:
@@ -37,6 +36,18 @@ class Job:
     def global_batch(self) -> int:
         """Samples per iteration over all accelerators."""
         return self.work.samples(self.cluster)
+
+
+def refuse_too_many_servers(cluster: ClusterSpec) -> None:
+    """Refuse a cluster for whose pairs of servers there is not enough memory here.
+
+    Raises
+    ------
+    Infeasible
+        With the need, and what there is.
+    """
+    needed_bytes = _BYTES_OF_A_PAIR * cluster.servers**2
+    refuse_too_large(f"servers {cluster.servers}", needed_bytes, "use fewer servers")
 
 
 _BYTES_OF_A_PAIR = 48

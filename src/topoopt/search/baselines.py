@@ -69,6 +69,13 @@ def _priced(cluster: ClusterSpec, prices: PartTable) -> tuple[int, float]:
     return tree.interfaces, tree.interface_bandwidth_bps
 
 
+CHANGING = {
+    "sip-ml": "d wavelengths of B a server, changed in 25 µs, no forwarding",
+    "ocs-reconfig": "d circuits of B a server, changed in 10 ms, forwarding",
+    "mixnet": "a quarter of d·B a server on a fat-tree, else circuits in regions of 8 servers",
+}
+"""Fabrics whose circuits change under way."""
+
 BASELINES: Mapping[str, tuple[BaselineRule, ...]] = {
     **{
         name: (BaselineRule(name, builder.description, _same),)
@@ -81,24 +88,10 @@ BASELINES: Mapping[str, tuple[BaselineRule, ...]] = {
             "fat-tree", "full bisection, what TopoOpt's price buys (price table)", _priced, variant="priced"
         ),
     ),
-    "sip-ml": (
-        BaselineRule(
-            "sip-ml", "d wavelengths of B a server, changed in 25 µs, no forwarding", _same, "ideal-switch"
-        ),
-    ),
-    "ocs-reconfig": (
-        BaselineRule(
-            "ocs-reconfig", "d circuits of B a server, changed in 10 ms, forwarding", _same, "ideal-switch"
-        ),
-    ),
-    "mixnet": (
-        BaselineRule(
-            "mixnet",
-            "a quarter of d·B a server on a fat-tree, else circuits in regions of 8 servers",
-            _same,
-            "ideal-switch",
-        ),
-    ),
+    **{
+        name: (BaselineRule(name, description, _same, "ideal-switch"),)
+        for name, description in CHANGING.items()
+    },
 }
 """Rules by fabric; ``fat-tree`` has two, since the published bandwidth is not what the price table gives."""
 
@@ -137,23 +130,23 @@ def check_fabrics(fabrics: tuple[str, ...]) -> None:
             raise unknown_name("fabric", fabric, BASELINES)
 
 
-def baseline_fabric(job: Job, rule: BaselineRule, prices: PartTable, seed: int) -> Fabric:
-    """Return the baseline's links and routes, without rings."""
-    return _built(job, rule.fabric, rule, prices, seed)
-
-
-def _built(job: Job, name: str, rule: BaselineRule, prices: PartTable, seed: int) -> Fabric:
+def baseline_fabric(
+    job: Job, rule: BaselineRule, prices: PartTable, seed: int, name: str | None = None
+) -> Fabric:
+    """Return the baseline's links and routes, without rings; ``name`` is another fabric of as much bandwidth."""
     interfaces, bandwidth_bps = rule.interfaces(job.cluster, prices)
-    cluster = job.cluster
-    return FABRICS[name](
-        FabricRequest(
-            cluster.servers,
-            cluster.degree,
-            cluster.link_bandwidth_bps,
-            latency_s=cluster.link_latency_s,
-            server_bandwidth_bps=interfaces * bandwidth_bps,
-            seed=seed,
-        )
+    return FABRICS[name or rule.fabric](fabric_request(job.cluster, interfaces * bandwidth_bps, seed))
+
+
+def fabric_request(cluster: ClusterSpec, server_bandwidth_bps: float, seed: int) -> FabricRequest:
+    """Return what a fabric of the cluster is built of, each server with so much bandwidth."""
+    return FabricRequest(
+        cluster.servers,
+        cluster.degree,
+        cluster.link_bandwidth_bps,
+        latency_s=cluster.link_latency_s,
+        server_bandwidth_bps=server_bandwidth_bps,
+        seed=seed,
     )
 
 
@@ -171,7 +164,9 @@ def search_baseline(
     Circuits that change are simulated as flows where ``analytic`` is asked for, which cannot follow them.
     """
     rng = np.random.default_rng(np.random.SeedSequence(options.seed))
-    searched = _built(job, rule.searched_on, rule, prices, options.seed) if rule.searched_on else fabric
+    searched = fabric
+    if rule.searched_on:
+        searched = baseline_fabric(job, rule, prices, options.seed, rule.searched_on)
     answer = fixed_fabric(job, searched, options, min(options.baseline_budget, options.budget), rng, starts)
     interfaces, bandwidth_bps = rule.interfaces(job.cluster, prices)
     row = Baseline(
@@ -212,13 +207,7 @@ def best_of(
     return replace(row, layout_times_s=tuple(times_s)) if job.work.choices(job.cluster.servers) else row
 
 
-def _outcome(
-    job: Job,
-    strategy: ParallelStrategy,
-    fabric: Fabric,
-    seed: int,
-    fidelity: Fidelity,
-) -> Outcome:
+def _outcome(job: Job, strategy: ParallelStrategy, fabric: Fabric, seed: int, fidelity: Fidelity) -> Outcome:
     fidelity = fidelity.on(fabric)
     rings = rings_wanted(job.cluster, fabric.topology)
     ready = with_rings(fabric, job_traffic(job, strategy), rings, seed)

@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from topoopt.finder import FABRICS, FabricRequest, FabricShape
+from topoopt.finder import FABRICS, FabricShape
 from topoopt.job import Job, job_traffic
 from topoopt.plan import Baseline, Plan, TaskDifference
 from topoopt.routing import Fabric
+from topoopt.search.baselines import fabric_request
 from topoopt.search.progress import Progress, silent
 from topoopt.search.tables import rings_wanted
 from topoopt.search.task_graphs import task_graph_of
@@ -87,14 +88,7 @@ def at_fidelities(
 def fabric_of_baseline(job: Job, other: Baseline, seed: int, switches: bool = False) -> Fabric:
     """Return what a baseline was simulated on, rings laid; ``switches`` draws every switch of a fat-tree."""
     cluster = job.cluster
-    request = FabricRequest(
-        cluster.servers,
-        cluster.degree,
-        cluster.link_bandwidth_bps,
-        latency_s=cluster.link_latency_s,
-        server_bandwidth_bps=other.server_bandwidth_bps,
-        seed=seed,
-    )
+    request = fabric_request(cluster, other.server_bandwidth_bps, seed)
     if switches and other.fabric in WITH_SWITCHES:
         return FABRICS[other.fabric](replace(request, shape=FabricShape(switches=True)))
     fabric = FABRICS[other.fabric](request)

@@ -13,6 +13,7 @@ from topoopt.job import (
     Layout,
     TransformerWork,
     in_its_place,
+    refuse_too_many_servers,
     requested_job,
     training_job,
 )
@@ -67,6 +68,7 @@ def _job_of(request: JobRequest, on_progress: Progress) -> Job:
         return requested_job(request)
     on_progress("ranking configurations", 0, 0)
     training = training_request(request)
+    refuse_too_many_servers(training.cluster)
     system, calibration = system_of(training.cluster), _calibration(training)
     loads = find_loads(training.loads, training.model) if training.loads else None
     ranked = search_configurations(

@@ -7,8 +7,7 @@ import pytest
 from tests.job.training_jobs import small_training_job
 from topoopt.job import Job, job_mfu, job_traffic, transformer_of
 from topoopt.plan import Plan, plan_to_mapping
-from topoopt.search import SearchOptions, caveats, make_plan, simulated, task_graph_of
-from topoopt.search import layouts as search_layouts
+from topoopt.search import SearchOptions, caveats, make_plan, simulated, task_graph_of, wiring
 
 OPTIONS = SearchOptions()
 
@@ -66,14 +65,14 @@ def test_the_same_plan_is_made_again(job: Job, plan: Plan) -> None:
 
 
 def test_an_interrupted_search_keeps_the_best_so_far(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
-    best_wiring, calls = search_layouts._best_wiring, iter(range(10))
+    wirings, calls = wiring._wirings, iter(range(10))
 
     def interrupted(*arguments: object) -> object:
         if next(calls) == 2:
             raise KeyboardInterrupt
-        return best_wiring(*arguments)  # type: ignore[arg-type]
+        return wirings(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(search_layouts, "_best_wiring", interrupted)
+    monkeypatch.setattr(wiring, "_wirings", interrupted)
     plan = make_plan(job, OPTIONS, fabrics=())
     assert plan.search.stopped_because == "interrupted"
     assert plan.strategy.layout == 1
