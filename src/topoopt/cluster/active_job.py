@@ -7,7 +7,7 @@ from topoopt.cluster.distribution import distribution
 from topoopt.cluster.job_plans import JobPlan
 from topoopt.cluster.pace import IterationTimes, PlacedJob
 from topoopt.cluster.prepared import Prepared
-from topoopt.cluster.result import JobRecord
+from topoopt.cluster.result import IterationTime, JobRecord
 from topoopt.cluster.shards import Shard
 from topoopt.cluster.trace import TraceJob
 
@@ -124,9 +124,9 @@ class ActiveJob:
             self.end_s,
             self._assigned_s - arrival_s,
             self._rewiring_s,
+            self.end_s - arrival_s,
             self._work,
-            self.mean_s,
-            distribution(list(self.weights), list(self.weights.values())).p99,
+            IterationTime(self.mean_s, distribution(list(self.weights), list(self.weights.values())).p99),
             self._moves,
             tuple(self._resizes),
         )

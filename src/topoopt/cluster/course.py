@@ -84,7 +84,7 @@ def _prepared(
         if not work:
             shape = shape_of(job, job.servers)
             if shape not in times_s:
-                times_s[shape] = reference_time_s(shape, settings)
+                times_s[shape] = reference_time_s(shape, settings.planning)
             work = job.duration_s / times_s[shape]
         jobs.append(Prepared(job, work, by_size))
     return tuple(jobs)

@@ -75,10 +75,11 @@ def course_fabrics(name: str, settings: ClusterSettings) -> tuple[CourseFabric, 
 
 def _dedicated(name: str, settings: ClusterSettings) -> CourseFabric:
     description, switching = DEDICATED[name]
+    planning = settings.planning
     alone: dict[TaskGraph, IterationTimes] = {}
 
     def plan(shape: JobShape) -> JobPlan:
-        made = dedicated_plan(shape, settings)
+        made = dedicated_plan(shape, planning)
         alone[made.graph] = made.alone
         return made
 
@@ -90,7 +91,7 @@ def _dedicated(name: str, settings: ClusterSettings) -> CourseFabric:
 
 
 def _sharing(rule: BaselineRule, settings: ClusterSettings) -> CourseFabric:
-    cluster = settings.logical
+    cluster, planning = settings.logical, settings.planning
     # What the whole cluster's price gives, also where a strategy is searched on a fabric of the job's size.
     interfaces, whole_bps = rule.interfaces(settings.cluster, find_prices(settings.prices))
     bandwidth_bps = whole_bps / settings.logical_servers
@@ -106,6 +107,6 @@ def _sharing(rule: BaselineRule, settings: ClusterSettings) -> CourseFabric:
     pace = shared_pace(fabric, replace(settings.sharing, seed=settings.seed))
 
     def plan(shape: JobShape) -> JobPlan:
-        return sharing_plan(shape, rule.fabric, interfaces, bandwidth_bps, settings)
+        return sharing_plan(shape, rule.fabric, interfaces, bandwidth_bps, planning)
 
     return CourseFabric(rule.fabric, rule.description, interfaces * bandwidth_bps, plan, pace, (), rule.key)

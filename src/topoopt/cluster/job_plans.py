@@ -5,15 +5,14 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from topoopt.cluster.pace import IterationTimes
-from topoopt.cluster.settings import ClusterSettings
+from topoopt.cluster.settings import Planning
 from topoopt.cluster.trace import TraceJob
 from topoopt.cost import find_prices
-from topoopt.finder import FABRICS, FabricRequest
-from topoopt.hardware import ClusterSpec, largest_degree
-from topoopt.job import Job, JobSettings, make_job
+from topoopt.finder import FabricRequest, build_fabric
+from topoopt.hardware import largest_degree
+from topoopt.job import Job, make_job
 from topoopt.search import (
     BaselineRule,
-    SearchOptions,
     baseline_fabric,
     make_plan,
     search_baseline,
@@ -71,7 +70,8 @@ def shape_of(job: TraceJob, size: int) -> JobShape:
     return JobShape(job.model, size, job.batch_per_accelerator)
 
 
-def dedicated_plan(shape: JobShape, settings: ClusterSettings) -> JobPlan:
+@lru_cache(KEPT)
+def dedicated_plan(shape: JobShape, planning: Planning) -> JobPlan:
     """Plan a job on links of its own: strategy, topology and routing together.
 
     Raises
@@ -79,11 +79,21 @@ def dedicated_plan(shape: JobShape, settings: ClusterSettings) -> JobPlan:
     KeyboardInterrupt
         If the search was interrupted: half of one is not the plan of this job.
     """
-    return _dedicated(shape, settings.logical, settings.costs, settings.search, settings.simulator)
+    plan = make_plan(_job(shape, planning), planning.search, fabrics=(), weigh_routes=False)
+    if plan.search.stopped_because == "interrupted":
+        raise KeyboardInterrupt
+    time_s = plan.outcome.iteration_time_s
+    if planning.simulator != plan.outcome.simulator:
+        # A packet takes one path, so every transfer of the others does, too.
+        options = SimulationOptions(split="one" if planning.simulator == "packet" else "spread")
+        result = simulated(plan.job, plan.strategy, plan.fabric, planning.simulator, options)
+        time_s = result.iteration_time_s
+    return JobPlan(task_graph_of(plan.job, plan.strategy), _always(time_s), plan.fabric.topology)
 
 
+@lru_cache(KEPT)
 def sharing_plan(
-    shape: JobShape, fabric: str, interfaces: int, bandwidth_bps: float, settings: ClusterSettings
+    shape: JobShape, fabric: str, interfaces: int, bandwidth_bps: float, planning: Planning
 ) -> JobPlan:
     """Plan a job on a fabric of a given kind, of its own size; the strategy is searched for that fabric.
 
@@ -92,74 +102,34 @@ def sharing_plan(
     interfaces, bandwidth_bps : int, float
         Of a server, and of one interface.
     """
-    rest = settings.logical, settings.costs, settings.search
-    return _sharing(shape, fabric, interfaces, bandwidth_bps, *rest)
+    job = _job(shape, planning)
+    prices = find_prices("2022")  # only asked for a price that is not looked at
+    rule = BaselineRule(fabric, "", lambda spec, prices: (interfaces, bandwidth_bps))
+    laid = baseline_fabric(job, rule, prices, planning.search.seed)
+    row = search_baseline(job, rule, laid, planning.search, prices, (starting_strategy(job),))
+    return JobPlan(task_graph_of(job, row.strategy), _always(row.outcome.iteration_time_s), laid.topology)
 
 
-def reference_time_s(shape: JobShape, settings: ClusterSettings) -> float:
+@lru_cache(KEPT)
+def reference_time_s(shape: JobShape, planning: Planning) -> float:
     """Return the iteration time, data parallel, with an ideal switch of d·B a server to itself.
 
     It turns the durations of a trace into iterations, the same on every fabric.
     """
-    return _reference_time_s(shape, settings.logical, settings.costs)
+    job, cluster = _job(shape, planning), planning.cluster
+    graph = task_graph_of(job, starting_strategy(job))
+    size = shape.servers, cluster.degree, cluster.link_bandwidth_bps
+    request = FabricRequest(*size, graph.groups, latency_s=cluster.link_latency_s)
+    return simulate("analytic", graph, build_fabric("ideal-switch", request)).iteration_time_s
 
 
-def _job(shape: JobShape, cluster: ClusterSpec, costs: JobSettings) -> Job:
+def _job(shape: JobShape, planning: Planning) -> Job:
     """Return the job on servers of the cluster; with few servers, ports that none of them can use stay dark."""
     graph = load_model(shape.model, servers=shape.servers)
     if shape.batch_per_accelerator:
         graph = replace(graph, batch_per_accelerator=shape.batch_per_accelerator)
-    degree = min(cluster.degree, largest_degree(shape.servers))
-    return make_job(graph, replace(cluster, servers=shape.servers, degree=degree), costs)
-
-
-@lru_cache(KEPT)
-def _dedicated(
-    shape: JobShape, cluster: ClusterSpec, costs: JobSettings, search: SearchOptions, simulator: str
-) -> JobPlan:
-    plan = make_plan(_job(shape, cluster, costs), search, fabrics=(), weigh_routes=False)
-    if plan.search.stopped_because == "interrupted":
-        raise KeyboardInterrupt
-    time_s = plan.outcome.iteration_time_s
-    if simulator != plan.outcome.simulator:
-        # A packet takes one path, so every transfer of the others does, too.
-        options = SimulationOptions(split="one" if simulator == "packet" else "spread")
-        time_s = simulated(plan.job, plan.strategy, plan.fabric, simulator, options).iteration_time_s
-    return JobPlan(task_graph_of(plan.job, plan.strategy), _always(time_s), plan.fabric.topology)
-
-
-@lru_cache(KEPT)
-def _sharing(
-    shape: JobShape,
-    name: str,
-    interfaces: int,
-    bandwidth_bps: float,
-    cluster: ClusterSpec,
-    costs: JobSettings,
-    search: SearchOptions,
-) -> JobPlan:
-    job = _job(shape, cluster, costs)
-    prices = find_prices("2022")  # only asked for a price that is not looked at
-    rule = BaselineRule(name, "", lambda spec, prices: (interfaces, bandwidth_bps))
-    fabric = baseline_fabric(job, rule, prices, search.seed)
-    row = search_baseline(job, rule, fabric, search, prices, (starting_strategy(job),))
-    return JobPlan(task_graph_of(job, row.strategy), _always(row.outcome.iteration_time_s), fabric.topology)
-
-
-@lru_cache(KEPT)
-def _reference_time_s(shape: JobShape, cluster: ClusterSpec, costs: JobSettings) -> float:
-    job = _job(shape, cluster, costs)
-    graph = task_graph_of(job, starting_strategy(job))
-    switch = FABRICS["ideal-switch"](
-        FabricRequest(
-            shape.servers,
-            cluster.degree,
-            cluster.link_bandwidth_bps,
-            graph.groups,
-            latency_s=cluster.link_latency_s,
-        )
-    )
-    return simulate("analytic", graph, switch).iteration_time_s
+    degree = min(planning.cluster.degree, largest_degree(shape.servers))
+    return make_job(graph, replace(planning.cluster, servers=shape.servers, degree=degree), planning.costs)
 
 
 def _always(time_s: float) -> IterationTimes:

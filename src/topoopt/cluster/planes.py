@@ -21,7 +21,7 @@ class HeldWiring:
     patches : tuple of Patch
         Its links, all of them between its servers.
     from_s, active_s, to_s : float
-        When its ports became its own, when its servers were switched to them, when it left.
+        When its ports became its own, when its servers were switched to them, when it left; -1 for not yet.
     """
 
     job: str
@@ -29,19 +29,8 @@ class HeldWiring:
     servers: tuple[int, ...]
     patches: tuple[Patch, ...]
     from_s: float
-    active_s: float
-    to_s: float
-
-
-@dataclass(slots=True)
-class _Held:
-    """The same while it is held."""
-
-    plane: int
-    servers: tuple[int, ...]
-    patches: tuple[Patch, ...]
-    from_s: float
     active_s: float = -1.0
+    to_s: float = -1.0
 
 
 class Planes:
@@ -57,7 +46,7 @@ class Planes:
         self._owner: list[dict[int, str]] = [{} for _ in range(planes)]
         self._known: dict[tuple[tuple[int, ...], tuple[Patch, ...], Topology], Rewiring] = {}
         self._active: dict[int, str] = {}
-        self._held: dict[str, _Held] = {}
+        self._held: dict[str, HeldWiring] = {}
         self.log: list[HeldWiring] = []
 
     def unowned(self, server: int) -> tuple[int, ...]:
@@ -94,7 +83,7 @@ class Planes:
             "links stay in the shard"
         )
         owner.update(dict.fromkeys(servers, job))
-        self._held[job] = _Held(plane, made.servers, patches, now_s)
+        self._held[job] = HeldWiring(job, plane, made.servers, patches, now_s)
         return made.servers, len(made.made)
 
     def activate(self, job: str, now_s: float) -> None:
@@ -103,7 +92,7 @@ class Planes:
         assert not any(server in self._active for server in held.servers), "a server runs one job at a time"
         assert all(self._owner[held.plane].get(server) == job for server in held.servers)
         self._active.update(dict.fromkeys(held.servers, job))
-        held.active_s = now_s
+        self._held[job] = replace(held, active_s=now_s)
 
     def release(self, job: str, now_s: float) -> None:
         """Take the ports from a job that leaves."""
@@ -111,9 +100,7 @@ class Planes:
         for server in held.servers:
             assert self._owner[held.plane].pop(server) == job
             assert self._active.pop(server) == job
-        self.log.append(
-            HeldWiring(job, held.plane, held.servers, held.patches, held.from_s, held.active_s, now_s)
-        )
+        self.log.append(replace(held, to_s=now_s))
 
     def _touching(self, servers: Sequence[int], plane: int) -> tuple[Patch, ...]:
         """Return what is patched to some servers, sorted."""

@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
 
 from topoopt.door import shows_itself
+from topoopt.files import Amount
 from topoopt.frame import frame
 from topoopt.provenance import Provenance
 
@@ -18,10 +21,18 @@ FORMAT, VERSION = "topoopt-cluster", 1
 class Distribution:
     """Mean, median, tail and largest of one quantity, in its own unit."""
 
-    mean: float
-    p50: float
-    p99: float
-    max: float
+    mean: Amount
+    p50: Amount
+    p99: Amount
+    max: Amount
+
+
+@dataclass(frozen=True, slots=True)
+class IterationTime:
+    """Mean and tail over the iterations of one job, in seconds."""
+
+    mean: Amount
+    p99: Amount
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,34 +53,39 @@ class JobRecord:
         Wait for servers.
     rewiring_s : float
         Wait for the wiring on servers that it had, resizes included.
+    completion_time_s : float
+        From arrival to end.
     iterations : float
         Done on the servers that the trace asks for; an iteration of an elastic job on half of them counts half.
-    iteration_time_mean_s, iteration_time_p99_s : float
-        Over its iterations.
     moves : int
         Fibers plugged in for it.
     resizes : tuple of (float, int)
         When an elastic job went on with another number of servers, and how many.
     """
 
-    job: str
+    job: Annotated[str, Field(alias="id")]
     model: str
     servers: tuple[int, ...]
-    arrival_s: float
-    start_s: float
-    end_s: float
-    queueing_s: float
-    rewiring_s: float
-    iterations: float
-    iteration_time_mean_s: float
-    iteration_time_p99_s: float
+    arrival_s: Amount
+    start_s: Amount
+    end_s: Amount
+    queueing_s: Amount
+    rewiring_s: Amount
+    completion_time_s: Amount
+    iterations: Amount
+    iteration_time_s: IterationTime
     moves: int = 0
-    resizes: tuple[tuple[float, int], ...] = ()
+    resizes: tuple[tuple[Amount, int], ...] = ()
 
     @property
-    def completion_time_s(self) -> float:
-        """From arrival to end."""
-        return self.end_s - self.arrival_s
+    def iteration_time_mean_s(self) -> float:
+        """Mean over its iterations."""
+        return self.iteration_time_s.mean
+
+    @property
+    def iteration_time_p99_s(self) -> float:
+        """99th percentile over its iterations."""
+        return self.iteration_time_s.p99
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +121,7 @@ class FabricRun:
     utilization: float
     moves: int
     jobs: tuple[JobRecord, ...]
-    running: tuple[tuple[float, int, float], ...]
+    running: tuple[tuple[Amount, int, float], ...]
 
 
 @shows_itself
@@ -137,58 +153,16 @@ class ClusterResult:
 
     def to_json(self) -> dict[str, Any]:
         """Return the document of ``topoopt cluster run`` in JSON, with every job."""
-        return {
-            "format": FORMAT,
-            "version": VERSION,
-            "trace": self.trace,
-            "seed": self.seed,
-            "servers": self.servers,
-            "degree": self.degree,
-            "bandwidth_bps": self.bandwidth_bps,
-            "provenance": {
-                "version": self.provenance.version,
-                "seed": self.provenance.seed,
-                "inputs": dict(self.provenance.inputs),
-            },
-            "settings": dict(self.settings),
-            "skipped_fabrics": [list(row) for row in self.skipped],
-            "fabrics": [_fabric_row(run) for run in self.fabrics],
-        }
+        document = asdict(self)
+        document["skipped_fabrics"] = document.pop("skipped")
+        for run in document["fabrics"]:
+            run["jobs"] = [{"id": row.pop("job"), **row} for row in run["jobs"]]
+        return {"format": FORMAT, "version": VERSION, **document}
 
     def to_frame(self) -> "DataFrame":
         """Return a row for each job on each fabric; needs pandas."""
-        return frame({"fabric": run.fabric, **asdict(job)} for run in self.fabrics for job in run.jobs)
-
-
-def _fabric_row(run: FabricRun) -> dict[str, Any]:
-    return {
-        "fabric": run.fabric,
-        "description": run.description,
-        "server_bandwidth_bps": run.server_bandwidth_bps,
-        "iteration_time_s": asdict(run.iteration_time_s),
-        "completion_time_s": asdict(run.completion_time_s),
-        "queueing_s": asdict(run.queueing_s),
-        "rewiring_s": asdict(run.rewiring_s),
-        "utilization": run.utilization,
-        "moves": run.moves,
-        "jobs": [_job_row(job) for job in run.jobs],
-        "running": [list(row) for row in run.running],
-    }
-
-
-def _job_row(job: JobRecord) -> dict[str, Any]:
-    return {
-        "id": job.job,
-        "model": job.model,
-        "servers": list(job.servers),
-        "arrival_s": job.arrival_s,
-        "start_s": job.start_s,
-        "end_s": job.end_s,
-        "queueing_s": job.queueing_s,
-        "rewiring_s": job.rewiring_s,
-        "completion_time_s": job.completion_time_s,
-        "iterations": job.iterations,
-        "iteration_time_s": {"mean": job.iteration_time_mean_s, "p99": job.iteration_time_p99_s},
-        "moves": job.moves,
-        "resizes": [list(row) for row in job.resizes],
-    }
+        rows = [{"fabric": run.fabric, **asdict(job)} for run in self.fabrics for job in run.jobs]
+        for row in rows:
+            times_s = row.pop("iteration_time_s")
+            row |= {f"iteration_time_{which}_s": time_s for which, time_s in times_s.items()}
+        return frame(rows)

@@ -61,6 +61,16 @@ class PanelSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class Planning:
+    """What the plan of a job depends on besides its shape: the cluster as jobs see it, and how they are planned."""
+
+    cluster: ClusterSpec
+    costs: JobSettings
+    search: SearchOptions
+    simulator: str
+
+
+@dataclass(frozen=True, slots=True)
 class ClusterSettings:
     """How a cluster is run.
 
@@ -134,12 +144,17 @@ class ClusterSettings:
         )
 
     @property
+    def planning(self) -> Planning:
+        """What plans of its jobs depend on."""
+        return Planning(self.logical, self.costs, self.search, self.simulator)
+
+    @property
     def seed(self) -> int:
         """Seed of all chance."""
         return self.search.seed
 
     def described(self) -> Mapping[str, Any]:
         """Return what a result says about how it was made."""
-        said = asdict(self)
-        said["search"].pop("processes")  # the answer does not depend on it
-        return said
+        settings = asdict(self)
+        settings["search"].pop("processes")  # the answer does not depend on it
+        return settings

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -53,6 +54,8 @@ class TraceRow(Strict):
 
 
 COLUMNS = tuple(TraceRow.model_fields)
+"""The first is the job's name; the others are called as the fields of TraceJob, and stand in their order."""
+OPTIONAL = tuple(name for name, field in TraceRow.model_fields.items() if not field.is_required())
 
 
 def trace_schema() -> dict[str, Any]:
@@ -87,8 +90,8 @@ def read_trace(path: str | Path) -> Trace:
         here = f"{place}: line {number}"
         if len(cells) != len(header):
             raise InvalidInput(f"{here}: expected {len(header)} cells as in the header, got {len(cells)}")
-        said = {name: cell.strip() for name, cell in zip(header, cells, strict=True) if cell.strip()}
-        job = _job(validated(TraceRow, said, here), here)
+        values = {name: cell.strip() for name, cell in zip(header, cells, strict=True) if cell.strip()}
+        job = _job(validated(TraceRow, values, here), here)
         if job.job in line_of:
             raise InvalidInput(
                 f'{here}: id: "{job.job}" is the id of line {line_of[job.job]}, too; give each job its own'
@@ -104,18 +107,10 @@ def write_trace(path: str | Path, trace: Trace) -> None:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
     for job in trace.jobs:
-        cells = (
-            job.job,
-            job.model,
-            job.servers,
-            job.arrival_s,
-            job.iterations,
-            job.duration_s,
-            job.min_servers,
-            job.max_servers,
-            job.batch_per_accelerator,
+        cells = asdict(job).values()
+        writer.writerow(
+            [cell or "" if name in OPTIONAL else cell for name, cell in zip(COLUMNS, cells, strict=True)]
         )
-        writer.writerow([*cells[:4], *(cell or "" for cell in cells[4:])])
     write_atomically(path, text.getvalue())
 
 
@@ -126,8 +121,8 @@ def _header(cells: list[str], place: str) -> list[str]:
             raise unknown_name(f"{place}: column {number + 1}", name, COLUMNS)
         if name in header[:number]:
             raise InvalidInput(f'{place}: column {number + 1}: "{name}" stands twice')
-    for name, field in TraceRow.model_fields.items():
-        if field.is_required() and name not in header:
+    for name in COLUMNS:
+        if name not in (*OPTIONAL, *header):
             raise InvalidInput(f'{place}: missing column "{name}"; expected {", ".join(COLUMNS)}')
     return header
 
@@ -135,16 +130,6 @@ def _header(cells: list[str], place: str) -> list[str]:
 def _job(row: TraceRow, here: str) -> TraceJob:
     try:
         refuse_transformer(JobRequest(model=row.model))
-        return TraceJob(
-            row.id,
-            row.model,
-            row.servers,
-            row.arrival_s,
-            row.iterations or 0.0,
-            row.duration_s or 0.0,
-            row.min_servers or 0,
-            row.max_servers or 0,
-            row.batch_per_accelerator or 0,
-        )
+        return TraceJob(row.id, **row.model_dump(exclude={"id"}, exclude_none=True))
     except InvalidInput as error:
         raise InvalidInput(f"{here}: {error}") from None
