@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from topoopt.cluster import DURATIONS, MIXES, GeneratorSettings, Trace, generate_trace, parse_mix
-from topoopt.cluster.generate import dealt
+from topoopt.cluster.generate import models_in_shares
 from topoopt.errors import InvalidInput
 
 
@@ -24,10 +24,10 @@ def test_the_released_mix_of_fifty_jobs_is_that_of_the_authors_trace() -> None:
 
 @given(st.dictionaries(st.sampled_from("abcd"), st.floats(0.01, 100), min_size=1), st.integers(0, 500))
 def test_every_model_gets_its_share_to_within_one_job(mix: dict[str, float], count: int) -> None:
-    given_out = Counter(dealt(mix, count))
-    assert sum(given_out.values()) == count
+    models = Counter(models_in_shares(mix, count))
+    assert sum(models.values()) == count
     for model, share in mix.items():
-        assert abs(given_out[model] - share * count / sum(mix.values())) < 1 + 1e-9
+        assert abs(models[model] - share * count / sum(mix.values())) < 1 + 1e-9
 
 
 def test_the_load_is_what_jobs_ask_for_over_what_there_is() -> None:

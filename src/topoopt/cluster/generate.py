@@ -128,7 +128,7 @@ def generate_trace(settings: GeneratorSettings, servers: int) -> Trace:
         np.random.default_rng(child) for child in np.random.SeedSequence(settings.seed).spawn(3)
     )
     arrivals_s = _arrivals_s(settings, servers, arrivals_rng)
-    models = models_rng.permutation(dealt(settings.mix, len(arrivals_s)))
+    models = models_rng.permutation(models_in_shares(settings.mix, len(arrivals_s)))
     durations_s = DURATIONS[settings.durations](durations_rng, settings.mean_duration_s, len(arrivals_s))
     width = len(str(len(arrivals_s)))
     return Trace(
@@ -149,21 +149,21 @@ def generate_trace(settings: GeneratorSettings, servers: int) -> Trace:
     )
 
 
-def dealt(mix: Mapping[str, float], count: int) -> list[str]:
+def models_in_shares(mix: Mapping[str, float], count: int) -> list[str]:
     """Return so many models in the shares of the mix, each to within one (largest remainders).
 
     Examples
     --------
-    >>> dealt({"dlrm": 40, "bert": 30, "candle": 20, "vgg16": 10}, 5)
+    >>> models_in_shares({"dlrm": 40, "bert": 30, "candle": 20, "vgg16": 10}, 5)
     ['dlrm', 'dlrm', 'bert', 'bert', 'candle']
     """
     total = sum(mix.values())
     exact = {model: share * count / total for model, share in mix.items()}
-    given = {model: int(share) for model, share in exact.items()}
-    by_rest = sorted(mix, key=lambda model: given[model] - exact[model])
-    for model in by_rest[: count - sum(given.values())]:
-        given[model] += 1
-    return [model for model in mix for _ in range(given[model])]
+    counts = {model: int(share) for model, share in exact.items()}
+    by_rest = sorted(mix, key=lambda model: counts[model] - exact[model])
+    for model in by_rest[: count - sum(counts.values())]:
+        counts[model] += 1
+    return [model for model in mix for _ in range(counts[model])]
 
 
 def parse_mix(text: str, place: str = "mix") -> Mapping[str, float]:

@@ -60,12 +60,12 @@ class SharedPace:
         self._jobs.update({key: self._connected(*key) for key in keys if key not in self._jobs})
         for gone in set(self._jobs).difference(keys):
             del self._jobs[gone]
-        found: dict[_Key, IterationTimes] = {}
+        times: dict[_Key, IterationTimes] = {}
         for group in meeting_jobs([self._jobs[key].job for key in keys]):
-            found.update(self._times([keys[job] for job in group]))
+            times.update(self._times([keys[job] for job in group]))
             if self.on_progress:
-                self.on_progress(len(found) / len(keys))
-        return tuple(found[key] for key in keys)
+                self.on_progress(len(times) / len(keys))
+        return tuple(times[key] for key in keys)
 
     def _connected(self, job: str, graph: TaskGraph, servers: tuple[int, ...]) -> _Connected:
         placed = merge_jobs([graph], (servers,), [1], self.fabric.topology.servers).graph

@@ -157,7 +157,7 @@ def _sends(
     order = np.argsort(step, kind="stable")
     rows, begins = np.unique(step[order], return_index=True)
     ends = [*begins[1:].tolist(), len(order)]
-    seen: dict[tuple[bytes, bytes], int] = {}
+    known: dict[tuple[bytes, bytes], int] = {}
     for row, begin, end in zip(rows.tolist(), begins.tolist(), ends, strict=False):
         mine = order[begin:end]
         classes, amount = flows.flow_class[mine], flows.occupied_bytes[mine]
@@ -166,14 +166,14 @@ def _sends(
             amount = np.bincount(place, amount).astype(np.float64)
         part = amount / amount.max()
         key = classes.tobytes(), part.tobytes()
-        if key not in seen:
+        if key not in known:
             link, share = _usage(flows, classes, part)
             share /= link_bytes_per_s[link]
-            seen[key] = usages.setdefault((link.tobytes(), share.tobytes()), len(usages))
+            known[key] = usages.setdefault((link.tobytes(), share.tobytes()), len(usages))
         before_s = float(flows.before_s[mine].max())
         tail_s = float((flows.before_s[mine] + flows.after_s[mine]).max()) - before_s
         lead_s = float(same.duration_s[row]) + before_s
-        yield row, Step(-1, lead_s, tail_s, float(amount.max()), seen[key])
+        yield row, Step(-1, lead_s, tail_s, float(amount.max()), known[key])
 
 
 def _usage(flows: Flows, classes: Ints, part: Floats) -> Usage:

@@ -47,15 +47,15 @@ def run_together(
     InvalidInput
         If the jobs are so unlike in length that it would take for ever.
     """
-    found = list(alone)
+    results = list(alone)
     busy = [place for place, times in enumerate(alone) if times.mean_s > 0]
     if len(busy) < 2:
-        return tuple(found)
+        return tuple(results)
     begin_s = np.array([_phase(names[place], options) * alone[place].mean_s for place in busy])
     together = _run([jobs[place] for place in busy], options, options.iterations, begin_s)
     for place, times in zip(busy, together, strict=True):
-        found[place] = times
-    return tuple(found)
+        results[place] = times
+    return tuple(results)
 
 
 def _phase(name: str, options: SharingOptions) -> float:

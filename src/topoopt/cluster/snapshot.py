@@ -72,7 +72,7 @@ def snapshot(
     >>> round(snapshot([job], settings, ("topoopt",))[0].times[0].mean_s, 3)
     0.101
     """
-    found = []
+    snapshots = []
     for name in fabrics:
         for fabric in course_fabrics(name, settings):
             placed: list[PlacedJob] = []
@@ -82,7 +82,7 @@ def snapshot(
                 placed.append(PlacedJob(job.job, plan.graph, servers))
             on_progress(f"{len(jobs)} jobs on {fabric.name}", 0, 0)
             times = fabric.pace(placed)
-            found.append(
+            snapshots.append(
                 FabricSnapshot(
                     fabric.name,
                     fabric.description,
@@ -93,15 +93,15 @@ def snapshot(
                     fabric.rule,
                 )
             )
-    return tuple(found)
+    return tuple(snapshots)
 
 
 def _servers(jobs: Sequence[TraceJob], settings: ClusterSettings) -> list[tuple[int, ...]]:
     free, rng = set(range(settings.logical.servers)), np.random.default_rng(settings.seed)
-    wanted = sum(job.servers for job in jobs)
-    if wanted > len(free):
+    needed = sum(job.servers for job in jobs)
+    if needed > len(free):
         raise Infeasible(
-            f"snapshot: {len(jobs)} jobs need {wanted} servers, the cluster has {len(free)}; "
+            f"snapshot: {len(jobs)} jobs need {needed} servers, the cluster has {len(free)}; "
             "take fewer jobs or a larger cluster"
         )
     rows = []
@@ -114,6 +114,6 @@ def _servers(jobs: Sequence[TraceJob], settings: ClusterSettings) -> list[tuple[
 def _together(times: Sequence[IterationTimes]) -> Distribution:
     values = [sample_s for row in times for sample_s in row.samples_s]
     weights = [1.0 / len(row.samples_s) for row in times for _ in row.samples_s]
-    seen = distribution(values, weights)
+    tail = distribution(values, weights)
     mean_s = sum(row.mean_s for row in times) / len(times)
-    return Distribution(mean_s, seen.p50, seen.p99, seen.max)
+    return Distribution(mean_s, tail.p50, tail.p99, tail.max)

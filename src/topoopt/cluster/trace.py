@@ -77,12 +77,12 @@ class TraceJob:
         >>> TraceJob("a", "dlrm", 16, 0.0, iterations=10, min_servers=6, max_servers=32).sizes
         (8, 16, 32)
         """
-        found = [self.servers]
-        while found[0] % 2 == 0 and found[0] // 2 >= (self.min_servers or self.servers):
-            found.insert(0, found[0] // 2)
-        while 2 * found[-1] <= self.max_servers:
-            found.append(2 * found[-1])
-        return tuple(found)
+        sizes = [self.servers]
+        while sizes[0] % 2 == 0 and sizes[0] // 2 >= (self.min_servers or self.servers):
+            sizes.insert(0, sizes[0] // 2)
+        while 2 * sizes[-1] <= self.max_servers:
+            sizes.append(2 * sizes[-1])
+        return tuple(sizes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,12 +125,12 @@ def even_jobs(count: int) -> list[TraceJob]:
     So a mean over more of them differs for what the network does, not for other models among them.
     """
     mix = MIXES["released"]
-    dealt = dict.fromkeys(mix, 0)
+    counts = dict.fromkeys(mix, 0)
     jobs = []
     for place in range(1, count + 1):
-        due = {model: share * place / sum(mix.values()) - dealt[model] for model, share in mix.items()}
+        due = {model: share * place / sum(mix.values()) - counts[model] for model, share in mix.items()}
         model = max(due, key=lambda name: due[name])
-        dealt[model] += 1
+        counts[model] += 1
         jobs.append(TraceJob(f"job-{place:02d}", model, JOB_SERVERS, 0.0, iterations=1))
     return jobs
 

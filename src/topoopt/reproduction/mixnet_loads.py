@@ -47,11 +47,11 @@ def loads_rows(
     first = zipf_loads(model, ZIPF, seed)
     course = list(islice(loads_over_iterations(first, seed), max(iterations) + 1))
     for iteration in iterations:
-        now, seen = course[iteration], course[max(iteration - SEEN, 0) : iteration] or [course[0]]
+        now, before = course[iteration], course[max(iteration - SEEN, 0) : iteration] or [course[0]]
         shifted = ExpertLoads(now.layers, np.roll(now.shares, 1, axis=0))
         guesses = {
             FOLLOWED: now,
-            PREDICTED: predict_loads(seen, now),
+            PREDICTED: predict_loads(before, now),
             LAYER_BEFORE: shifted,
             WIRED_ONCE: first,
             EVEN: uniform_loads(model),

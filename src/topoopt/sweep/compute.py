@@ -3,7 +3,7 @@
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from topoopt.strategy import ParallelStrategy
 from topoopt.sweep.answer import FAILED, INFEASIBLE, OK, Answer, Task
 from topoopt.sweep.defaults import is_file, request_of
 from topoopt.sweep.fabrics import SWEPT_FABRICS
-from topoopt.sweep.point import CLUSTER_FIELDS, SETTINGS_FIELDS, Point
+from topoopt.sweep.point import Point
 from topoopt.sweep.words import split_words
 
 
@@ -64,11 +64,11 @@ def solve(task: Task) -> Iterator[Answer]:
 
     for point in task.points:
         began = time.process_time()
-        status, error, values = _tried(partial(_values, point, plan, task.folder))
+        status, error, values = _attempt(partial(_values, point, plan, task.folder))
         yield Answer(point, status, error, values, time.process_time() - began)
 
 
-def _tried(compute: Callable[[], dict[str, Any]]) -> tuple[str, str, dict[str, Any]]:
+def _attempt(compute: Callable[[], dict[str, Any]]) -> tuple[str, str, dict[str, Any]]:
     try:
         return OK, "", compute()
     except TopoOptError as error:
@@ -86,13 +86,11 @@ def _plan(point: Point, folder: str) -> Plan:
 def _job(point: Point, folder: str) -> Job:
     """Return the point's job; of a traffic matrix, only the cluster is said: bytes are bytes."""
     request = request_of(point.model, folder)
-    cluster = {name: getattr(point, name) for name in CLUSTER_FIELDS}
-    cluster["link_bandwidth_bps"] = cluster.pop("bandwidth_bps")
-    said = JobRequest(cluster=cluster)
+    of_point = JobRequest(cluster=asdict(point.cluster()))
     if not request.traffic:
-        settings = {name: getattr(point, name) for name in SETTINGS_FIELDS}
-        said = replace(said, settings=settings, batch_per_accelerator=point.batch_per_accelerator)
-    request = replace(request, search={}).overlaid(said)
+        settings = asdict(point.settings())
+        of_point = replace(of_point, settings=settings, batch_per_accelerator=point.batch_per_accelerator)
+    request = replace(request, search={}).overlaid(of_point)
     with in_its_place(request):
         return requested_job(request)
 
@@ -101,30 +99,30 @@ def _values(point: Point, planned: Callable[[], Plan], folder: str) -> dict[str,
     plan = planned()
     prices = _prices(point, folder)
     rule = SWEPT_FABRICS[point.fabric]
-    found = _own(point, plan) if rule is None else _baseline(point, plan, rule, prices)
+    row = _own(point, plan) if rule is None else _baseline(point, plan, rule, prices)
     cluster, job = plan.job.cluster, plan.job
     own = rule is None
-    bill = _bill(point, rule, found, prices)
+    bill = _bill(point, rule, row, prices)
     bound_s = plan.bounds.lower_bound_s if own else None
     return {
         "variant": job.name,
         "accelerators": cluster.total_accelerators,
         "global_batch": job.global_batch,
-        "simulated_by": found.outcome.simulator,
-        "iteration_time_s": found.outcome.iteration_time_s,
-        "compute_time_s": found.outcome.compute_time_s,
-        "exposed_communication_s": found.outcome.exposed_communication_s,
-        "bandwidth_tax": found.outcome.bandwidth_tax,
-        "link_bytes_max": found.outcome.link_bytes_max,
+        "simulated_by": row.outcome.simulator,
+        "iteration_time_s": row.outcome.iteration_time_s,
+        "compute_time_s": row.outcome.compute_time_s,
+        "exposed_communication_s": row.outcome.exposed_communication_s,
+        "bandwidth_tax": row.outcome.bandwidth_tax,
+        "link_bytes_max": row.outcome.link_bytes_max,
         "lower_bound_s": bound_s,
-        "gap": found.outcome.iteration_time_s / bound_s - 1 if bound_s else None,
+        "gap": row.outcome.iteration_time_s / bound_s - 1 if bound_s else None,
         "data_parallel_time_s": plan.data_parallel.iteration_time_s if own else None,
-        "server_bandwidth_bps": found.interfaces * found.bandwidth_bps,
+        "server_bandwidth_bps": row.interfaces * row.bandwidth_bps,
         "cost_usd": bill.cost_usd if bill else None,
         "power_w": bill.power_w if bill else None,
-        "strategy": split_words(found.strategy),
+        "strategy": split_words(row.strategy),
         "plan_strides": list(plan.strides) if own else None,
-        "proposals": found.proposals,
+        "proposals": row.proposals,
     }
 
 
@@ -163,10 +161,10 @@ def _prices(point: Point, folder: str) -> PartTable:
     return find_prices(str(Path(folder) / point.prices) if is_file(point.prices) else point.prices)
 
 
-def _bill(point: Point, rule: BaselineRule | None, found: _OnFabric, prices: PartTable) -> Bill | None:
+def _bill(point: Point, rule: BaselineRule | None, row: _OnFabric, prices: PartTable) -> Bill | None:
     """Return the network's bill, None where the list has no price (above its speeds, or an unpriced fabric)."""
     fabric = point.fabric if rule is None else rule.fabric
-    size = point.servers, found.interfaces, found.bandwidth_bps
+    size = point.servers, row.interfaces, row.bandwidth_bps
     try:
         return bill_of_materials(fabric, *size, prices, find_accounting(point.accounting))
     except InvalidInput:

@@ -71,9 +71,9 @@ def open_database(path: str | Path, *, read_only: bool = False) -> duckdb.DuckDB
         # No function of SQL reads or writes other files, and no statement can allow that again.
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
-        found = connection.execute("SELECT format FROM about").fetchone()
-        if found != (FORMAT,):
-            raise InvalidInput(f"{path}: expected results of format {FORMAT}, got {found and found[0]}")
+        row = connection.execute("SELECT format FROM about").fetchone()
+        if row != (FORMAT,):
+            raise InvalidInput(f"{path}: expected results of format {FORMAT}, got {row and row[0]}")
     except duckdb.Error as error:
         connection.close()
         with damage_in_a_line(path):
@@ -113,16 +113,16 @@ class Locked(InvalidInput):
 
 
 def _refusal(path: str | Path, message: str) -> InvalidInput:
-    said = " ".join(message.split())
-    if "Could not set lock" in said:
-        owner = re.search(r"\(PID (\d+)\)", said)
+    text = " ".join(message.split())
+    if "Could not set lock" in text:
+        owner = re.search(r"\(PID (\d+)\)", text)
         who = f"process {owner[1]}" if owner else "another process"
         return Locked(f"{path}: {who} writes it; wait until that has ended, or another file (out=FILE)")
-    if "not a valid DuckDB" in said:
+    if "not a valid DuckDB" in text:
         return InvalidInput(f"{path}: is no DuckDB file; name another file")
-    if "WAL" in said:
+    if "WAL" in text:
         return InvalidInput(
             f"{path}: the log beside it is damaged; move {Path(path).name}.wal away, and the next sweep computes "
             "again what was only there"
         )
-    return InvalidInput(f"{path}: cannot be opened: {said.split(': ', 1)[-1].split(' See also')[0]}")
+    return InvalidInput(f"{path}: cannot be opened: {text.split(': ', 1)[-1].split(' See also')[0]}")

@@ -53,20 +53,20 @@ def read_sweep(path: str | Path) -> Sweep:
     text = read_text(path)
     place, folder = str(path), Path(path).resolve().parent
     model = validated(SweepModel, parse_yaml(text, place), place)
-    said = model.said()
-    count = prod(len(values) for values in said.values())
+    axes = model.axes()
+    count = prod(len(values) for values in axes.values())
     if count > MOST_POINTS:
         raise InvalidInput(
             f"{place}: {count:,} points, allowed are {MOST_POINTS:,}; take values out, or make several sweeps"
         )
-    points = tuple(_points(said, [box.said() for box in model.exclude], folder, place))
-    axes = {name: tuple(values) for name, values in said.items()}
-    return Sweep(Path(path).name, text, str(folder), axes, points)
+    points = tuple(_points(axes, [box.axes() for box in model.exclude], folder, place))
+    named = {name: tuple(values) for name, values in axes.items()}
+    return Sweep(Path(path).name, text, str(folder), named, points)
 
 
-def _points(said: Box, excluded: list[Box], folder: Path, place: str) -> Iterator[Point]:
-    prices = {name: _price_digest(name, folder, place) for name in said.get("prices", ())}
-    combinations = [dict(zip(said, values, strict=True)) for values in product(*said.values())]
+def _points(axes: Box, excluded: list[Box], folder: Path, place: str) -> Iterator[Point]:
+    prices = {name: _price_digest(name, folder, place) for name in axes.get("prices", ())}
+    combinations = [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
     kept = _without(combinations, excluded, place)
     known: dict[tuple[str, str], tuple[dict[str, Any], dict[str, str]]] = {}
     checked: set[tuple[object, ...]] = set()

@@ -77,10 +77,10 @@ class BoxModel(Strict):
                 raise ValueError(f"{key}: {NO_VALUES}")
         return mapping
 
-    def said(self) -> dict[str, list[Any]]:
+    def axes(self) -> dict[str, list[Any]]:
         """Return the values of every key that was given, by the field of Point that it means."""
-        given = {key: getattr(self, key) for key in KEYS}
-        return {FIELD_OF_KEY.get(key, key): values for key, values in given.items() if values is not None}
+        by_key = {key: getattr(self, key) for key in KEYS}
+        return {FIELD_OF_KEY.get(key, key): values for key, values in by_key.items() if values is not None}
 
 
 class SweepModel(BoxModel):

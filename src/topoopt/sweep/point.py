@@ -1,9 +1,10 @@
 """The noun Point: one cell of a sweep, with every setting that its result depends on."""
 
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from functools import cached_property
 
+from topoopt.files import noun_from
 from topoopt.hardware import ClusterSpec
 from topoopt.job import JobSettings
 from topoopt.provenance import digest
@@ -88,28 +89,21 @@ class Point:
         InvalidInput
             As ClusterSpec.
         """
-        said = asdict(self)
-        return ClusterSpec(**{_FIELD_OF_CLUSTER.get(name, name): said[name] for name in CLUSTER_FIELDS})
+        return noun_from(ClusterSpec, self, link_bandwidth_bps=self.bandwidth_bps)
 
     def settings(self) -> JobSettings:
         """Return how the job's costs are counted."""
-        said = asdict(self)
-        return JobSettings(**{name: said[name] for name in SETTINGS_FIELDS})
+        return noun_from(JobSettings, self)
 
     def options(self) -> SearchOptions:
         """Return how to search, in one process: a sweep has its processes elsewhere."""
-        said = asdict(self)
-        return SearchOptions(**{name: said[name] for name in OPTION_FIELDS}, processes=1)
+        return noun_from(SearchOptions, self, processes=1)
 
 
 POINT_FIELDS = tuple(field.name for field in fields(Point))
 AFTER_THE_PLAN = frozenset({"fabric", "simulator", "collective", "prices", "accounting"})
 """Fields that the plan of a point does not depend on."""
 
-_FIELD_OF_CLUSTER = {"bandwidth_bps": "link_bandwidth_bps"}
-CLUSTER_FIELDS = tuple(
-    "bandwidth_bps" if field.name == "link_bandwidth_bps" else field.name for field in fields(ClusterSpec)
-)
 SETTINGS_FIELDS = tuple(field.name for field in fields(JobSettings))
 OPTION_FIELDS = tuple(field.name for field in fields(SearchOptions) if field.name != "processes")
 

@@ -19,16 +19,16 @@ READY, DONE = "ready", "done"
 
 def processes(count: int) -> Crew:
     """Return a crew of so many processes; 0 takes one for each core. The answers do not depend on it."""
-    wanted = count or os.cpu_count() or 1
+    most = count or os.cpu_count() or 1
 
     def crew(tasks: Sequence[Task], on_start: Callable[[Task], None]) -> Iterator[Answer]:
         pending = deque(tasks)
-        workers = [_start() for _ in range(min(wanted, len(tasks)))]
+        workers = [_start() for _ in range(min(most, len(tasks)))]
         try:
             while workers:
                 ready = set(wait([worker.connection for worker in workers]))
                 for worker in [worker for worker in workers if worker.connection in ready]:
-                    yield from _heard(worker, workers, pending, on_start)
+                    yield from _receive(worker, workers, pending, on_start)
         finally:
             for worker in workers:
                 worker.end()
@@ -51,14 +51,14 @@ class _Worker:
         self.connection.close()
 
 
-def _heard(
+def _receive(
     worker: _Worker, workers: list[_Worker], pending: deque[Task], on_start: Callable[[Task], None]
 ) -> Iterator[Answer]:
     """Take one message of a worker: an answer, that it is free, or its death."""
     try:
         message = worker.connection.recv()
     except (EOFError, OSError):
-        yield from _buried(worker, workers, pending)
+        yield from _after_death(worker, workers, pending)
         return
     if isinstance(message, Answer):
         worker.owed.popleft()
@@ -73,7 +73,7 @@ def _heard(
         worker.end()
 
 
-def _buried(worker: _Worker, workers: list[_Worker], pending: deque[Task]) -> Iterator[Answer]:
+def _after_death(worker: _Worker, workers: list[_Worker], pending: deque[Task]) -> Iterator[Answer]:
     """The point that a process died of has failed; another process takes what it had not come to."""
     workers.remove(worker)
     worker.process.join()

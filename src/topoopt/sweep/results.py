@@ -93,7 +93,7 @@ def axes_of(results: Results) -> tuple[str, ...]:
     """Return the settings that have more than one value in the file, in the order of the columns."""
     names = [name for name in SETTING_COLUMNS if name != "inputs"]
     counts = ", ".join(f"count(DISTINCT {name})" for name in names)
-    (row,) = _asked(results, f"SELECT {counts} FROM points", "results").rows
+    (row,) = query(results, f"SELECT {counts} FROM points", "results").rows
     return tuple(name for name, count in zip(names, row, strict=True) if count > 1)
 
 
@@ -121,8 +121,8 @@ def select(
         For a misspelled column (the nearest are named) or what is no SQL.
     """
     _check_clauses(results, columns, where, order)
-    said = f"SELECT {', '.join(columns)} FROM points WHERE {_condition(where)}"
-    return _asked(results, f"{said} ORDER BY {order or _DEFAULT_ORDER}{_limited(limit)}", "results")
+    statement = f"SELECT {', '.join(columns)} FROM points WHERE {_condition(where)}"
+    return query(results, f"{statement} ORDER BY {order or _DEFAULT_ORDER}{_limited(limit)}", "results")
 
 
 def best(
@@ -153,23 +153,12 @@ def best(
     check_expressions(results, (value,), "best")
     check_expressions(results, per, "per")
     groups = ", ".join(per)
-    said = (
+    statement = (
         f"SELECT {', '.join(columns)} FROM points WHERE status = 'ok' AND ({value}) IS NOT NULL AND "
         f"{_condition(where)} QUALIFY row_number() OVER ({f'PARTITION BY {groups} ' if groups else ''}"
         f"ORDER BY {value}, {_DEFAULT_ORDER}) = 1 ORDER BY {groups or _DEFAULT_ORDER}"
     )
-    return _asked(results, said + _limited(limit), "best")
-
-
-def query(results: Results, sql: str) -> Rows:
-    """Return the answer to a question in SQL; the tables are ``points``, ``runs`` and ``attempts``.
-
-    Raises
-    ------
-    InvalidInput
-        For what is no SQL, or would change something.
-    """
-    return _asked(results, sql, "sql")
+    return query(results, statement + _limited(limit), "best")
 
 
 def check_expressions(results: Results, expressions: Sequence[str], place: str) -> None:
@@ -183,7 +172,14 @@ def check_expressions(results: Results, expressions: Sequence[str], place: str) 
     _check(results, f"SELECT {', '.join(expressions) or '1'} FROM points", place)
 
 
-def _asked(results: Results, sql: str, place: str) -> Rows:
+def query(results: Results, sql: str, place: str = "sql") -> Rows:
+    """Return the answer to a question in SQL; the tables are ``points``, ``runs`` and ``attempts``.
+
+    Raises
+    ------
+    InvalidInput
+        For what is no SQL, or would change something; ``place`` stands in front.
+    """
     try:
         cursor = results.connection.execute(sql)
         if cursor is None:  # what duckdb gives for a comment alone, whatever its types say
@@ -217,21 +213,21 @@ def _check_clauses(results: Results, columns: Sequence[str], where: str | None, 
 
 
 def _check(results: Results, sql: str, place: str) -> None:
-    _asked(results, f"{sql} LIMIT 0", place)
+    query(results, f"{sql} LIMIT 0", place)
 
 
 def _mistake(message: str, place: str) -> InvalidInput:
     """Return DuckDB's complaint in one line; a misspelled column is answered with the nearest."""
-    said = " ".join(message.split("\n\nLINE", maxsplit=1)[0].split())
-    column = re.search(r'[Cc]olumn (?:named )?"([^"]+)"', said)
-    if column is not None and ("not found" in said or "does not have" in said):
+    text = " ".join(message.split("\n\nLINE", maxsplit=1)[0].split())
+    column = re.search(r'[Cc]olumn (?:named )?"([^"]+)"', text)
+    if column is not None and ("not found" in text or "does not have" in text):
         return unknown_name(f"{place}: column", column[1], COLUMNS)
-    kind, _, rest = said.partition(": ")
-    if said.startswith("Catalog Error: Table"):
+    kind, _, rest = text.partition(": ")
+    if text.startswith("Catalog Error: Table"):
         return InvalidInput(f"{place}: {rest.split(' Did you mean')[0]} Known: {', '.join(TABLES)}")
-    if kind == "Permission Error" or "read-only mode" in said:
+    if kind == "Permission Error" or "read-only mode" in text:
         return InvalidInput(f"{place}: results are only read here, and no other file: {rest}")
-    return InvalidInput(f"{place}: {rest or said}; columns: {', '.join(_SHOWN)}, ... (sql='DESCRIBE points')")
+    return InvalidInput(f"{place}: {rest or text}; columns: {', '.join(_SHOWN)}, ... (sql='DESCRIBE points')")
 
 
 _SHOWN = ("model", "servers", "degree", "bandwidth_bps", "fabric", "seed", "iteration_time_s", "cost_usd")

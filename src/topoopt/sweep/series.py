@@ -47,8 +47,8 @@ def lines_of(results: Results, x: str, y: str, by: Sequence[str], where: str | N
     InvalidInput
         For misspelled columns, a y that is no number, no points, or more lines than can be told apart.
     """
-    for flag, asked in (("plot", (x,)), ("y", (y,)), ("by", tuple(by))):
-        check_expressions(results, asked, flag)
+    for flag, expressions in (("plot", (x,)), ("y", (y,)), ("by", tuple(by))):
+        check_expressions(results, expressions, flag)
     axes = axes_of(results)
     rows = select(
         results, (*by, x, y, *axes), where=f"status = 'ok' AND ({where})" if where else "status = 'ok'"
