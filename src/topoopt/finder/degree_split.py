@@ -1,7 +1,7 @@
 """How many interfaces go to AllReduce rings, and which groups get them."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -97,14 +97,12 @@ def _share_out(traffic: Traffic, budget: int, links: str) -> Shares:
         interfaces = math.ceil(budget * group.wire_bytes / everything)
         ring = ring_interfaces(len(group.members), links)
         _grant(shares, free, group, -(-interfaces // ring), ring)
-    while _another_round(shares, free, traffic.allreduce, links):
-        pass
+    grew = True
+    while grew:
+        grew = False
+        for group in traffic.allreduce:
+            grew |= _grant(shares, free, group, 1, ring_interfaces(len(group.members), links))
     return shares
-
-
-def _another_round(shares: Shares, free: np.ndarray, groups: Sequence[AllReduceGroup], links: str) -> bool:
-    granted = [_grant(shares, free, group, 1, ring_interfaces(len(group.members), links)) for group in groups]
-    return any(granted)
 
 
 def _grant(shares: Shares, free: np.ndarray, group: AllReduceGroup, rings: int, ring: int) -> bool:

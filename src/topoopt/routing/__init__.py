@@ -25,6 +25,8 @@ from topoopt.routing.mapping import routes_to_mapping as routes_to_mapping
 from topoopt.routing.methods import ROUTING as ROUTING
 from topoopt.routing.methods import make_routes as make_routes
 from topoopt.routing.pair_links import PairLinks as PairLinks
+from topoopt.routing.pair_links import PathTable as PathTable
+from topoopt.routing.pair_links import path_table as path_table
 from topoopt.routing.path_arrays import PathArrays as PathArrays
 from topoopt.routing.path_arrays import path_arrays as path_arrays
 from topoopt.routing.path_arrays import used_paths as used_paths
@@ -33,8 +35,6 @@ from topoopt.routing.path_choice import connection_uniform as connection_uniform
 from topoopt.routing.path_choice import cumulative_weights as cumulative_weights
 from topoopt.routing.path_lengths import bandwidth_tax as bandwidth_tax
 from topoopt.routing.path_lengths import coin_length_distribution as coin_length_distribution
-from topoopt.routing.path_table import PathTable as PathTable
-from topoopt.routing.path_table import path_table as path_table
 from topoopt.routing.reconfiguration import Reconfiguration as Reconfiguration
 from topoopt.routing.reconfiguration import beat as beat
 from topoopt.routing.regional_reconfiguration import CIRCUIT_CHOICES as CIRCUIT_CHOICES

@@ -2,13 +2,14 @@
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from topoopt.arrays import Floats, Ints, Ints32
 from topoopt.errors import InvalidInput, NoRoute
-from topoopt.routing.coin_change_kernel import coin_breadth_first
+from topoopt.topology import tree_of_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +35,13 @@ class CoinTable:
     distance: Ints32
     orders: Floats
     reached: Ints32
-    _last: Ints32 = field(repr=False)
+
+    @cached_property
+    def _last(self) -> Ints:
+        """Index of the smallest coin that ends a shortest sequence for each distance."""
+        before = (np.arange(self.n) - np.array(self.coins)[:, None]) % self.n
+        shorter = self.distance[before] == self.distance - 1
+        return np.asarray(shorter.argmax(axis=0), np.int64)
 
     @property
     def connected(self) -> bool:
@@ -164,10 +171,10 @@ def coin_change_mod(n: int, coins: Sequence[int]) -> CoinTable:
     wrong = [coin for coin in steps if not 1 <= coin < n]
     if wrong:
         raise InvalidInput(f"coin change: every coin must be in 1..{n - 1} for n={n}, got {wrong[0]}")
-    distance, last, orders = np.full(n, -1, np.int32), np.full(n, -1, np.int32), np.zeros(n)
-    reached = np.empty(n, np.int32)
-    count = coin_breadth_first(n, np.array(steps, np.int64), distance, last, orders, reached)
-    return CoinTable(n, steps, distance, orders, reached[:count], last)
+    count = len(steps)
+    neighbor = (np.arange(n)[:, None] + np.array(steps, np.int64)) % n
+    tree, reached = tree_of_rows(np.arange(n + 1) * count, neighbor.astype(np.int32).ravel(), 0)
+    return CoinTable(n, steps, tree.hops[0], tree.ways[0], reached)
 
 
 def _shown(coins: tuple[int, ...]) -> str:

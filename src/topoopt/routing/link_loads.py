@@ -1,12 +1,11 @@
 """Bytes on each link for given demands, whatever made the routes."""
 
-from typing import Protocol, runtime_checkable
-
 import numpy as np
 
 from topoopt.arrays import Floats, Ints
 from topoopt.errors import InvalidInput
 from topoopt.routing.coin_routes import CoinChangeRoutes
+from topoopt.routing.ecmp import EcmpRoutes
 from topoopt.routing.pair_links import PairLinks, links_of_paths
 from topoopt.routing.path_arrays import path_arrays
 from topoopt.routing.routes import Routes
@@ -16,22 +15,10 @@ from topoopt.topology import Topology
 _PAIRS_AT_ONCE = 1 << 18
 
 
-@runtime_checkable
-class BulkRoutes(Protocol):
-    """Routes that answer many pairs of their own topology at once."""
-
-    @property
-    def topology(self) -> Topology:
-        """The topology whose links are numbered."""
-        ...
-
-    def pair_links(self, src: Ints, dst: Ints) -> PairLinks:
-        """Return the links of the pairs; a pair of a server with itself has none."""
-        ...
-
-
 def pair_links(topology: Topology, routes: Routes, src: Ints, dst: Ints) -> PairLinks:
     """Return which links of ``topology`` each ordered pair uses, and by what share.
+
+    Coin-change and ECMP routes know it without listing paths.
 
     Parameters
     ----------
@@ -43,7 +30,7 @@ def pair_links(topology: Topology, routes: Routes, src: Ints, dst: Ints) -> Pair
         If a pair cannot be reached, or a route uses a link that ``topology`` does not have.
     """
     src, dst = np.asarray(src, np.int64), np.asarray(dst, np.int64)
-    if isinstance(routes, BulkRoutes) and routes.topology is topology:
+    if isinstance(routes, CoinChangeRoutes | EcmpRoutes) and routes.topology is topology:
         return routes.pair_links(src, dst)
     return links_of_paths(topology, path_arrays(routes, src, dst))
 

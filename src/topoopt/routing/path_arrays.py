@@ -59,7 +59,14 @@ def path_arrays(routes: Routes, src: Ints, dst: Ints) -> PathArrays:
     if isinstance(routes, ArrayRoutes):
         return routes.path_arrays(src, dst)
     pairs = zip(src.tolist(), dst.tolist(), strict=True)
-    return stacked_paths([routes.paths(a, b) if a != b else () for a, b in pairs])
+    paths = [routes.paths(a, b) if a != b else () for a, b in pairs]
+    flat = [path for of_pair in paths for path in of_pair]
+    return PathArrays(
+        np.cumsum([0, *map(len, paths)]),
+        np.cumsum([0, *(len(path.nodes) for path in flat)]),
+        np.array([node for path in flat for node in path.nodes], np.int32),
+        np.array([path.weight for path in flat], np.float64),
+    )
 
 
 def paths_of_pair(routes: ArrayRoutes, src: int, dst: int) -> tuple[Path, ...]:
@@ -97,17 +104,6 @@ def require_reached(hops: Ints32, src: Ints, dst: Ints) -> None:
         raise NoRoute(
             f"no route {a}->{b}: the topology does not connect them; add a ring through all servers"
         )
-
-
-def stacked_paths(paths: list[tuple[Path, ...]]) -> PathArrays:
-    """Return the paths of a list of pairs as arrays."""
-    flat = [path for of_pair in paths for path in of_pair]
-    return PathArrays(
-        np.concatenate(([0], np.cumsum([len(of_pair) for of_pair in paths]))).astype(np.int64),
-        np.concatenate(([0], np.cumsum([len(path.nodes) for path in flat]))).astype(np.int64),
-        np.array([node for path in flat for node in path.nodes], np.int32),
-        np.array([path.weight for path in flat], np.float64),
-    )
 
 
 def used_paths(paths: PathArrays) -> PathArrays:

@@ -2,6 +2,7 @@
 
 from topoopt.topology.breadth_first import Trees as Trees
 from topoopt.topology.breadth_first import hops_from as hops_from
+from topoopt.topology.breadth_first import tree_of_rows as tree_of_rows
 from topoopt.topology.breadth_first import trees_from as trees_from
 from topoopt.topology.breadth_first import trees_to as trees_to
 from topoopt.topology.families.circulant import LINK_MODELS as LINK_MODELS

@@ -32,12 +32,12 @@ class Trees:
 
 def trees_from(topology: Topology, roots: Ints) -> Trees:
     """Return the trees along the links, out of each root."""
-    return _trees(topology.first_link, topology.dst, roots)
+    return _trees(topology.first_link, topology.dst, roots)[0]
 
 
 def trees_to(topology: Topology, roots: Ints) -> Trees:
     """Return the trees against the links: ``hops`` counts the links from a node to the root."""
-    return _trees(*topology.links_in, roots)
+    return _trees(*topology.links_in, roots)[0]
 
 
 def hops_from(topology: Topology, sources: Ints) -> Ints32:
@@ -46,9 +46,16 @@ def hops_from(topology: Topology, sources: Ints) -> Ints32:
     return np.concatenate([trees_from(topology, block).hops for block in blocks])
 
 
-def _trees(first: Ints, neighbor: Ints32, roots: Ints) -> Trees:
+def tree_of_rows(first: Ints, neighbor: Ints32, root: int) -> tuple[Trees, Ints32]:
+    """Return the tree of a graph by rows, and the nodes that it reaches in the order of their discovery."""
+    tree, queue = _trees(first, neighbor, np.array([root]))
+    return tree, queue[: int((tree.hops >= 0).sum())]
+
+
+def _trees(first: Ints, neighbor: Ints32, roots: Ints) -> tuple[Trees, Ints32]:
+    """Return the trees, and the order in which the last of them was made."""
     shape = (len(roots), len(first) - 1)
     hops, parent, ways = np.full(shape, -1, np.int32), np.full(shape, -1, np.int32), np.zeros(shape)
     queue = np.empty(shape[1], np.int32)
     breadth_first(first, neighbor, np.ascontiguousarray(roots, np.int64), hops, parent, ways, queue)
-    return Trees(hops, parent, ways)
+    return Trees(hops, parent, ways), queue
