@@ -3,8 +3,7 @@
 import lzma
 from itertools import pairwise
 from pathlib import Path
-
-import numpy as np
+from typing import Any
 
 from topoopt.errors import InvalidInput
 from topoopt.files import read_bytes
@@ -13,11 +12,13 @@ from topoopt.simulate.fbuf.graph import (
     Connections,
     Devices,
     FlexNetGraph,
+    Ints,
     Operators,
     RingDescriptor,
     RouteRows,
     Tasks,
 )
+from topoopt.simulate.fbuf.schema import LISTS, NUMBERS, TEXT, Table
 from topoopt.simulate.fbuf.tables import Tables, buffer_of
 
 _XZ_MAGIC = b"\xfd7zXZ\x00"
@@ -65,61 +66,39 @@ def _unpacked(data: bytes, place: str) -> bytes:
 
 
 def _graph(root: Tables, place: str) -> FlexNetGraph:
-    ngpupernode, nnode, nswitch = (int(root.column(slot, np.uint32)[0]) for slot in range(3))
-    intergpubw, drambw, netbw = (float(root.column(slot, np.float32)[0]) for slot in range(3, 6))
-    return FlexNetGraph(
-        place,
-        ngpupernode,
-        nnode,
-        nswitch,
-        intergpubw,
-        drambw,
-        netbw,
-        _connections(root.children(6, "connections")[1]),
-        _operators(root.children(7, "operators")[1]),
-        _tasks(root.children(8, "tasks")[1]),
-        _devices(root.children(9, "devices")[1]),
-        _routes(root.children(10, "routes")[1]),
-        _rings(root.children(11, "rings")[1]),
-    )
+    numbers = {name: root.column(slot, form).item() for slot, (name, form) in enumerate(NUMBERS.items())}
+    lists = {
+        name: _columns(root.children(slot, name)[1], table)
+        for slot, (name, table) in enumerate(LISTS.items(), start=len(NUMBERS))
+    }
+    kinds = {
+        "connections": Connections,
+        "operators": Operators,
+        "tasks": Tasks,
+        "devices": Devices,
+        "routes": RouteRows,
+        "rings": _rings,
+    }
+    return FlexNetGraph(place, **numbers, **{name: kind(*lists[name]) for name, kind in kinds.items()})
 
 
-def _connections(rows: Tables) -> Connections:
-    return Connections(*(rows.column(slot, np.uint32) for slot in range(3)))
+def _columns(rows: Tables, table: Table) -> list[Any]:
+    columns: list[Any] = []
+    for slot, (name, form) in enumerate(table.items()):
+        if not isinstance(form, str):
+            first, inner = rows.children(slot, name)
+            columns += [first, *_columns(inner, form)]
+        elif form == TEXT:
+            columns.append(rows.texts(slot))
+        elif form.startswith("["):
+            columns += rows.vectors(slot, form.strip("[]"), name)
+        else:
+            columns.append(rows.column(slot, form))
+    return columns
 
 
-def _operators(rows: Tables) -> Operators:
-    return Operators(rows.column(0, np.uint64), rows.column(1, np.int32), rows.texts(2))
-
-
-def _tasks(rows: Tables) -> Tasks:
-    return Tasks(
-        rows.column(0, np.int16),
-        rows.column(1, np.uint64),
-        rows.column(2, np.uint64),
-        rows.column(3, np.float32),
-        rows.column(4, np.uint64),
-        *rows.vectors(5, np.uint64, "nexttasks"),
-    )
-
-
-def _devices(rows: Tables) -> Devices:
-    return Devices(rows.column(0, np.int16), *(rows.column(slot, np.uint64) for slot in range(1, 5)))
-
-
-def _routes(rows: Tables) -> RouteRows:
-    path_first, paths = rows.children(2, "paths")
-    hop_first, hopnode = paths.vectors(0, np.uint32, "hopnodes")
-    ends = rows.column(0, np.uint32), rows.column(1, np.uint32)
-    return RouteRows(*ends, path_first, hop_first, hopnode, paths.column(1, np.float32))
-
-
-def _rings(rows: Tables) -> tuple[RingDescriptor, ...]:
-    path_first, paths = rows.children(1, "ringpaths")
-    jump_first, jumps = paths.vectors(0, np.int32, "jumps")
-    ends, steps = jump_first.tolist(), jumps.tolist()
-    walks = [tuple(steps[a:b]) for a, b in pairwise(ends)]
-    sizes, starts = rows.column(0, np.uint64).tolist(), path_first.tolist()
-    return tuple(
-        RingDescriptor(size, tuple(walks[a:b])) for size, (a, b) in zip(sizes, pairwise(starts), strict=True)
-    )
+def _rings(size: Ints, path_first: Ints, jump_first: Ints, jumps: Ints) -> tuple[RingDescriptor, ...]:
+    steps = jumps.tolist()
+    walks = [tuple(steps[a:b]) for a, b in pairwise(jump_first.tolist())]
+    groups = zip(size.tolist(), pairwise(path_first.tolist()), strict=True)
+    return tuple(RingDescriptor(members, tuple(walks[a:b])) for members, (a, b) in groups)

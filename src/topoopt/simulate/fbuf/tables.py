@@ -10,15 +10,15 @@ See https://flatbuffers.dev/internals for the layout.
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput
+from topoopt.simulate.csr import owners, pointer
 
 Ints = NDArray[np.int64]
-NumberT = TypeVar("NumberT", bound=np.generic)
 
 MOST_SHARING = 4
 """All vectors of one field together may hold so many times the buffer's bytes; writers do not share them."""
@@ -38,21 +38,22 @@ class Buffer:
             "copy or export the .fbuf file again"
         )
 
-    def numbers(self, at: Ints, dtype: type[NumberT], what: str) -> NDArray[NumberT]:
-        """Return the little-endian numbers at the given bytes."""
-        width = np.dtype(dtype).itemsize
+    def numbers(self, at: Ints, form: str, what: str) -> NDArray[Any]:
+        """Return the little-endian numbers of a type at the given bytes."""
+        kind = np.dtype(form)
+        width = kind.itemsize
         outside = (at < 0) | (at > len(self.raw) - width)
         if outside.any():
             where = int(at[np.argmax(outside)])
             raise self.broken(what, f"byte {where} lies outside the file's {len(self.raw)} bytes")
         # one gather of whole numbers: the rows become contiguous, and the view reads each row as one number
         rows = self.raw[at[:, None] + np.arange(width)]
-        column: NDArray[NumberT] = rows.view(np.dtype(dtype).newbyteorder("<"))[:, 0].astype(dtype)
+        column: NDArray[Any] = rows.view(kind.newbyteorder("<"))[:, 0].astype(kind)
         return column
 
     def follow(self, at: Ints, what: str) -> Ints:
         """Return where the forward distances at the given bytes lead."""
-        distance = self.numbers(at, np.uint32, what).astype(np.int64)
+        distance = self.numbers(at, "u4", what).astype(np.int64)
         if (distance == 0).any():
             raise self.broken(what, f"byte {int(at[np.argmin(distance)])} points at itself")
         return at + distance
@@ -63,9 +64,9 @@ class Buffer:
 
     def tables(self, position: Ints, what: str) -> "Tables":
         """Return the tables at the given bytes."""
-        vtable = position - self.numbers(position, np.int32, what)
-        size = self.numbers(vtable, np.uint16, what).astype(np.int64)
-        length = self.numbers(vtable + 2, np.uint16, what).astype(np.int64)
+        vtable = position - self.numbers(position, "i4", what)
+        size = self.numbers(vtable, "u2", what).astype(np.int64)
+        length = self.numbers(vtable + 2, "u2", what).astype(np.int64)
         bad = (size < 4) | (size % 2 == 1) | (length < 4) | (position % 4 != 0) | (vtable % 2 != 0)
         bad |= (vtable + size > len(self.raw)) | (position + length > len(self.raw))
         if bad.any():
@@ -87,17 +88,17 @@ class Tables:
     def __len__(self) -> int:
         return len(self.position)
 
-    def column(self, slot: int, dtype: type[NumberT]) -> NDArray[NumberT]:
+    def column(self, slot: int, form: str) -> NDArray[Any]:
         """Return a field of every table, 0 where it is not stored."""
-        there, at = self._field(slot, np.dtype(dtype).itemsize)
-        column = np.zeros(len(self), dtype)
-        column[there] = self.buffer.numbers(at, dtype, self.what)
+        there, at = self._field(slot, np.dtype(form).itemsize)
+        column = np.zeros(len(self), form)
+        column[there] = self.buffer.numbers(at, form, self.what)
         return column
 
-    def vectors(self, slot: int, dtype: type[NumberT], what: str) -> tuple[Ints, NDArray[NumberT]]:
+    def vectors(self, slot: int, form: str, what: str) -> tuple[Ints, NDArray[Any]]:
         """Return the vectors of numbers in a field of every table, as CSR pointer and values."""
-        first, at = self._elements(slot, np.dtype(dtype).itemsize, what)
-        return first, self.buffer.numbers(at, dtype, what)
+        first, at = self._elements(slot, np.dtype(form).itemsize, what)
+        return first, self.buffer.numbers(at, form, what)
 
     def children(self, slot: int, what: str) -> tuple[Ints, "Tables"]:
         """Return the vectors of tables in a field of every table, as CSR pointer and tables."""
@@ -106,7 +107,7 @@ class Tables:
 
     def texts(self, slot: int) -> tuple[str, ...]:
         """Return a string field of every table, empty where it is not stored."""
-        first, letters = self.vectors(slot, np.uint8, self.what)
+        first, letters = self.vectors(slot, "u1", self.what)
         ends, data = first.tolist(), letters.tobytes()
         try:
             return tuple(data[a:b].decode() for a, b in pairwise(ends))
@@ -118,26 +119,26 @@ class Tables:
         there, at = self._field(slot, 4)
         start = self.buffer.follow(at, what)
         count = np.zeros(len(self), np.int64)
-        count[there] = self.buffer.numbers(start, np.uint32, what)
+        count[there] = self.buffer.numbers(start, "u4", what)
         # of each vector on its own first, so that the sum below stays far below 2**63
         after = start + 4 + count[there] * width
         if (after > len(self.buffer.raw)).any():
             where = int(start[np.argmax(after > len(self.buffer.raw))])
             raise self.buffer.broken(what, f"the list at byte {where} ends beyond the end of the file")
-        first = np.concatenate(([0], np.cumsum(count)))
+        first = pointer(count)
         if first[-1] * width > MOST_SHARING * len(self.buffer.raw):
             raise self.buffer.broken(what, "the same lists are used again and again")
         begin = np.zeros(len(self), np.int64)
         begin[there] = start + 4
-        place = np.arange(first[-1]) - np.repeat(first[:-1], count)
-        return first, np.repeat(begin, count) + place * width
+        owner = owners(first)
+        return first, begin[owner] + (np.arange(first[-1]) - first[owner]) * width
 
     def _field(self, slot: int, width: int) -> tuple[NDArray[np.bool_], Ints]:
         """Return which tables store a field, and at which byte these do."""
         entry = 4 + 2 * slot
         known = entry < self.vtable_size
         offset = np.zeros(len(self), np.int64)
-        offset[known] = self.buffer.numbers(self.vtable[known] + entry, np.uint16, self.what)
+        offset[known] = self.buffer.numbers(self.vtable[known] + entry, "u2", self.what)
         there = offset > 0
         outside = there & ((offset < 4) | (offset + width > self.length))
         if outside.any():
