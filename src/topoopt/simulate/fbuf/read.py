@@ -1,6 +1,7 @@
 """Read a FlexNet ``.fbuf`` task graph, packed with xz or not."""
 
 import lzma
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -71,7 +72,7 @@ def _graph(root: Tables, place: str) -> FlexNetGraph:
         name: _columns(root.children(slot, name)[1], table)
         for slot, (name, table) in enumerate(LISTS.items(), start=len(NUMBERS))
     }
-    kinds = {
+    kinds: dict[str, Callable[..., Any]] = {
         "connections": Connections,
         "operators": Operators,
         "tasks": Tasks,

@@ -10,26 +10,17 @@ import dataclasses
 import numpy as np
 
 from topoopt.routing import Fabric, RegionalReconfiguration
-from topoopt.simulate.first_come import compute_finish_s
 from topoopt.simulate.fluid.engine import start_held
-from topoopt.simulate.fluid.engine_kernel import advance, bytes_left
-from topoopt.simulate.fluid.state import HOLD, REPORT, STOPS, State
+from topoopt.simulate.fluid.state import HOLD, REPORT, STOPS
 from topoopt.simulate.options import SimulationOptions
-from topoopt.simulate.reconfigurable.carried import Carried
-from topoopt.simulate.reconfigurable.connections import (
-    Bools,
-    Connections,
-    make_connections,
-    state_of,
-    tolerance_of,
-)
+from topoopt.simulate.reconfigurable.connections import Bools, make_connections, state_of, tolerance_of
+from topoopt.simulate.reconfigurable.stretches import Stretches
 from topoopt.simulate.regional.exchanges import Exchange, find_exchanges
 from topoopt.simulate.regional.network import Ways, make_ways
 from topoopt.simulate.regional.ports import Ports
 from topoopt.simulate.report import Report
 from topoopt.simulate.result import SimResult
 from topoopt.simulate.task_graph import TRANSFER, TaskGraph
-from topoopt.simulate.task_run import DONE
 
 MOST_HOPS = 8
 """Links between two servers of a fat-tree: 6, and some to spare."""
@@ -50,14 +41,20 @@ def flow_on_regional_circuits(
     apart = _wire_once(ports, graph, exchanges)
     apart[[task for one in exchanges for task in one.moves.tolist()]] = True
     connections = make_connections(graph, fabric, options, apart)
-    ways = make_ways(fabric, rule, connections)
-    options = dataclasses.replace(options, tolerance=tolerance_of(connections, options))
+    ways, tolerance = make_ways(fabric, rule, connections), tolerance_of(connections, options)
     state = state_of(graph, connections)
     for one in exchanges:
         state.rounds.watch[one.begin] |= HOLD
         state.rounds.watch[one.end] |= REPORT
-    carried = _play(exchanges, state, (connections, ways), ports, options, on_progress)
-    return _result(graph, fabric, rule, connections, state, carried, options)
+    net = ways.network(ports.circuits)
+    run = Stretches(connections, state, tolerance, net, len(net.capacity), MOST_HOPS)
+    _play(exchanges, run, ways, ports, on_progress)
+    src, dst = rule.pairs(fabric.topology.servers)
+    electrical = len(fabric.topology)
+    optical = electrical + src * rule.region_servers + dst % rule.region_servers
+    link_bytes = np.concatenate([run.link_bytes[:electrical], run.link_bytes[optical]])
+    options = dataclasses.replace(options, tolerance=tolerance)
+    return run.result(graph, options, link_bytes, 1.0, MOST_HOPS)
 
 
 def _wire_once(ports: Ports, graph: TaskGraph, exchanges: tuple[Exchange, ...]) -> Bools:
@@ -82,29 +79,21 @@ def _wire_once(ports: Ports, graph: TaskGraph, exchanges: tuple[Exchange, ...]) 
 
 def _play(
     exchanges: tuple[Exchange, ...],
-    state: State,
-    between: tuple[Connections, Ways],
+    run: Stretches,
+    ways: Ways,
     ports: Ports,
-    options: SimulationOptions,
     on_progress: Report | None,
-) -> Carried:
-    """Run the graph to its end; return what the links carried."""
-    connections, ways = between
-    tolerance, tasks = options.tolerance, len(state.tasks.device)
-    rounds = state.rounds
-    assert tolerance is not None
+) -> None:
+    """Run the graph to its end."""
+    state, rounds, tasks = run.state, run.state.rounds, len(run.state.tasks.device)
     begins = {one.begin: one for one in exchanges}
     ends = {one.end: one for one in exchanges}
-    net = ways.network(ports.circuits)
-    links, delays = net.links(), net.delays(connections.edge_pair)
-    carried = Carried(connections, len(net.capacity), MOST_HOPS)
-    left = np.zeros(len(ways.place))
     changes = ports.changes
     while True:
-        advance(state, links, delays, np.inf, tolerance)
+        run.advance(np.inf)
         stops = rounds.stops[: rounds.tally[STOPS]].tolist()
         rounds.tally[STOPS] = 0
-        if state.tasks.tally[DONE] == tasks or not stops:
+        if run.tasks_done == tasks or not stops:
             break
         for task in stops:
             now_s = float(np.fmax(state.tasks.start[task], state.tasks.finish[task]))
@@ -116,40 +105,9 @@ def _play(
             start_held(state, exchange.begin, max(begin_s, float(state.sharing.clock[0])))
         if ports.changes > changes:
             changes = ports.changes
-            bytes_left(state.sharing, left)
-            carried.add(rounds.entered - left, net, net.link)
-            net = ways.network(ports.circuits)
-            links, delays = net.links(), net.delays(connections.edge_pair)
+            run.end(run.net.link)
+            run.take(ways.network(ports.circuits))
             if on_progress is not None:
-                on_progress(float(state.tasks.tally[DONE]) / tasks)
-    assert state.tasks.tally[DONE] == tasks, "every all-to-all gets its turn"
-    bytes_left(state.sharing, left)
-    carried.add(rounds.entered - left, net, net.link)
-    return carried
-
-
-def _result(
-    graph: TaskGraph,
-    fabric: Fabric,
-    rule: RegionalReconfiguration,
-    connections: Connections,
-    state: State,
-    carried: Carried,
-    options: SimulationOptions,
-) -> SimResult:
-    src, dst = rule.pairs(fabric.topology.servers)
-    optical = len(fabric.topology) + src * rule.region_servers + dst % rule.region_servers
-    link_bytes = np.concatenate([carried.link_bytes[: len(fabric.topology)], carried.link_bytes[optical]])
-    return SimResult(
-        "flow",
-        graph,
-        options,
-        state.tasks.start,
-        state.tasks.finish,
-        compute_finish_s(graph),
-        link_bytes,
-        float(connections.payload_bytes.sum()),
-        1.0,
-        carried.hop_bytes,
-        carried.hop_pairs(),
-    )
+                on_progress(run.tasks_done / tasks)
+    assert run.tasks_done == tasks, "every all-to-all gets its turn"
+    run.end(run.net.link)
