@@ -11,9 +11,9 @@ from topoopt.routing import Fabric
 from topoopt.simulate.auto_contention import alone_s
 from topoopt.simulate.csr import owners
 from topoopt.simulate.flow_table import FlowTable
-from topoopt.simulate.flows import ALL_TO_ALL, make_flows
+from topoopt.simulate.flows import ALL_TO_ALL, make_flows, pair_demands
 from topoopt.simulate.result import SimResult
-from topoopt.simulate.task_graph import COLLECTIVE, COLLECTIVES, PHASES, TRANSFER, Floats, Ints, TaskGraph
+from topoopt.simulate.task_graph import COLLECTIVE, COLLECTIVES, PHASES, Floats, Ints, TaskGraph
 
 PIECE = 100_000
 """Rows that are made at once."""
@@ -48,21 +48,21 @@ def flow_table(result: SimResult, fabric: Fabric) -> FlowTable:
     if result.flows is not None:
         return result.flows
     graph = result.graph
-    task, src, dst, size = _edges(graph)
+    edges = _edges(graph)
     begin = result.start_s + graph.duration_s
-    order = np.argsort(result.finish_s[task], kind="stable")
-    task = task[order]
+    order = np.argsort(result.finish_s[edges[0]], kind="stable")
+    task, src, dst, size = (column[order] for column in edges)
     none = np.zeros(len(task), np.int64)
     alone, hops = _alone(result, fabric)
     return FlowTable(
         task=task,
-        src=src[order],
-        dst=dst[order],
-        size_bytes=size[order],
+        src=src,
+        dst=dst,
+        size_bytes=size,
         start_s=begin[task],
         finish_s=result.finish_s[task],
         hops=hops[task],
-        packets=packets(size[order]),
+        packets=packets(size),
         marks=none,
         resent=none,
         alone_s=alone[task],
@@ -73,55 +73,33 @@ def flow_rows(result: SimResult, fabric: Fabric) -> Iterator[FlowRow]:
     """Yield the rows of :func:`flow_table` with names, made some at a time: there may be millions."""
     table = flow_table(result, fabric)
     for first in range(0, len(table), PIECE):
-        yield from _named(result, _part(table, first, first + PIECE))
-
-
-def _part(table: FlowTable, first: int, last: int) -> FlowTable:
-    return FlowTable(*(getattr(table, item.name)[first:last] for item in fields(table)))
+        parts = (getattr(table, item.name)[first : first + PIECE] for item in fields(table))
+        yield from _named(result, FlowTable(*parts))
 
 
 def _named(result: SimResult, table: FlowTable) -> Iterator[FlowRow]:
-    graph, counted = result.graph, result.packet is not None
-    names = (*graph.operator_names, "")
-    nothing = [None] * len(table)
-    columns = zip(
-        table.task.tolist(),
-        [names[operator] for operator in graph.operator[table.task].tolist()],  # -1 is the last, empty one
-        [PHASES[phase] for phase in graph.phase[table.task].tolist()],
-        table.src.tolist(),
-        table.dst.tolist(),
-        table.size_bytes.tolist(),
-        table.start_s.tolist(),
-        table.finish_s.tolist(),
-        table.completion_s.tolist(),
-        table.slowdown.tolist(),
-        table.hops.tolist(),
-        table.packets.tolist() if counted else nothing,
-        table.marks.tolist() if counted else nothing,
-        table.resent.tolist() if counted else nothing,
-        strict=True,
-    )
-    return (FlowRow(*column) for column in columns)
+    graph, operators = result.graph, (*result.graph.operator_names, "")  # -1 is the last, empty one
+    known = [table.task, table.src, table.dst, table.size_bytes, table.start_s, table.finish_s]
+    known += [table.completion_s, table.slowdown, table.hops]
+    task, *others = (column.tolist() for column in known)
+    counts, nothing = (table.packets, table.marks, table.resent), [None] * len(table)
+    counted = [nothing if result.packet is None else column.tolist() for column in counts]
+    operator = (operators[one] for one in graph.operator[table.task].tolist())
+    phase = (PHASES[one] for one in graph.phase[table.task].tolist())
+    return map(FlowRow._make, zip(task, operator, phase, *others, *counted, strict=True))
 
 
-def _edges(graph: TaskGraph) -> tuple[Ints, Ints, Ints, Ints]:
-    """Return task, ends and bytes of each flow of a simulator that knows tasks only."""
-    direct = np.flatnonzero((graph.kind == TRANSFER) & (graph.src != graph.dst) & (graph.size_bytes > 0))
-    parts = [(direct, graph.src[direct], graph.dst[direct], graph.size_bytes[direct])]
-    for task in np.flatnonzero((graph.kind == COLLECTIVE) & (graph.size_bytes > 0)).tolist():
-        members, size = np.array(graph.members(task), np.int64), int(graph.size_bytes[task])
-        count, kind = len(members), int(graph.collective[task])
-        if count < 2:
-            continue
-        if kind == ALL_TO_ALL:
-            src, dst = np.repeat(members, count), np.tile(members, count)
-            away = src != dst
-            src, dst, each = src[away], dst[away], size // count
-        else:
-            src, dst = members, np.roll(members, -1)
-            each = round(ring_edge_bytes(COLLECTIVES[kind], count, size, 1))
-        parts.append((np.full(len(src), task), src, dst, np.full(len(src), each)))
-    return tuple(np.concatenate(column) for column in zip(*parts, strict=True))  # type: ignore[return-value]
+def _edges(graph: TaskGraph) -> tuple[Ints, ...]:
+    """Return task, ends and bytes of each flow of a simulator that knows tasks only, collectives after transfers."""
+    parts: list[tuple[Ints, ...]] = [pair_demands(graph)]
+    ring = (graph.kind == COLLECTIVE) & (graph.collective != ALL_TO_ALL) & (graph.size_bytes > 0)
+    for task in np.flatnonzero(ring & (np.diff(graph.member_first) > 1)).tolist():
+        src, size = np.array(graph.members(task), np.int64), int(graph.size_bytes[task])
+        each = round(ring_edge_bytes(COLLECTIVES[graph.collective[task]], len(src), size, 1))
+        parts.append((np.full(len(src), task), src, np.roll(src, -1), np.full(len(src), each)))
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    order = np.lexsort((columns[0], graph.kind[columns[0]]))
+    return tuple(column[order] for column in columns)
 
 
 def _alone(result: SimResult, fabric: Fabric) -> tuple[Floats, Ints]:

@@ -31,32 +31,16 @@ def link_statistics(result: SimResult, fabric: Fabric) -> list[LinkRow]:
     src, dst, bandwidth_bps = _links(fabric)
     duration_s = float(result.finish_s.max(initial=0.0))
     seconds = result.link_bytes * 8.0 / bandwidth_bps
+    share = seconds / duration_s if duration_s else seconds
+    known = [column.tolist() for column in (src, dst, bandwidth_bps, result.link_bytes, share)]
     packet = result.packet
-    nothing: list[None] = [None] * len(src)
-    counted = (
-        (nothing,) * 4
-        if packet is None
-        else tuple(
-            column.tolist()
-            for column in (
-                packet.link_packets,
-                packet.link_marks,
-                packet.link_drops,
-                packet.link_queue_peak_bytes,
-            )
-        )
-    )
-    rows = zip(
-        src.tolist(),
-        dst.tolist(),
-        bandwidth_bps.tolist(),
-        result.link_bytes.tolist(),
-        (seconds / duration_s if duration_s else seconds).tolist(),
-        *counted,
-        strict=True,
-    )
-    kept = (LinkRow(*row) for row in rows)
-    return [row for row in kept if row.bytes or fabric.reconfiguration is None]
+    if packet is None:
+        counted = [[None] * len(src)] * 4
+    else:
+        counts = packet.link_packets, packet.link_marks, packet.link_drops, packet.link_queue_peak_bytes
+        counted = [column.tolist() for column in counts]
+    rows = map(LinkRow._make, zip(*known, *counted, strict=True))
+    return [row for row in rows if row.bytes or fabric.reconfiguration is None]
 
 
 def _links(fabric: Fabric) -> tuple[Ints, Ints, Floats]:

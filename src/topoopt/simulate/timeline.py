@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from topoopt.simulate.csr import owners
 from topoopt.simulate.result import SimResult
-from topoopt.simulate.task_graph import COLLECTIVE, COMPUTE, PHASES, TRANSFER, Ints
+from topoopt.simulate.task_graph import COMPUTE, PHASES, TRANSFER, Ints, TaskGraph
 
 
 class TimelineRow(NamedTuple):
@@ -25,7 +26,7 @@ def timeline(result: SimResult, server: int | None = None) -> list[TimelineRow]:
     Transfers count for the server that sends, collectives for every member.
     """
     graph = result.graph
-    task, place = _places(result)
+    task, place = places(graph)
     if server is not None:
         task, place = task[place == server], place[place == server]
     keys = np.stack([place, graph.operator[task], graph.phase[task], graph.iteration[task]], axis=1)
@@ -34,8 +35,9 @@ def timeline(result: SimResult, server: int | None = None) -> list[TimelineRow]:
     finish = np.zeros(len(groups))
     np.minimum.at(start, inverse, result.start_s[task])
     np.maximum.at(finish, inverse, result.finish_s[task])
+    names = (*graph.operator_names, "")  # -1 is the last, empty one
     rows = [
-        TimelineRow(where, _operator(result, operator), PHASES[phase], iteration, begin, end)
+        TimelineRow(where, names[operator], PHASES[phase], iteration, begin, end)
         for (where, operator, phase, iteration), begin, end in zip(
             groups.tolist(), start.tolist(), finish.tolist(), strict=True
         )
@@ -43,16 +45,9 @@ def timeline(result: SimResult, server: int | None = None) -> list[TimelineRow]:
     return sorted(rows, key=lambda row: (row.server, row.start_s, row.finish_s))
 
 
-def _places(result: SimResult) -> tuple[Ints, Ints]:
+def places(graph: TaskGraph) -> tuple[Ints, Ints]:
     """Return task and server of everything that a server has a part in."""
-    graph = result.graph
     compute = np.flatnonzero(graph.kind == COMPUTE)
     transfer = np.flatnonzero(graph.kind == TRANSFER)
-    collective = np.flatnonzero(graph.kind == COLLECTIVE)
-    members = np.diff(graph.member_first)[collective]
-    task = np.concatenate([compute, transfer, np.repeat(collective, members)])
+    task = np.concatenate([compute, transfer, owners(graph.member_first)])
     return task, np.concatenate([graph.server[compute], graph.src[transfer], graph.member])
-
-
-def _operator(result: SimResult, operator: int) -> str:
-    return result.graph.operator_names[operator] if operator >= 0 else ""

@@ -12,6 +12,7 @@ import numpy as np
 
 from topoopt.simulate.result import SimResult
 from topoopt.simulate.task_graph import COLLECTIVE, COLLECTIVES, COMPUTE, PHASES, TRANSFER, Ints, TaskGraph
+from topoopt.simulate.timeline import places
 
 NETWORK = 1000
 """Number of the first network lane of a server; accelerators have the numbers below."""
@@ -62,9 +63,10 @@ def _compute(result: SimResult) -> Iterator[dict[str, Any]]:
 def _network(result: SimResult) -> Iterator[dict[str, Any]]:
     graph = result.graph
     begin, end = _whole_ns(result)
-    task, server = _places(graph)
-    lasting = end[task] > begin[task]
-    task, server = task[lasting], server[lasting]
+    several = (graph.kind == TRANSFER) & (graph.src != graph.dst) | (np.diff(graph.member_first) > 1)
+    task, server = places(graph)
+    shown = (several & (end > begin))[task]
+    task, server = task[shown], server[shown]
     order = np.lexsort((task, begin[task], server))
     ends: list[tuple[int, int]] = []  # of the lanes in use: when the last bar ends, lane
     here, lanes = -1, 0
@@ -78,16 +80,6 @@ def _network(result: SimResult) -> Iterator[dict[str, Any]]:
             lane, lanes = lanes, lanes + 1
             heapq.heappush(ends, (stop, lane))
         yield _bar(graph, one, place, NETWORK + lane, start, stop)
-
-
-def _places(graph: TaskGraph) -> tuple[Ints, Ints]:
-    """Return task and server of every bar of the network."""
-    transfer = np.flatnonzero((graph.kind == TRANSFER) & (graph.src != graph.dst))
-    collective = np.flatnonzero(graph.kind == COLLECTIVE)
-    several = collective[np.diff(graph.member_first)[collective] > 1]
-    members = [np.array(graph.members(one), np.int64) for one in several.tolist()]
-    task = np.repeat(several, [len(group) for group in members])
-    return np.concatenate([transfer, task]), np.concatenate([graph.src[transfer], *members])
 
 
 def _whole_ns(result: SimResult) -> tuple[Ints, Ints]:
