@@ -16,7 +16,7 @@ MOST_SERIAL_PS = 10**15
 
 
 def link_rows(topology: Topology, options: PacketOptions, transport: Transport) -> Ints:
-    """Return the state of all links, idle, shape (links, ``LINK_FIELDS``).
+    """Return the state of all links, idle, shape (links, ``len(Link)``).
 
     A link from a server into a switched fabric is the server's own interface: it neither marks nor drops, for
     the sender would rather wait than lose a packet in its own memory.
@@ -26,7 +26,7 @@ def link_rows(topology: Topology, options: PacketOptions, transport: Transport) 
     InvalidInput
         If a link is too slow to be simulated.
     """
-    rows = np.zeros((len(topology), layout.LINK_FIELDS), np.int64)
+    rows = np.zeros((len(topology), len(layout.Link)), np.int64)
     serial = [layout.Link.SERIAL, layout.Link.SERIAL_OPEN, layout.Link.SERIAL_ACK]
     rows[:, serial] = serial_columns(topology.bandwidth_bps, options.compat)
     rows[:, layout.Link.LATENCY] = np.rint(topology.latency_s * PS).astype(np.int64)

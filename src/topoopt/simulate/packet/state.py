@@ -50,7 +50,7 @@ def first_state(
         len(graph) + graph.devices + 2 * len(packet_options.failures) + timers_needed(count, 2 * successors)
     )
     log = streams.connections if packet_options.log_flows else 0
-    _check_memory(log * layout.LOG_FIELDS * 8 + path_link.nbytes, packet_options)
+    _check_memory(log * len(layout.Log) * 8 + path_link.nbytes, packet_options)
     state = State(
         count=count,
         due=np.zeros(len(topology) + 1, np.int64),
@@ -59,7 +59,7 @@ def first_state(
         timer_code=np.zeros(timers, np.int64),
         link=link_rows(topology, packet_options, transport),
         packet=np.zeros((FIRST_SLOTS, 4), np.int64),
-        flow=np.zeros((FIRST_FLOWS, layout.FLOW_FIELDS), np.int64),
+        flow=np.zeros((FIRST_FLOWS, len(layout.Flow)), np.int64),
         window=np.zeros((FIRST_FLOWS, layout.WINDOW_FIELDS)),
         board=np.zeros(FIRST_BOARD if _has_board(packet_options) else 0, np.int8),
         constant=_constants(transport, packet_options),
@@ -75,9 +75,9 @@ def first_state(
         task=_task_rows(graph, packet_options),
         successor_first=graph.successor_first,
         successor=graph.successor.astype(np.int64),
-        device=np.full((graph.devices, layout.DEVICE_FIELDS), -1, np.int64),
+        device=np.full((graph.devices, len(layout.Device)), -1, np.int64),
         starting=np.zeros(len(streams.task) + 1, np.int64),
-        log=np.zeros((log, layout.LOG_FIELDS), np.int64),
+        log=np.zeros((log, len(layout.Log)), np.int64),
         hop_first=np.zeros(1, np.int64),
         hop_link=np.zeros(0, np.int64),
         circuit=np.zeros((0, 3), np.int64),
@@ -211,7 +211,7 @@ def _reorder_packets(transport: Transport, options: PacketOptions) -> int:
 
 
 def _stream_rows(streams: Streams) -> Ints:
-    rows = np.zeros((len(streams.task), layout.STREAM_FIELDS), np.int64)
+    rows = np.zeros((len(streams.task), len(layout.Stream)), np.int64)
     rows[:, layout.Stream.TASK] = streams.task
     rows[:, layout.Stream.ROUNDS] = streams.rounds
     rows[:, layout.Stream.PACKETS] = streams.packets
@@ -221,7 +221,7 @@ def _stream_rows(streams: Streams) -> Ints:
 
 
 def _task_rows(graph: TaskGraph, options: PacketOptions) -> Ints:
-    rows = np.zeros((len(graph), layout.TASK_FIELDS), np.int64)
+    rows = np.zeros((len(graph), len(layout.Task)), np.int64)
     rows[:, layout.Task.DEVICE] = np.where(graph.kind == COMPUTE, graph.device, -1)
     rows[:, layout.Task.DURATION] = duration_ps(graph.duration_s, options.compat)
     rows[:, layout.Task.WAITING] = graph.predecessors

@@ -12,7 +12,6 @@ def free_if_done(s: State, flow: int) -> None:
         row[Flow.STATE] = FREE
         row[Flow.NEXT] = s.count[Count.FREE_FLOW]
         s.count[Count.FREE_FLOW] = flow
-        s.count[Count.FLOWS_DONE] += 1
         s.count[Count.OPEN_FLOWS] -= 1
 
 
