@@ -7,6 +7,7 @@ import ast
 import importlib
 import inspect
 import pkgutil
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any, Unpack, get_args, get_origin, get_type_hints
 
 import topoopt
+from topoopt.words import described
 
 LAZY = "topoopt.lazy_face"
 """What makes a face lazy; the face does not hand it on."""
@@ -203,8 +205,16 @@ def _words(name: str, verb: object) -> Iterator[str]:
     taken = [get_args(hint)[0] for hint in get_type_hints(verb).values() if get_origin(hint) is Unpack]
     for words in taken:
         yield from (f"Words of ``topoopt.{name}``:", "")
-        shown = get_type_hints(words)
-        yield from _rows((f"``{word}``", f"``{_type_name(kind)}``") for word, kind in shown.items())
+        kinds = get_type_hints(words)
+        rows = (
+            (f"``{one.name}``", _plain(one.text), _type_name(kinds[one.name])) for one in described(words)
+        )
+        yield from _rows((word, f"{text} ``{kind}``") for word, text, kind in rows)
+
+
+def _plain(text: str) -> str:
+    """Return a text in which nothing but ``words`` is marked up."""
+    return re.sub(r"[*|]|_(?!\w)", r"\\\g<0>", text)
 
 
 def _signature(verb: object) -> str:

@@ -70,7 +70,6 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import reproducible as reproducible
     from topoopt.verbs import results as results
     from topoopt.verbs import results_chart as results_chart
-    from topoopt.verbs import results_of as results_of
     from topoopt.verbs import rewire as rewire
     from topoopt.verbs import simulate as simulate
     from topoopt.verbs import sweep as sweep

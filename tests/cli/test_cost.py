@@ -5,15 +5,14 @@ import inspect
 import json
 import re
 from pathlib import Path
-from typing import get_type_hints
 
 import pytest
 
 from tests.cli.conftest import Topoopt
-from topoopt.cli.cost.arguments import AccountingArguments, PurchaseArguments
 from topoopt.cost import ACCOUNTINGS, FIBER_ON, PRICED_FABRICS, PartRow, accounting_sweep, find_prices
 from topoopt.report.cost_page import WHAT_IT_IS
 from topoopt.report.cost_parts import ITEMS
+from topoopt.words import CostWords, described
 
 
 def test_every_fabric_is_priced_and_every_price_has_its_accounting(topoopt: Topoopt) -> None:
@@ -206,13 +205,10 @@ def test_one_duplex_port_forwards_nothing_and_is_priced_all_the_same(topoopt: To
 
 
 def test_the_flags_name_their_tables() -> None:
-    def words(group: type, name: str) -> set[str]:
-        option = get_type_hints(group, include_extras=True)[name].__metadata__[0]
-        return set(re.split(r"[ |,.:;]+", f"{option.metavar} {option.help}"))
-
-    assert set(PRICED_FABRICS) <= words(PurchaseArguments, "fabrics")
-    assert set(ACCOUNTINGS) <= words(AccountingArguments, "accounting")
-    assert set(FIBER_ON) <= words(AccountingArguments, "fiber_on")
+    words = {word.name: set(re.split(r"[ |,.:;]+", word.text)) for word in described(CostWords)}
+    assert set(PRICED_FABRICS) <= words["fabrics"]
+    assert set(ACCOUNTINGS) <= words["accounting"]
+    assert set(FIBER_ON) <= words["fiber_on"]
     assert set(WHAT_IT_IS) < set(PRICED_FABRICS)
     hint = inspect.get_annotations(PartRow)["item"]
     assert set(ITEMS) == set(hint.__args__)

@@ -1,28 +1,26 @@
 """The help names what the tables of the library hold, and its defaults are the real ones."""
 
-import inspect
 import re
 import subprocess
 import sys
-from dataclasses import fields
-from importlib import import_module
-from typing import Any, get_type_hints
+from typing import Any
 
 import pytest
 
 from tests.cli.conftest import Topoopt
 from topoopt import __version__
 from topoopt.cli.cluster import CLUSTER_VERBS
-from topoopt.cli.job_arguments import JobArguments
+from topoopt.cli.compare import ComparisonWords
 from topoopt.cli.llm import LLM_VERBS
+from topoopt.cli.plan import BesideWords
 from topoopt.cli.program import VERBS
-from topoopt.cli.search_arguments import FinderArguments, SearchArguments
-from topoopt.cli.simulate.arguments import FabricArguments, PacketArguments
+from topoopt.cli.simulate.verb import FidelityWords
 from topoopt.cli.verbs import Entry, load
 from topoopt.collectives import COLLECTIVE_NAMES
 from topoopt.finder import DAMPING, DEGREE_SPLITS, FABRICS, STRIDE_RULES
 from topoopt.hardware import LINK_MODES, PRECISIONS, ClusterSpec
 from topoopt.job import DEFAULT_CLUSTER, MEMORY_CHECKS, JobSettings
+from topoopt.llm import RECOMPUTATIONS
 from topoopt.routing import ROUTING
 from topoopt.search import BASELINES, MODES, PRESETS, SearchOptions
 from topoopt.simulate import (
@@ -36,6 +34,8 @@ from topoopt.simulate import (
 )
 from topoopt.strategy import OPTIMIZER_BYTES_PER_PARAMETER_BYTE
 from topoopt.units import format_bandwidth
+from topoopt.words import COLLECTIVE_FORM, FinderWords, JobWords, SearchWords, SimulationWords, described
+from topoopt.words.transformer import SplitWords
 from topoopt.workload import COMPUTE_MODES
 
 
@@ -43,15 +43,10 @@ def all_entries() -> list[tuple[str, Entry]]:
     return [*VERBS.items(), *LLM_VERBS.items(), *CLUSTER_VERBS.items()]
 
 
-def words_about(group: Any, name: str) -> str:
-    """What the help says of a field: the form of its value, and the sentence."""
-    hints = get_type_hints(group, include_extras=True)
-    option = hints[name].__metadata__[0]
-    return f"{option.metavar} {option.help}"
-
-
-def verb_called(name: str) -> Any:
-    return getattr(import_module(VERBS[name].module), name)
+def words_about(vocabulary: Any, name: str) -> str:
+    """What the help says of a word: the form of its value, and the sentence."""
+    [word] = [word for word in described(vocabulary) if word.name == name]
+    return f"{word.word.form} {word.text}"
 
 
 @pytest.mark.parametrize(("name", "entry"), all_entries())
@@ -60,32 +55,31 @@ def test_the_list_of_verbs_says_what_each_verb_says_first(name: str, entry: Entr
     assert command.help.split("\n\n")[0] == entry.line
 
 
-def words_of_verb(verb: Any, name: str) -> str:
-    parameter = inspect.signature(verb).parameters[name]
-    option = parameter.annotation.__metadata__[0]
-    return f"{option.metavar} {option.help}"
-
-
 TABLES = [
-    (JobArguments, "links", LINK_MODES),
-    (JobArguments, "compute", COMPUTE_MODES),
-    (JobArguments, "precision", PRECISIONS),
-    (JobArguments, "optimizer", OPTIMIZER_BYTES_PER_PARAMETER_BYTE),
-    (JobArguments, "memory_check", MEMORY_CHECKS),
-    (FinderArguments, "preset", PRESETS),
-    (FinderArguments, "degree_split", DEGREE_SPLITS),
-    (FinderArguments, "strides", STRIDE_RULES),
-    (FinderArguments, "damping", DAMPING),
-    (FinderArguments, "routing", ROUTING),
-    (SearchArguments, "search", MODES),
-    (FabricArguments, "fabric", FABRICS),
-    (FabricArguments, "routing", ROUTING),
-    (FabricArguments, "placement", PLACEMENTS),
-    (PacketArguments, "transport", TRANSPORTS),
-    (PacketArguments, "compat", COMPATIBILITIES),
-    (PacketArguments, "acks", ACKS),
-    (PacketArguments, "path_choice", PATH_CHOICES),
-    (PacketArguments, "recovery", RECOVERIES),
+    (JobWords, "links", LINK_MODES),
+    (JobWords, "compute", COMPUTE_MODES),
+    (JobWords, "precision", PRECISIONS),
+    (JobWords, "optimizer", OPTIMIZER_BYTES_PER_PARAMETER_BYTE),
+    (JobWords, "memory_check", MEMORY_CHECKS),
+    (FinderWords, "preset", PRESETS),
+    (FinderWords, "degree_split", DEGREE_SPLITS),
+    (FinderWords, "strides", STRIDE_RULES),
+    (FinderWords, "damping", DAMPING),
+    (FinderWords, "routing", ROUTING),
+    (SearchWords, "search", MODES),
+    (SimulationWords, "fabric", FABRICS),
+    (SimulationWords, "routing", ROUTING),
+    (SimulationWords, "placement", PLACEMENTS),
+    (SimulationWords, "transport", TRANSPORTS),
+    (SimulationWords, "compat", COMPATIBILITIES),
+    (SimulationWords, "acks", ACKS),
+    (SimulationWords, "path_choice", PATH_CHOICES),
+    (SimulationWords, "recovery", RECOVERIES),
+    (SplitWords, "recompute", RECOMPUTATIONS),
+    (ComparisonWords, "simulator", SIMULATORS),
+    (FidelityWords, "simulator", SIMULATORS),
+    (ComparisonWords, "fabrics", BASELINES),
+    (BesideWords, "fabrics", BASELINES),
 ]
 
 
@@ -96,20 +90,19 @@ def test_a_flag_names_its_table(group: Any, name: str, table: Any) -> None:
     assert set(table) <= set(re.split(r"[ |,.:;]+", words_about(group, name)))
 
 
-def test_verbs_name_simulators_fabrics_and_collectives() -> None:
-    verbs = {name: verb_called(name) for name in ("plan", "compare", "simulate")}
-    for verb in ("compare", "simulate"):
-        assert set(SIMULATORS) <= set(re.split(r"[ |,.:;]+", words_of_verb(verbs[verb], "simulator")))
-    assert set(COLLECTIVE_NAMES) == set(words_of_verb(verbs["simulate"], "collective").split()[0].split("|"))
-    for verb in ("plan", "compare"):
-        assert set(BASELINES) <= set(re.split(r"[ |,.:;]+", words_of_verb(verbs[verb], "fabrics")))
+def test_collectives_are_named() -> None:
+    assert set(COLLECTIVE_FORM.split("|")) == set(COLLECTIVE_NAMES)
+
+
+def test_precisions_of_a_transformer_are_known() -> None:
+    assert set(words_about(SplitWords, "precision").split()[0].split("|")) <= set(PRECISIONS)
 
 
 def test_defaults_in_the_help_are_the_real_ones() -> None:
     renamed = {"search": "mode", "alpha": "alpha_per_ms"}
     options, settings = SearchOptions(), JobSettings()
-    for group in (FinderArguments, SearchArguments):
-        for item in fields(group):
+    for group in (FinderWords, SearchWords):
+        for item in described(group):
             default = getattr(options, renamed.get(item.name, item.name), None)
             if item.name not in ("preset", "processes"):
                 assert re.search(
@@ -117,12 +110,12 @@ def test_defaults_in_the_help_are_the_real_ones() -> None:
                     words_about(group, item.name),
                 )
     for name in ("compute", "precision", "optimizer", "memory_check"):
-        assert words_about(JobArguments, name).endswith(f"; {getattr(settings, name)}.")
+        assert words_about(JobWords, name).endswith(f"; {getattr(settings, name)}.")
     cluster = ClusterSpec(**DEFAULT_CLUSTER)
     for name in ("degree", "accelerators_per_server", "accelerator", "links"):
-        assert words_about(JobArguments, name).endswith(f"; {getattr(cluster, name)}.")
-    assert words_about(JobArguments, "bandwidth").endswith(f"; {compact(cluster.link_bandwidth_bps)}.")
-    assert words_about(JobArguments, "intra_server_bandwidth").endswith(
+        assert words_about(JobWords, name).endswith(f"; {getattr(cluster, name)}.")
+    assert words_about(JobWords, "bandwidth").endswith(f"; {compact(cluster.link_bandwidth_bps)}.")
+    assert words_about(JobWords, "intra_server_bandwidth").endswith(
         f"; {compact(cluster.intra_server_bandwidth_bps)}."
     )
 

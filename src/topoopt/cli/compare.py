@@ -1,63 +1,45 @@
 """``topoopt compare``: the same job on other fabrics."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, TypedDict
 
-import typer
+from typer import Option
 
 import topoopt
-from topoopt.cli.job_arguments import JobArguments
-from topoopt.cli.plan import DEFAULT_HELP, FABRICS_HELP, SUITED_PRICES_HELP
+from topoopt.cli.plan import ModelArgument
 from topoopt.cli.progress import progress
-from topoopt.cli.render import print_json, show
-from topoopt.cli.search_arguments import FinderArguments, SearchArguments
-from topoopt.cli.simulate import COLLECTIVES_HELP, COLLECTIVES_METAVAR, SIMULATOR_HELP
+from topoopt.cli.render import show
 from topoopt.cli.spread import spread
-from topoopt.cli.training_arguments import TrainingArguments
-from topoopt.cli.word_list import listed
-from topoopt.cli.words import words
+from topoopt.words import COLLECTIVE_FORM, PlanWords, Word
+
+
+class ComparisonWords(TypedDict, total=False):
+    """On which fabrics, and how they are simulated."""
+
+    fabrics: Annotated[Sequence[str], Word("LIST")]
+    """Baselines, with commas: ideal-switch, fat-tree, oversub-fat-tree, expander, torus, full-mesh, rail, sip-ml,
+    ocs-reconfig, mixnet. If not given the first five, for a transformer rail, too."""
+    simulator: Annotated[str, Word("analytic|flow|packet")]
+    """analytic: first come, first served on each link, quick. flow: fair shares over time. packet: every packet
+    through every queue. If not given, analytic."""
+    simulators: Annotated[Sequence[str], Word("LIST", commas="simulators with commas")]
+    """Simulate every fabric with each, such as flow,packet, and show by how much they differ."""
+    collective: Annotated[str, Word(COLLECTIVE_FORM, "stepped")]
+    """stepped: rings in rounds. bulk: one flow for all rounds (FlexNet's way). ring is stepped; the others play an
+    AllReduce, pairwise an all-to-all, transfer by transfer. auto: by group and size, the quickest in closed form on
+    the fabric's paths."""
+    prices: Annotated[str, Word("2022|2025|FILE")]
+    """Price list: 2022, 2025 or a file of your own. If not given 2022, or 2025 for ports faster than those of 2022."""
 
 
 @spread
 def compare(
-    job: JobArguments,
-    training: TrainingArguments,
-    finder: FinderArguments,
-    search: SearchArguments,
-    fabrics: Annotated[
-        str | None,
-        typer.Option(metavar="LIST", help=f"{FABRICS_HELP} {DEFAULT_HELP}."),
-    ] = None,
-    simulator: Annotated[
-        str | None,
-        typer.Option(metavar="analytic|flow|packet", help=f"{SIMULATOR_HELP} If not given, analytic."),
-    ] = None,
-    simulators: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LIST",
-            help="Simulate every fabric with each, such as flow,packet, and show by how much they differ.",
-        ),
-    ] = None,
-    collective: Annotated[
-        str,
-        typer.Option(metavar=COLLECTIVES_METAVAR, help=f"stepped: rings in rounds. {COLLECTIVES_HELP}"),
-    ] = "stepped",
-    prices: Annotated[str | None, typer.Option(metavar="2022|2025|FILE", help=SUITED_PRICES_HELP)] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    source: ModelArgument,
+    words: PlanWords,
+    how: ComparisonWords,
+    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Put the same job on other fabrics, each with a strategy searched for it."""
     with progress("searching") as report:
-        compared = topoopt.compare(
-            job.source,
-            fabrics=listed(fabrics),
-            simulator=simulator,
-            simulators=None if simulators is None else [name.strip() for name in simulators.split(",")],
-            collective=collective,
-            prices=prices,
-            on_progress=report,
-            **words(job, training, finder, search),
-        )
-    if as_json:
-        print_json(compared.to_json())
-    else:
-        show(compared)
+        answer = topoopt.compare(source, on_progress=report, **how, **words)
+    show(answer, as_json)

@@ -2,25 +2,21 @@
 
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 import topoopt
-from topoopt.cli.render import print_json, show
+from topoopt.cli.render import show
 
 
 def hardware(
     name: Annotated[
         str | None,
-        typer.Argument(
+        Argument(
             metavar="TABLE",
             help="accelerators, nics, transceivers, switches, optical-switches or efficiency; all if not named.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with sources.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print JSON, with sources.")] = False,
 ) -> None:
     """List accelerators, network parts and efficiencies, each with its source."""
-    tables = topoopt.hardware(name)
-    if as_json:
-        print_json(tables.to_json())
-    else:
-        show(tables)
+    show(topoopt.hardware(name), as_json)

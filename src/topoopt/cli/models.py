@@ -2,25 +2,21 @@
 
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 import topoopt
-from topoopt.cli.render import print_json, show
+from topoopt.cli.render import show
 
 
 def models(
     name: Annotated[
         str | None,
-        typer.Argument(
+        Argument(
             metavar="MODEL|config.json",
             help="Show one model: its hyper-parameters, or a transformer's shapes and parameters.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List the models that come with topoopt: variants and hyper-parameters, shapes of transformers."""
-    listed = topoopt.models(name)
-    if as_json:
-        print_json(listed.to_json())
-    else:
-        show(listed)
+    show(topoopt.models(name), as_json)

@@ -21,8 +21,13 @@ def print_json(document: Mapping[str, Any]) -> None:
     print(json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False))
 
 
-def show(answer: Any, next_steps: Sequence[str] = (), written: Sequence[str | None] = ()) -> None:
-    """Print the page of an answer, commands to go on with, and the files that were written."""
+def show(
+    answer: Any, as_json: bool, next_steps: Sequence[str] = (), written: Sequence[str | None] = ()
+) -> None:
+    """Print an answer as JSON; or its page, commands to go on with, and the files that were written."""
+    if as_json:
+        print_json(answer.to_json())
+        return
     show_page(replace(topoopt.page_of(answer), next_steps=tuple(next_steps)))
     names = [name for name in written if name is not None]
     if names:

@@ -28,7 +28,9 @@ def check_files(folder: str, names: Sequence[str], suffix: str, page: str | None
         check_table(str(Path(folder) / f"{name}.{suffix}"), "--out")
 
 
-def write_figure(figure: topoopt.Figure, folder: str, suffix: str, formats: Sequence[str]) -> tuple[str, ...]:
+def write_figure(
+    figure: "topoopt.Figure", folder: str, suffix: str, formats: Sequence[str]
+) -> tuple[str, ...]:
     """Write the rows and draw the charts of a figure; return the files, rows first."""
     rows = os.path.join(folder, f"{figure.name}.{suffix}")
     columns = list(figure.rows[0]) if figure.rows else ["nothing"]

@@ -1,39 +1,34 @@
 """``topoopt topology``: the best rings for so many servers and ports, and how far apart they leave the servers."""
 
-from typing import Annotated
+from typing import Annotated, TypedDict
 
-import typer
+from typer import Option
 
 import topoopt
 from topoopt.cli.progress import progress
-from topoopt.cli.render import print_json, show
+from topoopt.cli.render import show
+from topoopt.cli.spread import spread
+from topoopt.words import Word
 
 
+class RingWords(TypedDict, total=False):
+    """Which rings."""
+
+    degree: int
+    """Ports of a server; not needed with a list of strides."""
+    links: Annotated[str, Word("duplex|directed", "duplex")]
+    """A port is a fiber pair to one neighbor, or sends to one and hears another."""
+    strides: Annotated[str, Word("best|nearest|lower-bound|LIST", "best")]
+    """The rule that chooses the rings, or the strides themselves, such as 1,13."""
+
+
+@spread
 def topology(
-    servers: Annotated[int, typer.Option(metavar="N", show_default=False, help="Servers.")],
-    degree: Annotated[
-        int | None, typer.Option(metavar="N", help="Ports of a server; not needed with a list of strides.")
-    ] = None,
-    links: Annotated[
-        str,
-        typer.Option(
-            metavar="duplex|directed",
-            help="A port is a fiber pair to one neighbor, or sends to one and hears another.",
-        ),
-    ] = "duplex",
-    strides: Annotated[
-        str,
-        typer.Option(
-            metavar="best|nearest|lower-bound|LIST",
-            help="The rule that chooses the rings, or the strides themselves, such as 1,13.",
-        ),
-    ] = "best",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    servers: Annotated[int, Option(metavar="N", show_default=False, help="Servers.")],
+    words: RingWords,
+    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Choose the AllReduce rings of all servers, and show the network that they make together."""
     with progress("choosing strides"):
-        network = topoopt.topology(servers, degree, links=links, strides=strides)
-    if as_json:
-        print_json(network.to_json())
-    else:
-        show(network)
+        network = topoopt.topology(servers, **words)
+    show(network, as_json)

@@ -69,7 +69,6 @@ if TYPE_CHECKING:  # a verb needs no other
     from topoopt.verbs.rewire import rewire as rewire
     from topoopt.verbs.search_options import search_options as search_options
     from topoopt.verbs.simulate import simulate as simulate
-    from topoopt.verbs.sweep import results_of as results_of
     from topoopt.verbs.sweep import sweep as sweep
     from topoopt.verbs.topology import topology as topology
     from topoopt.verbs.traffic import traffic as traffic

@@ -6,8 +6,9 @@ from typing import Any, Unpack
 from topoopt.cost import find_prices, suited_prices
 from topoopt.plan import Comparison, Plan
 from topoopt.search import SearchOptions, checked_fabrics, checked_simulators, compare_fabrics
-from topoopt.verbs.plan import PLAN_WORDS, Progress, plan_from_file, plan_without_baselines, silent
-from topoopt.verbs.words import PlanWords, Source, check_words
+from topoopt.verbs.plan import Progress, plan_from_file, plan_without_baselines, silent
+from topoopt.verbs.words import Source
+from topoopt.words import PlanWords, checked_words
 
 
 def compare(
@@ -59,7 +60,7 @@ def compare(
     >>> [row.fabric for row in topoopt.compare(plan, fabrics=["torus", "expander"], baseline_budget=10).fabrics]
     ['topoopt', 'torus', 'expander']
     """
-    check_words(words, PLAN_WORDS)
+    checked_words(words, PlanWords)
     levels = checked_simulators(simulator, simulators)
     wanted = checked_fabrics(fabrics, levels)
     named = None if prices is None else find_prices(prices)

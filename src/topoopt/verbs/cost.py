@@ -1,8 +1,8 @@
 """``topoopt.cost``: what the network costs and draws on every fabric, and whether it can be built."""
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import Any, TypedDict, Unpack
+from collections.abc import Mapping
+from typing import Any, Unpack
 
 from topoopt.cost import (
     CostComparison,
@@ -25,49 +25,12 @@ from topoopt.rewiring import wire
 from topoopt.routing import coin_change_mod
 from topoopt.topology import hop_metrics, stride_offsets
 from topoopt.units import parse_bandwidth, parse_time
-from topoopt.verbs.words import Amount, amount, check_words
+from topoopt.words import CostWords, NetworkWords, amount, checked_words, chosen
 
 OWN = "topoopt"
 
 
-class CostWords(TypedDict, total=False):
-    """All words that :func:`topoopt.cost` takes."""
-
-    servers: int
-    degree: int
-    bandwidth: Amount
-    links: str
-    fabrics: Sequence[str]
-    prices: str
-    power: str
-    oversubscription: float
-    ocs_interfaces: int
-    electrical_interfaces: int
-    shards: int
-    technology: str
-    accounting: str
-    nics: bool
-    look_ahead: bool
-    look_ahead_fiber: bool
-    fiber_on: str
-    fiber_length: float
-    tiers: int
-    years: float
-    electricity_price: float
-    power_usage_effectiveness: float
-    change_every: Amount
-    overhead: float
-
-
-NETWORK_WORDS = ("servers", "degree", "bandwidth", "links")
-_COUNTED = {
-    "nics": "nics",
-    "look_ahead": "look_ahead",
-    "look_ahead_fiber": "look_ahead_fiber",
-    "fiber_on": "fiber_on",
-    "fiber_length": "fiber_length_m",
-    "tiers": "tiers",
-}
+_COUNTED = ("nics", "look_ahead", "look_ahead_fiber", "fiber_on", "fiber_length", "tiers")
 _OPTIONS = ("oversubscription", "ocs_interfaces", "electrical_interfaces")
 
 
@@ -106,14 +69,14 @@ def cost(
     >>> [(offer.bill.fabric, round(offer.bill.cost_usd)) for offer in priced.offers]
     [('topoopt', 666624), ('fat-tree', 1360384)]
     """
-    check_words(words, tuple(CostWords.__annotations__))
-    network = _network(plan, words)
+    given = checked_words(words, CostWords)
+    network = _network(plan, given)
     return compare_costs(
         network,
-        _purchase(words, network.cluster),
-        words.get("fabrics"),
-        change_interval_s=amount(parse_time, words.get("change_every", float("inf")), "change_every"),
-        overhead=words.get("overhead", 0.1),
+        _purchase(given, network.cluster),
+        given.get("fabrics"),
+        change_interval_s=amount(parse_time, given.get("change_every", float("inf")), "change_every"),
+        overhead=given["overhead"],
         ratios=ratios,
     )
 
@@ -121,11 +84,11 @@ def cost(
 def _network(plan: Plan | str | os.PathLike[str] | None, words: Mapping[str, Any]) -> PricedNetwork:
     """Return the network of a plan, or that of the words with the best rings for it."""
     if plan is not None:
-        return _network_of_plan(plan, [word for word in NETWORK_WORDS if word in words])
-    chosen = {**DEFAULT_CLUSTER, **{word: words[word] for word in NETWORK_WORDS if word in words}}
-    if "bandwidth" in chosen:
-        chosen["link_bandwidth_bps"] = amount(parse_bandwidth, chosen.pop("bandwidth"), "bandwidth")
-    cluster = ClusterSpec(**chosen)
+        return _network_of_plan(plan, chosen(words, NetworkWords))
+    given = {**DEFAULT_CLUSTER, **chosen(words, NetworkWords)}
+    if "bandwidth" in given:
+        given["link_bandwidth_bps"] = amount(parse_bandwidth, given.pop("bandwidth"), "bandwidth")
+    cluster = ClusterSpec(**given)
     if cluster.links == "duplex" and cluster.degree == 1 and cluster.servers > 2:
         return PricedNetwork(
             cluster, float("inf"), "one duplex port joins servers in pairs: nothing is forwarded"
@@ -135,11 +98,11 @@ def _network(plan: Plan | str | os.PathLike[str] | None, words: Mapping[str, Any
     return PricedNetwork(cluster, table.average_hops, "the best rings")
 
 
-def _network_of_plan(plan: Plan | str | os.PathLike[str], contradictions: Sequence[str]) -> PricedNetwork:
+def _network_of_plan(plan: Plan | str | os.PathLike[str], contradictions: Mapping[str, Any]) -> PricedNetwork:
     if contradictions:
         named = "this" if isinstance(plan, Plan) else plan
         raise InvalidInput(
-            f"{contradictions[0]}: {named} is a plan, whose cluster is fixed; give one or the other"
+            f"{next(iter(contradictions))}: {named} is a plan, whose cluster is fixed; give one or the other"
         )
     found = plan if isinstance(plan, Plan) else read_plan(os.fspath(plan))
     topology, cluster = found.fabric.topology, found.job.cluster
@@ -152,23 +115,23 @@ def _network_of_plan(plan: Plan | str | os.PathLike[str], contradictions: Sequen
 
 def _purchase(words: Mapping[str, Any], cluster: ClusterSpec) -> Purchase:
     """Return how it is bought; words that no fabric could use are refused."""
-    options = FabricOptions(**{word: words[word] for word in _OPTIONS if word in words})
+    options = FabricOptions(**chosen(words, _OPTIONS))
     if options.ocs_interfaces is not None:
         options.hybrid_ocs_interfaces(cluster.degree)
     if options.electrical_interfaces is not None:
         options.mixnet_electrical_interfaces(cluster.degree)
-    technology, shards = words.get("technology"), words.get("shards", 1)
+    technology, shards = words.get("technology"), words["shards"]
     if technology is not None:
         find_optical_switch(technology)
     if not 1 <= shards <= cluster.servers:
         raise InvalidInput(f"shards: expected 1..{cluster.servers}, got {shards}")
+    counted = chosen(words, _COUNTED)
+    if "fiber_length" in counted:
+        counted["fiber_length_m"] = counted.pop("fiber_length")
     return Purchase(
-        changed_accounting(
-            words.get("accounting", "complete"),
-            **{target: words[word] for word, target in _COUNTED.items() if word in words},
-        ),
+        changed_accounting(words["accounting"], **counted),
         find_prices(words.get("prices", suited_prices(cluster.link_bandwidth_bps))),
-        find_power(words.get("power", "typical")),
+        find_power(words["power"]),
         options,
         shards,
         technology,
@@ -186,4 +149,4 @@ def _running(words: Mapping[str, Any]) -> Running | None:
         raise InvalidInput(
             f"{missing}: missing; total cost of ownership needs years and the price of electricity"
         )
-    return Running(words["years"], words["electricity_price"], words.get("power_usage_effectiveness", 1.0))
+    return Running(words["years"], words["electricity_price"], words["power_usage_effectiveness"])

@@ -1,9 +1,8 @@
 """``topoopt.fail``: what a failure costs a plan, how it is repaired, and what a month of failures leaves."""
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
 from topoopt.errors import InvalidInput, unknown_name
 from topoopt.failure import (
@@ -28,31 +27,9 @@ from topoopt.simulate import SIMULATORS
 from topoopt.units import parse_time
 from topoopt.verbs.plan import Progress, silent
 from topoopt.verbs.plan_source import PlanSource, given_plan
-from topoopt.verbs.words import Amount, check_words
+from topoopt.words import FailWords, checked_words
 
-DAYS, RUNS = 30.0, 1000
-"""How long a course of failures is, and how many are drawn, where nothing is given."""
 MOST_DAYS, MOST_RUNS = 36500, 1_000_000
-
-
-class FailWords(TypedDict, total=False):
-    """What fails, when, and how often."""
-
-    link: str | tuple[int, int]
-    server: int
-    panel: int
-    at: Amount
-    without: Sequence[str]
-    availability: bool
-    rates: str | os.PathLike[str]
-    days: float
-    runs: int
-    seed: int
-    optics: str
-    simulator: str
-
-
-FAIL_WORDS = tuple(FailWords.__annotations__)
 
 
 def fail(
@@ -92,25 +69,25 @@ def fail(
     >>> topoopt.fail(plan, link=(0, 1)).prediction.chosen.repair.moved_fibers
     0
     """
-    check_words(words, FAIL_WORDS)
-    simulator = words.get("simulator", "analytic")
+    given = checked_words(words, FailWords)
+    simulator = given["simulator"]
     if simulator not in SIMULATORS:
         raise unknown_name("simulator", simulator, SIMULATORS)
-    failure = _failure(words)
-    if words.get("availability"):
-        _refuse_one_failure(words)
-        return _month(plan, words, simulator, on_progress)
+    failure = _failure(given)
+    if given["availability"]:
+        _refuse_one_failure(given)
+        return _month(plan, given, on_progress)
     if failure is None:
         raise InvalidInput("fail: what fails? Give one of link, server, panel, or availability")
-    if "rates" in words and "at" not in words:
+    if "rates" in given and "at" not in given:
         raise InvalidInput("rates: is for availability, or with at for its restart and checkpoint times")
-    return _one(plan, failure, words, simulator, on_progress)
+    return _one(plan, failure, given, on_progress)
 
 
 def _one(
-    source: PlanSource, failure: Failure, words: Mapping[str, Any], simulator: str, on_progress: Progress
+    source: PlanSource, failure: Failure, words: Mapping[str, Any], on_progress: Progress
 ) -> FailureAnswer:
-    rules, left_out = _rates(words), _left_out(words.get("without", ()))
+    rules, left_out, simulator = _rates(words), _left_out(words.get("without", ())), words["simulator"]
     at = words.get("at")
     at_s = parse_time(at, "at") if isinstance(at, str) else at
     plan, name = given_plan(source)
@@ -121,10 +98,8 @@ def _one(
     return FailureAnswer(name, prediction, simulator, rules.optics, course)
 
 
-def _month(
-    source: PlanSource, words: Mapping[str, Any], simulator: str, on_progress: Progress
-) -> AvailabilityAnswer:
-    seed, days, runs = words.get("seed", 0), words.get("days", DAYS), words.get("runs", RUNS)
+def _month(source: PlanSource, words: Mapping[str, Any], on_progress: Progress) -> AvailabilityAnswer:
+    seed, days, runs, simulator = words["seed"], words["days"], words["runs"], words["simulator"]
     if seed < 0:
         raise InvalidInput(f"seed: must be >= 0, got {seed}")
     if not 0 < days <= MOST_DAYS:

@@ -13,21 +13,11 @@ from topoopt.plan import Plan, read_plan
 from topoopt.search import SearchOptions, job_of, make_plan
 from topoopt.verbs.origin import origin_of
 from topoopt.verbs.search_options import refuse_search_words, search_options
-from topoopt.verbs.words import (
-    FINDER_WORDS,
-    JOB_WORDS,
-    SEARCH_WORDS,
-    TRAINING_WORDS,
-    PlanWords,
-    Source,
-    check_words,
-    job_request,
-)
+from topoopt.verbs.words import Source, job_request
+from topoopt.words import JobWords, PlanWords, TrainingWords, checked_words, chosen
 
 Progress = Callable[[str, int, int], None]
 """Called with what is going on, how much of it is done, and how much there is (0: nobody knows)."""
-
-PLAN_WORDS = (*JOB_WORDS, *TRAINING_WORDS, *FINDER_WORDS, *SEARCH_WORDS)
 
 
 def silent(stage: str, done: int, total: int) -> None:
@@ -81,7 +71,7 @@ def plan(
     >>> found.strides
     (1,)
     """
-    check_words(words, PLAN_WORDS)
+    checked_words(words, PlanWords)
     return planned(model, words, fabrics, prices, on_progress)[0]
 
 
@@ -124,9 +114,11 @@ def plan_from_file(source: Source | Plan, words: Mapping[str, Any]) -> tuple[Pla
     else:
         path = os.fspath(source)
         plan = read_plan(path)
-    fixed = [word for word in (*JOB_WORDS, *TRAINING_WORDS) if word in words]
+    fixed = chosen(words, JobWords, TrainingWords)
     if fixed:
-        raise InvalidInput(f"{fixed[0]}: {path} is a plan, whose job is fixed; plan again with another value")
+        raise InvalidInput(
+            f"{next(iter(fixed))}: {path} is a plan, whose job is fixed; plan again with another value"
+        )
     options, _ = search_options(JobRequest(search=plan.options, files=(path,)), words)
     return plan, options
 

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
 from topoopt.errors import InvalidInput
 from topoopt.job import JobRequest, request_of, requested_job
@@ -24,34 +24,9 @@ from topoopt.search import is_transformer
 from topoopt.transformer import TransformerModel, find_transformer, read_config
 from topoopt.units import parse_time
 from topoopt.verbs.plan import Progress, silent
-from topoopt.verbs.words import Amount, NamedSource, amount, check_words, job_request
+from topoopt.verbs.words import NamedSource, job_request
+from topoopt.words import ProfileWords, SubjectWords, amount, checked_words, chosen
 from topoopt.workload import resolve_variant, with_overrides
-
-
-class SubjectWords(TypedDict, total=False):
-    """What is measured."""
-
-    operators: str | Sequence[str]
-    variant: str
-    set: Mapping[str, Any]
-    batch_per_accelerator: int
-    servers: int
-    accelerators_per_server: int
-    tensor_parallel: str | Sequence[int]
-    micro_batch: str | Sequence[int]
-    seq: int
-
-
-class ProfileWords(SubjectWords, total=False):
-    """All words that :func:`topoopt.profile` takes."""
-
-    device: str
-    precision: str
-    threads: int
-    repetitions: int
-    warm_up: int
-    time_limit: Amount
-
 
 _OF_JOBS = ("variant", "set", "batch_per_accelerator", "servers", "accelerators_per_server")
 _OF_TRANSFORMERS = ("tensor_parallel", "micro_batch", "seq")
@@ -88,10 +63,10 @@ def profile(
     InvalidInput
         For an unknown word or name, if PyTorch or the device is not here, or the file is of something else.
     """
-    check_words(words, tuple(ProfileWords.__annotations__))
-    device = words.get("device", "auto"), words.get("precision", "fp32"), words.get("threads", 0)
+    how = checked_words(words, ProfileWords)
+    device = how["device"], how["precision"], how["threads"]
     check_device(*device)
-    repetitions = Repetitions(words.get("warm_up", 3), words.get("repetitions", 20))
+    repetitions = Repetitions(how["warm_up"], how["repetitions"])
     return measure_to_file(
         _subject(source, words),
         device,
@@ -120,7 +95,7 @@ def profile_subject(source: NamedSource, **words: Unpack[SubjectWords]) -> Subje
     >>> topoopt.profile_subject("llama2-7b", tensor_parallel=(1, 8), micro_batch=(1, 2), seq=128).sizes
     34
     """
-    check_words(words, tuple(SubjectWords.__annotations__))
+    checked_words(words, SubjectWords)
     return _subject(source, words)
 
 
@@ -154,7 +129,7 @@ def _job_subject(request: JobRequest, source: NamedSource, words: Mapping[str, A
         raise InvalidInput(f"{source}: holds bytes and no operators that could be measured; name a model")
     if request.profile:
         raise InvalidInput(f"{source}: is or names a profile already; name a model to measure it here")
-    whole_request = job_request(request, {word: words[word] for word in _OF_JOBS if word in words})
+    whole_request = job_request(request, chosen(words, _OF_JOBS))
     job = requested_job(whole_request)
     if whole_request.operators:
         return subject_of_job(job, "operators")

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
 from topoopt.errors import InvalidInput
 from topoopt.report import LineChart, lines_chart
@@ -19,26 +19,11 @@ from topoopt.sweep import (
     summarized,
 )
 from topoopt.sweep import best as best_of
-from topoopt.verbs.words import check_words
+from topoopt.words import ResultsWords, checked_words
 
 ALWAYS = ("model", "fabric")
 """Columns that are always in the table, with all settings that differ."""
 FIGURES = ("iteration_time_s", "gap", "cost_usd")
-
-
-class ResultsWords(TypedDict, total=False):
-    """A question to a results file; a condition, an order and a query are SQL."""
-
-    columns: Sequence[str]
-    where: str
-    order: str
-    limit: int
-    best: str
-    per: Sequence[str]
-    sql: str
-
-
-RESULTS_WORDS = tuple(ResultsWords.__annotations__)
 
 
 def results(file: str | os.PathLike[str], **words: Unpack[ResultsWords]) -> ResultsAnswer:
@@ -49,8 +34,8 @@ def results(file: str | os.PathLike[str], **words: Unpack[ResultsWords]) -> Resu
     file
         What :func:`topoopt.sweep` has written.
     **words
-        ``columns``: what differs and the main figures where not given; ``where``: a condition, such as
-        ``"model = 'dlrm'"``; ``order``: such as ``"cost_usd desc"``; ``limit``: most rows, 0 for all; ``best``:
+        ``columns``: names, also with commas; what differs and the main figures where not given; ``where``: a condition,
+        such as ``"model = 'dlrm'"``; ``order``: such as ``"cost_usd desc"``; ``limit``: most rows, 0 for all; ``best``:
         ``fastest``, ``cheapest`` or SQL, the fabric that has least of it for each job, or for each of ``per``;
         ``sql``: any question to the tables points, runs and attempts.
 
@@ -63,7 +48,7 @@ def results(file: str | os.PathLike[str], **words: Unpack[ResultsWords]) -> Resu
     InvalidInput
         If the file holds no results, SQL is wrong, or words do not go together.
     """
-    check_words(words, RESULTS_WORDS)
+    checked_words(words, ResultsWords)
     limit = words.get("limit", 0)
     if limit < 0:
         raise InvalidInput(f"limit: expected an integer >= 0, got {limit}")
@@ -79,7 +64,7 @@ def results_chart(
     x: str,
     *,
     y: str = "iteration_time_s",
-    by: Sequence[str] = ("fabric",),
+    by: str | Sequence[str] = ("fabric",),
     log: str = "none",
     where: str | None = None,
 ) -> LineChart:
@@ -90,7 +75,7 @@ def results_chart(
     x, y
         Columns, or SQL.
     by
-        A line for each value of these.
+        A line for each value of these; names, also with commas.
     log
         Logarithmic axes: ``x``, ``y``, ``xy`` or ``none``.
     where
@@ -104,19 +89,40 @@ def results_chart(
     if log not in ("x", "y", "xy", "none"):
         raise InvalidInput(f'log: expected x, y, xy or none, got "{log}"')
     with open_results(os.fspath(file)) as opened:
-        return lines_chart(lines_of(opened, x, y, by, where), (x, y), "x" in log, "y" in log, opened.path)
+        lines = lines_of(opened, x, y, _listed(by, "by"), where)
+        return lines_chart(lines, (x, y), "x" in log, "y" in log, opened.path)
 
 
 def _rows(opened: Results, words: Mapping[str, Any], limit: int) -> Rows:
-    axes, best, columns = axes_of(opened), words.get("best"), words.get("columns")
-    if columns is None:
+    axes, best = axes_of(opened), words.get("best")
+    if "columns" in words:
+        columns = _listed(words["columns"], "columns")
+    else:
         differing = [ALWAYS[0], *(axis for axis in axes if axis not in ALWAYS), ALWAYS[1]]
         more = [best] if best is not None and best not in BEST and best not in FIGURES else []
         columns = (*differing, *FIGURES, *more)
     if best is not None:
-        jobs = words.get("per", tuple(axis for axis in axes if axis != "fabric"))
+        others = tuple(axis for axis in axes if axis != "fabric")
+        jobs = _listed(words["per"], "per") if "per" in words else others
         return best_of(opened, columns, best, jobs, where=words.get("where"), limit=limit)
     return select(opened, columns, where=words.get("where"), order=words.get("order"), limit=limit)
+
+
+def _listed(columns: str | Sequence[str], word: str) -> tuple[str, ...]:
+    """Return columns, also those of a text with commas; commas inside of brackets are SQL."""
+    if not isinstance(columns, str):
+        return tuple(columns)
+    parts, depth = [""], 0
+    for letter in columns:
+        depth += (letter in "([") - (letter in ")]")
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    names = tuple(part.strip() for part in parts if part.strip())
+    if not names:
+        raise InvalidInput(f'{word}: expected columns with commas, got "{columns}"')
+    return names
 
 
 def _check_together(words: Mapping[str, Any]) -> None:

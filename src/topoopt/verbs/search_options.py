@@ -8,7 +8,7 @@ from topoopt.errors import InvalidInput, unknown_name
 from topoopt.job import JobRequest
 from topoopt.search import SearchOptions, is_transformer, preset
 from topoopt.traffic import Traffic
-from topoopt.verbs.words import FINDER_WORDS, SEARCH_WORDS
+from topoopt.words import FinderWords, SearchWords, chosen
 
 _RENAMED_OPTIONS = {"search": "mode", "alpha": "alpha_per_ms"}
 
@@ -26,16 +26,16 @@ def search_options(request: JobRequest, words: Mapping[str, Any]) -> tuple[Searc
     """
     in_file = dict(request.search)
     named = str(in_file.pop("preset", "default"))
-    chosen = dict(preset(words.get("preset", named)))
+    rules = dict(preset(words.get("preset", named)))
     known = asdict(SearchOptions())
-    costs = {key: chosen.pop(key) for key in list(chosen) if key not in known}
+    costs = {key: rules.pop(key) for key in list(rules) if key not in known}
     if request.traffic or isinstance(
         request.described, Traffic
     ):  # bytes are bytes: there is nothing to count otherwise
         costs = {}
     place = request.files[0] if request.files else "job file"
     given = {**_checked(in_file, known, place), **_options(words)}
-    return SearchOptions(**{**chosen, **given}), replace(
+    return SearchOptions(**{**rules, **given}), replace(
         request, settings={**costs, **request.settings}, search={}
     )
 
@@ -48,14 +48,16 @@ def refuse_search_words(request: JobRequest, words: Mapping[str, Any]) -> None:
     InvalidInput
         If there is one.
     """
-    given = [word for word in SEARCH_WORDS if word in words]
+    given = chosen(words, SearchWords)
     if given and is_transformer(request):
-        raise InvalidInput(f"{given[0]}: is for searches over operators; for a transformer give candidates")
+        raise InvalidInput(
+            f"{next(iter(given))}: is for searches over operators; for a transformer give candidates"
+        )
 
 
 def _options(words: Mapping[str, Any]) -> dict[str, Any]:
-    names = [name for name in (*FINDER_WORDS, *SEARCH_WORDS) if name != "preset"]
-    return {_RENAMED_OPTIONS.get(name, name): words[name] for name in names if name in words}
+    options = chosen(words, FinderWords, SearchWords)
+    return {_RENAMED_OPTIONS.get(name, name): value for name, value in options.items() if name != "preset"}
 
 
 def _checked(given: Mapping[str, Any], known: Mapping[str, Any], place: str) -> dict[str, Any]:

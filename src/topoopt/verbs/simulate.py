@@ -28,15 +28,13 @@ from topoopt.simulate import (
 )
 from topoopt.verbs.plan import Progress, silent
 from topoopt.verbs.simulation_words import (
-    SIMULATION_WORDS,
     SPLIT_OF,
-    SimulationWords,
     chosen_simulator,
     fabric_choice,
     link_failures,
     packet_options,
 )
-from topoopt.verbs.words import check_words
+from topoopt.words import SimulationWords, checked_words
 
 STEADY_ITERATIONS = 4
 MOST_LOGGED = 300_000
@@ -97,7 +95,7 @@ def simulate(
     >>> again.iteration_time_s == plan.outcome.iteration_time_s
     True
     """
-    check_words(words, SIMULATION_WORDS)
+    checked_words(words, SimulationWords)
     sources = (plan,) if isinstance(plan, (Plan, str, os.PathLike)) else tuple(plan)
     if not sources:
         raise InvalidInput("plan: expected a plan or a task graph, got nothing")

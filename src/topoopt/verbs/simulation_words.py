@@ -3,14 +3,14 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypedDict
+from typing import Any
 
 from topoopt.errors import InvalidInput, shown, unknown_name
 from topoopt.limits import whole
 from topoopt.simulate import AUTO, SIMULATORS, FabricChoice, LinkFailure, PacketOptions
 from topoopt.topology import Topology
 from topoopt.units import parse_bandwidth, parse_bytes, parse_time
-from topoopt.verbs.words import Amount, amount
+from topoopt.words import PacketWords, amount, chosen
 
 MOST_DELAY_S = 1_000
 """Of a hop, a change of circuits and a timeout: a packet's times are 64 bits of picoseconds."""
@@ -21,48 +21,6 @@ FOR_ALL = ("path_choice", "compat")
 SPLIT_OF = {"connection": "one", "paths": "paths", "packet": "spread"}
 """What the flow and the analytic simulator call a path choice."""
 
-
-class FabricWords(TypedDict, total=False):
-    """What the tasks run on; the job's own fabric where nothing is said."""
-
-    fabric: str
-    bandwidth: Amount
-    degree: int
-    servers: int
-    strides: str | Sequence[int]
-    latency: Amount
-    routing: str
-    reconfiguration_delay: Amount
-    host_forwarding: bool
-    electrical_ports: int
-    region_servers: int
-    circuits: str
-    hiding: str
-    placement: str
-
-
-class PacketWords(TypedDict, total=False):
-    """What only the packet simulator knows."""
-
-    transport: str
-    compat: str
-    acks: str
-    path_choice: str
-    recovery: str
-    timeout_min: Amount
-    mark: float
-    pfc: float
-    buffer: int
-    fail_link: Sequence[str]
-    memory_limit: Amount
-
-
-class SimulationWords(FabricWords, PacketWords, total=False):
-    """All words about fabric and packets that :func:`topoopt.simulate` takes."""
-
-
-PACKET_WORDS = tuple(PacketWords.__annotations__)
-SIMULATION_WORDS = (*FabricWords.__annotations__, *PACKET_WORDS)
 
 _PLAIN = (
     *("fabric", "degree", "servers", "routing", "host_forwarding"),
@@ -82,7 +40,7 @@ def chosen_simulator(named: str | None, words: Mapping[str, Any], all_graphs: bo
     """
     if named is not None and named not in (AUTO, *SIMULATORS):
         raise unknown_name("simulator", named, [AUTO, *SIMULATORS])
-    given = [word for word in PACKET_WORDS if word in words]
+    given = chosen(words, PacketWords)
     alone = [word for word in given if word not in FOR_ALL]
     if named is None:
         return "packet" if all_graphs or alone or "compat" in given else AUTO
@@ -99,15 +57,15 @@ def fabric_choice(words: Mapping[str, Any]) -> FabricChoice:
     InvalidInput
         For an amount without a unit, or strides that are none.
     """
-    chosen = {word: words[word] for word in _PLAIN if word in words}
+    choice = chosen(words, _PLAIN)
     if "bandwidth" in words:
-        chosen["bandwidth_bps"] = amount(parse_bandwidth, words["bandwidth"], "bandwidth")
+        choice["bandwidth_bps"] = amount(parse_bandwidth, words["bandwidth"], "bandwidth")
     for word in ("latency", "reconfiguration_delay"):
         if word in words:
-            chosen[f"{word}_s"] = amount(_DELAY, words[word], word)
+            choice[f"{word}_s"] = amount(_DELAY, words[word], word)
     if "strides" in words:
-        chosen["strides"] = _strides(words["strides"])
-    return FabricChoice(**chosen)
+        choice["strides"] = _strides(words["strides"])
+    return FabricChoice(**choice)
 
 
 def packet_options(words: Mapping[str, Any]) -> PacketOptions:
@@ -129,7 +87,7 @@ def packet_options(words: Mapping[str, Any]) -> PacketOptions:
         whole("buffer", words["buffer"], 1)
     memory_bytes = amount(parse_bytes, words.get("memory_limit", DEFAULT_MEMORY_BYTES), "memory_limit")
     return PacketOptions(
-        **{word: words[word] for word in plain if word in words},
+        **chosen(words, plain),
         mark_packets=words.get("mark"),
         pfc_packets=words.get("pfc"),
         timeout_min_s=timeout_s,

@@ -61,7 +61,7 @@ def sweep(
         If the file is no sweep, or ``out`` holds no results.
     """
     read = read_sweep(os.fspath(file))
-    place = results_of(file) if out is None else os.fspath(out)
+    place = _results_of(file) if out is None else os.fspath(out)
     crew = _crew(processes, ray)
     if dry_run:
         return SweepPreview(read, place, count_finished(read, place))
@@ -70,14 +70,7 @@ def sweep(
     )
 
 
-def results_of(file: str | os.PathLike[str]) -> str:
-    """Return where the results of a sweep's file go where nothing else is said.
-
-    Raises
-    ------
-    InvalidInput
-        If the file has no name.
-    """
+def _results_of(file: str | os.PathLike[str]) -> str:
     if not Path(file).name:
         raise InvalidInput(f'FILE.yaml: expected the name of a file, got "{os.fspath(file)}"')
     return str(Path(file).with_suffix(DATABASE))

@@ -9,21 +9,8 @@ from topoopt.routing import LaidTraffic, lay_traffic
 from topoopt.search import job_of
 from topoopt.verbs.plan import Progress, plan_from_file, silent
 from topoopt.verbs.search_options import search_options
-from topoopt.verbs.words import (
-    FINDER_WORDS,
-    JOB_WORDS,
-    TRAINING_WORDS,
-    FinderWords,
-    JobWords,
-    Source,
-    TrainingWords,
-    check_words,
-    job_request,
-)
-
-
-class TrafficWords(JobWords, TrainingWords, FinderWords, total=False):
-    """All words that :func:`topoopt.traffic` takes."""
+from topoopt.verbs.words import Source, job_request
+from topoopt.words import TrafficWords, checked_words
 
 
 def traffic(
@@ -59,7 +46,7 @@ def traffic(
     >>> len(moved.links()), moved.traffic.mp_bytes > 0
     (16, True)
     """
-    check_words(words, (*JOB_WORDS, *TRAINING_WORDS, *FINDER_WORDS))
+    checked_words(words, TrafficWords)
     planned = plan_from_file(model, words)
     if planned is not None:
         plan = planned[0]

@@ -1,86 +1,66 @@
 """``topoopt llm calibrate``: fit the model of step times to measured ones."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any, TypedDict
 
-import typer
+from typer import Argument, Option
 
 import topoopt
 from topoopt.cli.output_file import check_writable
 from topoopt.cli.progress import progress
-from topoopt.cli.render import print_json, show
+from topoopt.cli.render import show
+from topoopt.cli.spread import spread
 from topoopt.errors import InvalidInput
+from topoopt.words import File, Word, panel
 
-FIT, OUTPUT = "Fit", "Output"
+
+@panel("Fit")
+class FitWords(TypedDict, total=False):
+    """Of which runs, and from where."""
+
+    accelerator: Annotated[str, Word("NAME[,NAME]")]
+    """Whose runs are taken, the calibration being for the first; those with most runs."""
+    start: Annotated[str, Word("neutral|NAME|FILE")]
+    """Where the fit starts, and what it is held back to; the accelerator's own calibration."""
+    attention: Annotated[str, Word("auto|fused|eager")]
+    """FlashAttention, scores in memory, or by ZeRO stage; as the start has it."""
+    weight: Annotated[Sequence[str], Word("DATASET=X", repeated=True)]
+    """How much a data set counts; 1. May be repeated."""
+    strength: Annotated[float, Word("X")]
+    """Of the start; chosen by cross-validation if not given."""
+    seed: Annotated[int, Word("N", 0)]
+    """Of the held-out parts."""
 
 
+@panel("Output")
+class FitFiles(TypedDict, total=False):
+    """What is written."""
+
+    out: File
+    """Write the calibration, TOML."""
+
+
+@spread
 def calibrate(
     runs_file: Annotated[
-        str, typer.Argument(metavar="RUNS.csv", show_default=False, help="Measured runs, a row each.")
+        str, Argument(metavar="RUNS.csv", show_default=False, help="Measured runs, a row each.")
     ],
-    accelerator: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME[,NAME]",
-            rich_help_panel=FIT,
-            help="Whose runs are taken, the calibration being for the first; those with most runs.",
-        ),
-    ] = None,
-    start: Annotated[
-        str | None,
-        typer.Option(
-            metavar="neutral|NAME|FILE",
-            rich_help_panel=FIT,
-            help="Where the fit starts, and what it is held back to; the accelerator's own calibration.",
-        ),
-    ] = None,
-    attention: Annotated[
-        str | None,
-        typer.Option(
-            metavar="auto|fused|eager",
-            rich_help_panel=FIT,
-            help="FlashAttention, scores in memory, or by ZeRO stage; as the start has it.",
-        ),
-    ] = None,
-    weight: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="DATASET=X", rich_help_panel=FIT, help="How much a data set counts; 1. May be repeated."
-        ),
-    ] = None,
-    strength: Annotated[
-        float | None,
-        typer.Option(
-            metavar="X", rich_help_panel=FIT, help="Of the start; chosen by cross-validation if not given."
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", rich_help_panel=FIT, help="Of the held-out parts.")] = 0,
-    out: Annotated[
-        str | None, typer.Option(metavar="FILE", rich_help_panel=OUTPUT, help="Write the calibration, TOML.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", rich_help_panel=OUTPUT, help="Print JSON.")] = False,
+    words: FitWords,
+    files: FitFiles,
+    as_json: Annotated[bool, Option("--json", rich_help_panel="Output", help="Print JSON.")] = False,
 ) -> None:
     """Fit a calibration to measured step times, and say how far it is off on runs that it has not seen.
 
     A handful of runs is enough: what they have no say in stays as it starts.
     """
+    out = files.get("out")
     check_writable(out, "--out", runs_file)
+    given: dict[str, Any] = {**words, "weight": _weights(words.get("weight", ()))}
     with progress("fitting"):
-        fit = topoopt.llm.calibrate(
-            runs_file,
-            accelerator=accelerator or (),
-            start=start,
-            attention=attention,
-            weight=_weights(weight or []),
-            strength=strength,
-            seed=seed,
-        )
+        fit = topoopt.llm.calibrate(runs_file, **given)
     if out is not None:
         topoopt.llm.write_calibration(out, fit.calibration)
-    if as_json:
-        print_json(fit.to_json())
-    else:
-        show(fit, written=(out,))
+    show(fit, as_json, written=(out,))
 
 
 def _weights(pairs: Sequence[str]) -> dict[str, float]:

@@ -1,90 +1,53 @@
 """``topoopt simulate``: a plan once more, or an authors' task graph, at a fidelity and on a fabric of choice."""
 
-from typing import Annotated
+from typing import Annotated, TypedDict
 
-import typer
+from typer import Argument, Option
 
 import topoopt
 from topoopt.cli.progress import progress
-from topoopt.cli.render import print_json, show
-from topoopt.cli.simulate.arguments import FabricArguments, FileArguments, PacketArguments
-from topoopt.cli.simulate.files import check_files, write_files
+from topoopt.cli.render import show
+from topoopt.cli.simulate.files import SimulationFiles, check_files, write_files
 from topoopt.cli.spread import spread
-from topoopt.cli.words import words
+from topoopt.words import COLLECTIVE_FORM, SimulationWords, Switch, Word
 
-SIMULATOR_HELP = (
-    "analytic: first come, first served on each link, quick. flow: fair shares over time. "
-    "packet: every packet through every queue."
-)
-COLLECTIVES_METAVAR = (
-    "stepped|bulk|ring|multi-ring|tree|halving-doubling|hierarchical|parameter-server|pairwise|auto"
-)
-COLLECTIVES_HELP = (
-    "bulk: one flow for all rounds (FlexNet's way). ring is stepped; the others play an AllReduce, pairwise an "
-    "all-to-all, transfer by transfer. auto: by group and size, the quickest in closed form on the fabric's paths."
-)
+
+class FidelityWords(TypedDict, total=False):
+    """At which fidelity, and how collectives run."""
+
+    simulator: Annotated[str, Word("packet|flow|analytic|auto")]
+    """analytic: first come, first served on each link, quick. flow: fair shares over time. packet: every packet
+    through every queue. auto: analytic where nothing contends, else flow, with the error to expect. If not given:
+    packet for a .fbuf or with a flag about packets, auto for a plan."""
+    steady_state: Switch
+    """Of 4 iterations of a plan that overlap, the mean of those in the middle."""
+    collective: Annotated[str, Word(COLLECTIVE_FORM, "stepped")]
+    """stepped: rings in rounds that wait for each other. bulk: one flow for all rounds (FlexNet's way). ring is
+    stepped; the others play an AllReduce, pairwise an all-to-all, transfer by transfer. auto: by group and size, the
+    quickest in closed form on the fabric's paths."""
+    seed: Annotated[int, Word("N", 0)]
+    """Of all chance: paths, equal ready times, wiring. Equal seeds, equal bytes."""
 
 
 @spread
 def simulate(
     sources: Annotated[
         list[str],
-        typer.Argument(
+        Argument(
             metavar="PLAN|GRAPH.fbuf[.xz]...",
             show_default=False,
             help="A file of topoopt plan --out, or a FlexNet task graph; several run at once, as jobs on one fabric.",
         ),
     ],
-    fabric: FabricArguments,
-    packets: PacketArguments,
-    files: FileArguments,
-    simulator: Annotated[
-        str | None,
-        typer.Option(
-            metavar="packet|flow|analytic|auto",
-            help=f"{SIMULATOR_HELP} auto: analytic where nothing contends, else flow, with the error to expect. "
-            "If not given: packet for a .fbuf or with a flag about packets, auto for a plan.",
-        ),
-    ] = None,
-    steady_state: Annotated[
-        bool,
-        typer.Option(
-            "--steady-state",
-            help="Of 4 iterations of a plan that overlap, the mean of those in the middle.",
-        ),
-    ] = False,
-    collective: Annotated[
-        str,
-        typer.Option(
-            metavar=COLLECTIVES_METAVAR,
-            help=f"stepped: rings in rounds that wait for each other. {COLLECTIVES_HELP}",
-        ),
-    ] = "stepped",
-    seed: Annotated[
-        int,
-        typer.Option(
-            metavar="N", help="Of all chance: paths, equal ready times, wiring. Equal seeds, equal bytes."
-        ),
-    ] = 0,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON, with what every link carried.")
-    ] = False,
+    words: SimulationWords,
+    files: SimulationFiles,
+    how: FidelityWords,
+    as_json: Annotated[bool, Option("--json", help="Print JSON, with what every link carried.")] = False,
 ) -> None:
     """Simulate a plan or a task graph. Bytes are those of one iteration, also in the steady state."""
     check_files(files, sources)
+    log_flows = True if "flows" in files else None
     with progress("simulating") as report:
-        run = topoopt.simulate(
-            sources,
-            simulator=simulator,
-            steady_state=steady_state,
-            collective=collective,
-            seed=seed,
-            log_flows=True if files.flows is not None else None,
-            on_progress=report,
-            **words(fabric, packets),
-        )
+        run = topoopt.simulate(sources, log_flows=log_flows, on_progress=report, **how, **words)
     write_files(run, files)
-    if as_json:
-        print_json(run.to_json())
-    else:
-        show(run)
+    show(run, as_json)

@@ -19,14 +19,11 @@ from topoopt.errors import InvalidInput
 from topoopt.files import read_bytes
 from topoopt.provenance import digest
 from topoopt.verbs.cluster.words import (
-    CLUSTER_WORDS,
-    GENERATOR_WORDS,
-    ClusterWords,
     cluster_settings,
     generator_settings,
 )
 from topoopt.verbs.plan import Progress, silent
-from topoopt.verbs.words import check_words
+from topoopt.words import ClusterWords, GeneratorWords, checked_words, chosen
 
 TraceSource = Trace | str | os.PathLike[str]
 """A trace, or the file of one."""
@@ -73,9 +70,9 @@ def run(
     >>> [run.fabric for run in result.fabrics], len(result.fabrics[0].jobs)
     (['topoopt'], 2)
     """
-    check_words(words, CLUSTER_WORDS)
-    settings = cluster_settings(words, prices)
-    jobs = _trace(trace, words, settings.logical.servers, settings.seed)
+    given = checked_words(words, ClusterWords)
+    settings = cluster_settings(given, prices)
+    jobs = _trace(trace, given, settings.logical.servers, settings.seed)
     inputs = (
         {}
         if trace is None or isinstance(trace, Trace)
@@ -91,13 +88,13 @@ def run(
 
 def _trace(trace: TraceSource | None, words: Mapping[str, Any], servers: int, seed: int) -> Trace:
     """Return the trace that is given, or draw one."""
-    drawn = [word for word in GENERATOR_WORDS if words.get(word) not in (None, False)]
+    drawn = [word for word, value in chosen(words, GeneratorWords).items() if value is not False]
     if trace is None:
-        if not words.get("generate"):
+        if not words["generate"]:
             raise InvalidInput("TRACE.csv: give the file of a trace, or generate to draw one")
         return generate_trace(generator_settings(words, seed), servers)
     name = "the trace" if isinstance(trace, Trace) else os.fspath(trace)
-    if words.get("generate"):
+    if words["generate"]:
         raise InvalidInput(f"generate: {name} is a trace already; give a file or generate, not both")
     if drawn:
         raise InvalidInput(f"{drawn[0]}: is for generate; the jobs of {name} are what they are")

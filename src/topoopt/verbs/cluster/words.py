@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, TypedDict
+from typing import Any
 
 from topoopt.cluster import ClusterSettings, GeneratorSettings, PanelSettings, parse_mix
 from topoopt.errors import InvalidInput
@@ -10,73 +10,7 @@ from topoopt.hardware import ClusterSpec
 from topoopt.job import JobRequest, JobSettings
 from topoopt.units import parse_bandwidth, parse_time
 from topoopt.verbs.search_options import search_options
-from topoopt.verbs.words import Amount, FinderWords, SearchWords, amount
-
-
-class GeneratorWords(TypedDict, total=False):
-    """What to draw."""
-
-    generate: bool
-    jobs: int
-    at_once: bool
-    load: float
-    horizon: Amount
-    mix: str
-    servers_per_job: int
-    durations: str
-    mean_duration: Amount
-    save_trace: str
-
-
-class MachineWords(TypedDict, total=False):
-    """The cluster, and how it is run."""
-
-    servers: int
-    degree: int
-    bandwidth: Amount
-    accelerators_per_server: int
-    accelerator: str
-    latency: Amount
-    links: str
-    logical_servers: int
-    queue: str
-    placement: str
-    look_ahead: bool
-    move_time: Amount
-    hands: int
-    ocs: str
-    simulator: str
-    weighting: str
-
-
-class ClusterWords(GeneratorWords, MachineWords, FinderWords, SearchWords, total=False):
-    """All words that :func:`topoopt.cluster.run` takes."""
-
-
-GENERATOR_WORDS = tuple(GeneratorWords.__annotations__)
-CLUSTER_WORDS = tuple(ClusterWords.__annotations__)
-
-MACHINE: Mapping[str, Any] = MappingProxyType(
-    {
-        "servers": 432,
-        "degree": 8,
-        "bandwidth": "100Gbps",
-        "accelerators_per_server": 4,
-        "accelerator": "a100",
-        "latency": "1us",
-        "links": "duplex",
-        "logical_servers": 1,
-        "queue": "fifo",
-        "placement": "contiguous",
-        "look_ahead": True,
-        "move_time": "30s",
-        "hands": 0,
-        "ocs": "piezo",
-        "simulator": "analytic",
-        "weighting": "jobs",
-    }
-)
-"""The machine where nothing is given: the authors' shared cluster of 432 servers."""
+from topoopt.words import amount
 
 DRAWN: Mapping[str, Any] = MappingProxyType(
     {
@@ -100,29 +34,28 @@ def cluster_settings(words: Mapping[str, Any], prices: str) -> ClusterSettings:
     InvalidInput
         For unknown names and numbers out of range.
     """
-    given = {**MACHINE, **words}
     options, request = search_options(JobRequest(), words)
     cluster = ClusterSpec(
-        servers=given["servers"],
-        degree=given["degree"],
-        link_bandwidth_bps=amount(parse_bandwidth, given["bandwidth"], "bandwidth"),
-        accelerators_per_server=given["accelerators_per_server"],
-        accelerator=given["accelerator"],
-        link_latency_s=amount(parse_time, given["latency"], "latency"),
-        links=given["links"],
+        servers=words["servers"],
+        degree=words["degree"],
+        link_bandwidth_bps=amount(parse_bandwidth, words["bandwidth"], "bandwidth"),
+        accelerators_per_server=words["accelerators_per_server"],
+        accelerator=words["accelerator"],
+        link_latency_s=amount(parse_time, words["latency"], "latency"),
+        links=words["links"],
     )
-    move_s = amount(parse_time, given["move_time"], "move_time")
+    move_s = amount(parse_time, words["move_time"], "move_time")
     return ClusterSettings(
         cluster,
-        given["logical_servers"],
-        given["queue"],
-        given["placement"],
-        given["weighting"],
-        PanelSettings(given["look_ahead"], move_s, given["hands"]),
-        given["ocs"],
+        words["logical_servers"],
+        words["queue"],
+        words["placement"],
+        words["weighting"],
+        PanelSettings(words["look_ahead"], move_s, words["hands"]),
+        words["ocs"],
         options,
         JobSettings(**request.settings),
-        given["simulator"],
+        words["simulator"],
         prices,
     )
 
@@ -139,7 +72,7 @@ def generator_settings(words: Mapping[str, Any], seed: int) -> GeneratorSettings
     given = {**DRAWN, **words}
     return GeneratorSettings(
         jobs=given["jobs"],
-        load=0.0 if words.get("at_once") else given["load"],
+        load=0.0 if words["at_once"] else given["load"],
         horizon_s=amount(parse_time, given["horizon"], "horizon"),
         mix=parse_mix(given["mix"], "mix"),
         servers_per_job=given["servers_per_job"],
@@ -155,7 +88,7 @@ def _check_drawn(words: Mapping[str, Any]) -> None:
         raise InvalidInput(f"jobs: expected an integer >= 1, got {jobs}")
     if load is not None and not 0 < load < float("inf"):
         raise InvalidInput(f"load: expected a number > 0, such as 0.8, got {load:g}")
-    if words.get("at_once"):
+    if words["at_once"]:
         if jobs is None:
             raise InvalidInput("at_once: say with jobs how many come at once")
         for word in ("load", "horizon"):

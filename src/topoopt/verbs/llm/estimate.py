@@ -13,10 +13,6 @@ from topoopt.llm import (
     read_runs,
 )
 from topoopt.verbs.llm.words import (
-    LawWords,
-    MachineWords,
-    ShapeWords,
-    SplitWords,
     Transformer,
     calibration_of,
     check_attention,
@@ -24,15 +20,9 @@ from topoopt.verbs.llm.words import (
     model_of,
     system_of,
 )
-from topoopt.verbs.words import check_words
+from topoopt.words import EstimateWords, checked_words
 
 ESTIMATORS = ("calibrated", "apnet24")
-
-
-class EstimateWords(ShapeWords, SplitWords, MachineWords, LawWords, total=False):
-    """All words that :func:`topoopt.llm.estimate` takes."""
-
-    estimator: str
 
 
 def estimate(model: Transformer = None, **words: Unpack[EstimateWords]) -> Estimate:
@@ -61,23 +51,23 @@ def estimate(model: Transformer = None, **words: Unpack[EstimateWords]) -> Estim
     >>> found.configuration.dp, found.fits
     (16, False)
     """
-    check_words(words, tuple(EstimateWords.__annotations__))
-    law = words.get("estimator", "calibrated")
+    given = checked_words(words, EstimateWords)
+    law, attention = given["estimator"], given.get("attention")
     if law not in ESTIMATORS:
         raise unknown_name("estimator", law, ESTIMATORS)
-    check_attention(words.get("attention"))
-    if law == "apnet24" and "calibration" in words:
+    check_attention(attention)
+    if law == "apnet24" and "calibration" in given:
         raise InvalidInput("calibration: the published formula apnet24 takes none; leave it out")
-    transformer, system = model_of(model, words), system_of(words)
-    configuration = configuration_of(transformer, words)
-    calibration = None if law == "apnet24" else calibration_of(words, system.accelerator)
+    transformer, system = model_of(model, given), system_of(given)
+    configuration = configuration_of(transformer, given)
+    calibration = None if law == "apnet24" else calibration_of(given, system.accelerator)
     return estimate_configuration(
         transformer,
         configuration,
         system,
         calibration,
-        words.get("attention"),
-        words.get("framework", "megatron"),
+        attention,
+        given.get("framework", "megatron"),
     )
 
 

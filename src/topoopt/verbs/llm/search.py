@@ -16,35 +16,16 @@ from topoopt.llm import (
     usual_batch,
     usual_precision,
 )
-from topoopt.verbs.llm.words import (
-    LawWords,
-    MachineWords,
-    ShapeWords,
-    SplitWords,
-    Transformer,
-    calibration_of,
-    model_of,
-    system_of,
-)
-from topoopt.verbs.words import check_words
-
-FIXED = ("tp", "pp", "dp", "cp", "ep", "etp", "vpp", "micro_batch", "recompute", "zero", "sequence_parallel")
-"""Words of a configuration that are not searched where they are given."""
-
-
-class LlmSearchWords(ShapeWords, SplitWords, MachineWords, LawWords, total=False):
-    """All words that :func:`topoopt.llm.search` takes; degrees that are given are not searched."""
-
-    max_tp: int
-    max_pp: int
-    max_cp: int
-    max_ep: int
-    max_vpp: int
-    max_micro_batch: int
+from topoopt.verbs.llm.words import Transformer, calibration_of, model_of, system_of
+from topoopt.words import ConfigurationSearchWords, FixedWords, checked_words, chosen
 
 
 def search(
-    model: Transformer = None, *, top: int = 10, variants: bool = False, **words: Unpack[LlmSearchWords]
+    model: Transformer = None,
+    *,
+    top: int = 10,
+    variants: bool = False,
+    **words: Unpack[ConfigurationSearchWords],
 ) -> ConfigurationSearch:
     """Find the fastest ways to split a transformer: degrees, micro-batch, recomputation, ZeRO.
 
@@ -80,10 +61,10 @@ def search(
     >>> [(row["tp"], row["pp"], row["dp"]) for row in found.shown()]
     [(4, 1, 16)]
     """
-    check_words(words, tuple(LlmSearchWords.__annotations__))
+    given = checked_words(words, ConfigurationSearchWords)
     whole("top", top, 1)
-    calibration = calibration_of(words, words.get("accelerator", "h100"))
-    found = search_configurations(_request(model, words, calibration.attention), calibration)
+    calibration = calibration_of(given, given["accelerator"])
+    found = search_configurations(_request(model, given, calibration.attention), calibration)
     return replace(found, top=top, variants=variants)
 
 
@@ -96,7 +77,7 @@ def _request(model: Transformer, words: Mapping[str, Any], attention: str) -> Se
     batch = words.get("global_batch", usual_batch(transformer.sequence, accelerators))
     if not 1 <= batch <= LARGEST_COUNT:
         raise InvalidInput(f"global_batch: expected an integer from 1 to {LARGEST_COUNT}, got {batch}")
-    fixed, limits = _fixed(words), _limits(words)
+    fixed, limits = _fixed(words), Limits(**chosen(words, [column.name for column in fields(Limits)]))
     for column in fields(Limits):
         degree, most = column.name.removeprefix("max_"), getattr(limits, column.name)
         if degree in fixed and most != column.default and fixed[degree] > most:
@@ -113,17 +94,13 @@ def _request(model: Transformer, words: Mapping[str, Any], attention: str) -> Se
         limits,
         words.get("precision") or usual_precision(system.accelerator),
         attention,
-        words.get("framework", "megatron"),
+        words["framework"],
     )
-
-
-def _limits(words: Mapping[str, Any]) -> Limits:
-    return Limits(**{column.name: words[column.name] for column in fields(Limits) if column.name in words})
 
 
 def _fixed(words: Mapping[str, Any]) -> dict[str, Any]:
     """Return what of a configuration is given."""
-    fixed = {word: words[word] for word in FIXED if word in words}
+    fixed = chosen(words, FixedWords)
     if fixed.get("recompute", "none") not in RECOMPUTATIONS:
         raise unknown_name("recompute", fixed["recompute"], RECOMPUTATIONS)
     if fixed.get("zero", 0) not in range(4):

@@ -1,7 +1,7 @@
 """``topoopt.llm.traffic``: what ranks and servers send each other in one iteration of a transformer's training."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Unpack
 
 from topoopt.errors import InvalidInput, unknown_name
@@ -9,7 +9,6 @@ from topoopt.files import read_text
 from topoopt.hardware import find_accelerator
 from topoopt.limits import whole
 from topoopt.llm import (
-    ORDER,
     ExpertLoads,
     Ints,
     RankTraffic,
@@ -19,34 +18,14 @@ from topoopt.llm import (
     place_ranks,
 )
 from topoopt.transformer import TransformerModel
-from topoopt.verbs.llm.words import (
-    ACCELERATOR,
-    ShapeWords,
-    SplitWords,
-    Transformer,
-    configuration_of,
-    model_of,
-)
-from topoopt.verbs.words import check_words
+from topoopt.verbs.llm.words import Transformer, configuration_of, model_of
+from topoopt.words import RankTrafficWords, checked_words
 
 BY = ("server", "rank", "kind")
 
 
-class LlmTrafficWords(ShapeWords, SplitWords, total=False):
-    """All words that :func:`topoopt.llm.traffic` takes."""
-
-    accelerators: int
-    accelerator: str
-    accelerators_per_server: int
-    order: str
-    slots: str | os.PathLike[str] | Sequence[int]
-    loads: str
-    iteration: int
-    seed: int
-
-
 def traffic(
-    model: Transformer = None, *, by: str = "server", **words: Unpack[LlmTrafficWords]
+    model: Transformer = None, *, by: str = "server", **words: Unpack[RankTrafficWords]
 ) -> RankTraffic:
     """Say what an iteration sends, exactly and without running it: by kind, by rank, between servers.
 
@@ -76,22 +55,22 @@ def traffic(
     >>> sorted({row.kind for row in found.kinds()}), found.servers
     (['dp', 'ep', 'tp'], 8)
     """
-    check_words(words, tuple(LlmTrafficWords.__annotations__))
+    given = checked_words(words, RankTrafficWords)
     if by not in BY:
         raise unknown_name("by", by, BY)
-    transformer = model_of(model, words)
-    configuration = configuration_of(transformer, words)
-    places = _places(words, configuration.accelerators)
-    order = words.get("order", ORDER)
-    sent = communications(transformer, configuration, _loads(transformer, words), order)
+    transformer = model_of(model, given)
+    configuration = configuration_of(transformer, given)
+    places = _places(given, configuration.accelerators)
+    order = given["order"]
+    sent = communications(transformer, configuration, _loads(transformer, given), order)
     return RankTraffic(
-        transformer, configuration, order, words.get("loads"), words.get("iteration", 0), sent, places, by
+        transformer, configuration, order, given.get("loads"), given["iteration"], sent, places, by
     )
 
 
 def _places(words: Mapping[str, Any], accelerators: int) -> Ints:
     """Return the server of each rank."""
-    part = find_accelerator(words.get("accelerator", ACCELERATOR))
+    part = find_accelerator(words["accelerator"])
     size = words.get("accelerators_per_server")
     per_server = accelerators_of_a_server(part) if size is None else whole("accelerators_per_server", size, 1)
     slots = words.get("slots")
@@ -112,7 +91,7 @@ def _read_slots(path: str) -> list[int]:
 
 
 def _loads(model: TransformerModel, words: Mapping[str, Any]) -> ExpertLoads | None:
-    loads, iteration, seed = words.get("loads"), words.get("iteration", 0), words.get("seed", 0)
+    loads, iteration, seed = words.get("loads"), words["iteration"], words["seed"]
     for word, value in (("iteration", iteration), ("seed", seed)):
         if value < 0:
             raise InvalidInput(f"{word}: must be >= 0, got {value}")

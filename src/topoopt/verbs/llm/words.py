@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 from topoopt.errors import unknown_name
 from topoopt.files import is_file
@@ -27,73 +27,10 @@ from topoopt.transformer import (
     read_config,
 )
 from topoopt.units import parse_bandwidth, parse_time
-from topoopt.verbs.words import Amount, amount
+from topoopt.words import ShapeWords, amount, chosen
 
 Transformer = str | os.PathLike[str] | TransformerModel | None
 """A transformer's name, its ``config.json``, a model; ``None`` for shapes by hand."""
-
-ACCELERATOR = "h100"
-
-
-class ShapeWords(TypedDict, total=False):
-    """Shapes by hand, or changes to the model; see :class:`topoopt.transformer.Shapes`."""
-
-    layers: int
-    hidden: int
-    heads: int
-    kv_heads: int
-    head_dim: int
-    ffn: int
-    gated: bool
-    vocabulary: int
-    tied: bool
-    experts: int
-    experts_per_token: int
-    expert_ffn: int
-    shared_ffn: int
-    capacity_factor: float
-    seq: int
-
-
-class SplitWords(TypedDict, total=False):
-    """How the model and its batch are split; see :class:`topoopt.llm.Configuration`."""
-
-    tp: int
-    pp: int
-    dp: int
-    cp: int
-    ep: int
-    etp: int
-    vpp: int
-    micro_batch: int
-    global_batch: int
-    recompute: str
-    zero: int
-    sequence_parallel: bool
-    uneven_stages: bool
-    precision: str
-
-
-class MachineWords(TypedDict, total=False):
-    """The machines; what is not given is that of the accelerator's row of the catalogue."""
-
-    accelerators: int
-    accelerator: str
-    accelerators_per_server: int
-    bandwidth: Amount
-    intra_server_bandwidth: Amount
-    latency: Amount
-
-
-class LawWords(TypedDict, total=False):
-    """By what times and memory are counted."""
-
-    calibration: str | os.PathLike[str]
-    attention: str
-    framework: str
-
-
-_CONFIGURATION = {column.name for column in fields(Configuration)}
 
 
 def model_of(model: Transformer, words: Mapping[str, Any]) -> TransformerModel:
@@ -104,7 +41,7 @@ def model_of(model: Transformer, words: Mapping[str, Any]) -> TransformerModel:
     InvalidInput
         If there is no such model or file, or too few shapes are given.
     """
-    shapes = Shapes(**{name: words[name] for name in ShapeWords.__annotations__ if name in words})
+    shapes = Shapes(**chosen(words, ShapeWords))
     if model is None:
         return model_of_shapes(shapes)
     return changed_model(model if isinstance(model, TransformerModel) else _named(os.fspath(model)), shapes)
@@ -126,10 +63,10 @@ def configuration_of(model: TransformerModel, words: Mapping[str, Any]) -> Confi
     """
     return usual_configuration(
         model,
-        {name: value for name, value in words.items() if name in _CONFIGURATION},
+        chosen(words, [column.name for column in fields(Configuration)]),
         words.get("accelerators"),
-        words.get("accelerator", ACCELERATOR),
-        words.get("uneven_stages", False),
+        words["accelerator"],
+        words["uneven_stages"],
     )
 
 
@@ -143,11 +80,11 @@ def system_of(words: Mapping[str, Any]) -> System:
     """
     per_server = words.get("accelerators_per_server")
     return usual_system(
-        words.get("accelerator", ACCELERATOR),
+        words["accelerator"],
         None if per_server is None else whole("accelerators_per_server", per_server, 1),
         _bandwidth_bps(words, "intra_server_bandwidth"),
         _bandwidth_bps(words, "bandwidth"),
-        amount(parse_time, words.get("latency", "1us"), "latency"),
+        amount(parse_time, words["latency"], "latency"),
     )
 
 

@@ -1,3 +1,0 @@
-"""``topoopt cost``: its flags, and the verb."""
-
-from topoopt.cli.cost.verb import cost as cost

@@ -1,0 +1,84 @@
+"""The words of a price: which network, what is bought, what is counted, how it is run."""
+
+from collections.abc import Sequence
+from typing import Annotated, TypedDict
+
+from topoopt.words.word import Rate, Time, Word, panel
+
+
+@panel("Network")
+class NetworkWords(TypedDict, total=False):
+    """Whose network it is."""
+
+    servers: int
+    """Servers; 128."""
+    degree: int
+    """Training ports of a server; 4."""
+    bandwidth: Rate
+    """Of one port; 100Gbps."""
+    links: Annotated[str, Word("duplex|directed")]
+    """A port is a fiber pair to one neighbor, or sends to one and hears another; duplex."""
+
+
+@panel("What is bought")
+class PurchaseWords(TypedDict, total=False):
+    """Fabrics, and where their prices and watts come from."""
+
+    fabrics: Annotated[Sequence[str], Word("LIST")]
+    """Fabrics, with commas: topoopt, topoopt-ocs, topoopt-hybrid, ideal-switch, fat-tree, oversub-fat-tree,
+    rail, expander, torus, full-mesh, sip-ml, ocs-reconfig, mixnet. All if not given."""
+    prices: Annotated[str, Word("2022|2025|FILE")]
+    """Price list: 2022 (to 200 Gb/s), 2025 (to 800 Gb/s) or a file of your own; the first that has such ports
+    if not given."""
+    power: Annotated[str, Word("typical|FILE", "typical")]
+    """Watts of parts: makers' typical figures, or a file of your own."""
+    oversubscription: Annotated[float, Word("RATIO", 2.0)]
+    """Of the oversub-fat-tree, at its first switch."""
+    ocs_interfaces: int
+    """Ports of a server that topoopt-hybrid has behind optical circuit switches; half of them."""
+    electrical_interfaces: int
+    """Ports of a server that mixnet has on its electrical fat-tree; a quarter of them."""
+    shards: Annotated[int, Word("N", 1)]
+    """Parts of the cluster with optical devices of their own; servers of two parts cannot be joined."""
+    technology: Annotated[str, Word("NAME")]
+    """Optical technology of the fabrics that have one (topoopt hardware optical-switches)."""
+
+
+@panel("What is counted")
+class AccountingWords(TypedDict, total=False):
+    """The accounting: a named one, and each of its choices."""
+
+    accounting: Annotated[str, Word("NAME", "complete")]
+    """complete, no-look-ahead or fat-tree-fiber; the flags below change it."""
+    nics: bool
+    """Network cards."""
+    look_ahead: bool
+    """A second panel behind 1×2 switches, on which the next job is wired while this one runs."""
+    look_ahead_fiber: bool
+    """Fibers of its own for the second panel."""
+    fiber_on: Annotated[str, Word("WHICH")]
+    """Who pays for fiber: every-fabric, fat-trees or none."""
+    fiber_length: Annotated[float, Word("METERS")]
+    """Mean length of a fiber; 500."""
+    tiers: Annotated[int, Word("1|2|3")]
+    """Layers of switches of fat-trees; 3."""
+    years: Annotated[float, Word("N")]
+    """Add the electricity of so many years."""
+    electricity_price: Annotated[float, Word("USD")]
+    """Of a kilowatt-hour; needed with ``years``."""
+    power_usage_effectiveness: Annotated[float, Word("RATIO", 1.0, names=("pue",))]
+    """Watts of the building for a watt of the parts."""
+
+
+@panel("Optical technologies")
+class OpticsWords(TypedDict, total=False):
+    """How often the traffic changes, and what rewiring may take."""
+
+    change_every: Time
+    """How long the traffic stays the same, such as 1s; as long as the job if not given."""
+    overhead: Annotated[float, Word("FRACTION", 0.1)]
+    """Of the time, for rewiring at most."""
+
+
+class CostWords(NetworkWords, PurchaseWords, AccountingWords, OpticsWords, total=False):
+    """All words that :func:`topoopt.cost` takes."""

@@ -1,0 +1,49 @@
+"""The words of a failure: what fails, when, and how often."""
+
+import os
+from collections.abc import Sequence
+from typing import Annotated, TypedDict
+
+from topoopt.words.word import Switch, Time, Word, panel
+
+
+@panel("One failure")
+class FailureWords(TypedDict, total=False):
+    """One failure."""
+
+    link: Annotated[str | tuple[int, int], Word("A-B")]
+    """The cable between servers A and B fails."""
+    server: int
+    """Server N fails."""
+    panel: Annotated[int, Word("K")]
+    """Panel (optical switch) K fails: all links on it."""
+    at: Time
+    """When, such as 3h: shows the course of the job."""
+    without: Annotated[Sequence[str], Word("LIST")]
+    """Repairs to leave out, such as spare,look-ahead."""
+
+
+@panel("A month of failures")
+class AvailabilityWords(TypedDict, total=False):
+    """A month of failures."""
+
+    availability: Switch
+    """Let parts fail and be repaired by chance."""
+    rates: Annotated[str | os.PathLike[str], Word("FILE")]
+    """How often parts fail, spares, restart (YAML)."""
+    days: Annotated[float, Word("N", 30.0)]
+    """How long."""
+    runs: Annotated[int, Word("N", 1000)]
+    """How many months."""
+    seed: Annotated[int, Word("N", 0)]
+    """Of all chance."""
+
+
+class FailWords(FailureWords, AvailabilityWords, total=False):
+    """All words that :func:`topoopt.fail` takes."""
+
+    optics: Annotated[str, Word("NAME")]
+    """What panels are, for the time of moves; patch-panel if not given."""
+    simulator: Annotated[str, Word("analytic|flow|packet", "analytic")]
+    """analytic: first come, first served on each link, quick. flow: fair shares over time. packet: every
+    packet through every queue."""

@@ -1,0 +1,71 @@
+"""The words of a job: which model on which cluster, and how its costs are counted."""
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+
+from topoopt.words.word import File, Rate, Size, Time, Word, panel
+
+if TYPE_CHECKING:
+    from topoopt.hardware import ClusterSpec
+else:  # its room is not light
+    ClusterSpec = Any
+
+
+class ModelWords(TypedDict, total=False):
+    """Which model."""
+
+    variant: str
+    """Published variant of the model, such as 16 or dlrm-16."""
+    set: Annotated[Mapping[str, Any], Word("KEY=VALUE")]
+    """Change a hyper-parameter; may be given several times."""
+    batch_per_accelerator: int
+    """Samples per accelerator; the model's own if not given."""
+
+
+@panel("Cluster")
+class MachineWords(TypedDict, total=False):
+    """On which cluster."""
+
+    cluster: Annotated[str | os.PathLike[str] | ClusterSpec, Word("FILE")]
+    """Read the cluster from a YAML file."""
+    servers: int
+    """Servers; 128, or those of the variant."""
+    degree: int
+    """Training ports of a server; 4."""
+    bandwidth: Rate
+    """Of one port; 100Gbps."""
+    accelerators_per_server: int
+    """Accelerators of a server; 4."""
+    accelerator: Annotated[str, Word("NAME")]
+    """See topoopt hardware; a100."""
+    intra_server_bandwidth: Rate
+    """Of each accelerator in its server; 200Gbps."""
+    latency: Time
+    """Of one hop; 1us."""
+    links: Annotated[str, Word("duplex|directed")]
+    """A port is a fiber pair to one neighbor, or sends to one and hears another; duplex."""
+
+
+@panel("How costs are counted")
+class CountingWords(TypedDict, total=False):
+    """How costs are counted."""
+
+    compute: Annotated[str, Word("profile|roofline")]
+    """Operator times: measured on A100 (and the roofline where not), or the roofline; profile."""
+    profile_file: File
+    """Operator times of your own: from topoopt profile, or a FlexNet profile (measure_*.json)."""
+    precision: Annotated[str, Word("fp32|tf32|bf16|fp16|fp8|fp4")]
+    """Of the arithmetic, not of what is kept and sent: that has 4 bytes a number; fp32."""
+    optimizer: Annotated[str, Word("sgd|momentum|adam")]
+    """State kept per parameter; sgd."""
+    memory_check: Annotated[str, Word("enforce|warn|off")]
+    """A strategy that does not fit in memory is refused, mentioned or not looked at; warn."""
+    embedding_factor: Annotated[int, Word("1|2")]
+    """Copies of embedding activations on the wire; 1. The authors' task graphs carry 2."""
+    bucket: Size
+    """Join gradients into AllReduces of so much, such as 25MB; one for each tensor if not given."""
+
+
+class JobWords(ModelWords, MachineWords, CountingWords, total=False):
+    """Which model on which cluster, and how its costs are counted."""

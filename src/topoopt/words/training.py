@@ -1,0 +1,43 @@
+"""The words of a training of a transformer, and of what is fixed where configurations are searched."""
+
+from typing import Annotated, TypedDict
+
+from topoopt.words.word import Word, panel
+
+
+@panel("Transformers in pipeline stages (what is not given is searched)")
+class TrainingWords(TypedDict, total=False):
+    """How a transformer is trained; what is not given is searched."""
+
+    accelerators: int
+    """Accelerators, instead of ``servers``."""
+    global_batch: int
+    """Sequences of an iteration; about 4 million tokens if not given."""
+    seq: int
+    """Tokens of a sequence; the model's own."""
+    tp: int
+    """Tensor parallel degree."""
+    pp: int
+    """Pipeline stages."""
+    dp: int
+    """Data parallel replicas."""
+    cp: int
+    """Context parallel degree."""
+    ep: int
+    """Expert parallel degree."""
+    etp: int
+    """Tensor parallel degree inside an expert."""
+    vpp: int
+    """Model chunks of a pipeline rank."""
+    micro_batch: int
+    """Sequences of a micro-batch."""
+    zero: Annotated[int, Word("0|1|2|3")]
+    """What replicas share out; see topoopt llm."""
+    recompute: Annotated[str, Word("none|selective|full")]
+    """Activations that the backward pass computes again."""
+    calibration: Annotated[str, Word("NAME|FILE")]
+    """Of step times; the accelerator's if not given."""
+    loads: Annotated[str, Word("uniform|zipf[:A]|FILE.csv")]
+    """Of experts, as topoopt llm traffic has them; even if not given."""
+    candidates: Annotated[int, Word("K")]
+    """Configurations that get a network of their own and are simulated on it; 8."""

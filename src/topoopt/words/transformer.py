@@ -1,0 +1,145 @@
+"""The words about a transformer in closed form: shapes, how it is split, on what machines, by which law."""
+
+import os
+from collections.abc import Sequence
+from typing import Annotated, TypedDict
+
+from topoopt.words.word import Amount, Rate, Switch, Word, panel
+
+
+@panel("Shapes by hand, or changes to the model")
+class ShapeWords(TypedDict, total=False):
+    """Shapes by hand, or changes to the model; see :class:`topoopt.transformer.Shapes`."""
+
+    layers: int
+    """Layers."""
+    hidden: int
+    """Hidden size."""
+    heads: int
+    """Attention heads."""
+    kv_heads: int
+    """Heads of keys and values; as many as ``heads``."""
+    head_dim: int
+    """Size of a head; hidden/heads."""
+    ffn: int
+    """Inner size of the feed-forward part; 4 x hidden."""
+    gated: Annotated[bool, Word(names=("gated/not-gated",))]
+    """Three feed-forward matrices (SwiGLU) or two; two."""
+    vocabulary: int
+    """Rows of the embedding; 51200."""
+    tied: Annotated[bool, Word(names=("tied/untied",))]
+    """Output layer shares the embedding or not; tied."""
+    experts: int
+    """Routed experts of a layer; none."""
+    experts_per_token: Annotated[int, Word("K")]
+    """Experts that a token goes to; 2."""
+    expert_ffn: int
+    """Inner size of one expert; ``ffn``."""
+    shared_ffn: int
+    """Inner size of the shared experts together; 0."""
+    capacity_factor: Annotated[float, Word("X")]
+    """Tokens that an expert takes at most, over the even share; no limit."""
+    seq: int
+    """Tokens of a sequence; the model's own."""
+
+
+@panel("How it is split")
+class SplitWords(TypedDict, total=False):
+    """How the model and its batch are split; see :class:`topoopt.llm.Configuration`."""
+
+    tp: Annotated[int, Word("N", 1)]
+    """Tensor parallel degree."""
+    pp: Annotated[int, Word("N", 1)]
+    """Pipeline stages."""
+    dp: int
+    """Data parallel replicas; what the other degrees leave."""
+    cp: Annotated[int, Word("N", 1)]
+    """Context parallel degree."""
+    ep: Annotated[int, Word("N", 1)]
+    """Expert parallel degree."""
+    etp: Annotated[int, Word("N", 1)]
+    """Tensor parallel degree inside an expert."""
+    vpp: Annotated[int, Word("N", 1)]
+    """Model chunks of a pipeline rank (interleaving)."""
+    micro_batch: Annotated[int, Word("N", 1)]
+    """Sequences of a micro-batch."""
+    global_batch: int
+    """Sequences of an iteration; about 4 million tokens if not given."""
+    recompute: Annotated[str, Word("none|selective|full", "none")]
+    """Activations that the backward pass computes again."""
+    zero: Annotated[int, Word("0|1|2|3", 0)]
+    """Replicas share out nothing, optimizer state, gradients too, parameters too."""
+    sequence_parallel: Switch
+    """Split norms and dropouts over the tp ranks, along the sequence."""
+    uneven_stages: Switch
+    """Let the layers be cut into any number of stages, where they do not come out even."""
+    precision: Annotated[str, Word("bf16|fp16|fp8|fp32")]
+    """Of the matrix products; bf16 where the accelerator has it."""
+
+
+@panel("Machines")
+class SystemWords(TypedDict, total=False):
+    """The machines; what is not given is that of the accelerator's row of the catalogue."""
+
+    accelerators: int
+    """Accelerators; the product of the degrees with ``dp``."""
+    accelerator: Annotated[str, Word("NAME", "h100")]
+    """See topoopt hardware."""
+    accelerators_per_server: int
+    """Joined by scale-up links; the accelerator's own."""
+    bandwidth: Rate
+    """Network bandwidth of one accelerator, each way; the accelerator's reference system's."""
+    intra_server_bandwidth: Rate
+    """Scale-up bandwidth of one accelerator, each way; the accelerator's own."""
+    latency: Annotated[Amount, Word("TIME", "1us")]
+    """Of one hop."""
+
+
+@panel("Estimator and memory")
+class EstimatorWords(TypedDict, total=False):
+    """Which formula, and how attention and memory are counted."""
+
+    estimator: Annotated[str, Word("calibrated|apnet24", "calibrated")]
+    """Fitted to measured runs, or the published formula."""
+    calibration: Annotated[str | os.PathLike[str], Word("FILE")]
+    """From topoopt llm calibrate, or a transformer's profile (topoopt profile); the accelerator's own."""
+    attention: Annotated[str, Word("fused|eager")]
+    """FlashAttention, or scores in memory; fused unless the calibration is eager."""
+    framework: Annotated[str, Word("megatron|deepspeed|half-gradients|fsdp")]
+    """Bytes per parameter, and what is taken beside tensors; megatron."""
+
+
+class EstimateWords(ShapeWords, SplitWords, SystemWords, EstimatorWords, total=False):
+    """All words that :func:`topoopt.llm.estimate` takes."""
+
+
+@panel("Ranks and servers")
+class RankWords(TypedDict, total=False):
+    """How ranks are numbered, and where they run."""
+
+    accelerators: int
+    """Accelerators; the product of the degrees with ``dp``."""
+    accelerator: Annotated[str, Word("NAME", "h100")]
+    """Says how many share a server."""
+    accelerators_per_server: int
+    """If not as the accelerator has it."""
+    order: Annotated[str, Word("WORDS", "tp-cp-ep-dp-pp")]
+    """Which degree numbers ranks fastest, and so on."""
+    slots: Annotated[str | os.PathLike[str] | Sequence[int], Word("FILE")]
+    """The accelerator of each rank, a number a line; in order if not given."""
+
+
+@panel("Loads of experts")
+class LoadWords(TypedDict, total=False):
+    """How tokens are spread over the experts."""
+
+    loads: Annotated[str, Word("uniform|zipf[:A]|FILE.csv")]
+    """Even (if not given); the r-th busiest as r^-A; a file of layer, expert, share[, iteration]."""
+    iteration: Annotated[int, Word("I", 0)]
+    """Loads change, and grow more even, over iterations."""
+    seed: Annotated[int, Word("N", 0)]
+    """Of the loads."""
+
+
+class RankTrafficWords(ShapeWords, SplitWords, RankWords, LoadWords, total=False):
+    """All words that :func:`topoopt.llm.traffic` takes."""
