@@ -14,11 +14,12 @@ from topoopt.failure.failed import FailedLink as FailedLink
 from topoopt.failure.failed import FailedPanel as FailedPanel
 from topoopt.failure.failed import FailedServer as FailedServer
 from topoopt.failure.failed import Failure as Failure
+from topoopt.failure.failed import Situation as Situation
 from topoopt.failure.failed import plan_wiring as plan_wiring
+from topoopt.failure.failed import situation as situation
 from topoopt.failure.phases import Phase as Phase
 from topoopt.failure.phases import move_time_s as move_time_s
 from topoopt.failure.phases import phases as phases
-from topoopt.failure.predict import WAYS as WAYS
 from topoopt.failure.predict import Prediction as Prediction
 from topoopt.failure.predict import RepairRow as RepairRow
 from topoopt.failure.predict import predict as predict
@@ -29,5 +30,4 @@ from topoopt.failure.rates import Rate as Rate
 from topoopt.failure.rates import rates_schema as rates_schema
 from topoopt.failure.rates import read_rates as read_rates
 from topoopt.failure.repair import Repair as Repair
-from topoopt.failure.situation import Situation as Situation
-from topoopt.failure.situation import situation as situation
+from topoopt.failure.ways import WAYS as WAYS

@@ -11,12 +11,12 @@ from topoopt.failure.failed import (
     FailedServer,
     Failure,
     plan_wiring,
+    situation,
 )
 from topoopt.failure.phases import move_time_s
 from topoopt.failure.predict import Progress, predict
 from topoopt.failure.rates import FailureRates
-from topoopt.failure.situation import situation
-from topoopt.failure.with_moves import spare_server
+from topoopt.failure.ways import spare_server
 from topoopt.plan import Plan
 from topoopt.rewiring import Patch, Wiring
 

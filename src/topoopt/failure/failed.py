@@ -1,10 +1,12 @@
-"""What can fail: a link, an interface, a server, a panel; and which patches that takes away."""
+"""What can fail of a plan: a link, an interface, a server, a panel; and what is left of it."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from topoopt.errors import InvalidInput
+from topoopt.failure.detours import DetouredRoutes
 from topoopt.plan import Plan
 from topoopt.rewiring import Patch, Wiring, wire
 from topoopt.topology import Topology
@@ -53,6 +55,52 @@ class FailedPanel:
 
 
 Failure = FailedLink | FailedInterface | FailedServer | FailedPanel
+
+
+@dataclass(frozen=True, eq=False)
+class Situation:
+    """A plan after a failure; make it with :func:`situation`.
+
+    Attributes
+    ----------
+    wiring, left : Wiring
+        All patches before, and those that still work; what has failed is dead there.
+    broken : tuple of Patch
+    topology : Topology
+        The links that are left.
+    """
+
+    plan: Plan
+    failure: Failure
+    wiring: Wiring
+    left: Wiring
+    broken: tuple[Patch, ...]
+    topology: Topology
+
+    @cached_property
+    def routes(self) -> DetouredRoutes:
+        """The plan's routes over the links that are left."""
+        return DetouredRoutes(self.topology, self.plan.fabric.routes)
+
+
+def situation(plan: Plan, failure: Failure) -> Situation:
+    """Return what a failure leaves of a plan.
+
+    Raises
+    ------
+    InvalidInput
+        If there is nothing like that in the plan to fail, or the plan's fabric has switches.
+    """
+    wiring = plan_wiring(plan)
+    broken = broken_patches(failure, wiring, plan.job.cluster.servers)
+    return Situation(
+        plan,
+        failure,
+        wiring,
+        without(wiring, failure, broken),
+        broken,
+        without_links(plan.fabric.topology, wiring, broken),
+    )
 
 
 def plan_wiring(plan: Plan) -> Wiring:

@@ -1,46 +1,18 @@
 """What a failure costs: iteration time before it, as soon as it is there, and after each possible repair."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from topoopt.errors import Infeasible, NoRoute
 from topoopt.failure.detours import DetouredRoutes
-from topoopt.failure.failed import FailedInterface, FailedLink, FailedPanel, FailedServer, Failure
+from topoopt.failure.failed import Failure, Situation, situation
 from topoopt.failure.repair import Repair, Way
-from topoopt.failure.situation import Situation, situation
-from topoopt.failure.with_moves import (
-    borrow_link,
-    fewer_servers,
-    flip_to_look_ahead,
-    spare_server,
-    wire_anew,
-)
-from topoopt.failure.without_moves import on_detours, on_spread_detours, on_whole_rings
+from topoopt.failure.ways import AT_ONCE, WAYS
 from topoopt.job import job_traffic
 from topoopt.plan import Plan
 from topoopt.routing import Fabric
 from topoopt.search import bounds, outcome, routing_gap, simulated
 from topoopt.simulate import SimResult
-
-AT_ONCE = "detour"
-_ON_LINKS = (FailedLink, FailedInterface, FailedPanel), "a part of the job is gone with the server"
-_OF_SERVERS = (FailedServer,), "no server has failed"
-_OF_ONE_LINK = (FailedLink,), "one link is borrowed for one, not for those of a whole panel or server"
-_OF_PANELS = (FailedPanel,), "only a panel has another one behind the same switches"
-WAYS: Mapping[str, Way] = {
-    name: Way(name, description, of, *meant)
-    for name, description, of, meant in (
-        (AT_ONCE, "servers relay around the dead links; nothing else changes", on_detours, _ON_LINKS),
-        ("whole-rings", "AllReduce on the rings that are whole", on_whole_rings, _ON_LINKS),
-        ("spread-detours", "each ring several times, with different detours", on_spread_detours, _ON_LINKS),
-        ("borrow", "the ring takes over a link of model-parallel traffic", borrow_link, _OF_ONE_LINK),
-        ("re-plan", "a new topology with one interface less, same strategy", wire_anew, _ON_LINKS),
-        ("look-ahead", "the panel's links on the look-ahead panel", flip_to_look_ahead, _OF_PANELS),
-        ("spare", "a spare server in the place of the dead one", spare_server, _OF_SERVERS),
-        ("fewer-servers", "data parallel on the servers that are left", fewer_servers, _OF_SERVERS),
-    )
-}
-"""Kinds of repair by name, in the order in which they are tried."""
 
 AS_GOOD = 0.01
 """Of repairs whose speed differs by less than this fraction the one with the fewest moves is chosen."""

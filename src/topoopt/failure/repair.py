@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from topoopt.failure.failed import Failure
-from topoopt.failure.situation import Situation
+from topoopt.failure.failed import Failure, Situation
 from topoopt.job import Job
 from topoopt.rewiring import Patch, Wiring
 from topoopt.routing import Fabric

@@ -13,5 +13,6 @@ from topoopt.rewiring.rows import MOVE_COLUMNS as MOVE_COLUMNS
 from topoopt.rewiring.rows import move_rows as move_rows
 from topoopt.rewiring.rows import patch_rows as patch_rows
 from topoopt.rewiring.wire import wire as wire
+from topoopt.rewiring.wiring import End as End
 from topoopt.rewiring.wiring import Patch as Patch
 from topoopt.rewiring.wiring import Wiring as Wiring

@@ -7,6 +7,8 @@ from functools import cached_property
 from topoopt.errors import InvalidInput, unknown_name
 from topoopt.topology import LINK_MODELS
 
+End = tuple[int, int]
+"""Server and interface."""
 Port = tuple[str, int, int]
 """Side of the port (``both`` of a cable, else ``out`` or ``in``), server, interface."""
 
@@ -19,6 +21,11 @@ class Patch:
     src_interface: int
     dst: int
     dst_interface: int
+
+    @property
+    def ends(self) -> tuple[End, End]:
+        """Both ends, that at ``src`` first."""
+        return (self.src, self.src_interface), (self.dst, self.dst_interface)
 
 
 @dataclass(frozen=True)
@@ -88,6 +95,10 @@ class Wiring:
         """Return the two ports that a patch takes."""
         out, into = ("both", "both") if self.links == "duplex" else ("out", "in")
         return (out, patch.src, patch.src_interface), (into, patch.dst, patch.dst_interface)
+
+    def joined(self, one: End, other: End) -> Patch:
+        """Return the patch from one end to another; of a cable the lower one first."""
+        return Patch(*min(one, other), *max(one, other)) if self.links == "duplex" else Patch(*one, *other)
 
     def interfaces_of(self, panel: int) -> range:
         """Return the interfaces of every server that go to a panel."""

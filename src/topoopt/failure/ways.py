@@ -1,23 +1,41 @@
-"""Repairs that move fibers: borrow a link of other traffic, wire anew, use what stands by."""
+"""Ways to go on after a failure: without moves, over the links that are left; with moves, or with what stands by."""
 
 import itertools
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from topoopt.errors import Infeasible, InvalidInput
-from topoopt.failure.detours import DetouredRoutes, detoured_rings
-from topoopt.failure.failed import FailedPanel, FailedServer
-from topoopt.failure.repair import Repair
-from topoopt.failure.situation import Situation
+from topoopt.failure.detours import DetouredRoutes, Rings, detoured_rings, rings_left, spread_rings
+from topoopt.failure.failed import FailedInterface, FailedLink, FailedPanel, FailedServer, Situation
+from topoopt.failure.repair import Repair, Way
 from topoopt.finder import find_topology, lay_rings, routed_by
-from topoopt.job import Job, job_on, job_traffic
+from topoopt.job import job_on, job_traffic
 from topoopt.plan import Plan
-from topoopt.rewiring import Patch, Wiring, rewire
+from topoopt.rewiring import End, Patch, Wiring, rewire
 from topoopt.routing import Fabric
 from topoopt.search import starting_strategy
 from topoopt.topology import Topology, topology_from_arrays
 from topoopt.traffic import Traffic
+
+
+def on_detours(situation: Situation) -> Repair:
+    """Relay around the dead links: what happens at once, by forwarding in the servers."""
+    return _over(situation, detoured_rings(situation.topology, situation.plan.fabric.rings))
+
+
+def on_whole_rings(situation: Situation) -> Repair:
+    """Leave out the rings that are broken; the others carry their part."""
+    left = rings_left(situation.topology, situation.plan.fabric.rings)
+    if left is None:
+        raise Infeasible("some group has no ring left that is whole, or none is broken")
+    return _over(situation, left)
+
+
+def on_spread_detours(situation: Situation) -> Repair:
+    """Lay every ring several times, with different detours, so that no link has to carry twice as much."""
+    return _over(situation, spread_rings(situation.topology, situation.plan.fabric.rings))
 
 
 def borrow_link(situation: Situation) -> Repair:
@@ -73,11 +91,8 @@ def spare_server(situation: Situation) -> Repair:
     plan, dead, spare = situation.plan, situation.failure.server, situation.plan.job.cluster.servers
     made = []
     for patch in situation.broken:
-        ends = [(patch.src, patch.src_interface), (patch.dst, patch.dst_interface)]
-        ends = [(spare if server == dead else server, interface) for server, interface in ends]
-        if situation.wiring.links == "duplex":
-            ends.sort()
-        made.append(Patch(*ends[0], *ends[1]))
+        one, other = ((spare if server == dead else server, interface) for server, interface in patch.ends)
+        made.append(situation.wiring.joined(one, other))
     wiring = situation.left.changed((), made)
     return Repair(plan.job, plan.strategy, plan.fabric, wiring, situation.broken, tuple(made), restart=True)
 
@@ -85,25 +100,33 @@ def spare_server(situation: Situation) -> Repair:
 def fewer_servers(situation: Situation) -> Repair:
     """Go on without the dead server: data parallelism on the others, wired for that with the fewest moves.
 
+    Each server has as many samples as before.
     Where the panels cannot carry the links of so many servers (cables around an odd number), one more is left out.
     """
     assert isinstance(situation.failure, FailedServer)
-    plan, dead = situation.plan, situation.failure.server
-    others = tuple(server for server in range(plan.job.cluster.servers) if server != dead)
+    plan, cluster, dead = situation.plan, situation.plan.job.cluster, situation.failure.server
+    others = tuple(server for server in range(cluster.servers) if server != dead)
     reason = "a job needs two servers"
     for servers in (others, others[:-1]):
         if len(servers) < 2:
             continue
         try:
-            job = _job_on(plan, len(servers))
+            degree = min(cluster.degree, 4 * (len(servers) - 1))
+            job = job_on(plan.job, replace(cluster, servers=len(servers), degree=degree))
             strategy = starting_strategy(job)
-            fabric = _found(job_traffic(job, strategy), job.cluster.degree, plan)
+            fabric = _found(job_traffic(job, strategy), degree, plan)
             moves = rewire(situation.left, fabric.topology, servers=servers)
         except (Infeasible, InvalidInput) as error:
             reason = str(error)
             continue
         return Repair(job, strategy, fabric, moves.new, moves.removed, moves.made, restart=True)
     raise Infeasible(reason)
+
+
+def _over(situation: Situation, rings: Rings) -> Repair:
+    plan, topology = situation.plan, situation.topology
+    fabric = Fabric(plan.fabric.name, topology, situation.routes, rings)
+    return Repair(plan.job, plan.strategy, fabric, situation.left)
 
 
 def _found(traffic: Traffic, degree: int, plan: Plan) -> Fabric:
@@ -146,32 +169,20 @@ def _borrowed(situation: Situation) -> tuple[tuple[Patch, ...], tuple[Patch, ...
 
 def _exchanged(one: Patch, other: Patch, dead: Patch, wiring: Wiring) -> tuple[Patch, ...] | None:
     """Return the patches that join ``dead``'s ends over the ports of two others on one panel, if these have them."""
-    if wiring.panel_of(one) != wiring.panel_of(other):
+    near, far = _turned(one, dead.src), _turned(other, dead.dst)
+    if wiring.panel_of(one) != wiring.panel_of(other) or near is None or far is None:
         return None
-    if wiring.links == "directed":
-        if one.src != dead.src or other.dst != dead.dst:
-            return None
-        ends = [
-            ((one.src, one.src_interface), (other.dst, other.dst_interface)),
-            ((other.src, other.src_interface), (one.dst, one.dst_interface)),
-        ]
-    else:
-        near, far = _turned(one, dead.src), _turned(other, dead.dst)
-        if near is None or far is None:
-            return None
-        ends = [(near[0], far[0]), (near[1], far[1])]
-    joined = [pair for pair in ends if pair[0][0] != pair[1][0]]
-    if wiring.links == "duplex":
-        joined = [(min(pair), max(pair)) for pair in joined]
-    return tuple(Patch(*a, *b) for a, b in joined)
+    if wiring.links == "directed" and (near[0], far[1]) != (one.ends[0], other.ends[0]):
+        return None  # a fiber has a direction
+    pairs = (near[0], far[0]), (far[1], near[1])
+    return tuple(wiring.joined(a, b) for a, b in pairs if a[0] != b[0])
 
 
-def _turned(patch: Patch, server: int) -> tuple[tuple[int, int], tuple[int, int]] | None:
-    """Return the ends of a cable, that at ``server`` first; None if it does not end there."""
-    ends = (patch.src, patch.src_interface), (patch.dst, patch.dst_interface)
+def _turned(patch: Patch, server: int) -> tuple[End, End] | None:
+    """Return the ends of a patch, that at ``server`` first; None if it does not end there."""
     if server not in (patch.src, patch.dst):
         return None
-    return ends if patch.src == server else (ends[1], ends[0])
+    return patch.ends if patch.src == server else patch.ends[::-1]
 
 
 def _pairs_of_rings(situation: Situation) -> set[tuple[int, int]]:
@@ -213,8 +224,22 @@ def _fabric_on(topology: Topology, found: Fabric, situation: Situation) -> Fabri
     return Fabric(plan.fabric.name, topology, routes, rings)
 
 
-def _job_on(plan: Plan, servers: int) -> Job:
-    """Return the job on fewer servers, as many samples on each as before."""
-    job = plan.job
-    cluster = replace(job.cluster, servers=servers, degree=min(job.cluster.degree, 4 * (servers - 1)))
-    return job_on(job, cluster)
+AT_ONCE = "detour"
+_ON_LINKS = (FailedLink, FailedInterface, FailedPanel), "a part of the job is gone with the server"
+_OF_SERVERS = (FailedServer,), "no server has failed"
+_OF_ONE_LINK = (FailedLink,), "one link is borrowed for one, not for those of a whole panel or server"
+_OF_PANELS = (FailedPanel,), "only a panel has another one behind the same switches"
+WAYS: Mapping[str, Way] = {
+    name: Way(name, description, of, *meant)
+    for name, description, of, meant in (
+        (AT_ONCE, "servers relay around the dead links; nothing else changes", on_detours, _ON_LINKS),
+        ("whole-rings", "AllReduce on the rings that are whole", on_whole_rings, _ON_LINKS),
+        ("spread-detours", "each ring several times, with different detours", on_spread_detours, _ON_LINKS),
+        ("borrow", "the ring takes over a link of model-parallel traffic", borrow_link, _OF_ONE_LINK),
+        ("re-plan", "a new topology with one interface less, same strategy", wire_anew, _ON_LINKS),
+        ("look-ahead", "the panel's links on the look-ahead panel", flip_to_look_ahead, _OF_PANELS),
+        ("spare", "a spare server in the place of the dead one", spare_server, _OF_SERVERS),
+        ("fewer-servers", "data parallel on the servers that are left", fewer_servers, _OF_SERVERS),
+    )
+}
+"""Kinds of repair by name, in the order in which they are tried."""
