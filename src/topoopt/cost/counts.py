@@ -28,16 +28,16 @@ class Interfaces:
 CountRule = Callable[[Interfaces, Accounting, FabricOptions], Counts]
 
 
-def bought_interfaces(fabric: str, asked: Interfaces) -> Interfaces:
-    """Return the interfaces that a fabric needs for what was asked.
+def bought_interfaces(fabric: str, interfaces: Interfaces) -> Interfaces:
+    """Return the interfaces that a fabric needs for the bandwidth of these.
 
     A full mesh has a link to every other server, which share the bandwidth of all interfaces asked for; where there
     are fewer servers than interfaces, some are joined by several.
     """
-    others = asked.servers - 1
-    if fabric != "full-mesh" or others <= asked.degree:
-        return asked
-    return Interfaces(asked.servers, others, asked.degree * asked.bandwidth_bps / others)
+    others = interfaces.servers - 1
+    if fabric != "full-mesh" or others <= interfaces.degree:
+        return interfaces
+    return Interfaces(interfaces.servers, others, interfaces.degree * interfaces.bandwidth_bps / others)
 
 
 def _patch_panel(interfaces: Interfaces, rule: Accounting, options: FabricOptions) -> Counts:

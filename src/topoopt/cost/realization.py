@@ -1,5 +1,6 @@
 """Whether a fabric can be built: devices, their ports, which technology holds the fibers, and the light lost."""
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -130,51 +131,51 @@ def realize(
 def _optical(
     fabric: str, devices: tuple[OpticalDevices, ...], interfaces: Interfaces, cabling: Cabling
 ) -> Realization:
-    servers, degree, speed = interfaces.servers, interfaces.degree, format_bandwidth(interfaces.bandwidth_bps)
-    shards, sharing = cabling.shards, min(degree, cabling.sharing(servers))
     module = transceiver_for(interfaces.bandwidth_bps)
     left_db = [light_left_db(row.loss_db, module) for row in devices]
     known_db = [value for value in left_db if value is not None]
     margin_db = min(known_db) if len(known_db) == len(devices) else None
-    remarks, problems = (
-        _ends_of_cables(-(-servers // shards), degree) if cabling.links == "duplex" else ([], [])
-    )
-    if sharing > 1:
-        remarks.append(
-            f"rings of odd length need both interfaces on one device: {sharing} of each server share one"
-        )
-    if shards > 1:
-        remarks.append(
-            f"{shards} shards: servers of different shards cannot be joined, and no job spans them"
-        )
-    if module is None:
-        remarks.append(f"the catalogue has no transceiver of {speed}: light not checked")
-    elif module.fibers > 2:
-        remarks.append(
-            f"{module.name} has {module.fibers // 2} fiber pairs, each takes a port: the bill counts one a link"
-        )
-    if cabling.look_ahead and any(row.technology == PANEL for row in devices):
-        remarks.append("two 1×2 switches on every link lose light, too; no source says how much")
+    remarks, problems = list[str](), list[str]()
+    if cabling.links == "duplex":
+        remarks, problems = _ends_of_cables(-(-interfaces.servers // cabling.shards), interfaces.degree)
     for row in devices:
-        if row.loss_db is None:
-            remarks.append(f"no source gives the loss of {row.technology}: light not checked")
         if not row.fits:
-            problems.append(too_many_ports(row, servers, cabling))
+            problems.append(too_many_ports(row, interfaces.servers, cabling))
     if margin_db is not None and margin_db < 0:
         assert module is not None
         problems.append(
             f"a connection may lose {module.loss_budget_db - margin_db:g} dB and {module.name} can spare "
-            f"{module.loss_budget_db:g} dB; "
-            "take a technology that loses less (technology=NAME), or amplifiers"
+            f"{module.loss_budget_db:g} dB; take a technology that loses less (technology=NAME), or amplifiers"
         )
     return Realization(
         fabric,
         devices,
         transceiver=module,
         margin_db=margin_db,
-        remarks=tuple(remarks),
+        remarks=(*remarks, *_optical_remarks(devices, module, interfaces, cabling)),
         problems=tuple(problems),
     )
+
+
+def _optical_remarks(
+    devices: tuple[OpticalDevices, ...], module: Transceiver | None, interfaces: Interfaces, cabling: Cabling
+) -> Iterator[str]:
+    sharing = min(interfaces.degree, cabling.sharing(interfaces.servers))
+    if sharing > 1:
+        yield f"rings of odd length need both interfaces on one device: {sharing} of each server share one"
+    if cabling.shards > 1:
+        yield f"{cabling.shards} shards: servers of different shards cannot be joined, and no job spans them"
+    if module is None:
+        speed = format_bandwidth(interfaces.bandwidth_bps)
+        yield f"the catalogue has no transceiver of {speed}: light not checked"
+    elif module.fibers > 2:
+        pairs = module.fibers // 2
+        yield f"{module.name} has {pairs} fiber pairs, each takes a port: the bill counts one a link"
+    if cabling.look_ahead and any(row.technology == PANEL for row in devices):
+        yield "two 1×2 switches on every link lose light, too; no source says how much"
+    for row in devices:
+        if row.loss_db is None:
+            yield f"no source gives the loss of {row.technology}: light not checked"
 
 
 def _mixnet(
@@ -205,18 +206,19 @@ def _rail_size(servers: int) -> FatTreeSize:
 
 
 def _tree(fabric: str, size: FatTreeSize, interfaces: Interfaces) -> Realization:
-    remarks, problems = [], []
-    needed = f"{size.radix} ports of {format_bandwidth(interfaces.bandwidth_bps)}"
+    speed = format_bandwidth(interfaces.bandwidth_bps)
     fast = [row for row in packet_switches() if row.port_bandwidth_bps >= interfaces.bandwidth_bps]
     fitting = [row for row in fast if row.ports >= size.radix]
+    remarks, problems = [], list[str]()
     if fitting:
         part = min(fitting, key=lambda row: (row.ports, row.port_bandwidth_bps))
-        remarks.append(f"{needed}: {part.name} has {part.ports}")
+        remarks.append(f"{size.radix} ports of {speed}: {part.name} has {part.ports}")
     else:
         largest = max((row.ports for row in fast), default=0)
         have = f"the largest of the catalogue has {largest}" if largest else "the catalogue has none so fast"
         problems.append(
-            f"switches of {needed} are needed, {have}; use more tiers or more interfaces of less bandwidth"
+            f"switches of {size.radix} ports of {speed} are needed, {have}; "
+            "use more tiers or more interfaces of less bandwidth"
         )
     if fabric == "ideal-switch":
         remarks.append("no switch of so many ports exists: built as trees without blocking")

@@ -127,13 +127,13 @@ def spread_rings(topology: Topology, rings: Rings) -> Rings:
     A server with one of its d links dead can at best send an AllReduce at (d-1)/d of its speed; copies with different
     detours go different ways around it and come up to that, where one would halve the speed.
     """
-    found = {}
+    spread = {}
     for members, some in rings.items():
         broken = sum(int((topology.link_ids(*ring.edges()) < 0).sum()) for ring in some)
         most = min(MOST_COPIES, max(1, _MOST_DETOURS // max(broken, 1))) if broken else 1
         tried = [_around(topology, some, copies) for copies in range(1, most + 1)]
-        found[members] = min(tried, key=lambda laid: (round(busiest_share(topology, laid), 9), len(laid)))
-    return found
+        spread[members] = min(tried, key=lambda laid: (round(busiest_share(topology, laid), 9), len(laid)))
+    return spread
 
 
 def _around(topology: Topology, rings: Sequence[Ring], copies: int) -> tuple[Ring, ...]:

@@ -133,9 +133,8 @@ def broken_patches(failure: Failure, wiring: Wiring, servers: int) -> tuple[Patc
         case FailedInterface(server, interface):
             _check("server", server, servers)
             _check("interface", interface, wiring.degree)
-            ports = [(side, server, interface) for side in ("both", "out", "in")]
-            found = (wiring.taken.get(port) for port in ports)
-            return tuple(sorted({patch for patch in found if patch is not None}))
+            ports = {(side, server, interface) for side in ("both", "out", "in")}
+            return tuple(patch for patch in wiring.patches if ports.intersection(wiring.ports(patch)))
         case FailedServer(server):
             _check("server", server, servers)
             return wiring.touching([server])
@@ -183,9 +182,9 @@ def _patch_of(src: int, dst: int, wiring: Wiring, servers: int) -> Patch:
     _check("link", src, servers)
     _check("link", dst, servers)
     a, b = (min(src, dst), max(src, dst)) if wiring.links == "duplex" else (src, dst)
-    found = [patch for patch in wiring.patches if (patch.src, patch.dst) == (a, b)]
-    if found:
-        return min(found, key=lambda patch: patch.src_interface)
+    parallel = [patch for patch in wiring.patches if (patch.src, patch.dst) == (a, b)]
+    if parallel:
+        return min(parallel, key=lambda patch: patch.src_interface)
     ends = [(patch.src, patch.dst) for patch in wiring.patches]
     neighbors = {b for a, b in ends if a == src}
     if wiring.links == "duplex":

@@ -6,7 +6,7 @@ from topoopt.errors import InvalidInput
 from topoopt.failure.predict import Prediction
 from topoopt.failure.repair import Repair
 from topoopt.hardware import find_optical_switch
-from topoopt.rewiring import MoveOrder, Step, rewiring_times
+from topoopt.rewiring import Step, step_time_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +35,10 @@ def move_time_s(repair: Repair | None, optics: str) -> float:
     InvalidInput
         If there is no such technology.
     """
-    named = find_optical_switch(optics)
+    technology = find_optical_switch(optics)
     if repair is None or not repair.moved_fibers:
         return 0.0
-    order = MoveOrder((Step(repair.removed, repair.made, 0.0),), False)
-    times = rewiring_times(order, repair.wiring, repair.job.cluster.servers)
-    return next(found.time_s for found in times if found.technology == named)
+    return step_time_s(Step(repair.removed, repair.made, 0.0), repair.wiring, technology)
 
 
 def phases(
@@ -68,8 +66,8 @@ def phases(
     again = chosen.repair.restart
     repair_s = move_time_s(chosen.repair, optics) + (restart_s if again else 0.0)
     meanwhile = None if again else prediction.meanwhile.iteration_time_s
-    found = [Phase("before", 0.0, at_s, prediction.before.iteration_time_s)]
+    course = [Phase("before", 0.0, at_s, prediction.before.iteration_time_s)]
     if repair_s:
-        found.append(Phase("during", at_s, at_s + repair_s, meanwhile))
-    found.append(Phase("repaired", at_s + repair_s, None, chosen.iteration_time_s))
-    return tuple(found), at_s % checkpoint_s if again or (meanwhile is None and repair_s) else 0.0
+        course.append(Phase("during", at_s, at_s + repair_s, meanwhile))
+    course.append(Phase("repaired", at_s + repair_s, None, chosen.iteration_time_s))
+    return tuple(course), at_s % checkpoint_s if again or (meanwhile is None and repair_s) else 0.0

@@ -109,14 +109,14 @@ def predict(
     Infeasible
         If nothing helps.
     """
-    found = situation(plan, failure)
+    state = situation(plan, failure)
     on_progress("simulating: before", 0, len(WAYS) + 1)
     before = simulated(plan.job, plan.strategy, plan.fabric, simulator)
     rows = []
     for index, way in enumerate(WAYS.values(), 1):
         if way.name not in without_ways:
             on_progress(f"simulating: {way.name}", index, len(WAYS) + 1)
-            rows.append(_tried(way, found, before, simulator))
+            rows.append(_tried(way, state, before, simulator))
     possible = [row for row in rows if row.repair is not None]
     if not possible:
         reasons = (
@@ -126,7 +126,7 @@ def predict(
             f"fail: nothing repairs {failure} ({reasons}); replace what has failed, or plan with more interfaces"
         )
     at_once = next(row for row in rows if row.way.name == AT_ONCE)
-    return Prediction(found, before, at_once, tuple(rows), _best(possible))
+    return Prediction(state, before, at_once, tuple(rows), _best(possible))
 
 
 def repaired_plan(prediction: Prediction) -> Plan:
@@ -156,15 +156,15 @@ def repaired_plan(prediction: Prediction) -> Plan:
     )
 
 
-def _tried(way: Way, found: Situation, before: SimResult, simulator: str) -> RepairRow:
-    if not isinstance(found.failure, way.failures):
+def _tried(way: Way, state: Situation, before: SimResult, simulator: str) -> RepairRow:
+    if not isinstance(state.failure, way.failures):
         return RepairRow(way, None, None, 0.0, way.otherwise, meant=False)
     try:
-        repair = way.of(found)
+        repair = way.of(state)
         result = simulated(repair.job, repair.strategy, repair.fabric, simulator)
     except (Infeasible, NoRoute) as error:
         return RepairRow(way, None, None, 0.0, str(error))
-    samples = repair.job.global_batch / found.plan.job.global_batch
+    samples = repair.job.global_batch / state.plan.job.global_batch
     return RepairRow(way, repair, result, samples * before.iteration_time_s / result.iteration_time_s)
 
 

@@ -65,16 +65,16 @@ def wire_anew(situation: Situation) -> Repair:
     if isinstance(situation.failure, FailedPanel):
         gone = len(situation.wiring.interfaces_of(situation.failure.panel))
     try:
-        found = _found(plan.traffic(), plan.job.cluster.degree - gone, plan)
+        anew = _wired(plan.traffic(), plan.job.cluster.degree - gone, plan)
     except InvalidInput as error:
         raise Infeasible(str(error)) from None
-    for topology in (_with_idle_links(found.topology, situation), found.topology):
+    for topology in (_with_idle_links(anew.topology, situation), anew.topology):
         try:
             moves = rewire(situation.left, topology, relabel=False)
         except (Infeasible, InvalidInput) as error:
             reason = str(error)
             continue
-        fabric = _fabric_on(topology, found, situation)
+        fabric = _fabric_on(topology, anew, situation)
         return Repair(plan.job, plan.strategy, fabric, moves.new, moves.removed, moves.made)
     raise Infeasible(reason)
 
@@ -114,7 +114,7 @@ def fewer_servers(situation: Situation) -> Repair:
             degree = min(cluster.degree, 4 * (len(servers) - 1))
             job = job_on(plan.job, replace(cluster, servers=len(servers), degree=degree))
             strategy = starting_strategy(job)
-            fabric = _found(job_traffic(job, strategy), degree, plan)
+            fabric = _wired(job_traffic(job, strategy), degree, plan)
             moves = rewire(situation.left, fabric.topology, servers=servers)
         except (Infeasible, InvalidInput) as error:
             reason = str(error)
@@ -129,7 +129,7 @@ def _over(situation: Situation, rings: Rings) -> Repair:
     return Repair(plan.job, plan.strategy, fabric, situation.left)
 
 
-def _found(traffic: Traffic, degree: int, plan: Plan) -> Fabric:
+def _wired(traffic: Traffic, degree: int, plan: Plan) -> Fabric:
     """Return the fabric that the finder wires for traffic, by the rules of the plan."""
     cluster = plan.job.cluster
     return find_topology(
@@ -213,14 +213,14 @@ def _with_idle_links(topology: Topology, situation: Situation) -> Topology:
     return _direct(links, situation.plan)
 
 
-def _fabric_on(topology: Topology, found: Fabric, situation: Situation) -> Fabric:
-    """Return the found fabric on its own links, or on them and others, with rings and routes to suit."""
-    if topology is found.topology:
-        return found
+def _fabric_on(topology: Topology, anew: Fabric, situation: Situation) -> Fabric:
+    """Return a new fabric on its own links, or on them and others, with rings and routes to suit."""
+    if topology is anew.topology:
+        return anew
     plan = situation.plan
     seed, degree = plan.provenance.seed, plan.job.cluster.degree
     routes = routed_by(topology, plan.rules, seed)
-    rings = {members: lay_rings(topology, routes, members, degree, seed) for members in found.rings}
+    rings = {members: lay_rings(topology, routes, members, degree, seed) for members in anew.rings}
     return Fabric(plan.fabric.name, topology, routes, rings)
 
 

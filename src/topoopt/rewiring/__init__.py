@@ -3,6 +3,7 @@
 from topoopt.rewiring.answer import RewiringAnswer as RewiringAnswer
 from topoopt.rewiring.duration import RewiringTime as RewiringTime
 from topoopt.rewiring.duration import rewiring_times as rewiring_times
+from topoopt.rewiring.duration import step_time_s as step_time_s
 from topoopt.rewiring.order import MoveOrder as MoveOrder
 from topoopt.rewiring.order import Step as Step
 from topoopt.rewiring.order import order_moves as order_moves

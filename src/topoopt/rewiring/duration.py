@@ -44,13 +44,14 @@ def rewiring_times(order: MoveOrder, wiring: Wiring, servers: int) -> tuple[Rewi
             technology,
             ports,
             ports <= technology.ports,
-            sum(_step_s(step, wiring, technology) for step in order.steps),
+            sum(step_time_s(step, wiring, technology) for step in order.steps),
         )
         for technology in optical_switches()
     )
 
 
-def _step_s(step: Step, wiring: Wiring, technology: OpticalSwitch) -> float:
+def step_time_s(step: Step, wiring: Wiring, technology: OpticalSwitch) -> float:
+    """Return the time of the moves that are made at once; see :func:`rewiring_times`."""
     if technology.fiber_move_s is None:
         return technology.reconfiguration_s
     touched = [Counter(wiring.panel_of(patch) for patch in some) for some in (step.unplug, step.plug)]

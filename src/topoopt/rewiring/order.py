@@ -85,8 +85,8 @@ class _Room:
 
     def blockers(self, patch: Patch) -> tuple[Patch, ...]:
         """Return what is in the ports that a patch needs."""
-        found = (self._taken.get(port) for port in self._wiring.ports(patch))
-        return tuple(sorted({one for one in found if one is not None}))
+        there = (self._taken.get(port) for port in self._wiring.ports(patch))
+        return tuple(sorted({one for one in there if one is not None}))
 
     def sides(self, patches: Iterable[Patch]) -> list[tuple[str, int]]:
         """Return the side and the server of every port that patches take."""

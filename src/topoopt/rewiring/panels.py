@@ -188,10 +188,10 @@ class _Coloring:
             self._put(link, both[0])
             return True
         chains = [self._chain(link, panel, other) for panel in here for other in there]
-        found = min((chain for chain in chains if chain), key=self._cost, default=None)
-        if found is None:
+        cheapest = min((chain for chain in chains if chain), key=self._cost, default=None)
+        if cheapest is None:
             return False
-        for moved, panel in found:
+        for moved, panel in cheapest:
             self._take(moved)
             self._put(moved, panel)
         return True
@@ -218,7 +218,7 @@ class _Coloring:
     def _chains_of(self, one: int, other: int) -> list[list[int]]:
         """Return the connected parts of the links of two panels that have one interface of every server each."""
         left = {link for link, panel in enumerate(self._panel) if panel in (one, other)}
-        found = []
+        parts = []
         while left:
             chain, pending = [], [min(left)]
             while pending:
@@ -229,8 +229,8 @@ class _Coloring:
                     for vertex in self._ends[link]:
                         for panel in (one, other):
                             pending += self._at.get((vertex, panel), ())
-            found.append(chain)
-        return found
+            parts.append(chain)
+        return parts
 
     def _meets_dead(self, chain: list[int], one: int, other: int) -> bool:
         """Return whether a chain touches a server that has a dead interface on one of the two panels."""

@@ -137,26 +137,26 @@ def _turned(old: Floats, new: Floats) -> list[Ints]:
     src, dst = np.nonzero(new)
     units = [m for m in range(1, size) if gcd(m, size) == 1]
     turns = max(1, min(size, _MOST_TURNS // (len(units) * max(len(src), 1))))
-    found = []
+    places = []
     for m in units:
         maps = [(m * rank + t) % size for t in range(turns)]
         counts = [np.minimum(old[place[src], place[dst]], new[src, dst]).sum() for place in maps]
-        found.append(maps[int(np.argmax(counts))])
-    return found
+        places.append(maps[int(np.argmax(counts))])
+    return places
 
 
 def _approximate(old: Floats, new: Floats, rng: np.random.Generator) -> list[Ints]:
     """Return what the fast approximate method makes of random starts."""
     size = len(old)
     count = next((starts for servers, starts in _RANDOM_STARTS if size <= servers), 0)
-    found = []
+    places = []
     for _ in range(count):
         start = 0.5 * np.eye(size)[rng.permutation(size)] + 0.5 / size  # row r: on which server rank r sits
         answer = quadratic_assignment(
             new, old, method="faq", options={"maximize": True, "P0": start, "rng": rng}
         )
-        found.append(np.asarray(answer.col_ind, np.int64))
-    return found
+        places.append(np.asarray(answer.col_ind, np.int64))
+    return places
 
 
 def _shaken(old: Floats, new: Floats, place: Ints, rng: np.random.Generator) -> Ints:

@@ -105,9 +105,9 @@ def rewire(
         if best is not None and _kept(inside, best[1]) >= hoped:
             continue
         place = tuple(here[rank] for rank in order)
-        found = patched(_moved(links, place, old.links), inside, _MANY if relabel else _ONE)
-        if found is not None and (best is None or _kept(inside, found[0]) > _kept(inside, best[1])):
-            best = place, *found
+        wired = patched(_moved(links, place, old.links), inside, _MANY if relabel else _ONE)
+        if wired is not None and (best is None or _kept(inside, wired[0]) > _kept(inside, best[1])):
+            best = place, *wired
     if best is None:
         raise Infeasible(
             "rewiring: no way was found to divide the links among the panels and keep some in place"

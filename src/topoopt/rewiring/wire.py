@@ -38,11 +38,11 @@ def wire(
     Infeasible
         If the links cannot be divided among panels of so many interfaces.
     """
-    width, wanted = interfaces_per_panel, placed_links(topology, degree, links)
+    width, placed = interfaces_per_panel, placed_links(topology, degree, links)
     for tried in (1, 2, degree) if width is None else (width,):
-        found = patched(wanted, Wiring(links, degree, min(tried, degree)))
-        if found is not None:
-            return found[0]
+        wired = patched(placed, Wiring(links, degree, min(tried, degree)))
+        if wired is not None:
+            return wired[0]
     raise Infeasible(
         f"wiring: the {links} links cannot be divided among panels with {width} of each server's interfaces; "
         f"use {min(2 * (width or 1), degree)} interfaces per panel"
@@ -61,7 +61,7 @@ def placed_links(topology: Topology, degree: int, links: str) -> Links:
         raise InvalidInput(
             f"wiring: the servers of a {topology.family} hang on switches; expected links from server to server"
         )
-    found: Links = {}
+    placed: Links = {}
     ends = zip(topology.src.tolist(), topology.dst.tolist(), topology.ports.tolist(), strict=True)
     # Rings of one stride are kept together, so that a fabric of rings comes out as one panel a ring.
     for src, dst, ports in sorted(ends, key=lambda row: ((row[1] - row[0]) % topology.servers, row[0])):
@@ -69,14 +69,14 @@ def placed_links(topology: Topology, degree: int, links: str) -> Links:
             back = topology.link_id(dst, src)
             if back < 0 or topology.ports[back] != ports:
                 raise InvalidInput(f"wiring: link {src}->{dst} has no link back, as a duplex cable must")
-            found[min(src, dst), max(src, dst)] = ports
+            placed[min(src, dst), max(src, dst)] = ports
         else:
-            found[src, dst] = ports
-    _check_degree(found, degree, links)
-    return found
+            placed[src, dst] = ports
+    _check_degree(placed, degree, links)
+    return placed
 
 
-def patched(wanted: Mapping[Pair, int], now: Wiring, largest_exact: int = 256) -> tuple[Wiring, bool] | None:
+def patched(links: Mapping[Pair, int], now: Wiring, largest_exact: int = 256) -> tuple[Wiring, bool] | None:
     """Return a wiring of the same kind as ``now``, and whether it provably keeps as much of it as any.
 
     None if the links cannot be divided among its panels.
@@ -94,7 +94,7 @@ def patched(wanted: Mapping[Pair, int], now: Wiring, largest_exact: int = 256) -
         return server if now.links == "duplex" else -1 - server
 
     problem = DivisionProblem(
-        {(src, far(dst)): count for (src, dst), count in wanted.items()},
+        {(src, far(dst)): count for (src, dst), count in links.items()},
         room,
         {(src, far(dst)): counts for (src, dst), counts in before.items()},
         Counter(

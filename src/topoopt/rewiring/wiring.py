@@ -107,8 +107,8 @@ class Wiring:
 
     def touching(self, servers: Iterable[int]) -> tuple[Patch, ...]:
         """Return the patches that end at one of the servers."""
-        wanted = set(servers)
-        return tuple(patch for patch in self.patches if patch.src in wanted or patch.dst in wanted)
+        ends = set(servers)
+        return tuple(patch for patch in self.patches if patch.src in ends or patch.dst in ends)
 
     def changed(self, removed: Iterable[Patch], made: Iterable[Patch]) -> "Wiring":
         """Return the wiring without some patches and with others.
