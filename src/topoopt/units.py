@@ -110,8 +110,8 @@ def format_memory(size_bytes: float) -> str:
     return f"{size_bytes:.3g} B"
 
 
-def format_time(time_s: float) -> str:
-    """Return ``20.1 ms`` for ``0.0201``.
+def format_time(time_s: float, digits: int = 4) -> str:
+    """Return ``20.1 ms`` for ``0.0201``, to so many digits.
 
     Examples
     --------
@@ -120,8 +120,8 @@ def format_time(time_s: float) -> str:
     """
     for unit, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if abs(time_s) >= scale:
-            return f"{time_s / scale:.4g} {unit}"
-    return f"{time_s / 1e-9:.4g} ns" if time_s else "0 s"
+            return f"{time_s / scale:.{digits}g} {unit}"
+    return f"{time_s / 1e-9:.{digits}g} ns" if time_s else "0 s"
 
 
 def _split(text: str, place: str, wanted: str) -> tuple[float, str]:

@@ -24,9 +24,23 @@ BY_ENDING: Mapping[str, Callable[[float], str]] = {
     "gap": _percent,
 }
 
+Forms = Mapping[str, Callable[[float], str]]
 
-def cell(column: str, value: Any) -> str:
-    """Return the text of a value, a dash for none.
+
+def heading(column: str, forms: Forms = BY_ENDING) -> str:
+    """Return the words of a column's name without the unit that is printed with its values.
+
+    Examples
+    --------
+    >>> heading("link_bandwidth_bps")
+    'link bandwidth'
+    """
+    unit = next((ending for ending in forms if ending[0] == "_" and column.endswith(ending)), "")
+    return column.removesuffix(unit).replace("_", " ")
+
+
+def cell(column: str, value: Any, forms: Forms = BY_ENDING) -> str:
+    """Return the text of a value, a dash for none; ``forms`` are the functions by the ending of a column's name.
 
     Examples
     --------
@@ -40,7 +54,7 @@ def cell(column: str, value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         text = str(value)
         return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
-    for ending, form in BY_ENDING.items():
+    for ending, form in forms.items():
         if column.endswith(ending):
             return form(value)
     return str(value) if isinstance(value, int) else f"{value:.6g}"

@@ -6,97 +6,66 @@ import numpy as np
 
 from topoopt.cluster import ClusterResult, FabricRun, JobRecord
 from topoopt.report.chart import Bar, BarChart, LineChart, Series, TimelineChart
+from topoopt.report.fabrics import fabric_name
+from topoopt.report.rows import Source, bars
 from topoopt.report.words import time_unit
-from topoopt.units import format_bandwidth, format_time
+from topoopt.units import format_time
 
 MOST_POINTS = 400
 """Steps of a distribution that are drawn."""
-
-
-def fabric_name(run: FabricRun) -> str:
-    """Return the fabric with the bandwidth of a server, by which fabrics of one name differ."""
-    return f"{run.fabric}, {format_bandwidth(run.server_bandwidth_bps)}"
+MILLISECONDS = ("ms", 1e-3)
 
 
 def iteration_times(result: ClusterResult) -> LineChart:
     """Return the share of jobs, or of iterations, as the result weighs them, with at most such a mean time."""
     by_jobs = result.settings.get("weighting", "jobs") == "jobs"
-    return LineChart(
-        "iteration_times",
-        "Iteration times of all jobs",
-        "mean iteration time of a job (ms)",
-        f"share of {'jobs' if by_jobs else 'iterations'} at or below",
-        tuple(
-            _distribution(
-                fabric_name(run),
-                [job.iteration_time_mean_s * 1e3 for job in run.jobs],
-                [1.0 if by_jobs else job.iterations for job in run.jobs],
-            )
-            for run in result.fabrics
-        ),
-        x_from_zero=True,
-        y_from_zero=True,
+    return _shares(
+        result,
+        ("iteration_times", "Iteration times of all jobs", "mean iteration time of a job"),
+        lambda job: job.iteration_time_mean_s,
+        "jobs" if by_jobs else "iterations",
+        MILLISECONDS,
     )
 
 
 def completion_times(result: ClusterResult) -> LineChart:
     """Return the share of jobs that are done so long after their arrival."""
-    return _over_jobs(
-        result,
-        "completion_times",
-        "From arrival to end",
-        "completion time",
-        lambda job: job.completion_time_s,
-    )
+    words = ("completion_times", "From arrival to end", "completion time")
+    return _shares(result, words, lambda job: job.completion_time_s)
 
 
 def queueing_times(result: ClusterResult) -> LineChart:
     """Return the share of jobs that wait at most so long for servers and wiring."""
-    return _over_jobs(
-        result,
-        "queueing_times",
-        "Waiting for servers and wiring",
-        "queueing and rewiring",
-        lambda job: job.queueing_s + job.rewiring_s,
-    )
+    words = ("queueing_times", "Waiting for servers and wiring", "queueing and rewiring")
+    return _shares(result, words, lambda job: job.queueing_s + job.rewiring_s)
 
 
 def job_times(result: ClusterResult) -> BarChart:
     """Return the mean iteration time of each model on each fabric, in milliseconds."""
     models = tuple(dict.fromkeys(job.model for run in result.fabrics for job in run.jobs))
-    series = []
-    for run in result.fabrics:
-        means = []
-        for model in models:
-            jobs = [job for job in run.jobs if job.model == model]
-            weight = sum(job.iterations for job in jobs)
-            total = sum(job.iteration_time_mean_s * job.iterations for job in jobs)
-            means.append(total / weight * 1e3 if weight > 0 else float("nan"))
-        series.append(Series(fabric_name(run), models, tuple(means)))
+    series = tuple(
+        Series(fabric_name(run), models, tuple(_mean_ms(run, model) for model in models))
+        for run in result.fabrics
+    )
     return BarChart(
-        "iteration_time_by_model", "Mean iteration time by model", "", "iteration time (ms)", tuple(series)
+        "iteration_time_by_model", "Mean iteration time by model", "", "iteration time (ms)", series
     )
 
 
 def waiting_shares(result: ClusterResult) -> BarChart:
     """Return what the time from arrival to end is spent with, on average over the jobs."""
-    names = tuple(fabric_name(run) for run in result.fabrics)
     unit, scale = time_unit(max((run.completion_time_s.mean for run in result.fabrics), default=1.0))
-    waiting = [(run.queueing_s.mean, run.rewiring_s.mean) for run in result.fabrics]
-    running = tuple(
-        (run.completion_time_s.mean - queueing_s - rewiring_s) / scale
-        for run, (queueing_s, rewiring_s) in zip(result.fabrics, waiting, strict=True)
-    )
+    parts: dict[str, Source] = {
+        "iterating": lambda run: run.completion_time_s.mean - run.queueing_s.mean - run.rewiring_s.mean,
+        "waiting for servers": "queueing_s.mean",
+        "waiting for wiring": "rewiring_s.mean",
+    }
     return BarChart(
         "where_time_goes",
         "What a job's time is spent with, on average",
         "",
         f"time ({unit})",
-        (
-            Series("iterating", names, running),
-            Series("waiting for servers", names, tuple(queueing_s / scale for queueing_s, _ in waiting)),
-            Series("waiting for wiring", names, tuple(rewiring_s / scale for _, rewiring_s in waiting)),
-        ),
+        bars(result.fabrics, fabric_name, parts, scale),
         stacked=True,
         horizontal=True,
     )
@@ -104,15 +73,9 @@ def waiting_shares(result: ClusterResult) -> BarChart:
 
 def utilization(result: ClusterResult) -> BarChart:
     """Return the utilization of each fabric."""
-    names = tuple(fabric_name(run) for run in result.fabrics)
-    return BarChart(
-        "utilization",
-        "Utilization: server time spent iterating",
-        "",
-        "share of the server time",
-        (Series("utilization", names, tuple(run.utilization for run in result.fabrics)),),
-        horizontal=True,
-    )
+    title, label = "Utilization: server time spent iterating", "share of the server time"
+    series = bars(result.fabrics, fabric_name, {"utilization": "utilization"})
+    return BarChart("utilization", title, "", label, series, horizontal=True)
 
 
 def servers_busy(result: ClusterResult) -> LineChart:
@@ -159,24 +122,41 @@ def occupancy(number: int, run: FabricRun, servers: int) -> TimelineChart:
     )
 
 
-def _over_jobs(
-    result: ClusterResult, name: str, title: str, label: str, quantity: Callable[[JobRecord], float]
+def _shares(
+    result: ClusterResult,
+    words: tuple[str, str, str],
+    time_s: Callable[[JobRecord], float],
+    of: str = "jobs",
+    unit: tuple[str, float] | None = None,
 ) -> LineChart:
-    unit, scale = time_unit(max((quantity(job) for run in result.fabrics for job in run.jobs), default=1.0))
+    """Return the share of jobs, or of iterations, with at most such a time; words are name, title and axis."""
+    name, title, label = words
+    longest_s = max((time_s(job) for run in result.fabrics for job in run.jobs), default=1.0)
+    word, scale = unit or time_unit(longest_s)
     return LineChart(
         name,
         title,
-        f"{label} ({unit})",
-        "share of jobs at or below",
+        f"{label} ({word})",
+        f"share of {of} at or below",
         tuple(
             _distribution(
-                fabric_name(run), [quantity(job) / scale for job in run.jobs], [1.0] * len(run.jobs)
+                fabric_name(run),
+                [time_s(job) / scale for job in run.jobs],
+                [1.0 if of == "jobs" else job.iterations for job in run.jobs],
             )
             for run in result.fabrics
         ),
         x_from_zero=True,
         y_from_zero=True,
     )
+
+
+def _mean_ms(run: FabricRun, model: str) -> float:
+    """Return the mean iteration time of a model's jobs, each weighed by its iterations."""
+    jobs = [job for job in run.jobs if job.model == model]
+    iterations = sum(job.iterations for job in jobs)
+    total_s = sum(job.iteration_time_mean_s * job.iterations for job in jobs)
+    return total_s / iterations * 1e3 if iterations > 0 else float("nan")
 
 
 def _distribution(name: str, values: Sequence[float], weights: Sequence[float]) -> Series:

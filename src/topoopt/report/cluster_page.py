@@ -1,9 +1,8 @@
 """A trace of jobs on a cluster as a page."""
 
-from topoopt.cluster import ClusterResult, FabricRun
+from topoopt.cluster import ClusterResult
 from topoopt.report.cluster_charts import (
     completion_times,
-    fabric_name,
     iteration_times,
     job_times,
     occupancy,
@@ -12,10 +11,11 @@ from topoopt.report.cluster_charts import (
     utilization,
     waiting_shares,
 )
-from topoopt.report.cluster_tables import cluster_blocks
-from topoopt.report.facts import nested_facts
-from topoopt.report.page import Block, Facts, Page, Section, Table, Tile
-from topoopt.report.words import counted, duration, runs
+from topoopt.report.cluster_tables import cluster_blocks, job_table, quantiles_table
+from topoopt.report.fabrics import fabric_name
+from topoopt.report.facts import facts, inputs, nested_facts, trust_section
+from topoopt.report.page import Facts, Page, Section, Tile
+from topoopt.report.words import counted, duration
 from topoopt.units import format_bandwidth, format_time
 
 
@@ -28,23 +28,16 @@ def cluster_page(result: ClusterResult) -> Page:
         result.trace,
         headline(result),
         _tiles(result),
-        (),
-        (
+        sections=(
             Section("cluster", "The cluster", "", cluster_blocks(result)),
             _iterations(result),
             _waiting(result),
             _occupancy(result),
             _jobs(result),
-            Section(
-                "trust",
-                "What this rests on",
-                "Inputs, options and versions: with these the same result is made again.",
-                _facts(result),
-                detail=True,
-            ),
+            _trust(result),
         ),
-        _key_numbers(result),
-        f"{counted(jobs, 'job')} on {result.servers} servers, {cluster}",
+        key_numbers=_key_numbers(result),
+        remark=f"{counted(jobs, 'job')} on {result.servers} servers, {cluster}",
     )
 
 
@@ -53,7 +46,7 @@ def headline(result: ClusterResult) -> str:
     if not result.fabrics:
         return "No fabric could be built for this trace."
     own, others = result.fabrics[0], result.fabrics[1:]
-    said = [
+    sentences = [
         f"On {own.fabric} an iteration takes {format_time(own.iteration_time_s.mean)} on average and "
         f"{format_time(own.iteration_time_s.p99)} at the 99th percentile; "
         f"{own.utilization:.0%} of the server time is spent iterating."
@@ -64,8 +57,8 @@ def headline(result: ClusterResult) -> str:
         for other in others
     ]
     if ratios:
-        said.append(f"Average and tail elsewhere: {'; '.join(ratios)}.")
-    return " ".join(said)
+        sentences.append(f"Average and tail elsewhere: {'; '.join(ratios)}.")
+    return " ".join(sentences)
 
 
 def _tiles(result: ClusterResult) -> tuple[Tile, ...]:
@@ -103,7 +96,7 @@ def _iterations(result: ClusterResult) -> Section:
         "Iteration times",
         "Isolated jobs have the same iteration time at every load; jobs that share links slow each other down. "
         "The further left a line, the faster.",
-        (iteration_times(result), job_times(result), _distribution_table(result)),
+        (iteration_times(result), job_times(result), quantiles_table(result)),
     )
 
 
@@ -117,82 +110,24 @@ def _waiting(result: ClusterResult) -> Section:
 
 
 def _occupancy(result: ClusterResult) -> Section:
-    gantts: list[Block] = [
-        occupancy(number, run, result.servers) for number, run in enumerate(result.fabrics, 1)
-    ]
-    return Section(
-        "occupancy",
-        "Occupancy over time",
-        "Servers from top to bottom, time from left to right; every block is a job on its servers.",
-        (servers_busy(result), *gantts),
-    )
+    caption = "Servers from top to bottom, time from left to right; every block is a job on its servers."
+    charts = [occupancy(number, run, result.servers) for number, run in enumerate(result.fabrics, 1)]
+    return Section("occupancy", "Occupancy over time", caption, (servers_busy(result), *charts))
 
 
 def _jobs(result: ClusterResult) -> Section:
-    tables = tuple(_job_table(run) for run in result.fabrics)
+    tables = tuple(map(job_table, result.fabrics))
     return Section("jobs", "Every job", "Times of every job on each fabric, in order of arrival.", tables)
 
 
-def _job_table(run: FabricRun) -> Table:
-    numbers = (
-        "arrival",
-        "queueing",
-        "rewiring",
-        "start",
-        "end",
-        "iterations",
-        "iteration",
-        "99th percentile",
-    )
-    rows = tuple(
-        (
-            job.job,
-            job.model,
-            runs(job.servers),
-            duration(job.arrival_s),
-            duration(job.queueing_s),
-            duration(job.rewiring_s),
-            duration(job.start_s),
-            duration(job.end_s),
-            f"{job.iterations:,.0f}",
-            duration(job.iteration_time_mean_s),
-            duration(job.iteration_time_p99_s),
-        )
-        for job in run.jobs
-    )
-    return Table(fabric_name(run), ("job", "model", "servers", *numbers), rows, numbers, folded=True)
-
-
-def _distribution_table(result: ClusterResult) -> Table:
-    numbers = ("mean", "median", "99th percentile", "longest")
-    quantities = (
-        ("iteration", "iteration_time_s"),
-        ("completion", "completion_time_s"),
-        ("queueing", "queueing_s"),
-        ("rewiring", "rewiring_s"),
-    )
-    rows = []
-    for run in result.fabrics:
-        for name, key in quantities:
-            one = getattr(run, key)
-            times = (one.mean, one.p50, one.p99, one.max)
-            rows.append((fabric_name(run), name, *(duration(time_s) for time_s in times)))
-    return Table(
-        "In numbers", ("fabric", "time", *numbers), tuple(rows), numbers, folded=len(rows) > 8, detail=True
-    )
-
-
-def _facts(result: ClusterResult) -> tuple[Facts, ...]:
-    provenance = result.provenance
-    made = (
-        ("topoopt", provenance.version),
-        ("seed", str(result.seed)),
-        ("trace", result.trace),
-        *((f"input {name}", value) for name, value in sorted(provenance.inputs.items())),
-    )
-    fabrics = tuple((fabric_name(run), run.description) for run in result.fabrics)
-    return (
-        Facts("Made by", made),
-        Facts("Fabrics", fabrics),
+def _trust(result: ClusterResult) -> Section:
+    made = result.provenance
+    return trust_section(
+        "result",
+        facts(
+            {"topoopt": made.version, "seed": str(result.seed), "trace": result.trace, **inputs(made)},
+            "Made by",
+        ),
+        Facts("Fabrics", tuple((fabric_name(run), run.description) for run in result.fabrics)),
         *nested_facts("Settings", result.settings),
     )

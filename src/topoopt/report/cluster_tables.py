@@ -1,114 +1,91 @@
 """A cluster's result in facts and tables: what it is, iteration times, completion and waiting, times by model."""
 
+from functools import partial
 from statistics import fmean
 
 from topoopt.cluster import ClusterResult, FabricRun
+from topoopt.report.fabrics import fabric_name, names_apart, skipped_notes
+from topoopt.report.facts import facts
 from topoopt.report.page import Block, Facts, Notes, Table
-from topoopt.units import format_bandwidth, format_time
+from topoopt.report.rows import Column, number, table, text
+from topoopt.report.words import duration, runs
+from topoopt.units import format_time
 
 
 def cluster_blocks(result: ClusterResult) -> tuple[Block, ...]:
     """Return what the cluster is, a row for each fabric, and iteration times by model."""
-    skipped = tuple(
-        f"without {fabric}: {reason.removeprefix(f'{fabric}: ')}" for fabric, reason in result.skipped
-    )
-    notes = (Notes(skipped),) if skipped else ()
+    skipped = skipped_notes(result.skipped)
     if not (result.fabrics and result.fabrics[0].jobs):
-        return notes
+        return skipped
     counted = Notes((f"mean and tail over {result.settings.get('weighting', 'jobs')}: each counts the same",))
-    return (_facts(result), _times(result), counted, _waits(result), _models(result), *notes)
+    return (_facts(result), _times(result), counted, _waits(result), _models(result), *skipped)
 
 
 def _facts(result: ClusterResult) -> Facts:
     settings, parts = result.settings, result.settings.get("logical_servers", 1)
-    return Facts(
-        "",
-        (
-            ("arrivals", _arrivals(result.fabrics[0])),
-            (
-                "queue",
-                ", placement ".join(str(settings[key]) for key in ("queue", "placement") if key in settings),
-            ),
-            ("servers", "" if parts == 1 else f"each divided into {parts} logical ones"),
-            ("panels", _panels(result)),
-        ),
+    rules = [str(settings[key]) for key in ("queue", "placement") if key in settings]
+    return facts(
+        {
+            "arrivals": _arrivals(result.fabrics[0]),
+            "queue": ", placement ".join(rules),
+            "servers": "" if parts == 1 else f"each divided into {parts} logical ones",
+            "panels": _panels(result),
+        }
     )
 
 
 def _times(result: ClusterResult) -> Table:
-    first = result.fabrics[0].iteration_time_s.mean
-    numbers = ("a server", "iteration", "×", "p99", "max")
-    rows = tuple(
-        (
-            run.fabric,
-            format_bandwidth(run.server_bandwidth_bps),
-            format_time(run.iteration_time_s.mean),
-            f"{run.iteration_time_s.mean / first:.2f}",
-            format_time(run.iteration_time_s.p99),
-            format_time(run.iteration_time_s.max),
-            run.description,
-        )
-        for run in result.fabrics
+    first_s = result.fabrics[0].iteration_time_s.mean
+    return table(
+        "Iteration times",
+        result.fabrics,
+        text("fabric"),
+        number("a server", "server_bandwidth_bps"),
+        number("iteration", "iteration_time_s.mean", format_time),
+        number("×", lambda run: run.iteration_time_s.mean / first_s, ".2f"),
+        number("p99", "iteration_time_s.p99", format_time),
+        number("max", "iteration_time_s.max", format_time),
+        text("what it is", "description"),
     )
-    return Table("Iteration times", ("fabric", *numbers, "what it is"), rows, numbers)
 
 
 def _waits(result: ClusterResult) -> Table:
-    numbers = ("completion", "p99", "queueing", "p99 ", "rewiring", "p99  ", "busy", "fibers")
-    rows = tuple(
-        (
-            name,
-            long_time(run.completion_time_s.mean),
-            long_time(run.completion_time_s.p99),
-            long_time(run.queueing_s.mean),
-            long_time(run.queueing_s.p99),
-            long_time(run.rewiring_s.mean),
-            long_time(run.rewiring_s.p99),
-            f"{run.utilization:.1%}",
-            f"{run.moves:,}",
-        )
-        for name, run in zip(_names(result), result.fabrics, strict=True)
+    return table(
+        "Completion and waiting",
+        result.fabrics,
+        _name(result),
+        number("completion", "completion_time_s.mean", long_time),
+        number("p99", "completion_time_s.p99", long_time),
+        number("queueing", "queueing_s.mean", long_time),
+        number("p99 ", "queueing_s.p99", long_time),
+        number("rewiring", "rewiring_s.mean", long_time),
+        number("p99  ", "rewiring_s.p99", long_time),
+        number("busy", "utilization", ".1%"),
+        number("fibers", "moves", ","),
     )
-    return Table("Completion and waiting", ("fabric", *numbers), rows, numbers)
 
 
 def _models(result: ClusterResult) -> Table:
     """Return the mean iteration time of the jobs of each model, in milliseconds."""
-    models = tuple(sorted({job.model for job in result.fabrics[0].jobs}))
-    rows = tuple(
-        (name, *(_mean_ms(run, model) for model in models))
-        for name, run in zip(_names(result), result.fabrics, strict=True)
-    )
-    return Table("Iteration time by model", ("iteration by model, ms", *models), rows, models)
+    models = sorted({job.model for job in result.fabrics[0].jobs})
+    columns = [number(model, partial(_mean_ms, model), ".4g") for model in models]
+    heading = "iteration by model, ms"
+    return table("Iteration time by model", result.fabrics, _name(result, heading), *columns)
 
 
-def _mean_ms(run: FabricRun, model: str) -> str:
-    return f"{fmean(job.iteration_time_mean_s for job in run.jobs if job.model == model) * 1e3:.4g}"
+def _mean_ms(model: str, run: FabricRun) -> float:
+    return fmean(job.iteration_time_mean_s for job in run.jobs if job.model == model) * 1e3
 
 
-def _names(result: ClusterResult) -> list[str]:
+def _name(result: ClusterResult, heading: str = "fabric") -> Column:
     """Return the fabrics' names, with their bandwidth where two have the same."""
-    names = [run.fabric for run in result.fabrics]
-    return [
-        f"{run.fabric}, {format_bandwidth(run.server_bandwidth_bps)}"
-        if names.count(run.fabric) > 1
-        else run.fabric
-        for run in result.fabrics
-    ]
+    names = dict(zip(map(id, result.fabrics), names_apart(result.fabrics), strict=True))
+    return text(heading, lambda run: names[id(run)])
 
 
 def long_time(time_s: float) -> str:
-    """Return seconds below two minutes, then minutes, then hours.
-
-    Examples
-    --------
-    >>> long_time(0.025), long_time(300), long_time(10_000)
-    ('25 ms', '5 min', '2.78 h')
-    """
-    for unit, scale in (("h", 3600.0), ("min", 60.0)):
-        if time_s >= 2 * scale:
-            return f"{time_s / scale:.3g} {unit}"
-    return format_time(float(f"{time_s:.3g}"))
+    """Return seconds below two minutes, then minutes, then hours, to three digits."""
+    return duration(time_s, 3)
 
 
 def _arrivals(run: FabricRun) -> str:
@@ -123,3 +100,46 @@ def _panels(result: ClusterResult) -> str:
     hands = panels["hands"] or result.degree // result.settings["logical_servers"]
     ahead = "with look-ahead" if panels["look_ahead"] else "without look-ahead"
     return f"{ahead}; {hands} at work, {panels['move_s']:g} s a fiber (assumed)"
+
+
+def quantiles_table(result: ClusterResult) -> Table:
+    """Return mean and quantiles of every time on each fabric."""
+    times = {
+        "iteration": "iteration_time_s",
+        "completion": "completion_time_s",
+        "queueing": "queueing_s",
+        "rewiring": "rewiring_s",
+    }
+    rows = [(run, name, getattr(run, key)) for run in result.fabrics for name, key in times.items()]
+    return table(
+        "In numbers",
+        rows,
+        text("fabric", lambda row: fabric_name(row[0])),
+        text("time", lambda row: row[1]),
+        number("mean", lambda row: row[2].mean, duration),
+        number("median", lambda row: row[2].p50, duration),
+        number("99th percentile", lambda row: row[2].p99, duration),
+        number("longest", lambda row: row[2].max, duration),
+        folded=len(rows) > 8,
+        detail=True,
+    )
+
+
+def job_table(run: FabricRun) -> Table:
+    """Return every job of a fabric, in order of arrival."""
+    return table(
+        fabric_name(run),
+        run.jobs,
+        text("job"),
+        text("model"),
+        text("servers", "servers", runs),
+        number("arrival", "arrival_s", duration),
+        number("queueing", "queueing_s", duration),
+        number("rewiring", "rewiring_s", duration),
+        number("start", "start_s", duration),
+        number("end", "end_s", duration),
+        number("iterations", "iterations", ",.0f"),
+        number("iteration", "iteration_time_mean_s", duration),
+        number("99th percentile", "iteration_time_p99_s", duration),
+        folded=True,
+    )

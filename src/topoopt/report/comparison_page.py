@@ -1,7 +1,7 @@
 """A comparison of fabrics as a page."""
 
 from topoopt.plan import ComparedFabric, Comparison
-from topoopt.report.chart import BarChart, Series
+from topoopt.report.chart import BarChart
 from topoopt.report.fabrics import (
     cost_against_time,
     fabric_notes,
@@ -10,7 +10,10 @@ from topoopt.report.fabrics import (
     pareto_front,
     time_by_fabric,
 )
-from topoopt.report.page import Block, Facts, Page, Section, Table, Tile
+from topoopt.report.facts import facts, inputs, trust_section
+from topoopt.report.outcome import outcome_figures, time_tiles
+from topoopt.report.page import Page, Section, Tile
+from topoopt.report.rows import bars, number, table, text
 from topoopt.report.words import usd
 from topoopt.units import format_bandwidth, format_time
 
@@ -28,16 +31,8 @@ def comparison_page(comparison: Comparison) -> Page:
         comparison.model,
         headline(rows),
         _tiles(rows),
-        (),
-        (_times(comparison), *several, _network(rows), _trust(comparison)),
-        {
-            "iteration_time_s": own.iteration_time_s,
-            "compute_time_s": own.compute_time_s,
-            "exposed_communication_s": own.exposed_communication_s,
-            "cost_usd": rows[0].cost_usd,
-            "bandwidth_tax": own.bandwidth_tax,
-            "link_bytes_max": own.link_bytes_max,
-        },
+        sections=(_times(comparison), *several, _network(rows), _trust(comparison)),
+        key_numbers={**outcome_figures(own), "cost_usd": rows[0].cost_usd},
         remark=f"on {comparison.servers} servers, simulator {comparison.simulators[0]}",
     )
 
@@ -45,7 +40,7 @@ def comparison_page(comparison: Comparison) -> Page:
 def headline(rows: tuple[ComparedFabric, ...]) -> str:
     """Return the answer: where the plan stands in time and in price."""
     own, others = rows[0], rows[1:]
-    said = [
+    sentences = [
         f"On {own.name} an iteration takes {format_time(own.outcome.iteration_time_s)}"
         + (f" and the network costs {usd(own.cost_usd)}." if own.cost_usd is not None else ".")
     ]
@@ -53,62 +48,48 @@ def headline(rows: tuple[ComparedFabric, ...]) -> str:
         fastest = min(others, key=lambda row: row.outcome.iteration_time_s)
         slower = sum(row.outcome.iteration_time_s > own.outcome.iteration_time_s for row in others)
         ratio = fastest.outcome.iteration_time_s / own.outcome.iteration_time_s
-        said.append(
+        sentences.append(
             f"{slower} of the {len(others)} other fabrics are slower; the fastest of them, {fastest.name}, takes "
             f"{format_time(fastest.outcome.iteration_time_s)}, {ratio:.2f} × as long"
             + (f", for {usd(fastest.cost_usd)}." if fastest.cost_usd is not None else ".")
         )
-    return " ".join(said)
+    return " ".join(sentences)
 
 
 def _tiles(rows: tuple[ComparedFabric, ...]) -> tuple[Tile, ...]:
     own = rows[0]
-    found = [
-        Tile("Iteration time", format_time(own.outcome.iteration_time_s), own.name),
-        Tile(
-            "Exposed communication",
-            format_time(own.outcome.exposed_communication_s),
-            f"{own.outcome.exposed_communication_s / own.outcome.iteration_time_s:.0%} of the iteration",
-        ),
-    ]
+    tiles = [*time_tiles(own.outcome, own.name)]
     if own.cost_usd is not None:
-        found.append(Tile("Price of the network", usd(own.cost_usd), "of the first fabric"))
+        tiles.append(Tile("Price of the network", usd(own.cost_usd), "of the first fabric"))
     for name in ("ideal-switch", "fat-tree"):
         alike = [row for row in rows[1:] if row.fabric == name]
         if alike:
             best = min(alike, key=lambda row: row.outcome.iteration_time_s)
             ratio = best.outcome.iteration_time_s / own.outcome.iteration_time_s
-            found.append(
-                Tile(
-                    f"{name} takes",
-                    f"{ratio:.2f} ×",
-                    f"as long, with {format_bandwidth(best.server_bandwidth_bps)} a server",
-                )
-            )
+            remark = f"as long, with {format_bandwidth(best.server_bandwidth_bps)} a server"
+            tiles.append(Tile(f"{name} takes", f"{ratio:.2f} ×", remark))
     front = pareto_front(rows)
     if front:
-        found.append(
-            Tile("Pareto front", f"{len(front)} of {len(rows)}", "fabrics beaten by none in price and time")
-        )
-    return tuple(found)
+        remark = "fabrics beaten by none in price and time"
+        tiles.append(Tile("Pareto front", f"{len(front)} of {len(rows)}", remark))
+    return tuple(tiles)
 
 
 def _times(comparison: Comparison) -> Section:
     rows = comparison.fabrics
-    charts: list[Block] = [time_by_fabric(rows)]
-    if pareto_front(rows):
-        charts.append(cost_against_time(rows))
+    priced = (cost_against_time(rows),) if pareto_front(rows) else ()
     notes = fabric_notes(rows, comparison.skipped, comparison.simulators[0])
     return Section(
         "fabrics",
         "Time and price",
         "The same job on each network, with a strategy searched for each; lower and further left is better.",
-        (fabric_table(rows), *notes, *charts, figure_table(rows)),
+        (fabric_table(rows), *notes, time_by_fabric(rows), *priced, figure_table(rows)),
     )
 
 
 def _network(rows: tuple[ComparedFabric, ...]) -> Section:
-    names = tuple(row.name for row in rows)
+    busiest = bars(rows, "name", {"busiest link": "outcome.link_bytes_max"}, 1e6)
+    tax = bars(rows, "name", {"bandwidth tax": "outcome.bandwidth_tax"})
     return Section(
         "network",
         "What the links carry",
@@ -119,18 +100,13 @@ def _network(rows: tuple[ComparedFabric, ...]) -> Section:
                 "Bytes on the busiest link",
                 "",
                 "bytes (MB)",
-                (Series("busiest link", names, tuple(row.outcome.link_bytes_max / 1e6 for row in rows)),),
+                busiest,
                 horizontal=True,
                 note="A link into a switch may be as fast as all ports of a server together, one between servers is a "
                 "port: more bytes need not be more time.",
             ),
             BarChart(
-                "bandwidth_tax",
-                "Bandwidth tax",
-                "",
-                "bytes on links / bytes demanded",
-                (Series("bandwidth tax", names, tuple(row.outcome.bandwidth_tax for row in rows)),),
-                horizontal=True,
+                "bandwidth_tax", "Bandwidth tax", "", "bytes on links / bytes demanded", tax, horizontal=True
             ),
         ),
         detail=True,
@@ -139,74 +115,55 @@ def _network(rows: tuple[ComparedFabric, ...]) -> Section:
 
 def _fidelities(comparison: Comparison) -> Section:
     rows, simulators = comparison.fabrics, comparison.simulators
-    names = tuple(row.name for row in rows)
-    columns = (*simulators, "difference")
+    times = {simulator: f"iteration_times_s.{simulator}" for simulator in simulators}
+    beside = table(
+        "",
+        rows,
+        text("fabric"),
+        *(number(simulator, source, format_time) for simulator, source in times.items()),
+        number("difference", "difference", "+.2%"),
+        text("what it is", "description"),
+    )
+    title, label = "Iteration time by simulator", "iteration time (ms)"
+    chart = BarChart("fidelities", title, "", label, bars(rows, "name", times, 1e-3), horizontal=True)
     return Section(
         "fidelities",
         "The same at several fidelities",
         "Iteration times by simulator; where they agree, the cheaper one is enough.",
-        (
-            Table(
-                "",
-                ("fabric", *columns, "what it is"),
-                tuple(
-                    (
-                        row.fabric,
-                        *(format_time(row.iteration_times_s[simulator]) for simulator in simulators),
-                        f"{row.difference:+.2%}",
-                        row.description,
-                    )
-                    for row in rows
-                ),
-                columns,
-            ),
-            BarChart(
-                "fidelities",
-                "Iteration time by simulator",
-                "",
-                "iteration time (ms)",
-                tuple(
-                    Series(simulator, names, tuple(row.iteration_times_s[simulator] * 1e3 for row in rows))
-                    for simulator in simulators
-                ),
-                horizontal=True,
-            ),
-        ),
+        (beside, chart),
         f"{simulators[-1]} against {simulators[0]}",
     )
 
 
 def _tasks(comparison: Comparison) -> Section:
-    columns = (*comparison.simulators, "difference")
-    rows = tuple(
-        (row.fabric, *map(format_time, task.times_s.values()), format_time(task.difference_s), task.name)
-        for row in comparison.fabrics
-        for task in row.tasks[:TASKS]
+    tasks = table(
+        "",
+        [(row.fabric, task) for row in comparison.fabrics for task in row.tasks[:TASKS]],
+        text("fabric", lambda row: row[0]),
+        *(
+            number(simulator, lambda row, simulator=simulator: row[1].times_s[simulator], format_time)
+            for simulator in comparison.simulators
+        ),
+        number("difference", lambda row: row[1].difference_s, format_time),
+        text("task", lambda row: row[1].name),
     )
     return Section(
         "tasks",
         "Tasks that differ most",
         "Each from when it may begin to its last byte.",
-        (Table("", ("fabric", *columns, "task"), rows, columns),),
+        (tasks,),
         "from when they may begin to their last byte",
     )
 
 
 def _trust(comparison: Comparison) -> Section:
     made = comparison.provenance
-    rows = [
-        ("simulator", ", ".join(comparison.simulators)),
-        ("collective", comparison.collective),
-        ("prices", comparison.prices),
-        ("seed", str(comparison.seed)),
-    ]
+    entries = {
+        "simulator": ", ".join(comparison.simulators),
+        "collective": comparison.collective,
+        "prices": comparison.prices,
+        "seed": str(comparison.seed),
+    }
     if made is not None:
-        rows.append(("topoopt", made.version))
-        rows += [(f"input {name}", value) for name, value in sorted(made.inputs.items())]
-    return Section(
-        "trust",
-        "What this rests on",
-        "Inputs, options and versions: with these the same comparison is made again.",
-        (Facts("Made with", tuple(rows)),),
-        detail=True,
-    )
+        entries |= {"topoopt": made.version, **inputs(made)}
+    return trust_section("comparison", facts(entries, "Made with"))

@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 
-from topoopt.cost import Bill, CostComparison, Offer
+from topoopt.cost import Bill, CostComparison
 from topoopt.errors import unknown_name
-from topoopt.report.chart import BarChart, Series
+from topoopt.report.chart import BarChart
 from topoopt.report.cost_parts import ITEMS, bill_table, built_facts, remark_facts, watts
 from topoopt.report.cost_technologies import ratio_section, technology_section
 from topoopt.report.fabrics import skipped_notes
-from topoopt.report.page import Block, Facts, Notes, Page, Section, Table, Tile
+from topoopt.report.facts import Entries, facts
+from topoopt.report.page import Notes, Page, Section, Table, Tile
+from topoopt.report.rows import Source, bars, number, table, text
 from topoopt.report.words import counted, usd
 from topoopt.units import format_bandwidth
 
@@ -41,24 +43,22 @@ def cost_page(costs: CostComparison, bill: Sequence[str] | None = None) -> Page:
     """
     cluster = costs.network.cluster
     ports = counted(cluster.degree, f"{cluster.links} port")
+    bills = [offer.bill for offer in costs.offers]
     return Page(
         "cost",
         f"Network of {cluster.servers:,} servers",
         headline(costs),
-        tuple(
-            Tile(offer.bill.fabric, usd(offer.bill.cost_usd), watts(offer.bill.power_w))
-            for offer in costs.offers
-        ),
+        tuple(Tile(one.fabric, usd(one.cost_usd), watts(one.power_w)) for one in bills),
         costs.warnings,
         (
             _prices(costs),
-            *_bills(costs, _shown(costs, bill)),
+            *_bills(bills, _shown(bills, bill)),
             *_equivalent(costs),
             _built(costs),
             technology_section(costs),
             *([ratio_section(costs)] if costs.ratios else []),
         ),
-        {f"{offer.bill.fabric}_usd": offer.bill.cost_usd for offer in costs.offers},
+        {f"{one.fabric}_usd": one.cost_usd for one in bills},
         remark=f"{ports} of {format_bandwidth(cluster.link_bandwidth_bps)} each, without the servers",
     )
 
@@ -75,82 +75,74 @@ def headline(costs: CostComparison) -> str:
     )
 
 
-def _shown(costs: CostComparison, wanted: Sequence[str] | None) -> tuple[str, ...]:
-    names = [offer.bill.fabric for offer in costs.offers]
-    if wanted is None:
-        return (names[0],)
-    if tuple(wanted) == ("all",):
-        return tuple(names)
-    for name in wanted:
+def _shown(bills: Sequence[Bill], fabrics: Sequence[str] | None) -> Sequence[str]:
+    """Return the fabrics whose bill a terminal shows, too."""
+    names = [bill.fabric for bill in bills]
+    if fabrics is None:
+        return names[:1]
+    if tuple(fabrics) == ("all",):
+        return names
+    for name in fabrics:
         if name not in names:
             raise unknown_name("bill", name, [*names, "all", "none"])
-    return tuple(wanted)
+    return fabrics
 
 
 def _prices(costs: CostComparison) -> Section:
     rule = costs.purchase.accounting
-    facts = (
-        ("prices", f"list {costs.purchase.prices.name}{_unsure(costs, 'usd')}"),
-        ("counted", f"{rule.name}: {rule.words}"),
-        *_power_facts(costs),
+    counted_how = facts(
+        {
+            "prices": f"list {costs.purchase.prices.name}{_unsure(costs, 'usd')}",
+            "counted": f"{rule.name}: {rule.words}",
+            **_power_entries(costs),
+        }
     )
-    blocks: tuple[Block, ...] = (
-        _table(costs),
-        *skipped_notes(costs.skipped),
-        Facts("", facts),
-        _chart(costs),
-    )
+    blocks = (_table(costs), *skipped_notes(costs.skipped), counted_how, _chart(costs))
     return Section("prices", "Prices", "Price and watts of the network on every fabric.", blocks)
 
 
 def _table(costs: CostComparison) -> Table:
-    owned = any(offer.ownership for offer in costs.offers)
-    numbers = ("price", "a server", "× topoopt", "power", *(["with electricity"] if owned else []))
-    rows = []
-    for offer in costs.offers:
-        bill, years = offer.bill, offer.ownership
-        over = f"{bill.cost_usd / costs.own_usd:.2f}" if costs.own_usd else "–"
-        total = [usd(years.total_usd)] if years is not None else []
-        figures = (usd(bill.cost_usd), f"${bill.cost_per_server_usd:,.0f}", over, watts(bill.power_w))
-        rows.append((bill.fabric, *figures, *total, WHAT_IT_IS.get(bill.fabric, bill.note)))
-    return Table("Fabrics", ("fabric", *numbers, "what it is"), tuple(rows), numbers)
-
-
-def _chart(costs: CostComparison) -> BarChart:
-    names = tuple(offer.bill.fabric for offer in costs.offers)
-    series = []
-    for item, name in ITEMS.items():
-        sums = tuple(_of_item(offer.bill, item) / 1e3 for offer in costs.offers)
-        if any(sums):
-            series.append(Series(name, names, sums))
-    return BarChart(
-        "price_by_fabric", "Price by part", "fabric", "price ($1,000)", tuple(series), stacked=True
+    own_usd, owned = costs.own_usd, any(offer.ownership for offer in costs.offers)
+    return table(
+        "Fabrics",
+        costs.offers,
+        text("fabric", "bill.fabric"),
+        number("price", "bill.cost_usd"),
+        number("a server", "bill.cost_per_server_usd", lambda price_usd: f"${price_usd:,.0f}"),
+        number("× topoopt", lambda offer: offer.bill.cost_usd / own_usd if own_usd else None, ".2f"),
+        number("power", lambda offer: watts(offer.bill.power_w)),
+        *([number("with electricity", "ownership.total_usd")] if owned else []),
+        text("what it is", lambda offer: WHAT_IT_IS.get(offer.bill.fabric, offer.bill.note)),
     )
 
 
-def _of_item(bill: Bill, item: str) -> float:
-    return sum(line.total_usd for line in bill.lines if line.item == item)
+def _chart(costs: CostComparison) -> BarChart:
+    def price_of(item: str) -> Source:
+        return lambda offer: sum(line.total_usd for line in offer.bill.lines if line.item == item)
+
+    series = bars(costs.offers, "bill.fabric", {name: price_of(item) for item, name in ITEMS.items()}, 1e3)
+    present = tuple(part for part in series if any(part.y))
+    return BarChart("price_by_fabric", "Price by part", "fabric", "price ($1,000)", present, stacked=True)
 
 
-def _power_facts(costs: CostComparison) -> tuple[tuple[str, str], ...]:
-    missing = sorted({part for offer in costs.offers for part in offer.bill.power_missing})
-    named = costs.purchase.power.name
+def _power_entries(costs: CostComparison) -> Entries:
+    """Return where the watts come from, which are missing, and what is paid for them."""
+    missing = ", ".join(sorted({part for offer in costs.offers for part in offer.bill.power_missing}))
+    named, running = costs.purchase.power.name, costs.purchase.running
     source = "makers' typical figures" if named == "typical" else named
-    facts = [("watts", f"{source}, of the parts counted{_unsure(costs, 'watts')}")]
-    if missing:
-        facts.append(
-            ("missing", f"no figure for {', '.join(missing)}; give one in a file of your own (power)")
+    electricity = (
+        ""
+        if running is None
+        else (
+            f"{running.years:g} years at ${running.electricity_usd_per_kwh:g} a kWh, "
+            f"power usage effectiveness {running.power_usage_effectiveness:g}"
         )
-    running = costs.purchase.running
-    if running is not None:
-        facts.append(
-            (
-                "electricity",
-                f"{running.years:g} years at ${running.electricity_usd_per_kwh:g} a kWh, "
-                f"power usage effectiveness {running.power_usage_effectiveness:g}",
-            )
-        )
-    return tuple(facts)
+    )
+    return {
+        "watts": f"{source}, of the parts counted{_unsure(costs, 'watts')}",
+        "missing": missing and f"no figure for {missing}; give one in a file of your own (power)",
+        "electricity": electricity,
+    }
 
 
 def _unsure(costs: CostComparison, value: str) -> str:
@@ -164,22 +156,20 @@ def _unsure(costs: CostComparison, value: str) -> str:
     return f" ({'; '.join([*parts, 'sources in JSON'])})" if parts else ""
 
 
-def _bills(costs: CostComparison, shown: tuple[str, ...]) -> list[Section]:
-    by_name = {offer.bill.fabric: offer.bill for offer in costs.offers}
-    rest = [name for name in by_name if name not in shown]
-    sections = [_bill(by_name[name], detail=False) for name in shown]
-    return sections + [_bill(by_name[name], detail=True) for name in rest]
-
-
-def _bill(bill: Bill, detail: bool) -> Section:
-    return Section(
-        f"bill-{bill.fabric}",
-        f"Bill of {bill.fabric}",
-        "",
-        (bill_table(bill, folded=detail),),
-        usd(bill.cost_usd),
-        detail=detail,
-    )
+def _bills(bills: Sequence[Bill], shown: Sequence[str]) -> list[Section]:
+    """Return a section for each bill, those that a terminal shows first and in the order in which they are named."""
+    by_name = {bill.fabric: bill for bill in bills}
+    return [
+        Section(
+            f"bill-{name}",
+            f"Bill of {name}",
+            "",
+            (bill_table(by_name[name], folded=name not in shown),),
+            usd(by_name[name].cost_usd),
+            detail=name not in shown,
+        )
+        for name in dict.fromkeys((*shown, *by_name))
+    ]
 
 
 def _equivalent(costs: CostComparison) -> list[Section]:
@@ -189,29 +179,21 @@ def _equivalent(costs: CostComparison) -> list[Section]:
     published = tree["published"]
     priced = "" if published["cost_usd"] is None else f", {usd(published['cost_usd'])}"
     interfaces = f"{tree['interfaces']} × {format_bandwidth(tree['interface_bandwidth_bps'])}"
-    facts = (
-        (
-            "by these prices",
-            f"{format_bandwidth(tree['server_bandwidth_bps'])} a server ({interfaces}, {tree['note']}), "
-            f"d·B / {tree['ratio']:.2f}, {usd(tree['cost_usd'])}",
-        ),
-        (
-            "as published",
-            f"{format_bandwidth(published['server_bandwidth_bps'])} a server, d·B / {published['ratio']:g}{priced}",
-        ),
+    block = facts(
+        {
+            "by these prices": f"{format_bandwidth(tree['server_bandwidth_bps'])} a server "
+            f"({interfaces}, {tree['note']}), d·B / {tree['ratio']:.2f}, {usd(tree['cost_usd'])}",
+            "as published": f"{format_bandwidth(published['server_bandwidth_bps'])} a server, "
+            f"d·B / {published['ratio']:g}{priced}",
+        }
     )
-    return [Section("equivalent", "The fat-tree that the price of topoopt buys", "", (Facts("", facts),))]
+    return [Section("equivalent", "The fat-tree that the price of topoopt buys", "", (block,))]
 
 
 def _built(costs: CostComparison) -> Section:
-    problems = _problems(costs.offers)
-    blocks: list[Block] = [built_facts(costs.offers), remark_facts(costs.offers)]
-    if problems:
-        blocks.append(Notes(problems, warn=True))
-    return Section("built", "What it is built of", "", tuple(blocks))
-
-
-def _problems(offers: Sequence[Offer]) -> tuple[str, ...]:
-    return tuple(
-        f"{offer.bill.fabric}: {problem}" for offer in offers for problem in offer.realization.problems
+    problems = tuple(
+        f"{offer.bill.fabric}: {problem}" for offer in costs.offers for problem in offer.realization.problems
     )
+    notes = (Notes(problems, warn=True),) if problems else ()
+    blocks = (built_facts(costs.offers), remark_facts(costs.offers), *notes)
+    return Section("built", "What it is built of", "", blocks)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from topoopt.cost import Bill, BillLine, FatTreeSize, Offer, OpticalDevices, Realization
 from topoopt.report.page import Facts, Table
+from topoopt.report.rows import number, table, text
 from topoopt.units import format_bandwidth
 
 ITEMS = {
@@ -29,27 +30,18 @@ def watts(power_w: float | None) -> str:
 
 def bill_table(bill: Bill, folded: bool = False) -> Table:
     """Return the lines of a bill; where a price is not listed as it is, how it comes about."""
-    numbers = ("count", "each", "in all", "power")
-    rows = [
-        (
-            _part(line),
-            f"{line.count:,.0f}{' m' if line.item == 'fiber_m' else ''}",
-            f"${line.unit_usd:,.2f}".removesuffix(".00"),
-            f"${line.total_usd:,.0f}",
-            watts(line.total_w),
-            line.basis,
-        )
-        for line in bill.lines
-    ]
-    if not any(row[-1] for row in rows):
-        return Table(
-            f"Bill of {bill.fabric}",
-            ("part", *numbers),
-            tuple(row[:-1] for row in rows),
-            numbers,
-            folded=folded,
-        )
-    return Table(f"Bill of {bill.fabric}", ("part", *numbers, "price"), tuple(rows), numbers, folded=folded)
+    estimated = any(line.basis for line in bill.lines)
+    return table(
+        f"Bill of {bill.fabric}",
+        bill.lines,
+        text("part", _part),
+        number("count", lambda line: f"{line.count:,.0f}{' m' if line.item == 'fiber_m' else ''}"),
+        number("each", lambda line: f"${line.unit_usd:,.2f}".removesuffix(".00")),
+        number("in all", "total_usd", lambda price_usd: f"${price_usd:,.0f}"),
+        number("power", "total_w", watts),
+        *([text("price", "basis")] if estimated else []),
+        folded=folded,
+    )
 
 
 def built_facts(offers: Sequence[Offer]) -> Facts:
@@ -63,9 +55,8 @@ def remark_facts(offers: Sequence[Offer]) -> Facts:
     for offer in offers:
         for remark in offer.realization.remarks:
             fabrics_of.setdefault(remark, []).append(offer.bill.fabric)
-    return Facts(
-        "", tuple(("*", f"{remark} ({', '.join(fabrics)})") for remark, fabrics in fabrics_of.items())
-    )
+    remarks = tuple(("*", f"{remark} ({', '.join(fabrics)})") for remark, fabrics in fabrics_of.items())
+    return Facts("", remarks)
 
 
 def _part(line: BillLine) -> str:
@@ -92,9 +83,9 @@ def _trees(tree: FatTreeSize, count: int) -> str:
 
 
 def _devices(row: OpticalDevices) -> str:
-    facts = [f"{row.ports} ports each, of {row.largest}"]
+    words = [f"{row.ports} ports each, of {row.largest}"]
     if row.loss_db is not None:
-        facts.append(f"{'–'.join(f'{value:g}' for value in dict.fromkeys(row.loss_db))} dB")
+        words.append(f"{'–'.join(f'{value:g}' for value in dict.fromkeys(row.loss_db))} dB")
     if row.one_holds_all and row.count > 1:
-        facts.append("one could hold all")
-    return f"{row.count} × {row.technology} ({', '.join(facts)})"
+        words.append("one could hold all")
+    return f"{row.count} × {row.technology} ({', '.join(words)})"

@@ -9,47 +9,37 @@ from topoopt.cost import (
     CostComparison,
     TechnologyRow,
 )
-from topoopt.report.page import Facts, Section, Table
-from topoopt.report.words import usd
+from topoopt.report.facts import Entries, facts
+from topoopt.report.page import Section, Table
+from topoopt.report.rows import number, table, text
+from topoopt.report.words import yes_or_no
 from topoopt.units import format_bytes, format_time
 
 
 def technology_section(costs: CostComparison) -> Section:
     """Return which technology can hold the fibers, which is quick enough, and what it costs."""
-    return Section(
-        "technologies",
-        "Optical technologies",
-        "Which technology can hold the fibers, which is quick enough, and what it costs.",
-        (_table(costs), Facts("", _facts(costs))),
-        _remark(costs),
-    )
+    caption = "Which technology can hold the fibers, which is quick enough, and what it costs."
+    blocks = (_table(costs), facts(_entries(costs)))
+    return Section("technologies", "Optical technologies", caption, blocks, _remark(costs))
 
 
 def ratio_section(costs: CostComparison) -> Section:
     """Return the two published ratios under every way of counting."""
-    numbers, yes = ("tiers", "OCS / panel", "ideal / topoopt", "off by"), {True: "yes", False: "no"}
-    rows = tuple(
-        (
-            row.accounting.name,
-            yes[row.accounting.nics],
-            yes[row.accounting.look_ahead],
-            row.accounting.fiber_on,
-            yes[row.accounting.look_ahead_fiber],
-            str(row.accounting.tiers),
-            f"{row.ocs_over_panel:.2f}",
-            f"{row.ideal_over_topoopt:.2f}",
-            f"{row.distance:.0%}",
-        )
-        for row in costs.ratios
-    )
-    columns = ("accounting", "NICs", "look-ahead", "fiber on", "its fiber", *numbers)
-    return Section(
-        "ratios",
-        "The published ratios under every way of counting",
+    rows = table(
         "",
-        (Table("", columns, rows, numbers),),
-        f"published {PUBLISHED_OCS_OVER_PANEL:g} and {PUBLISHED_IDEAL_OVER_TOPOOPT:g}; nearest first",
+        costs.ratios,
+        text("accounting", "accounting.name"),
+        text("NICs", "accounting.nics", yes_or_no),
+        text("look-ahead", "accounting.look_ahead", yes_or_no),
+        text("fiber on", "accounting.fiber_on"),
+        text("its fiber", "accounting.look_ahead_fiber", yes_or_no),
+        number("tiers", "accounting.tiers"),
+        number("OCS / panel", "ocs_over_panel", ".2f"),
+        number("ideal / topoopt", "ideal_over_topoopt", ".2f"),
+        number("off by", "distance", ".0%"),
     )
+    remark = f"published {PUBLISHED_OCS_OVER_PANEL:g} and {PUBLISHED_IDEAL_OVER_TOPOOPT:g}; nearest first"
+    return Section("ratios", "The published ratios under every way of counting", "", (rows,), remark)
 
 
 def _remark(costs: CostComparison) -> str:
@@ -63,43 +53,36 @@ def _remark(costs: CostComparison) -> str:
 
 
 def _table(costs: CostComparison) -> Table:
-    numbers = ("ports", "rewired in", "duty", "within overhead", "beats forwarding", "a circuit for", "price")
-    rows = tuple(
-        (
-            row.choice.technology.name,
-            _suits(row),
-            str(row.choice.technology.ports),
-            format_time(row.choice.technology.reconfiguration_s),
-            f"{row.choice.duty:.0%}",
-            f"≥ {format_time(row.choice.break_even_s)}",
-            _from(row.pays_from_s, format_time),
-            _from(row.break_even_bytes, format_bytes),
-            usd(row.cost_usd),
-        )
-        for row in costs.technologies
+    return table(
+        "",
+        costs.technologies,
+        text("technology", "choice.technology.name"),
+        text("suits", _suits),
+        number("ports", "choice.technology.ports"),
+        number("rewired in", "choice.technology.reconfiguration_s"),
+        number("duty", "choice.duty", ".0%"),
+        number("within overhead", "choice.break_even_s", _from),
+        number("beats forwarding", "pays_from_s", _from),
+        number("a circuit for", lambda row: _from(row.break_even_bytes, format_bytes)),
+        number("price", "cost_usd"),
     )
-    return Table("", ("technology", "suits", *numbers), rows, numbers)
 
 
-def _facts(costs: CostComparison) -> tuple[tuple[str, str], ...]:
-    left = f"{1 - costs.overhead:.0%}"
-    facts = (
-        ("within overhead", f"changes so far apart leave {left} of the time for traffic"),
-        (
-            "beats forwarding",
-            "rewiring at changes so far apart carries more than forwarding over the wiring above",
-        ),
-        ("a circuit for", "messages of this size gain by waiting for a circuit of their own"),
-        ("suits", "too small: not enough ports; too dim: loses more light than a transceiver can spare"),
+def _entries(costs: CostComparison) -> Entries:
+    """Return what the columns mean, and what of the plan would gain by a circuit of its own."""
+    largest, quick = costs.network.largest_pair_bytes, ", ".join(costs.worth_a_circuit_of) or "none of them"
+    plan = (
+        ""
+        if largest is None
+        else (f"at most {format_bytes(largest)} from one server to another in an iteration: {quick}")
     )
-    largest = costs.network.largest_pair_bytes
-    if largest is None:
-        return facts
-    quick = ", ".join(costs.worth_a_circuit_of) or "none of them"
-    return (
-        *facts,
-        ("this plan", f"at most {format_bytes(largest)} from one server to another in an iteration: {quick}"),
-    )
+    return {
+        "within overhead": f"changes so far apart leave {1 - costs.overhead:.0%} of the time for traffic",
+        "beats forwarding": "rewiring at changes so far apart carries more than forwarding over the wiring above",
+        "a circuit for": "messages of this size gain by waiting for a circuit of their own",
+        "suits": "too small: not enough ports; too dim: loses more light than a transceiver can spare",
+        "this plan": plan,
+    }
 
 
 def _suits(row: TechnologyRow) -> str:
@@ -110,5 +93,5 @@ def _suits(row: TechnologyRow) -> str:
     return "too dim" if row.margin_db is not None and row.margin_db < 0 else "too slow"
 
 
-def _from(value: float, words: Callable[[float], str]) -> str:
+def _from(value: float, words: Callable[[float], str] = format_time) -> str:
     return "never" if isinf(value) else f"≥ {words(value)}"

@@ -1,31 +1,53 @@
 """Fabrics beside each other: iteration time, price, and who is beaten in both."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from math import inf
+from typing import Any
 
 from topoopt.plan import ComparedFabric
 from topoopt.report.chart import BarChart, LineChart, Series
 from topoopt.report.page import Notes, Table
-from topoopt.report.words import usd
-from topoopt.units import format_bandwidth, format_bytes, format_time
+from topoopt.report.rows import Column, Source, bars, number, table, text
+from topoopt.units import format_bandwidth
 
 
-def time_by_fabric(rows: Sequence[ComparedFabric]) -> BarChart:
-    """Return computation and exposed communication of each fabric, in milliseconds."""
-    names = tuple(row.name for row in rows)
+def fabric_name(row: Any) -> str:
+    """Return the fabric of a row with the bandwidth of a server, by which fabrics of one name differ."""
+    return f"{row.fabric}, {format_bandwidth(row.server_bandwidth_bps)}"
+
+
+def names_apart(rows: Sequence[Any]) -> list[str]:
+    """Return the names of fabrics, with their bandwidth only where two have the same."""
+    count = Counter(row.fabric for row in rows)
+    return [fabric_name(row) if count[row.fabric] > 1 else row.fabric for row in rows]
+
+
+def time_by_fabric(rows: Sequence[ComparedFabric], waits: Sequence[Mapping[str, float]] = ()) -> BarChart:
+    """Return computation and exposed communication of each fabric, in milliseconds.
+
+    Parameters
+    ----------
+    waits
+        Of each fabric: seconds by cause in which nothing is computed, though communication is free. Without them
+        the bars of a transformer cannot tell these from computation, and say so.
+    """
+    known = list(waits or [{}] * len(rows))
+    causes = dict.fromkeys(cause for each in known for cause, wait_s in each.items() if wait_s > 0)
+    computed = "computation"
+    if not waits and any(row.configuration for row in rows):
+        computed = "computation and bubble"
+    parts: dict[str, Source] = {
+        computed: lambda row: row[0].outcome.compute_time_s - sum(row[1].values()),
+        **{cause: lambda row, cause=cause: row[1].get(cause, 0.0) for cause in causes},
+        "exposed communication": lambda row: row[0].outcome.exposed_communication_s,
+    }
     return BarChart(
         "iteration_time_by_fabric",
         "Iteration time by fabric",
         "",
         "iteration time (ms)",
-        (
-            Series("computation", names, tuple(row.outcome.compute_time_s * 1e3 for row in rows)),
-            Series(
-                "exposed communication",
-                names,
-                tuple(row.outcome.exposed_communication_s * 1e3 for row in rows),
-            ),
-        ),
+        bars(list(zip(rows, known, strict=True)), lambda row: row[0].name, parts, 1e-3),
         stacked=True,
         horizontal=True,
     )
@@ -47,23 +69,11 @@ def cost_against_time(rows: Sequence[ComparedFabric]) -> LineChart:
     """Return price and iteration time of each fabric, with the Pareto front drawn in steps."""
     front = pareto_front(rows)
     points = tuple(
-        Series(
-            row.name,
-            ((row.cost_usd or 0.0) / 1e3,),
-            (row.outcome.iteration_time_s * 1e3,),
-            joined=False,
-            labels=(f"{row.name}: {row.description}",),
-        )
+        Series(row.name, *_points([row]), joined=False, labels=(f"{row.name}: {row.description}",))
         for row in rows
         if row.cost_usd is not None
     )
-    line = Series(
-        "Pareto front",
-        tuple((row.cost_usd or 0.0) / 1e3 for row in front),
-        tuple(row.outcome.iteration_time_s * 1e3 for row in front),
-        stepped=True,
-        marked=False,
-    )
+    line = Series("Pareto front", *_points(front), stepped=True, marked=False)
     return LineChart(
         "cost_against_time",
         "Price against iteration time",
@@ -76,26 +86,55 @@ def cost_against_time(rows: Sequence[ComparedFabric]) -> LineChart:
     )
 
 
+def _points(rows: Sequence[ComparedFabric]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return prices in $1,000 and times in milliseconds."""
+    prices = tuple((row.cost_usd or 0.0) / 1e3 for row in rows)
+    return prices, tuple(row.outcome.iteration_time_s * 1e3 for row in rows)
+
+
 def fabric_table(rows: Sequence[ComparedFabric]) -> Table:
     """Return time and price of the fabrics; of a transformer the last column is its configuration."""
-    first_s, numbers = rows[0].outcome.iteration_time_s, ("a server", "iteration", "×", "exposed", "price")
     configured = any(row.configuration for row in rows)
-    return Table(
+    return table(
         "Fabrics",
-        ("fabric", *numbers, "configuration" if configured else "what it is"),
-        tuple(
-            (
-                row.fabric,
-                format_bandwidth(row.server_bandwidth_bps),
-                format_time(row.outcome.iteration_time_s),
-                f"{row.outcome.iteration_time_s / first_s:.2f}",
-                format_time(row.outcome.exposed_communication_s),
-                usd(row.cost_usd),
-                row.configuration if configured else row.description,
-            )
-            for row in rows
-        ),
-        numbers,
+        rows,
+        *_times(rows),
+        EXPOSED,
+        PRICE,
+        text("configuration") if configured else WHAT_IT_IS,
+    )
+
+
+def figure_table(rows: Sequence[ComparedFabric]) -> Table:
+    """Return all figures of the fabrics; the Pareto front is marked."""
+    front = pareto_front(rows)
+    return table(
+        "All figures",
+        rows,
+        *_times(rows),
+        number("computation", "outcome.compute_time_s"),
+        EXPOSED,
+        number("busiest link", "outcome.link_bytes_max"),
+        number("tax", "outcome.bandwidth_tax", ".3f"),
+        PRICE,
+        text("Pareto", lambda row: "front" if row in front else ""),
+        WHAT_IT_IS,
+        folded=True,
+    )
+
+
+EXPOSED = number("exposed", "outcome.exposed_communication_s")
+PRICE = number("price", "cost_usd")
+WHAT_IT_IS = text("what it is", "description")
+
+
+def _times(rows: Sequence[ComparedFabric]) -> tuple[Column, ...]:
+    first_s = rows[0].outcome.iteration_time_s
+    return (
+        text("fabric"),
+        number("a server", "server_bandwidth_bps"),
+        number("iteration", "outcome.iteration_time_s"),
+        number("×", lambda row: row.outcome.iteration_time_s / first_s, ".2f"),
     )
 
 
@@ -117,32 +156,3 @@ def skipped_notes(skipped: Iterable[tuple[str, str]]) -> tuple[Notes, ...]:
     """Return which fabrics are not in a table, and why; nothing where all are."""
     lines = [f"without {fabric}: {reason.removeprefix(f'{fabric}: ')}" for fabric, reason in skipped]
     return (Notes(tuple(lines)),) if lines else ()
-
-
-def figure_table(rows: Sequence[ComparedFabric]) -> Table:
-    """Return all figures of the fabrics; the Pareto front is marked."""
-    front = set(pareto_front(rows))
-    first_s = rows[0].outcome.iteration_time_s
-    numbers = ("a server", "iteration", "×", "computation", "exposed", "busiest link", "tax", "price")
-    return Table(
-        "All figures",
-        ("fabric", *numbers, "Pareto", "what it is"),
-        tuple(
-            (
-                row.fabric,
-                format_bandwidth(row.server_bandwidth_bps),
-                format_time(row.outcome.iteration_time_s),
-                f"{row.outcome.iteration_time_s / first_s:.2f}",
-                format_time(row.outcome.compute_time_s),
-                format_time(row.outcome.exposed_communication_s),
-                format_bytes(row.outcome.link_bytes_max),
-                f"{row.outcome.bandwidth_tax:.3f}",
-                usd(row.cost_usd),
-                "front" if row in front else "",
-                row.description,
-            )
-            for row in rows
-        ),
-        numbers,
-        folded=True,
-    )

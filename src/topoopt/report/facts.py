@@ -1,10 +1,30 @@
-"""Settings and options as names and values that read well."""
+"""Names and values that read well: of an answer, and of the settings and options behind it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from topoopt.report.page import Facts
-from topoopt.units import format_bandwidth, format_time
+from topoopt.provenance import Provenance
+from topoopt.report.cells import cell, heading
+from topoopt.report.page import Facts, Section
+from topoopt.report.words import yes_or_no
+
+Entries = Mapping[str, str | Iterable[str]]
+"""A name, and what is said of it: a line, or several of which only the first bears the name."""
+
+
+def facts(entries: Entries, title: str = "", tight: bool = False) -> Facts:
+    """Return names and values; what has no value is not shown.
+
+    Examples
+    --------
+    >>> facts({"rings": ["stride 1", "stride 5"], "routing": "ecmp", "rest": ""}).rows
+    (('rings', 'stride 1'), ('', 'stride 5'), ('routing', 'ecmp'), ('rest', ''))
+    """
+    rows = []
+    for name, value in entries.items():
+        lines = [value] if isinstance(value, str) else value
+        rows += [("" if index else name, line) for index, line in enumerate(lines)]
+    return Facts(title, tuple(rows), tight=tight)
 
 
 def facts_of(title: str, mapping: Mapping[str, Any]) -> Facts:
@@ -15,7 +35,8 @@ def facts_of(title: str, mapping: Mapping[str, Any]) -> Facts:
     >>> facts_of("Cluster", {"link_bandwidth_bps": 1e11, "look_ahead": True, "servers": 16}).rows
     (('link bandwidth', '100 Gb/s'), ('look ahead', 'yes'), ('servers', '16'))
     """
-    return Facts(title, tuple(_rows(mapping)))
+    plain = {key: value for key, value in mapping.items() if not isinstance(value, Mapping | None)}
+    return facts(dict(_setting(key, value) for key, value in plain.items()), title)
 
 
 def nested_facts(title: str, mapping: Mapping[str, Any]) -> tuple[Facts, ...]:
@@ -28,22 +49,25 @@ def nested_facts(title: str, mapping: Mapping[str, Any]) -> tuple[Facts, ...]:
     return tuple(block for block in (facts_of(title, mapping), *inner) if block.rows)
 
 
-def _rows(mapping: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for key, value in mapping.items():
-        if isinstance(value, Mapping):
-            continue
-        name = str(key).replace("_", " ")
-        if isinstance(value, bool):
-            yield name, "yes" if value else "no"
-        elif str(key).endswith("_bps") and isinstance(value, int | float):
-            yield name.removesuffix(" bps"), format_bandwidth(value)
-        elif str(key).endswith("_s") and isinstance(value, float):
-            yield name.removesuffix(" s"), format_time(value)
-        elif isinstance(value, int):
-            yield name, f"{value:,}"
-        elif isinstance(value, float):
-            yield name, f"{value:g}"
-        elif isinstance(value, (list, tuple)):
-            yield name, ", ".join(map(str, value))
-        elif value is not None:
-            yield name, str(value)
+def trust_section(what: str, *blocks: Facts) -> Section:
+    """Return what an answer rests on."""
+    caption = f"Inputs, options and versions: with these the same {what} is made again."
+    return Section("trust", "What this rests on", caption, blocks, detail=True)
+
+
+def inputs(provenance: Provenance) -> dict[str, str]:
+    """Return the digests of what an answer was made of."""
+    return {f"input {name}": digest for name, digest in sorted(provenance.inputs.items())}
+
+
+def _setting(key: str, value: Any) -> tuple[str, str]:
+    """Return name and value; a number that is printed with its unit has none in its name."""
+    if isinstance(value, bool):
+        return key.replace("_", " "), yes_or_no(value)
+    if isinstance(value, int) and not key.endswith("_bps"):
+        return key.replace("_", " "), f"{value:,}"
+    if isinstance(value, int | float):
+        return heading(key), cell(key, value)
+    return key.replace("_", " "), ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(
+        value
+    )

@@ -2,11 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 from topoopt.hardware import HardwareTables
-from topoopt.report.page import Notes, Page, Section, Table
+from topoopt.report.cells import cell, heading
+from topoopt.report.page import Notes, Page, Section
+from topoopt.report.rows import number, table, text
 from topoopt.units import format_bandwidth, format_bytes, format_time
 
 HIDDEN = {
@@ -49,24 +52,20 @@ def hardware_page(hardware: HardwareTables) -> Page:
         last = sections[-1]
         sections[-1] = replace(last, blocks=(*last.blocks, Notes((UNITS,), apart=True)))
     parts = sum(len(rows) for rows in document.values())
-    return Page("hardware", "", f"{parts} parts, each with its source.", (), (), tuple(sections))
+    return Page("hardware", "", f"{parts} parts, each with its source.", sections=tuple(sections))
 
 
 def _section(name: str, rows: Sequence[Row], sources: bool) -> Section:
-    notes = [Notes((_source(row),), apart=True) for row in rows] if sources else []
-    return Section(name, name, "", (_table(name, rows), *notes))
-
-
-def _table(name: str, rows: Sequence[Row]) -> Table:
     flat = [_with_peaks(row, rows) for row in rows]
-    columns = [key for key in flat[0] if key not in HIDDEN]
-    numbers = [key for key in columns if any(isinstance(row[key], int | float) for row in flat)]
-    return Table(
-        name,
-        tuple(_heading(key) for key in columns),
-        tuple(tuple(_cell(key, row[key], row) for key in columns) for row in flat),
-        tuple(_heading(key) for key in numbers),
-    )
+    columns = [
+        (number if any(isinstance(row[key], int | float) for row in flat) else text)(
+            heading(key, _BY_UNIT), partial(_cell, key)
+        )
+        for key in flat[0]
+        if key not in HIDDEN
+    ]
+    notes = [Notes((_source(row),), apart=True) for row in rows] if sources else []
+    return Section(name, name, "", (table(name, flat, *columns), *notes))
 
 
 def _source(row: Row) -> str:
@@ -88,21 +87,10 @@ def _with_peaks(row: Row, rows: Sequence[Row]) -> Row:
     return {**head, **{f"{name}_tflops": row["peaks"].get(name) for name in precisions}, **plain}
 
 
-def _heading(key: str) -> str:
-    """Units are printed with the values, so a heading does not repeat them."""
-    for unit in ("_tflops", "_bytes_per_s", "_bps", "_bytes", "_db", "_w", "_m"):
-        key = key.removesuffix(unit)
-    return key.removesuffix("_s").replace("_", " ")
-
-
-def _cell(key: str, value: Any, row: Row) -> str:
-    if value is None:
-        return "–"
+def _cell(key: str, row: Row) -> str:
+    value = row[key]
     if isinstance(value, tuple):
         return "–".join(f"{item:g}" for item in dict.fromkeys(value)) + " dB"
     if key == "value" and row["quantity"].endswith("_s"):
         return format_time(value)
-    for unit, words in _BY_UNIT.items():
-        if key.endswith(unit) and isinstance(value, int | float):
-            return words(value)
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return cell(key, value, _BY_UNIT)

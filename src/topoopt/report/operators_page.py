@@ -1,71 +1,53 @@
 """What the page of a plan says of a job of operators: its size, how each operator is split, how that was searched."""
 
+from dataclasses import asdict
+
 from topoopt.hardware import find_accelerator
 from topoopt.job import operators_of
 from topoopt.plan import Plan
-from topoopt.report.page import Block, Facts, Section
-from topoopt.report.plan_tables import memory_table, settings_facts, strategy_table
+from topoopt.report.facts import Entries, facts, facts_of
+from topoopt.report.page import Block, Section
+from topoopt.report.plan_tables import memory_table, strategy_table
 from topoopt.report.strategy_words import strategy_words
 from topoopt.report.words import counted
-from topoopt.report.work_page import Rows, WorkPage, cluster_words, spread_words
+from topoopt.report.work_page import WorkPage, cluster_words, spread_words
 from topoopt.search import fullest_server, time_sources
 from topoopt.units import format_bytes, format_time
 
 
-def job_facts(plan: Plan) -> Rows:
+def job_facts(plan: Plan) -> Entries:
     """Return the model, the cluster, and what operator times rest on."""
     job, graph = plan.job, operators_of(plan.job).graph
-    return [
-        (
-            "size",
-            f"{len(graph.operators)} operators, {format_bytes(graph.parameter_bytes)} of parameters, "
-            f"{format_bytes(graph.dense_parameter_bytes)} of them outside embedding tables",
-        ),
-        ("batch", f"{graph.batch_per_accelerator} an accelerator, {job.global_batch} in all"),
-        ("cluster", cluster_words(job.cluster)),
-        (
-            "operator times",
-            f"{job.settings.precision}: "
-            + "; ".join(f"{count} {source}" for source, count in time_sources(plan).most_common()),
-        ),
-    ]
+    sources = "; ".join(f"{count} {source}" for source, count in time_sources(plan).most_common())
+    return {
+        "size": f"{len(graph.operators)} operators, {format_bytes(graph.parameter_bytes)} of parameters, "
+        f"{format_bytes(graph.dense_parameter_bytes)} of them outside embedding tables",
+        "batch": f"{graph.batch_per_accelerator} an accelerator, {job.global_batch} in all",
+        "cluster": cluster_words(job.cluster),
+        "operator times": f"{job.settings.precision}: {sources}",
+    }
 
 
 def strategy_sections(plan: Plan) -> tuple[Section, ...]:
-    """Return how operators are split."""
-    return (
-        Section(
-            "strategy",
-            "Strategy",
-            f"How each of the {counted(len(plan.strategy.splits), 'operator')} of {plan.job.name} is split over "
-            "the servers, and what a part of it costs.",
-            (Facts("", tuple(strategy_facts(plan))),),
-        ),
-    )
-
-
-def strategy_facts(plan: Plan) -> Rows:
     """Return how operators are split, what that moves and what memory it takes."""
-    traffic = plan.traffic()
-    words = strategy_words(operators_of(plan.job).graph, plan.strategy)
-    split = [("operators" if index == 0 else "", line) for index, line in enumerate(words)]
-    moved = (
-        f"{format_bytes(traffic.allreduce_bytes)} AllReduced in {counted(len(traffic.allreduce), 'group')}, "
-        f"{format_bytes(traffic.mp_bytes)} model parallel"
+    traffic, splits = plan.traffic(), counted(len(plan.strategy.splits), "operator")
+    strategy = facts(
+        {
+            "operators": strategy_words(operators_of(plan.job).graph, plan.strategy),
+            "traffic": f"{format_bytes(traffic.allreduce_bytes)} AllReduced in "
+            f"{counted(len(traffic.allreduce), 'group')}, {format_bytes(traffic.mp_bytes)} model parallel",
+            "memory": _memory(plan),
+        }
     )
-    return [*split, ("traffic", moved), ("memory", _memory(plan))]
+    caption = (
+        f"How each of the {splits} of {plan.job.name} is split over the servers, and what a part of it costs."
+    )
+    return (Section("strategy", "Strategy", caption, (strategy,)),)
 
 
 def _memory(plan: Plan) -> str:
     use = fullest_server(plan.job, plan.strategy)
-    causes = {
-        "parameters": use.parameters_bytes,
-        "gradients": use.gradients_bytes,
-        "optimizer": use.optimizer_bytes,
-        "tables": use.embedding_bytes,
-        "activations": use.activations_bytes,
-    }
-    listed = ", ".join(f"{name} {format_bytes(size)}" for name, size in causes.items() if size)
+    listed = ", ".join(f"{name} {format_bytes(size)}" for name, size in use.by_cause.items() if size)
     available = find_accelerator(plan.job.cluster.accelerator).memory_bytes
     return (
         f"{format_bytes(use.total_bytes)} of {format_bytes(available)} on the fullest accelerator "
@@ -73,43 +55,38 @@ def _memory(plan: Plan) -> str:
     )
 
 
-def search_facts(plan: Plan) -> Rows:
+def search_facts(plan: Plan) -> Entries:
     """Return how the search went."""
     record = plan.search
-    return [
-        (
-            "proposals",
-            f"{record.proposals} in {format_time(record.cpu_s)} of CPU ({record.proposals_per_s:,.0f}/s)",
-        ),
-        ("stopped", record.stopped_because),
-        ("gained", _gained(plan)),
-        ("chains", f"best of {len(record.seed_times_s)}{spread_words(plan)}; seed {plan.provenance.seed}"),
-    ]
-
-
-def _gained(plan: Plan) -> str:
     plain_s = plan.data_parallel.iteration_time_s
     factor = plain_s / plan.outcome.iteration_time_s
+    gained = f"data parallel with round-robin tables takes {format_time(plain_s)}, {factor:.2f} × as long"
     if factor < 1.0005:
-        return "nothing over data parallel with round-robin tables, which is the best that was found"
-    return f"data parallel with round-robin tables takes {format_time(plain_s)}, {factor:.2f} × as long"
+        gained = "nothing over data parallel with round-robin tables, which is the best that was found"
+    return {
+        "proposals": f"{record.proposals} in {format_time(record.cpu_s)} of CPU ({record.proposals_per_s:,.0f}/s)",
+        "stopped": record.stopped_because,
+        "gained": gained,
+        "chains": f"best of {len(record.seed_times_s)}{spread_words(plan)}; seed {plan.provenance.seed}",
+    }
 
 
-def made_by(plan: Plan) -> Rows:
+def made_by(plan: Plan) -> Entries:
     """Return the size of the model and its batch."""
     graph = operators_of(plan.job).graph
-    return [
-        ("model", graph.name),
-        ("operators", f"{len(graph.operators):,}"),
-        ("parameters", format_bytes(graph.parameter_bytes)),
-        ("batch of an accelerator", f"{graph.batch_per_accelerator:,}"),
-        ("batch in all", f"{plan.job.global_batch:,}"),
-    ]
+    return {
+        "model": graph.name,
+        "operators": f"{len(graph.operators):,}",
+        "parameters": format_bytes(graph.parameter_bytes),
+        "batch of an accelerator": f"{graph.batch_per_accelerator:,}",
+        "batch in all": f"{plan.job.global_batch:,}",
+    }
 
 
 def strategy_details(plan: Plan) -> tuple[Block, ...]:
     """Return every operator, the memory of the fullest server, and how both are counted."""
-    return strategy_table(plan), memory_table(plan), settings_facts(plan)
+    settings = facts_of("How time and memory are counted", asdict(plan.job.settings))
+    return strategy_table(plan), memory_table(plan), settings
 
 
 OPERATORS_PAGE = WorkPage(

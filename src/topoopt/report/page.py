@@ -131,10 +131,10 @@ class Page:
 
     kind: str
     title: str
-    headline: str
-    tiles: tuple[Tile, ...]
-    warnings: tuple[str, ...]
-    sections: tuple[Section, ...]
+    headline: str = ""
+    tiles: tuple[Tile, ...] = ()
+    warnings: tuple[str, ...] = ()
+    sections: tuple[Section, ...] = ()
     key_numbers: Mapping[str, float | None] = field(default_factory=dict)
     remark: str = ""
     next_steps: tuple[str, ...] = ()

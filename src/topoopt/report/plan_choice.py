@@ -13,19 +13,16 @@ BOUNDS = {
 def bounds_chart(plan: Plan) -> BarChart:
     """Return the three lower bounds beside the plan's time, in milliseconds."""
     meanings = {"compute_s": work_page(plan).free, **BOUNDS}
-    bounds = {meaning: getattr(plan.bounds, name) * 1e3 for name, meaning in meanings.items()}
-    times = (*bounds.values(), plan.outcome.iteration_time_s * 1e3)
-    names = (*bounds, "this plan")
-    nan = float("nan")
+    times_ms = [getattr(plan.bounds, name) * 1e3 for name in meanings]
+    names, nan = (*meanings.values(), "this plan"), float("nan")
+    bounds = Series("lower bound", names, (*times_ms, nan))
+    own = Series("this plan", names, (nan, nan, nan, plan.outcome.iteration_time_s * 1e3))
     return BarChart(
         "bounds",
         "Lower bounds of the iteration time",
         "",
         "time (ms)",
-        (
-            Series("lower bound", names, (*times[:-1], nan)),
-            Series("this plan", names, (*(nan for _ in bounds), times[-1])),
-        ),
+        (bounds, own),
         stacked=True,
         horizontal=True,
         note=f"The plan takes {plan.gap:.1%} more than the largest bound, which holds for its "
@@ -33,30 +30,27 @@ def bounds_chart(plan: Plan) -> BarChart:
     )
 
 
-def convergence_chart(plan: Plan) -> LineChart | None:
-    """Return the best time found after so many proposals of the best chain, None where nothing was searched."""
+def convergence_chart(plan: Plan) -> tuple[LineChart, ...]:
+    """Return the best time so far over the proposals of the best chain; nothing where nothing was searched."""
     points = plan.search.convergence
     if not points or plan.job.work.choices(plan.job.cluster.servers):  # the layouts have a chart of their own
-        return None
-    proposals = tuple(count for count, _ in points)
-    times_ms = tuple(time_s * 1e3 for _, time_s in points)
-    last = max(plan.search.proposals // max(len(plan.search.seed_times_s), 1), proposals[-1])
+        return ()
+    proposals, times_s = zip(*points, strict=True)
+    chains_ms = tuple(time_s * 1e3 for time_s in plan.search.seed_times_s)
+    last = max(plan.search.proposals // max(len(chains_ms), 1), proposals[-1])
+    best_ms = tuple(time_s * 1e3 for time_s in (*times_s, times_s[-1]))
     bound_ms = plan.bounds.lower_bound_s * 1e3
-    return LineChart(
+    chart = LineChart(
         "convergence",
         "Search: best time found so far",
         "proposals of the best chain",
         "iteration time (ms)",
         (
-            Series("best so far", (*proposals, last), (*times_ms, times_ms[-1]), stepped=True),
-            Series(
-                "answer of each chain",
-                (last,) * len(plan.search.seed_times_s),
-                tuple(time_s * 1e3 for time_s in plan.search.seed_times_s),
-                joined=False,
-            ),
+            Series("best so far", (*proposals, last), best_ms, stepped=True),
+            Series("answer of each chain", (last,) * len(chains_ms), chains_ms, joined=False),
             Series("lower bound", (0, last), (bound_ms, bound_ms), marked=False),
         ),
         note="The answers are simulated again with their final routes, and so may be better or worse than the search "
         "thought.",
     )
+    return (chart,)

@@ -4,11 +4,10 @@ from collections import Counter
 from dataclasses import asdict
 
 from topoopt.plan import Plan
-from topoopt.report.facts import facts_of
-from topoopt.report.page import Facts
+from topoopt.report.facts import Entries, facts, facts_of, inputs, trust_section
+from topoopt.report.page import Section
 from topoopt.report.wiring_words import wiring_words
 from topoopt.report.words import counted
-from topoopt.report.work_page import Rows
 from topoopt.report.work_pages import work_page
 from topoopt.topology import hop_metrics
 from topoopt.units import format_bytes, format_time
@@ -19,18 +18,16 @@ BOUNDS = {
 }
 
 
-def network_facts(plan: Plan) -> Rows:
+def network_facts(plan: Plan) -> Entries:
     """Return wiring, rings, distances and routing."""
     topology, metrics = plan.fabric.topology, hop_metrics(plan.fabric.topology)
-    rings = [("rings" if index == 0 else "", line) for index, line in enumerate(_ring_lines(plan))]
-    ports = int(topology.ports.sum())
-    return [
-        ("wiring", _wiring(plan)),
-        *rings,
-        ("distance", f"diameter {metrics.diameter}, {metrics.average_hops:.3f} hops on average"),
-        ("ports", f"{ports} of {plan.job.cluster.servers * plan.job.cluster.degree} in use"),
-        ("routing", plan.fabric.routes.method),
-    ]
+    return {
+        "wiring": _wiring(plan),
+        "rings": _ring_lines(plan),
+        "distance": f"diameter {metrics.diameter}, {metrics.average_hops:.3f} hops on average",
+        "ports": f"{topology.ports.sum()} of {plan.job.cluster.servers * plan.job.cluster.degree} in use",
+        "routing": plan.fabric.routes.method,
+    }
 
 
 def _wiring(plan: Plan) -> str:
@@ -55,59 +52,46 @@ def _ring_lines(plan: Plan) -> list[str]:
     return [*lines[:6], *([f"and {len(lines) - 6} more kinds of group"] if len(lines) > 6 else [])]
 
 
-def time_facts(plan: Plan) -> Rows:
+def time_facts(plan: Plan) -> Entries:
     """Return where the time of an iteration goes."""
     outcome = plan.outcome
-    return [
-        *work_page(plan).rates(plan),
-        *work_page(plan).compute(plan),
-        (
-            "exposed",
-            f"{format_time(outcome.exposed_communication_s)} of communication that compute cannot hide",
-        ),
-        (
-            "busiest link",
-            f"{format_bytes(outcome.link_bytes_max)}; bandwidth tax {outcome.bandwidth_tax:.3f}",
-        ),
-    ]
+    exposed = format_time(outcome.exposed_communication_s)
+    return {
+        **work_page(plan).rates(plan),
+        **work_page(plan).compute(plan),
+        "exposed": f"{exposed} of communication that compute cannot hide",
+        "busiest link": f"{format_bytes(outcome.link_bytes_max)}; bandwidth tax {outcome.bandwidth_tax:.3f}",
+    }
 
 
-def bounds_facts(plan: Plan) -> Rows:
+def bounds_facts(plan: Plan) -> Entries:
     """Return the lower bounds, and how far plan and routing are from the best."""
-    bounds, routing = plan.bounds, plan.routing_gap
+    bounds, routing = asdict(plan.bounds), plan.routing_gap
     meanings = {"compute_s": work_page(plan).free, **BOUNDS}
-    binding = max(meanings, key=lambda name: getattr(bounds, name))
-    lines: Rows = [
-        (
-            "lower bound" if index == 0 else "",
-            f"{format_time(getattr(bounds, name))}  {meaning}{'  ← binds' if name == binding else ''}",
-        )
-        for index, (name, meaning) in enumerate(meanings.items())
-    ]
+    binding = max(meanings, key=lambda name: bounds[name])
     best = f"busiest link {'' if routing.exact else 'at most '}{routing.gap:.1%} above the best routing"
     if not routing.optimal_load_s:
         best = "the best routing"
-    return [
-        *lines,
-        ("gap", f"{plan.gap:.1%} above the bound, for this {plan.job.work.strategy_word}"),
-        ("routing", f"{best} ({routing.method})"),
-    ]
+    return {
+        "lower bound": [
+            f"{format_time(bounds[name])}  {meaning}{'  ← binds' if name == binding else ''}"
+            for name, meaning in meanings.items()
+        ],
+        "gap": f"{plan.gap:.1%} above the bound, for this {plan.job.work.strategy_word}",
+        "routing": f"{best} ({routing.method})",
+    }
 
 
-def trust_facts(plan: Plan) -> tuple[Facts, ...]:
+def trust(plan: Plan) -> Section:
     """Return everything that is needed to make the plan again, and to know how its numbers were counted."""
-    provenance = plan.provenance
-    made = (
-        *work_page(plan).made_by(plan),
-        ("topoopt", provenance.version),
-        ("seed", str(provenance.seed)),
-        ("simulator", plan.outcome.simulator),
-        ("search ended", plan.search.stopped_because),
-        ("proposals", f"{plan.search.proposals:,}"),
-        *((f"input {name}", value) for name, value in sorted(provenance.inputs.items())),
-    )
-    return (
-        Facts("Made by", made),
-        facts_of("Cluster", asdict(plan.job.cluster)),
-        facts_of("Search options", plan.options),
-    )
+    made = {
+        **work_page(plan).made_by(plan),
+        "topoopt": plan.provenance.version,
+        "seed": str(plan.provenance.seed),
+        "simulator": plan.outcome.simulator,
+        "search ended": plan.search.stopped_because,
+        "proposals": f"{plan.search.proposals:,}",
+        **inputs(plan.provenance),
+    }
+    cluster, options = facts_of("Cluster", asdict(plan.job.cluster)), facts_of("Search options", plan.options)
+    return trust_section("plan", facts(made, "Made by"), cluster, options)

@@ -1,13 +1,19 @@
 """Pictures of how a plan trains a transformer: the servers of each stage, what else was tried, memory."""
 
+from collections.abc import Sequence
+from functools import partial
+from itertools import zip_longest
+
 import numpy as np
 
-from topoopt.job import transformer_of
+from topoopt.job import Layout, transformer_of
 from topoopt.plan import Plan
-from topoopt.report.chart import BarChart, HeatmapChart, Series
+from topoopt.report.chart import BarChart, HeatmapChart
+from topoopt.report.fabrics import names_apart
 from topoopt.report.page import Table
+from topoopt.report.rows import Source, bars, number, table, text
 from topoopt.report.words import time_unit
-from topoopt.units import format_bandwidth, format_time
+from topoopt.units import format_time
 
 
 def placement_map(plan: Plan) -> HeatmapChart:
@@ -29,19 +35,18 @@ def placement_map(plan: Plan) -> HeatmapChart:
 
 def layout_times(plan: Plan) -> BarChart:
     """Return the iteration time of each configuration, in closed form and on a network wired for it."""
-    training, times_s = transformer_of(plan.job), plan.search.seed_times_s
-    names = tuple(layout.name for layout in training.layouts)
-    unit, scale = time_unit(max(times_s))
-    wired = tuple(time_s / scale for time_s in times_s) + (float("nan"),) * (len(names) - len(times_s))
+    unit, scale = time_unit(max(plan.search.seed_times_s))
+    tried = zip_longest(transformer_of(plan.job).layouts, plan.search.seed_times_s, fillvalue=float("nan"))
+    parts: dict[str, Source] = {
+        "closed form": lambda row: row[0].estimated_s,
+        "wired and simulated": lambda row: row[1],
+    }
     return BarChart(
         "configurations",
         "Iteration time of each configuration",
         "",
         f"iteration time ({unit})",
-        (
-            Series("closed form", names, tuple(layout.estimated_s / scale for layout in training.layouts)),
-            Series("wired and simulated", names, wired),
-        ),
+        bars(list(tried), lambda row: row[0].name, parts, scale),
         horizontal=True,
         note="The closed form has one bandwidth for everything between servers; the simulation has links.",
     )
@@ -49,47 +54,42 @@ def layout_times(plan: Plan) -> BarChart:
 
 def fabric_layouts(plan: Plan) -> tuple[Table, ...]:
     """Return the time of every configuration on every fabric; nothing where there is no other fabric."""
-    training = transformer_of(plan.job)
-    tried = [row for row in plan.baselines if len(row.layout_times_s) == len(training.layouts)]
-    if not tried:
+    layouts = transformer_of(plan.job).layouts
+    others = [row for row in plan.baselines if len(row.layout_times_s) == len(layouts)]
+    if not others:
         return ()
-    known = [format_time(time_s) for time_s in plan.search.seed_times_s]
-    own = known + [""] * (len(training.layouts) - len(known))
-    rows = tuple(
-        (layout.name, own[index], *(format_time(row.layout_times_s[index]) for row in tried))
-        for index, layout in enumerate(training.layouts)
+    names = names_apart(others)
+    times = table(
+        "Every configuration on every fabric",
+        enumerate(layouts),
+        text("configuration", lambda row: row[1].name),
+        number("wired for it", partial(_time, plan.search.seed_times_s)),
+        *(number(name, partial(_time, row.layout_times_s)) for name, row in zip(names, others, strict=True)),
+        detail=True,
     )
-    named = [row.fabric for row in tried]
-    others = (
-        row.fabric
-        if named.count(row.fabric) == 1
-        else f"{row.fabric}, {format_bandwidth(row.server_bandwidth_bps)}"
-        for row in tried
-    )
-    numbers = ("wired for it", *others)
-    return (
-        Table("Every configuration on every fabric", ("configuration", *numbers), rows, numbers, detail=True),
-    )
+    return (times,)
+
+
+def _time(times_s: Sequence[float], numbered: tuple[int, Layout]) -> str:
+    """Return the time of a layout by its number, nothing where it was not tried."""
+    return format_time(times_s[numbered[0]]) if numbered[0] < len(times_s) else ""
 
 
 def memory_chart(plan: Plan) -> BarChart:
     """Return what the fullest accelerator holds with each configuration, by cause, in GiB."""
-    training = transformer_of(plan.job)
-    names = tuple(layout.name for layout in training.layouts)
-    causes = list(dict.fromkeys(cause for layout in training.layouts for cause in layout.memory_bytes))
+    layouts = transformer_of(plan.job).layouts
+    causes = dict.fromkeys(cause for layout in layouts for cause in layout.memory_bytes)
+    parts: dict[str, Source] = {cause: partial(_memory_bytes, cause) for cause in causes}
     return BarChart(
         "memory",
         "Memory of the fullest accelerator, by cause",
         "",
         "memory (GiB)",
-        tuple(
-            Series(
-                cause,
-                names,
-                tuple(layout.memory_bytes.get(cause, 0.0) / 2**30 for layout in training.layouts),
-            )
-            for cause in causes
-        ),
+        bars(layouts, "name", parts, 2**30),
         stacked=True,
         horizontal=True,
     )
+
+
+def _memory_bytes(cause: str, layout: Layout) -> float:
+    return layout.memory_bytes.get(cause, 0.0)

@@ -10,23 +10,16 @@ from topoopt.report.fabrics import (
     figure_table,
     time_by_fabric,
 )
-from topoopt.report.page import Block, Facts, Page, Section, Tile
+from topoopt.report.facts import Entries, facts, facts_of
+from topoopt.report.outcome import outcome_figures, time_tiles
+from topoopt.report.page import Block, Page, Section, Tile
 from topoopt.report.plan_choice import bounds_chart, convergence_chart
-from topoopt.report.plan_facts import (
-    bounds_facts,
-    network_facts,
-    time_facts,
-    trust_facts,
-)
+from topoopt.report.plan_facts import bounds_facts, network_facts, time_facts, trust
 from topoopt.report.plan_network import hops_chart, topology_circle
-from topoopt.report.plan_tables import (
-    accounting_facts,
-    bill_table,
-)
+from topoopt.report.plan_tables import bill_table
 from topoopt.report.plan_time import busiest_server, iteration_timeline, where_the_time_goes
 from topoopt.report.plan_traffic import link_load_distribution, traffic_maps
 from topoopt.report.words import counted, usd
-from topoopt.report.work_page import Rows
 from topoopt.report.work_pages import work_page
 from topoopt.search import caveats, simulated
 from topoopt.simulate import SimResult
@@ -48,31 +41,22 @@ def plan_report(plan: Plan) -> Page:
         replace(section, blocks=(*section.blocks, *pictures.get(section.key, ())))
         for section in _answer(plan, rows)
     )
-    more = (_traffic(plan, result), _trust(plan))
+    more = (_traffic(plan, result), trust(plan))
     return _page(plan, rows, tuple(warnings(plan, result)), (*sections, *more))
 
 
 def _page(
     plan: Plan, rows: tuple[ComparedFabric, ...], minded: tuple[str, ...], sections: tuple[Section, ...]
 ) -> Page:
+    figures = {
+        **outcome_figures(plan.outcome),
+        "lower_bound_s": plan.bounds.lower_bound_s,
+        "gap": plan.gap,
+        "cost_usd": plan.price.get("cost_usd"),
+    }
+    remark = f"on {plan.job.cluster.servers} servers"
     return Page(
-        "plan",
-        plan.job.name,
-        headline(plan, rows),
-        tiles(plan, rows),
-        minded,
-        sections,
-        {
-            "iteration_time_s": plan.outcome.iteration_time_s,
-            "compute_time_s": plan.outcome.compute_time_s,
-            "exposed_communication_s": plan.outcome.exposed_communication_s,
-            "lower_bound_s": plan.bounds.lower_bound_s,
-            "gap": plan.gap,
-            "cost_usd": plan.price.get("cost_usd"),
-            "bandwidth_tax": plan.outcome.bandwidth_tax,
-            "link_bytes_max": plan.outcome.link_bytes_max,
-        },
-        remark=f"on {plan.job.cluster.servers} servers",
+        "plan", plan.job.name, headline(plan, rows), tiles(plan, rows), minded, sections, figures, remark
     )
 
 
@@ -80,7 +64,7 @@ def _answer(plan: Plan, rows: tuple[ComparedFabric, ...]) -> tuple[Section, ...]
     """Return what, how, how fast, how good it could be, beside what: what a terminal shows."""
     work = work_page(plan)
     return (
-        _section("job", "What is trained", "", [*plan.origin, *work.job(plan)]),
+        _section("job", "What is trained", "", {**dict(plan.origin), **work.job(plan)}),
         *work.sections(plan),
         _section(
             "network",
@@ -102,29 +86,28 @@ def _answer(plan: Plan, rows: tuple[ComparedFabric, ...]) -> tuple[Section, ...]
     )
 
 
-def _section(key: str, title: str, caption: str, facts: Rows, remark: str = "") -> Section:
-    return Section(key, title, caption, (Facts("", tuple(facts)),), remark)
+def _section(key: str, title: str, caption: str, entries: Entries, remark: str = "") -> Section:
+    return Section(key, title, caption, (facts(entries),), remark)
 
 
 def _pictures(
     plan: Plan, rows: tuple[ComparedFabric, ...], result: SimResult
 ) -> dict[str, tuple[Block, ...]]:
     """Return the charts and details that a browser has room for, by section."""
-    convergence, server = convergence_chart(plan), busiest_server(result)
+    work, server = work_page(plan), busiest_server(result)
+    strategies = (plan.strategy, *(row.strategy for row in plan.baselines))
+    waits = [work.waits(plan, strategy) for strategy in strategies]
     priced = [cost_against_time(rows)] if any(row.cost_usd is not None for row in rows) else []
     bill = bill_table(plan)
+    if bill:
+        bill += (facts_of("Accounting of the price", plan.price.get("accounting") or {}),)
     return {
-        "strategy": work_page(plan).details(plan),
+        "strategy": work.details(plan),
         "network": (topology_circle(plan, result), hops_chart(plan, result)),
         "time": (where_the_time_goes(result), iteration_timeline(result, server)),
         "quality": (bounds_chart(plan),),
-        "search": () if convergence is None else (convergence,),
-        "fabrics": (
-            time_by_fabric(rows),
-            *priced,
-            figure_table(rows),
-            *(() if bill is None else (bill, accounting_facts(plan))),
-        ),
+        "search": convergence_chart(plan),
+        "fabrics": (time_by_fabric(rows, waits), *priced, figure_table(rows), *bill),
     }
 
 
@@ -135,7 +118,7 @@ def headline(plan: Plan, rows: tuple[ComparedFabric, ...]) -> str:
     ports = f"{plan.job.cluster.degree} × {format_bandwidth(plan.job.cluster.link_bandwidth_bps)}"
     reach = f"what any network with {ports} a server could reach"
     best = f"at most {plan.gap:.1%} above {reach}" if plan.gap > 0.0005 else f"just {reach}"
-    said = [
+    sentences = [
         f"One iteration takes {format_time(outcome.iteration_time_s)}{network}: {best} with this "
         f"{plan.job.work.strategy_word}."
     ]
@@ -146,82 +129,62 @@ def headline(plan: Plan, rows: tuple[ComparedFabric, ...]) -> str:
         rival = min(others, key=lambda row: row.outcome.iteration_time_s)
         ratio = rival.outcome.iteration_time_s / outcome.iteration_time_s
         longer = "just as long" if abs(ratio - 1) < 0.005 else f"{ratio:.2f} × as long"
-        said.append(
+        sentences.append(
             f"The fastest baseline that costs no more, {rival.name} for {usd(rival.cost_usd)}, takes "
             f"{format_time(rival.outcome.iteration_time_s)}, {longer}."
         )
     ideal = next((row for row in rows[1:] if row.fabric == "ideal-switch"), None)
     if ideal is not None:
         price = f" for {usd(ideal.cost_usd)}" if ideal.cost_usd is not None else ""
-        said.append(f"An ideal switch{price} would take {format_time(ideal.outcome.iteration_time_s)}.")
-    return " ".join(said)
+        sentences.append(f"An ideal switch{price} would take {format_time(ideal.outcome.iteration_time_s)}.")
+    return " ".join(sentences)
 
 
 def tiles(plan: Plan, rows: tuple[ComparedFabric, ...]) -> tuple[Tile, ...]:
     """Return the key numbers."""
-    outcome = plan.outcome
-    share = outcome.exposed_communication_s / outcome.iteration_time_s
+    outcome, cost = plan.outcome, plan.price.get("cost_usd")
     trees = [row for row in rows[1:] if row.fabric == "fat-tree"]
-    found = [
-        Tile("Iteration time", format_time(outcome.iteration_time_s), f"{outcome.simulator} simulator"),
-        Tile(
-            "Exposed communication",
-            format_time(outcome.exposed_communication_s),
-            f"{share:.0%} of the iteration",
-        ),
+    tree = max(trees, key=lambda row: row.server_bandwidth_bps, default=None)
+    tiles = [
+        *time_tiles(outcome, f"{outcome.simulator} simulator"),
         Tile("Above the lower bound", f"{plan.gap:.1%}", f"bound {format_time(plan.bounds.lower_bound_s)}"),
         *work_page(plan).tiles(plan),
     ]
-    if trees:
-        tree = max(trees, key=lambda row: row.server_bandwidth_bps)
-        found.append(
-            Tile(
-                "A fat-tree takes",
-                f"{tree.outcome.iteration_time_s / outcome.iteration_time_s:.2f} ×",
-                f"as long, with {format_bandwidth(tree.server_bandwidth_bps)} for {usd(tree.cost_usd)}",
-            )
-        )
-    cost = plan.price.get("cost_usd")
+    if tree is not None:
+        ratio = tree.outcome.iteration_time_s / outcome.iteration_time_s
+        remark = f"as long, with {format_bandwidth(tree.server_bandwidth_bps)} for {usd(tree.cost_usd)}"
+        tiles.append(Tile("A fat-tree takes", f"{ratio:.2f} ×", remark))
     if cost is not None:
-        found.append(
-            Tile("Price of the network", usd(cost), f"{usd(cost / plan.job.cluster.servers)} a server")
-        )
-    found.append(
-        Tile(
-            "Bandwidth tax",
-            f"{outcome.bandwidth_tax:.3f}",
-            f"busiest link {format_bytes(outcome.link_bytes_max)}",
-        )
-    )
-    return tuple(found)
+        each = f"{usd(cost / plan.job.cluster.servers)} a server"
+        tiles.append(Tile("Price of the network", usd(cost), each))
+    busiest = f"busiest link {format_bytes(outcome.link_bytes_max)}"
+    return (*tiles, Tile("Bandwidth tax", f"{outcome.bandwidth_tax:.3f}", busiest))
 
 
 def warnings(plan: Plan, result: SimResult) -> list[str]:
     """Return what the reader should know before he believes the numbers."""
-    found = [*caveats(plan)]
-    said_s, found_s = plan.outcome.iteration_time_s, result.iteration_time_s
-    if abs(found_s / said_s - 1) > 1e-6:
-        found.append(
-            f"Simulated again, the iteration takes {format_time(found_s)}, and not {format_time(said_s)} as the "
-            "plan says: it was made with other options or another version."
-        )
-    return found
+    planned_s, again_s = plan.outcome.iteration_time_s, result.iteration_time_s
+    if abs(again_s / planned_s - 1) <= 1e-6:
+        return [*caveats(plan)]
+    return [
+        *caveats(plan),
+        f"Simulated again, the iteration takes {format_time(again_s)}, and not {format_time(planned_s)} as the "
+        "plan says: it was made with other options or another version.",
+    ]
 
 
 def _traffic(plan: Plan, result: SimResult) -> Section:
-    traffic = plan.traffic()
-    moved = [
-        f"{format_bytes(traffic.allreduce_bytes)} of gradients are AllReduced in "
-        f"{counted(len(traffic.allreduce), 'group')}"
-        if traffic.allreduce
-        else "",
-        f"{format_bytes(traffic.mp_bytes)} are model parallel" if traffic.mp_bytes else "",
-    ]
+    traffic, moved = plan.traffic(), []
+    if traffic.allreduce:
+        groups = counted(len(traffic.allreduce), "group")
+        moved.append(f"{format_bytes(traffic.allreduce_bytes)} of gradients are AllReduced in {groups}")
+    if traffic.mp_bytes:
+        moved.append(f"{format_bytes(traffic.mp_bytes)} are model parallel")
     return Section(
         "traffic",
         "What is moved",
-        f"In one iteration {', '.join(part for part in moved if part)}. AllReduce follows the rings, whose order is "
-        "free; model-parallel bytes have fixed ends; the links carry both, forwarded bytes included.",
+        f"In one iteration {', '.join(moved)}. AllReduce follows the rings, whose order is free; model-parallel "
+        "bytes have fixed ends; the links carry both, forwarded bytes included.",
         (*traffic_maps(plan, result), link_load_distribution(plan, result)),
         detail=True,
     )
@@ -249,14 +212,4 @@ def _quality(plan: Plan) -> Section:
         f"Lower bounds hold for every network of this degree with the plan's {plan.job.work.strategy_word}. "
         f"{work_page(plan).plain} takes {format_time(plain_s)}, {ratio:.2f} × as long.",
         bounds_facts(plan),
-    )
-
-
-def _trust(plan: Plan) -> Section:
-    return Section(
-        "trust",
-        "What this rests on",
-        "Inputs, options and versions: with these the same plan is made again.",
-        trust_facts(plan),
-        detail=True,
     )

@@ -1,99 +1,65 @@
-"""What a plan says in rows: the strategy by operator, its inputs and options, memory, price."""
-
-from dataclasses import asdict
+"""What a plan says in rows: the strategy by operator, the memory of an accelerator, the bill."""
 
 from topoopt.hardware import find_accelerator
 from topoopt.job import operators_of
 from topoopt.plan import Plan
-from topoopt.report.facts import facts_of
-from topoopt.report.page import Facts, Table
+from topoopt.report.page import Table
+from topoopt.report.rows import number, table, text
+from topoopt.report.strategy_words import how_split
 from topoopt.report.words import runs, usd
 from topoopt.search import fullest_server
-from topoopt.strategy import OperatorSplit
 from topoopt.units import format_bytes, format_time
-
-DIMENSIONS = {"out": "output channels", "in": "input channels", "rows": "rows", "columns": "columns"}
 
 
 def strategy_table(plan: Plan) -> Table:
     """Return every operator: how it is split, where, what it weighs and how long a part takes."""
-    rows, work = [], operators_of(plan.job)
-    for index, (operator, split) in enumerate(zip(work.graph.operators, plan.strategy.splits, strict=True)):
-        time = work.time(index, split)
-        rows.append(
-            (
-                operator.name,
-                operator.kind,
-                how_split(split),
-                runs(tuple(split.servers(plan.strategy.servers))),
-                format_bytes(sum(weight.size_bytes for weight in operator.weights)),
-                format_time(time.forward_s),
-                format_time(time.backward_s),
-                time.source,
-            )
-        )
-    numbers = ("parameters", "forward", "backward")
-    columns = ("operator", "kind", "how it is split", "servers", *numbers, "time from")
-    return Table("Every operator", columns, tuple(rows), numbers, folded=len(rows) > 24)
-
-
-def how_split(split: OperatorSplit) -> str:
-    """Return ``data parallel in 128``, ``rows split in 4``, both, or ``on one server``."""
-    parts = []
-    if split.channel_degree > 1:
-        parts.append(
-            f"{DIMENSIONS.get(split.channel_dim, split.channel_dim)} split in {split.channel_degree}"
-        )
-    if split.batch_degree > 1:
-        parts.append(f"data parallel in {split.batch_degree}")
-    return ", ".join(parts) or "on one server"
+    work = operators_of(plan.job)
+    splits = plan.strategy.splits
+    times = [work.time(index, split) for index, split in enumerate(splits)]
+    return table(
+        "Every operator",
+        zip(work.graph.operators, splits, times, strict=True),
+        text("operator", lambda row: row[0].name),
+        text("kind", lambda row: row[0].kind),
+        text("how it is split", lambda row: how_split(row[1])),
+        text("servers", lambda row: runs(row[1].servers(plan.strategy.servers))),
+        number("parameters", lambda row: sum(weight.size_bytes for weight in row[0].weights), format_bytes),
+        number("forward", lambda row: row[2].forward_s, format_time),
+        number("backward", lambda row: row[2].backward_s, format_time),
+        text("time from", lambda row: row[2].source),
+        folded=len(splits) > 24,
+    )
 
 
 def memory_table(plan: Plan) -> Table:
     """Return what the fullest accelerator holds, by cause."""
     use = fullest_server(plan.job, plan.strategy)
-    causes = {
-        "parameters": use.parameters_bytes,
-        "gradients": use.gradients_bytes,
-        "optimizer": use.optimizer_bytes,
-        "embedding tables": use.embedding_bytes,
-        "activations": use.activations_bytes,
-        "together": use.total_bytes,
-        "there is": find_accelerator(plan.job.cluster.accelerator).memory_bytes,
-    }
-    rows = tuple((name, format_bytes(size)) for name, size in causes.items() if size)
-    return Table(
-        f"Memory of an accelerator of server {use.server}, the fullest", ("what", "size"), rows, ("size",)
+    there_is = find_accelerator(plan.job.cluster.accelerator).memory_bytes
+    sizes = {**use.by_cause, "together": use.total_bytes, "there is": there_is}
+    return table(
+        f"Memory of an accelerator of server {use.server}, the fullest",
+        [(name, size) for name, size in sizes.items() if size],
+        text("what", lambda row: row[0].replace("tables", "embedding tables")),
+        number("size", lambda row: row[1], format_bytes),
     )
 
 
-def bill_table(plan: Plan) -> Table | None:
-    """Return the bill of the plan's network, None where there is none."""
-    lines = plan.price.get("bill") or []
+def bill_table(plan: Plan) -> tuple[Table, ...]:
+    """Return the bill of the plan's network, nothing where there is none."""
+    lines = plan.price.get("bill")
     if not lines:
-        return None
-    rows = [
-        (
-            _part(str(line["item"])),
-            f"{line['count']:,.0f}",
-            f"${line['unit_usd']:,.2f}",
-            usd(line["total_usd"]),
-        )
-        for line in lines
-    ]
-    total = ("together", "", "", usd(plan.price.get("cost_usd")))
-    numbers = ("count", "each", "price")
-    return Table(f"Bill, prices of {plan.price.get('prices')}", ("part", *numbers), (*rows, total), numbers)
-
-
-def settings_facts(plan: Plan) -> Facts:
-    """Return how time and memory of the operators are counted."""
-    return facts_of("How time and memory are counted", asdict(plan.job.settings))
-
-
-def accounting_facts(plan: Plan) -> Facts:
-    """Return how the price is counted."""
-    return facts_of("Accounting of the price", plan.price.get("accounting") or {})
+        return ()
+    together = {"item": "together", "total_usd": plan.price.get("cost_usd")}
+    return (
+        table(
+            f"Bill, prices of {plan.price.get('prices')}",
+            [*lines, together],
+            text("part", lambda line: _part(str(line["item"]))),
+            number("count", lambda line: f"{line['count']:,.0f}" if "count" in line else ""),
+            number("each", lambda line: f"${line['unit_usd']:,.2f}" if "unit_usd" in line else ""),
+            number("price", "total_usd", usd),
+        ),
+    )
 
 
 def _part(item: str) -> str:

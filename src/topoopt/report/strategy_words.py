@@ -8,12 +8,7 @@ from topoopt.workload import OperatorGraph
 
 MOST_LINES = 8
 TABLE = "embedding table"
-_DIMENSIONS = {
-    "out": "output channels",
-    "in": "input channels",
-    "rows": "rows",
-    "columns": "columns",
-}
+DIMENSIONS = {"out": "output channels", "in": "input channels", "rows": "rows", "columns": "columns"}
 
 
 def strategy_words(graph: OperatorGraph, strategy: ParallelStrategy) -> list[str]:
@@ -21,8 +16,8 @@ def strategy_words(graph: OperatorGraph, strategy: ParallelStrategy) -> list[str
     kinds: dict[str, Counter[str]] = {}
     servers: dict[str, set[int]] = {}
     for op, split in zip(graph.operators, strategy.splits, strict=True):
-        how = _how(split, op.is_embedding)
-        kinds.setdefault(how, Counter())[_kind(op.kind)] += 1
+        how = how_split(split, "whole" if op.is_embedding else "on one server")
+        kinds.setdefault(how, Counter())[TABLE if op.kind == "embedding" else op.kind] += 1
         servers.setdefault(how, set()).update(split.servers(strategy.servers))
     ordered = sorted(kinds, key=lambda how: -kinds[how].total())
     lines = [f"{_counted(kinds[how])}: {how}, on {counted(len(servers[how]), 'server')}" for how in ordered]
@@ -34,18 +29,14 @@ def strategy_words(graph: OperatorGraph, strategy: ParallelStrategy) -> list[str
     return lines
 
 
-def _how(split: OperatorSplit, placed: bool) -> str:
-    channels = ""
+def how_split(split: OperatorSplit, whole: str = "on one server") -> str:
+    """Return ``data parallel in 128``, ``rows split in 4``, both, or a word for what is not split."""
+    parts = []
     if split.channel_degree > 1:
-        channels = f"{_DIMENSIONS[split.channel_dim]} split in {split.channel_degree}"
+        parts.append(f"{DIMENSIONS[split.channel_dim]} split in {split.channel_degree}")
     if split.batch_degree > 1:
-        copies = f"data parallel in {split.batch_degree}"
-        return f"{channels}, {copies}" if channels else copies
-    return channels or ("whole" if placed else "on one server")
-
-
-def _kind(kind: str) -> str:
-    return TABLE if kind == "embedding" else kind
+        parts.append(f"data parallel in {split.batch_degree}")
+    return ", ".join(parts) or whole
 
 
 def _counted(kinds: "Counter[str]") -> str:

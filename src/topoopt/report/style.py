@@ -44,6 +44,9 @@ KNOWN_COLORS: Final = {
     "activations-sent": 2,
     "gradients-sent": 3,
     "allreduce": 1,
+    "computation-and-bubble": 0,
+    "collectives-inside-servers": 5,
+    "pipeline-bubble": 6,
     "waiting": 6,
 }
 """Index into the colors of what stands beside each other most often."""

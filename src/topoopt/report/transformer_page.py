@@ -2,34 +2,31 @@
 
 from topoopt.job import job_mfu, transformer_of
 from topoopt.plan import Plan
+from topoopt.report.facts import Entries
 from topoopt.report.page import Facts, Section, Table, Tile
 from topoopt.report.plan_layout import fabric_layouts, layout_times, memory_chart, placement_map
 from topoopt.report.words import counted
-from topoopt.report.work_page import Rows, WorkPage, cluster_words
+from topoopt.report.work_page import WorkPage, cluster_words
 from topoopt.search import LAYOUT_COLUMNS, layout_table, layout_words
 from topoopt.simulate import compute_and_bubble, inside_servers_s
+from topoopt.strategy import ParallelStrategy
 from topoopt.units import format_bytes, format_time
 
 LEAST_SHOWN = 1e-6
 """Of the time with free communication: what is less is rounding."""
 
 
-def job_facts(plan: Plan) -> Rows:
+def job_facts(plan: Plan) -> Entries:
     """Return the size of the model, what its times rest on, and the cluster."""
     training = transformer_of(plan.job)
-    model = training.model
+    model, experts = training.model, training.model.experts
     heads = f"{model.heads} heads" + (f" ({model.kv_heads} of keys)" if model.kv_heads != model.heads else "")
     size = (
         f"{_count(training.parameters)} parameters, {model.layers} layers, hidden {model.hidden:,}, {heads}"
     )
-    experts = (
-        "" if model.experts is None else f", {model.experts.count} experts, {model.experts.per_token} a token"
-    )
-    return [
-        ("size", size + experts),
-        ("step times", training.calibration),
-        ("cluster", cluster_words(plan.job.cluster)),
-    ]
+    if experts is not None:
+        size += f", {experts.count} experts, {experts.per_token} a token"
+    return {"size": size, "step times": training.calibration, "cluster": cluster_words(plan.job.cluster)}
 
 
 def layout_sections(plan: Plan) -> tuple[Section, ...]:
@@ -69,66 +66,74 @@ def layout_sections(plan: Plan) -> tuple[Section, ...]:
 
 def rate_tiles(plan: Plan) -> tuple[Tile, ...]:
     """Return tokens a second and utilization."""
-    time_s = plan.outcome.iteration_time_s
+    time_s, precision = plan.outcome.iteration_time_s, plan.job.settings.precision
     return (
         Tile("Tokens", f"{transformer_of(plan.job).tokens_per_s(time_s):,.0f}", "a second"),
-        Tile(
-            "Utilization",
-            f"{job_mfu(plan.job, time_s):.1%}",
-            f"of the {plan.job.settings.precision} peak (MFU)",
-        ),
+        Tile("Utilization", f"{job_mfu(plan.job, time_s):.1%}", f"of the {precision} peak (MFU)"),
     )
 
 
-def rates(plan: Plan) -> Rows:
+def rates(plan: Plan) -> Entries:
     """Return tokens per second and utilization."""
-    time_s = plan.outcome.iteration_time_s
-    return [
-        ("tokens", f"{transformer_of(plan.job).tokens_per_s(time_s):,.0f} a second"),
-        ("MFU", f"{job_mfu(plan.job, time_s):.1%} of the {plan.job.settings.precision} peak"),
-    ]
+    time_s, precision = plan.outcome.iteration_time_s, plan.job.settings.precision
+    return {
+        "tokens": f"{transformer_of(plan.job).tokens_per_s(time_s):,.0f} a second",
+        "MFU": f"{job_mfu(plan.job, time_s):.1%} of the {precision} peak",
+    }
 
 
-def compute_facts(plan: Plan) -> Rows:
+def compute_facts(plan: Plan) -> Entries:
     """Return what an iteration takes with free communication: computing, collectives inside servers, the bubble."""
     step = transformer_of(plan.job).layout(plan.strategy).step
     compute_s, bubble_s = compute_and_bubble(step)
     inside_s = inside_servers_s(step)
-    rows = (
-        ("compute", compute_s - inside_s + step.optimizer_s, "on the busiest stage"),
-        ("inside", inside_s, "of its collectives between accelerators of one server"),
-        ("bubble", bubble_s, "in which stages wait for each other"),
-    )
+    parts = {
+        "compute": (compute_s - inside_s + step.optimizer_s, "on the busiest stage"),
+        "inside": (inside_s, "of its collectives between accelerators of one server"),
+        "bubble": (bubble_s, "in which stages wait for each other"),
+    }
     least_s = LEAST_SHOWN * plan.outcome.compute_time_s
-    return [(word, f"{format_time(seconds)} {what}") for word, seconds, what in rows if seconds > least_s]
+    return {
+        word: f"{format_time(part_s)} {what}" for word, (part_s, what) in parts.items() if part_s > least_s
+    }
 
 
-def search_facts(plan: Plan) -> Rows:
+def waits(plan: Plan, strategy: ParallelStrategy) -> dict[str, float]:
+    """Return how long the busiest stage computes nothing, though communication between servers is free."""
+    step = transformer_of(plan.job).layout(strategy).step
+    return {
+        "collectives inside servers": inside_servers_s(step),
+        "pipeline bubble": compute_and_bubble(step)[1],
+    }
+
+
+def search_facts(plan: Plan) -> Entries:
     """Return how the configurations were found."""
-    record, training = plan.search, transformer_of(plan.job)
+    record = plan.search
     first_s, best_s = record.seed_times_s[0], plan.outcome.iteration_time_s
     gained = f"the first in closed form takes {format_time(first_s)}, {first_s / best_s:.2f} × as long"
     if plan.strategy.layout == 0:
         gained = "nothing over the closed form, whose first it is"
-    return [
-        ("ranked", f"{training.considered:,} configurations that fit in memory, in closed form"),
-        ("wired", f"{counted(len(record.seed_times_s), 'configuration')}, {record.proposals} networks"),
-        ("stopped", record.stopped_because),
-        ("gained", gained),
-        ("seed", str(plan.provenance.seed)),
-    ]
+    considered = transformer_of(plan.job).considered
+    return {
+        "ranked": f"{considered:,} configurations that fit in memory, in closed form",
+        "wired": f"{counted(len(record.seed_times_s), 'configuration')}, {record.proposals} networks",
+        "stopped": record.stopped_because,
+        "gained": gained,
+        "seed": str(plan.provenance.seed),
+    }
 
 
-def made_by(plan: Plan) -> Rows:
+def made_by(plan: Plan) -> Entries:
     """Return the size of the model, its batch, and what its times rest on."""
     training = transformer_of(plan.job)
-    return [
-        ("model", training.model.name),
-        ("parameters", f"{training.parameters:,}"),
-        ("step times", training.calibration),
-        ("sequences of an iteration", f"{training.global_batch:,}"),
-        ("tokens of a sequence", f"{training.sequence:,}"),
-    ]
+    return {
+        "model": training.model.name,
+        "parameters": f"{training.parameters:,}",
+        "step times": training.calibration,
+        "sequences of an iteration": f"{training.global_batch:,}",
+        "tokens of a sequence": f"{training.sequence:,}",
+    }
 
 
 def _count(parameters: int) -> str:
@@ -144,6 +149,7 @@ TRANSFORMER_PAGE = WorkPage(
     layout_sections,
     rates=rates,
     compute=compute_facts,
+    waits=waits,
     free="the network is free: compute, collectives inside servers, pipeline bubble",
     tiles=rate_tiles,
     compared="each with the best of these configurations",

@@ -1,5 +1,8 @@
 """Numbers as short words, for the ticks of an axis and for sentences."""
 
+from collections.abc import Iterable
+from itertools import groupby
+
 from topoopt.units import format_time
 
 
@@ -20,8 +23,10 @@ def short_number(value: float) -> str:
     return f"{value:.6g}".replace("-", "−")
 
 
-def duration(time_s: float) -> str:
+def duration(time_s: float, digits: int = 4) -> str:
     """Return ``1.5 ms`` as :func:`topoopt.units.format_time` does, but ``25 min`` and ``30.2 h`` of long times.
+
+    Only those below two minutes have more than three ``digits``.
 
     Examples
     --------
@@ -31,7 +36,7 @@ def duration(time_s: float) -> str:
     for unit, scale in (("h", 3600.0), ("min", 60.0)):
         if time_s >= 2 * scale:
             return f"{time_s / scale:.3g} {unit}"
-    return format_time(time_s)
+    return format_time(time_s, digits)
 
 
 def time_unit(longest_s: float) -> tuple[str, float]:
@@ -58,12 +63,17 @@ def usd(price: float | None) -> str:
     return f"${price:,.0f}"
 
 
+def yes_or_no(value: bool) -> str:
+    """Return a word for what holds or does not."""
+    return "yes" if value else "no"
+
+
 def counted(count: int, thing: str) -> str:
     """Return ``1 ring`` or ``4 rings``."""
     return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
 
 
-def runs(numbers: "tuple[int, ...] | list[int]") -> str:
+def runs(numbers: Iterable[int]) -> str:
     """Return ``0–3, 7`` for (0, 1, 2, 3, 7).
 
     Examples
@@ -71,10 +81,6 @@ def runs(numbers: "tuple[int, ...] | list[int]") -> str:
     >>> runs((0, 1, 2, 3, 7))
     '0–3, 7'
     """
-    found: list[list[int]] = []
-    for number in sorted(set(numbers)):
-        if found and number == found[-1][1] + 1:
-            found[-1][1] = number
-        else:
-            found.append([number, number])
-    return ", ".join(str(a) if a == b else f"{a}–{b}" for a, b in found)
+    neighbors = groupby(enumerate(sorted(set(numbers))), lambda pair: pair[1] - pair[0])
+    ends = [[number for _, number in run] for _, run in neighbors]
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}–{run[-1]}" for run in ends)

@@ -1,36 +1,32 @@
 """What the page of a plan says of one kind of work, and of that only."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from topoopt.hardware import ClusterSpec
 from topoopt.plan import Plan
+from topoopt.report.facts import Entries
 from topoopt.report.page import Block, Section, Tile
 from topoopt.report.words import counted
+from topoopt.strategy import ParallelStrategy
 from topoopt.units import format_bandwidth, format_time
 
-Rows = list[tuple[str, str]]
 
-
-def compute_fact(plan: Plan) -> Rows:
+def compute_fact(plan: Plan) -> Entries:
     """Return the time of an iteration with free communication, all of it computation."""
-    return [("compute", format_time(plan.outcome.compute_time_s))]
+    return {"compute": format_time(plan.outcome.compute_time_s)}
 
 
-def _no_rows(plan: Plan) -> Rows:
-    return []
-
-
-def _no_sections(plan: Plan) -> tuple[Section, ...]:
+def _nothing(plan: Plan) -> tuple[()]:
     return ()
 
 
-def _no_blocks(plan: Plan) -> tuple[Block, ...]:
-    return ()
+def _no_entries(plan: Plan) -> Entries:
+    return {}
 
 
-def _no_tiles(plan: Plan) -> tuple[Tile, ...]:
-    return ()
+def _no_waits(plan: Plan, strategy: ParallelStrategy) -> Mapping[str, float]:
+    return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +49,8 @@ class WorkPage:
         What is reached, beside the iteration time.
     compute : function
         What the iteration takes with free communication, by cause.
+    waits : function
+        The seconds of that with a strategy in which nothing is computed, by cause.
     free : str
         What that time is, as the first of the lower bounds.
     compared : str
@@ -61,14 +59,15 @@ class WorkPage:
         The unsearched strategy, as the subject of a sentence.
     """
 
-    job: Callable[[Plan], Rows]
-    search: Callable[[Plan], Rows]
-    made_by: Callable[[Plan], Rows]
-    sections: Callable[[Plan], tuple[Section, ...]] = _no_sections
-    details: Callable[[Plan], tuple[Block, ...]] = _no_blocks
-    rates: Callable[[Plan], Rows] = _no_rows
-    tiles: Callable[[Plan], tuple[Tile, ...]] = _no_tiles
-    compute: Callable[[Plan], Rows] = compute_fact
+    job: Callable[[Plan], Entries]
+    search: Callable[[Plan], Entries]
+    made_by: Callable[[Plan], Entries]
+    sections: Callable[[Plan], tuple[Section, ...]] = _nothing
+    details: Callable[[Plan], tuple[Block, ...]] = _nothing
+    rates: Callable[[Plan], Entries] = _no_entries
+    tiles: Callable[[Plan], tuple[Tile, ...]] = _nothing
+    compute: Callable[[Plan], Entries] = compute_fact
+    waits: Callable[[Plan, ParallelStrategy], Mapping[str, float]] = _no_waits
     free: str = "free communication"
     compared: str = ""
     plain: str = "Data parallelism with round-robin tables"

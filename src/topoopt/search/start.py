@@ -95,11 +95,4 @@ def _split(job: Job, start: ParallelStrategy, tables: int, layers: int) -> Paral
 
 
 def _causes(use: MemoryUse) -> str:
-    causes = {
-        "parameters": use.parameters_bytes,
-        "gradients": use.gradients_bytes,
-        "optimizer": use.optimizer_bytes,
-        "tables": use.embedding_bytes,
-        "activations": use.activations_bytes,
-    }
-    return ", ".join(f"{name} {format_bytes(size)}" for name, size in causes.items() if size)
+    return ", ".join(f"{name} {format_bytes(size)}" for name, size in use.by_cause.items() if size)

@@ -30,13 +30,18 @@ class MemoryUse:
     @property
     def total_bytes(self) -> float:
         """Sum of all causes."""
-        return (
-            self.parameters_bytes
-            + self.gradients_bytes
-            + self.optimizer_bytes
-            + self.embedding_bytes
-            + self.activations_bytes
-        )
+        return sum(self.by_cause.values())
+
+    @property
+    def by_cause(self) -> dict[str, float]:
+        """What the bytes are for, in a word each."""
+        return {
+            "parameters": self.parameters_bytes,
+            "gradients": self.gradients_bytes,
+            "optimizer": self.optimizer_bytes,
+            "tables": self.embedding_bytes,
+            "activations": self.activations_bytes,
+        }
 
 
 def memory_use(

@@ -1,0 +1,84 @@
+"""Rows of nouns as a table or as bars: what is said of each row, from column to column."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from topoopt.report.cells import cell
+from topoopt.report.chart import Series
+from topoopt.report.page import Table
+
+Source = str | Callable[[Any], Any]
+"""Where a row has the value: the name of a field, ``outcome.time_s`` of a noun inside, or a function of the row."""
+Form = str | Callable[[Any], str]
+"""How the value is written: a format such as ``.1%``, or a function; by the unit in the field's name if neither."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A heading, and what stands below it; numbers are aligned to the right."""
+
+    heading: str
+    source: Source
+    form: Form
+    is_number: bool
+
+    def of(self, row: Any) -> str:
+        """Return what a row has in this column, a dash for nothing."""
+        value = _value(row, self.source)
+        if value is None:
+            return "–"
+        if callable(self.form):
+            return self.form(value)
+        if self.form:
+            return format(value, self.form)
+        return value if isinstance(value, str) else cell(str(self.source), value)
+
+
+def text(heading: str, source: Source = "", form: Form = "") -> Column:
+    """Return a column of words; the source is the field called like the heading where none is named."""
+    return Column(heading, source or heading, form, is_number=False)
+
+
+def number(heading: str, source: Source = "", form: Form = "") -> Column:
+    """Return a column of numbers; parameters as :func:`text`."""
+    return Column(heading, source or heading, form, is_number=True)
+
+
+def table(
+    title: str, rows: Iterable[Any], *columns: Column, folded: bool = False, detail: bool = False
+) -> Table:
+    """Return what the columns say of each row, which is a noun or a mapping.
+
+    Examples
+    --------
+    >>> parts = [{"part": "SN2700", "ports": 32, "power_w": 250}]
+    >>> table("", parts, text("part"), number("ports"), number("power", "power_w")).rows
+    (('SN2700', '32', '250 W'),)
+    """
+    return Table(
+        title,
+        tuple(column.heading for column in columns),
+        tuple(tuple(column.of(row) for column in columns) for row in rows),
+        tuple(column.heading for column in columns if column.is_number),
+        folded,
+        detail,
+    )
+
+
+def bars(
+    rows: Sequence[Any], names: Source, parts: Mapping[str, Source], scale: float = 1.0
+) -> tuple[Series, ...]:
+    """Return a series for each part, with a bar for each row: its value over ``scale``."""
+    x = tuple(_value(row, names) for row in rows)
+    return tuple(
+        Series(part, x, tuple(_value(row, source) / scale for row in rows)) for part, source in parts.items()
+    )
+
+
+def _value(row: Any, source: Source) -> Any:
+    if callable(source):
+        return source(row)
+    for name in source.split("."):
+        row = row[name] if isinstance(row, Mapping) else getattr(row, name)
+    return row
