@@ -1,9 +1,10 @@
 """A rewiring as a page: what stays, what moves in which order, and how long that takes."""
 
-from topoopt.report.page import Block, Facts, Notes, Page, Section, Table
-from topoopt.report.words import counted
+from topoopt.report.facts import facts
+from topoopt.report.page import Block, Notes, Page, Section
+from topoopt.report.rows import number, table, text
+from topoopt.report.words import counted, yes_or_no
 from topoopt.rewiring import MoveOrder, Rewiring, RewiringAnswer
-from topoopt.units import format_time
 
 SHOWN = 12
 """Moves that are shown; all of them are in the answer."""
@@ -11,17 +12,13 @@ SHOWN = 12
 
 def rewiring_page(answer: RewiringAnswer) -> Page:
     """Return which fibers move, in which order, and the time of that by technology."""
-    found = answer.rewiring
-    moves = [_moves(answer), _times(answer)] if answer.moves() else []
+    rewiring = answer.rewiring
     return Page(
         "rewiring",
         f"{answer.old} to {answer.new}",
-        f"{counted(found.moved_fibers, _thing(answer))} move, at least {found.lower_bound} must.",
-        (),
-        (),
-        (_summary(answer), *moves),
-        {},
-        f"{len(found.servers)} servers, {counted(found.old.panels, 'panel')}",
+        f"{counted(rewiring.moved_fibers, _thing(answer))} move, at least {rewiring.lower_bound} must.",
+        sections=(_summary(answer), *((_moves(answer), _times(answer)) if answer.moves() else ())),
+        remark=f"{len(rewiring.servers)} servers, {counted(rewiring.old.panels, 'panel')}",
     )
 
 
@@ -30,32 +27,39 @@ def _thing(answer: RewiringAnswer) -> str:
 
 
 def _summary(answer: RewiringAnswer) -> Section:
-    found, wiring, thing = answer.rewiring, answer.rewiring.old, _thing(answer)
+    rewiring, wiring, thing = answer.rewiring, answer.rewiring.old, _thing(answer)
     proof = "at least so many must move"
-    if not found.gap:
+    if not rewiring.gap:
         free = "order of servers and " if answer.relabeling else ""
         proof = f"no other {free}choice of ports needs fewer"
     width = counted(wiring.interfaces_per_panel, "interface")
-    facts = (
-        ("wired now", f"{counted(len(wiring.patches), thing)}, {width} of a server on each panel"),
-        ("wired then", counted(len(found.new.patches), thing)),
-        ("stay", f"{len(wiring.patches) - len(found.removed)}"),
-        ("move", counted(found.moved_fibers, thing)),
-        ("lower bound", f"{found.lower_bound}: {proof}"),
-        ("servers", _renamed(found)),
-        ("steps", _steps(answer.order)),
+    block = facts(
+        {
+            "wired now": f"{counted(len(wiring.patches), thing)}, {width} of a server on each panel",
+            "wired then": counted(len(rewiring.new.patches), thing),
+            "stay": f"{len(wiring.patches) - len(rewiring.removed)}",
+            "move": counted(rewiring.moved_fibers, thing),
+            "lower bound": f"{rewiring.lower_bound}: {proof}",
+            "servers": _renamed(rewiring),
+            "steps": _steps(answer.order),
+        }
     )
-    return Section("rewiring", "The wiring", "", (Facts("", facts),))
+    return Section("rewiring", "The wiring", "", (block,))
 
 
 def _moves(answer: RewiringAnswer) -> Section:
     rows, order = answer.moves(), answer.order
-    cells = tuple(
-        (str(step), action, str(panel), f"server {a}, port {i}", f"server {b}, port {j}")
-        for step, action, panel, a, i, b, j in rows[:SHOWN]
-    )
-    columns = ("step", "action", "panel", "from", "to")
-    blocks: list[Block] = [Table("", columns, cells, ("step", "panel"))]
+    blocks: list[Block] = [
+        table(
+            "",
+            rows[:SHOWN],
+            number("step", lambda move: move[0]),
+            text("action", lambda move: move[1]),
+            number("panel", lambda move: move[2]),
+            text("from", lambda move: f"server {move[3]}, port {move[4]}"),
+            text("to", lambda move: f"server {move[5]}, port {move[6]}"),
+        )
+    ]
     if len(rows) > SHOWN:
         blocks.append(Notes((f"and {len(rows) - SHOWN} more; all of them are in JSON, and in a table",)))
     if order.cuts:
@@ -69,31 +73,24 @@ def _moves(answer: RewiringAnswer) -> Section:
 
 
 def _times(answer: RewiringAnswer) -> Section:
-    cells = tuple(
-        (
-            row.technology.name,
-            format_time(row.time_s),
-            str(row.ports),
-            str(row.technology.ports),
-            "yes" if row.fits else "no",
-        )
-        for row in answer.times
-    )
-    columns = ("technology", "time", "ports needed", "has", "fits")
-    return Section(
-        "time",
-        "Time",
+    times = table(
         "",
-        (Table("", columns, cells, ("time", "ports needed", "has")),),
-        "an optical switch makes a step at once, a patch panel one fiber after the other",
+        answer.times,
+        text("technology", "technology.name"),
+        number("time", "time_s"),
+        number("ports needed", "ports"),
+        number("has", "technology.ports"),
+        text("fits", "fits", yes_or_no),
     )
+    remark = "an optical switch makes a step at once, a patch panel one fiber after the other"
+    return Section("time", "Time", "", (times,), remark)
 
 
-def _renamed(found: Rewiring) -> str:
-    if not found.relabeled:
+def _renamed(rewiring: Rewiring) -> str:
+    if not rewiring.relabeled:
         return "rank r of the new plan is server r"
-    shown = ", ".join(str(server) for server in found.servers[:16])
-    return f"rank 0, 1, … of the new plan is server {shown}{', …' if len(found.servers) > 16 else ''}"
+    shown = ", ".join(str(server) for server in rewiring.servers[:16])
+    return f"rank 0, 1, … of the new plan is server {shown}{', …' if len(rewiring.servers) > 16 else ''}"
 
 
 def _steps(order: MoveOrder) -> str:
@@ -102,6 +99,4 @@ def _steps(order: MoveOrder) -> str:
         return "none"
     if not order.keep_running:
         return f"{count}: the old job has ended, so all may be done at once"
-    return (
-        f"{count}, {'none of which cuts the job' if not order.cuts else f'of which {order.cuts} cut the job'}"
-    )
+    return f"{count}, {f'of which {order.cuts} cut the job' if order.cuts else 'none of which cuts the job'}"

@@ -3,8 +3,10 @@
 from itertools import accumulate, islice
 
 from topoopt.finder import RingNetwork
-from topoopt.report.chart import BarChart, Series
-from topoopt.report.page import Block, Facts, Notes, Page, Section, Table, Tile
+from topoopt.report.chart import BarChart
+from topoopt.report.facts import facts
+from topoopt.report.page import Block, Notes, Page, Section, Table, Tile
+from topoopt.report.rows import bars, number, table, text
 from topoopt.report.wiring_words import wiring_words
 from topoopt.report.words import counted
 from topoopt.topology import stride_offsets
@@ -15,52 +17,51 @@ SHOWN_DISTANCES = 12
 def topology_page(network: RingNetwork) -> Page:
     """Return strides, wiring, distances, and how coins lead to the nearest servers."""
     listed = ", ".join(str(stride) for stride in network.strides)
-    table, ports = network.table, counted(network.degree, f"{network.links} port")
-    diameter, average = counted(table.diameter, "hop"), f"{table.average_hops:.3f} hops"
+    reach, ports = network.table, counted(network.degree, f"{network.links} port")
+    diameter, average = counted(reach.diameter, "hop"), f"{reach.average_hops:.3f} hops"
     offsets = stride_offsets(network.servers, network.strides, network.links)
-    facts = (
-        ("strides", f"{listed} (rule: {network.rule})"),
-        ("wiring", wiring_words(network.servers, offsets, network.links)),
-        ("diameter", diameter),
-        ("average", average),
+    wiring = facts(
+        {
+            "strides": f"{listed} (rule: {network.rule})",
+            "wiring": wiring_words(network.servers, offsets, network.links),
+            "diameter": diameter,
+            "average": average,
+        }
     )
-    blocks: tuple[Block, ...] = (Facts("", facts), _distances(network), *_coins(network), _chart(network))
+    blocks: tuple[Block, ...] = (wiring, _distances(network), *_coins(network), _chart(network))
     return Page(
         "topology",
         f"{network.servers} servers, {ports} each",
         f"Rings of strides {listed} join {network.servers} servers: {average} on average, {diameter} at most.",
         (Tile("Strides", listed), Tile("Average", average), Tile("Diameter", diameter)),
-        (),
-        (Section("rings", "Rings", "How far apart the rings leave the servers.", blocks),),
-        {"average_hops": table.average_hops, "diameter": table.diameter},
+        sections=(Section("rings", "Rings", "How far apart the rings leave the servers.", blocks),),
+        key_numbers={"average_hops": reach.average_hops, "diameter": reach.diameter},
     )
 
 
 def _distances(network: RingNetwork) -> Table:
-    servers, numbers = network.servers, ("hops", "servers", "within")
-    within = accumulate(network.hop_histogram.values())
-    rows = tuple(
-        (str(hops), str(pairs // servers), f"{so_far / servers / (servers - 1):.3f}")
-        for (hops, pairs), so_far in zip(network.hop_histogram.items(), within, strict=True)
+    servers, within = network.servers, accumulate(network.hop_histogram.values())
+    return table(
+        "Distances",
+        zip(network.hop_histogram.items(), within, strict=True),
+        number("hops", lambda row: row[0][0]),
+        number("servers", lambda row: row[0][1] // servers),
+        number("within", lambda row: row[1] / servers / (servers - 1), ".3f"),
     )
-    return Table("Distances", numbers, rows, numbers)
 
 
 def _coins(network: RingNetwork) -> tuple[Block, ...]:
-    rows = tuple(
-        (str(distance), " + ".join(map(str, steps)))
-        for distance, steps in islice(network.coins(), SHOWN_DISTANCES)
+    nearest = table(
+        "By the coins",
+        islice(network.coins(), SHOWN_DISTANCES),
+        number("to i +", lambda row: row[0]),
+        text("by the coins", lambda row: " + ".join(map(str, row[1]))),
     )
-    table = Table("By the coins", ("to i +", "by the coins"), rows, ("to i +",))
     more = network.servers - 1 - SHOWN_DISTANCES
-    return (table, Notes((f"… {more} more distances in JSON",))) if more > 0 else (table,)
+    return (nearest, Notes((f"… {more} more distances in JSON",))) if more > 0 else (nearest,)
 
 
 def _chart(network: RingNetwork) -> BarChart:
-    histogram = network.hop_histogram
-    bars = Series(
-        "servers",
-        tuple(str(hops) for hops in histogram),
-        tuple(pairs / network.servers for pairs in histogram.values()),
-    )
-    return BarChart("servers_by_hops", "Servers by distance", "hops", "servers", (bars,))
+    pairs = list(network.hop_histogram.items())
+    servers = bars(pairs, lambda row: str(row[0]), {"servers": lambda row: row[1]}, network.servers)
+    return BarChart("servers_by_hops", "Servers by distance", "hops", "servers", servers)
