@@ -3,6 +3,7 @@
 A chart holds numbers and words only. One renderer draws it for the screen, another for paper.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 Value = float | str
@@ -42,6 +43,11 @@ class Series:
         assert len(self.labels) in (0, len(self.x)), f"series {self.name}: {len(self.labels)} labels"
 
 
+def categories(series: Sequence[Series]) -> list[str]:
+    """Return the words on the x axis in the order in which they are first met."""
+    return list(dict.fromkeys(str(x) for one in series for x in one.x))
+
+
 @dataclass(frozen=True, slots=True)
 class LineChart:
     """Lines and points over two axes.
@@ -67,6 +73,12 @@ class LineChart:
     x_from_zero: bool = False
     y_from_zero: bool = False
 
+    @property
+    def words(self) -> list[str]:
+        """What stands below an axis of words, empty for numbers."""
+        has_words = any(isinstance(x, str) for one in self.series for x in one.x)
+        return categories(self.series) if has_words else []
+
 
 @dataclass(frozen=True, slots=True)
 class BarChart:
@@ -81,6 +93,16 @@ class BarChart:
     horizontal: bool = False
     y_log: bool = False
     note: str = ""
+
+    @property
+    def words(self) -> list[str]:
+        """The categories."""
+        return categories(self.series)
+
+    @property
+    def beside(self) -> int:
+        """How many bars stand beside each other in a category."""
+        return 1 if self.stacked else max(len(self.series), 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +165,24 @@ class TimelineChart:
     lanes: tuple[str, ...]
     bars: tuple[Bar, ...]
     note: str = ""
+
+    @property
+    def height(self) -> int:
+        """How many lanes there are."""
+        return len(self.lanes) or max((bar.lane + bar.lanes for bar in self.bars), default=1)
+
+    @property
+    def by_kind(self) -> dict[str, list[Bar]]:
+        """The bars of each color."""
+        kinds: dict[str, list[Bar]] = {}
+        for bar in self.bars:
+            kinds.setdefault(bar.kind, []).append(bar)
+        return kinds
+
+    @property
+    def end_s(self) -> float:
+        """When the last bar ends."""
+        return max((bar.finish_s for bar in self.bars), default=1.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,6 @@
 """What matplotlib draws on the axes of each kind of chart."""
 
 from collections.abc import Iterable, Sequence
-from math import isfinite
 from typing import Any, Final
 
 import numpy as np
@@ -21,9 +20,9 @@ from topoopt.report.chart import (
     TimelineChart,
     Value,
 )
-from topoopt.report.circle import cables, places
+from topoopt.report.circle import places, strands
 from topoopt.report.style import Style, style, styles, styles_of
-from topoopt.report.words import short_number, time_unit
+from topoopt.report.words import from_zero, short_number, time_unit
 
 _MARKS: Final = {
     "circle": "o",
@@ -63,9 +62,9 @@ def size_of(chart: Chart) -> tuple[float, float]:
             lanes = len(chart.lanes)
             return 6.4, min(0.6 + 0.36 * lanes, 6.0) if lanes else 3.8
         case BarChart(horizontal=True):
-            return 6.0, min(1.0 + 0.3 * len(categories(chart.series)), 7.0)
+            return 6.0, min(1.0 + 0.3 * len(chart.words), 7.0)
         case BarChart():
-            return min(max(5.2, 1.6 + 0.55 * len(categories(chart.series))), 9.0), 3.1
+            return min(max(5.2, 1.6 + 0.55 * len(chart.words)), 9.0), 3.1
         case _:
             return 5.6, 3.4
 
@@ -85,13 +84,8 @@ def draw_on(axes: Axes, chart: Chart) -> None:
             _circle(axes, chart)
 
 
-def categories(series: Sequence[Series]) -> list[str]:
-    """Return the words on the x axis in the order in which they are first met."""
-    return list(dict.fromkeys(str(x) for one in series for x in one.x))
-
-
 def _lines(axes: Axes, chart: LineChart) -> None:
-    words = categories(chart.series) if _has_words(chart.series) else []
+    words = chart.words
     for one, look in zip(chart.series, styles(chart.series), strict=True):
         x = [words.index(str(value)) for value in one.x] if words else list(one.x)
         axes.plot(
@@ -107,13 +101,13 @@ def _lines(axes: Axes, chart: LineChart) -> None:
         )
     if words:
         _name_ticks(axes.xaxis, words)
-    if not words:
+    else:
         _scale(axes, "x", chart.x_log and _any_above_zero(x for one in chart.series for x in one.x))
     _scale(axes, "y", chart.y_log and _any_above_zero(y for one in chart.series for y in one.y))
     if chart.x_from_zero and not (chart.x_log or words):
-        axes.set_xlim(0, _with_room(x for one in chart.series for x in one.x))
+        axes.set_xlim(0, from_zero((x for one in chart.series for x in one.x), _ROOM))
     if chart.y_from_zero and not chart.y_log:
-        axes.set_ylim(0, _with_room(y for one in chart.series for y in one.y))
+        axes.set_ylim(0, from_zero((y for one in chart.series for y in one.y), _ROOM))
     axes.set_xlabel(chart.x_label)
     axes.set_ylabel(chart.y_label)
 
@@ -135,16 +129,15 @@ def _marker(one: Series, look: Style) -> dict[str, Any]:
 
 
 def _bars(axes: Axes, chart: BarChart) -> None:
-    words = categories(chart.series)
+    words = chart.words
     place = np.arange(len(words), dtype=float)
-    beside = 1 if chart.stacked else max(len(chart.series), 1)
-    width = 0.78 / beside
+    width = 0.78 / chart.beside
     positive, negative = np.zeros(len(words)), np.zeros(len(words))
     for number, (one, look) in enumerate(zip(chart.series, styles(chart.series), strict=True)):
         height = np.full(len(words), np.nan)
         for word, value in zip(one.x, one.y, strict=True):
             height[words.index(str(word))] = value
-        at = place if chart.stacked else place + (number - (beside - 1) / 2) * width
+        at = place if chart.stacked else place + (number - (chart.beside - 1) / 2) * width
         start = np.where(np.nan_to_num(height) >= 0, positive, negative) if chart.stacked else None
         draw = axes.barh if chart.horizontal else axes.bar
         side = {"left": start} if chart.horizontal else {"bottom": start}
@@ -196,34 +189,24 @@ def _heatmap(axes: Axes, chart: HeatmapChart) -> None:
 
 
 def _timeline(axes: Axes, chart: TimelineChart) -> None:
-    kinds = list(dict.fromkeys(bar.kind for bar in chart.bars))
-    unit, scale = time_unit(max((bar.finish_s for bar in chart.bars), default=1.0))
-    for kind, look in zip(kinds, styles_of(kinds), strict=True):
+    unit, scale = time_unit(chart.end_s)
+    for (kind, bars), look in zip(chart.by_kind.items(), styles_of(list(chart.by_kind)), strict=True):
+        spans = [(bar.start_s / scale, bar.finish_s / scale, bar.lane, bar.lane + bar.lanes) for bar in bars]
         boxes = [
-            [
-                (bar.start_s / scale, bar.lane - 0.42),
-                (bar.finish_s / scale, bar.lane - 0.42),
-                (bar.finish_s / scale, bar.lane + bar.lanes - 0.58),
-                (bar.start_s / scale, bar.lane + bar.lanes - 0.58),
-            ]
-            for bar in chart.bars
-            if bar.kind == kind
+            [(start, top - 0.42), (end, top - 0.42), (end, below - 0.58), (start, below - 0.58)]
+            for start, end, top, below in spans
         ]
+        width = 0.3 if len(chart.bars) <= _FEW_BARS else 0.1
         axes.add_collection(
-            PolyCollection(
-                boxes,
-                facecolor=look.color,
-                edgecolor="white",
-                linewidth=0.3 if len(chart.bars) <= _FEW_BARS else 0.1,
-                label=kind,
-            )
+            PolyCollection(boxes, facecolor=look.color, edgecolor="white", linewidth=width, label=kind)
         )
-    starts = [bar.start_s / scale for bar in chart.bars] or [0.0]
-    axes.set_xlim(min(starts), max((bar.finish_s / scale for bar in chart.bars), default=1.0))
-    lanes = len(chart.lanes) or max((bar.lane + bar.lanes for bar in chart.bars), default=1)
-    axes.set_ylim(lanes - 0.45, -0.55)
+    axes.set_xlim(
+        min((bar.start_s / scale for bar in chart.bars), default=0.0),
+        chart.end_s / scale if chart.bars else 1.0,
+    )
+    axes.set_ylim(chart.height - 0.45, -0.55)
     if chart.lanes:
-        axes.set_yticks(range(lanes), chart.lanes)
+        axes.set_yticks(range(chart.height), chart.lanes)
     axes.grid(visible=False, axis="y")
     axes.set_xlabel(f"time ({unit})")
     axes.set_ylabel(chart.y_label)
@@ -232,23 +215,15 @@ def _timeline(axes: Axes, chart: TimelineChart) -> None:
 
 def _circle(axes: Axes, chart: CircleChart) -> None:
     at = places(chart.servers, chart.nodes)
-    in_rings: set[tuple[int, int]] = set()
-    drawn = []
-    for index, ring in enumerate(chart.rings):
-        steps = {
-            (min(a, b), max(a, b)) for a, b in zip(ring.walk, (*ring.walk[1:], ring.walk[0]), strict=True)
-        }
-        drawn.append((ring.name, sorted(steps), style(index)))
-        in_rings |= steps
-    rest = [pair for pair in cables(chart.links) if pair not in in_rings]
-    for name, pairs, look in drawn:
+    rings, (others, rest) = strands(chart)
+    for index, (name, pairs) in enumerate(rings):
         lines = [(at[a], at[b]) for a, b in pairs]
-        axes.add_collection(LineCollection(lines, colors=look.color, linewidths=1.1, label=name, alpha=0.85))
+        color = style(index).color
+        axes.add_collection(LineCollection(lines, colors=color, linewidths=1.1, label=name, alpha=0.85))
     if rest:
         lines = [(at[a], at[b]) for a, b in rest]
-        name = "other links" if chart.rings else "links"
         axes.add_collection(
-            LineCollection(lines, colors="#555555", linewidths=0.9, linestyles="dotted", label=name)
+            LineCollection(lines, colors="#555555", linewidths=0.9, linestyles="dotted", label=others)
         )
     servers = np.array(at[: chart.servers])
     axes.plot(
@@ -291,17 +266,6 @@ def _scale(axes: Axes, which: str, log: bool) -> None:
 
 def _ticks() -> FuncFormatter:
     return FuncFormatter(lambda value, _: short_number(value))
-
-
-def _has_words(series: Sequence[Series]) -> bool:
-    return any(isinstance(x, str) for one in series for x in one.x)
-
-
-def _with_room(values: Iterable[Value]) -> float:
-    """Return the end of an axis from zero, a little beyond the largest value, for no mark to lie on the edge."""
-    numbers = [value for value in values if not isinstance(value, str) and isfinite(value)]
-    largest = max(numbers, default=0.0)
-    return _ROOM * (largest if largest > 0 else 1.0)
 
 
 def _any_above_zero(values: Iterable[Value]) -> bool:

@@ -6,6 +6,7 @@ import numpy as np
 
 from topoopt.plan import Plan
 from topoopt.report.chart import BarChart, CircleChart, RingLine, Route, Series
+from topoopt.report.circle import ring_cables
 from topoopt.simulate import SimResult
 
 MOST_RINGS = 8
@@ -46,11 +47,10 @@ def topology_circle(plan: Plan, result: SimResult) -> CircleChart:
 
 def ring_lines(plan: Plan) -> Iterator[RingLine]:
     """Yield the rings that use different cables, those of the widest group first, eight at most."""
-    met: set[frozenset[tuple[int, int]]] = set()
+    met: set[tuple[tuple[int, int], ...]] = set()
     for members in sorted(plan.fabric.rings, key=lambda group: (-len(group), group)):
         for ring in plan.fabric.rings[members]:
-            steps = zip(ring.walk, (*ring.walk[1:], ring.walk[0]), strict=True)
-            cables = frozenset((min(a, b), max(a, b)) for a, b in steps)
+            cables = tuple(ring_cables(ring.walk))
             if cables in met or len(met) == MOST_RINGS:
                 continue
             met.add(cables)

@@ -4,11 +4,12 @@ A figure is a plain mapping. Its colors are those for a white page; the script o
 (:data:`topoopt.report.style.LIGHT` to ``DARK``).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import isfinite
 from typing import Any, Final
 
 from topoopt.report.chart import (
+    Bar,
     BarChart,
     Chart,
     CircleChart,
@@ -16,11 +17,10 @@ from topoopt.report.chart import (
     LineChart,
     Series,
     TimelineChart,
-    Value,
 )
-from topoopt.report.circle import cables, places
-from topoopt.report.style import LIGHT, style, styles, styles_of
-from topoopt.report.words import time_unit
+from topoopt.report.circle import places, strands
+from topoopt.report.style import LIGHT, Style, style, styles, styles_of
+from topoopt.report.words import from_zero, time_unit
 
 PAGE: Final = "#ffffff"
 """Inside of hollow marks and bars."""
@@ -44,6 +44,7 @@ _MANY_STEPS: Final = 8
 """Longer lines have no marks: they would hide them."""
 _HEIGHT: Final = 360
 _BAR_HEIGHT: Final = 30
+_ROOM: Final = 1.04
 
 
 def figure(chart: Chart) -> dict[str, Any]:
@@ -64,80 +65,57 @@ def figure(chart: Chart) -> dict[str, Any]:
 
 
 def _lines(chart: LineChart) -> dict[str, Any]:
-    traces = []
-    for one, look in zip(chart.series, styles(chart.series), strict=True):
-        few = len(one.x) <= (_MANY_STEPS if one.stepped else _MANY_POINTS)
-        marked = not one.joined or (one.marked and few)
-        trace: dict[str, Any] = {
-            "type": "scatter",
-            "name": _escaped(one.name),
-            "x": [_escaped(x) if isinstance(x, str) else x for x in one.x],
-            "y": _numbers(one.y),
-            "mode": ("lines+markers" if marked else "lines") if one.joined else "markers",
-            "line": {
-                "color": look.color,
-                "dash": look.dash,
-                "width": 2,
-                "shape": "hv" if one.stepped else "linear",
-            },
-            "marker": {
-                "symbol": _MARKS[look.mark],
-                "size": 9 if one.published or not one.joined else 7,
-                "color": PAGE if one.published else look.color,
-                "line": {"color": look.color, "width": 1.8 if one.published else 0},
-            },
-        }
-        if one.labels:
-            trace["text"] = [_escaped(label) for label in one.labels]
-            trace["hovertemplate"] = "%{text}<br>%{x}, %{y}<extra></extra>"
-        traces.append(trace)
-    words = _has_words(chart.series)
-    x_axis = _axis(chart.x_label, log=chart.x_log, words=words)
+    x_axis = _axis(chart.x_label, log=chart.x_log, words=bool(chart.words))
     y_axis = _axis(chart.y_label, log=chart.y_log)
-    if chart.x_from_zero and not (chart.x_log or words):
-        x_axis["range"] = _from_zero(x for one in chart.series for x in one.x)
+    if chart.x_from_zero and not (chart.x_log or chart.words):
+        x_axis["range"] = [0.0, from_zero((x for one in chart.series for x in one.x), _ROOM)]
     if chart.y_from_zero and not chart.y_log:
-        y_axis["range"] = _from_zero(y for one in chart.series for y in one.y)
-    layout = {
-        "xaxis": x_axis,
-        "yaxis": y_axis,
-        "hovermode": "closest",
-    }
+        y_axis["range"] = [0.0, from_zero((y for one in chart.series for y in one.y), _ROOM)]
+    traces = [_line(one, look) for one, look in zip(chart.series, styles(chart.series), strict=True)]
+    layout = {"xaxis": x_axis, "yaxis": y_axis, "hovermode": "closest"}
     return {"data": traces, "layout": layout, "height": _HEIGHT}
 
 
+def _line(one: Series, look: Style) -> dict[str, Any]:
+    few = len(one.x) <= (_MANY_STEPS if one.stepped else _MANY_POINTS)
+    marked = not one.joined or (one.marked and few)
+    trace: dict[str, Any] = {
+        "type": "scatter",
+        "name": _escaped(one.name),
+        "x": [_escaped(x) if isinstance(x, str) else x for x in one.x],
+        "y": _numbers(one.y),
+        "mode": ("lines+markers" if marked else "lines") if one.joined else "markers",
+        "line": {
+            "color": look.color,
+            "dash": look.dash,
+            "width": 2,
+            "shape": "hv" if one.stepped else "linear",
+        },
+        "marker": {
+            "symbol": _MARKS[look.mark],
+            "size": 9 if one.published or not one.joined else 7,
+            "color": PAGE if one.published else look.color,
+            "line": {"color": look.color, "width": 1.8 if one.published else 0},
+        },
+    }
+    if one.labels:
+        trace["text"] = [_escaped(label) for label in one.labels]
+        trace["hovertemplate"] = "%{text}<br>%{x}, %{y}<extra></extra>"
+    return trace
+
+
 def _bars(chart: BarChart) -> dict[str, Any]:
-    traces = []
-    for one, look in zip(chart.series, styles(chart.series), strict=True):
-        words, values = [_escaped(str(x)) for x in one.x], _numbers(one.y)
-        traces.append(
-            {
-                "type": "bar",
-                "name": _escaped(one.name),
-                "orientation": "h" if chart.horizontal else "v",
-                "x": values if chart.horizontal else words,
-                "y": words if chart.horizontal else values,
-                "marker": {
-                    "color": PAGE if one.published else look.color,
-                    "line": {"color": look.color, "width": 1.5 if one.published else 0},
-                    "pattern": {"shape": "/" if one.published else "", "fgcolor": look.color},
-                },
-                **(
-                    {"text": [_escaped(label) for label in one.labels], "textposition": "none"}
-                    if one.labels
-                    else {}
-                ),
-            }
-        )
     named = _axis(chart.x_label, words=True)
     valued = _axis(chart.y_label, log=chart.y_log)
+    rows = len(chart.words)
+    height = max(_HEIGHT, 140 + _BAR_HEIGHT * rows * (1 + chart.beside) // 2)
     if chart.horizontal:
         named["autorange"] = "reversed"
-    rows = len({str(x) for one in chart.series for x in one.x})
-    beside = 1 if chart.stacked else max(len(chart.series), 1)
-    height = 150 if rows * beside == 1 else max(_HEIGHT, 140 + _BAR_HEIGHT * rows * (1 + beside) // 2)
     return {
-        "data": traces,
+        "data": [
+            _bar(one, look, chart.horizontal)
+            for one, look in zip(chart.series, styles(chart.series), strict=True)
+        ],
         "layout": {
             "barmode": "stack" if chart.stacked else "group",
             "xaxis": valued if chart.horizontal else named,
@@ -145,102 +123,97 @@ def _bars(chart: BarChart) -> dict[str, Any]:
             "hovermode": "y unified" if chart.horizontal else "x unified",
             "bargap": 0.3,
         },
-        "height": height if chart.horizontal else _HEIGHT,
+        "height": _HEIGHT if not chart.horizontal else 150 if rows * chart.beside == 1 else height,
     }
+
+
+def _bar(one: Series, look: Style, horizontal: bool) -> dict[str, Any]:
+    words, values = [_escaped(str(x)) for x in one.x], _numbers(one.y)
+    trace: dict[str, Any] = {
+        "type": "bar",
+        "name": _escaped(one.name),
+        "orientation": "h" if horizontal else "v",
+        "x": values if horizontal else words,
+        "y": words if horizontal else values,
+        "marker": {
+            "color": PAGE if one.published else look.color,
+            "line": {"color": look.color, "width": 1.5 if one.published else 0},
+            "pattern": {"shape": "/" if one.published else "", "fgcolor": look.color},
+        },
+    }
+    if one.labels:
+        trace |= {"text": [_escaped(label) for label in one.labels], "textposition": "none"}
+    return trace
 
 
 def _heatmap(chart: HeatmapChart) -> dict[str, Any]:
     """Colors by the logarithm are those of the exponents; what is pointed at is said as it is."""
     present = [value for row in chart.values for value in row if isfinite(value) and value > 0]
-    log = chart.value_log and bool(present) and min(present) < max(present)
     columns = max(map(len, chart.values), default=1)
+    square = {"constrain": "domain", "showgrid": False}
+    rows_down = {"autorange": "reversed", "scaleanchor": "x"}
     return {
         "data": [{"type": "heatmap", "values": [_numbers(row) for row in chart.values]}],
         "layout": {
-            "xaxis": {
-                **_axis(chart.x_label),
-                **_numbered(columns),
-                "constrain": "domain",
-                "showgrid": False,
-            },
-            "yaxis": {
-                **_axis(chart.y_label),
-                **_numbered(len(chart.values)),
-                "autorange": "reversed",
-                "scaleanchor": "x",
-                "constrain": "domain",
-                "showgrid": False,
-            },
+            "xaxis": {**_axis(chart.x_label), **_numbered(columns), **square},
+            "yaxis": {**_axis(chart.y_label), **_numbered(len(chart.values)), **square, **rows_down},
         },
         "value_label": chart.value_label,
-        "log": log,
+        "log": chart.value_log and bool(present) and min(present) < max(present),
         "height": 430,
     }
 
 
 def _timeline(chart: TimelineChart) -> dict[str, Any]:
-    traces = []
-    unit, scale = time_unit(max((bar.finish_s for bar in chart.bars), default=1.0))
+    unit, scale = time_unit(chart.end_s)
     few = len(chart.bars) <= _FEW_BARS
-    kinds = list(dict.fromkeys(bar.kind for bar in chart.bars))
-    for kind, look in zip(kinds, styles_of(kinds), strict=True):
-        bars = [bar for bar in chart.bars if bar.kind == kind]
-        traces.append(
-            {
-                "type": "bar",
-                "orientation": "h",
-                "name": _escaped(kind),
-                "base": _numbers([bar.start_s / scale for bar in bars]),
-                "x": _numbers([(bar.finish_s - bar.start_s) / scale for bar in bars]),
-                "y": [bar.lane + (bar.lanes - 1) / 2 for bar in bars],
-                "width": [bar.lanes - 0.2 for bar in bars],
-                "text": [_escaped(bar.label or kind) for bar in bars],
-                "textposition": "none",
-                "hovertemplate": "%{text}<extra>" + _escaped(kind) + "</extra>",
-                "marker": {
-                    "color": look.color,
-                    "line": {"color": PAGE, "width": 0.5 if few else 0},
-                    "opacity": [1 if few or number % 2 == 0 else 0.78 for number in range(len(bars))],
-                },
-            }
-        )
-    lanes = _axis(chart.y_label)
-    count = len(chart.lanes) or max((bar.lane + bar.lanes for bar in chart.bars), default=1)
-    lanes.update({"range": [count - 0.5, -0.5], "showgrid": False})
-    lanes.update(_numbered(count))
+    times, lanes = _axis(f"time ({unit})"), _axis(chart.y_label)
+    times["range"] = [0.0, from_zero((bar.finish_s / scale for bar in chart.bars), _ROOM)]
+    lanes |= {"range": [chart.height - 0.5, -0.5], "showgrid": False, **_numbered(chart.height)}
     if chart.lanes:
-        lanes.update({"tickvals": list(range(count)), "ticktext": [_escaped(lane) for lane in chart.lanes]})
+        names = [_escaped(lane) for lane in chart.lanes]
+        lanes |= {"tickvals": list(range(chart.height)), "ticktext": names}
+    kinds = chart.by_kind.items()
     return {
-        "data": traces,
-        "layout": {
-            "barmode": "overlay",
-            "xaxis": {
-                **_axis(f"time ({unit})"),
-                "range": _from_zero(bar.finish_s / scale for bar in chart.bars),
-            },
-            "yaxis": lanes,
-            "hovermode": "closest",
+        "data": [
+            _lane_bars(kind, bars, scale, look.color, few)
+            for (kind, bars), look in zip(kinds, styles_of(list(chart.by_kind)), strict=True)
+        ],
+        "layout": {"barmode": "overlay", "xaxis": times, "yaxis": lanes, "hovermode": "closest"},
+        "height": 120 + 46 * chart.height if chart.lanes else 460,
+    }
+
+
+def _lane_bars(kind: str, bars: Sequence[Bar], scale: float, color: str, few: bool) -> dict[str, Any]:
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "name": _escaped(kind),
+        "base": _numbers([bar.start_s / scale for bar in bars]),
+        "x": _numbers([(bar.finish_s - bar.start_s) / scale for bar in bars]),
+        "y": [bar.lane + (bar.lanes - 1) / 2 for bar in bars],
+        "width": [bar.lanes - 0.2 for bar in bars],
+        "text": [_escaped(bar.label or kind) for bar in bars],
+        "textposition": "none",
+        "hovertemplate": "%{text}<extra>" + _escaped(kind) + "</extra>",
+        "marker": {
+            "color": color,
+            "line": {"color": PAGE, "width": 0.5 if few else 0},
+            "opacity": [1 if few or number % 2 == 0 else 0.78 for number in range(len(bars))],
         },
-        "height": 120 + 46 * count if chart.lanes else 460,
     }
 
 
 def _circle(chart: CircleChart) -> dict[str, Any]:
     """Routes are kept short: lists of ``[weight, nodes…]`` under ``"src-dst"``."""
-    in_rings: set[tuple[int, int]] = set()
-    rings = []
-    for index, ring in enumerate(chart.rings):
-        steps = zip(ring.walk, (*ring.walk[1:], ring.walk[0]), strict=True)
-        pairs = sorted({(min(a, b), max(a, b)) for a, b in steps})
-        in_rings.update(pairs)
-        rings.append({"name": ring.name, "color": style(index).color, "cables": pairs})
-    rest = [pair for pair in cables(chart.links) if pair not in in_rings]
+    rings, (others, rest) = strands(chart)
+    lines = [(name, style(index).color, pairs) for index, (name, pairs) in enumerate(rings)]
     if rest:
-        rings.append({"name": "other links" if rings else "links", "color": PLAIN, "cables": rest})
+        lines.append((others, PLAIN, rest))
     return {
         "servers": chart.servers,
         "places": [[round(x, 5), round(y, 5)] for x, y in places(chart.servers, chart.nodes)],
-        "rings": rings,
+        "rings": [{"name": name, "color": color, "cables": pairs} for name, color, pairs in lines],
         "links": [[src, dst, ports, round(size)] for src, dst, ports, size in chart.links],
         "turned": chart.turned,
         "routes": {
@@ -267,21 +240,9 @@ def _numbered(count: int) -> dict[str, int]:
     return {"tick0": 0, "dtick": next(size for size in sizes if count / size <= 10)}
 
 
-def _from_zero(values: Iterable[Value]) -> list[float]:
-    """Return a range from zero to a little more than the largest value, so that no line lies on the edge."""
-    largest = max(
-        (value for value in values if isinstance(value, (int, float)) and isfinite(value)), default=0
-    )
-    return [0.0, 1.04 * (largest if largest > 0 else 1.0)]
-
-
 def _numbers(values: Sequence[float]) -> list[float | None]:
     """Return the values with None where JSON has no number, at the precision that a screen can show."""
     return [float(f"{value:.7g}") if isfinite(value) else None for value in values]
-
-
-def _has_words(series: Sequence[Series]) -> bool:
-    return any(isinstance(x, str) for one in series for x in one.x)
 
 
 def _escaped(text: str) -> str:
