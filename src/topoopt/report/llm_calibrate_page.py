@@ -1,7 +1,9 @@
 """A calibration that was fitted to runs as a page: its errors and parameters."""
 
-from topoopt.llm import ERROR_KINDS, PARAMETERS, CalibrationFit, Error
-from topoopt.report.page import Facts, Page, Section, Table
+from topoopt.llm import ERROR_KINDS, PARAMETERS, CalibrationFit
+from topoopt.report.facts import facts
+from topoopt.report.page import Page, Section, Table
+from topoopt.report.rows import Column, number, table, text
 
 KIND_WORDS = {
     "before": "start",
@@ -15,52 +17,50 @@ def llm_calibrate_page(fit: CalibrationFit) -> Page:
     """Return errors by data set, and every parameter with its meaning."""
     others = ", ".join(f"{count} of {name}" for name, count in fit.other_runs.items())
     missing = len(fit.runs.not_modelled)
-    facts = Facts(
-        "",
-        (
-            ("runs", f"{len(fit.taken):,} of {fit.runs_file}"),
-            ("starts from", fit.start.provenance["started_from"]),
-            ("strength of the start", f"{fit.fit.strength:g}"),
-            ("not taken", f"{others}; name them as accelerator, too" if others else ""),
-            ("not modelled", f"{missing} rows of the table; JSON has the reasons" if missing else ""),
-        ),
+    runs = facts(
+        {
+            "runs": f"{len(fit.taken):,} of {fit.runs_file}",
+            "starts from": fit.start.provenance["started_from"],
+            "strength of the start": f"{fit.fit.strength:g}",
+            "not taken": f"{others}; name them as accelerator, too" if others else "",
+            "not modelled": f"{missing} rows of the table; JSON has the reasons" if missing else "",
+        }
     )
+    parameters = table(
+        "",
+        fit.calibration.parameters().items(),
+        text("parameter", lambda row: row[0]),
+        number("value", lambda row: row[1], ".4g"),
+        text("meaning", lambda row: PARAMETERS[row[0]].meaning),
+    )
+    remark = "percent of the measured time; bias in parentheses"
     return Page(
         "calibration",
         f"Calibration of {fit.calibration.accelerator}",
-        "",
-        (),
-        (),
-        (
-            Section("runs", "Runs", "", (facts,)),
-            Section(
-                "errors",
-                "Mean absolute error",
-                "",
-                (_errors(fit),),
-                "percent of the measured time; bias in parentheses",
-            ),
-            Section("parameters", "Parameters", "", (_parameters(fit),)),
+        sections=(
+            Section("runs", "Runs", "", (runs,)),
+            Section("errors", "Mean absolute error", "", (_errors(fit),), remark),
+            Section("parameters", "Parameters", "", (parameters,)),
         ),
     )
 
 
 def _errors(fit: CalibrationFit) -> Table:
-    columns = tuple(KIND_WORDS[kind] for kind in ERROR_KINDS)
-    rows = tuple(
-        (name, f"{error.runs:,}", *(_cell(fit.errors[kind].get(name)) for kind in ERROR_KINDS))
-        for name, error in fit.fit.in_sample.items()
+    def of_kind(kind: str) -> Column:
+        errors = fit.errors[kind]
+        return number(
+            KIND_WORDS[kind],
+            lambda name: (
+                f"{errors[name].mape_percent:.1f} ({errors[name].bias_percent:+.1f})"
+                if name in errors
+                else "-"
+            ),
+        )
+
+    return table(
+        "",
+        fit.fit.in_sample,
+        text("data set", str),
+        number("runs", lambda name: fit.fit.in_sample[name].runs, ","),
+        *map(of_kind, ERROR_KINDS),
     )
-    return Table("", ("data set", "runs", *columns), rows, ("runs", *columns))
-
-
-def _cell(error: Error | None) -> str:
-    return "-" if error is None else f"{error.mape_percent:.1f} ({error.bias_percent:+.1f})"
-
-
-def _parameters(fit: CalibrationFit) -> Table:
-    rows = tuple(
-        (name, f"{value:.4g}", PARAMETERS[name].meaning)
-        for name, value in fit.calibration.parameters().items()
-    )
-    return Table("", ("parameter", "value", "meaning"), rows, ("value",))

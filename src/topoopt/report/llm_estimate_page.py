@@ -1,7 +1,9 @@
 """An estimate of a transformer's training as a page."""
 
 from topoopt.llm import STEP_PARTS, Estimate
+from topoopt.report.facts import facts
 from topoopt.report.page import Block, Facts, Notes, Page, Section, Table, Tile
+from topoopt.report.rows import number, table, text
 from topoopt.units import format_memory, format_time
 
 PART_WORDS = {
@@ -28,52 +30,51 @@ def llm_estimate_page(estimate: Estimate) -> Page:
             Tile("Model FLOP/s", f"{estimate.mfu:.1%}", "of the peak"),
             Tile("Memory", format_memory(total), f"of {format_memory(estimate.memory.capacity_bytes)}"),
         ),
-        (),
-        (
+        sections=(
             Section("answer", "Estimate", "", (_facts(estimate),)),
-            Section("time", "Time", "Where an iteration's time goes.", (_time_table(estimate),)),
+            Section("time", "Time", "Where an iteration's time goes.", (_times(estimate),)),
             Section("memory", "Memory of the fullest accelerator", "", _memory(estimate)),
         ),
-        {"iteration_time_s": seconds, "mfu": estimate.mfu, "memory_bytes": total},
+        key_numbers={"iteration_time_s": seconds, "mfu": estimate.mfu, "memory_bytes": total},
     )
 
 
 def _facts(estimate: Estimate) -> Facts:
     one, calibration = estimate.configuration, estimate.calibration
     degrees = {key: getattr(one, key) for key in ("tp", "pp", "dp", "cp", "ep", "vpp")}
-    split = " ".join(f"{key} {size}" for key, size in degrees.items() if size > 1 or key == "dp")
     rate = estimate.flops_per_accelerator / 1e12
-    return Facts(
+    return facts(
+        {
+            "split": " ".join(f"{key} {size}" for key, size in degrees.items() if size > 1 or key == "dp"),
+            "batch": f"{one.global_batch:,} sequences of {one.sequence:,} tokens, {one.micro_batch} at a time",
+            "iteration": f"{estimate.iteration_time_s:.4g} s",
+            "tokens": f"{estimate.tokens_per_s:,.0f} a second",
+            "model FLOP/s": f"{rate:.0f} T on each, {100 * estimate.mfu:.1f} % of the peak",
+            "estimator": "apnet24" if calibration is None else calibration.name,
+            "attention": estimate.attention,
+        }
+    )
+
+
+def _times(estimate: Estimate) -> Table:
+    return table(
         "",
-        (
-            ("split", split),
-            (
-                "batch",
-                f"{one.global_batch:,} sequences of {one.sequence:,} tokens, {one.micro_batch} at a time",
-            ),
-            ("iteration", f"{estimate.iteration_time_s:.4g} s"),
-            ("tokens", f"{estimate.tokens_per_s:,.0f} a second"),
-            ("model FLOP/s", f"{rate:.0f} T on each, {100 * estimate.mfu:.1f} % of the peak"),
-            ("estimator", "apnet24" if calibration is None else calibration.name),
-            ("attention", estimate.attention),
-        ),
+        [(name, estimate.parts_s[name]) for name in STEP_PARTS if estimate.parts_s[name] > 0],
+        text("part", lambda row: PART_WORDS[row[0]]),
+        number("seconds", lambda row: row[1], ".4g"),
+        number("%", lambda row: 100 * row[1] / estimate.iteration_time_s, ".1f"),
     )
-
-
-def _time_table(estimate: Estimate) -> Table:
-    parts, seconds = estimate.parts_s, estimate.iteration_time_s
-    rows = tuple(
-        (PART_WORDS[name], f"{parts[name]:.4g}", f"{100 * parts[name] / seconds:.1f}")
-        for name in STEP_PARTS
-        if parts[name] > 0
-    )
-    return Table("", ("part", "seconds", "%"), rows, ("seconds", "%"))
 
 
 def _memory(estimate: Estimate) -> tuple[Block, ...]:
     """Return what memory goes to, and what makes the numbers doubtful."""
-    rows = [(name, f"{size / 2**30:.2f}") for name, size in estimate.memory_bytes.items() if size > 0]
-    rows.append(("capacity", f"{estimate.memory.capacity_bytes / 2**30:.2f}"))
+    sizes = {**estimate.memory_bytes, "capacity": estimate.memory.capacity_bytes}
+    memory = table(
+        "",
+        [(cause, size) for cause, size in sizes.items() if size > 0],
+        text("cause", lambda row: row[0]),
+        number("GiB", lambda row: row[1] / 2**30, ".2f"),
+    )
     warnings = [] if estimate.fits else ["It does not fit into memory."]
     calibration = estimate.calibration
     if calibration is not None and calibration.accelerator != estimate.accelerator:
@@ -83,4 +84,4 @@ def _memory(estimate: Estimate) -> tuple[Block, ...]:
             f"No runs of {calibration.accelerator} were fitted: its numbers are carried over from "
             f"{estimate.transferred_from}. Fit your own with topoopt llm calibrate."
         )
-    return Table("", ("cause", "GiB"), tuple(rows), ("GiB",)), Notes(tuple(warnings), warn=True)
+    return memory, Notes(tuple(warnings), warn=True)

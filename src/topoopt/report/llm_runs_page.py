@@ -3,7 +3,9 @@
 from collections import defaultdict
 
 from topoopt.llm import PredictedRuns
-from topoopt.report.page import Facts, Notes, Page, Section, Table
+from topoopt.report.facts import facts
+from topoopt.report.page import Facts, Notes, Page, Section
+from topoopt.report.rows import number, table, text
 
 SHOWN = 10
 """Reasons why rows are not modelled that are shown."""
@@ -13,33 +15,34 @@ def llm_runs_page(runs: PredictedRuns) -> Page:
     """Return errors by data set, and what is not modelled."""
     sections = [Section("runs", "Runs", "", (_facts(runs),))]
     if runs.errors:
-        rows = tuple(
-            (name, f"{error.runs:,}", f"{error.mape_percent:.1f}", f"{error.bias_percent:+.1f}")
-            for name, error in runs.errors.items()
+        errors = table(
+            "",
+            runs.errors.items(),
+            text("data set", lambda row: row[0]),
+            number("runs", lambda row: row[1].runs, ","),
+            number("MAPE", lambda row: row[1].mape_percent, ".1f"),
+            number("bias", lambda row: row[1].bias_percent, "+.1f"),
         )
-        table = Table("", ("data set", "runs", "MAPE", "bias"), rows, ("runs", "MAPE", "bias"))
         title = "Errors of the iteration time"
-        sections.append(Section("errors", title, "", (table,), "percent of the measured time"))
+        sections.append(Section("errors", title, "", (errors,), "percent of the measured time"))
     if runs.not_modelled:
         sections.append(Section("not-modelled", "Not modelled", "", (_not_modelled(runs),)))
-    return Page("runs", f"Runs of {runs.runs_file}", "", (), (), tuple(sections))
+    return Page("runs", f"Runs of {runs.runs_file}", sections=tuple(sections))
 
 
 def _facts(runs: PredictedRuns) -> Facts:
     answer = runs.to_json()
+    oom, unknown, without = answer["out_of_memory"], answer["unknown_columns"], answer["without_time"]
     used = (f"{name} for {rows:,}" for name, rows in answer["rows_by_calibration"].items())
-    oom, unknown = answer["out_of_memory"], answer["unknown_columns"]
-    without = answer["without_time"]
     fit = f"{oom['predicted_not_to_fit']} of {oom['runs']} predicted not to fit"
-    return Facts(
-        "",
-        (
-            ("modelled", f"{answer['modelled']:,} of {answer['rows']:,} rows"),
-            ("calibration", ", ".join(used)),
-            ("without a time", f"{without:,}, predicted only" if without else ""),
-            ("not read", f"columns {', '.join(unknown)}" if unknown else ""),
-            ("out of memory", fit if oom["runs"] else ""),
-        ),
+    return facts(
+        {
+            "modelled": f"{answer['modelled']:,} of {answer['rows']:,} rows",
+            "calibration": ", ".join(used),
+            "without a time": f"{without:,}, predicted only" if without else "",
+            "not read": f"columns {', '.join(unknown)}" if unknown else "",
+            "out of memory": fit if oom["runs"] else "",
+        }
     )
 
 

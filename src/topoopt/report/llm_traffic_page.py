@@ -8,15 +8,16 @@ from pathlib import Path, PurePath
 from topoopt.errors import InvalidInput, unknown_name
 from topoopt.llm import KindRow, RankRow, RankTraffic
 from topoopt.report.chart import HeatmapChart
+from topoopt.report.facts import Entries, facts
 from topoopt.report.html import write_report
+from topoopt.report.laid_traffic_page import allreduce_words
 from topoopt.report.page import Facts, Notes, Page, Section, Table, Tile
 from topoopt.report.paper import draw_charts
 from topoopt.report.plan_traffic import heatmap
+from topoopt.report.rows import number, table, text
 from topoopt.report.words import counted
 from topoopt.units import format_bytes
 
-RANK_COLUMNS = ("kind", "collective", "ranks", "message", "count", "sent")
-KIND_COLUMNS = ("kind", "collective", "groups", "ranks", "message", "count", "sent", "between servers")
 APART = 3
 """Sizes of message of one collective that a table of one rank shows apart; JSON has all."""
 PICTURES = ("png", "svg", "pdf", "html")
@@ -35,9 +36,7 @@ def llm_traffic_page(traffic: RankTraffic) -> Page:
     one, kinds = traffic.configuration, traffic.kinds()
     sent, network = sum(row.wire_bytes for row in kinds), sum(row.network_bytes for row in kinds)
     nothing = "one accelerator, or replicas of size one: nothing is sent"
-    facts = Section(
-        "training", "Training", "", (_facts(traffic), Notes(() if kinds else (nothing,), warn=True))
-    )
+    training = (_facts(traffic), Notes(() if kinds else (nothing,), warn=True))
     return Page(
         "transformer's traffic",
         title(traffic),
@@ -47,8 +46,10 @@ def llm_traffic_page(traffic: RankTraffic) -> Page:
             Tile("Sent by all", format_bytes(sent), "in one iteration"),
             Tile("Between servers", format_bytes(network), "in one iteration"),
         ),
-        (),
-        (facts, *(_sections(traffic, kinds) if kinds else ())),
+        sections=(
+            Section("training", "Training", "", training),
+            *(_sections(traffic, kinds) if kinds else ()),
+        ),
         remark=f"on {counted(one.accelerators, 'accelerator')}: what one iteration sends",
     )
 
@@ -119,88 +120,74 @@ def headline(traffic: RankTraffic) -> str:
 
 def _facts(traffic: RankTraffic) -> Facts:
     one = traffic.configuration
-    return Facts(
-        "",
-        (
-            ("servers", f"{traffic.servers:,}, ranks in the order {traffic.order}"),
-            (
-                "batch",
-                f"{one.global_batch} sequences of {one.sequence} tokens, {one.micro_batches} micro-batches "
-                f"of {one.micro_batch} a replica",
-            ),
-            ("expert loads", traffic.loads or ""),
-        ),
+    return facts(
+        {
+            "servers": f"{traffic.servers:,}, ranks in the order {traffic.order}",
+            "batch": f"{one.global_batch} sequences of {one.sequence} tokens, {one.micro_batches} micro-batches "
+            f"of {one.micro_batch} a replica",
+            "expert loads": traffic.loads or "",
+        }
     )
 
 
 def _sections(traffic: RankTraffic, kinds: Sequence[KindRow]) -> tuple[Section, ...]:
-    rank = Table("", RANK_COLUMNS, rank_cells(traffic.first_stage()), RANK_COLUMNS[2:])
-    ranks = Table("", KIND_COLUMNS, tuple(map(_kind_cells, kinds)), KIND_COLUMNS[2:])
+    ranks = table(
+        "",
+        kinds,
+        text("kind"),
+        text("collective"),
+        number("groups", "groups", ","),
+        number("ranks", "size", ","),
+        number("message", lambda row: _span(row.smallest_bytes, row.largest_bytes)),
+        number("count", "count", ","),
+        number("sent", "wire_bytes"),
+        number("between servers", "network_bytes"),
+    )
     why = "Messages of one iteration, by the parallelism that needs them."
+    between = (facts(_between_servers(traffic)),)
     return (
-        Section("first-stage", "A rank of the first stage", why, (rank,), "rank 0"),
+        Section("first-stage", "A rank of the first stage", why, (_rank(traffic.first_stage()),), "rank 0"),
         Section("kinds", "All ranks", why, (ranks,), "rings in the order of ranks"),
-        Section(
-            "servers",
-            "Between servers",
-            "",
-            (Facts("", _between_servers(traffic)),),
-            "collectives add up inside a server first",
-        ),
+        Section("servers", "Between servers", "", between, "collectives add up inside a server first"),
     )
 
 
-def _between_servers(traffic: RankTraffic) -> tuple[tuple[str, str], ...]:
+def _between_servers(traffic: RankTraffic) -> Entries:
     if traffic.servers == 1:
-        return (("servers", "one: nothing leaves it"),)
+        return {"servers": "one: nothing leaves it"}
     demand = traffic.traffic()
     transfers = len(demand.transfers)
-    return (
-        (
-            "AllReduce",
-            f"{format_bytes(demand.allreduce_bytes)} in {counted(len(demand.allreduce), 'group')}, "
-            f"{format_bytes(demand.allreduce_wire_bytes)} on the wire",
-        ),
-        ("all-to-all", counted(len(demand.alltoall), "group") if demand.alltoall else ""),
-        ("transfers", f"between {counted(transfers, 'ordered pair')}" if transfers else ""),
-        ("model parallel", f"{format_bytes(demand.mp_bytes)} in all-to-alls and transfers"),
-    )
+    return {
+        "AllReduce": allreduce_words(demand),
+        "all-to-all": counted(len(demand.alltoall), "group") if demand.alltoall else "",
+        "transfers": f"between {counted(transfers, 'ordered pair')}" if transfers else "",
+        "model parallel": f"{format_bytes(demand.mp_bytes)} in all-to-alls and transfers",
+    }
 
 
-def rank_cells(rows: Sequence[RankRow]) -> tuple[tuple[str, ...], ...]:
-    """Return the rows of :data:`RANK_COLUMNS`; more than :data:`APART` sizes of message become one row."""
+def _rank(rows: Sequence[RankRow]) -> Table:
+    """Return what a rank sends; more than :data:`APART` sizes of message become one row."""
     alike: dict[tuple[str, str, int], list[RankRow]] = {}
     for row in rows:
         alike.setdefault((row.kind, row.collective, row.size), []).append(row)
     groups = []
     for some in alike.values():
         groups += [[row] for row in some] if len(some) <= APART else [some]
-    return tuple(map(_rank_cells, groups))
+    return table(
+        "",
+        groups,
+        text("kind", lambda some: some[0].kind),
+        text("collective", lambda some: some[0].collective),
+        number("ranks", lambda some: some[0].size, ","),
+        number("message", _messages),
+        number("count", lambda some: sum(row.count for row in some), ","),
+        number("sent", lambda some: sum(row.sent_bytes for row in some), format_bytes),
+    )
 
 
-def _rank_cells(rows: list[RankRow]) -> tuple[str, ...]:
+def _messages(rows: Sequence[RankRow]) -> str:
     sizes = [row.message_bytes for row in rows]
-    return (
-        rows[0].kind,
-        rows[0].collective,
-        f"{rows[0].size:,}",
-        _span(min(sizes), max(sizes)),
-        f"{sum(row.count for row in rows):,}",
-        format_bytes(sum(row.sent_bytes for row in rows)),
-    )
-
-
-def _kind_cells(row: KindRow) -> tuple[str, ...]:
-    return (
-        row.kind,
-        row.collective,
-        f"{row.groups:,}",
-        f"{row.size:,}",
-        _span(row.smallest_bytes, row.largest_bytes),
-        f"{row.count:,}",
-        format_bytes(row.wire_bytes),
-        format_bytes(row.network_bytes),
-    )
+    return _span(min(sizes), max(sizes))
 
 
 def binary(size_bytes: float) -> str:
@@ -226,10 +213,8 @@ def _charts(stem: str, traffic: RankTraffic) -> tuple[HeatmapChart, ...]:
     of = "rank" if traffic.by == "rank" else "server"
     charts = []
     for name, matrix in traffic.matrices().items():
-        of_kind = name in KIND_WORDS
-        words = KIND_WORDS[name] if of_kind else f"between {of}s"
+        words = KIND_WORDS.get(name)
+        chart_name = f"{stem}-{name}" if words else stem
         if matrix.any():
-            charts.append(
-                heatmap(f"{stem}-{name}" if of_kind else stem, f"{title(traffic)}: {words}", matrix, of)
-            )
+            charts.append(heatmap(chart_name, f"{title(traffic)}: {words or f'between {of}s'}", matrix, of))
     return tuple(charts)
