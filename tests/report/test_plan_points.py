@@ -142,8 +142,7 @@ def test_bounds_and_convergence_are_those_of_the_plan(plan: Plan) -> None:
     bound, own = bounds_chart(plan).series
     assert np.nanmax(bound.y) == pytest.approx(plan.bounds.lower_bound_s * 1e3)
     assert own.y[-1] == plan.outcome.iteration_time_s * 1e3
-    chart = convergence_chart(plan)
-    assert chart is not None
+    (chart,) = convergence_chart(plan)
     best = chart.series[0].y
     assert list(best) == sorted(best, reverse=True)
     assert best[0] == plan.search.convergence[0][1] * 1e3

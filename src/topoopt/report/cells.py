@@ -27,7 +27,7 @@ BY_ENDING: Mapping[str, Callable[[float], str]] = {
 Forms = Mapping[str, Callable[[float], str]]
 
 
-def heading(column: str, forms: Forms = BY_ENDING) -> str:
+def heading(column: str, forms: Mapping[str, Any] = BY_ENDING) -> str:
     """Return the words of a column's name without the unit that is printed with its values.
 
     Examples

@@ -114,12 +114,12 @@ def quantiles_table(result: ClusterResult) -> Table:
     return table(
         "In numbers",
         rows,
-        text("fabric", lambda row: fabric_name(row[0])),
-        text("time", lambda row: row[1]),
-        number("mean", lambda row: row[2].mean, duration),
-        number("median", lambda row: row[2].p50, duration),
-        number("99th percentile", lambda row: row[2].p99, duration),
-        number("longest", lambda row: row[2].max, duration),
+        text("fabric", "0", fabric_name),
+        text("time", "1"),
+        number("mean", "2.mean", duration),
+        number("median", "2.p50", duration),
+        number("99th percentile", "2.p99", duration),
+        number("longest", "2.max", duration),
         folded=len(rows) > 8,
         detail=True,
     )

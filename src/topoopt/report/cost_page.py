@@ -9,7 +9,7 @@ from topoopt.report.cost_parts import ITEMS, bill_table, built_facts, remark_fac
 from topoopt.report.cost_technologies import ratio_section, technology_section
 from topoopt.report.fabrics import skipped_notes
 from topoopt.report.facts import Entries, facts
-from topoopt.report.page import Notes, Page, Section, Table, Tile
+from topoopt.report.page import Block, Notes, Page, Section, Table, Tile
 from topoopt.report.rows import Source, bars, number, table, text
 from topoopt.report.words import counted, usd
 from topoopt.units import format_bandwidth
@@ -97,7 +97,8 @@ def _prices(costs: CostComparison) -> Section:
             **_power_entries(costs),
         }
     )
-    blocks = (_table(costs), *skipped_notes(costs.skipped), counted_how, _chart(costs))
+    notes = skipped_notes(costs.skipped)
+    blocks: tuple[Block, ...] = (_table(costs), *notes, counted_how, _chart(costs))
     return Section("prices", "Prices", "Price and watts of the network on every fabric.", blocks)
 
 

@@ -32,22 +32,22 @@ def time_by_fabric(rows: Sequence[ComparedFabric], waits: Sequence[Mapping[str, 
         Of each fabric: seconds by cause in which nothing is computed, though communication is free. Without them
         the bars of a transformer cannot tell these from computation, and say so.
     """
-    known = list(waits or [{}] * len(rows))
-    causes = dict.fromkeys(cause for each in known for cause, wait_s in each.items() if wait_s > 0)
+    causes = dict.fromkeys(cause for each in waits for cause, wait_s in each.items() if wait_s > 0)
+    known = [{cause: each.get(cause, 0.0) for cause in causes} for each in waits or [{}] * len(rows)]
     computed = "computation"
     if not waits and any(row.configuration for row in rows):
         computed = "computation and bubble"
     parts: dict[str, Source] = {
         computed: lambda row: row[0].outcome.compute_time_s - sum(row[1].values()),
-        **{cause: lambda row, cause=cause: row[1].get(cause, 0.0) for cause in causes},
-        "exposed communication": lambda row: row[0].outcome.exposed_communication_s,
+        **{cause: f"1.{cause}" for cause in causes},
+        "exposed communication": "0.outcome.exposed_communication_s",
     }
     return BarChart(
         "iteration_time_by_fabric",
         "Iteration time by fabric",
         "",
         "iteration time (ms)",
-        bars(list(zip(rows, known, strict=True)), lambda row: row[0].name, parts, 1e-3),
+        bars(list(zip(rows, known, strict=True)), "0.name", parts, 1e-3),
         stacked=True,
         horizontal=True,
     )

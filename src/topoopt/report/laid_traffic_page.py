@@ -65,9 +65,9 @@ def _busiest(ends: str, rows: Sequence[Mapping[str, Any]], sizes: Sequence[float
     busiest = table(
         f"Busiest {ends}",
         sorted(zip(rows, sizes, strict=True), key=lambda row: -row[1])[:SHOWN],
-        number("from", lambda row: row[0]["src"]),
-        number("to", lambda row: row[0]["dst"]),
-        number("bytes", lambda row: row[1], format_bytes),
+        number("from", "0.src"),
+        number("to", "0.dst"),
+        number("bytes", "1", format_bytes),
     )
     remark = f"of {len(rows)}; mean {format_bytes(mean)}"
     return Section(f"busiest-{ends}", f"Busiest {ends}", "", (busiest,), remark)

@@ -3,7 +3,7 @@
 from pathlib import PurePath
 from typing import Any
 
-from topoopt.report.cells import cell
+from topoopt.report.cells import cell, heading
 from topoopt.report.chart import LineChart, Series
 from topoopt.sweep import Lines
 
@@ -11,7 +11,7 @@ SCALES = {"_bps": ("Gb/s", 1e9), "_s": ("ms", 1e-3), "_usd": ("1,000 $", 1e3), "
 """By the ending of a column: the unit on the axis, and how much of the column's it is."""
 
 
-def lines_chart(found: Lines, columns: tuple[str, str], x_log: bool, y_log: bool, source: str) -> LineChart:
+def lines_chart(lines: Lines, columns: tuple[str, str], x_log: bool, y_log: bool, source: str) -> LineChart:
     """Return lines over two columns as a chart, in units that a person reads; ``source`` names a single line."""
     x, y = columns
     x_label, x_scale = _scale(x)
@@ -22,7 +22,7 @@ def lines_chart(found: Lines, columns: tuple[str, str], x_log: bool, y_log: bool
             tuple(_scaled(value, x_scale) for value in line.x),
             tuple(value / y_scale for value in line.y),
         )
-        for line in found.lines
+        for line in lines.lines
     )
     title = f"{_words(y)} over {_words(x)}"
     return LineChart(
@@ -33,14 +33,14 @@ def lines_chart(found: Lines, columns: tuple[str, str], x_log: bool, y_log: bool
         series,
         x_log,
         y_log,
-        _note(found),
+        _note(lines),
     )
 
 
-def _note(found: Lines) -> str:
-    parts = [", ".join(f"{_words(name)} {cell(name, value)}" for name, value in found.fixed)]
-    if found.averaged:
-        parts.append(f"mean over {', '.join(_words(name) for name in found.averaged)}")
+def _note(lines: Lines) -> str:
+    parts = [", ".join(f"{_words(name)} {cell(name, value)}" for name, value in lines.fixed)]
+    if lines.averaged:
+        parts.append(f"mean over {', '.join(_words(name) for name in lines.averaged)}")
     return "; ".join(part for part in parts if part)
 
 
@@ -52,11 +52,7 @@ def _scale(column: str) -> tuple[str, float]:
 
 
 def _words(column: str) -> str:
-    if not column.isidentifier():
-        return column
-    for ending in SCALES:
-        column = column.removesuffix(ending)
-    return column.replace("_", " ")
+    return heading(column, SCALES) if column.isidentifier() else column
 
 
 def _scaled(value: Any, scale: float) -> float | str:

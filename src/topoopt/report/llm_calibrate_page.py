@@ -29,9 +29,9 @@ def llm_calibrate_page(fit: CalibrationFit) -> Page:
     parameters = table(
         "",
         fit.calibration.parameters().items(),
-        text("parameter", lambda row: row[0]),
-        number("value", lambda row: row[1], ".4g"),
-        text("meaning", lambda row: PARAMETERS[row[0]].meaning),
+        text("parameter", "0"),
+        number("value", "1", ".4g"),
+        text("meaning", "0", lambda name: PARAMETERS[name].meaning),
     )
     remark = "percent of the measured time; bias in parentheses"
     return Page(

@@ -60,8 +60,8 @@ def _times(estimate: Estimate) -> Table:
     return table(
         "",
         [(name, estimate.parts_s[name]) for name in STEP_PARTS if estimate.parts_s[name] > 0],
-        text("part", lambda row: PART_WORDS[row[0]]),
-        number("seconds", lambda row: row[1], ".4g"),
+        text("part", "0", PART_WORDS.__getitem__),
+        number("seconds", "1", ".4g"),
         number("%", lambda row: 100 * row[1] / estimate.iteration_time_s, ".1f"),
     )
 
@@ -72,7 +72,7 @@ def _memory(estimate: Estimate) -> tuple[Block, ...]:
     memory = table(
         "",
         [(cause, size) for cause, size in sizes.items() if size > 0],
-        text("cause", lambda row: row[0]),
+        text("cause", "0"),
         number("GiB", lambda row: row[1] / 2**30, ".2f"),
     )
     warnings = [] if estimate.fits else ["It does not fit into memory."]

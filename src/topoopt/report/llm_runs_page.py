@@ -18,10 +18,10 @@ def llm_runs_page(runs: PredictedRuns) -> Page:
         errors = table(
             "",
             runs.errors.items(),
-            text("data set", lambda row: row[0]),
-            number("runs", lambda row: row[1].runs, ","),
-            number("MAPE", lambda row: row[1].mape_percent, ".1f"),
-            number("bias", lambda row: row[1].bias_percent, "+.1f"),
+            text("data set", "0"),
+            number("runs", "1.runs", ","),
+            number("MAPE", "1.mape_percent", ".1f"),
+            number("bias", "1.bias_percent", "+.1f"),
         )
         title = "Errors of the iteration time"
         sections.append(Section("errors", title, "", (errors,), "percent of the measured time"))

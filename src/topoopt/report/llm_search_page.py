@@ -1,6 +1,7 @@
 """A search for ways of training a transformer as a page: the fastest, and where their time goes."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from topoopt.llm import SPLIT, ConfigurationSearch
@@ -86,11 +87,12 @@ def _shares(rows: Sequence[Row]) -> Table:
         "",
         rows,
         text("configuration", _in_short),
-        *(
-            number(word, lambda row, name=name: row[name] / row["iteration_time_s"], ".1%")
-            for word, name in spent.items()
-        ),
+        *(number(word, partial(_share, name), ".1%") for word, name in spent.items()),
     )
+
+
+def _share(name: str, row: Row) -> float:
+    return float(row[name] / row["iteration_time_s"])
 
 
 def _in_short(row: Row) -> str:

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from topoopt.job import ModelList
-from topoopt.report.page import Block, Facts, Notes, Page, Section, Table
+from topoopt.report.facts import Entries, facts
+from topoopt.report.page import Notes, Page, Section
+from topoopt.report.rows import number, table, text
 from topoopt.transformer import Experts, ListedTransformer
-from topoopt.units import format_bytes
 from topoopt.workload import ListedModel
 
 CAUSES = {
@@ -31,104 +32,106 @@ def models_page(listed: ModelList) -> Page:
     if not listed.named:
         sections = (_overview(listed.models), _transformers(listed.transformers))
         what = f"{len(listed.models)} models of operators and {len(listed.transformers)} transformers."
-        return Page("models", "", what, (), (), sections)
+        return Page("models", "", what, sections=sections)
     if listed.transformers:
         return _transformer_page(listed.transformers[0])
     return _model_page(listed.models[0])
 
 
 def _overview(models: Sequence[ListedModel]) -> Section:
-    kinds = tuple((row.model, row.title, row.description) for row in models)
-    counts, sizes = ("servers", "batch", "operators"), ("parameters", "AllReduced")
-    variants = tuple(
-        (
-            variant.variant,
-            str(variant.servers),
-            str(variant.batch_per_accelerator),
-            str(variant.operators),
-            format_bytes(variant.parameter_bytes),
-            format_bytes(variant.dense_parameter_bytes),
-            variant.description,
-        )
-        for row in models
-        for variant in row.variants
-    )
     lines = (
         "Batch: samples per accelerator. AllReduced: parameters outside embedding tables.",
         "A plain model name means its variant for 16 servers on up to 32 servers, else that for 128.",
         "Hyper-parameters: topoopt models dlrm. To change one: topoopt plan dlrm --set tables=32",
     )
-    blocks: tuple[Block, ...] = (
-        Table("Models", ("model", "", "what it is"), kinds),
-        Table("Variants", ("variant", *counts, *sizes, "published as"), variants, counts + sizes),
-        Notes(lines, apart=True),
+    kinds = table("Models", models, text("model"), text("", "title"), text("what it is", "description"))
+    variants = table(
+        "Variants",
+        [variant for row in models for variant in row.variants],
+        text("variant"),
+        number("servers"),
+        number("batch", "batch_per_accelerator"),
+        number("operators"),
+        number("parameters", "parameter_bytes"),
+        number("AllReduced", "dense_parameter_bytes"),
+        text("published as", "description"),
     )
-    return Section("models", "", "", blocks)
+    return Section("models", "", "", (kinds, variants, Notes(lines, apart=True)))
 
 
 def _transformers(rows: Sequence[ListedTransformer]) -> Section:
-    sizes = ("layers", "hidden", "heads", "keys", "feed-forward", "sequence")
-    numbers = (*sizes, "experts", "parameters", "active")
-    cells = tuple(
-        (
-            row.model.name,
-            *(str(getattr(row.model, name)) for name in ("layers", "hidden", "heads", "kv_heads", "ffn")),
-            str(row.model.sequence),
-            _experts(row.model.experts),
-            _billions(row.parameters.total),
-            _billions(row.parameters.active) if row.model.experts else "",
-        )
-        for row in rows
-    )
     lines = (
         "Keys: heads of keys and values. Experts: those of a token / all. Active: what one token meets.",
         "Shapes and parameters of one: topoopt models llama3-70b, or topoopt models config.json",
     )
-    table = Table("Transformers", ("transformer", *numbers), cells, numbers)
-    return Section("transformers", "Transformers", "", (table, Notes(lines, apart=True)))
+    shapes = table(
+        "Transformers",
+        rows,
+        text("transformer", "model.name"),
+        number("layers", "model.layers"),
+        number("hidden", "model.hidden"),
+        number("heads", "model.heads"),
+        number("keys", "model.kv_heads"),
+        number("feed-forward", "model.ffn"),
+        number("sequence", "model.sequence"),
+        number("experts", lambda row: _experts(row.model.experts)),
+        number("parameters", "parameters.total", _billions),
+        number("active", lambda row: _billions(row.parameters.active) if row.model.experts else ""),
+    )
+    return Section("transformers", "Transformers", "", (shapes, Notes(lines, apart=True)))
 
 
 def _model_page(row: ListedModel) -> Page:
-    names, columns = list(row.variants[0].hyperparameters), tuple(one.variant for one in row.variants)
-    cells = tuple((name, *(_text(one.hyperparameters[name]) for one in row.variants)) for name in names)
-    table = Table("Hyper-parameters", ("hyper-parameter", *columns), cells, columns)
+    names = list(row.variants[0].hyperparameters)
+    hyperparameters = table(
+        "Hyper-parameters",
+        names,
+        text("hyper-parameter", str),
+        *(number(one.variant, one.hyperparameters.__getitem__, _text) for one in row.variants),
+    )
     change = CHANGE_ONE.replace("name", names[-1]).replace("model", row.model)
-    section = Section("hyperparameters", "Hyper-parameters", "", (table, Notes((change,), apart=True)))
-    return Page("model", row.title, row.description, (), (), (section,), remark=row.description)
+    blocks = (hyperparameters, Notes((change,), apart=True))
+    section = Section("hyperparameters", "Hyper-parameters", "", blocks)
+    return Page("model", row.title, row.description, sections=(section,), remark=row.description)
 
 
 def _transformer_page(row: ListedTransformer) -> Page:
     model, count = row.model, row.parameters
-    causes = [(CAUSES[key], getattr(count, key)) for key in CAUSES if getattr(count, key)]
-    cells = [(name, f"{size:,}", f"{size / count.total:.1%}") for name, size in causes]
-    cells.append(("all", f"{count.total:,}", ""))
+    sizes = {CAUSES[key]: getattr(count, key) for key in CAUSES} | {"all": count.total}
     if count.active != count.total:
-        cells.append(("met by one token", f"{count.active:,}", f"{count.active / count.total:.1%}"))
-    numbers = ("count", "share")
-    blocks = (
-        Facts("", _shapes(row)),
-        Table("Parameters", ("parameters", *numbers), tuple(cells), numbers),
+        sizes["met by one token"] = count.active
+    parameters = table(
+        "Parameters",
+        [(cause, size) for cause, size in sizes.items() if size],
+        text("parameters", "0"),
+        number("count", "1", ","),
+        number("share", lambda part: "" if part[0] == "all" else f"{part[1] / count.total:.1%}"),
     )
     headline = f"{model.name} has {_billions(count.total)} parameters."
-    section = Section("shapes", "Shapes and parameters", "", blocks)
-    return Page("transformer", model.name, headline, (), (), (section,), remark=row.source)
+    section = Section("shapes", "Shapes and parameters", "", (facts(_shapes(row)), parameters))
+    return Page("transformer", model.name, headline, sections=(section,), remark=row.source)
 
 
-def _shapes(row: ListedTransformer) -> tuple[tuple[str, str], ...]:
+def _shapes(row: ListedTransformer) -> Entries:
     shapes = row.to_json()
     plain = ("layers", "hidden", "heads", "kv_heads", "head_dim", "ffn", "vocabulary", "sequence")
-    facts = [("family", row.model.family)]
-    facts += [(key.replace("_", " "), f"{shapes[key]:,}") for key in plain]
-    for part in ("latent", "experts"):
-        facts += [
-            (f"{part} {key.replace('_', ' ')}", "yes" if value is True else f"{value:,}")
+    return {
+        "family": row.model.family,
+        **{_words(key): f"{shapes[key]:,}" for key in plain},
+        **{
+            f"{part} {_words(key)}": "yes" if value is True else f"{value:,}"
+            for part in ("latent", "experts")
             for key, value in (shapes[part] or {}).items()
             if value
-        ]
-    facts += [(key.replace("_", " "), "yes") for key in ("gated", "tied") if shapes[key]]
-    facts.append(("norm", row.model.norm))
-    facts.append(("forward FLOP of a token", f"{row.forward_flops_per_token:,.0f}"))
-    return tuple(facts)
+        },
+        **{_words(key): "yes" for key in ("gated", "tied") if shapes[key]},
+        "norm": row.model.norm,
+        "forward FLOP of a token": f"{row.forward_flops_per_token:,.0f}",
+    }
+
+
+def _words(key: str) -> str:
+    return key.replace("_", " ")
 
 
 def _experts(experts: Experts | None) -> str:

@@ -10,13 +10,13 @@ from topoopt.report.fabrics import (
     figure_table,
     time_by_fabric,
 )
-from topoopt.report.facts import Entries, facts, facts_of
+from topoopt.report.facts import Entries, facts
 from topoopt.report.outcome import outcome_figures, time_tiles
 from topoopt.report.page import Block, Page, Section, Tile
 from topoopt.report.plan_choice import bounds_chart, convergence_chart
 from topoopt.report.plan_facts import bounds_facts, network_facts, time_facts, trust
 from topoopt.report.plan_network import hops_chart, topology_circle
-from topoopt.report.plan_tables import bill_table
+from topoopt.report.plan_tables import bill_blocks
 from topoopt.report.plan_time import busiest_server, iteration_timeline, where_the_time_goes
 from topoopt.report.plan_traffic import link_load_distribution, traffic_maps
 from topoopt.report.words import counted, usd
@@ -98,16 +98,13 @@ def _pictures(
     strategies = (plan.strategy, *(row.strategy for row in plan.baselines))
     waits = [work.waits(plan, strategy) for strategy in strategies]
     priced = [cost_against_time(rows)] if any(row.cost_usd is not None for row in rows) else []
-    bill = bill_table(plan)
-    if bill:
-        bill += (facts_of("Accounting of the price", plan.price.get("accounting") or {}),)
     return {
         "strategy": work.details(plan),
         "network": (topology_circle(plan, result), hops_chart(plan, result)),
         "time": (where_the_time_goes(result), iteration_timeline(result, server)),
         "quality": (bounds_chart(plan),),
         "search": convergence_chart(plan),
-        "fabrics": (time_by_fabric(rows, waits), *priced, figure_table(rows), *bill),
+        "fabrics": (time_by_fabric(rows, waits), *priced, figure_table(rows), *bill_blocks(plan)),
     }
 
 

@@ -3,12 +3,13 @@
 from topoopt.hardware import find_accelerator
 from topoopt.job import operators_of
 from topoopt.plan import Plan
-from topoopt.report.page import Table
+from topoopt.report.facts import facts_of
+from topoopt.report.page import Block, Table
 from topoopt.report.rows import number, table, text
 from topoopt.report.strategy_words import how_split
 from topoopt.report.words import runs, usd
 from topoopt.search import fullest_server
-from topoopt.units import format_bytes, format_time
+from topoopt.units import format_bytes
 
 
 def strategy_table(plan: Plan) -> Table:
@@ -19,14 +20,14 @@ def strategy_table(plan: Plan) -> Table:
     return table(
         "Every operator",
         zip(work.graph.operators, splits, times, strict=True),
-        text("operator", lambda row: row[0].name),
-        text("kind", lambda row: row[0].kind),
-        text("how it is split", lambda row: how_split(row[1])),
+        text("operator", "0.name"),
+        text("kind", "0.kind"),
+        text("how it is split", "1", how_split),
         text("servers", lambda row: runs(row[1].servers(plan.strategy.servers))),
         number("parameters", lambda row: sum(weight.size_bytes for weight in row[0].weights), format_bytes),
-        number("forward", lambda row: row[2].forward_s, format_time),
-        number("backward", lambda row: row[2].backward_s, format_time),
-        text("time from", lambda row: row[2].source),
+        number("forward", "2.forward_s"),
+        number("backward", "2.backward_s"),
+        text("time from", "2.source"),
         folded=len(splits) > 24,
     )
 
@@ -40,12 +41,12 @@ def memory_table(plan: Plan) -> Table:
         f"Memory of an accelerator of server {use.server}, the fullest",
         [(name, size) for name, size in sizes.items() if size],
         text("what", lambda row: row[0].replace("tables", "embedding tables")),
-        number("size", lambda row: row[1], format_bytes),
+        number("size", "1", format_bytes),
     )
 
 
-def bill_table(plan: Plan) -> tuple[Table, ...]:
-    """Return the bill of the plan's network, nothing where there is none."""
+def bill_blocks(plan: Plan) -> tuple[Block, ...]:
+    """Return the bill of the plan's network and how it was counted, nothing where there is none."""
     lines = plan.price.get("bill")
     if not lines:
         return ()
@@ -59,6 +60,7 @@ def bill_table(plan: Plan) -> tuple[Table, ...]:
             number("each", lambda line: f"${line['unit_usd']:,.2f}" if "unit_usd" in line else ""),
             number("price", "total_usd", usd),
         ),
+        facts_of("Accounting of the price", plan.price.get("accounting") or {}),
     )
 
 

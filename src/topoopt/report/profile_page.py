@@ -1,14 +1,16 @@
 """A profile as a page: on what, how many sizes, how fast each operator is, what failed; and what would be measured."""
 
+from collections.abc import Sequence
+
 from topoopt.errors import InvalidInput
 from topoopt.llm import find_calibration, profiled_calibration
 from topoopt.profile import ProfileRun, Subject
-from topoopt.report.page import Block, Facts, Notes, Page, Section, Table
+from topoopt.report.facts import facts
+from topoopt.report.page import Notes, Page, Section, Table
+from topoopt.report.rows import number, table, text
 from topoopt.report.words import counted
-from topoopt.units import format_bytes, format_time
-from topoopt.workload import DeviceProfile, MeasuredOperator, PartSize
+from topoopt.workload import DeviceProfile, MeasuredOperator, PartSize, PartTime
 
-COLUMNS = ("operator", "kind", "of it", "sizes", "samples", "forward", "backward", "spread", "rate", "memory")
 LARGEST_SHARE = 0.2
 """A spread above it is worth a word."""
 
@@ -18,44 +20,40 @@ def profile_page(run: ProfileRun) -> Page:
     profile, device = run.profile, run.profile.device
     law, no_law = calibration_words(profile)
     threads = f", {counted(device.threads, 'thread')}" if device.threads else ""
-    facts = Facts(
-        "",
-        (
-            ("device", f"{device.kind}, {device.precision}{threads}, PyTorch {device.torch}"),
-            ("in the catalogue", device.accelerator),
-            ("sizes", _sizes(run)),
-            ("as a calibration", law),
-        ),
+    device_facts = facts(
+        {
+            "device": f"{device.kind}, {device.precision}{threads}, PyTorch {device.torch}",
+            "in the catalogue": device.accelerator,
+            "sizes": _sizes(run),
+            "as a calibration": law,
+        }
     )
     warnings = Notes((*_warnings(run), *filter(None, [no_law])), warn=True)
-    rows = tuple(_row(op) for op in profile.operators if op.times)
-    device_blocks: tuple[Block, ...] = (facts,) if rows else (facts, warnings)
-    sections = [Section("device", "Device", "", device_blocks)]
-    if rows:
-        table = Table("", COLUMNS, rows, COLUMNS[2:])
+    measured = _operators([op for op in profile.operators if op.times])
+    sections = [Section("device", "Device", "", (device_facts, *(() if measured.rows else (warnings,))))]
+    if measured.rows:
         remark = "whole, where it was measured whole"
-        sections.append(Section("operators", "Largest size of each operator", "", (table, warnings), remark))
-    return Page("profile", profile.model, "", (), (), tuple(sections), remark=f"measured on {device.name}")
+        blocks = (measured, warnings)
+        sections.append(Section("operators", "Largest size of each operator", "", blocks, remark))
+    return Page("profile", profile.model, sections=tuple(sections), remark=f"measured on {device.name}")
 
 
 def subject_page(subject: Subject) -> Page:
     """Return what would be measured."""
-    columns = ("operator", "kind", "of it", "sizes", "samples", "channel parts")
-    cells = tuple(
-        (
-            row["operator"],
-            row["kind"],
-            str(row["count"]),
-            str(row["sizes"]),
-            _range(row["fewest_samples"], row["most_samples"]),
-            _range(1, row["most_channel_parts"]),
-        )
-        for row in subject.rows()
+    sizes = table(
+        "",
+        subject.rows(),
+        text("operator"),
+        text("kind"),
+        number("of it", "count"),
+        number("sizes"),
+        number("samples", lambda row: _range(row["fewest_samples"], row["most_samples"])),
+        number("channel parts", lambda row: _range(1, row["most_channel_parts"])),
     )
     warnings = tuple(f"{name} cannot be measured: {reason}." for name, reason in subject.left_out.items())
-    blocks = (Table("", columns, cells, columns[2:]), Notes(warnings, warn=True))
+    section = Section("sizes", "Sizes", "", (sizes, Notes(warnings, warn=True)))
     remark = f"{counted(subject.sizes, 'size')} would be measured"
-    return Page("subject", subject.model, "", (), (), (Section("sizes", "Sizes", "", blocks),), remark=remark)
+    return Page("subject", subject.model, sections=(section,), remark=remark)
 
 
 def calibration_words(profile: DeviceProfile) -> tuple[str, str]:
@@ -79,37 +77,39 @@ def calibration_words(profile: DeviceProfile) -> tuple[str, str]:
 
 
 def _sizes(run: ProfileRun) -> str:
-    words = [f"{run.sizes:,}: {run.measured:,} measured now"]
-    if run.known:
-        words.append(f"{run.known:,} known before")
-    if run.failed:
-        words.append(f"{run.failed:,} that cannot be measured here")
-    if run.left:
-        words.append(f"{run.left:,} left")
-    return ", ".join(words)
+    rest = {"known before": run.known, "that cannot be measured here": run.failed, "left": run.left}
+    words = [f"{count:,} {what}" for what, count in rest.items() if count]
+    return ", ".join([f"{run.sizes:,}: {run.measured:,} measured now", *words])
 
 
-def _row(op: MeasuredOperator) -> tuple[str, ...]:
-    size = _shown_size(op)
-    time = op.times[size]
-    spread_s = max(time.forward_spread_s, time.backward_spread_s)
-    flops = size.samples * op.signature.forward_flops_per_sample / size.channel_degree
-    return (
-        op.name,
-        op.signature.kind,
-        str(op.count),
-        str(len(op.times)),
-        f"{size.samples:,}",
-        format_time(time.forward_s),
-        format_time(time.backward_s),
-        f"{spread_s / max(time.forward_s + time.backward_s, 1e-12):.0%}",
-        f"{flops / time.forward_s / 1e9:,.0f} GFLOP/s" if flops and time.forward_s else "–",
-        format_bytes(time.memory_bytes),
+def _operators(operators: Sequence[MeasuredOperator]) -> Table:
+    """Return the largest size of each, whole where it was measured whole."""
+    sizes = [max(op.times, key=lambda size: (-size.channel_degree, size.samples)) for op in operators]
+    times = [op.times[size] for op, size in zip(operators, sizes, strict=True)]
+    return table(
+        "",
+        zip(operators, sizes, times, strict=True),
+        text("operator", "0.name"),
+        text("kind", "0.signature.kind"),
+        number("of it", "0.count"),
+        number("sizes", "0.times", lambda known: str(len(known))),
+        number("samples", "1.samples", ","),
+        number("forward", "2.forward_s"),
+        number("backward", "2.backward_s"),
+        number("spread", "2", _spread),
+        number("rate", lambda row: _rate(*row)),
+        number("memory", "2.memory_bytes"),
     )
 
 
-def _shown_size(op: MeasuredOperator) -> PartSize:
-    return max(op.times, key=lambda size: (-size.channel_degree, size.samples))
+def _spread(time: PartTime) -> str:
+    spread_s = max(time.forward_spread_s, time.backward_spread_s)
+    return f"{spread_s / max(time.forward_s + time.backward_s, 1e-12):.0%}"
+
+
+def _rate(op: MeasuredOperator, size: PartSize, time: PartTime) -> str | None:
+    flops = size.samples * op.signature.forward_flops_per_sample / size.channel_degree
+    return f"{flops / time.forward_s / 1e9:,.0f} GFLOP/s" if flops and time.forward_s else None
 
 
 def _warnings(run: ProfileRun) -> list[str]:

@@ -53,9 +53,9 @@ def _moves(answer: RewiringAnswer) -> Section:
         table(
             "",
             rows[:SHOWN],
-            number("step", lambda move: move[0]),
-            text("action", lambda move: move[1]),
-            number("panel", lambda move: move[2]),
+            number("step", "0"),
+            text("action", "1"),
+            number("panel", "2"),
             text("from", lambda move: f"server {move[3]}, port {move[4]}"),
             text("to", lambda move: f"server {move[5]}, port {move[6]}"),
         )

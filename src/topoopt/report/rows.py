@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 from topoopt.report.cells import cell
@@ -9,7 +10,7 @@ from topoopt.report.chart import Series
 from topoopt.report.page import Table
 
 Source = str | Callable[[Any], Any]
-"""Where a row has the value: the name of a field, ``outcome.time_s`` of a noun inside, or a function of the row."""
+"""Where a row has the value: a path of names, or of places in a tuple, such as ``outcome.time_s``; or a function."""
 Form = str | Callable[[Any], str]
 """How the value is written: a format such as ``.1%``, or a function; by the unit in the field's name if neither."""
 
@@ -77,8 +78,10 @@ def bars(
 
 
 def _value(row: Any, source: Source) -> Any:
-    if callable(source):
-        return source(row)
-    for name in source.split("."):
-        row = row[name] if isinstance(row, Mapping) else getattr(row, name)
-    return row
+    return source(row) if callable(source) else reduce(_part, source.split("."), row)
+
+
+def _part(row: Any, name: str) -> Any:
+    if isinstance(row, Mapping):
+        return row[name]
+    return row[int(name)] if name.isdecimal() else getattr(row, name)

@@ -7,8 +7,7 @@ from topoopt.cluster import ClusterResult, result_from_mapping
 from topoopt.errors import InvalidInput
 from topoopt.files import read_json
 from topoopt.plan import COMPARISON_FORMAT, Comparison, Plan, comparison_from_mapping, plan_from_mapping
-from topoopt.report.cluster_page import cluster_page
-from topoopt.report.comparison_page import comparison_page
+from topoopt.report.answer_page import page_of
 from topoopt.report.page import Page
 from topoopt.report.plan_page import plan_report
 
@@ -48,10 +47,4 @@ def subject_from_mapping(document: Any, place: str = "report") -> Subject:
 
 def make_page(subject: Subject) -> Page:
     """Return the whole report of a plan, a comparison or a cluster."""
-    match subject:
-        case Plan():
-            return plan_report(subject)
-        case Comparison():
-            return comparison_page(subject)
-        case _:
-            return cluster_page(subject)
+    return plan_report(subject) if isinstance(subject, Plan) else page_of(subject)

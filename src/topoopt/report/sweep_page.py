@@ -1,9 +1,12 @@
 """A sweep and what it has stored, as pages: points and values, and rows of figures."""
 
+from functools import partial
 from typing import Any
 
 from topoopt.report.cells import cell
-from topoopt.report.page import Block, Facts, Notes, Page, Section, Table
+from topoopt.report.facts import facts
+from topoopt.report.page import Block, Notes, Page, Section
+from topoopt.report.rows import number, table, text
 from topoopt.report.words import counted
 from topoopt.sweep import ResultsAnswer, Summary, SweepAnswer, SweepPreview
 
@@ -17,25 +20,25 @@ def sweep_page(answer: SweepAnswer) -> Page:
         f"{count:,} {'with' if status == 'ok' else status + ', without'} a result"
         for status, count in sorted(run.by_status.items(), key=lambda item: item[0] != "ok")
     ]
-    facts = (
-        ("computed", f"{run.computed:,}" + (f": {'; '.join(kinds)}" if kinds else "")),
-        ("found", f"{run.found:,} that were there already" if run.found else ""),
-        ("beside", f"{counted(run.others, 'point')} of other sweeps" if run.others else ""),
-        ("results", answer.out),
+    points = facts(
+        {
+            "computed": f"{run.computed:,}" + (f": {'; '.join(kinds)}" if kinds else ""),
+            "found": f"{run.found:,} that were there already" if run.found else "",
+            "beside": f"{counted(run.others, 'point')} of other sweeps" if run.others else "",
+            "results": answer.out,
+        }
     )
     failed = "What has failed is tried again by the same command; the reason is in its row."
     notes = (Notes((failed,), warn=True),) if run.by_status.get("failed") else ()
-    return _page("sweep", answer.sweep.name, counted(run.points, "point"), (Facts("", facts), *notes))
+    return _page("sweep", answer.sweep.name, counted(run.points, "point"), (points, *notes))
 
 
 def preview_page(answer: SweepPreview) -> Page:
     """Return what a sweep would compute."""
     points = len(answer.sweep.points)
-    facts = tuple(
-        (name, ", ".join(cell(name, value) for value in row)) for name, row in answer.sweep.axes.items()
-    )
+    axes = facts({name: ", ".join(cell(name, one) for one in row) for name, row in answer.sweep.axes.items()})
     missing = f"{answer.finished:,} are in {answer.out}, {points - answer.finished:,} would be computed"
-    return _page("sweep", answer.sweep.name, f"{points:,} points", (Facts("", facts), Notes((missing,))))
+    return _page("sweep", answer.sweep.name, f"{points:,} points", (axes, Notes((missing,))))
 
 
 def results_page(answer: ResultsAnswer) -> Page:
@@ -48,41 +51,44 @@ def results_page(answer: ResultsAnswer) -> Page:
 
 
 def _page(kind: str, title: str, remark: str, blocks: tuple[Block, ...]) -> Page:
-    return Page(kind, title, "", (), (), (Section(kind, "Points" if title else "", "", blocks),), {}, remark)
+    section = Section(kind, "Points" if title else "", "", blocks)
+    return Page(kind, title, sections=(section,), remark=remark)
 
 
 def _summary(summary: Summary) -> tuple[Block, ...]:
     """Return what is in the file, which settings differ in it, and why some points have no result."""
     without = [f"{count:,} {status}" for status, count in summary.by_status.items() if status != "ok"]
-    facts = (
-        *((name, _values(name, values)) for name, values in summary.axes.items()),
-        ("computed by", f"topoopt {', '.join(summary.versions)}, in {counted(summary.runs, 'run')}"),
-        ("without result", ", ".join(without)),
+    stored = facts(
+        {
+            **{name: _values(name, values) for name, values in summary.axes.items()},
+            "computed by": f"topoopt {', '.join(summary.versions)}, in {counted(summary.runs, 'run')}",
+            "without result": ", ".join(without),
+        }
     )
     errors = [f"{counted(count, 'point')}: {message}" for message, count in summary.errors[:MOST_ERRORS]]
     if len(summary.errors) > MOST_ERRORS:
         errors.append(f"and for {len(summary.errors) - MOST_ERRORS} other reasons: see the column error")
-    return (Facts("", facts), *((Notes(tuple(errors), warn=True),) if errors else ()))
+    return (stored, *((Notes(tuple(errors), warn=True),) if errors else ()))
 
 
 def _table(answer: ResultsAnswer) -> tuple[Block, ...]:
     rows, columns = answer.rows.rows, answer.rows.columns
     shown = rows if answer.limit else rows[:MOST_ROWS]
-    numbers = tuple(
-        name
+    described = [
+        (number if any(isinstance(row[place], int | float) for row in shown) else text)(
+            name, str(place), partial(cell, name)
+        )
         for place, name in enumerate(columns)
-        if any(isinstance(row[place], int | float) for row in shown)
-    )
-    cells = tuple(tuple(cell(name, value) for name, value in zip(columns, row, strict=True)) for row in shown)
-    notes = [] if cells else ["no rows"]
+    ]
+    notes = [] if shown else ["no rows"]
     if answer.limit and len(rows) == answer.limit:
         notes.append(f"the first {answer.limit}; limit 0 for all")
     elif len(shown) < len(rows):
         notes.append(f"the first {len(shown)} of {len(rows):,}")
     if answer.live:
         notes.append("a sweep is writing this file: these are its results so far")
-    table = (Table("", columns, cells, numbers),) if cells else ()
-    return (*table, *((Notes(tuple(notes)),) if notes else ()))
+    values = (table("", shown, *described),) if shown else ()
+    return (*values, *((Notes(tuple(notes)),) if notes else ()))
 
 
 def _values(name: str, values: tuple[Any, ...]) -> str:

@@ -44,7 +44,7 @@ def _distances(network: RingNetwork) -> Table:
     return table(
         "Distances",
         zip(network.hop_histogram.items(), within, strict=True),
-        number("hops", lambda row: row[0][0]),
+        number("hops", "0.0"),
         number("servers", lambda row: row[0][1] // servers),
         number("within", lambda row: row[1] / servers / (servers - 1), ".3f"),
     )
@@ -54,7 +54,7 @@ def _coins(network: RingNetwork) -> tuple[Block, ...]:
     nearest = table(
         "By the coins",
         islice(network.coins(), SHOWN_DISTANCES),
-        number("to i +", lambda row: row[0]),
+        number("to i +", "0"),
         text("by the coins", lambda row: " + ".join(map(str, row[1]))),
     )
     more = network.servers - 1 - SHOWN_DISTANCES
