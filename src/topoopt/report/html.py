@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 from pathlib import Path
+from string import Template
 
 from topoopt.files import write_atomically
 from topoopt.report.chart import BarChart, Chart, CircleChart, HeatmapChart, TimelineChart
@@ -37,51 +38,21 @@ def write_report(path: str | Path, page: Page) -> int:
 def html(page: Page) -> str:
     """Return the whole file; equal pages give equal text."""
     scripts = [_plotly(), *(_asset(name) for name in SCRIPTS)]
-    return "\n".join(
-        [
-            "<!doctype html>",
-            '<html lang="en">',
-            "<head>",
-            '<meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{_policy(scripts)}">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            '<meta name="color-scheme" content="light dark">',
-            f'<meta name="generator" content="topoopt {__version__}">',
-            f"<title>{escape(page.heading)} · topoopt</title>",
-            f"<style>{_asset('report.css')}</style>",
-            "</head>",
-            "<body>",
-            *_body(page),
-            f'<script type="application/json" id="figures">{_figures(page)}</script>',
-            *(f"<script>{script}</script>" for script in scripts),
-            "</body>",
-            "</html>\n",
-        ]
+    links = (f'<a href="#{escape(one.key)}">{escape(one.title or one.key)}</a>' for one in page.sections)
+    return Template(_asset("report.html")).substitute(
+        policy=_policy(scripts),
+        version=escape(__version__),
+        heading=escape(page.heading),
+        styles=_asset("report.css"),
+        kind=escape(page.kind),
+        headline=escape(page.headline),
+        tiles="".join(map(_tile, page.tiles)),
+        warnings=lines_html(page.warnings, ' class="warnings"') if page.warnings else "",
+        links="".join(links),
+        sections="\n".join(map(_section, page.sections)),
+        figures=_figures(page),
+        scripts="\n".join(f"<script>{script}</script>" for script in scripts),
     )
-
-
-def _body(page: Page) -> list[str]:
-    links = "".join(
-        f'<a href="#{escape(one.key)}">{escape(one.title or one.key)}</a>' for one in page.sections
-    )
-    warnings = "".join(f"<li>{escape(warning)}</li>" for warning in page.warnings)
-    return [
-        '<a class="skip" href="#content">To the content</a>',
-        "<header>",
-        f'<p class="kind"><span>topoopt</span> report of a {escape(page.kind)}</p>',
-        '<button id="theme" type="button">Dark</button>',
-        f"<h1>{escape(page.heading)}</h1>",
-        f'<p class="headline">{escape(page.headline)}</p>',
-        f'<dl class="tiles">{"".join(map(_tile, page.tiles))}</dl>',
-        f'<ul class="warnings">{warnings}</ul>' if warnings else "",
-        "</header>",
-        f'<nav aria-label="Sections">{links}</nav>',
-        "<noscript><p>The figures of this page are drawn by a script, which is switched off here.</p></noscript>",
-        '<main id="content">',
-        *map(_section, page.sections),
-        "</main>",
-        f"<footer>Made by topoopt {escape(__version__)}. This file needs no network and asks for none.</footer>",
-    ]
 
 
 def _tile(tile: Tile) -> str:
@@ -102,15 +73,15 @@ def _section(section: Section) -> str:
 def widths(blocks: Sequence[Block]) -> list[str]:
     """Return how wide each block is; a half that stands alone in its row is as wide as the page."""
     maps = sum(isinstance(block, HeatmapChart) for block in blocks)
-    found = [_width(block, maps) for block in blocks]
+    result = [_width(block, maps) for block in blocks]
     alone = None
-    for index, width in enumerate([*found, "whole"]):
+    for index, width in enumerate([*result, "whole"]):
         if width == "half":
             alone = index if alone is None else None
         elif alone is not None:
-            found[alone] = "whole"
+            result[alone] = "whole"
             alone = None
-    return found
+    return result
 
 
 def _width(block: Block, maps: int) -> str:
@@ -136,7 +107,7 @@ def _block(block: Block, width: str) -> str:
         case Facts():
             return _facts(block, width)
         case Notes():
-            return _notes(block)
+            return lines_html(block.lines, f' class="{"notes warnings" if block.warn else "notes"} whole"')
         case _:
             return _figure(block, width)
 
@@ -151,21 +122,29 @@ def _figure(chart: Chart, width: str) -> str:
 
 def _table(table: Table, width: str) -> str:
     numbers = [' class="number"' if column in table.numbers else "" for column in table.columns]
-    head = "".join(
-        f'<th scope="col"{kind}>{escape(column)}</th>'
-        for column, kind in zip(table.columns, numbers, strict=True)
-    )
-    rows = "\n".join(
-        f"<tr>{''.join(f'<td{kind}>{escape(cell)}</td>' for cell, kind in zip(row, numbers, strict=True))}</tr>"
-        for row in table.rows
-    )
-    inner = (
-        f'<div class="scroll"><table><thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody></table></div>'
-    )
+    inner = f'<div class="scroll">{table_html(table, numbers)}</div>'
     if table.folded:
         count = f'<span class="count">{len(table.rows):,} rows</span>'
         return f'<details class="table"><summary>{escape(table.title)} {count}</summary>{inner}</details>'
     return f'<div class="table {width}"><h3>{escape(table.title)}</h3>{inner}</div>'
+
+
+def table_html(table: Table, attributes: Sequence[str]) -> str:
+    """Return a table whose cells have these attributes, by column."""
+    rows = "\n".join(f"<tr>{_cells('td', row, attributes)}</tr>" for row in table.rows)
+    names = _cells("th", table.columns, [f' scope="col"{each}' for each in attributes])
+    head = f"<thead><tr>{names}</tr></thead>\n" if any(table.columns) else ""
+    return f"<table>{head}<tbody>\n{rows}\n</tbody></table>"
+
+
+def _cells(tag: str, words: Sequence[str], attributes: Sequence[str]) -> str:
+    pairs = zip(words, attributes, strict=True)
+    return "".join(f"<{tag}{attribute}>{escape(word)}</{tag}>" for word, attribute in pairs)
+
+
+def lines_html(lines: Sequence[str], attributes: str = "") -> str:
+    """Return lines as a list."""
+    return f"<ul{attributes}>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>"
 
 
 def _facts(facts: Facts, width: str) -> str:
@@ -173,11 +152,6 @@ def _facts(facts: Facts, width: str) -> str:
         f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts.rows if value
     )
     return f'<div class="facts {width}"><h3>{escape(facts.title)}</h3><dl>{rows}</dl></div>'
-
-
-def _notes(notes: Notes) -> str:
-    kind = "notes warnings" if notes.warn else "notes"
-    return f'<ul class="{kind} whole">{"".join(f"<li>{escape(line)}</li>" for line in notes.lines)}</ul>'
 
 
 def _figures(page: Page) -> str:

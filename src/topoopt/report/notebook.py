@@ -9,12 +9,13 @@ from topoopt.plan import Comparison, Plan
 from topoopt.report.answer_page import page_of
 from topoopt.report.chart import Chart
 from topoopt.report.fabrics import time_by_fabric
+from topoopt.report.html import lines_html, table_html
 from topoopt.report.page import Block, Facts, Notes, Section, Table
 from topoopt.report.plan_network import topology_circle
 from topoopt.search import simulated
 
-ROW = "text-align:left;vertical-align:top"
-NUMBER = "text-align:right;vertical-align:top;white-space:nowrap"
+ROW = ' style="text-align:left;vertical-align:top"'
+NUMBER = ' style="text-align:right;vertical-align:top;white-space:nowrap"'
 
 
 def _topology(plan: Plan) -> Chart:
@@ -32,54 +33,37 @@ PICTURES: Mapping[type, Callable[[Any], Chart]] = MappingProxyType({Comparison: 
 def notebook_html(answer: Any) -> str:
     """Return what an answer says as HTML without scripts, its picture drawn inside."""
     page = page_of(answer)
-    shown = [section for section in page.sections if not section.detail]
-    minded = "".join(f"<li>{escape(warning)}</li>" for warning in page.warnings)
     picture = PICTURES.get(type(answer))
     return "\n".join(
         [
             f"<h3>{escape(page.title or page.kind)} <small>{escape(page.remark)}</small></h3>",
             f"<p>{escape(page.headline)}</p>",
-            f"<ul>{minded}</ul>" if minded else "",
+            lines_html(page.warnings) if page.warnings else "",
             "" if picture is None else _svg(picture(answer)),
-            *(_section(section, is_first=index == 0) for index, section in enumerate(shown)),
+            *(_section(section, is_first=index == 0) for index, section in enumerate(page.shown)),
         ]
     )
 
 
 def _section(section: Section, *, is_first: bool) -> str:
-    blocks = "".join(filter(None, map(_block, section.blocks)))
+    blocks = "".join(map(_block, section.shown))
     opened = " open" if is_first or section.key in ("job", "network", "time", "fabrics") else ""
     title = f"{escape(section.title or section.key)} <small>{escape(section.remark)}</small>"
-    return f"<details{opened}><summary><b>{title}</b></summary>{blocks}</details>" if blocks else ""
+    return f"<details{opened}><summary><b>{title}</b></summary>{blocks}</details>"
 
 
 def _block(block: Block) -> str:
     match block:
-        case Facts() if not block.detail:
-            return _table((), [(name, value) for name, value in block.rows if value], ())
-        case Table() if not (block.detail or block.folded):
-            return _table(block.columns, block.rows, block.numbers)
+        case Facts():
+            rows = tuple((name, value) for name, value in block.rows if value)
+            return table_html(Table("", ("", ""), rows), (ROW, ROW))
+        case Table():
+            styles = [NUMBER if column in block.numbers else ROW for column in block.columns]
+            return table_html(block, styles)
         case Notes():
-            return f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in block.lines)}</ul>"
+            return lines_html(block.lines)
         case _:
             return ""
-
-
-def _table(columns: tuple[str, ...], rows: Any, numbers: tuple[str, ...]) -> str:
-    styles = [NUMBER if column in numbers else ROW for column in columns]
-    head = "".join(
-        f'<th style="{style}">{escape(name)}</th>' for name, style in zip(columns, styles, strict=True)
-    )
-    body = "".join(
-        "<tr>"
-        + "".join(
-            f'<td style="{styles[index] if styles else ROW}">{escape(cell)}</td>'
-            for index, cell in enumerate(row)
-        )
-        + "</tr>"
-        for row in rows
-    )
-    return f"<table>{f'<thead><tr>{head}</tr></thead>' if head else ''}<tbody>{body}</tbody></table>"
 
 
 def _svg(chart: Chart) -> str:

@@ -83,6 +83,8 @@ class Notes:
 
 
 Block = Chart | Table | Facts | Notes
+Lines = Table | Facts | Notes
+"""What is made of words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,16 @@ class Section:
     blocks: tuple[Block, ...]
     remark: str = ""
     detail: bool = False
+
+    @property
+    def shown(self) -> tuple[Lines, ...]:
+        """What there is room for in a terminal and in a notebook: no charts, no details, nothing folded."""
+        return tuple(
+            block
+            for block in self.blocks
+            if isinstance(block, Lines)
+            and not (getattr(block, "detail", False) or getattr(block, "folded", False))
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,11 +157,13 @@ class Page:
         return f"{self.title or self.kind} {self.remark}".rstrip()
 
     @property
+    def shown(self) -> tuple[Section, ...]:
+        """The sections that there is room for in a terminal and in a notebook."""
+        return tuple(section for section in self.sections if section.shown and not section.detail)
+
+    @property
     def charts(self) -> tuple[Chart, ...]:
         """Every chart in the order of the page."""
         return tuple(
-            block
-            for section in self.sections
-            for block in section.blocks
-            if not isinstance(block, (Table, Facts, Notes))
+            block for section in self.sections for block in section.blocks if not isinstance(block, Lines)
         )

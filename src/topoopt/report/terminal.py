@@ -9,7 +9,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from topoopt.report.columns import BETWEEN, column_blocks
-from topoopt.report.page import Block, Facts, Notes, Page, Section, Table
+from topoopt.report.page import Facts, Notes, Page, Section, Table
 
 WIDTH = 110
 """Columns where nothing is known of the reader's terminal."""
@@ -28,10 +28,7 @@ def draw_page(page: Page, console: Console) -> None:
     """Draw a page on a terminal; of one without a title, its first section has the heading."""
     if page.title:
         draw_title(console, page.title, page.remark)
-    shown = [
-        section for section in page.sections if not section.detail and any(map(_is_shown, section.blocks))
-    ]
-    for index, section in enumerate(shown):
+    for index, section in enumerate(page.shown):
         _draw_section(console, section, heading=index > 0 or not page.title)
     if page.warnings:
         draw_title(console, "Mind")
@@ -81,48 +78,29 @@ def draw_table(
         _draw_trimmed(console, table, width=sum(block.values()) + BETWEEN * len(block))
 
 
-def _is_shown(block: Block) -> bool:
-    match block:
-        case Table():
-            return not (block.folded or block.detail)
-        case Facts():
-            return not block.detail
-        case Notes():
-            return True
-        case _:
-            return False
-
-
 def _draw_section(console: Console, section: Section, heading: bool) -> None:
     """Draw a section; a table or facts below other blocks stand off by a blank line, notes do not."""
     if heading and section.title:
         draw_title(console, section.title, section.remark)
-    for index, block in enumerate(filter(_is_shown, section.blocks)):
+    for index, block in enumerate(section.shown):
+        if index and not isinstance(block, Notes) and not getattr(block, "tight", False):
+            console.print()
         match block:
             case Notes():
                 _draw_notes(console, block)
-            case Facts() | Table():
-                if index and not getattr(block, "tight", False):
-                    console.print()
-                _draw_block(console, block)
-
-
-def _draw_block(console: Console, block: Facts | Table) -> None:
-    if isinstance(block, Facts):
-        draw_facts(console, block.rows)
-    else:
-        draw_table(console, block.columns, block.rows, block.numbers)
+            case Facts():
+                draw_facts(console, block.rows)
+            case Table():
+                draw_table(console, block.columns, block.rows, block.numbers)
 
 
 def _draw_notes(console: Console, notes: Notes) -> None:
     if notes.apart:
         console.print("\n" + "\n".join(notes.lines), highlight=False, markup=False)
         return
+    mark, style = ("! ", "yellow") if notes.warn else ("", "")
     for line in notes.lines:
-        if notes.warn:
-            console.print(Text(f"  ! {line}", style="yellow"))
-        else:
-            console.print(f"  {line}", highlight=False, markup=False)
+        console.print(Text(f"  {mark}{line}", style=style))
 
 
 def _draw_trimmed(console: Console, block: RenderableType, width: int = 0) -> None:
