@@ -6,10 +6,12 @@ import pytest
 
 from tests.job.training_jobs import small_training_job
 from topoopt.job import transformer_of
-from topoopt.plan import Plan
-from topoopt.report import Facts, Page, html, make_page
+from topoopt.plan import Plan, compared_fabrics
+from topoopt.report import BarChart, Facts, Page, html, make_page
+from topoopt.report.fabrics import time_by_fabric
 from topoopt.report.plan_facts import time_facts
 from topoopt.search import SearchOptions, make_plan
+from topoopt.simulate import compute_and_bubble
 
 
 @pytest.fixture(scope="module")
@@ -44,10 +46,29 @@ def test_what_the_free_network_leaves_is_named_by_cause(plan: Plan) -> None:
         strategy=replace(plan.strategy, layout=2),
         outcome=outcome,
     )
-    facts = dict(time_facts(known))
+    facts = time_facts(known)
     assert facts["compute"] == "63.8 ms on the busiest stage"
     assert facts["inside"] == "2.2 ms of its collectives between accelerators of one server"
     assert facts["bubble"] == "49.5 ms in which stages wait for each other"
+
+
+def test_waiting_for_other_stages_is_no_computation_in_the_bars_of_fabrics(plan: Plan, page: Page) -> None:
+    chart = next(chart for chart in page.charts if chart.name == "iteration_time_by_fabric")
+    assert isinstance(chart, BarChart)
+    parts = {series.name: series.y for series in chart.series}
+    strategies = (plan.strategy, *(row.strategy for row in plan.baselines))
+    work = transformer_of(plan.job)
+    bubbles = [compute_and_bubble(work.layout(strategy).step)[1] for strategy in strategies]
+    assert min(bubbles) > 0
+    assert parts["pipeline bubble"] == pytest.approx([bubble_s * 1e3 for bubble_s in bubbles])
+    rows = (plan.outcome, *(row.outcome for row in plan.baselines))
+    sums = [sum(part) for part in zip(*parts.values(), strict=True)]
+    assert sums == pytest.approx([outcome.iteration_time_s * 1e3 for outcome in rows])
+
+
+def test_bars_that_cannot_tell_computation_from_the_bubble_say_so(plan: Plan) -> None:
+    names = [series.name for series in time_by_fabric(compared_fabrics(plan)).series]
+    assert names == ["computation and bubble", "exposed communication"]
 
 
 def test_every_server_holds_a_stage(page: Page) -> None:

@@ -21,27 +21,9 @@ from topoopt.report.chart import (
     Value,
 )
 from topoopt.report.circle import places, strands
-from topoopt.report.style import Style, style, styles, styles_of
+from topoopt.report.style import DASHES, MARKS, Style, style, styles, styles_of
 from topoopt.report.words import from_zero, short_number, time_unit
 
-_MARKS: Final = {
-    "circle": "o",
-    "square": "s",
-    "triangle": "^",
-    "diamond": "D",
-    "down": "v",
-    "plus": "P",
-    "cross": "X",
-    "star": "*",
-}
-_DASHES: Final = {
-    "solid": (0, ()),
-    "dash": (0, (5, 2)),
-    "dot": (0, (1.2, 1.6)),
-    "dashdot": (0, (5, 1.6, 1.2, 1.6)),
-    "longdash": (0, (9, 2.5)),
-    "longdashdot": (0, (9, 2.5, 1.2, 2.5)),
-}
 _MARKS_A_LINE: Final = 12
 _FEW_POINTS: Final = 24
 _FEW_BARS: Final = 150
@@ -93,7 +75,7 @@ def _lines(axes: Axes, chart: LineChart) -> None:
             one.y,
             label=one.name,
             color=look.color,
-            linestyle=_DASHES[look.dash] if one.joined else "none",
+            linestyle=DASHES[look.dash] if one.joined else "none",
             linewidth=1.0 if one.published else None,
             drawstyle="steps-post" if one.stepped else "default",
             zorder=2.5 if one.published else 2,
@@ -119,7 +101,7 @@ def _marker(one: Series, look: Style) -> dict[str, Any]:
     else:
         every = max(1, points // _MARKS_A_LINE) if one.joined and points > _FEW_POINTS else 1
     return {
-        "marker": _MARKS[look.mark] if one.marked or not one.joined else "none",
+        "marker": MARKS[look.mark] if one.marked or not one.joined else "none",
         "markevery": every,
         "markerfacecolor": "white" if one.published else look.color,
         "markeredgecolor": look.color,

@@ -3,6 +3,7 @@
 import io
 import textwrap
 from collections.abc import Sequence
+from importlib.resources import as_file, files
 from typing import Any, Final
 
 import matplotlib as mpl
@@ -18,30 +19,6 @@ _METADATA: Final[dict[str, Any]] = {
     "svg": {"Date": None, "Creator": "topoopt"},
     "pdf": {"CreationDate": None, "ModDate": None, "Creator": "topoopt", "Producer": "topoopt"},
 }
-_LOOK: Final[Any] = {
-    "font.family": "DejaVu Sans",
-    "font.size": 9,
-    "axes.labelsize": 9,
-    "axes.linewidth": 0.8,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "axes.grid": True,
-    "axes.unicode_minus": True,
-    "grid.color": "#DDDDDD",
-    "grid.linewidth": 0.6,
-    "hatch.linewidth": 0.7,
-    "legend.frameon": False,
-    "legend.fontsize": 8.5,
-    "lines.linewidth": 1.6,
-    "lines.markersize": 5,
-    "pdf.fonttype": 42,  # letters stay letters, as conferences ask for
-    "svg.fonttype": "path",
-    "svg.hashsalt": "topoopt",
-    "savefig.dpi": 200,
-    "xtick.labelsize": 8.5,
-    "ytick.labelsize": 8.5,
-}
 _GAP_POINTS: Final = 6
 _LEGEND_LETTERS: Final = 72
 """Letters of a legend's line, over which it is broken."""
@@ -54,9 +31,8 @@ _TEXT_LETTERS: Final = 92
 def drawn(chart: Chart, formats: Sequence[str]) -> dict[str, bytes]:
     """Return one chart as the bytes of a file of each format."""
     result = {}
-    with mpl.rc_context():
-        mpl.rcdefaults()
-        mpl.rcParams.update(_LOOK)
+    with mpl.rc_context(), as_file(files("topoopt.report").joinpath("assets", "paper.mplstyle")) as look:
+        mpl.rc_file(look)
         figure = Figure(figsize=size_of(chart))
         FigureCanvasAgg(figure)
         axes = figure.add_subplot()
@@ -64,9 +40,8 @@ def drawn(chart: Chart, formats: Sequence[str]) -> dict[str, bytes]:
         _write_around(figure, axes, chart)
         for name in formats:
             stream = io.BytesIO()
-            figure.savefig(
-                stream, format=name, metadata=_METADATA[name], bbox_inches="tight", pad_inches=0.06
-            )
+            metadata = _METADATA[name]
+            figure.savefig(stream, format=name, metadata=metadata, bbox_inches="tight", pad_inches=0.06)
             result[name] = stream.getvalue()
     return result
 
@@ -82,14 +57,8 @@ def _write_around(figure: Figure, axes: Axes, chart: Chart) -> None:
     to_figure = figure.transFigure.inverted().transform
     left = float(to_figure((box.x0, 0))[0])
     title = "\n".join(textwrap.wrap(chart.title, _TITLE_LETTERS))
-    figure.text(
-        left,
-        float(to_figure((0, top + _GAP_POINTS * scale))[1]),
-        title,
-        fontsize=10.5,
-        fontweight="bold",
-        va="bottom",
-    )
+    above = float(to_figure((0, top + _GAP_POINTS * scale))[1])
+    figure.text(left, above, title, fontsize=10.5, fontweight="bold", va="bottom")
     handles, labels = axes.get_legend_handles_labels()
     if len(labels) > 1 or (labels and not (isinstance(chart, BarChart) and not chart.stacked)):
         widest = max(map(len, labels)) + 6

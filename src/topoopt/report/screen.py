@@ -27,16 +27,6 @@ PAGE: Final = "#ffffff"
 PLAIN: Final = "#5b6470"
 """Links that are in no ring."""
 
-_MARKS: Final = {
-    "circle": "circle",
-    "square": "square",
-    "triangle": "triangle-up",
-    "diamond": "diamond",
-    "down": "triangle-down",
-    "plus": "cross",
-    "cross": "x",
-    "star": "star",
-}
 _MANY_POINTS: Final = 40
 _FEW_BARS: Final = 150
 """Outlines of more bars would leave nothing of the narrow ones, whose neighbors are a little paler instead."""
@@ -92,7 +82,7 @@ def _line(one: Series, look: Style) -> dict[str, Any]:
             "shape": "hv" if one.stepped else "linear",
         },
         "marker": {
-            "symbol": _MARKS[look.mark],
+            "symbol": look.mark,
             "size": 9 if one.published or not one.joined else 7,
             "color": PAGE if one.published else look.color,
             "line": {"color": look.color, "width": 1.8 if one.published else 0},

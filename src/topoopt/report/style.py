@@ -12,20 +12,34 @@ References
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final
 
 from topoopt.report.chart import Series
-
-Mark = Literal["circle", "square", "triangle", "diamond", "down", "plus", "cross", "star"]
-Dash = Literal["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"]
 
 LIGHT: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#767676", "#8C510A")
 """On white."""
 DARK: Final = ("#5BB0E8", "#FF8A3D", "#35CFA0", "#E79CC8", "#F5BE41", "#9AD4F7", "#B0B0B0", "#D09A5B")
 """The same hues, lighter, on a dark page."""
-MARKS: Final[tuple[Mark, ...]] = ("circle", "square", "triangle", "diamond", "down", "plus", "cross", "star")
-DASHES: Final[tuple[Dash, ...]] = ("solid", "dash", "dashdot", "dot", "longdash", "longdashdot")
-"""Only the first of six lines is solid, so that it shows through the others where they take the same course."""
+MARKS: Final = {
+    "circle": "o",
+    "square": "s",
+    "triangle-up": "^",
+    "diamond": "D",
+    "triangle-down": "v",
+    "cross": "P",
+    "x": "X",
+    "star": "*",
+}
+"""By their names for plotly.js, what matplotlib calls them."""
+DASHES: Final[dict[str, Any]] = {
+    "solid": (0, ()),
+    "dash": (0, (5, 2)),
+    "dashdot": (0, (5, 1.6, 1.2, 1.6)),
+    "dot": (0, (1.2, 1.6)),
+    "longdash": (0, (9, 2.5)),
+    "longdashdot": (0, (9, 2.5, 1.2, 2.5)),
+}
+"""As marks. Only the first of six lines is solid, to show through the others where they take the same course."""
 
 KNOWN_COLORS: Final = {
     "topoopt": 0,
@@ -59,8 +73,8 @@ class Style:
     index: int
     color: str
     dark_color: str
-    mark: Mark
-    dash: Dash
+    mark: str
+    dash: str
 
 
 def styles(series: Sequence[Series]) -> tuple[Style, ...]:
@@ -86,7 +100,7 @@ def styles_of(names: Sequence[str]) -> tuple[Style, ...]:
 def style(index: int, color: int | None = None) -> Style:
     """Return the style of the series number ``index``, with the color of that number if none is given."""
     hue = (index if color is None else color) % len(LIGHT)
-    return Style(index, LIGHT[hue], DARK[hue], MARKS[index % len(MARKS)], DASHES[index % len(DASHES)])
+    return Style(index, LIGHT[hue], DARK[hue], [*MARKS][index % len(MARKS)], [*DASHES][index % len(DASHES)])
 
 
 def _fabric(key: str) -> str:

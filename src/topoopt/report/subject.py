@@ -45,6 +45,6 @@ def subject_from_mapping(document: Any, place: str = "report") -> Subject:
     raise InvalidInput(f"{place}: {got}; {ALLOWED}")
 
 
-def make_page(subject: Subject) -> Page:
-    """Return the whole report of a plan, a comparison or a cluster."""
-    return plan_report(subject) if isinstance(subject, Plan) else page_of(subject)
+def make_page(answer: Any) -> Page:
+    """Return the whole report of an answer; of a plan with its pictures."""
+    return plan_report(answer) if isinstance(answer, Plan) else page_of(answer)

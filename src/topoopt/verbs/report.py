@@ -4,14 +4,12 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from topoopt.plan import Plan
 from topoopt.report import (
     FORMATS,
     WrittenReport,
     check_formats,
     draw_charts,
     make_page,
-    page_of,
     read_subject,
     write_report,
 )
@@ -56,7 +54,7 @@ def report(
     wanted = check_formats(tuple(formats))
     file = os.fspath(answer) if isinstance(answer, (str, os.PathLike)) else None
     subject = answer if file is None else read_subject(file)
-    page = make_page(subject) if file is not None or isinstance(subject, Plan) else page_of(subject)
+    page = make_page(subject)
     drawn = (
         () if figures is None else tuple(draw_charts(page.charts, os.fspath(figures), wanted, on_progress))
     )
