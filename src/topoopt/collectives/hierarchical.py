@@ -6,7 +6,7 @@ from topoopt.collectives.schedule import Schedule, Send, Step
 
 def hierarchical(ranks: int) -> Schedule:
     """Return the schedule for groups of consecutive ranks, as many as divide ``ranks`` up to its square root."""
-    size = _group(ranks)
+    size = max(part for part in range(1, ranks + 1) if ranks % part == 0 and part * part <= ranks)
     groups = ranks // size
     pieces = groups  # each of the group's chunks is cut once more for the ring between groups
     inside = list(reduce_scatter(size).steps) if size > 1 else []
@@ -18,10 +18,6 @@ def hierarchical(ranks: int) -> Schedule:
         *[_inside(step, size, groups, pieces) for step in gather],
     ]
     return Schedule("hierarchical", "allreduce", ranks, size * pieces, tuple(steps))
-
-
-def _group(ranks: int) -> int:
-    return max(size for size in range(1, ranks + 1) if ranks % size == 0 and size * size <= ranks)
 
 
 def _inside(step: Step, size: int, groups: int, pieces: int) -> Step:

@@ -42,8 +42,8 @@ def hamiltonian_rings(topology: Topology, members: Ints, limit: int, seed: int) 
     rings = []
     for cycle in _disjoint_cycles(len(members), tail.tobytes(), head.tobytes(), most, seed):
         order = tuple(members[list(cycle)].tolist())
-        back = (order[0], *order[:0:-1])
-        rings += [Ring(0, order, order), Ring(0, back, back)]
+        ring = Ring(0, order, order)
+        rings += [ring, ring.backwards()]
     return tuple(rings[:limit])
 
 

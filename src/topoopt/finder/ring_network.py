@@ -84,7 +84,10 @@ def ring_network(
     """
     listed = listed_strides(strides)
     ClusterSpec(servers, 1 if degree is None else degree, 1e9, links=links)  # refuses what cannot be wired
-    chosen = listed or _chosen(servers, degree, links, str(strides))
+    if not listed and degree is None:
+        raise InvalidInput("degree: missing; give the ports of a server, such as 4")
+    rule = LISTED if listed else str(strides)
+    chosen = listed or select_permutations(servers, degree or 0, links=links, rule=rule)
     offsets = stride_offsets(servers, chosen, links)
     if degree is not None and len(offsets) > degree:
         named = ",".join(map(str, chosen))
@@ -92,7 +95,6 @@ def ring_network(
             f"strides: {named} take {len(offsets)} {links} ports of a server, got degree={degree}"
         )
     ports = len(offsets) if degree is None else degree
-    rule = LISTED if listed else str(strides)
     return RingNetwork(servers, ports, links, rule, chosen, coin_change_mod(servers, offsets))
 
 
@@ -118,9 +120,3 @@ def listed_strides(strides: str | Sequence[int]) -> tuple[int, ...]:
     if not listed or min(listed) < 1:
         raise InvalidInput(f"strides: a stride must be >= 1, got {min(listed, default='none')}")
     return listed
-
-
-def _chosen(servers: int, degree: int | None, links: str, rule: str) -> tuple[int, ...]:
-    if degree is None:
-        raise InvalidInput("degree: missing; give the ports of a server, such as 4")
-    return select_permutations(servers, degree, links=links, rule=rule)

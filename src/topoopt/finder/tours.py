@@ -47,7 +47,7 @@ def tours(topology: Topology, routes: Routes, members: Ints, limit: int, seed: i
         row, column = (int(index) for index in np.argwhere(hops < 0)[0])
         raise NoRoute(f"ring: server {members[row]} cannot reach server {members[column]} of its group")
     rng = np.random.default_rng(seed)
-    both_ways = _has_both_ways(topology)
+    both_ways = bool((topology.link_ids(topology.dst, topology.src) >= 0).all())
     two_opt = both_ways and len(members) <= _LARGEST_TWO_OPT
     cost = hops.astype(np.float64)
     loads, rings = _Loads(), list[Ring]()
@@ -55,16 +55,11 @@ def tours(topology: Topology, routes: Routes, members: Ints, limit: int, seed: i
     while len(rings) < limit:
         short_tour(cost, int(rng.integers(len(members))), two_opt, order, np.zeros(len(members), np.int64))
         ring = _lay(routes, members, order, hops, loads)
-        rings += [ring, _backwards(ring)][: limit - len(rings) if both_ways else 1]
+        rings += [ring, ring.backwards()][: limit - len(rings) if both_ways else 1]
         for walked in rings[-2:] if both_ways else rings[-1:]:
-            loads.update(zip(walked.walk, (*walked.walk[1:], walked.walk[0]), strict=True))
+            loads.update(zip(*(nodes.tolist() for nodes in walked.edges()), strict=True))
         _discourage(cost, order, both_ways, 0.5 / limit)
     return tuple(rings)
-
-
-def _has_both_ways(topology: Topology) -> bool:
-    src, dst = topology.src.astype(np.int64), topology.dst.astype(np.int64)
-    return bool((topology.link_ids(dst, src) >= 0).all())
 
 
 def _discourage(cost: Floats, order: Ints, both_ways: bool, by: float) -> None:
@@ -96,8 +91,3 @@ def _lay(
 
 def _most_walked(loads: _Loads, path: Path) -> int:
     return max(loads[link] for link in itertools.pairwise(path.nodes))
-
-
-def _backwards(ring: Ring) -> Ring:
-    walk, members = ring.walk, ring.members
-    return Ring(0, (walk[0], *walk[:0:-1]), (members[0], *members[:0:-1]))

@@ -9,8 +9,8 @@ from scipy.optimize import linprog
 
 from topoopt.arrays import Floats, Ints
 from topoopt.errors import InvalidInput
-from topoopt.routing.balance import balance
 from topoopt.routing.coin_options import ranges
+from topoopt.routing.option_weights import balance
 from topoopt.routing.pair_links import links_of_paths, steps_of_paths
 from topoopt.routing.path_arrays import PathArrays, path_arrays, paths_of_pair, used_paths
 from topoopt.routing.routes import Path, Routes

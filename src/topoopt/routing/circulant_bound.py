@@ -9,12 +9,12 @@ the upper bound and new prices. The two meet after some dozens of trees, however
 import numpy as np
 from scipy.optimize import linprog
 
-from topoopt.arrays import Floats, Ints
+from topoopt.arrays import Floats
 from topoopt.errors import InvalidInput, NoRoute
 from topoopt.routing.load_optimum import LoadOptimum, interval
 from topoopt.routing.rerouting import graph_of
 from topoopt.routing.rerouting_kernel import tree_loads
-from topoopt.topology import Topology
+from topoopt.topology import Topology, links_along
 
 _MOST_TREES = 300
 _CLOSE = 1e-7
@@ -28,7 +28,7 @@ def demand_by_distance(topology: Topology, demand: Floats, background_s: Floats)
     n = topology.servers
     at = np.arange(n)
     turned = demand[at[:, None], (at[:, None] + at) % n]
-    links = _class_links(topology)
+    links = links_along(topology, topology.offsets)
     alike = (turned, topology.bandwidth_bps[links], background_s[links])
     if not all(np.allclose(values, values[0], rtol=_SAME, atol=0.0) for values in alike):
         return None
@@ -58,7 +58,7 @@ def circulant_max_load(
     """
     if not topology.offsets:
         raise InvalidInput(f"circulant bound: needs a circulant, got {topology.family}")
-    links = _class_links(topology)[0]
+    links = links_along(topology, topology.offsets)[0]
     rate = topology.bandwidth_bps[links] / 8
     before = np.zeros(len(links)) if background_bytes is None else background_bytes[links]
     demand = by_distance.astype(np.float64)
@@ -112,9 +112,3 @@ def _best_mix(columns: Floats, before: Floats, rate: Floats) -> tuple[float, Flo
     assert optimum.status == 0, optimum.message
     assert optimum.fun is not None
     return float(optimum.fun), np.maximum(-np.asarray(optimum.ineqlin.marginals, np.float64), 0.0)
-
-
-def _class_links(topology: Topology) -> Ints:
-    at = np.arange(topology.servers)[:, None]
-    there = (at + np.array(topology.offsets)) % topology.servers
-    return topology.link_ids(np.broadcast_to(at, there.shape), there)

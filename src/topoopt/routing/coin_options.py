@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from topoopt.arrays import Floats, Ints, Ints32
-from topoopt.routing.balance import balance
 from topoopt.routing.coin_change import CoinTable
 from topoopt.routing.coin_options_kernel import coin_multisets
+from topoopt.routing.option_weights import balance
 
 # More multisets enter the balancing than may be used: the heaviest stay.
 _CANDIDATES = 8

@@ -16,7 +16,7 @@ from topoopt.routing.coin_routes_kernel import circulant_loads
 from topoopt.routing.pair_links import PairLinks, merged_pair_links
 from topoopt.routing.path_arrays import PathArrays, paths_of_pair
 from topoopt.routing.routes import Path
-from topoopt.topology import Topology
+from topoopt.topology import Topology, links_along
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,14 +69,11 @@ class CoinChangeRoutes:
     @cached_property
     def link_of(self) -> Ints:
         """Index of the link along each coin out of each server, shape (servers, coins)."""
-        n = self.topology.servers
-        src = np.arange(n)[:, None]
-        dst = (src + np.array(self.table.coins, np.int64)) % n
-        link = self.topology.link_ids(np.broadcast_to(src, dst.shape), dst)
-        if (link < 0).any():
-            row, column = (int(index) for index in np.argwhere(link < 0)[0])
+        link = links_along(self.topology, self.table.coins)
+        for row, column in np.argwhere(link < 0)[:1].tolist():
+            coin = self.table.coins[column]
             raise InvalidInput(
-                f"routing coin-change: coin {self.table.coins[column]} needs a link {row}->{dst[row, column]}, "
+                f"routing coin-change: coin {coin} needs a link {row}->{(row + coin) % len(link)}, "
                 "which the topology does not have"
             )
         return link
@@ -133,12 +130,9 @@ class CoinChangeRoutes:
             square, coins, options.first, options.coin, options.count, options.weight,
             load, jump, length, np.zeros(len(square)),
         )  # fmt: skip
-        return self._on_links(load.T)
-
-    def _on_links(self, by_server_and_coin: Floats) -> Floats:
-        load = np.zeros(len(self.topology))
-        load[self.link_of] = by_server_and_coin
-        return load
+        on_links = np.zeros(len(self.topology))
+        on_links[self.link_of] = load.T
+        return on_links
 
     def _steps(self, distances: Ints) -> tuple[Ints, Ints, Ints, Floats]:
         """Return, by rows of distances, the steps from server 0: where, along which coin, what share."""

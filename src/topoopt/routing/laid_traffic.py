@@ -46,15 +46,10 @@ class LaidTraffic:
     def pairs(self) -> list[dict[str, Any]]:
         """Return every ordered pair of servers that exchanges bytes."""
         src, dst = np.nonzero(self.mp_bytes + self.allreduce_bytes)
-        return [
-            {
-                "src": i,
-                "dst": j,
-                "allreduce_bytes": float(self.allreduce_bytes[i, j]),
-                "mp_bytes": float(self.mp_bytes[i, j]),
-            }
-            for i, j in zip(src.tolist(), dst.tolist(), strict=True)
-        ]
+        columns = src, dst, self.allreduce_bytes[src, dst], self.mp_bytes[src, dst]
+        names = "src", "dst", "allreduce_bytes", "mp_bytes"
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        return [dict(zip(names, row, strict=True)) for row in rows]
 
     def links(self) -> list[dict[str, Any]]:
         """Return every link and what it carries."""

@@ -64,7 +64,7 @@ def steps_of_paths(topology: Topology, paths: PathArrays) -> tuple[Ints, Ints]:
     starts[paths.node_first[1:] - 1] = False  # the last node of a path starts no step
     at = np.flatnonzero(starts)
     src, dst = paths.nodes[at], paths.nodes[at + 1]
-    link = topology.link_ids(src.astype(np.int64), dst.astype(np.int64))
+    link = topology.link_ids(src, dst)
     if (link < 0).any():
         hop = int(np.flatnonzero(link < 0)[0])
         raise NoRoute(f"routes: a path steps {src[hop]}->{dst[hop]}, where the topology has no link")

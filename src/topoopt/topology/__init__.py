@@ -8,6 +8,7 @@ from topoopt.topology.breadth_first import trees_to as trees_to
 from topoopt.topology.families.circulant import LINK_MODELS as LINK_MODELS
 from topoopt.topology.families.circulant import circulant as circulant
 from topoopt.topology.families.circulant import circulant_offsets as circulant_offsets
+from topoopt.topology.families.circulant import links_along as links_along
 from topoopt.topology.families.circulant import stride_offsets as stride_offsets
 from topoopt.topology.families.expander import expander as expander
 from topoopt.topology.families.family import Family as Family

@@ -36,3 +36,7 @@ class Ring:
         """Return sources and destinations of the walk's links, each of shape (hops,)."""
         nodes = np.asarray(self.walk, np.int64)
         return nodes, np.roll(nodes, -1)
+
+    def backwards(self) -> "Ring":
+        """Return the same ring the other way round, from the same member."""
+        return Ring(0, (self.walk[0], *self.walk[:0:-1]), (self.members[0], *self.members[:0:-1]))

@@ -84,7 +84,7 @@ class Topology:
     def _keys(self) -> Ints:
         return self.src.astype(np.int64) * self.nodes + self.dst
 
-    def link_ids(self, src: Ints, dst: Ints) -> Ints:
+    def link_ids(self, src: Ints | Ints32, dst: Ints | Ints32) -> Ints:
         """Return the index of the link of each pair, -1 where there is none."""
         key = np.asarray(src, np.int64) * self.nodes + np.asarray(dst, np.int64)
         return places_of(key, self._keys)

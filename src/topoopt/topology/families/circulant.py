@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from topoopt.arrays import Floats, Ints, Ints32
+from topoopt.arrays import Ints
 from topoopt.errors import InvalidInput, unknown_name
 from topoopt.topology.families.family import check_numbers
 from topoopt.topology.topology import DEFAULT_LATENCY_S, Topology, topology_from_arrays
@@ -68,6 +68,12 @@ def stride_offsets(servers: int, strides: Sequence[int], links: str) -> list[int
     return offsets
 
 
+def links_along(topology: Topology, steps: Sequence[int]) -> Ints:
+    """Return the link along each step out of each server, shape (servers, steps); -1 where there is none."""
+    src = np.arange(topology.servers)[:, None]
+    return topology.link_ids(src, (src + np.array(steps, np.int64)) % topology.servers)
+
+
 def circulant_offsets(topology: Topology) -> tuple[int, ...]:
     """Return the offsets of a topology that happens to be a circulant, else an empty tuple.
 
@@ -78,14 +84,9 @@ def circulant_offsets(topology: Topology) -> tuple[int, ...]:
         return ()
     step = (topology.dst.astype(np.int64) - topology.src) % servers
     order = np.argsort(step, kind="stable")
-    offsets, first, counts = np.unique(step[order], return_index=True, return_counts=True)
+    offsets, counts = np.unique(step, return_counts=True)
     if (counts != servers).any():
         return ()
-    for values in (topology.ports, topology.bandwidth_bps):
-        if not _constant_in_runs(values[order], first, servers):
-            return ()
-    return tuple(offsets.tolist())
-
-
-def _constant_in_runs(values: Ints32 | Floats, first: Ints, run: int) -> bool:
-    return bool((values.reshape(-1, run) == values[first][:, None]).all())
+    runs = [values[order].reshape(-1, servers) for values in (topology.ports, topology.bandwidth_bps)]
+    alike = all((run == run[:, :1]).all() for run in runs)
+    return tuple(offsets.tolist()) if alike else ()

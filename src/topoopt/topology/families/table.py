@@ -30,8 +30,8 @@ def geometric_circulant(
     return circulant(servers, strides, bandwidth_bps, latency_s)
 
 
-def _of_one_link(build: Callable[..., Topology], **usual: Any) -> Family:
-    """Return the family of a wiring whose servers have all their bandwidth together, d·B, to divide or on one link."""
+def _without_chance(build: Callable[..., Topology]) -> Family:
+    """Return the family of a wiring that takes no seed."""
 
     def family(
         servers: int,
@@ -41,30 +41,21 @@ def _of_one_link(build: Callable[..., Topology], **usual: Any) -> Family:
         seed: int = 0,
         **settings: Any,
     ) -> Topology:
-        return build(servers, degree * bandwidth_bps, latency_s, **usual | settings)
+        return build(servers, degree, bandwidth_bps, latency_s, **settings)
 
     return family
 
 
-def _rail(
-    servers: int,
-    degree: int,
-    bandwidth_bps: float,
-    latency_s: float = DEFAULT_LATENCY_S,
-    seed: int = 0,
-    **settings: Any,
-) -> Topology:
-    return rail(servers, degree, bandwidth_bps, latency_s, **settings)
+def _of_one_link(build: Callable[..., Topology], **usual: Any) -> Family:
+    """Return the family of a wiring whose servers have all their bandwidth together, d·B, to divide or on one link."""
+    return _without_chance(
+        lambda servers, degree, bandwidth_bps, latency_s, **settings: build(
+            servers, degree * bandwidth_bps, latency_s, **usual | settings
+        )
+    )
 
 
-def _torus(
-    servers: int,
-    degree: int,
-    bandwidth_bps: float,
-    latency_s: float = DEFAULT_LATENCY_S,
-    seed: int = 0,
-    **settings: Any,
-) -> Topology:
+def _torus(servers: int, degree: int, bandwidth_bps: float, latency_s: float, **settings: Any) -> Topology:
     return torus(servers, degree * bandwidth_bps, latency_s, 3, degree, **settings)
 
 
@@ -73,9 +64,9 @@ FAMILIES: Mapping[str, Family] = {
     "ideal-switch": _of_one_link(ideal_switch),
     "fat-tree": _of_one_link(fat_tree),
     "oversub-fat-tree": _of_one_link(fat_tree, oversubscription=2.0),
-    "rail": _rail,
+    "rail": _without_chance(rail),
     "expander": expander,
-    "torus": _torus,
+    "torus": _without_chance(_torus),
     "full-mesh": _of_one_link(full_mesh),
 }
 """Families of wirings by name. Some take settings of their own, too, by the names of their parameters."""

@@ -3,7 +3,7 @@
 import numpy as np
 
 from topoopt.arrays import Floats, Ints, Ints32
-from topoopt.routing.balance_kernel import Options, shift_weights
+from topoopt.routing.option_weights_kernel import Options, shift_weights
 
 
 def balance(
@@ -21,7 +21,7 @@ def balance(
     Each sweep prices a resource exponentially in its utilisation, with ``sharpness[sweep]`` as the
     exponent of the fullest one, and moves weight from a group's dearest option to its cheapest by a
     Newton step. ``load`` enters as the background and leaves as the total; ``weight`` leaves as the best
-    seen, so it is never worse than it was. :mod:`topoopt.routing.balance_kernel` describes the arrays.
+    seen, so it is never worse than it was. :mod:`topoopt.routing.option_weights_kernel` describes the arrays.
     """
     options = Options(option_first, entry_first, resource, amount, capacity)
     price, best_load, best_weight = np.empty(len(load)), np.empty(len(load)), np.empty(len(weight))
