@@ -23,7 +23,7 @@ class TopoOptError(Exception):
 
     def __init__(self, message: str) -> None:
         line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in " ".join(message.split()))
-        line = _LONG.sub(lambda found: _cut(found[0]), line)
+        line = _LONG.sub(lambda match: _cut(match[0]), line)
         super().__init__(line if len(line) <= LONGEST_MESSAGE else f"{line[:LONGEST_MESSAGE]}...")
 
 

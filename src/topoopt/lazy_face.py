@@ -23,11 +23,11 @@ class LazyFace(ModuleType):
         if source is None:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         if source == self.__name__:  # a module in this folder
-            found: Any = import_module(f"{source}.{name}")
+            value: Any = import_module(f"{source}.{name}")
         else:
-            found = getattr(import_module(source), name)
-        self.__dict__[name] = found
-        return found
+            value = getattr(import_module(source), name)
+        self.__dict__[name] = value
+        return value
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not (isinstance(value, ModuleType) and name in self.__dict__["_sources"]):

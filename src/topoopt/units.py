@@ -124,10 +124,10 @@ def format_time(time_s: float, digits: int = 4) -> str:
     return f"{time_s / 1e-9:.{digits}g} ns" if time_s else "0 s"
 
 
-def _split(text: str, place: str, wanted: str) -> tuple[float, str]:
+def _split(text: str, place: str, expected: str) -> tuple[float, str]:
     match = _NUMBER.match(text)
     if match is None:
-        raise InvalidInput(f'{place}: expected {wanted}, got "{text}"')
+        raise InvalidInput(f'{place}: expected {expected}, got "{text}"')
     return float(match[1]), match[2]
 
 

@@ -58,18 +58,18 @@ def parse_yaml(text: str, place: str) -> Any:
     return checked(content, place, MOST_YAML_VALUES)
 
 
-def read_json(path: str | Path, wanted: str = "", *, foreign: bool = False) -> Any:
+def read_json(path: str | Path, expected: str = "", *, foreign: bool = False) -> Any:
     """Return what a JSON file says; see :func:`parse_json`."""
-    text = decoded(read_bytes(path), str(path), f"; {wanted}" if wanted else "")
-    return parse_json(text, str(path), wanted, foreign=foreign)
+    text = decoded(read_bytes(path), str(path), f"; {expected}" if expected else "")
+    return parse_json(text, str(path), expected, foreign=foreign)
 
 
-def parse_json(text: str, place: str, wanted: str = "", *, foreign: bool = False) -> Any:
+def parse_json(text: str, place: str, expected: str = "", *, foreign: bool = False) -> Any:
     """Return what JSON text says; ``place`` stands in front of every error.
 
     Parameters
     ----------
-    wanted
+    expected
         Ends the message where the text is not JSON.
     foreign
         Whether it is a file of another program, in which not every number is meant for us.
@@ -79,12 +79,12 @@ def parse_json(text: str, place: str, wanted: str = "", *, foreign: bool = False
     InvalidInput
         If the text is not JSON or cut short, with the line, or holds what :func:`checked` refuses, with the key.
     """
-    remedy = f"; {wanted}" if wanted else ""
+    remedy = f"; {expected}" if expected else ""
     try:
         return checked(json.loads(text), place, foreign=foreign)
     except json.JSONDecodeError as error:
-        what = "truncated" if wanted and _is_cut(error) else f"not JSON: {error.msg}"
-        what = what if wanted else f"not a whole JSON file: {error.msg}"
+        what = "truncated" if expected and _is_cut(error) else f"not JSON: {error.msg}"
+        what = what if expected else f"not a whole JSON file: {error.msg}"
         raise InvalidInput(f"{place}: line {error.lineno}: {what}{remedy}") from None
     except RecursionError:
         raise InvalidInput(f"{place}: nested too deeply{remedy}") from None
@@ -179,8 +179,8 @@ def _constructed(text: str, place: str) -> Any:
 def _refuse_deep_brackets(text: str, place: str) -> None:
     """PyYAML takes a second for 5,000 open brackets, and four for twice as many."""
     depth = 0
-    for found in re.finditer(r"[\[{\]}]|(?:[-?] ){1000}", text):
-        depth = max(0, depth + (1 if found[0] in "[{" else -1 if found[0] in "]}" else 1000))
+    for bracket in re.finditer(r"[\[{\]}]|(?:[-?] ){1000}", text):
+        depth = max(0, depth + (1 if bracket[0] in "[{" else -1 if bracket[0] in "]}" else 1000))
         if depth >= 1000:
             raise InvalidInput(f"{place}: not valid YAML: nested too deeply")
 

@@ -140,10 +140,10 @@ def _one_line(detail: ErrorDetails, model_class: type[BaseModel], place: str) ->
         parent = dotted(loc[:-1])
         return f'{place}: {parent}unknown key "{loc[-1]}"; {hint(str(loc[-1]), known)}'
     if detail["type"] == "missing":
-        said = _expected(schema.get("anyOf", [schema])[0], detail)
-        said = "give a value" if said == detail["msg"] else f"expected {said}"
+        remedy = _expected(schema.get("anyOf", [schema])[0], detail)
+        remedy = "give a value" if remedy == detail["msg"] else f"expected {remedy}"
         which = f'key "{loc[-1]}"' if isinstance(loc[-1], str) else f"value [{loc[-1]}]"
-        return f"{place}: {dotted(loc[:-1])}missing {which}: {said}"
+        return f"{place}: {dotted(loc[:-1])}missing {which}: {remedy}"
     if detail["type"] == "quantity":
         *outside, key = loc[:-1] if isinstance(loc[-1], int) else loc  # the key also of one value in a list
         return f"{place}: {dotted(outside)}{key}: {detail['msg']}"

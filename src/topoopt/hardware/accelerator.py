@@ -95,10 +95,10 @@ def find_accelerator(name: str) -> Accelerator:
     >>> find_accelerator("H100").name, find_accelerator("a100-sxm4-40gb").aliases
     ('H100-SXM5-80GB', ('a100', 'a100-40gb'))
     """
-    found = _by_name().get(name.strip().lower())
-    if found is None:
+    part = _by_name().get(name.strip().lower())
+    if part is None:
         raise unknown_name("accelerator", name.lower(), _by_name())
-    return found
+    return part
 
 
 @cache

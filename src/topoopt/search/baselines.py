@@ -20,7 +20,7 @@ from topoopt.routing import Fabric
 from topoopt.search.alternating import fixed_fabric
 from topoopt.search.fidelity import ANALYTIC, Fidelity
 from topoopt.search.options import SearchOptions
-from topoopt.search.tables import rings_wanted
+from topoopt.search.tables import most_rings_of
 from topoopt.search.worth import outcome, simulated, with_rings
 from topoopt.strategy import ParallelStrategy
 
@@ -209,7 +209,7 @@ def best_of(
 
 def _outcome(job: Job, strategy: ParallelStrategy, fabric: Fabric, seed: int, fidelity: Fidelity) -> Outcome:
     fidelity = fidelity.on(fabric)
-    rings = rings_wanted(job.cluster, fabric.topology)
+    rings = most_rings_of(job.cluster, fabric.topology)
     ready = with_rings(fabric, job_traffic(job, strategy), rings, seed)
     return outcome(simulated(job, strategy, ready, fidelity.simulator, fidelity.options))
 

@@ -104,14 +104,14 @@ def checked_fabrics(fabrics: Sequence[str] | None, levels: Sequence[str]) -> tup
     for name in fabrics or ():
         if name != OWN and name not in BASELINES:
             raise unknown_name("fabric", name, [OWN, *BASELINES])
-    wanted = None if fabrics is None else tuple(name for name in fabrics if name != OWN)
-    changing = [name for name in wanted or () if any(rule.searched_on for rule in BASELINES[name])]
+    others = None if fabrics is None else tuple(name for name in fabrics if name != OWN)
+    changing = [name for name in others or () if any(rule.searched_on for rule in BASELINES[name])]
     if len(levels) > 1 and changing and "analytic" in levels:
         raise InvalidInput(
             f"simulators: analytic cannot follow the circuits of {' and '.join(changing)}; "
             "leave out one or the other"
         )
-    return wanted
+    return others
 
 
 def _own(plan: Plan, simulator: str, simulation: SimulationOptions) -> Outcome:

@@ -11,7 +11,7 @@ from topoopt.plan import Baseline, Plan, TaskDifference
 from topoopt.routing import Fabric
 from topoopt.search.baselines import fabric_request
 from topoopt.search.progress import Progress, silent
-from topoopt.search.tables import rings_wanted
+from topoopt.search.tables import most_rings_of
 from topoopt.search.task_graphs import task_graph_of
 from topoopt.search.worth import with_rings
 from topoopt.simulate import COMPUTE, SimResult, SimulationOptions, simulate
@@ -92,4 +92,4 @@ def fabric_of_baseline(job: Job, other: Baseline, seed: int, switches: bool = Fa
     if switches and other.fabric in WITH_SWITCHES:
         return FABRICS[other.fabric](replace(request, shape=FabricShape(switches=True)))
     fabric = FABRICS[other.fabric](request)
-    return with_rings(fabric, job_traffic(job, other.strategy), rings_wanted(cluster, fabric.topology), seed)
+    return with_rings(fabric, job_traffic(job, other.strategy), most_rings_of(cluster, fabric.topology), seed)

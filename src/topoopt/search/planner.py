@@ -64,8 +64,8 @@ def make_plan(
     InvalidInput
         For unknown names.
     """
-    wanted = default_baselines(job) if fabrics is None else fabrics
-    check_fabrics(wanted)
+    names = default_baselines(job) if fabrics is None else fabrics
+    check_fabrics(names)
     table = find_prices(prices)
     starts, searched, record = SEARCHES[job.work.kind](job, options, on_progress)
     best = min([*searched, *starts], key=lambda row: row.time_s)
@@ -75,7 +75,7 @@ def make_plan(
     baselines = compare(
         job,
         options,
-        wanted,
+        names,
         table,
         (starts[0].strategy, best.strategy),
         on_progress,

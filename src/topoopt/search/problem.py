@@ -81,7 +81,7 @@ def make_problem(job: Job, fabric: Fabric, *, measured_only: bool = False, seed:
     servers = cluster.servers
     divisors = _divisors(servers)
     routes = tables.route_tables(fabric)
-    groups = tables.group_tables(fabric, divisors, tables.rings_wanted(cluster, topology), seed)
+    groups = tables.group_tables(fabric, divisors, tables.most_rings_of(cluster, topology), seed)
     limit = np.inf
     if job.settings.memory_check == "enforce":
         limit = find_accelerator(cluster.accelerator).memory_bytes

@@ -220,7 +220,7 @@ def fan_hops(fabric: Fabric, row_hops: Floats) -> Floats:
     return farthest
 
 
-def rings_wanted(cluster: ClusterSpec, topology: Topology) -> int:
+def most_rings_of(cluster: ClusterSpec, topology: Topology) -> int:
     """Return the most rings of a group: one for each port, of which a full mesh has more than the cluster."""
     ports = np.bincount(topology.src, topology.ports)[: topology.servers]
     return max(cluster.degree, int(ports.max()))

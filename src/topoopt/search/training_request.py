@@ -132,8 +132,8 @@ def _refuse_operator_words(request: JobRequest) -> None:
         "batch_per_accelerator": request.batch_per_accelerator,
         **{_RENAMED.get(name, name): True for name in request.settings if name != "precision"},
     }
-    for word, given in words.items():
-        if given:
+    for word, value in words.items():
+        if value:
             remedy = "give global_batch" if word.startswith("batch") else "leave it out"
             raise InvalidInput(f"{word}: is for graphs of operators, and {what} is a transformer; {remedy}")
 

@@ -151,8 +151,8 @@ def _channel_overlaps(
     whole = np.array([0, width], np.int64)
     divides = source.channel_dim in ("out", "columns")
     produced = _boundaries(width, source.channel_degree) if divides else whole
-    wanted = _boundaries(width, target.channel_degree) if target.channel_dim == "in" else whole
-    left, right, widths = _overlaps(produced, wanted)
+    needed = _boundaries(width, target.channel_degree) if target.channel_dim == "in" else whole
+    left, right, widths = _overlaps(produced, needed)
     if not divides and source.channel_degree > 1:  # every part holds partial sums of everything
         left, right, widths = _for_each_part(source.channel_degree, left, right, widths)
     if target.channel_dim != "in" and target.channel_degree > 1:  # every part reads everything

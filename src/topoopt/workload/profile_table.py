@@ -49,7 +49,7 @@ def profile_table(
     for name, parts, forward_ms, backward_ms, memory_bytes in rows:
         row = Measurement(global_batch / parts, forward_ms * 1e-3, backward_ms * 1e-3, memory_bytes)
         by_name.setdefault(name, []).append(row)
-    ordered = {name: tuple(sorted(found, key=lambda m: m.samples)) for name, found in by_name.items()}
+    ordered = {name: tuple(sorted(points, key=lambda m: m.samples)) for name, points in by_name.items()}
     return ProfileTable(model, servers, global_batch, ordered)
 
 
