@@ -7,9 +7,9 @@ from topoopt.hardware.accelerator import accelerators as accelerators
 from topoopt.hardware.accelerator import find_accelerator as find_accelerator
 from topoopt.hardware.catalogue import CATALOGUES as CATALOGUES
 from topoopt.hardware.catalogue import CatalogueRow as CatalogueRow
+from topoopt.hardware.catalogue import HardwareTables as HardwareTables
 from topoopt.hardware.catalogue import catalogue as catalogue
-from topoopt.hardware.catalogue_tables import HardwareTables as HardwareTables
-from topoopt.hardware.catalogue_tables import hardware_tables as hardware_tables
+from topoopt.hardware.catalogue import hardware_tables as hardware_tables
 from topoopt.hardware.cluster import LINK_MODES as LINK_MODES
 from topoopt.hardware.cluster import ClusterSpec as ClusterSpec
 from topoopt.hardware.cluster import largest_degree as largest_degree

@@ -1,12 +1,19 @@
-"""The whole catalogue as tables of rows, for whoever lists it."""
+"""The whole catalogue as tables of rows, and as an answer: what can be bought, with the source of every row."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
+from topoopt.door import shows_itself
 from topoopt.errors import unknown_name
+from topoopt.frame import frame
 from topoopt.hardware.accelerator import Accelerator, accelerators
 from topoopt.hardware.efficiency import EfficiencyRow, efficiency_table
 from topoopt.hardware.optics import OpticalSwitch, optical_switches
 from topoopt.hardware.parts import Nic, PacketSwitch, Transceiver, nics, packet_switches, transceivers
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 CatalogueRow = Accelerator | Nic | Transceiver | PacketSwitch | OpticalSwitch | EfficiencyRow
 
@@ -32,3 +39,32 @@ def catalogue(name: str) -> tuple[CatalogueRow, ...]:
     if name not in CATALOGUES:
         raise unknown_name("catalogue", name, CATALOGUES)
     return CATALOGUES[name]()
+
+
+@shows_itself
+@dataclass(frozen=True, slots=True)
+class HardwareTables:
+    """One table of the catalogue, or all; ``named`` says which."""
+
+    tables: Mapping[str, tuple[CatalogueRow, ...]]
+    named: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the tables with their sources as a mapping."""
+        return {name: [asdict(row) for row in rows] for name, rows in self.tables.items()}
+
+    def to_frame(self) -> "DataFrame":
+        """Return a row for each part, with the name of its table, as pandas has it."""
+        return frame({"table": name, **row} for name, rows in self.to_json().items() for row in rows)
+
+
+def hardware_tables(name: str | None = None) -> HardwareTables:
+    """Return one table of the catalogue, or all.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such table.
+    """
+    names = tuple(CATALOGUES) if name is None else (name,)
+    return HardwareTables({key: catalogue(key) for key in names}, named=name is not None)

@@ -6,7 +6,7 @@ from topoopt.errors import InvalidInput
 from topoopt.workload.graph import Operator, OperatorGraph
 from topoopt.workload.zoo.hyperparameters import check_integers
 from topoopt.workload.zoo.layers import add, append, attention, dense
-from topoopt.workload.zoo.model_entry import DEDICATED, SHARED, TESTBED, ModelEntry, Variant
+from topoopt.workload.zoo.model_entry import ModelEntry, published_variants
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,21 +74,5 @@ BERT = ModelEntry(
     "BERT-like transformer",
     "language: blocks of an encoder and a decoder layer",
     bert,
-    (
-        Variant("bert-128", 128, DEDICATED, BertParameters(), ("bert-128",)),
-        Variant(
-            "bert-16",
-            16,
-            SHARED,
-            BertParameters(blocks=6, hidden=768, heads=12, sequence=256),
-            ("bert-16",),
-        ),
-        Variant(
-            "bert-testbed",
-            12,
-            TESTBED,
-            BertParameters(batch_per_accelerator=24, blocks=6),
-            ("bert-128",),
-        ),
-    ),
+    published_variants("bert", BertParameters),
 )

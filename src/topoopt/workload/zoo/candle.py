@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from topoopt.workload.graph import Operator, OperatorGraph
 from topoopt.workload.zoo.hyperparameters import check_integers
 from topoopt.workload.zoo.layers import append, concat, dense
-from topoopt.workload.zoo.model_entry import DEDICATED, SHARED, TESTBED, ModelEntry, Variant
+from topoopt.workload.zoo.model_entry import ModelEntry, published_variants
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +66,5 @@ CANDLE = ModelEntry(
     "CANDLE Uno",
     "drug response: five dense towers and a dense trunk, heavy in parameters",
     candle,
-    (
-        Variant("candle-128", 128, DEDICATED, CandleParameters(), ("candle-128",)),
-        Variant("candle-16", 16, SHARED, CandleParameters(feature_layers=12, width=4096), ("candle-16",)),
-        Variant(
-            "candle-testbed",
-            12,
-            TESTBED,
-            CandleParameters(batch_per_accelerator=120, feature_layers=8, width=4096, dense_layers=4),
-            ("candle-16",),
-        ),
-    ),
+    published_variants("candle", CandleParameters),
 )

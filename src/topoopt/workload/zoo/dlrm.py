@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from topoopt.workload.graph import Operator, OperatorGraph
 from topoopt.workload.zoo.hyperparameters import check_integers
 from topoopt.workload.zoo.layers import append, concat, dense, embedding
-from topoopt.workload.zoo.model_entry import DEDICATED, SHARED, TESTBED, ModelEntry, Variant
+from topoopt.workload.zoo.model_entry import ModelEntry, published_variants
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,37 +65,9 @@ def dlrm(name: str, p: DlrmParameters) -> OperatorGraph:
     return OperatorGraph(name, tuple(ops), p.batch_per_accelerator)
 
 
-_DLRM_16 = DlrmParameters(
-    batch_per_accelerator=256, tables=16, dim=256, bottom_width=1024, top_layers=15, top_width=2048
-)
-_DLRM_32 = DlrmParameters(
-    batch_per_accelerator=256, tables=32, dim=256, bottom_width=1024, top_layers=15, top_width=2048
-)
-_DLRM_TESTBED = DlrmParameters(
-    tables=12, rows=100_000, dim=32768, bottom_output=32768, top_layers=4, top_width=1024
-)
-
 DLRM = ModelEntry(
     "DLRM",
     "recommendation: placed embedding tables, dense perceptrons",
     dlrm,
-    (
-        Variant("dlrm-128", 128, DEDICATED, DlrmParameters(), ("dlrm-128", "dlrm-alltoall")),
-        Variant("dlrm-16", 16, SHARED, _DLRM_16, ("dlrm-16", "dlrm-32")),
-        Variant(
-            "dlrm-32",
-            32,
-            "as dlrm-16, with a table for each of 32 servers",
-            _DLRM_32,
-            ("dlrm-32", "dlrm-16"),
-        ),
-        Variant(
-            "dlrm-alltoall",
-            128,
-            "the authors' all-to-all study: a table for each of 128 servers",
-            DlrmParameters(tables=128),
-            ("dlrm-alltoall", "dlrm-128"),
-        ),
-        Variant("dlrm-testbed", 12, TESTBED, _DLRM_TESTBED),
-    ),
+    published_variants("dlrm", DlrmParameters),
 )

@@ -1,16 +1,15 @@
 """What the zoo says of a model: its published variants, and what builds its operators."""
 
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from functools import cache
+from importlib.resources import files
+from typing import Any, Generic, TypeVar
 
 from topoopt.workload.graph import OperatorGraph
 
 P = TypeVar("P")
-
-DEDICATED = "the authors' dedicated job of 128 servers"
-SHARED = "the authors' job of 16 servers in a shared cluster"
-TESTBED = "the authors' testbed job of 12 servers with one accelerator each"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,3 +43,22 @@ class ModelEntry(Generic[P]):
     description: str
     build: Callable[[str, P], OperatorGraph]
     variants: tuple[Variant[P], ...]
+
+
+def published_variants(model: str, parameters: type[P]) -> tuple[Variant[P], ...]:
+    """Return the variants of a model in ``variants.toml``; hyper-parameters that are not there have their defaults."""
+    return tuple(
+        Variant(
+            name,
+            row["servers"],
+            row["description"],
+            parameters(**row.get("parameters", {})),
+            tuple(row.get("profiles", ())),
+        )
+        for name, row in _published()[model].items()
+    )
+
+
+@cache
+def _published() -> dict[str, dict[str, Any]]:
+    return tomllib.loads(files("topoopt.workload.zoo").joinpath("variants.toml").read_text(encoding="utf-8"))

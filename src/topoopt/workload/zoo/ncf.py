@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from topoopt.workload.graph import Operator, OperatorGraph
 from topoopt.workload.zoo.hyperparameters import check_integers
 from topoopt.workload.zoo.layers import append, concat, dense, embedding, multiply
-from topoopt.workload.zoo.model_entry import DEDICATED, ModelEntry, Variant
+from topoopt.workload.zoo.model_entry import ModelEntry, published_variants
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,5 +79,5 @@ NCF = ModelEntry(
     "NCF",
     "recommendation: many small placed tables, matrix factorization beside a perceptron",
     ncf,
-    (Variant("ncf-128", 128, DEDICATED, NcfParameters(), ("ncf-128",)),),
+    published_variants("ncf", NcfParameters),
 )

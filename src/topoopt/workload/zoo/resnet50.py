@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from topoopt.workload.graph import Operator, OperatorGraph
 from topoopt.workload.zoo.hyperparameters import check_integers
 from topoopt.workload.zoo.layers import Image, add, append, conv2d, dense, flatten, pool, relu, softmax
-from topoopt.workload.zoo.model_entry import DEDICATED, ModelEntry, Variant
+from topoopt.workload.zoo.model_entry import ModelEntry, published_variants
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,5 +76,5 @@ RESNET50 = ModelEntry(
     "ResNet-50",
     "vision: residual convolutions, bound by computation",
     resnet50,
-    (Variant("resnet50-128", 128, DEDICATED, Resnet50Parameters(), ("resnet50-128",)),),
+    published_variants("resnet50", Resnet50Parameters),
 )

@@ -7,7 +7,7 @@ from topoopt.errors import InvalidInput
 from topoopt.workload.graph import Operator, OperatorGraph
 from topoopt.workload.zoo.hyperparameters import check_integers
 from topoopt.workload.zoo.layers import Image, append, conv2d, dense, flatten, pool, softmax
-from topoopt.workload.zoo.model_entry import DEDICATED, SHARED, ModelEntry, Variant
+from topoopt.workload.zoo.model_entry import ModelEntry, published_variants
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,5 @@ VGG16 = ModelEntry(
     "VGG-16",
     "vision: convolutions and a wide dense head",
     vgg16,
-    (
-        Variant("vgg16-128", 128, DEDICATED, Vgg16Parameters(), ("vgg16-128", "vgg16-16")),
-        Variant("vgg16-16", 16, SHARED, Vgg16Parameters(), ("vgg16-16", "vgg16-128")),
-    ),
+    published_variants("vgg16", Vgg16Parameters),
 )
