@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from topoopt.door import shows_itself
-from topoopt.files import Amount
+from topoopt.files import Amount, noun_from
 from topoopt.frame import frame
 from topoopt.plan.plan import Baseline, Outcome, Plan
 from topoopt.provenance import Provenance
@@ -139,27 +139,20 @@ def compared_fabrics(
         plan.outcome if own is None else own,
         plan.price.get("cost_usd"),
         plan.search.proposals,
-        *_configured(plan, plan.strategy.layout, plan.search.seed_times_s),
+        **_configured(plan, plan.strategy.layout, plan.search.seed_times_s),
     )
     rows = [
-        ComparedFabric(
-            row.fabric,
-            row.description,
-            row.server_bandwidth_bps,
-            row.outcome,
-            row.cost_usd,
-            row.proposals,
-            *_configured(plan, row.strategy.layout, row.layout_times_s),
-        )
+        noun_from(ComparedFabric, row, **_configured(plan, row.strategy.layout, row.layout_times_s))
         for row in listed
     ]
     return (mine, *rows)
 
 
-def _configured(plan: Plan, layout: int, times_s: tuple[float, ...]) -> tuple[str, dict[str, float]]:
+def _configured(plan: Plan, layout: int, times_s: tuple[float, ...]) -> dict[str, Any]:
     """Return the configuration of a transformer on a fabric, and the times of all; nothing for other jobs."""
     work = plan.job.work
     names = [work.strategy_name(choice) for choice in work.choices(plan.job.cluster.servers)]
     if not names:
-        return "", {}
-    return names[layout], dict(zip(names, times_s, strict=False))
+        return {}
+    times_by_name = dict(zip(names, times_s, strict=False))
+    return {"configuration": names[layout], "configuration_times_s": times_by_name}

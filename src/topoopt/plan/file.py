@@ -78,19 +78,15 @@ def plan_to_mapping(plan: Plan) -> dict[str, Any]:
 
 def baseline_to_mapping(row: Baseline, plan_time_s: float) -> dict[str, Any]:
     """Return one row of the comparison."""
-    return {
-        "fabric": row.fabric,
-        "description": row.description,
-        "server_bandwidth_bps": row.server_bandwidth_bps,
-        "relative_time": row.outcome.iteration_time_s / plan_time_s,
+    mapping = {
+        **vars(row),
         **row.outcome.to_json(),
-        "cost_usd": row.cost_usd,
-        "proposals": row.proposals,
+        "relative_time": row.outcome.iteration_time_s / plan_time_s,
         "strategy": [(s.batch_degree, s.start, s.channel_degree, s.channel_dim) for s in row.strategy.splits],
         "layout": row.strategy.layout,
-        "layout_times_s": row.layout_times_s,
-        "rule": row.rule,
     }
+    del mapping["outcome"]
+    return mapping
 
 
 def write_plan(path: str | Path, plan: Plan) -> None:

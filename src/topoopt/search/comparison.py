@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from topoopt.cost import PartTable
 from topoopt.errors import InvalidInput, unknown_name
-from topoopt.plan import Baseline, ComparedFabric, Comparison, Outcome, Plan, compared_fabrics
+from topoopt.plan import Comparison, Outcome, Plan, compared_fabrics
 from topoopt.search.baselines import BASELINES, default_baselines
-from topoopt.search.fidelities import Fidelities, at_fidelities
+from topoopt.search.fidelities import at_fidelities
 from topoopt.search.fidelity import Fidelity
 from topoopt.search.options import SearchOptions
 from topoopt.search.planner import compare
@@ -18,9 +18,6 @@ from topoopt.simulate import SIMULATORS, SimulationOptions, collective_options
 
 OWN = "topoopt"
 """The plan's own fabric, which is always the first row."""
-
-TASKS = 20
-"""Tasks of each fabric that differ most between simulators."""
 
 
 def compare_fabrics(
@@ -50,8 +47,10 @@ def compare_fabrics(
         Fidelity(quick, simulation),
         on_skip=lambda *row: skipped.append(row),
     )
-    own = _own(plan, quick, simulation)
-    rows = _simulated(plan, own, others, levels, quick, simulation, on_progress, options.seed)
+    rows = compared_fabrics(plan, _own(plan, quick, simulation), others)
+    if levels != (quick,):
+        seeded = replace(simulation, seed=options.seed)
+        rows = at_fidelities(plan, others, rows, levels, seeded, on_progress)
     cluster = plan.job.cluster
     return Comparison(
         plan.job.name,
@@ -118,34 +117,3 @@ def _own(plan: Plan, simulator: str, simulation: SimulationOptions) -> Outcome:
     if simulator == plan.outcome.simulator and simulation == SimulationOptions():
         return plan.outcome
     return outcome(simulated(plan.job, plan.strategy, plan.fabric, simulator, simulation))
-
-
-def _simulated(
-    plan: Plan,
-    own: Outcome,
-    others: tuple[Baseline, ...],
-    levels: tuple[str, ...],
-    quick: str,
-    simulation: SimulationOptions,
-    on_progress: Progress,
-    seed: int,
-) -> tuple[ComparedFabric, ...]:
-    """Return the rows; where other simulators were asked for, by those."""
-    rows = compared_fabrics(plan, own, others)
-    if levels == (quick,):
-        return rows
-    fidelities = at_fidelities(plan, others, levels, replace(simulation, seed=seed), on_progress)
-    return tuple(_at(row, one, len(levels) > 1) for row, one in zip(rows, fidelities, strict=True))
-
-
-def _at(row: ComparedFabric, fidelities: Fidelities, several: bool) -> ComparedFabric:
-    first = replace(row, outcome=outcome(fidelities.results[0]))
-    if not several:
-        return first
-    times_s = {result.simulator: result.iteration_time_s for result in fidelities.results}
-    return replace(
-        first,
-        iteration_times_s=times_s,
-        difference=fidelities.difference,
-        tasks=tuple(fidelities.tasks(TASKS)),
-    )

@@ -1,70 +1,38 @@
 """The fabrics of a comparison, each simulated at several fidelities: by how much the answers differ."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from topoopt.finder import FABRICS, FabricShape
 from topoopt.job import Job, job_traffic
-from topoopt.plan import Baseline, Plan, TaskDifference
+from topoopt.plan import Baseline, ComparedFabric, Plan, TaskDifference
 from topoopt.routing import Fabric
 from topoopt.search.baselines import fabric_request
 from topoopt.search.progress import Progress, silent
 from topoopt.search.tables import most_rings_of
 from topoopt.search.task_graphs import task_graph_of
-from topoopt.search.worth import with_rings
+from topoopt.search.worth import outcome, with_rings
 from topoopt.simulate import COMPUTE, SimResult, SimulationOptions, simulate
 
 WITH_SWITCHES = ("fat-tree", "oversub-fat-tree")
 """Fabrics that plans draw with trunks in place of parallel switches."""
 
 
-@dataclass(frozen=True, eq=False)
-class Fidelities:
-    """One fabric at several fidelities.
-
-    Attributes
-    ----------
-    results : tuple of SimResult
-        By each simulator, in the order in which they were named.
-    """
-
-    fabric: str
-    description: str
-    results: tuple[SimResult, ...]
-
-    @property
-    def difference(self) -> float:
-        """Iteration time of the last simulator over that of the first, minus 1."""
-        return self.results[-1].iteration_time_s / self.results[0].iteration_time_s - 1
-
-    def tasks(self, most: int) -> list[TaskDifference]:
-        """Return the tasks of the network whose times differ most between the first and the last simulator."""
-        graph = self.results[0].graph
-        seconds = np.stack([result.finish_s - result.start_s for result in self.results])
-        gap = np.where(graph.kind == COMPUTE, 0.0, np.abs(seconds[-1] - seconds[0]))
-        order = np.argsort(-gap, kind="stable")[:most]
-        names = [result.simulator for result in self.results]
-        times_s = {
-            task: dict(zip(names, seconds[:, task].tolist(), strict=True))
-            for task in order.tolist()
-            if gap[task] > 0
-        }
-        return [
-            TaskDifference(task, graph.name(task), times, times[names[-1]] - times[names[0]])
-            for task, times in times_s.items()
-        ]
+MOST_TASKS = 20
+"""Tasks of each fabric that differ most between simulators."""
 
 
 def at_fidelities(
     plan: Plan,
-    others: Iterable[Baseline],
+    others: Sequence[Baseline],
+    rows: Sequence[ComparedFabric],
     simulators: Sequence[str],
     options: SimulationOptions,
     on_progress: Progress = silent,
-) -> Iterator[Fidelities]:
-    """Yield the plan's own fabric and the others, each simulated by each simulator.
+) -> tuple[ComparedFabric, ...]:
+    """Return the rows of a comparison, the plan's own first, as each simulator has them.
 
     All simulators get one fabric. Where packets are among them, every switch of a fat-tree is there, and every
     transfer takes one path that is drawn for it, in the other simulators, too.
@@ -72,17 +40,42 @@ def at_fidelities(
     packets = "packet" in simulators
     if packets:
         options = replace(options, split="one")
-    fabrics = [(plan.fabric.name, "this plan", plan.strategy, plan.fabric)]
-    for other in others:
-        fabric = fabric_of_baseline(plan.job, other, options.seed, packets)
-        fabrics.append((other.fabric, other.description, other.strategy, fabric))
-    for place, (name, description, strategy, fabric) in enumerate(fabrics):
+    fabrics = [plan.fabric, *(fabric_of_baseline(plan.job, row, options.seed, packets) for row in others)]
+    strategies = [plan.strategy, *(row.strategy for row in others)]
+    answer: list[ComparedFabric] = []
+    for row, strategy, fabric in zip(rows, strategies, fabrics, strict=True):
         graph = task_graph_of(plan.job, strategy)
         results = []
         for simulator in simulators:
-            on_progress(f"simulating {name}: {simulator}", place, len(fabrics))
+            on_progress(f"simulating {row.fabric}: {simulator}", len(answer), len(rows))
             results.append(simulate(simulator, graph, fabric, options))
-        yield Fidelities(name, description, tuple(results))
+        answer.append(_by_each(row, results))
+    return tuple(answer)
+
+
+def _by_each(row: ComparedFabric, results: Sequence[SimResult]) -> ComparedFabric:
+    first, last = results[0], results[-1]
+    row = replace(row, outcome=outcome(first))
+    if len(results) == 1:
+        return row
+    return replace(
+        row,
+        iteration_times_s={result.simulator: result.iteration_time_s for result in results},
+        difference=last.iteration_time_s / first.iteration_time_s - 1,
+        tasks=tuple(_tasks(results)),
+    )
+
+
+def _tasks(results: Sequence[SimResult]) -> Iterator[TaskDifference]:
+    """Yield the tasks of the network whose times differ most between the first and the last simulator."""
+    graph = results[0].graph
+    seconds = np.stack([result.finish_s - result.start_s for result in results])
+    gap = np.where(graph.kind == COMPUTE, 0.0, np.abs(seconds[-1] - seconds[0]))
+    for task in np.argsort(-gap, kind="stable")[:MOST_TASKS].tolist():
+        if gap[task] > 0:
+            times_s = seconds[:, task].tolist()
+            by_name = {result.simulator: time_s for result, time_s in zip(results, times_s, strict=True)}
+            yield TaskDifference(task, graph.name(task), by_name, times_s[-1] - times_s[0])
 
 
 def fabric_of_baseline(job: Job, other: Baseline, seed: int, switches: bool = False) -> Fabric:

@@ -1,8 +1,11 @@
 """What a strategy is worth on a fabric: its task graph simulated, its bounds, its routing gap."""
 
+from collections import Counter
+
 import numpy as np
 from numpy.typing import NDArray
 
+from topoopt.files import noun_from
 from topoopt.finder import lay_rings
 from topoopt.job import Job
 from topoopt.plan import Bounds, Outcome, RoutingGap
@@ -51,18 +54,10 @@ def simulated(
 
 def outcome(result: SimResult) -> Outcome:
     """Return the figures of a simulation that a plan keeps."""
-    count: dict[str, int] = {}
+    count: Counter[str] = Counter()
     for row in result.algorithms:
-        count[row.algorithm] = count.get(row.algorithm, 0) + row.count
-    return Outcome(
-        result.simulator,
-        result.iteration_time_s,
-        result.compute_time_s,
-        result.exposed_communication_s,
-        result.link_bytes_max,
-        result.bandwidth_tax,
-        count,
-    )
+        count[row.algorithm] += row.count
+    return noun_from(Outcome, result, algorithms=dict(count))
 
 
 def bounds(job: Job, result: SimResult) -> Bounds:

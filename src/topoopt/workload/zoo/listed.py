@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from topoopt.files import noun_from
 from topoopt.workload.zoo.model_entry import Variant
 from topoopt.workload.zoo.models import MODELS, load_model
 
@@ -45,14 +46,13 @@ def listed_model(name: str) -> ListedModel:
 
 def _listed(variant: Variant[Any]) -> ListedVariant:
     graph = load_model(variant.name)
-    return ListedVariant(
-        variant.name,
-        variant.servers,
-        variant.description,
-        graph.batch_per_accelerator,
-        len(graph.operators),
-        graph.parameter_bytes,
-        graph.dense_parameter_bytes,
-        asdict(variant.parameters),
-        bool(variant.profiles),
+    return noun_from(
+        ListedVariant,
+        graph,
+        variant=variant.name,
+        servers=variant.servers,
+        description=variant.description,
+        operators=len(graph.operators),
+        hyperparameters=asdict(variant.parameters),
+        profiled=bool(variant.profiles),
     )
