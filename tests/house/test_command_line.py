@@ -9,8 +9,8 @@ CLI = Path(__file__).parents[2] / "src" / "topoopt" / "cli"
 FILES = sorted(CLI.rglob("*.py"))
 LIGHT = {"ahead", "cli", "errors", "files", "limits", "units", "version", "words", "workers"}
 """Rooms that are vocabulary, and import nothing heavy."""
-LATE = {"rich.console", "rich.progress", "pyarrow", "topoopt.files"}
-"""What is imported where it is used: not every command prints a page, or writes a table."""
+LATE = {"rich.console", "rich.progress"}
+"""What is imported where it is used: not every command prints a page."""
 
 
 def imports(tree: ast.AST) -> list[tuple[int, str]]:

@@ -6,10 +6,11 @@ from typing import Annotated, TypedDict
 from typer import Argument, Option
 
 import topoopt
+from topoopt.cli.output_file import check_table
 from topoopt.cli.progress import progress
 from topoopt.cli.render import show, show_page
 from topoopt.cli.spread import spread
-from topoopt.cli.table_file import check_table, write_table
+from topoopt.files import write_table
 from topoopt.words import CostWords, File, Switch, Word
 
 COLUMNS = ("fabric", "item", "bandwidth_bps", "count", "unit_usd", "total_usd", "basis", "unit_w", "total_w")

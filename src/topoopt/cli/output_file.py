@@ -3,7 +3,7 @@
 import os
 
 from topoopt.errors import InvalidInput
-from topoopt.files import check_name, is_file, target_of
+from topoopt.files import check_name, check_table_name, is_file, target_of
 
 
 def check_writable(path: str | None, flag: str, *reads: str | None) -> None:
@@ -32,6 +32,23 @@ def check_writable(path: str | None, flag: str, *reads: str | None) -> None:
         raise InvalidInput(f"{flag}: {path} is the file that is read; give another name")
     if not os.access(target.parent, os.W_OK | os.X_OK):
         raise InvalidInput(f"{flag}: {path}: the folder {target.parent} may not be written")
+
+
+def check_table(path: str | None, flag: str) -> None:
+    """Refuse a table that could not be written after the work.
+
+    Raises
+    ------
+    InvalidInput
+        As :func:`check_writable`, for another suffix than those of tables, and for Parquet without pyarrow.
+    """
+    check_writable(path, flag)
+    if path is None:
+        return
+    try:
+        check_table_name(path)
+    except InvalidInput as error:
+        raise InvalidInput(f"{flag}: {error}") from None
 
 
 def check_folder_name(path: str | None, flag: str) -> None:

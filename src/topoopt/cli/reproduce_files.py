@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import topoopt
-from topoopt.cli.output_file import check_folder_name, check_writable
-from topoopt.cli.table_file import check_table, write_table
+from topoopt.cli.output_file import check_folder_name, check_table, check_writable
 from topoopt.errors import InvalidInput
+from topoopt.files import write_table
 
 
 def check_files(folder: str, names: Sequence[str], suffix: str, page: str | None) -> None:

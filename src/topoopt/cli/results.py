@@ -5,11 +5,11 @@ from typing import Annotated, TypedDict
 from typer import Argument, Option
 
 import topoopt
-from topoopt.cli.output_file import check_writable
+from topoopt.cli.output_file import check_table, check_writable
 from topoopt.cli.render import print_json, show, terminal
 from topoopt.cli.spread import spread
-from topoopt.cli.table_file import check_table, write_table
 from topoopt.errors import InvalidInput
+from topoopt.files import write_table
 from topoopt.words import File, ResultsWords, Word, panel
 
 FEW = 20

@@ -5,10 +5,11 @@ from typing import Annotated, TypedDict
 from typer import Argument, Option
 
 import topoopt
+from topoopt.cli.output_file import check_table
 from topoopt.cli.progress import progress
 from topoopt.cli.render import show
 from topoopt.cli.spread import spread
-from topoopt.cli.table_file import check_table, write_table
+from topoopt.files import write_table
 from topoopt.words import File, Switch
 
 COLUMNS = ("step", "action", "panel", "from_server", "from_interface", "to_server", "to_interface")

@@ -1,8 +1,6 @@
 """A trace as a CSV file: one row a job."""
 
-import csv
-import io
-from dataclasses import asdict
+from dataclasses import astuple
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,7 +8,7 @@ from pydantic import ConfigDict, Field, StringConstraints, model_validator
 
 from topoopt.cluster.trace import Trace, TraceJob
 from topoopt.errors import InvalidInput, unknown_name
-from topoopt.files import Strict, csv_lines, read_text, validated, write_atomically
+from topoopt.files import Strict, csv_lines, read_text, validated, write_csv
 from topoopt.job import JobRequest
 from topoopt.search import refuse_transformer
 
@@ -103,15 +101,11 @@ def read_trace(path: str | Path) -> Trace:
 
 def write_trace(path: str | Path, trace: Trace) -> None:
     """Write a trace that :func:`read_trace` reads, whole or not at all."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for job in trace.jobs:
-        cells = asdict(job).values()
-        writer.writerow(
-            [cell or "" if name in OPTIONAL else cell for name, cell in zip(COLUMNS, cells, strict=True)]
-        )
-    write_atomically(path, text.getvalue())
+    rows = (
+        [cell or "" if name in OPTIONAL else cell for name, cell in zip(COLUMNS, astuple(job), strict=True)]
+        for job in trace.jobs
+    )
+    write_csv(path, COLUMNS, rows)
 
 
 def _header(cells: list[str], place: str) -> list[str]:

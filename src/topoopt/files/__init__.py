@@ -23,6 +23,9 @@ from topoopt.files.read import read_bytes as read_bytes
 from topoopt.files.read import read_text as read_text
 from topoopt.files.table import csv_lines as csv_lines
 from topoopt.files.table import packaged_rows as packaged_rows
+from topoopt.files.table_file import check_table_name as check_table_name
+from topoopt.files.table_file import write_csv as write_csv
+from topoopt.files.table_file import write_table as write_table
 from topoopt.files.write import target_of as target_of
 from topoopt.files.write import whole_file as whole_file
 from topoopt.files.write import write_atomically as write_atomically

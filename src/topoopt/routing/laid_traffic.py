@@ -1,7 +1,5 @@
 """What one iteration moves over a fabric: by pair of servers and by link."""
 
-import csv
-import io
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,7 +8,7 @@ import numpy as np
 
 from topoopt.arrays import Floats
 from topoopt.door import shows_itself
-from topoopt.files import write_atomically
+from topoopt.files import write_atomically, write_csv
 from topoopt.frame import frame
 from topoopt.routing.fabric import Fabric
 from topoopt.routing.link_loads import link_loads
@@ -88,15 +86,12 @@ class LaidTraffic:
         InvalidInput
             If the file cannot be written.
         """
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(("kind", "src", "dst", "allreduce_bytes", "mp_bytes", "bytes"))
+        rows: list[tuple[Any, ...]] = []
         for row in self.pairs():
             sizes = (row["allreduce_bytes"], row["mp_bytes"])
-            writer.writerow(("pair", row["src"], row["dst"], *sizes, sum(sizes)))
-        for row in self.links():
-            writer.writerow(("link", row["src"], row["dst"], "", "", row["bytes"]))
-        write_atomically(os.fspath(path), text.getvalue())
+            rows.append(("pair", row["src"], row["dst"], *sizes, sum(sizes)))
+        rows += [("link", row["src"], row["dst"], "", "", row["bytes"]) for row in self.links()]
+        write_csv(path, ("kind", "src", "dst", "allreduce_bytes", "mp_bytes", "bytes"), rows)
 
     def write_matrix(self, path: str | os.PathLike[str]) -> None:
         """Write the bytes of all pairs as a square CSV, which is a job's traffic where it is read again.

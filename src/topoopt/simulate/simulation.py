@@ -1,7 +1,5 @@
 """A simulation that has run, with its jobs, its fabric and what it took: the same figures from every simulator."""
 
-import csv
-import io
 import json
 import os
 from collections.abc import Iterator
@@ -12,7 +10,7 @@ import numpy as np
 
 from topoopt.door import shows_itself
 from topoopt.errors import InvalidInput
-from topoopt.files import write_atomically
+from topoopt.files import write_atomically, write_csv
 from topoopt.frame import frame
 from topoopt.routing import Fabric
 from topoopt.simulate.auto_expected_error import ExpectedError
@@ -138,11 +136,7 @@ class Simulation:
 
     def write_timeline(self, path: str | os.PathLike[str]) -> None:
         """Write who did what when, as CSV."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(TimelineRow._fields)
-        writer.writerows(timeline(self.result))
-        write_atomically(os.fspath(path), text.getvalue())
+        write_csv(path, TimelineRow._fields, timeline(self.result))
 
     def write_trace(self, path: str | os.PathLike[str]) -> None:
         """Write the same task by task, as a trace for Perfetto (JSON)."""

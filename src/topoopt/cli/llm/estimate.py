@@ -6,12 +6,12 @@ from typing import Annotated, Any, TypedDict
 from typer import Argument, Option
 
 import topoopt
-from topoopt.cli.output_file import check_writable
+from topoopt.cli.output_file import check_table, check_writable
 from topoopt.cli.progress import progress
 from topoopt.cli.render import show
 from topoopt.cli.spread import spread
-from topoopt.cli.table_file import check_table, write_table
 from topoopt.errors import InvalidInput
+from topoopt.files import write_table
 from topoopt.words import EstimateWords, Word, defaults, panel
 
 TransformerArgument = Annotated[

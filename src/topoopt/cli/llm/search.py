@@ -7,10 +7,11 @@ from typer import Option
 
 import topoopt
 from topoopt.cli.llm.estimate import TransformerArgument
+from topoopt.cli.output_file import check_table
 from topoopt.cli.progress import progress
 from topoopt.cli.render import show
 from topoopt.cli.spread import spread
-from topoopt.cli.table_file import check_table, write_table
+from topoopt.files import write_table
 from topoopt.words import ConfigurationSearchWords, Switch, Word, panel
 
 

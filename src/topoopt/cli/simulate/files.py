@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import TypedDict
 
 import topoopt
-from topoopt.cli.output_file import check_writable
-from topoopt.cli.table_file import check_table, write_table
+from topoopt.cli.output_file import check_table, check_writable
 from topoopt.errors import InvalidInput
+from topoopt.files import write_table
 from topoopt.words import File, Switch, panel
 
 PACKED = (".fbuf", ".fbuf.xz")

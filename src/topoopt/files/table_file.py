@@ -2,38 +2,40 @@
 
 import csv
 import io
+import os
 from collections.abc import Iterable, Iterator, Sequence
+from importlib import import_module
 from itertools import islice
 from pathlib import PurePath
 from typing import Any, BinaryIO
 
-from topoopt.cli.output_file import check_writable
 from topoopt.errors import InvalidInput
+from topoopt.files.write import whole_file
 
 CSV, PARQUET = ".csv", ".parquet"
 PIECE = 100_000
 """Rows that are held at once."""
 
 
-def check_table(path: str | None, flag: str) -> None:
-    """Refuse a table that could not be written after the work.
+def check_table_name(path: str) -> None:
+    """Refuse the name of a table that could not be written after the work.
 
     Raises
     ------
     InvalidInput
-        As :func:`check_writable`, for another suffix, and for Parquet without pyarrow.
+        For another suffix, and for Parquet without pyarrow.
     """
-    check_writable(path, flag)
-    if path is None:
-        return
     suffix = PurePath(path).suffix.lower()
     if suffix not in (CSV, PARQUET):
-        raise InvalidInput(f"{flag}: {path}: expected a file name that ends in {CSV} or {PARQUET}")
-    if suffix == PARQUET and not _has_pyarrow():
-        raise InvalidInput(
-            f"{flag}: {path}: Parquet needs pyarrow, which is not installed; "
-            f'pip install "topoopt[parquet]", or name a {CSV} file'
-        )
+        raise InvalidInput(f"{path}: expected a file name that ends in {CSV} or {PARQUET}")
+    if suffix == PARQUET:
+        try:
+            import_module("pyarrow")
+        except ImportError:
+            raise InvalidInput(
+                f"{path}: Parquet needs pyarrow, which is not installed; "
+                f'pip install "topoopt[parquet]", or name a {CSV} file'
+            ) from None
 
 
 def write_table(path: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -49,25 +51,28 @@ def write_table(path: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]
     InvalidInput
         If the file cannot be written.
     """
-    from topoopt.files import whole_file
+    if PurePath(path).suffix.lower() == PARQUET:
+        with whole_file(path) as stream:
+            _write_parquet(stream, columns, rows)
+    else:
+        write_csv(path, columns, rows)
 
-    write = _write_parquet if PurePath(path).suffix.lower() == PARQUET else _write_csv
-    with whole_file(path) as stream:
-        write(stream, columns, rows)
 
-
-def _write_csv(stream: BinaryIO, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    text = io.TextIOWrapper(stream, encoding="utf-8", newline="", write_through=True)
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    for piece in _pieces(rows):
-        writer.writerows(piece)
-    text.detach()
+def write_csv(path: str | os.PathLike[str], columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write a table as CSV, whatever the file is called; see :func:`write_table`."""
+    with whole_file(os.fspath(path)) as stream:
+        text = io.TextIOWrapper(
+            stream, encoding="utf-8", errors="backslashreplace", newline="", write_through=True
+        )
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(rows)
+        text.detach()
 
 
 def _write_parquet(stream: BinaryIO, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    import pyarrow
-    from pyarrow import parquet
+    import pyarrow  # noqa: PLC0415 - not everybody has it
+    from pyarrow import parquet  # noqa: PLC0415
 
     writer = None
     for piece in _pieces(rows):
@@ -86,11 +91,3 @@ def _pieces(rows: Iterable[Sequence[Any]]) -> Iterator[list[Sequence[Any]]]:
     yield piece
     while piece := list(islice(source, PIECE)):
         yield piece
-
-
-def _has_pyarrow() -> bool:
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError:
-        return False
-    return True
