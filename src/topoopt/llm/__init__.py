@@ -5,6 +5,7 @@ from topoopt.llm.calibration.errors import Fit as Fit
 from topoopt.llm.calibration.errors import calibrate as calibrate
 from topoopt.llm.calibration.errors import dataset_errors as dataset_errors
 from topoopt.llm.calibration.file import find_calibration as find_calibration
+from topoopt.llm.calibration.file import named_calibration as named_calibration
 from topoopt.llm.calibration.file import read_calibration as read_calibration
 from topoopt.llm.calibration.file import starting_calibration as starting_calibration
 from topoopt.llm.calibration.file import write_calibration as write_calibration
@@ -16,7 +17,6 @@ from topoopt.llm.calibration.fit_to_runs import FitRules as FitRules
 from topoopt.llm.calibration.fit_to_runs import fit_to_runs as fit_to_runs
 from topoopt.llm.calibration.from_profile import ProfiledCalibration as ProfiledCalibration
 from topoopt.llm.calibration.from_profile import profiled_calibration as profiled_calibration
-from topoopt.llm.calibration.names import named_calibration as named_calibration
 from topoopt.llm.calibration.parameters import ATTENTIONS as ATTENTIONS
 from topoopt.llm.calibration.parameters import PARAMETERS as PARAMETERS
 from topoopt.llm.calibration.parameters import Bounds as Bounds

@@ -17,6 +17,12 @@ from topoopt.llm.step_time.times import STEP_PARTS, StepTimes
 from topoopt.llm.system import System
 from topoopt.transformer import TransformerModel
 
+ANSWERS = (
+    *("accelerator", "transferred_from", "attention", "framework", "fits", "memory_bytes"),
+    *("iteration_time_s", "mfu", "flops_per_accelerator", "flops_per_iteration", "tokens_per_s"),
+)
+"""Fields and properties of an :class:`Estimate` that its JSON has by the same names."""
+
 
 @shows_itself
 @dataclass(frozen=True, eq=False)
@@ -97,26 +103,16 @@ class Estimate:
         calibration = self.calibration
         return {
             "model": self.model.name,
-            "accelerator": self.accelerator,
             "accelerators": self.configuration.accelerators,
             "configuration": asdict(self.configuration),
             "system": asdict(self.system),
             "estimator": "apnet24" if calibration is None else "calibrated",
             "calibration": None if calibration is None else calibration.name,
             "calibrated_on": None if calibration is None else calibration.accelerator,
-            "transferred_from": self.transferred_from,
-            "attention": self.attention,
-            "iteration_time_s": self.iteration_time_s,
             **self.parts_s,
             "exposed_communication_s": float(self.times.exposed_communication_s[0]),
-            "mfu": self.mfu,
-            "flops_per_accelerator": self.flops_per_accelerator,
-            "flops_per_iteration": self.flops_per_iteration,
-            "tokens_per_s": self.tokens_per_s,
-            "memory_bytes": self.memory_bytes,
             "memory_capacity_bytes": self.memory.capacity_bytes,
-            "framework": self.framework,
-            "fits": self.fits,
+            **{name: getattr(self, name) for name in ANSWERS},
         }
 
 

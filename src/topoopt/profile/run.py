@@ -3,12 +3,12 @@
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from topoopt.door import shows_itself
 from topoopt.errors import InvalidInput
-from topoopt.files import is_file, write_atomically
+from topoopt.files import is_file, noun_from, write_atomically
 from topoopt.frame import frame
 from topoopt.profile.device import Device, find_device
 from topoopt.profile.measure import OUT_OF_MEMORY, CannotMeasure, Repetitions, measure_part
@@ -282,9 +282,8 @@ class _Book:
         }
         for op in self._known:
             operators.setdefault(op.signature, op)
-        of_subject = {one.name: getattr(self._subject, one.name) for one in fields(Subject)}
-        of_subject["operators"] = tuple(_filled(op, everything) for op in operators.values())
-        return DeviceProfile(**of_subject, device=self._device.facts)
+        filled = tuple(_filled(op, everything) for op in operators.values())
+        return noun_from(DeviceProfile, self._subject, device=self._device.facts, operators=filled)
 
 
 def _filled(op: MeasuredOperator, results: Mapping[_Key, PartTime | str]) -> MeasuredOperator:

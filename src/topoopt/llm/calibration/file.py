@@ -1,4 +1,4 @@
-"""Calibrations as TOML: those shipped, one per accelerator, and those of a user's own cluster."""
+"""Calibrations by the words that people give: those shipped, one per accelerator, TOML files, measured profiles."""
 
 import json
 import tomllib
@@ -13,11 +13,16 @@ from pydantic import Field
 from topoopt.errors import InvalidInput, unknown_name
 from topoopt.files import Strict, read_text, validated, write_atomically
 from topoopt.hardware import find_accelerator
+from topoopt.llm.calibration.from_profile import check_profile, profiled_calibration
 from topoopt.llm.calibration.parameters import PARAMETERS, Calibration
 from topoopt.llm.calibration.relatives import relative_of
+from topoopt.workload import read_device_profile
 
 NEUTRAL = "neutral"
 """The start that knows no runs."""
+
+
+_DATA = resources.files("topoopt.llm") / "data"
 
 
 class _File(Strict):
@@ -62,6 +67,29 @@ def find_calibration(accelerator: str) -> Calibration:
     )
 
 
+def named_calibration(word: str | None, accelerator: str = "") -> Calibration:
+    """Return the calibration that a word means; the accelerator's own where there is none.
+
+    A JSON file is a profile of a transformer from ``topoopt profile``: its kernels are taken, and everything else of
+    the accelerator's own calibration. Without an ``accelerator``, a profile's is taken.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such name or file, or a profile is of another accelerator.
+    """
+    if word is None:
+        return find_calibration(accelerator)
+    if not word:
+        raise InvalidInput("calibration: expected a name or a file, got nothing")
+    if Path(word).suffix.lower() == ".json":
+        profile = read_device_profile(word)
+        check_profile(profile, word)
+        own = find_calibration(accelerator or profile.device.accelerator)
+        return profiled_calibration(profile, own, word).calibration
+    return _named(word)
+
+
 def starting_calibration(word: str, accelerator: str, attention: str | None = None) -> Calibration:
     """Return the calibration that a fit starts from, renamed for an accelerator.
 
@@ -78,10 +106,7 @@ def starting_calibration(word: str, accelerator: str, attention: str | None = No
         If there is no such start or accelerator.
     """
     part = find_accelerator(accelerator)
-    if word == NEUTRAL:
-        start = _neutral()
-    else:
-        start = read_calibration(word) if Path(word).suffix or "/" in word else find_calibration(word)
+    start = _packaged("neutral.toml") if word == NEUTRAL else _named(word)
     return replace(
         start,
         name=part.name.lower(),
@@ -147,17 +172,17 @@ def _parsed(text: str, place: str, name: str) -> Calibration:
         raise InvalidInput(f"{place}: {error}") from None
 
 
+def _named(word: str) -> Calibration:
+    return read_calibration(word) if Path(word).suffix or "/" in word else find_calibration(word)
+
+
 @cache
 def _shipped() -> Mapping[str, Calibration]:
-    folder = resources.files("topoopt.llm") / "data" / "calibrations"
-    files = sorted(
-        (file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name
-    )
-    calibrations = [_parsed(file.read_text(encoding="utf-8"), file.name, file.name[:-5]) for file in files]
-    return {calibration.accelerator: calibration for calibration in calibrations}
+    names = sorted(file.name for file in (_DATA / "calibrations").iterdir() if file.name.endswith(".toml"))
+    return {one.accelerator: one for one in (_packaged(f"calibrations/{name}") for name in names)}
 
 
 @cache
-def _neutral() -> Calibration:
-    path = resources.files("topoopt.llm") / "data" / "neutral.toml"
-    return _parsed(path.read_text(encoding="utf-8"), path.name, NEUTRAL)
+def _packaged(name: str) -> Calibration:
+    path = _DATA / name
+    return _parsed(path.read_text(encoding="utf-8"), path.name, Path(name).stem)

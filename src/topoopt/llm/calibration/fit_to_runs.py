@@ -101,13 +101,7 @@ class CalibrationFit:
     @property
     def errors(self) -> Mapping[str, Mapping[str, Error]]:
         """Errors by data set, for each of :data:`ERROR_KINDS`."""
-        kinds = (
-            self.errors_before,
-            self.fit.in_sample,
-            self.fit.cross_validated,
-            self.fit.leave_one_size_out,
-        )
-        return dict(zip(ERROR_KINDS, kinds, strict=True))
+        return {"before": self.errors_before, **{kind: getattr(self.fit, kind) for kind in ERROR_KINDS[1:]}}
 
     @property
     def other_runs(self) -> dict[str, int]:
@@ -143,7 +137,7 @@ class CalibrationFit:
             "attention": calibration.attention,
             "parameters": calibration.parameters(),
             **{
-                kind: {name: asdict(error) for name, error in errors.items()}
+                kind: {name: asdict(one) for name, one in errors.items()}
                 for kind, errors in self.errors.items()
             },
             "provenance": dict(calibration.provenance),
@@ -192,17 +186,17 @@ def _taken(runs: Runs, accelerators: Sequence[str], place: str) -> tuple[str, tu
 
 def _with_provenance(fit: Fit, path: str, rules: FitRules) -> Fit:
     """Return the fit with a calibration that says what it was made of, and by which command."""
-    given = [
-        *([("accelerator", ",".join(rules.accelerators))] if rules.accelerators else []),
-        *([("start", rules.start)] if rules.start else []),
-        ("attention", fit.calibration.attention),
-        *(("weight", f"{name}={weight:g}") for name, weight in (rules.weights or {}).items()),
-        ("strength", f"{fit.strength:g}"),
-    ]
-    command = ["topoopt llm calibrate", Path(path).name, *(f"--{word} {value}" for word, value in given)]
+    words = {
+        "accelerator": [",".join(rules.accelerators)] if rules.accelerators else [],
+        "start": [rules.start] if rules.start else [],
+        "attention": [fit.calibration.attention],
+        "weight": [f"{name}={weight:g}" for name, weight in (rules.weights or {}).items()],
+        "strength": [f"{fit.strength:g}"],
+    }
+    flags = [f"--{word} {value}" for word, values in words.items() for value in values]
     made_of = {
         **fit.calibration.provenance,
-        "command": " ".join(command),
+        "command": " ".join(["topoopt llm calibrate", Path(path).name, *flags]),
         "runs": ", ".join(f"{name} {error.runs}" for name, error in fit.in_sample.items() if name != "all"),
         "mape_percent": _listed(fit.in_sample),
         "mape_percent_held_out": _listed(fit.cross_validated),

@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 
 from topoopt.errors import InvalidInput
-from topoopt.hardware import Accelerator, find_accelerator
+from topoopt.hardware import find_accelerator
 from topoopt.llm.calibration.parameters import PARAMETERS, Calibration
 from topoopt.llm.columns import Floats
 from topoopt.llm.step_time.layer_time import FUSED_BACKWARD
@@ -73,7 +73,14 @@ def profiled_calibration(
     InvalidInput
         If the profile is not of a transformer, of another accelerator or precision, or has too few sizes.
     """
-    part = _checked(profile, base, place)
+    check_profile(profile, place)
+    accelerator = profile.device.accelerator
+    if accelerator != find_accelerator(base.accelerator).name:
+        raise InvalidInput(
+            f"{place}: was measured on {accelerator}, and {base.accelerator} was asked for; "
+            f"give accelerator={accelerator.lower()}, or measure there"
+        )
+    part = find_accelerator(accelerator)
     flops = part.peak_flops(profile.device.precision)
     floor_s = min(time.forward_s for op in profile.operators for time in op.times.values())
     products = np.array(list(_of_kind(profile, "dense", floor_s, _product)), np.float64).reshape(-1, 4)
@@ -82,16 +89,18 @@ def profiled_calibration(
             f"{place}: the law of matrix products needs {FEWEST} sizes or more, got {len(products)}; measure on"
         )
     values, error = _law_of_products(products, flops)
-    cores = list(_of_kind(profile, "attention core", floor_s, _attention_flops_per_s))
-    if cores:
-        values["attention_efficiency"] = _bounded("attention_efficiency", float(np.median(cores)) / flops)
-    streams = [
-        *_of_kind(profile, "activation", floor_s, _activation_bytes_per_s),
-        *_of_kind(profile, "norm", floor_s, _norm_bytes_per_s),
-    ]
-    if streams:
-        reached = float(np.median(streams)) / part.memory_bandwidth_bytes_per_s
-        values["memory_efficiency"] = _bounded("memory_efficiency", reached)
+    laws = (
+        ("attention_efficiency", {"attention core": _attention_flops_per_s}, flops),
+        (
+            "memory_efficiency",
+            {"activation": _activation_bytes_per_s, "norm": _norm_bytes_per_s},
+            part.memory_bandwidth_bytes_per_s,
+        ),
+    )
+    for name, kinds, peak in laws:
+        rates = [rate for kind, row in kinds.items() for rate in _of_kind(profile, kind, floor_s, row)]
+        if rates:
+            values[name] = _bounded(name, float(np.median(rates)) / peak)
     provenance = {
         "profile": f"{profile.model} on {profile.device.name}, {profile.device.precision}",
         "pytorch": profile.device.torch,
@@ -132,17 +141,6 @@ def check_profile(profile: DeviceProfile, place: str) -> None:
         )
     if not any(op.times for op in profile.operators):
         raise InvalidInput(f"{place}: holds no times; measure on")
-
-
-def _checked(profile: DeviceProfile, base: Calibration, place: str) -> Accelerator:
-    check_profile(profile, place)
-    device = profile.device
-    if device.accelerator != find_accelerator(base.accelerator).name:
-        raise InvalidInput(
-            f"{place}: was measured on {device.accelerator}, and {base.accelerator} was asked for; "
-            f"give accelerator={device.accelerator.lower()}, or measure there"
-        )
-    return find_accelerator(device.accelerator)
 
 
 def _of_kind(
@@ -202,8 +200,7 @@ def _law_of_products(products: Floats, flops: float) -> tuple[dict[str, float], 
         error: Floats = np.log(ideal_s * lost / efficiency / time_s)
         return error
 
-    low = np.log([PARAMETERS[name].low for name in LAW_OF_PRODUCTS])
-    high = np.log([PARAMETERS[name].high for name in LAW_OF_PRODUCTS])
+    low, high = np.log([(PARAMETERS[name].low, PARAMETERS[name].high) for name in LAW_OF_PRODUCTS]).T
     start = np.clip(np.log([0.7, 50.0, 500.0]), low, high)
     from scipy.optimize import least_squares  # noqa: PLC0415 - takes half a second to import
 

@@ -1,7 +1,6 @@
 """Published or measured training runs: a CSV in, models, configurations, systems and times out."""
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +27,7 @@ from topoopt.llm.runs.table import column_of, read_run_table
 from topoopt.llm.step_time.closed_form import model_flops
 from topoopt.llm.step_time.machine import sixteen_bit_flops
 from topoopt.llm.step_time.shapes import shapes_of
-from topoopt.llm.system import System
+from topoopt.llm.system import System, accelerators_of_a_server
 from topoopt.transformer import TransformerModel
 
 NETWORK_BANDWIDTH_BPS = 100e9
@@ -138,8 +137,7 @@ def run_system(row: Row, accelerators: int) -> System:
     """Return the machines of a row, completed from the catalogue."""
     part = find_accelerator(written_accelerator(text(row, "gpu")))
     sixteen_bit_flops(part.name)
-    match = re.match(r"\d+", part.scale_up_domain)
-    domain = int(match.group()) if match else 8
+    domain = accelerators_of_a_server(part) if part.scale_up_domain else 8
     per_server = whole(row, "gpus_per_node", domain)
     if domain > LARGEST_SERVER:
         per_server = max(per_server, domain)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 SPLIT = ("tp", "pp", "dp", "cp", "ep", "etp", "vpp", "micro_batch")
 """Rows that agree in these are variants of one another: they recompute, share out or store differently."""
 
+VARIANT = ("zero", "recompute", "sequence_parallel")
 TIMES = ("iteration_time_s", *STEP_PARTS, "exposed_communication_s")
 
 
@@ -85,11 +86,7 @@ class ConfigurationSearch:
         """Return one configuration with its time, its memory and where both go."""
         one = self.table.row(place)
         return {
-            **{name: getattr(one, name) for name in SPLIT},
-            "zero": one.zero,
-            "recompute": one.recompute,
-            "sequence_parallel": one.sequence_parallel,
-            "micro_batches": one.micro_batches,
+            **{name: getattr(one, name) for name in (*SPLIT, *VARIANT, "micro_batches")},
             **{name: float(getattr(self.times, name)[place]) for name in TIMES},
             "mfu": float(self.mfu[place]),
             "tokens_per_s": float(self.tokens_per_s[place]),
@@ -120,15 +117,11 @@ class ConfigurationSearch:
     def to_json(self) -> dict[str, Any]:
         """Return the answer, with the rows to show, as plain values."""
         request = self.request
+        given = ("accelerators", "global_batch", "sequence", "precision", "attention", "framework")
         return {
             "model": request.model.name,
-            "accelerators": request.accelerators,
             "accelerator": self.accelerator,
-            "global_batch": request.global_batch,
-            "sequence": request.sequence,
-            "precision": request.precision,
-            "attention": request.attention,
-            "framework": request.framework,
+            **{name: getattr(request, name) for name in given},
             "calibration": self.calibration.name,
             "fixed": dict(request.fixed),
             "memory_capacity_bytes": self.memory.capacity_bytes,

@@ -10,22 +10,21 @@ References
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from topoopt.errors import InvalidInput, unknown_name
 from topoopt.transformer import TransformerModel, count_parameters, forward_flops
 
 
-def megatron_model_flops(model: TransformerModel, sequences: int, sequence: int) -> float:
+def megatron_flops(model: TransformerModel, sequences: int, sequence: int, passes: int = 3) -> float:
     """Return ``72·B·l·s·h²·(1 + s/6h + V/12lh)``: matrix products forward and backward, attention not halved.
 
-    For models with two feed-forward matrices of 4h and as many heads of keys as of queries.
+    With the forward pass done again (full recomputation, 4 passes) ``96·B·l·s·h²·(1 + s/6h + V/16lh)``. For models with
+    two feed-forward matrices of 4h and as many heads of keys as of queries.
     """
-    return _megatron_flops(72, 12, model, sequences, sequence)
-
-
-def megatron_hardware_flops(model: TransformerModel, sequences: int, sequence: int) -> float:
-    """Return ``96·B·l·s·h²·(1 + s/6h + V/16lh)``: with the forward pass done again (full recomputation)."""
-    return _megatron_flops(96, 16, model, sequences, sequence)
+    layers, hidden = model.layers, model.hidden
+    inside = 1 + sequence / (6 * hidden) + model.vocabulary / (4 * passes * layers * hidden)
+    return float(24 * passes * sequences * layers * sequence * hidden**2 * inside)
 
 
 def parameter_flops(model: TransformerModel, sequences: int, sequence: int) -> float:
@@ -42,23 +41,19 @@ def palm_flops(model: TransformerModel, sequences: int, sequence: int) -> float:
 def matmul_flops(model: TransformerModel, sequences: int, sequence: int, causal: bool = False) -> float:
     """Return three times the matrix products of a forward pass, from the shapes of the model.
 
-    For every model: grouped-query and latent attention, gated feed-forward parts, experts.
+    For every model: grouped-query and latent attention, gated feed-forward parts, experts. ``causal`` counts only the
+    pairs of tokens that a causal mask leaves.
     """
     return 3.0 * forward_flops(model, sequence, causal).total_flops * sequences * sequence
 
 
-def causal_matmul_flops(model: TransformerModel, sequences: int, sequence: int) -> float:
-    """Return :func:`matmul_flops` with the pairs of tokens that a causal mask leaves."""
-    return matmul_flops(model, sequences, sequence, causal=True)
-
-
 FLOPS_DEFINITIONS: Mapping[str, Callable[[TransformerModel, int, int], float]] = {
-    "megatron-model": megatron_model_flops,
-    "megatron-hardware": megatron_hardware_flops,
+    "megatron-model": megatron_flops,
+    "megatron-hardware": partial(megatron_flops, passes=4),
     "6n": parameter_flops,
     "palm": palm_flops,
     "matmul": matmul_flops,
-    "matmul-causal": causal_matmul_flops,
+    "matmul-causal": partial(matmul_flops, causal=True),
 }
 """FLOPs of an iteration from (model, sequences of the global batch, tokens of a sequence).
 
@@ -99,11 +94,3 @@ def mfu(flops: float, time_s: float, accelerators: int, peak_flops: float) -> fl
         if not value > 0:
             raise InvalidInput(f"mfu: {name}: must be positive, got {value}")
     return flops / (time_s * accelerators * peak_flops)
-
-
-def _megatron_flops(
-    factor: int, logits: int, model: TransformerModel, sequences: int, sequence: int
-) -> float:
-    layers, hidden = model.layers, model.hidden
-    inside = 1 + sequence / (6 * hidden) + model.vocabulary / (logits * layers * hidden)
-    return float(factor * sequences * layers * sequence * hidden**2 * inside)
