@@ -1,5 +1,6 @@
 """Transformer training jobs: configurations, communication, memory, step times in closed form, calibration."""
 
+from topoopt.llm.calibration.errors import ERROR_KINDS as ERROR_KINDS
 from topoopt.llm.calibration.errors import Error as Error
 from topoopt.llm.calibration.errors import Fit as Fit
 from topoopt.llm.calibration.errors import calibrate as calibrate
@@ -11,7 +12,6 @@ from topoopt.llm.calibration.file import starting_calibration as starting_calibr
 from topoopt.llm.calibration.file import write_calibration as write_calibration
 from topoopt.llm.calibration.fit import Weights as Weights
 from topoopt.llm.calibration.fit import fit as fit
-from topoopt.llm.calibration.fit_to_runs import ERROR_KINDS as ERROR_KINDS
 from topoopt.llm.calibration.fit_to_runs import CalibrationFit as CalibrationFit
 from topoopt.llm.calibration.fit_to_runs import FitRules as FitRules
 from topoopt.llm.calibration.fit_to_runs import fit_to_runs as fit_to_runs
@@ -29,7 +29,6 @@ from topoopt.llm.check import check_configuration as check_configuration
 from topoopt.llm.columns import Floats as Floats
 from topoopt.llm.columns import Ints as Ints
 from topoopt.llm.communication.iteration import communications as communications
-from topoopt.llm.communication.layer_split import chunk_layers as chunk_layers
 from topoopt.llm.communication.matrix import rank_matrix as rank_matrix
 from topoopt.llm.communication.matrix import server_matrix as server_matrix
 from topoopt.llm.communication.message import KINDS as KINDS
@@ -58,6 +57,7 @@ from topoopt.llm.configuration import Configuration as Configuration
 from topoopt.llm.configuration_table import ConfigurationTable as ConfigurationTable
 from topoopt.llm.configuration_table import configuration_table as configuration_table
 from topoopt.llm.degrees import chunk_counts as chunk_counts
+from topoopt.llm.degrees import chunk_layers as chunk_layers
 from topoopt.llm.degrees import divisors as divisors
 from topoopt.llm.estimate import Estimate as Estimate
 from topoopt.llm.estimate import estimate_configuration as estimate_configuration

@@ -1,7 +1,9 @@
-"""The degrees that suit a model: what divides its heads, and into how many chunks its layers may be cut."""
+"""The degrees that suit a model: what divides its heads, and which chunks its layers are cut into."""
 
 from functools import cache
+from itertools import pairwise
 
+from topoopt.errors import InvalidInput
 from topoopt.transformer import TransformerModel
 
 
@@ -38,6 +40,28 @@ def chunk_counts(layers: int, uneven: bool = False) -> tuple[int, ...]:
         return tuple(range(1, layers + 1))
     with_ends = (count for count in divisors(layers + 2) if count <= layers)
     return tuple(sorted({*whole, *with_ends}))
+
+
+def chunk_layers(layers: int, chunks: int) -> tuple[range, ...]:
+    """Return the layers of each chunk, as even as can be; the first chunks have one more.
+
+    Chunk c runs on stage ``c % pp``.
+
+    Raises
+    ------
+    InvalidInput
+        If a chunk would have no layer.
+
+    Examples
+    --------
+    >>> chunk_layers(10, 4)
+    (range(0, 3), range(3, 6), range(6, 8), range(8, 10))
+    """
+    if not 1 <= chunks <= layers:
+        raise InvalidInput(f"pp·vpp: {layers} layers can be cut into 1..{layers} chunks, got {chunks}")
+    size, more = divmod(layers, chunks)
+    begins = [chunk * size + min(chunk, more) for chunk in range(chunks + 1)]
+    return tuple(range(begin, end) for begin, end in pairwise(begins))
 
 
 @cache

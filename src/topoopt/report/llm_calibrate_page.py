@@ -59,8 +59,8 @@ def _errors(fit: CalibrationFit) -> Table:
 
     return table(
         "",
-        fit.fit.in_sample,
+        fit.errors["in_sample"],
         text("data set", str),
-        number("runs", lambda name: fit.fit.in_sample[name].runs, ","),
+        number("runs", lambda name: fit.errors["in_sample"][name].runs, ","),
         *map(of_kind, ERROR_KINDS),
     )

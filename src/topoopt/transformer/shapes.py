@@ -1,7 +1,7 @@
 """The noun Shapes: a transformer's shapes as a person gives them, alone or as changes to a known model."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from topoopt.errors import InvalidInput
@@ -11,8 +11,6 @@ NEEDED = ("layers", "hidden", "heads")
 VOCABULARY, SEQUENCE = 51200, 2048
 """Those of Megatron-LM's published GPT models (Narayanan et al. SC 2021)."""
 
-_PLAIN = ("layers", "hidden", "heads", "kv_heads", "head_dim", "ffn", "gated", "vocabulary", "tied")
-_COUNTS = (*NEEDED, "kv_heads", "head_dim", "ffn", "vocabulary", "seq", "experts_per_token", "expert_ffn")
 _AMOUNTS = ("experts", "shared_ffn", "capacity_factor")
 _OF_EXPERTS = {
     "experts": "count",
@@ -57,14 +55,14 @@ class Shapes:
     seq: int | None = None
 
     def __post_init__(self) -> None:
-        for name in _COUNTS:
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise InvalidInput(f"{name}: expected an integer >= 1, got {value}")
-        for name in _AMOUNTS:
-            value = getattr(self, name)
-            if value is not None and not 0 <= value < float("inf"):
-                raise InvalidInput(f"{name}: expected a number >= 0, got {value}")
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if value is None or isinstance(value, bool):
+                continue
+            if one.name not in _AMOUNTS and value < 1:
+                raise InvalidInput(f"{one.name}: expected an integer >= 1, got {value}")
+            if not 0 <= value < float("inf"):
+                raise InvalidInput(f"{one.name}: expected a number >= 0, got {value}")
 
 
 def model_of_shapes(shapes: Shapes) -> TransformerModel:
@@ -103,10 +101,8 @@ def model_of_shapes(shapes: Shapes) -> TransformerModel:
         tied=shapes.tied is not False,
         positions=0 if gated else sequence,
         norm="rmsnorm" if gated else "layernorm",
-        attention_bias=not gated,
-        output_bias=not gated,
-        mlp_bias=not gated,
         experts=_experts(shapes, None, ffn),
+        **dict.fromkeys(("attention_bias", "output_bias", "mlp_bias"), not gated),  # type: ignore[arg-type]
     )
 
 
@@ -121,7 +117,8 @@ def changed_model(model: TransformerModel, shapes: Shapes) -> TransformerModel:
     InvalidInput
         If the shapes do not go together.
     """
-    given = _given(shapes, {name: name for name in _PLAIN} | {"seq": "sequence"})
+    names = {one.name: one.name for one in fields(shapes) if one.name not in _OF_EXPERTS}
+    given = _given(shapes, {**names, "seq": "sequence"})
     hidden, heads = given.get("hidden", model.hidden), given.get("heads", model.heads)
     if model.latent is None and model.head_dim * model.heads == model.hidden and "head_dim" not in given:
         if hidden % heads:

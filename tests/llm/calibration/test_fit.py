@@ -123,9 +123,9 @@ def test_errors_are_reported_in_and_out_of_sample() -> None:
     found = calibrate(
         of("vtrain_multi").take(np.arange(0, 36, 6)), find_calibration("a100-80gb"), EVEN, strength=1.0
     )
-    assert found.in_sample["vtrain_multi"].runs == found.cross_validated["vtrain_multi"].runs == 6
-    assert found.leave_one_size_out["all"].runs == 6
-    assert found.in_sample["all"].mape_percent <= found.cross_validated["all"].mape_percent + 1
+    assert found.errors["in_sample"]["vtrain_multi"].runs == found.errors["cross_validated"]["vtrain_multi"].runs == 6
+    assert found.errors["leave_one_size_out"]["all"].runs == 6
+    assert found.errors["in_sample"]["all"].mape_percent <= found.errors["cross_validated"]["all"].mape_percent + 1
 
 
 def test_runs_of_one_size_and_one_of_another_are_fitted() -> None:
@@ -136,8 +136,8 @@ def test_runs_of_one_size_and_one_of_another_are_fitted() -> None:
     found = calibrate(
         runs.take(np.sort([*common, *other])), find_calibration("a100-80gb"), EVEN, strength=3.0
     )
-    assert found.cross_validated["all"].runs == 4
-    assert found.leave_one_size_out == {}
+    assert found.errors["cross_validated"]["all"].runs == 4
+    assert found.errors["leave_one_size_out"] == {}
 
 
 def test_weights_even_data_sets_out() -> None:

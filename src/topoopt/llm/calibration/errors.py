@@ -1,6 +1,6 @@
 """How far a calibration is off: on the runs that it was fitted to, on held-out runs, on held-out sizes of models."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,9 @@ from topoopt.llm.calibration.fit import FEWEST_RUNS, STRENGTHS, Weights, fit
 from topoopt.llm.calibration.parameters import Calibration
 from topoopt.llm.calibration.timed_runs import TimedRuns
 from topoopt.llm.columns import Floats, Ints
+
+ERROR_KINDS = ("before", "in_sample", "cross_validated", "leave_one_size_out")
+"""Errors of a start, of the fit, on runs that it has not seen, on sizes of models that it has not seen."""
 
 FOLDS = 10
 FEWEST_TO_CHOOSE = 6
@@ -27,19 +30,18 @@ class Error:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A fitted calibration with its errors by data set; ``strength`` is that of its priors.
+    """A fitted calibration; ``strength`` is that of its priors.
 
     Attributes
     ----------
-    in_sample, cross_validated, leave_one_size_out : mapping from a data set to Error
-        ``all`` is every run. The last is empty where the runs beside those of one size are too few for a fit.
+    errors : mapping
+        For each of :data:`ERROR_KINDS` from a data set to its Error; ``all`` is every run. The last is empty where
+        the runs beside those of one size are too few for a fit.
     """
 
     calibration: Calibration
     strength: float
-    in_sample: dict[str, Error]
-    cross_validated: dict[str, Error]
-    leave_one_size_out: dict[str, Error]
+    errors: Mapping[str, Mapping[str, Error]]
 
 
 def calibrate(
@@ -66,14 +68,15 @@ def calibrate(
     best = min(tried, key=lambda one: _weighted_error(runs, weights, tried[one]))
     fitted, sizes = fits[best], size_folds(runs)
     enough = all(len(runs) - len(size) >= FEWEST_RUNS for size in sizes)
-    by_size = held_out_times(runs, start, weights, best, sizes, fitted) if enough else None
-    return Fit(
-        fitted,
-        best,
-        dataset_errors(runs, runs.times(fitted).iteration_time_s),
-        dataset_errors(runs, tried[best]),
-        dataset_errors(runs, by_size) if by_size is not None else {},
-    )
+    times = {
+        "before": runs.times(start).iteration_time_s,
+        "in_sample": runs.times(fitted).iteration_time_s,
+        "cross_validated": tried[best],
+    }
+    if enough:
+        times["leave_one_size_out"] = held_out_times(runs, start, weights, best, sizes, fitted)
+    errors = {kind: dataset_errors(runs, times[kind]) if kind in times else {} for kind in ERROR_KINDS}
+    return Fit(fitted, best, errors)
 
 
 def random_folds(runs: int, folds: int, seed: int) -> tuple[Ints, ...]:

@@ -10,7 +10,7 @@ from topoopt.door import shows_itself
 from topoopt.errors import InvalidInput, unknown_name
 from topoopt.frame import frame
 from topoopt.hardware import find_accelerator
-from topoopt.llm.calibration.errors import Error, Fit, calibrate, dataset_errors
+from topoopt.llm.calibration.errors import Error, Fit, calibrate
 from topoopt.llm.calibration.file import starting_calibration
 from topoopt.llm.calibration.fit import Weights
 from topoopt.llm.calibration.parameters import ATTENTIONS, Calibration
@@ -20,9 +20,6 @@ from topoopt.llm.runs.run import Run, Runs, read_runs
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-ERROR_KINDS = ("before", "in_sample", "cross_validated", "leave_one_size_out")
-"""Errors of a start, of the fit, on runs that it has not seen, on sizes of models that it has not seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +79,6 @@ class CalibrationFit:
     start : Calibration
     fit : Fit
         Its calibration says what it was made of, and by which command.
-    errors_before : mapping from a data set to Error
-        Of the start.
     """
 
     runs_file: str
@@ -91,7 +86,6 @@ class CalibrationFit:
     taken: tuple[Run, ...]
     start: Calibration
     fit: Fit
-    errors_before: Mapping[str, Error]
 
     @property
     def calibration(self) -> Calibration:
@@ -100,8 +94,8 @@ class CalibrationFit:
 
     @property
     def errors(self) -> Mapping[str, Mapping[str, Error]]:
-        """Errors by data set, for each of :data:`ERROR_KINDS`."""
-        return {"before": self.errors_before, **{kind: getattr(self.fit, kind) for kind in ERROR_KINDS[1:]}}
+        """Errors by data set, for each of :data:`~topoopt.llm.ERROR_KINDS`."""
+        return self.fit.errors
 
     @property
     def other_runs(self) -> dict[str, int]:
@@ -159,10 +153,8 @@ def fit_to_runs(path: str, rules: FitRules) -> CalibrationFit:
         if dataset not in known:
             raise unknown_name("weight", dataset, known)
     start = starting_calibration(rules.start or name, name, rules.attention)
-    table = timed_runs(taken)
-    fit = calibrate(table, start, Weights(rules.weights or {}), rules.seed, rules.strength)
-    before = dataset_errors(table, table.times(start).iteration_time_s)
-    return CalibrationFit(path, runs, taken, start, _with_provenance(fit, path, rules), before)
+    fit = calibrate(timed_runs(taken), start, Weights(rules.weights or {}), rules.seed, rules.strength)
+    return CalibrationFit(path, runs, taken, start, _with_provenance(fit, path, rules))
 
 
 def _taken(runs: Runs, accelerators: Sequence[str], place: str) -> tuple[str, tuple[Run, ...]]:
@@ -197,10 +189,12 @@ def _with_provenance(fit: Fit, path: str, rules: FitRules) -> Fit:
     made_of = {
         **fit.calibration.provenance,
         "command": " ".join(["topoopt llm calibrate", Path(path).name, *flags]),
-        "runs": ", ".join(f"{name} {error.runs}" for name, error in fit.in_sample.items() if name != "all"),
-        "mape_percent": _listed(fit.in_sample),
-        "mape_percent_held_out": _listed(fit.cross_validated),
-        "mape_percent_size_held_out": _listed(fit.leave_one_size_out),
+        "runs": ", ".join(
+            f"{name} {error.runs}" for name, error in fit.errors["in_sample"].items() if name != "all"
+        ),
+        "mape_percent": _listed(fit.errors["in_sample"]),
+        "mape_percent_held_out": _listed(fit.errors["cross_validated"]),
+        "mape_percent_size_held_out": _listed(fit.errors["leave_one_size_out"]),
     }
     return replace(fit, calibration=replace(fit.calibration, provenance=made_of))
 

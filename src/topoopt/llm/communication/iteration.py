@@ -6,12 +6,12 @@ import numpy as np
 
 from topoopt.errors import InvalidInput
 from topoopt.llm.columns import Ints
-from topoopt.llm.communication.layer_split import chunk_layers
 from topoopt.llm.communication.message import Communication, wire_element_bytes
 from topoopt.llm.communication.passes import Passes
 from topoopt.llm.communication.rank_parameters import rank_parameters
 from topoopt.llm.communication.ranks import ORDER, Ranks, rank_numbers
 from topoopt.llm.configuration import Configuration
+from topoopt.llm.degrees import chunk_layers
 from topoopt.llm.experts.loads import ExpertLoads, expert_layers, uniform_loads
 from topoopt.transformer import TransformerModel
 

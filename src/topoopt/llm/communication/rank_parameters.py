@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from topoopt.llm.communication.layer_split import chunk_layers
 from topoopt.llm.configuration import Configuration
+from topoopt.llm.degrees import chunk_layers
 from topoopt.transformer import LayerParameters, TransformerModel, layer_parameters
 
 

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import accumulate, islice, pairwise
 
-from topoopt.llm.communication.layer_split import chunk_layers
 from topoopt.llm.communication.message import Communication
 from topoopt.llm.communication.rank_parameters import rank_parameters
 from topoopt.llm.communication.server_groups import Places, server_groups
 from topoopt.llm.configuration import Configuration
+from topoopt.llm.degrees import chunk_layers
 from topoopt.llm.pipeline.exchanges import exchange_of, hidden_and_not, merged, merged_exchanges
 from topoopt.llm.step_time.inside_time import InsideTime
 from topoopt.pipelined_step import COLLECTIVE_KINDS, PASSES, Exchange, Synchronization

@@ -2,10 +2,11 @@
 
 import re
 from contextlib import suppress
+from dataclasses import replace
 
 from topoopt.errors import InvalidInput
 from topoopt.llm.runs.columns import Row, number, text, whole
-from topoopt.transformer import TransformerModel, find_transformer
+from topoopt.transformer import Shapes, TransformerModel, find_transformer, model_of_shapes
 
 GATED_FAMILIES = ("llama", "mistral", "qwen", "gemma", "deepseek")
 """Words in the architecture or model of a row whose feed-forward parts have three matrices."""
@@ -48,21 +49,18 @@ def _by_shapes(row: Row) -> TransformerModel:
     arch = f"{text(row, 'arch')} {text(row, 'model')}".lower()
     gated = any(word in arch for word in GATED_FAMILIES)
     biases = not gated and not any(word in arch for word in FAMILIES_WITHOUT_BIASES)
-    return TransformerModel(
-        name=text(row, "model") or "unnamed",
-        family=text(row, "arch") or "gpt",
+    shapes = Shapes(
         layers=whole(row, "layers"),
         hidden=hidden,
         heads=heads,
-        ffn=whole(row, "ffn", 4 * hidden),
-        vocabulary=whole(row, "vocab", 51200),
-        sequence=whole(row, "seq", 2048),
         kv_heads=whole(row, "kv_heads", heads),
         head_dim=max(1, hidden // heads),
+        ffn=whole(row, "ffn", 4 * hidden),
         gated=gated,
+        vocabulary=whole(row, "vocab", 51200),
         tied=not gated,
-        norm="rmsnorm" if gated else "layernorm",
-        attention_bias=biases,
-        output_bias=biases,
-        mlp_bias=biases,
+        seq=whole(row, "seq", 2048),
     )
+    model = replace(model_of_shapes(shapes), name=text(row, "model") or "unnamed", positions=0)
+    bias = dict.fromkeys(("attention_bias", "output_bias", "mlp_bias"), biases)
+    return replace(model, family=text(row, "arch") or "gpt", **bias)  # type: ignore[arg-type]

@@ -5,6 +5,7 @@ estimated iteration time.
 """
 
 from collections.abc import Mapping
+from math import prod
 from time import process_time
 
 import numpy as np
@@ -105,9 +106,7 @@ def _is_twin(seconds: Floats, needed_bytes: Floats) -> Bools:
 def _nothing_valid(request: SearchRequest) -> InvalidInput:
     """Return what is wrong with the plainest configuration that has all that is fixed."""
     fixed = dict(request.fixed)
-    inside = 1
-    for name in ("tp", "pp", "cp"):
-        inside *= int(fixed.get(name, 1))
+    inside = prod(int(fixed.get(name, 1)) for name in ("tp", "pp", "cp"))
     plain = Configuration(
         **{
             "tp": 1,

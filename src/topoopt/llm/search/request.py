@@ -43,7 +43,10 @@ class SearchRequest:
         usual = usual_choices(
             self.model, accelerators, self.system.accelerators_per_server, self.sequence, self.limits
         )
-        return usual.pinned(**{name: _index(name, value) for name, value in self.fixed.items()})
+        fixed = {**self.fixed}
+        if "recompute" in fixed:
+            fixed["recompute"] = RECOMPUTATIONS.index(str(fixed["recompute"]))
+        return usual.pinned(**{name: int(value) for name, value in fixed.items()})
 
     def enumerated(self, scale: int = 1) -> ConfigurationTable:
         """Return the valid configurations on ``scale`` times the accelerators with as much more of a batch."""
@@ -60,7 +63,3 @@ class SearchRequest:
     def memory(self, table: ConfigurationTable) -> MemoryColumns:
         """Return the memory of configurations."""
         return memory(self.model, table, self.system.accelerator, self.attention, self.framework)
-
-
-def _index(name: str, value: int | str | bool) -> int:
-    return RECOMPUTATIONS.index(str(value)) if name == "recompute" else int(value)
