@@ -50,6 +50,19 @@ def unknown_name(kind: str, value: str, known: Iterable[str]) -> InvalidInput:
     return InvalidInput(f'{kind}: unknown name "{value}"; {hint(value, known)}')
 
 
+def check_known(kind: str, value: str, known: Iterable[str]) -> None:
+    """Refuse a value that is none of the known names.
+
+    Raises
+    ------
+    InvalidInput
+        See :func:`unknown_name`.
+    """
+    names = tuple(known)
+    if value not in names:
+        raise unknown_name(kind, value, names)
+
+
 def hint(value: str, known: Iterable[str]) -> str:
     """Return ``did you mean a? Known: a, b``; of a long list only the names nearest to the value.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, check_known
 from topoopt.hardware import PRECISIONS
 from topoopt.llm.configuration import Configuration
 from topoopt.llm.degrees import chunk_counts, divisors, tensor_degrees
@@ -23,8 +23,7 @@ def check_configuration(
     InvalidInput
         One line: the flag, its value, why not, and the nearest valid values.
     """
-    if configuration.precision not in PRECISIONS:
-        raise unknown_name("precision", configuration.precision, PRECISIONS)
+    check_known("precision", configuration.precision, PRECISIONS)
     _check_tensor(model, configuration)
     _check_stages(model, configuration, uneven_stages)
     _check_experts(model, configuration)

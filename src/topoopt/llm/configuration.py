@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, check_known
 
 RECOMPUTATIONS = ("none", "selective", "full")
 """Which activations are computed again in the backward pass: none, those of the attention's core, all of a layer."""
@@ -65,10 +65,8 @@ class Configuration:
                 raise InvalidInput(f"{key}: expected an integer >= 1, got {value}")
             if value > LARGEST_COUNT:
                 raise InvalidInput(f"{key}: expected an integer <= {LARGEST_COUNT}, got {value}")
-        if self.recompute not in RECOMPUTATIONS:
-            raise unknown_name("recompute", self.recompute, RECOMPUTATIONS)
-        if self.zero not in ZERO_STAGES:
-            raise unknown_name("zero", str(self.zero), [str(stage) for stage in ZERO_STAGES])
+        check_known("recompute", self.recompute, RECOMPUTATIONS)
+        check_known("zero", str(int(self.zero)), map(str, ZERO_STAGES))
 
     @property
     def accelerators(self) -> int:

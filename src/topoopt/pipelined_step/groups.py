@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, check_known
 
 PASSES = ("forward", "backward")
 COLLECTIVE_KINDS = ("allreduce", "reduce-scatter", "all-gather", "all-to-all")
@@ -59,9 +59,9 @@ class Exchange:
     turn: int = 0
 
     def __post_init__(self) -> None:
-        _check_word("direction", self.direction, PASSES)
-        _check_word("moment", self.moment, MOMENTS)
-        _check_word("collective", self.collective, COLLECTIVE_KINDS)
+        check_known("direction", self.direction, PASSES)
+        check_known("moment", self.moment, MOMENTS)
+        check_known("collective", self.collective, COLLECTIVE_KINDS)
         if self.count < 1:
             raise InvalidInput(f"exchange: count: expected an integer >= 1, got {self.count}")
         if self.pair_bytes and (self.moment == "before" or self.collective != "all-to-all"):
@@ -107,9 +107,4 @@ class Synchronization:
     turn: int = 0
 
     def __post_init__(self) -> None:
-        _check_word("collective", self.collective, COLLECTIVE_KINDS[:2])
-
-
-def _check_word(what: str, word: str, allowed: tuple[str, ...]) -> None:
-    if word not in allowed:
-        raise unknown_name(what, word, allowed)
+        check_known("collective", self.collective, COLLECTIVE_KINDS[:2])

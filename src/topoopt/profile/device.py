@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, check_known
 from topoopt.profile.cpu_device import CpuDevice
 from topoopt.profile.cuda_device import CudaDevice
 from topoopt.profile.torch_here import torch_here
@@ -54,12 +54,10 @@ def check_device(name: str, precision: str, threads: int = 0) -> None:
     InvalidInput
         With what is allowed.
     """
-    if name not in (AUTO, *DEVICES):
-        raise unknown_name("device", name, (AUTO, *DEVICES))
+    check_known("device", name, (AUTO, *DEVICES))
     if precision in ("fp8", "fp4"):
         raise InvalidInput(f"precision: PyTorch has no whole operators in {precision}; measure bf16 or fp16")
-    if precision not in PRECISIONS:
-        raise unknown_name("precision", precision, PRECISIONS)
+    check_known("precision", precision, PRECISIONS)
     if threads < 0:
         raise InvalidInput(f"threads: expected an integer >= 0, got {threads}")
 

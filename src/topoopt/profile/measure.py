@@ -37,10 +37,9 @@ class Repetitions:
     longest_s: float = 2.0
 
     def __post_init__(self) -> None:
-        for name, least in (("warm_up", 1), ("measured", FEWEST)):
-            if getattr(self, name) < least:
-                flag = "warm_up" if name == "warm_up" else "repetitions"
-                raise InvalidInput(f"{flag}: expected an integer >= {least}, got {getattr(self, name)}")
+        for word, value, least in (("warm_up", self.warm_up, 1), ("repetitions", self.measured, FEWEST)):
+            if value < least:
+                raise InvalidInput(f"{word}: expected an integer >= {least}, got {value}")
 
 
 class CannotMeasure(Exception):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, check_known
 from topoopt.files import Strict, read_text, validated, write_atomically
 from topoopt.hardware import find_accelerator
 from topoopt.llm.calibration.from_profile import check_profile, profiled_calibration
@@ -155,8 +155,7 @@ def _parsed(text: str, place: str, name: str) -> Calibration:
         raise InvalidInput(f"{place}: not valid TOML: {error}") from None
     content = validated(_File, mapping, place)
     for key in content.parameters:
-        if key not in PARAMETERS:
-            raise unknown_name(f"{place}: parameters", key, PARAMETERS)
+        check_known(f"{place}: parameters", key, PARAMETERS)
     for key, bounds in PARAMETERS.items():
         if key not in content.parameters:
             raise InvalidInput(f"{place}: parameters.{key}: missing: {bounds.meaning}")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from topoopt.door import shows_itself
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, check_known
 from topoopt.frame import frame
 from topoopt.hardware import find_accelerator
 from topoopt.llm.calibration.errors import Error, Fit, calibrate
@@ -51,8 +51,8 @@ class FitRules:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.attention is not None and self.attention not in ATTENTIONS:
-            raise unknown_name("attention", self.attention, ATTENTIONS)
+        if self.attention is not None:
+            check_known("attention", self.attention, ATTENTIONS)
         if self.strength is not None and not 0 < self.strength < float("inf"):
             raise InvalidInput(f"strength: must be positive, got {self.strength:g}")
         if self.seed < 0:
@@ -150,8 +150,7 @@ def fit_to_runs(path: str, rules: FitRules) -> CalibrationFit:
     name, taken = _taken(runs, rules.accelerators, path)
     known = {run.dataset for run in taken}
     for dataset in rules.weights or {}:
-        if dataset not in known:
-            raise unknown_name("weight", dataset, known)
+        check_known("weight", dataset, known)
     start = starting_calibration(rules.start or name, name, rules.attention)
     fit = calibrate(timed_runs(taken), start, Weights(rules.weights or {}), rules.seed, rules.strength)
     return CalibrationFit(path, runs, taken, start, _with_provenance(fit, path, rules))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, check_known
 from topoopt.files import packaged_rows
 
 ATTENTIONS = ("auto", "fused", "eager")
@@ -78,8 +78,7 @@ class Calibration:
                 raise InvalidInput(
                     f"calibration {self.name}: {name}: must lie in {bounds.low:g}..{bounds.high:g}, got {value}"
                 )
-        if self.attention not in ATTENTIONS:
-            raise unknown_name(f"calibration {self.name}: attention", self.attention, ATTENTIONS)
+        check_known(f"calibration {self.name}: attention", self.attention, ATTENTIONS)
 
     def parameters(self) -> dict[str, float]:
         """Return the fitted numbers by name."""

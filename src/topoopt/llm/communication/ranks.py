@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, check_known
 from topoopt.llm.columns import Ints
 from topoopt.llm.configuration import Configuration
 
@@ -35,11 +35,11 @@ class Ranks:
         Members are in the order of the dimension: a pipeline group begins with the first stage. Only ranks of the
         first and the last stage are in an embedding group.
         """
-        if kind not in GROUP_KINDS:
-            raise unknown_name("group", kind, GROUP_KINDS)
+        check_known("group", kind, GROUP_KINDS)
         if kind == "embedding":
             return self.stage_groups("pp")[:, :: max(len(self.dense) - 1, 1)]
-        return np.concatenate([self.stage_groups(kind, stage) for stage in self._stages(kind)])
+        stages = range(1 if kind == "pp" else len(self.dense))
+        return np.concatenate([self.stage_groups(kind, stage) for stage in stages])
 
     def stage_groups(self, kind: str, stage: int = 0) -> Ints:
         """Return the groups of one stage, shape (groups, size); of ``pp`` all groups, whatever the stage."""
@@ -52,9 +52,6 @@ class Ranks:
         if kind == "dp":
             return np.ascontiguousarray(dense[stage].reshape(-1, dense.shape[3]).T)
         return _lines(dense[stage], {"tp": 2, "cp": 1}[kind])
-
-    def _stages(self, kind: str) -> range:
-        return range(1) if kind == "pp" else range(len(self.dense))
 
 
 def rank_numbers(configuration: Configuration, order: str = ORDER) -> Ranks:
@@ -74,8 +71,11 @@ def rank_numbers(configuration: Configuration, order: str = ORDER) -> Ranks:
     >>> ranks.groups("tp").tolist(), ranks.groups("dp").tolist()
     ([[0, 1], [2, 3], [4, 5], [6, 7]], [[0, 2], [1, 3], [4, 6], [5, 7]])
     """
-    words = _checked_order(order)
-    one = configuration
+    words, one = order.split("-"), configuration
+    if sorted(words) != sorted(ORDER.split("-")):
+        raise InvalidInput(
+            f'order: expected tp, cp, ep, dp and pp, each once, fastest first, such as {ORDER}; got "{order}"'
+        )
     in_stage = one.tp * one.cp * one.dp
     if in_stage % (one.ep * one.etp):
         raise InvalidInput(
@@ -121,15 +121,6 @@ def place_ranks(accelerators: int, per_server: int, slots: Sequence[int] | Ints 
             f"ranks: slots must hold each of 0..{accelerators - 1} once, got {len(places)} numbers"
         )
     return places // per_server
-
-
-def _checked_order(order: str) -> list[str]:
-    words = order.split("-")
-    if sorted(words) != sorted(ORDER.split("-")):
-        raise InvalidInput(
-            f'order: expected tp, cp, ep, dp and pp, each once, fastest first, such as {ORDER}; got "{order}"'
-        )
-    return words
 
 
 def _grid(words: Sequence[str], sizes: dict[str, int], axes: Sequence[str]) -> Ints:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from topoopt.errors import unknown_name
+from topoopt.errors import check_known
 from topoopt.hardware import find_accelerator
 from topoopt.llm.columns import Bools, Floats, Ints
 from topoopt.llm.configuration_table import ConfigurationTable
@@ -108,8 +108,7 @@ def memory(
     ----------
     .. [1] V. Korthikanti et al., "Reducing Activation Recomputation in Large Transformer Models", 2022.
     """
-    if attention not in ATTENTION_KERNELS:
-        raise unknown_name("attention", attention, ATTENTION_KERNELS)
+    check_known("attention", attention, ATTENTION_KERNELS)
     rules = find_framework(framework)
     capacity = capacity_bytes(find_accelerator(accelerator))
     last = table.pp - 1

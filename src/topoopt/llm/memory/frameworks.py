@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
 
-from topoopt.errors import unknown_name
+from topoopt.errors import check_known
 from topoopt.hardware import Accelerator
 
 GIBIBYTE = 2.0**30
@@ -100,8 +100,7 @@ def find_framework(name: str) -> Framework:
     InvalidInput
         If there is none, with the nearest names.
     """
-    if name not in FRAMEWORKS:
-        raise unknown_name("framework", name, FRAMEWORKS)
+    check_known("framework", name, FRAMEWORKS)
     return FRAMEWORKS[name]
 
 

@@ -90,18 +90,16 @@ def pipelined_step(
     replica[ranks.dense] = np.arange(configuration.dp)[None, :, None, None]
     places = Places(np.asarray(servers_of_rank, np.int64), replica)
     parts = places.server[ranks.dense].reshape(configuration.pp, configuration.dp, -1)
+    spread = int(np.ptp(parts, axis=2).max()) > 0  # else every worker is inside a server, and has one part
     overlap = calibration.gather_overlap if configuration.zero == 3 else calibration.gradient_overlap
     hidden = hidden_shares(model, configuration, system, calibration)
     exchanges = pass_exchanges(sent, configuration.micro_batches, places, inside, hidden)
     return PipelinedStep(
         servers=int(places.server.max()) + 1,
         micro_batches=configuration.micro_batches,
-        chunks=_chunks(times, sent, parts, inside),
-        part_servers=_least_parts(parts),
-        exchanges=(
-            *exchanges,
-            *weight_exchanges(model, configuration, sent, places, inside, overlap),
-        ),
+        chunks=_chunks(times, sent, 1 if spread else parts.shape[2], inside),
+        part_servers=parts if spread else parts[:, :, :1],
+        exchanges=(*exchanges, *weight_exchanges(model, configuration, sent, places, inside, overlap)),
         synchronizations=synchronizations(configuration, sent, places, inside),
         gradient_buckets=gradient_buckets(calibration),
         optimizer_s=times.step_s,
@@ -114,7 +112,7 @@ def gradient_buckets(calibration: Calibration) -> int:
 
 
 def _chunks(
-    times: ChunkTimes, sent: Sequence[Communication], parts: Ints, inside: InsideTime
+    times: ChunkTimes, sent: Sequence[Communication], joined: int, inside: InsideTime
 ) -> tuple[Chunk, ...]:
     if len(times.forward_s) != len(times.backward_s):
         raise InvalidInput("chunk times: there must be as many forward as backward passes")
@@ -122,15 +120,9 @@ def _chunks(
     for one in sent:
         if one.kind == "pp" and one.direction == "forward":
             size[one.chunk] = one.message_bytes
-    joined = parts.shape[2] // _least_parts(parts).shape[2]
     columns = times.forward_s, times.backward_s, times.inside_s
     rows = zip(*(column.tolist() for column in columns), size.values(), strict=True)
     return tuple(
         Chunk(forward_s, backward_s, joined * output, inside.pair_s(1) if output else 0.0, True, inside_s)
         for forward_s, backward_s, inside_s, output in rows
     )
-
-
-def _least_parts(parts: Ints) -> Ints:
-    """Return the parts of workers as one where every worker is inside a server."""
-    return parts[:, :, :1] if int(np.ptp(parts, axis=2).max()) == 0 else parts

@@ -80,11 +80,9 @@ def switched_on(row: Row, column: str, default: bool) -> bool:
     cell = text(row, column).lower()
     if not cell:
         return default
-    if cell in ("1", "1.0", "true", "yes", "on"):
-        return True
-    if cell in ("0", "0.0", "false", "no", "off", "none"):
-        return False
-    raise InvalidInput(f'{column}: expected 0 or 1, got "{cell}"')
+    if cell not in WORDS["switch"]:
+        raise InvalidInput(f'{column}: expected 0 or 1, got "{cell}"')
+    return WORDS["switch"][cell] == "yes"
 
 
 def zero_stage(row: Row) -> int:

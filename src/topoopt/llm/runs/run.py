@@ -127,7 +127,7 @@ def _run(place: int, name: str, dataset: str, row: Row) -> Run:
     system = run_system(row, accelerators)
     configuration = _configuration(row, model, accelerators, system)
     oom = out_of_memory(row)
-    measured_s = math.nan if oom else _measured_s(row, model, configuration)
+    measured_s = math.nan if oom else _measured_s(row, configuration)
     if not math.isnan(measured_s):
         _check_rate(model, configuration, system, measured_s)
     return Run(place, name, dataset, model, configuration, system, measured_s, oom)
@@ -192,7 +192,7 @@ def _likely_precision(row: Row, system: System) -> str:
     return "bf16" if "bf16" in peaks else "fp16"
 
 
-def _measured_s(row: Row, model: TransformerModel, configuration: Configuration) -> float:
+def _measured_s(row: Row, configuration: Configuration) -> float:
     """Return the iteration time, from tokens per second where only those are given; NaN for neither."""
     seconds = number(row, "iter_time_s")
     tokens_per_s = number(row, "tokens_per_s_per_gpu") * configuration.accelerators

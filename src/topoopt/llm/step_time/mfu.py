@@ -12,7 +12,7 @@ References
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, check_known
 from topoopt.transformer import TransformerModel, count_parameters, forward_flops
 
 
@@ -70,8 +70,7 @@ def flops_per_iteration(definition: str, model: TransformerModel, sequences: int
     InvalidInput
         If there is no such definition.
     """
-    if definition not in FLOPS_DEFINITIONS:
-        raise unknown_name("tflops_def", definition, FLOPS_DEFINITIONS)
+    check_known("tflops_def", definition, FLOPS_DEFINITIONS)
     return FLOPS_DEFINITIONS[definition](model, sequences, sequence)
 
 
