@@ -43,9 +43,6 @@ from topoopt.llm.communication.ranks import Ranks as Ranks
 from topoopt.llm.communication.ranks import place_ranks as place_ranks
 from topoopt.llm.communication.ranks import rank_numbers as rank_numbers
 from topoopt.llm.communication.server_traffic import server_traffic as server_traffic
-from topoopt.llm.communication.token_matrix import rank_shares as rank_shares
-from topoopt.llm.communication.token_matrix import taken_shares as taken_shares
-from topoopt.llm.communication.token_matrix import token_matrix as token_matrix
 from topoopt.llm.communication.traffic_table import KindRow as KindRow
 from topoopt.llm.communication.traffic_table import RankRow as RankRow
 from topoopt.llm.communication.traffic_table import kind_rows as kind_rows
@@ -67,6 +64,9 @@ from topoopt.llm.experts.load_file import find_loads as find_loads
 from topoopt.llm.experts.load_file import read_loads as read_loads
 from topoopt.llm.experts.loads import ExpertLoads as ExpertLoads
 from topoopt.llm.experts.loads import expert_layers as expert_layers
+from topoopt.llm.experts.loads import rank_shares as rank_shares
+from topoopt.llm.experts.loads import taken_shares as taken_shares
+from topoopt.llm.experts.loads import token_matrix as token_matrix
 from topoopt.llm.experts.loads import uniform_loads as uniform_loads
 from topoopt.llm.experts.loads import zipf_loads as zipf_loads
 from topoopt.llm.experts.prediction import fit_transition as fit_transition

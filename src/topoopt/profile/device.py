@@ -1,14 +1,15 @@
 """The Protocol Device: what measures operators, and the table of devices."""
 
+import importlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from topoopt.errors import InvalidInput, check_known
 from topoopt.profile.cpu_device import CpuDevice
 from topoopt.profile.cuda_device import CudaDevice
-from topoopt.profile.torch_here import torch_here
 from topoopt.workload import DeviceFacts
 
+REMEDY = 'pip install "topoopt[torch]"'
 AUTO = "auto"
 PRECISIONS = ("fp32", "tf32", "bf16", "fp16")
 """Precisions that PyTorch has whole operators for; it has none in fp8."""
@@ -80,3 +81,20 @@ def find_device(name: str, precision: str, threads: int = 0) -> Device:
     if name == AUTO:
         name = "cuda" if torch.cuda.is_available() else "cpu"
     return DEVICES[name](torch, precision, threads)
+
+
+def torch_here() -> Any:
+    """Return the module ``torch``, imported here and nowhere else, when it is asked for.
+
+    Raises
+    ------
+    InvalidInput
+        If PyTorch is not installed, or cannot be loaded here.
+    """
+    try:
+        return importlib.import_module("torch")
+    except ModuleNotFoundError:
+        raise InvalidInput(f"topoopt profile: PyTorch is not installed; {REMEDY}") from None
+    except (ImportError, OSError) as error:
+        reason = " ".join(str(error).split())
+        raise InvalidInput(f"topoopt profile: PyTorch cannot be loaded: {reason}; {REMEDY}") from None

@@ -41,6 +41,16 @@ class LayerParameters:
     active: int
 
     @property
+    def replicated(self) -> int:
+        """What every tensor-parallel rank holds whole."""
+        return self.attention_replicated + self.norms + self.router
+
+    @property
+    def split(self) -> int:
+        """What tensor-parallel ranks split, without routed experts."""
+        return self.attention - self.attention_replicated + self.mlp + self.shared
+
+    @property
     def total(self) -> int:
         """All parameters of the layer."""
         return self.attention + self.mlp + self.shared + self.router + self.experts + self.norms

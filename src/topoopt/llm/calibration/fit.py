@@ -32,24 +32,21 @@ FEWEST_RUNS = 2
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """How much each data set counts beside its number of runs.
+    """How much each data set counts, however many runs it has.
 
     Attributes
     ----------
     of : mapping from a data set to a factor
         1 for those not named.
-    evenness : float
-        0: every run counts alike; 1: every data set counts alike.
     """
 
     of: Mapping[str, float]
-    evenness: float = 1.0
 
     def rows(self, datasets: Iterable[str]) -> Floats:
         """Return the weight of each run's squared error; they sum to the number of runs."""
         names = list(datasets)
         counts = Counter(names)
-        share = {name: self.of.get(name, 1.0) / count**self.evenness for name, count in counts.items()}
+        share = {name: self.of.get(name, 1.0) / count for name, count in counts.items()}
         weights = np.array([share[name] for name in names], np.float64)
         scale = len(weights) / float(weights.sum())
         return weights * scale

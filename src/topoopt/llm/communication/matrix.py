@@ -50,12 +50,12 @@ def server_matrix(
     matrix = np.zeros((servers, servers))
     for one in communications:
         if one.kind in kinds:
-            for src, dst, size_bytes in _pairs(one):
+            for src, dst, size_bytes in rank_pairs(one):
                 np.add.at(matrix, (servers_of_rank[src], servers_of_rank[dst]), size_bytes)
     return matrix
 
 
-def _pairs(one: Communication) -> Iterator[tuple[Ints, Ints, Floats]]:
+def rank_pairs(one: Communication) -> Iterator[tuple[Ints, Ints, Floats]]:
     """Yield source and destination ranks, each pair of a group's members that talk in turn, and the bytes."""
     groups, size = one.groups, one.groups.shape[1]
     total = float(one.message_bytes) * one.count

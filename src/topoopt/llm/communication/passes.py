@@ -8,9 +8,8 @@ import numpy as np
 from topoopt.llm.columns import Floats, Ints
 from topoopt.llm.communication.message import Communication, no_weights, wire_element_bytes
 from topoopt.llm.communication.ranks import Ranks
-from topoopt.llm.communication.token_matrix import rank_shares, taken_shares
 from topoopt.llm.configuration import Configuration
-from topoopt.llm.experts.loads import ExpertLoads, experts_of
+from topoopt.llm.experts.loads import ExpertLoads, experts_of, rank_shares, taken_shares
 from topoopt.transformer import TransformerModel
 
 

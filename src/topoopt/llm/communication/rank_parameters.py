@@ -88,9 +88,7 @@ def _whole(model: TransformerModel, layer: LayerParameters) -> int:
     """Return the parameters outside experts that every tensor-parallel rank holds whole."""
     parts = (layer.mlp > 0) + (layer.shared > 0)
     gate = model.hidden * (layer.shared > 0 and model.experts is not None and model.experts.shared_gate)
-    return (
-        layer.attention_replicated + layer.norms + layer.router + model.hidden * model.mlp_bias * parts + gate
-    )
+    return layer.replicated + model.hidden * model.mlp_bias * parts + gate
 
 
 def _experts(model: TransformerModel, layer: LayerParameters, configuration: Configuration) -> int:

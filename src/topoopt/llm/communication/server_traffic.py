@@ -2,10 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
-from topoopt.llm.columns import Floats, Ints
+from topoopt.llm.columns import Ints
+from topoopt.llm.communication.matrix import rank_pairs
 from topoopt.llm.communication.message import Communication
 from topoopt.pipelined_step import SWEEPS
 from topoopt.traffic import AllReduceGroup, AllToAllGroup, Traffic, Transfers, merged_traffic
@@ -29,17 +31,16 @@ def server_traffic(communications: Iterable[Communication], servers_of_rank: Int
     exchanges: list[AllToAllGroup] = []
     sent = np.zeros((servers, servers))
     for one in communications:
-        places = servers_of_rank[one.groups]
         total = one.message_bytes * one.count
         if one.collective in SWEEPS:
-            for members, groups in _member_sets(places).items():
+            for members, groups in _member_sets(servers_of_rank[one.groups]).items():
                 rings[members] += SWEEPS[one.collective] * total * groups
-        elif one.collective == "send":
-            np.add.at(sent, (places[:, 0], places[:, 1]), float(total))
-        elif one.collective == "ring-exchange":
-            np.add.at(sent, (places, np.roll(places, -1, axis=1)), float(total))
-        else:
-            _exchange(places, total * one.weights, exchanges, sent)
+            continue
+        alike = _even_exchanges(one, servers_of_rank)
+        exchanges += [group for group in alike if group is not None and len(group.members) > 1]
+        others = replace(one, groups=one.groups[[group is None for group in alike]])
+        for src, dst, size_bytes in rank_pairs(others):
+            np.add.at(sent, (servers_of_rank[src], servers_of_rank[dst]), size_bytes)
     np.fill_diagonal(sent, 0.0)
     src, dst = np.nonzero(sent)
     transfers = Transfers(src, dst, np.rint(sent[src, dst]).astype(np.int64))
@@ -58,19 +59,15 @@ def _member_sets(places: Ints) -> Counter[tuple[int, ...]]:
     return counts
 
 
-def _exchange(places: Ints, weights: Floats, exchanges: list[AllToAllGroup], sent: Floats) -> None:
-    """Add the all-to-alls of some groups; ``weights`` are bytes from each member to each."""
-    even = float(np.ptp(weights)) == 0.0
-    uneven = []
-    for row in places:
+def _even_exchanges(one: Communication, servers_of_rank: Ints) -> list[AllToAllGroup | None]:
+    """Return each group of an all-to-all of servers; None for what is uneven, or no all-to-all."""
+    if one.collective != "all-to-all" or float(np.ptp(one.weights)) > 0.0:
+        return [None] * len(one.groups)
+    between = float(one.message_bytes * one.count * one.weights[0, 0])
+    groups: list[AllToAllGroup | None] = []
+    for row in servers_of_rank[one.groups]:
         members, ranks = np.unique(row, return_counts=True)
-        if even and int(np.ptp(ranks)) == 0:
-            if len(members) > 1:
-                pair = round(float(weights[0, 0]) * int(ranks[0]) ** 2)
-                exchanges.append(AllToAllGroup(tuple(members.tolist()), pair))
-        else:
-            uneven.append(row)
-    if uneven:
-        src, dst = (index.ravel() for index in np.indices(weights.shape))
-        rows = np.stack(uneven)
-        np.add.at(sent, (rows[:, src], rows[:, dst]), np.broadcast_to(weights.ravel(), (len(rows), len(src))))
+        pair = round(between * int(ranks[0]) ** 2)
+        even = int(np.ptp(ranks)) == 0
+        groups.append(AllToAllGroup(tuple(members.tolist()), pair) if even else None)
+    return groups

@@ -78,9 +78,7 @@ def stage_parameters(
 def _layer(model: TransformerModel, table: ConfigurationTable, layer_is_moe: bool) -> Floats:
     """Parameters of a layer without its routed experts."""
     one = layer_parameters(model, layer_is_moe)
-    whole = one.attention_replicated + one.norms + one.router
-    split = one.attention - one.attention_replicated + one.mlp + one.shared
-    return np.asarray(whole + split / table.tp, np.float64)
+    return np.asarray(one.replicated + one.split / table.tp, np.float64)
 
 
 def _ends(model: TransformerModel, table: ConfigurationTable, stage: Stage) -> Floats:

@@ -14,7 +14,7 @@ from topoopt.llm.communication.server_groups import (
     server_groups,
     server_pairs,
 )
-from topoopt.llm.step_time.inside_time import InsideTime
+from topoopt.llm.step_time.collective_time import InsideTime
 from topoopt.pipelined_step import Exchange
 
 Row = TypeVar("Row")

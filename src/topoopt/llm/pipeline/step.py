@@ -15,9 +15,8 @@ from topoopt.llm.configuration import Configuration
 from topoopt.llm.experts.loads import ExpertLoads
 from topoopt.llm.pipeline.exchanges import pass_exchanges
 from topoopt.llm.pipeline.weights import synchronizations, weight_exchanges
-from topoopt.llm.step_time.chunk_times import chunk_times
-from topoopt.llm.step_time.hidden_share import hidden_shares
-from topoopt.llm.step_time.inside_time import InsideTime, inside_time
+from topoopt.llm.step_time.chunk_times import chunk_times, hidden_shares
+from topoopt.llm.step_time.collective_time import InsideTime, inside_time
 from topoopt.llm.step_time.times import ChunkTimes
 from topoopt.llm.system import System
 from topoopt.pipelined_step import Chunk, PipelinedStep

@@ -10,7 +10,7 @@ from topoopt.llm.communication.server_groups import Places, server_groups
 from topoopt.llm.configuration import Configuration
 from topoopt.llm.degrees import chunk_layers
 from topoopt.llm.pipeline.exchanges import exchange_of, hidden_and_not, merged, merged_exchanges
-from topoopt.llm.step_time.inside_time import InsideTime
+from topoopt.llm.step_time.collective_time import InsideTime
 from topoopt.pipelined_step import COLLECTIVE_KINDS, PASSES, Exchange, Synchronization
 from topoopt.transformer import TransformerModel
 

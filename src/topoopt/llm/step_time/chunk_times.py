@@ -1,5 +1,6 @@
-"""Durations of every chunk of a pipeline, for whoever replays the iteration as tasks."""
+"""Durations of every chunk of a pipeline, and what hides behind them, for whoever replays the iteration as tasks."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,8 @@ from topoopt.llm.configuration import Configuration
 from topoopt.llm.configuration_table import configuration_table
 from topoopt.llm.step_time.case import case_of
 from topoopt.llm.step_time.closed_form import combined_s, straggle
-from topoopt.llm.step_time.micro_batch import MicroBatch, micro_batch
+from topoopt.llm.step_time.layer_time import layer_kernels
+from topoopt.llm.step_time.micro_batch import MicroBatch, key_round_s, micro_batch
 from topoopt.llm.step_time.replica_time import replica_times
 from topoopt.llm.step_time.times import ChunkTimes
 from topoopt.llm.system import System
@@ -44,6 +46,23 @@ def chunk_times(
         float(step_s[0]),
         within_forward + within_backward - kernels_s,
     )
+
+
+def hidden_shares(
+    model: TransformerModel, configuration: Configuration, system: System, calibration: Calibration
+) -> Mapping[str, float]:
+    """Return the share by the kind of communication; of kinds that are not named, nothing hides.
+
+    Tensor-parallel collectives hide only with sequence parallelism, by the calibrated share. Keys and values that go
+    round the context-parallel ranks hide behind the attention's core, as far as it is long enough.
+    """
+    tensor = calibration.tensor_overlap if configuration.sequence_parallel else 0.0
+    if configuration.cp == 1:
+        return {"tp": tensor}
+    case = case_of(model, configuration_table([configuration]), system, calibration)
+    core_s, ring_s = float(layer_kernels(case).core_s[0]), float(key_round_s(case)[0])
+    passes = 2 if configuration.recompute == "none" else 3
+    return {"tp": tensor, "cp": min(passes * core_s / ((passes + 1) * ring_s), 1.0)}
 
 
 def _passes(one: MicroBatch, layers: Floats) -> tuple[Floats, Floats]:
