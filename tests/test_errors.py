@@ -1,6 +1,8 @@
 """A message is one line that a terminal can show."""
 
-from topoopt.errors import InvalidInput, unknown_name
+import pytest
+
+from topoopt.errors import InvalidInput, check_known, unknown_name
 
 
 def test_a_long_value_is_cut() -> None:
@@ -28,3 +30,9 @@ def test_of_many_names_the_nearest_are_listed() -> None:
     assert "did you mean llama3-7b" in message
     assert message.endswith(", ... (81 in all)")
     assert message.count("llama") <= 16
+
+
+def test_a_name_is_known_or_refused_with_the_nearest() -> None:
+    check_known("model", "dlrm", ["dlrm", "bert"])
+    with pytest.raises(InvalidInput, match='model: unknown name "dlmr"; did you mean dlrm'):
+        check_known("model", "dlmr", ["dlrm", "bert"])

@@ -11,7 +11,7 @@ from topoopt.cli.progress import progress
 from topoopt.cli.render import print_json, show_page
 from topoopt.cli.reproduce_files import check_files, write_figure
 from topoopt.cli.spread import spread
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, check_known, unknown_name
 from topoopt.words import Switch, Word
 
 ALL, LIST = "all", "list"
@@ -88,8 +88,7 @@ def _check(words: FigureWords) -> None:
     for picture in words["pictures"]:
         if picture not in topoopt.FORMATS:
             raise unknown_name("--pictures", picture, [*topoopt.FORMATS, "none"])
-    if words["table"] not in TABLES:
-        raise unknown_name("--format", words["table"], TABLES)
+    check_known("--format", words["table"], TABLES)
 
 
 def _list(titles: Mapping[str, str], as_json: bool) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.cluster.trace import Trace, TraceJob
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, check_known
 from topoopt.job import JobRequest
 from topoopt.search import refuse_transformer
 
@@ -98,8 +98,7 @@ class GeneratorSettings:
         for name in ("horizon_s", "mean_duration_s"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise InvalidInput(f"{name}: expected seconds > 0, got {getattr(self, name):g}")
-        if self.durations not in DURATIONS:
-            raise unknown_name("durations", self.durations, DURATIONS)
+        check_known("durations", self.durations, DURATIONS)
         if self.seed < 0:
             raise InvalidInput(f"seed: must be >= 0, got {self.seed}")
         for model in self.mix:
@@ -175,8 +174,7 @@ def parse_mix(text: str, place: str = "mix") -> Mapping[str, float]:
         For an unknown name, or a share that is no number.
     """
     if "=" not in text:
-        if text not in MIXES:
-            raise unknown_name(place, text, MIXES)
+        check_known(place, text, MIXES)
         return MIXES[text]
     mix: dict[str, float] = {}
     for part in text.split(","):

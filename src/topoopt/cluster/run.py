@@ -8,7 +8,7 @@ from topoopt.cluster.job_plans import Progress, silent
 from topoopt.cluster.result import ClusterResult, FabricRun
 from topoopt.cluster.settings import ClusterSettings
 from topoopt.cluster.trace import Trace, check_fits
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, check_known
 from topoopt.provenance import Provenance
 
 
@@ -36,8 +36,7 @@ def run_cluster(
         If no optical switch is large enough.
     """
     for name in fabrics:
-        if name not in COURSE_FABRICS:
-            raise unknown_name("fabric", name, COURSE_FABRICS)
+        check_known("fabric", name, COURSE_FABRICS)
     check_fits(trace, settings.logical.servers)
     runs: list[FabricRun] = []
     skipped: list[tuple[str, str]] = []

@@ -6,7 +6,7 @@ from typing import Any
 
 from topoopt.cluster.free_servers import PLACEMENTS_OVER_TIME
 from topoopt.cluster.shared_options import DEFAULT_SHARING, SharingOptions
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, check_known
 from topoopt.hardware import ClusterSpec, find_optical_switch
 from topoopt.job import JobSettings
 from topoopt.search import SearchOptions
@@ -119,8 +119,7 @@ class ClusterSettings:
             ("weighting", self.weighting, WEIGHTINGS),
             ("simulator", self.simulator, SIMULATORS),
         ):
-            if value not in known:
-                raise unknown_name(what, value, known)
+            check_known(what, value, known)
         find_optical_switch(self.ocs)
         parts = self.logical_servers
         if parts < 1:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from topoopt.collectives import RING_MODELS
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, check_known
 
 CONNECTIONS = ("group", "collective")
 """What opens connections. ``group``: each edge of its ring once, for all its collectives, as communication libraries
@@ -41,10 +41,8 @@ class SharingOptions:
     ring_model: str = "stepped"
 
     def __post_init__(self) -> None:
-        if self.connections not in CONNECTIONS:
-            raise unknown_name("connections", self.connections, CONNECTIONS)
-        if self.ring_model not in RING_MODELS:
-            raise unknown_name("ring model", self.ring_model, RING_MODELS)
+        check_known("connections", self.connections, CONNECTIONS)
+        check_known("ring model", self.ring_model, RING_MODELS)
         for name, least in (("seed", 0), ("iterations", 1), ("rings", 0)):
             if not getattr(self, name) >= least:
                 raise InvalidInput(f"shared fabric: {name} must be >= {least}, got {getattr(self, name)}")

@@ -1,7 +1,7 @@
 """The law of a ring collective: rounds with a barrier between them, each one transfer per member."""
 
 from topoopt.collectives.transfer_time import PathOverhead, occupancy_bytes
-from topoopt.errors import unknown_name
+from topoopt.errors import check_known
 
 RING_ROUNDS_PER_NEIGHBOR = {"allreduce": 2, "reduce-scatter": 1, "all-gather": 1}
 """A ring of k members runs this many times k-1 rounds."""
@@ -18,8 +18,7 @@ def ring_rounds(collective: str, members: int) -> int:
     >>> ring_rounds("allreduce", 16), ring_rounds("all-gather", 16)
     (30, 15)
     """
-    if collective not in RING_ROUNDS_PER_NEIGHBOR:
-        raise unknown_name("ring collective", collective, RING_ROUNDS_PER_NEIGHBOR)
+    check_known("ring collective", collective, RING_ROUNDS_PER_NEIGHBOR)
     return RING_ROUNDS_PER_NEIGHBOR[collective] * (members - 1)
 
 

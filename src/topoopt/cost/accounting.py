@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, check_known
 
 FIBER_ON = ("every-fabric", "fat-trees", "none")
 CUSTOM = "custom"
@@ -43,8 +43,7 @@ class Accounting:
     tiers: int = 3
 
     def __post_init__(self) -> None:
-        if self.fiber_on not in FIBER_ON:
-            raise unknown_name("fiber_on", self.fiber_on, FIBER_ON)
+        check_known("fiber_on", self.fiber_on, FIBER_ON)
         if not 0 <= self.fiber_length_m < float("inf"):
             raise InvalidInput(f"fiber_length_m: expected meters >= 0, got {self.fiber_length_m}")
         if self.tiers not in (1, 2, 3):
@@ -94,6 +93,5 @@ def changed_accounting(name: str, **choices: Any) -> Accounting:
 
 def find_accounting(name: str) -> Accounting:
     """Return a named accounting; an unknown name is an :class:`InvalidInput` with the nearest ones."""
-    if name not in ACCOUNTINGS:
-        raise unknown_name("accounting", name, ACCOUNTINGS)
+    check_known("accounting", name, ACCOUNTINGS)
     return ACCOUNTINGS[name]

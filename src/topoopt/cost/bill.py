@@ -7,7 +7,7 @@ from topoopt.cost.counts import PRICED_FABRICS, Interfaces, bought_interfaces
 from topoopt.cost.fabric_options import RAIL_LEAF_PORTS, FabricOptions
 from topoopt.cost.part_files import find_power
 from topoopt.cost.part_table import SPEED_ITEMS, Item, PartTable
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, check_known
 from topoopt.units import format_bandwidth
 
 
@@ -133,8 +133,7 @@ def bill_of_materials(
     >>> bill_of_materials("topoopt", 128, 4, 100e9, find_prices("2022")).cost_per_server_usd
     5208.0
     """
-    if fabric not in PRICED_FABRICS:
-        raise unknown_name("fabric", fabric, PRICED_FABRICS)
+    check_known("fabric", fabric, PRICED_FABRICS)
     if servers < 1 or degree < 1 or not 0 < bandwidth_bps < float("inf"):
         raise InvalidInput(
             "bill: servers and degree must be >= 1 and bandwidth_bps positive, "

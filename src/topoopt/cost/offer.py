@@ -12,7 +12,7 @@ from topoopt.cost.optical_devices import Cabling, check_fits_a_panel, ports_need
 from topoopt.cost.ownership import Ownership, Running, ownership
 from topoopt.cost.part_table import SPEED_ITEMS, PartTable
 from topoopt.cost.realization import Realization, realize
-from topoopt.errors import InvalidInput, TopoOptError, unknown_name
+from topoopt.errors import InvalidInput, TopoOptError, check_known
 from topoopt.hardware import ClusterSpec
 
 OWN = "topoopt"
@@ -157,8 +157,7 @@ def make_offer(fabric: str, network: PricedNetwork, purchase: Purchase) -> Offer
 def _known(fabrics: Iterable[str]) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(fabrics))
     for name in names:
-        if name not in PRICED_FABRICS:
-            raise unknown_name("fabrics", name, PRICED_FABRICS)
+        check_known("fabrics", name, PRICED_FABRICS)
     if not names:
         raise InvalidInput("fabrics: none leaves nothing to price; name one or more")
     return names

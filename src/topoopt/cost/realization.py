@@ -18,7 +18,7 @@ from topoopt.cost.optical_devices import (
     too_many_ports,
     transceiver_for,
 )
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, check_known
 from topoopt.hardware import Transceiver, largest_degree, packet_switches
 from topoopt.units import format_bandwidth
 
@@ -106,8 +106,7 @@ def realize(
     >>> realize("topoopt", 128, 4, 100e9).optical[0].count, realize("topoopt", 128, 4, 100e9).optical[0].ports
     (8, 128)
     """
-    if fabric not in PRICED_FABRICS:
-        raise unknown_name("fabric", fabric, PRICED_FABRICS)
+    check_known("fabric", fabric, PRICED_FABRICS)
     if servers < 1 or degree < 1:
         raise InvalidInput(f"{fabric}: servers and degree must be >= 1, got {servers} and {degree}")
     if not 1 <= cabling.shards <= servers:

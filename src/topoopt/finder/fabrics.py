@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, check_known
 from topoopt.finder.fabric_request import FabricRequest
 from topoopt.finder.mixnet import mixnet
 from topoopt.finder.reconfigurable import RECONFIGURABLE, ReconfigurableBuilder
@@ -96,8 +96,7 @@ def build_fabric(name: str, request: FabricRequest, job_servers: int = 0) -> Fab
     InvalidInput
         If there is no such fabric, it has no such setting, or it is too small for the job.
     """
-    if name not in FABRICS:
-        raise unknown_name("fabric", name, FABRICS)
+    check_known("fabric", name, FABRICS)
     if request.servers < job_servers:
         raise InvalidInput(
             f"fabric {name}: {request.servers} servers are too few for a job of {job_servers}; "

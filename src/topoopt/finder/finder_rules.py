@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from topoopt.errors import unknown_name
+from topoopt.errors import check_known
 from topoopt.finder.degree_split import DEGREE_SPLITS
 from topoopt.finder.matching import DAMPING
 from topoopt.finder.select_permutations import STRIDE_RULES
@@ -37,8 +37,7 @@ class FinderRules:
             ("damping", self.damping, DAMPING),
             ("routing", self.routing, ROUTING),
         ):
-            if name not in known:
-                raise unknown_name(kind, name, known)
+            check_known(kind, name, known)
 
 
 USUAL_RULES = FinderRules()

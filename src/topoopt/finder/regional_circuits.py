@@ -11,7 +11,7 @@ References
 import numpy as np
 
 from topoopt.arrays import Flags, Floats, Ints
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, check_known
 from topoopt.routing import SATURATED
 
 Circuits = Ints
@@ -48,8 +48,7 @@ def regional_circuits(demand_bytes: Demand, ports: int, saturated: str = "break"
     >>> np.argwhere(np.triu(regional_circuits(demand, 3))).tolist()
     [[0, 1], [0, 2], [1, 2], [1, 3], [2, 3]]
     """
-    if saturated not in SATURATED:
-        raise unknown_name("saturated", saturated, SATURATED)
+    check_known("saturated", saturated, SATURATED)
     demand = checked_demand(demand_bytes, ports)
     first, second = np.nonzero(np.triu(demand + demand.T))
     both = (demand + demand.T)[first, second]

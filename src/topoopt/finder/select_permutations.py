@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from topoopt.arrays import Floats
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, check_known
 from topoopt.finder.best_strides import best
 from topoopt.finder.fit_demand import fit_demand
 from topoopt.finder.stride_rule import StrideRule, lower_bound, nearest
@@ -47,10 +47,8 @@ def select_permutations(
     >>> select_permutations(16, 4, rule="lower-bound"), select_permutations(128, 4)
     ((1, 5), (1, 15))
     """
-    if links not in LINK_MODELS:
-        raise unknown_name("links", links, LINK_MODELS)
-    if rule not in STRIDE_RULES:
-        raise unknown_name("strides", rule, STRIDE_RULES)
+    check_known("links", links, LINK_MODELS)
+    check_known("strides", rule, STRIDE_RULES)
     cost = ring_interfaces(size, links)
     if degree < cost:
         raise InvalidInput(f"degree: a {links} ring of {size} takes {cost} interfaces a server, got {degree}")

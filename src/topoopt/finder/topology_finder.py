@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from topoopt.arrays import Floats, Ints
-from topoopt.errors import Infeasible, unknown_name
+from topoopt.errors import Infeasible, check_known
 from topoopt.finder.degree_split import DEGREE_SPLITS, Shares, check_degree
 from topoopt.finder.finder_rules import USUAL_RULES, FinderRules
 from topoopt.finder.fit_demand import demand_by_distance
@@ -57,8 +57,7 @@ def find_topology(
     ----------
     .. [1] W. Wang et al., "TopoOpt", NSDI 2023, Algorithm 1.
     """
-    if links not in LINK_MODELS:
-        raise unknown_name("links", links, LINK_MODELS)
+    check_known("links", links, LINK_MODELS)
     check_degree(traffic.servers, degree, links)
     wiring = _wired(traffic, degree, links, rules)
     if not wiring.is_connected():

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, check_known, unknown_name
 from topoopt.hardware.tables import Row, read_nouns
 
 PRECISIONS = ("fp32", "tf32", "bf16", "fp16", "fp8", "fp4")
@@ -68,8 +68,7 @@ class Accelerator:
         >>> find_accelerator("a100").peak_flops("tf32")
         156000000000000.0
         """
-        if precision not in PRECISIONS:
-            raise unknown_name("precision", precision, PRECISIONS)
+        check_known("precision", precision, PRECISIONS)
         if precision not in self.peaks:
             has = ", ".join(self.peaks) or "none of known rate"
             raise InvalidInput(f"precision: {self.name} has no {precision}; it has {has}")

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from topoopt.door import shows_itself
-from topoopt.errors import unknown_name
+from topoopt.errors import check_known
 from topoopt.frame import frame
 from topoopt.hardware.accelerator import Accelerator, accelerators
 from topoopt.hardware.efficiency import EfficiencyRow, efficiency_table
@@ -36,8 +36,7 @@ def catalogue(name: str) -> tuple[CatalogueRow, ...]:
     >>> [row.name for row in catalogue("optical-switches")][:2]
     ['patch-panel', 'piezo']
     """
-    if name not in CATALOGUES:
-        raise unknown_name("catalogue", name, CATALOGUES)
+    check_known("catalogue", name, CATALOGUES)
     return CATALOGUES[name]()
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, check_known
 from topoopt.hardware.accelerator import find_accelerator
 from topoopt.limits import finite, whole
 
@@ -67,8 +67,7 @@ class ClusterSpec:
         if not self.link_latency_s >= 0:
             raise InvalidInput(f"link_latency: expected seconds >= 0, got {self.link_latency_s}")
         finite("link_latency", self.link_latency_s)
-        if self.links not in LINK_MODES:
-            raise unknown_name("links", self.links, LINK_MODES)
+        check_known("links", self.links, LINK_MODES)
         find_accelerator(self.accelerator)
 
     @property

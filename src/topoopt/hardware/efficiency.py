@@ -8,7 +8,7 @@ says where its value comes from.
 from dataclasses import dataclass
 from functools import cache
 
-from topoopt.errors import unknown_name
+from topoopt.errors import check_known
 from topoopt.hardware.accelerator import PRECISIONS, find_accelerator
 from topoopt.hardware.tables import read_nouns
 
@@ -91,8 +91,7 @@ def roofline_efficiency(precision: str, operator_kind: str, accelerator: str = "
     >>> roofline_efficiency("bf16", "dense", "h100").compute
     0.803
     """
-    if precision not in PRECISIONS:
-        raise unknown_name("precision", precision, PRECISIONS)
+    check_known("precision", precision, PRECISIONS)
     part = accelerator if accelerator == "any" else find_accelerator(accelerator).name
     kind = efficiency_kind(operator_kind)
     computed = kind if kind in ("matmul", "conv", "attention") else "matmul"

@@ -7,7 +7,7 @@ good: hours for a job whose traffic is the same in every iteration, milliseconds
 from dataclasses import dataclass
 from functools import cache
 
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, check_known
 from topoopt.hardware.tables import Row, number_or_none, read_nouns
 
 
@@ -71,8 +71,7 @@ def optical_switches() -> tuple[OpticalSwitch, ...]:
 def find_optical_switch(name: str) -> OpticalSwitch:
     """Return the technology with this name; an unknown one is an :class:`InvalidInput` with the nearest."""
     by_name = {row.name: row for row in optical_switches()}
-    if name.lower() not in by_name:
-        raise unknown_name("optical switch", name.lower(), by_name)
+    check_known("optical switch", name.lower(), by_name)
     return by_name[name.lower()]
 
 

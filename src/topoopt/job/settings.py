@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, check_known
 from topoopt.hardware import PRECISIONS
 from topoopt.strategy import OPTIMIZER_BYTES_PER_PARAMETER_BYTE
 from topoopt.workload import COMPUTE_MODES
@@ -45,8 +45,7 @@ class JobSettings:
             "optimizer": tuple(OPTIMIZER_BYTES_PER_PARAMETER_BYTE),
         }
         for name, known in allowed.items():
-            if getattr(self, name) not in known:
-                raise unknown_name(name.replace("_", "-"), getattr(self, name), known)
+            check_known(name.replace("_", "-"), getattr(self, name), known)
         if self.embedding_bytes_factor not in (1, 2):
             got = self.embedding_bytes_factor
             raise InvalidInput(f"embedding_bytes_factor: allowed are 1 and 2, got {got}")

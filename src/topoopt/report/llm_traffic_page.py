@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
 
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, check_known
 from topoopt.llm import KindRow, RankRow, RankTraffic
 from topoopt.report.chart import HeatmapChart
 from topoopt.report.facts import Entries, facts
@@ -92,8 +92,7 @@ def picture_format(path: str) -> str:
         If it is none of :data:`PICTURES`.
     """
     suffix = PurePath(path).suffix.lower().removeprefix(".")
-    if suffix not in PICTURES:
-        raise unknown_name("heat_map: format", suffix, PICTURES)
+    check_known("heat_map: format", suffix, PICTURES)
     return suffix
 
 

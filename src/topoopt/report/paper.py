@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, check_known
 from topoopt.files import write_bytes_atomically
 from topoopt.report.chart import Chart
 
@@ -52,8 +52,7 @@ def check_formats(formats: Iterable[str]) -> tuple[str, ...]:
     """Return the formats, each once; an unknown one is an :class:`InvalidInput`."""
     wanted = tuple(dict.fromkeys(formats))
     for name in wanted:
-        if name not in FORMATS:
-            raise unknown_name("format", name, FORMATS)
+        check_known("format", name, FORMATS)
     return wanted
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, check_known
 from topoopt.topology import LINK_MODELS
 
 End = tuple[int, int]
@@ -62,8 +62,7 @@ class Wiring:
     dead: frozenset[Port] = frozenset()
 
     def __post_init__(self) -> None:
-        if self.links not in LINK_MODELS:
-            raise unknown_name("links", self.links, LINK_MODELS)
+        check_known("links", self.links, LINK_MODELS)
         if not 1 <= self.interfaces_per_panel <= self.degree:
             raise InvalidInput(
                 f"interfaces per panel: must be in 1..{self.degree}, got {self.interfaces_per_panel}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from topoopt.errors import unknown_name
+from topoopt.errors import check_known
 from topoopt.routing.coin_routes import CoinChangeRoutes
 from topoopt.routing.ecmp import EcmpRoutes
 from topoopt.routing.k_shortest import KShortestRoutes
@@ -27,6 +27,5 @@ def make_routes(name: str, topology: Topology, seed: int = 0) -> Routes:
     InvalidInput
         If the name is unknown, or the method does not suit the topology.
     """
-    if name not in ROUTING:
-        raise unknown_name("routing", name, ROUTING)
+    check_known("routing", name, ROUTING)
     return ROUTING[name](topology, seed)

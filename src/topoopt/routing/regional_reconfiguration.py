@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from topoopt.arrays import Flags, Ints
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, check_known
 
 REGION_SERVERS = 8
 """Servers of a region in MixNet's testbed: 64 accelerators in servers of 8."""
@@ -73,10 +73,8 @@ class RegionalReconfiguration:
         for name in ("latency_s", "delay_s"):
             if not 0 <= getattr(self, name) < float("inf"):
                 raise InvalidInput(f"reconfiguration: {name} must be >= 0, got {getattr(self, name)}")
-        if self.circuits not in CIRCUIT_CHOICES:
-            raise unknown_name("circuits", self.circuits, CIRCUIT_CHOICES)
-        if self.hiding not in HIDING:
-            raise unknown_name("hiding", self.hiding, HIDING)
+        check_known("circuits", self.circuits, CIRCUIT_CHOICES)
+        check_known("hiding", self.hiding, HIDING)
 
     def joins(self, src: Ints, dst: Ints) -> Flags:
         """Return which pairs of servers a circuit can join, shape as given."""

@@ -11,7 +11,7 @@ from topoopt.cost import (
     equivalent_fat_tree,
     published_equivalent_bandwidth,
 )
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, check_known
 from topoopt.finder import FABRICS, FabricBuilder, FabricRequest
 from topoopt.hardware import ClusterSpec
 from topoopt.job import Job, job_traffic
@@ -126,8 +126,7 @@ def check_fabrics(fabrics: tuple[str, ...]) -> None:
         With the nearest names.
     """
     for fabric in fabrics:
-        if fabric not in BASELINES:
-            raise unknown_name("fabric", fabric, BASELINES)
+        check_known("fabric", fabric, BASELINES)
 
 
 def baseline_fabric(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from topoopt.cost import PartTable
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, check_known, unknown_name
 from topoopt.plan import Comparison, Outcome, Plan, compared_fabrics
 from topoopt.search.baselines import BASELINES, default_baselines
 from topoopt.search.fidelities import at_fidelities
@@ -82,8 +82,7 @@ def checked_simulators(simulator: str | None, simulators: Sequence[str] | None) 
     else:
         names = tuple(simulators)
     for name in names:
-        if name not in SIMULATORS:
-            raise unknown_name("simulator", name, SIMULATORS)
+        check_known("simulator", name, SIMULATORS)
     if simulators is not None and (len(names) < 2 or len(set(names)) < len(names)):
         listed = ",".join(names)
         raise InvalidInput(

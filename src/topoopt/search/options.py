@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, check_known
 from topoopt.finder import FinderRules
 
 MODES = ("alternating", "released")
@@ -51,8 +51,7 @@ class SearchOptions:
     processes: int = 0
 
     def __post_init__(self) -> None:
-        if self.mode not in MODES:
-            raise unknown_name("search mode", self.mode, MODES)
+        check_known("search mode", self.mode, MODES)
         _ = self.rules  # names are checked where they become a value
         for name in ("budget", "baseline_budget", "alpha_per_ms", "seed", "processes"):
             if getattr(self, name) < 0:
@@ -99,6 +98,5 @@ def preset(name: str) -> Mapping[str, Any]:
     InvalidInput
         For an unknown name.
     """
-    if name not in PRESETS:
-        raise unknown_name("preset", name, PRESETS)
+    check_known("preset", name, PRESETS)
     return PRESETS[name]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, check_known, unknown_name
 from topoopt.finder import FABRICS, FabricRequest, FabricShape, build_fabric
 from topoopt.limits import whole
 from topoopt.routing import ROUTING, Fabric
@@ -119,8 +119,7 @@ def named_fabric(
         If no fabric is named and none goes without saying, or a word does not go with it.
     """
     name = _name(jobs, choice)
-    if name not in FABRICS:
-        raise unknown_name("fabric", name, FABRICS)
+    check_known("fabric", name, FABRICS)
     shape = _shape(name, choice, switches)
     needed = sum(job.graph.servers for job in jobs)
     servers = needed if choice.servers is None else choice.servers

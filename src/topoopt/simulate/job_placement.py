@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from topoopt.errors import Infeasible, InvalidInput, unknown_name
+from topoopt.errors import Infeasible, InvalidInput, check_known
 
 Placement = tuple[tuple[int, ...], ...]
 """For each job the servers of the fabric, in the order of the job's own servers."""
@@ -36,8 +36,7 @@ def place_jobs(sizes: Sequence[int], servers: int, how: str = "contiguous", seed
     >>> place_jobs([2, 3], 6, "strided")
     ((0, 2), (1, 3, 4))
     """
-    if how not in PLACEMENTS:
-        raise unknown_name("placement", how, PLACEMENTS)
+    check_known("placement", how, PLACEMENTS)
     for job, size in enumerate(sizes):
         if size < 1:
             raise InvalidInput(f"placement: job {job} must have at least one server, got {size}")

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from topoopt.collectives import ALGORITHMS, COLLECTIVE_NAMES, QUICKEST, RING_MODELS
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, check_known
 from topoopt.simulate.packet.options import PacketOptions
 
 SPLITS = ("spread", "paths", "one")
@@ -44,12 +44,9 @@ class SimulationOptions:
     packet: PacketOptions = field(default_factory=PacketOptions)
 
     def __post_init__(self) -> None:
-        if self.ring_model not in RING_MODELS:
-            raise unknown_name("ring model", self.ring_model, RING_MODELS)
-        if self.algorithm not in (*ALGORITHMS, QUICKEST):
-            raise unknown_name("collective", self.algorithm, (*ALGORITHMS, QUICKEST))
-        if self.split not in SPLITS:
-            raise unknown_name("split", self.split, SPLITS)
+        check_known("ring model", self.ring_model, RING_MODELS)
+        check_known("collective", self.algorithm, (*ALGORITHMS, QUICKEST))
+        check_known("split", self.split, SPLITS)
         if self.tolerance is not None and not 0 <= self.tolerance < 1:
             raise InvalidInput(f"tolerance: must be in 0 <= tolerance < 1, got {self.tolerance}")
         if self.seed < 0:
@@ -74,6 +71,5 @@ def collective_options(name: str) -> SimulationOptions:
     >>> options.ring_model, options.algorithm
     ('stepped', 'tree')
     """
-    if name not in COLLECTIVE_NAMES:
-        raise unknown_name("collective", name, COLLECTIVE_NAMES)
+    check_known("collective", name, COLLECTIVE_NAMES)
     return SimulationOptions(ring_model=name) if name in RING_MODELS else SimulationOptions(algorithm=name)

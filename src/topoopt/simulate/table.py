@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Protocol
 
-from topoopt.errors import unknown_name
+from topoopt.errors import check_known
 from topoopt.routing import Fabric
 from topoopt.simulate.analytic import analytic
 from topoopt.simulate.flow import flow
@@ -60,7 +60,6 @@ def simulate(
     InvalidInput
         If there is no such simulator, or a schedule would have too many transfers.
     """
-    if simulator not in SIMULATORS:
-        raise unknown_name("simulator", simulator, SIMULATORS)
+    check_known("simulator", simulator, SIMULATORS)
     graph, algorithms = with_schedules(graph, fabric, options)
     return replace(SIMULATORS[simulator](graph, fabric, options, on_progress), algorithms=algorithms)

@@ -7,7 +7,7 @@ sparse and update in place, so tables have no gradient buffer.
 
 from dataclasses import dataclass
 
-from topoopt.errors import unknown_name
+from topoopt.errors import check_known
 from topoopt.strategy.extract import part_samples
 from topoopt.strategy.strategy import ParallelStrategy
 from topoopt.workload import OperatorGraph
@@ -58,8 +58,7 @@ def memory_use(
     InvalidInput
         For an optimizer outside :data:`OPTIMIZER_BYTES_PER_PARAMETER_BYTE`.
     """
-    if optimizer not in OPTIMIZER_BYTES_PER_PARAMETER_BYTE:
-        raise unknown_name("optimizer", optimizer, OPTIMIZER_BYTES_PER_PARAMETER_BYTE)
+    check_known("optimizer", optimizer, OPTIMIZER_BYTES_PER_PARAMETER_BYTE)
     states = OPTIMIZER_BYTES_PER_PARAMETER_BYTE[optimizer]
     parameters = [0.0] * strategy.servers
     activations = [0.0] * strategy.servers

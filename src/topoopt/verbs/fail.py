@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, check_known
 from topoopt.failure import (
     DEFAULT_RATES,
     WAYS,
@@ -71,8 +71,7 @@ def fail(
     """
     given = checked_words(words, FailWords)
     simulator = given["simulator"]
-    if simulator not in SIMULATORS:
-        raise unknown_name("simulator", simulator, SIMULATORS)
+    check_known("simulator", simulator, SIMULATORS)
     failure = _failure(given)
     if given["availability"]:
         _refuse_one_failure(given)
@@ -142,8 +141,7 @@ def _ends(link: str | tuple[int, int]) -> tuple[int, int]:
 
 def _left_out(names: Sequence[str]) -> tuple[str, ...]:
     for name in names:
-        if name not in WAYS:
-            raise unknown_name("without: repair", name, WAYS)
+        check_known("without: repair", name, WAYS)
     return tuple(names)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from topoopt.errors import unknown_name
+from topoopt.errors import check_known
 from topoopt.words.word import Amount, defaults
 
 
@@ -16,8 +16,7 @@ def checked_words(words: Mapping[str, Any], vocabulary: type) -> dict[str, Any]:
         With the nearest known words.
     """
     for word in words:
-        if word not in vocabulary.__annotations__:
-            raise unknown_name("word", word, vocabulary.__annotations__)
+        check_known("word", word, vocabulary.__annotations__)
     return {**defaults(vocabulary), **words}
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from topoopt.errors import unknown_name
+from topoopt.errors import check_known
 from topoopt.workload.graph import OperatorGraph
 from topoopt.workload.imported_timer import ImportedTimer
 from topoopt.workload.profile_timer import published_profile_timer
@@ -54,8 +54,7 @@ def operator_timer(
     InvalidInput
         If the mode is unknown.
     """
-    if compute not in COMPUTE_MODES:
-        raise unknown_name("compute", compute, COMPUTE_MODES)
+    check_known("compute", compute, COMPUTE_MODES)
     last = RooflineTimer(roofline, accelerators_per_server)
     timer = COMPUTE_MODES[compute](graph, global_batch, accelerators_per_server, last)
     imported = any(op.forward_time_s is not None for op in graph.operators)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, check_known
 from topoopt.simulate.packet.transports import TRANSPORTS
 
 COMPATIBILITIES = ("none", "flexnetpacket")
@@ -99,8 +99,7 @@ class PacketOptions:
             ("path choice", self.path_choice, PATH_CHOICES),
             ("recovery", self.recovery, RECOVERIES),
         ):
-            if value not in known:
-                raise unknown_name(name, value, known)
+            check_known(name, value, known)
         if self.mark_packets is not None and self.mark_packets < 0:
             raise InvalidInput(f"mark_packets: must be >= 0, got {self.mark_packets}")
         if self.pfc_packets is not None and self.pfc_packets < 0:

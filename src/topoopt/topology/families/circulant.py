@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from topoopt.arrays import Ints
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, check_known
 from topoopt.topology.families.family import check_numbers
 from topoopt.topology.topology import DEFAULT_LATENCY_S, Topology, topology_from_arrays
 
@@ -51,8 +51,7 @@ def stride_offsets(servers: int, strides: Sequence[int], links: str) -> list[int
     >>> stride_offsets(12, (1, 6), "duplex"), stride_offsets(12, (1, 6), "directed")
     ([1, 11, 6], [1, 6])
     """
-    if links not in LINK_MODELS:
-        raise unknown_name("links", links, LINK_MODELS)
+    check_known("links", links, LINK_MODELS)
     if not strides:
         raise InvalidInput("circulant: no stride given; give at least one, such as 1")
     offsets = []

@@ -3,7 +3,7 @@
 import os
 from typing import Unpack
 
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, check_known
 from topoopt.llm import (
     Estimate,
     PredictedRuns,
@@ -53,8 +53,7 @@ def estimate(model: Transformer = None, **words: Unpack[EstimateWords]) -> Estim
     """
     given = checked_words(words, EstimateWords)
     law, attention = given["estimator"], given.get("attention")
-    if law not in ESTIMATORS:
-        raise unknown_name("estimator", law, ESTIMATORS)
+    check_known("estimator", law, ESTIMATORS)
     check_attention(attention)
     if law == "apnet24" and "calibration" in given:
         raise InvalidInput("calibration: the published formula apnet24 takes none; leave it out")

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, Unpack
 
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, check_known
 from topoopt.files import read_text
 from topoopt.hardware import find_accelerator
 from topoopt.limits import whole
@@ -56,8 +56,7 @@ def traffic(
     (['dp', 'ep', 'tp'], 8)
     """
     given = checked_words(words, RankTrafficWords)
-    if by not in BY:
-        raise unknown_name("by", by, BY)
+    check_known("by", by, BY)
     transformer = model_of(model, given)
     configuration = configuration_of(transformer, given)
     places = _places(given, configuration.accelerators)

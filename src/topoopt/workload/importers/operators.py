@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints, model_validator
 
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, check_known
 from topoopt.files import Amount, Strict, csv_lines, read_text, read_yaml, validated
 from topoopt.workload.graph import SPLITS, Operator, OperatorGraph, Weight
 from topoopt.workload.zoo.layers import FLOAT_BYTES
@@ -96,8 +96,7 @@ def _operator(row: OperatorModel, index: Mapping[str, int], timed_samples: int |
     inputs = tuple(_input(name, index, here) for name in row.inputs)
     splits = row.split if row.split is not None else ["rows"] if row.kind == "embedding" else ["batch"]
     for split in splits:
-        if split not in SPLITS:
-            raise unknown_name(f"{here}.split", split, SPLITS)
+        check_known(f"{here}.split", split, SPLITS)
     samples = row.timed_samples or timed_samples
     if row.forward_ms is not None and samples is None:
         raise InvalidInput(f"{here}.forward_ms: needs timed_samples: with how many samples it was measured")
@@ -133,8 +132,7 @@ def _csv_mapping(place: str) -> dict[str, object]:
     header = [cell.strip() for cell in rows[0]]
     known = sorted(OperatorModel.model_fields)
     for number, name in enumerate(header):
-        if name not in known:
-            raise unknown_name(f"{place}: column {number + 1}", name, known)
+        check_known(f"{place}: column {number + 1}", name, known)
         if name in header[:number]:
             raise InvalidInput(f'{place}: column {number + 1}: "{name}" stands twice')
     for number, row in enumerate(rows[1:]):
