@@ -6,7 +6,7 @@
 import sys
 from collections.abc import Callable, Iterator
 
-from benchmarks import flows, packets, program, routing, search, simulators, step_times, topology
+from benchmarks import clusters, flows, packets, program, routing, search, simulators, step_times, topology
 from benchmarks.figure import Figure
 
 TABLE: dict[str, Callable[[], Iterator[Figure]]] = {
@@ -16,6 +16,7 @@ TABLE: dict[str, Callable[[], Iterator[Figure]]] = {
     "simulators": simulators.figures,
     "flows": flows.figures,
     "packets": packets.figures,
+    "clusters": clusters.figures,
     "step-times": step_times.figures,
     "program": program.figures,
 }
