@@ -1,8 +1,10 @@
 """Ctrl-C is one line and exit code 130, whatever it interrupts."""
 
 import signal
+import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 from types import FrameType, SimpleNamespace
 
 import pytest
@@ -91,3 +93,33 @@ def test_another_system_error_is_ours(topoopt: Topoopt, monkeypatch: pytest.Monk
     monkeypatch.setattr(import_module("topoopt.job.model_list"), "resolve_variant", broken)
     with pytest.raises(SystemError, match="ours"):
         topoopt("models", "dlrm")
+
+
+INSIDE_EXEC = """
+import os, signal
+exec("os.kill(os.getpid(), signal.SIGINT)\\nfor turn in range(10_000_000): pass")
+"""
+INSIDE_A_DELETION = """
+import os, signal, time
+class Deleted:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        for turn in range(10_000_000): pass
+Deleted()
+time.sleep(10)
+raise AssertionError("the interrupt was lost")
+"""
+
+
+@pytest.mark.parametrize("moment", [INSIDE_EXEC, INSIDE_A_DELETION])
+def test_at_a_bad_moment_in_a_process_of_its_own(tmp_path: Path, moment: str) -> None:
+    """Not seen by one's own process: CPython would let it die of the signal, or go on as if there was none."""
+    body = "".join(f"    {line}\n" for line in moment.strip().split("\n"))
+    (tmp_path / "interrupted_command.py").write_text(
+        "import sys\nfrom topoopt.cli import main, program\n"
+        f"def run(words):\n{body}"
+        "program.run = run\nsys.exit(main())\n"
+    )
+    command = [sys.executable, "-m", "interrupted_command"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "interrupted: nothing was written\n")

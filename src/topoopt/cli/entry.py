@@ -21,10 +21,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             gc.set_threshold(LIVING, 20, 50)
             interrupt_when_safe()
             _print_anything()
-        return run(arguments)
+        code = run(arguments)
     except KeyboardInterrupt:
         print("interrupted: nothing was written", file=sys.stderr)
-        return 130
+        code = 130
+    exec(
+        ""
+    )  # takes back CPython's note of an interrupt inside a dataclass, by which the process would end as if killed
+    return code
 
 
 def _print_anything() -> None:

@@ -5,6 +5,7 @@ there comes out as a ``SystemError``, or ends the process with a segmentation fa
 """
 
 import signal
+import sys
 from pathlib import PurePath
 from types import FrameType
 
@@ -17,6 +18,7 @@ def interrupt_when_safe() -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGALRM, _interrupt)
         signal.signal(signal.SIGINT, _interrupt)
+        sys.unraisablehook = _raise_again
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
@@ -24,3 +26,11 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
         signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
     else:
         raise KeyboardInterrupt
+
+
+def _raise_again(lost: "sys.UnraisableHookArgs") -> None:
+    """Raise an interrupt again that came where nobody above hears of it, such as the deletion of an object."""
+    if issubclass(lost.exc_type, KeyboardInterrupt):
+        signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
+    else:
+        sys.__unraisablehook__(lost)
