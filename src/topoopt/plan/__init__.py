@@ -1,10 +1,10 @@
 """The answer as a noun, and as a file that every verb reads."""
 
+from topoopt.plan.comparison import COMPARISON_FORMAT as COMPARISON_FORMAT
 from topoopt.plan.comparison import ComparedFabric as ComparedFabric
 from topoopt.plan.comparison import Comparison as Comparison
 from topoopt.plan.comparison import TaskDifference as TaskDifference
 from topoopt.plan.comparison import compared_fabrics as compared_fabrics
-from topoopt.plan.comparison_file import COMPARISON_FORMAT as COMPARISON_FORMAT
 from topoopt.plan.comparison_file import comparison_from_mapping as comparison_from_mapping
 from topoopt.plan.comparison_file import comparison_schema as comparison_schema
 from topoopt.plan.file import plan_from_mapping as plan_from_mapping

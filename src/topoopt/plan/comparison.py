@@ -14,7 +14,7 @@ from topoopt.units import format_bandwidth
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-FORMAT = "topoopt-comparison"
+COMPARISON_FORMAT = "topoopt-comparison"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class Comparison:
         """Return the document of ``topoopt compare --json``."""
         made = self.provenance
         return {
-            "format": FORMAT,
+            "format": COMPARISON_FORMAT,
             **{key: value for key, value in vars(self).items() if key not in ("skipped", "provenance")},
             "simulator": self.simulators[0],
             "simulators": list(self.simulators),

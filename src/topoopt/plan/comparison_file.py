@@ -6,12 +6,10 @@ from pydantic import Field
 
 from topoopt.errors import InvalidInput
 from topoopt.files import Amount, Positive, Strict, noun_from, validated
-from topoopt.plan.comparison import FORMAT, ComparedFabric, Comparison, TaskDifference
+from topoopt.plan.comparison import ComparedFabric, Comparison, TaskDifference
 from topoopt.plan.model import OutcomePart, ProvenancePart
 from topoopt.plan.plan import Outcome
 from topoopt.provenance import Provenance
-
-COMPARISON_FORMAT = FORMAT
 
 
 class FabricModel(OutcomePart):
