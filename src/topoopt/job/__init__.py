@@ -1,5 +1,9 @@
 """The question: a model on a cluster, how its costs are counted, and how people write that."""
 
+from topoopt.job.file import cluster_places as cluster_places
+from topoopt.job.file import job_from_mapping as job_from_mapping
+from topoopt.job.file import read_cluster_part as read_cluster_part
+from topoopt.job.file import read_job as read_job
 from topoopt.job.job import Job as Job
 from topoopt.job.job import job_mfu as job_mfu
 from topoopt.job.job import job_on as job_on
@@ -10,10 +14,6 @@ from topoopt.job.job import refuse_too_many_servers as refuse_too_many_servers
 from topoopt.job.job import traffic_job as traffic_job
 from topoopt.job.job import training_job as training_job
 from topoopt.job.job import transformer_of as transformer_of
-from topoopt.job.job_file import cluster_places as cluster_places
-from topoopt.job.job_file import job_from_mapping as job_from_mapping
-from topoopt.job.job_file import read_cluster_part as read_cluster_part
-from topoopt.job.job_file import read_job as read_job
 from topoopt.job.layout import ORDER as ORDER
 from topoopt.job.layout import Layout as Layout
 from topoopt.job.model_list import ModelList as ModelList

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from topoopt.errors import InvalidInput
 from topoopt.files import is_file, read_json, read_text, read_yaml
-from topoopt.job.job_file import job_from_mapping
+from topoopt.job.file import job_from_mapping
 from topoopt.job.request import JobRequest
 
 SUFFIXES = (".yaml", ".yml", ".json", ".csv", ".npy")

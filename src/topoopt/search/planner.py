@@ -21,9 +21,9 @@ from topoopt.search.baselines import (
 )
 from topoopt.search.candidate import Candidate
 from topoopt.search.fidelity import ANALYTIC, Fidelity
+from topoopt.search.operators import search_operators
 from topoopt.search.options import SearchOptions
 from topoopt.search.progress import Progress, silent
-from topoopt.search.search_operators import search_operators
 from topoopt.search.wiring import wire_layouts, wire_traffic
 from topoopt.search.worth import bounds, outcome, routing_gap
 from topoopt.strategy import ParallelStrategy
