@@ -6,7 +6,7 @@ import numpy as np
 
 from topoopt.collectives import packets
 from topoopt.simulate.result import SimResult
-from topoopt.simulate.task_graph import COLLECTIVE, COLLECTIVES, TRANSFER, TaskGraph
+from topoopt.simulate.task_graph import ALL_TO_ALL, TRANSFER, TaskGraph
 
 SOURCE = (
     "flow against packet on the authors' task graphs of 12, 16 and 128 servers at 10 to 800 Gb/s, on the ideal switch, "
@@ -84,7 +84,7 @@ def _moved_bytes(graph: TaskGraph) -> float:
     away = (graph.kind == TRANSFER) & (graph.src != graph.dst)
     size = np.diff(graph.member_first)
     exchanged = np.where(
-        (graph.kind == COLLECTIVE) & (graph.collective == COLLECTIVES.index("all-to-all")),
+        graph.collective == ALL_TO_ALL,
         graph.size_bytes * np.maximum(size - 1, 0),
         0,
     )

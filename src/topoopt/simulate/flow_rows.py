@@ -11,9 +11,9 @@ from topoopt.routing import Fabric
 from topoopt.simulate.auto_contention import alone_s
 from topoopt.simulate.csr import owners
 from topoopt.simulate.flow_table import FlowTable
-from topoopt.simulate.flows import ALL_TO_ALL, make_flows, pair_demands
+from topoopt.simulate.flows import make_flows, pair_demands
 from topoopt.simulate.result import SimResult
-from topoopt.simulate.task_graph import COLLECTIVE, COLLECTIVES, PHASES, Floats, Ints, TaskGraph
+from topoopt.simulate.task_graph import ALL_TO_ALL, COLLECTIVE, COLLECTIVES, PHASES, Floats, Ints, TaskGraph
 
 PIECE = 100_000
 """Rows that are made at once."""

@@ -1,9 +1,9 @@
 """From communication tasks to flows on links: what the analytic and the flow simulator share."""
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from topoopt.collectives import occupancy_bytes, ring_edge_bytes
 from topoopt.routing import Fabric, PathTable, chosen_paths, cumulative_weights
@@ -22,9 +22,7 @@ from topoopt.simulate.link_classes import (
 )
 from topoopt.simulate.options import SimulationOptions
 from topoopt.simulate.ring_steps import ring_steps
-from topoopt.simulate.task_graph import COLLECTIVE, COLLECTIVES, TRANSFER, TaskGraph
-
-ALL_TO_ALL = COLLECTIVES.index("all-to-all")
+from topoopt.simulate.task_graph import ALL_TO_ALL, COLLECTIVE, COLLECTIVES, TRANSFER, TaskGraph
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +63,7 @@ class Flows:
         return len(self.flow_class)
 
 
-@dataclass(frozen=True, eq=False)
-class _Columns:
+class _Columns(NamedTuple):
     """Flows in any order, with the task that owns each."""
 
     task: Ints
@@ -204,35 +201,22 @@ def _ring_flows(
 def _assemble(
     tasks: int, pairs: PairClasses, rings: list[RingClass], pair_flows: _Columns, ring_flows: _Columns
 ) -> Flows:
-    def both(name: str) -> NDArray[np.float64]:
-        joined = np.concatenate([getattr(pair_flows, name), getattr(ring_flows, name)])
-        return np.ascontiguousarray(joined[order])
-
-    owner = np.concatenate([pair_flows.task, ring_flows.task])
+    joined = map(np.concatenate, zip(pair_flows, ring_flows, strict=True))
+    columns: dict[str, Any] = dict(zip(_Columns._fields, joined, strict=True))
+    owner = columns.pop("task")
     order = np.argsort(owner, kind="stable")
     lengths = np.concatenate([np.diff(pairs.first), [len(ring.link) for ring in rings]])
-    hops, share, place = _pair_edges(pairs)
-    pair_edges = _edge_table(len(pairs.part), place, hops, share)
+    mean = sum_by(owners(pairs.first), pairs.coefficient, len(pairs.part))
+    pair_edges = _edge_table(len(pairs.part), np.tile(np.arange(len(pairs.part)), 2), *whole_hops(mean))
     return Flows(
         np.searchsorted(owner[order], np.arange(tasks + 1)).astype(np.int64),
-        both("flow_class").astype(np.int64),
-        both("occupied_bytes"),
-        both("payload_bytes"),
-        both("before_s"),
-        both("after_s"),
-        both("weight"),
-        pointer(lengths),
-        np.concatenate([pairs.link, *[ring.link for ring in rings]]).astype(np.int64),
-        np.concatenate([pairs.coefficient, *[ring.coefficient for ring in rings]]),
-        _stack(pair_edges, rings),
-        pairs.part @ pair_edges,
+        **{name: column[order] for name, column in columns.items()},
+        class_first=pointer(lengths),
+        class_link=np.concatenate([pairs.link, *[ring.link for ring in rings]]).astype(np.int64),
+        class_coefficient=np.concatenate([pairs.coefficient, *[ring.coefficient for ring in rings]]),
+        class_edges=_stack(pair_edges, rings),
+        pair_hops=pairs.part @ pair_edges,
     )
-
-
-def _pair_edges(pairs: PairClasses) -> tuple[Floats, Floats, Ints]:
-    mean = sum_by(owners(pairs.first), pairs.coefficient, len(pairs.part))
-    hops, share = whole_hops(mean)
-    return hops, share, np.tile(np.arange(len(pairs.part)), 2)
 
 
 def _edge_table(classes: int, place: Ints, hops: Floats, share: Floats) -> Floats:
@@ -243,10 +227,10 @@ def _edge_table(classes: int, place: Ints, hops: Floats, share: Floats) -> Float
 
 
 def _stack(pair_edges: Floats, rings: list[RingClass]) -> Floats:
-    tables = [pair_edges]
-    for ring in rings:
-        tables.append(
-            _edge_table(1, np.zeros(len(ring.edge_hops), np.int64), ring.edge_hops, ring.edge_share)
-        )
+    of_rings = [
+        _edge_table(1, np.zeros(len(ring.edge_hops), np.int64), ring.edge_hops, ring.edge_share)
+        for ring in rings
+    ]
+    tables = [pair_edges, *of_rings]
     width = max(table.shape[1] for table in tables)
     return np.concatenate([np.pad(table, ((0, 0), (0, width - table.shape[1]))) for table in tables])

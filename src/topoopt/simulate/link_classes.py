@@ -17,6 +17,8 @@ from topoopt.topology import Ring
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+LaidRows = tuple[Ints, Ints, Floats, Floats, Floats]
+"""CSR pointer; links, and the share of the bytes on each; overheads before and after of each row, in seconds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,15 +72,18 @@ def pair_classes(fabric: Fabric, key: Ints, split: str) -> PairClasses:
     src, dst = np.divmod(key, fabric.topology.servers)
     if split == "spread":
         found = pair_links(fabric.topology, fabric.routes, src, dst)
-        first, link, share = found.pair_first.astype(np.int64), found.link.astype(np.int64), found.share
-        pair_first, part = np.arange(len(key) + 1), np.ones(len(key))
-    else:
-        table = path_table(fabric, src, dst)
-        pair_first, part, first = table.pair_first, table.weight, table.path_first
-        link, share = table.link.astype(np.int64), np.ones(len(table.link))
-    topology = fabric.topology
-    before_s, after_s = path_overheads(topology.bandwidth_bps[link], topology.latency_s[link], share, first)
-    return PairClasses(pair_first, part, first, link, share, before_s, after_s)
+        rows = laid(fabric, found.pair_first, found.link, found.share)
+        return PairClasses(np.arange(len(key) + 1), np.ones(len(key)), *rows)
+    table = path_table(fabric, src, dst)
+    rows = laid(fabric, table.path_first, table.link, np.ones(len(table.link)))
+    return PairClasses(table.pair_first, table.weight, *rows)
+
+
+def laid(fabric: Fabric, first: Ints, link: NDArray[np.integer], share: Floats) -> LaidRows:
+    """Return rows of links, each with its share of the bytes, as 64-bit numbers with the overheads of each row."""
+    topology, links = fabric.topology, link.astype(np.int64)
+    bandwidth_bps, latency_s = topology.bandwidth_bps[links], topology.latency_s[links]
+    return first.astype(np.int64), links, share, *path_overheads(bandwidth_bps, latency_s, share, first)
 
 
 def group_rings(fabric: Fabric, members: tuple[int, ...]) -> tuple[RingClass, ...]:
@@ -112,10 +117,7 @@ def drawn_ring(fabric: Fabric, paths: tuple[PathTable, Floats], number: Ints, se
 
 def _ring_over(fabric: Fabric, link: Ints, first: Ints) -> RingClass:
     """Return a ring whose edge e crosses ``link[first[e] : first[e+1]]``."""
-    topology = fabric.topology
-    before_s, after_s = path_overheads(
-        topology.bandwidth_bps[link], topology.latency_s[link], np.ones(len(link)), first
-    )
+    *_, before_s, after_s = laid(fabric, first, link, np.ones(len(link)))
     used, count = np.unique(link, return_counts=True)
     hops = np.diff(first).astype(np.float64)
     return RingClass(used, count.astype(np.float64), _slowest(before_s, after_s), hops, np.ones(len(hops)))
@@ -136,12 +138,8 @@ def edge_starts(ring: Ring) -> Ints:
 def _routed_ring(fabric: Fabric, members: tuple[int, ...]) -> RingClass:
     src = np.asarray(members, np.int64)
     found = pair_links(fabric.topology, fabric.routes, src, np.roll(src, -1))
-    first, link = found.pair_first.astype(np.int64), found.link.astype(np.int64)
-    topology = fabric.topology
-    before_s, after_s = path_overheads(
-        topology.bandwidth_bps[link], topology.latency_s[link], found.share, first
-    )
-    coefficient = sum_by(link, found.share, len(topology))
+    _, link, share, before_s, after_s = laid(fabric, found.pair_first, found.link, found.share)
+    coefficient = sum_by(link, share, len(fabric.topology))
     used = np.flatnonzero(coefficient)
     hops, share = whole_hops(found.mean_hops())
     return RingClass(used, coefficient[used], _slowest(before_s, after_s), hops, share)

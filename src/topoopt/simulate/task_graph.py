@@ -20,6 +20,7 @@ COMPUTE, TRANSFER, COLLECTIVE = 0, 1, 2
 
 COLLECTIVES = ("allreduce", "reduce-scatter", "all-gather", "all-to-all")
 """Collective kinds; an index into this tuple is stored."""
+ALL_TO_ALL = COLLECTIVES.index("all-to-all")
 
 PHASES = ("forward", "backward", "activation", "gradient", "allreduce", "other")
 """What a task is for: compute, compute, transfer, transfer, weight synchronisation, anything else."""

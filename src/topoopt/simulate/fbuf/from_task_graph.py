@@ -30,9 +30,18 @@ from topoopt.simulate.fbuf.graph import (
     Operators,
     Tasks,
 )
-from topoopt.simulate.task_graph import COLLECTIVE, COLLECTIVES, COMPUTE, PHASES, TRANSFER, TaskGraph
+from topoopt.simulate.flows import pair_demands
+from topoopt.simulate.task_graph import (
+    ALL_TO_ALL,
+    COLLECTIVE,
+    COLLECTIVES,
+    COMPUTE,
+    PHASES,
+    TRANSFER,
+    TaskGraph,
+)
 
-_ALLREDUCE, _ALL_TO_ALL = COLLECTIVES.index("allreduce"), COLLECTIVES.index("all-to-all")
+_ALLREDUCE = COLLECTIVES.index("allreduce")
 _MOST_DEPENDENCIES = 1 << 26
 
 INTRA_GPU_BYTES_PER_MS = 20971520.0
@@ -119,11 +128,11 @@ def _check_expressible(graph: TaskGraph, name: str) -> None:
     if graph.iterations > 1:
         raise InvalidInput(f"{name}: holds {graph.iterations} iterations, .fbuf holds one; build it with 1")
     collective = graph.kind == COLLECTIVE
-    delayed = (graph.duration_s > 0) & ((graph.kind == TRANSFER) | (graph.collective == _ALL_TO_ALL))
+    delayed = (graph.duration_s > 0) & ((graph.kind == TRANSFER) | (graph.collective == ALL_TO_ALL))
     followed = np.diff(graph.successor_first) > 0
     rules = (
         (
-            collective & (graph.collective != _ALLREDUCE) & (graph.collective != _ALL_TO_ALL),
+            collective & (graph.collective != _ALLREDUCE) & (graph.collective != ALL_TO_ALL),
             "is a collective that .fbuf has no task for; write it as transfers (schedule_task_graph)",
         ),
         (
@@ -141,15 +150,14 @@ def _check_expressible(graph: TaskGraph, name: str) -> None:
 
 def _rows(graph: TaskGraph, plan: RingPlan) -> _Rows:
     """Return the tasks to be written, in the order of ours."""
-    moves = (graph.kind == TRANSFER) & (graph.src != graph.dst) & (graph.size_bytes > 0)
-    plain = np.flatnonzero((graph.kind == COMPUTE) | moves)
-    parts: list[tuple[Ints, ...]] = [(plain, graph.src[plain], graph.dst[plain], graph.size_bytes[plain])]
+    compute = np.flatnonzero(graph.kind == COMPUTE)
+    parts = [
+        (compute, graph.src[compute], graph.dst[compute], graph.size_bytes[compute]),
+        pair_demands(graph),
+    ]
     members: list[tuple[int, ...]] = []
-    for task in np.flatnonzero(graph.kind == COLLECTIVE).tolist():
+    for task in np.flatnonzero(graph.collective == _ALLREDUCE).tolist():
         group, size = graph.members(task), int(graph.size_bytes[task])
-        if graph.collective[task] == _ALL_TO_ALL:
-            parts.append(_exchange(task, group, size))
-            continue
         orders = plan.orders.get(tuple(sorted(group)), (group,))
         members += orders
         none, share = np.full(len(orders), -1), size // len(orders)
@@ -163,15 +171,6 @@ def _rows(graph: TaskGraph, plan: RingPlan) -> _Rows:
     types[graph.collective == _ALLREDUCE] = ALLREDUCE
     rows = types[origin].astype(np.int16), src[order], dst[order], size_bytes[order]
     return _Rows(origin, *rows, tuple(members))
-
-
-def _exchange(task: int, group: tuple[int, ...], size: int) -> tuple[Ints, ...]:
-    """Return the transfers of an all-to-all."""
-    members = np.array(group, np.int64)
-    src, dst = np.repeat(members, len(group)), np.tile(members, len(group))
-    away = (src != dst) & (size >= len(group))
-    amount = int(away.sum())
-    return np.full(amount, task), src[away], dst[away], np.full(amount, size // len(group))
 
 
 def _pairs_in_use(rows: _Rows, servers: int) -> Ints:

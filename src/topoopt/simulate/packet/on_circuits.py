@@ -17,10 +17,11 @@ from topoopt.simulate.packet.kernel import layout
 from topoopt.simulate.packet.kernel.layout import State
 from topoopt.simulate.packet.link_rows import PS, pfc_bytes, serial_columns
 from topoopt.simulate.packet.options import PacketOptions
-from topoopt.simulate.packet.run import Report, run_until
+from topoopt.simulate.packet.run import run_until
 from topoopt.simulate.packet.state import room_to_move
 from topoopt.simulate.packet.transports import TRANSPORTS
 from topoopt.simulate.reconfigurable.progress import check_progress
+from topoopt.simulate.report import Report
 from topoopt.simulate.task_graph import Floats, Ints
 from topoopt.topology import Topology
 

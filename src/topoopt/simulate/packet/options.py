@@ -100,13 +100,14 @@ class PacketOptions:
             ("recovery", self.recovery, RECOVERIES),
         ):
             check_known(name, value, known)
-        if self.mark_packets is not None and self.mark_packets < 0:
-            raise InvalidInput(f"mark_packets: must be >= 0, got {self.mark_packets}")
-        if self.pfc_packets is not None and self.pfc_packets < 0:
-            raise InvalidInput(f"pfc_packets: must be >= 0, got {self.pfc_packets}")
-        if self.buffer_packets is not None and self.buffer_packets < 1:
-            raise InvalidInput(f"buffer_packets: must be >= 1, got {self.buffer_packets}")
+        for name, least in (
+            ("mark_packets", 0),
+            ("pfc_packets", 0),
+            ("buffer_packets", 1),
+            ("memory_limit_bytes", 1),
+        ):
+            amount = getattr(self, name)
+            if amount is not None and amount < least:
+                raise InvalidInput(f"{name}: must be >= {least}, got {amount}")
         if self.timeout_min_s is not None and not 0 < self.timeout_min_s < float("inf"):
             raise InvalidInput(f"timeout_min_s: must be positive, got {self.timeout_min_s}")
-        if self.memory_limit_bytes < 1:
-            raise InvalidInput(f"memory_limit_bytes: must be >= 1, got {self.memory_limit_bytes}")

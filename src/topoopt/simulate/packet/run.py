@@ -1,7 +1,5 @@
 """One run of the packet engine: in slices, between which arrays grow, progress is told and Ctrl-C is heard."""
 
-from collections.abc import Callable
-
 from topoopt.errors import Infeasible, InvalidInput
 from topoopt.routing import Fabric
 from topoopt.simulate.packet.edges import Edges
@@ -10,12 +8,10 @@ from topoopt.simulate.packet.kernel.layout import State
 from topoopt.simulate.packet.link_rows import PS
 from topoopt.simulate.packet.options import LinkFailure, PacketOptions
 from topoopt.simulate.packet.state import grown
+from topoopt.simulate.report import Report
 
 SLICE_EVENTS = 2_000_000
 """Events between two reports: a fraction of a second."""
-
-Report = Callable[[float], None]
-"""Told how much is done, from 0 to 1."""
 
 
 def schedule_failures(state: State, fabric: Fabric, failures: tuple[LinkFailure, ...]) -> None:

@@ -17,9 +17,10 @@ from topoopt.simulate.packet.kernel import layout
 from topoopt.simulate.packet.link_rows import PS
 from topoopt.simulate.packet.on_circuits import all_pairs, check_options, pairs_only, run_on_circuits
 from topoopt.simulate.packet.outcome import flow_table, statistics
-from topoopt.simulate.packet.run import Report, run_until, schedule_failures
+from topoopt.simulate.packet.run import run_until, schedule_failures
 from topoopt.simulate.packet.state import first_state
 from topoopt.simulate.packet.streams import make_streams
+from topoopt.simulate.report import Report
 from topoopt.simulate.result import SimResult
 from topoopt.simulate.start_order import renumbered, start_order
 from topoopt.simulate.task_graph import Ints, TaskGraph

@@ -13,9 +13,7 @@ from topoopt.routing import Fabric
 from topoopt.simulate.options import SimulationOptions
 from topoopt.simulate.packet.edges import EdgeBook
 from topoopt.simulate.ring_steps import ring_steps
-from topoopt.simulate.task_graph import COLLECTIVE, COLLECTIVES, TRANSFER, Ints, TaskGraph
-
-ALL_TO_ALL = COLLECTIVES.index("all-to-all")
+from topoopt.simulate.task_graph import ALL_TO_ALL, COLLECTIVE, TRANSFER, Ints, TaskGraph
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,34 +54,30 @@ def make_streams(graph: TaskGraph, fabric: Fabric, options: SimulationOptions, b
     NoRoute, InvalidInput
         If a pair cannot be reached or a ring uses a link that is not there.
     """
-    rows = [*_transfers(graph, options, book), *_all_to_alls(graph, book), *_rings(graph, options, book)]
-    columns = np.array(rows, np.int64).reshape(-1, 5)
-    columns = columns[np.argsort(columns[:, 0], kind="stable")]
-    first = np.searchsorted(columns[:, 0], np.arange(len(graph) + 1)).astype(np.int64)
-    return Streams(first, *(np.ascontiguousarray(columns[:, i]) for i in range(5)))
+    transfers = _transfers(graph, options, book)
+    collectives = [*_all_to_alls(graph, book), *_rings(graph, options, book)]
+    rows = np.concatenate([transfers, np.array(collectives, np.int64).reshape(-1, 5)])
+    rows = rows[np.argsort(rows[:, 0], kind="stable")]
+    first = np.searchsorted(rows[:, 0], np.arange(len(graph) + 1)).astype(np.int64)
+    return Streams(first, *np.ascontiguousarray(rows.T))
 
 
-def _transfers(
-    graph: TaskGraph, options: SimulationOptions, book: EdgeBook
-) -> list[tuple[int, int, int, int, int]]:
+def _transfers(graph: TaskGraph, options: SimulationOptions, book: EdgeBook) -> Ints:
+    """Return task, rounds, bytes, first edge and edges of each stream, shape (streams, 5)."""
     task = np.flatnonzero((graph.kind == TRANSFER) & (graph.src != graph.dst) & (graph.size_bytes > 0))
     src, dst, size = graph.src[task], graph.dst[task], graph.size_bytes[task]
     if options.packet.path_choice != "paths":
-        first = book.enter_pairs(src, dst)
-        return list(zip(*_lists(task, 1, size, first, 1), strict=True))
-    edge, row, share = book.enter_each_path(src, dst)
-    part = np.rint(size[row] * share).astype(np.int64)
-    kept = part > 0
-    return list(zip(*_lists(task[row][kept], 1, part[kept], edge[kept], 1), strict=True))
+        edge = book.enter_pairs(src, dst)
+    else:
+        edge, row, share = book.enter_each_path(src, dst)
+        part = np.rint(size[row] * share).astype(np.int64)
+        task, size, edge = task[row][part > 0], part[part > 0], edge[part > 0]
+    one = np.ones(len(task), np.int64)
+    return np.stack([task, one, size, edge, one], axis=1)
 
 
-def _lists(task: Ints, rounds: int, size: Ints, first: Ints, edges: int) -> tuple[list[int], ...]:
-    ones = np.ones(len(task), np.int64)
-    return tuple(column.tolist() for column in (task, ones * rounds, size, first, ones * edges))
-
-
-def _all_to_alls(graph: TaskGraph, book: EdgeBook) -> list[tuple[int, int, int, int, int]]:
-    rows = []
+def _all_to_alls(graph: TaskGraph, book: EdgeBook) -> list[tuple[int, ...]]:
+    rows: list[tuple[int, ...]] = []
     for task in np.flatnonzero((graph.kind == COLLECTIVE) & (graph.collective == ALL_TO_ALL)).tolist():
         members = np.array(graph.members(task), np.int64)
         share = int(graph.size_bytes[task]) // max(len(members), 1)
@@ -97,10 +91,8 @@ def _all_to_alls(graph: TaskGraph, book: EdgeBook) -> list[tuple[int, int, int, 
     return rows
 
 
-def _rings(
-    graph: TaskGraph, options: SimulationOptions, book: EdgeBook
-) -> list[tuple[int, int, int, int, int]]:
-    rows = []
+def _rings(graph: TaskGraph, options: SimulationOptions, book: EdgeBook) -> list[tuple[int, ...]]:
+    rows: list[tuple[int, ...]] = []
     for task in np.flatnonzero((graph.kind == COLLECTIVE) & (graph.collective != ALL_TO_ALL)).tolist():
         members, size = graph.members(task), int(graph.size_bytes[task])
         if len(members) < 2 or size == 0:

@@ -7,7 +7,6 @@ import numpy as np
 from topoopt.collectives import occupancy_bytes
 from topoopt.errors import InvalidInput
 from topoopt.routing import Fabric
-from topoopt.simulate.flows import ALL_TO_ALL
 from topoopt.simulate.fluid.engine import first_state
 from topoopt.simulate.fluid.sharing import make_sharing
 from topoopt.simulate.fluid.state import State, make_rounds
@@ -16,7 +15,7 @@ from topoopt.simulate.options import SimulationOptions
 from topoopt.simulate.packet.edges import EdgeBook
 from topoopt.simulate.packet.options import PacketOptions
 from topoopt.simulate.packet.streams import Streams, make_streams
-from topoopt.simulate.task_graph import TRANSFER, Floats, Ints, TaskGraph
+from topoopt.simulate.task_graph import ALL_TO_ALL, TRANSFER, Floats, Ints, TaskGraph
 
 EXACT_CONNECTIONS = 2_000
 """Up to this many connections every change of rates is handled on its own by default."""

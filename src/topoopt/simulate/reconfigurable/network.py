@@ -4,11 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from topoopt.collectives import path_overheads
 from topoopt.finder import reached
 from topoopt.routing import Fabric, pair_links
+from topoopt.simulate.csr import pointer
 from topoopt.simulate.fluid.sharing import Links, make_links
 from topoopt.simulate.fluid.state import Delays
+from topoopt.simulate.link_classes import laid
 from topoopt.simulate.task_graph import Floats, Ints
 
 
@@ -44,18 +45,13 @@ def network(fabric: Fabric, src: Ints, dst: Ints) -> Network:
     topology, rule = fabric.topology, fabric.beat
     routed = reached(fabric, src, dst)
     found = pair_links(topology, fabric.routes, src[routed], dst[routed])
-    link = found.link.astype(np.int64)
-    before, after = (
-        np.full(len(src), 8.0 / rule.bandwidth_bps + rule.latency_s),
-        np.full(len(src), rule.latency_s),
-    )
-    before[routed], after[routed] = path_overheads(
-        topology.bandwidth_bps[link], topology.latency_s[link], found.share, found.pair_first
-    )
+    first, link, share, *overheads = laid(fabric, found.pair_first, found.link, found.share)
+    before = np.full(len(src), 8.0 / rule.bandwidth_bps + rule.latency_s)
+    after = np.full(len(src), rule.latency_s)
+    before[routed], after[routed] = overheads
     counts = np.zeros(len(src), np.int64)
-    counts[routed] = np.diff(found.pair_first)
-    first = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
-    return Network(first, link, found.share, topology.bandwidth_bps / 8.0, before, after)
+    counts[routed] = np.diff(first)
+    return Network(pointer(counts), link, share, topology.bandwidth_bps / 8.0, before, after)
 
 
 def dark(links: Links) -> Links:

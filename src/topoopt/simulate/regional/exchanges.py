@@ -8,9 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topoopt.simulate.task_graph import COLLECTIVE, COLLECTIVES, TRANSFER, Floats, Ints, TaskGraph
-
-ALL_TO_ALL = COLLECTIVES.index("all-to-all")
+from topoopt.simulate.task_graph import ALL_TO_ALL, COLLECTIVE, TRANSFER, Floats, Ints, TaskGraph
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topoopt.collectives import path_overheads
 from topoopt.routing import Fabric, RegionalReconfiguration, pair_links
+from topoopt.simulate.link_classes import laid
 from topoopt.simulate.reconfigurable.connections import Connections
 from topoopt.simulate.reconfigurable.network import Network
 from topoopt.simulate.task_graph import Ints
@@ -58,13 +58,8 @@ class Ways:
 def make_ways(fabric: Fabric, rule: RegionalReconfiguration, connections: Connections) -> Ways:
     """Return the ways of all pairs; rows of their own take circuits where there are some."""
     src, dst = connections.src, connections.dst
-    topology = fabric.topology
-    found = pair_links(topology, fabric.routes, src, dst)
-    link, share = found.link.astype(np.int64), found.share
-    before, after = path_overheads(
-        topology.bandwidth_bps[link], topology.latency_s[link], share, found.pair_first
-    )
-    place = len(topology) + src * rule.region_servers + dst % rule.region_servers
-    first = found.pair_first.astype(np.int64)
-    routes = Network(first, link, share, topology.bandwidth_bps / 8.0, before, after)
+    found = pair_links(fabric.topology, fabric.routes, src, dst)
+    first, link, share, before, after = laid(fabric, found.pair_first, found.link, found.share)
+    routes = Network(first, link, share, fabric.topology.bandwidth_bps / 8.0, before, after)
+    place = len(fabric.topology) + src * rule.region_servers + dst % rule.region_servers
     return Ways(rule, np.where(connections.apart & rule.joins(src, dst), place, -1), routes)

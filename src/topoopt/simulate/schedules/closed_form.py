@@ -8,9 +8,10 @@ from typing import Protocol
 
 import numpy as np
 
-from topoopt.collectives import occupancy_bytes, path_overheads
+from topoopt.collectives import occupancy_bytes
 from topoopt.routing import Fabric, pair_links
-from topoopt.simulate.link_classes import group_rings, sum_by
+from topoopt.simulate.csr import owners
+from topoopt.simulate.link_classes import group_rings, laid, sum_by
 from topoopt.simulate.options import SimulationOptions
 from topoopt.simulate.ring_steps import ring_steps
 from topoopt.simulate.schedules.moves import Moves
@@ -67,17 +68,15 @@ def step_times(fabric: Fabric, moves: Moves) -> StepTimes:
     """
     topology = fabric.topology
     found = pair_links(topology, fabric.routes, moves.src, moves.dst)
-    first, link = found.pair_first.astype(np.int64), found.link.astype(np.int64)
-    bandwidth_bps = topology.bandwidth_bps[link]
-    before_s, after_s = path_overheads(bandwidth_bps, topology.latency_s[link], found.share, first)
+    first, link, share, before_s, after_s = laid(fabric, found.pair_first, found.link, found.share)
     _, starts = np.unique(moves.step, return_index=True)
     overhead_s = float(np.maximum.reduceat(before_s + after_s, starts).sum())
-    transfer = np.repeat(np.arange(len(moves)), np.diff(first))
+    transfer = owners(first)
     key = moves.step[transfer] * len(topology) + link
     order = np.argsort(key, kind="stable")
     distinct, link_first = np.unique(key[order], return_index=True)
     _, step_first = np.unique(distinct // len(topology), return_index=True)
-    s_per_byte = found.share * 8.0 / bandwidth_bps
+    s_per_byte = share * 8.0 / topology.bandwidth_bps[link]
     return StepTimes(moves, overhead_s, transfer[order], s_per_byte[order], link_first, step_first)
 
 
