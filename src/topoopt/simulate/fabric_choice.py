@@ -170,10 +170,7 @@ def _shape(name: str, choice: FabricChoice, switches: bool) -> FabricShape:
         strides=choice.strides or (),
         delay_s=choice.reconfiguration_delay_s,
         host_forwarding=choice.host_forwarding,
-        electrical_ports=choice.electrical_ports,
-        region_servers=choice.region_servers,
-        circuits=choice.circuits,
-        hiding=choice.hiding,
+        **{field: getattr(choice, field) for field in _REGIONAL_FIELDS},
     )
 
 
