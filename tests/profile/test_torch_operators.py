@@ -107,9 +107,9 @@ def test_every_size_of_every_kind_takes_time(subject: Subject, precision: str) -
 
 def test_gradients_are_made_of_inputs_and_weights(cpu: Device) -> None:
     operator = torch_operator("dense", DenseShape(4, 3), 2, cpu)
-    assert [tuple(tensor.shape) for tensor in operator.wanted] == [(2, 4), (3, 4), (3,)]
+    assert [tuple(tensor.shape) for tensor in operator.leaves] == [(2, 4), (3, 4), (3,)]
     ones = cpu.torch.ones(2, 3)
-    gradients = cpu.torch.autograd.grad(operator.forward(), operator.wanted, ones)
+    gradients = cpu.torch.autograd.grad(operator.forward(), operator.leaves, ones)
     assert gradients[2].tolist() == [2.0, 2.0, 2.0]
 
 

@@ -14,19 +14,19 @@ Bools = NDArray[np.bool_]
 Table = TypeVar("Table")
 
 
-def taken(table: Table, rows: Ints | Bools) -> Table:
+def take_rows(table: Table, rows: Ints | Bools) -> Table:
     """Return some rows, by index or by mask; a field that is one value for all rows stays as it is."""
     columns = {}
     for field in fields(table):  # type: ignore[arg-type]
         column = getattr(table, field.name)
         if is_dataclass(column):
-            columns[field.name] = taken(column, rows)
+            columns[field.name] = take_rows(column, rows)
         elif np.ndim(column):
             columns[field.name] = column[..., rows]
     return replace(table, **columns)  # type: ignore[type-var]
 
 
-def joined(tables: Sequence[Table]) -> Table:
+def join_rows(tables: Sequence[Table]) -> Table:
     """Return the rows of several tables, one after the other."""
     names = [field.name for field in fields(tables[0])]  # type: ignore[arg-type]
     columns: dict[str, Any] = {name: np.concatenate([getattr(one, name) for one in tables]) for name in names}

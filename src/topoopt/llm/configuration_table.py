@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from topoopt.hardware import PRECISIONS
-from topoopt.llm.columns import Bools, Ints, taken
+from topoopt.llm.columns import Bools, Ints, take_rows
 from topoopt.llm.configuration import RECOMPUTATIONS, Configuration
 
 
@@ -39,7 +39,7 @@ class ConfigurationTable:
 
     def take(self, rows: Ints | Bools) -> "ConfigurationTable":
         """Return some rows, by index or by mask."""
-        return taken(self, rows)
+        return take_rows(self, rows)
 
     def recomputes(self, what: str) -> Bools:
         """Return which rows recompute one of :data:`~topoopt.llm.RECOMPUTATIONS`."""

@@ -18,7 +18,7 @@ DEGREES = ("tp", "pp", "cp", "ep", "etp", "vpp", "micro_batch")
 
 def usual_configuration(
     model: TransformerModel,
-    given: Mapping[str, Any],
+    settings: Mapping[str, Any],
     accelerators: int | None = None,
     accelerator: str = "h100",
     uneven_stages: bool = False,
@@ -31,7 +31,7 @@ def usual_configuration(
 
     Parameters
     ----------
-    given : mapping
+    settings : mapping
         Fields of :class:`~topoopt.llm.Configuration`; the sequence is the model's.
 
     Raises
@@ -39,29 +39,29 @@ def usual_configuration(
     InvalidInput
         With the nearest valid values, see :func:`~topoopt.llm.check_configuration`.
     """
-    degrees = {name: whole(name, given.get(name, 1), 1) for name in DEGREES}
+    degrees = {name: whole(name, settings.get(name, 1), 1) for name in DEGREES}
     if accelerators is not None:
         whole("accelerators", accelerators, 1)
     inside = degrees["tp"] * degrees["pp"] * degrees["cp"]
-    if "dp" in given:
-        dp = whole("dp", given["dp"], 1)
+    if "dp" in settings:
+        dp = whole("dp", settings["dp"], 1)
     elif accelerators is None:
         raise InvalidInput("accelerators: say how many accelerators there are, or how many replicas with dp")
     else:
         dp = max(accelerators // inside, 1)
     rounds = degrees["pp"] if degrees["vpp"] > 1 else 1  # interleaving needs multiples of the stages
     step = dp * degrees["micro_batch"] * rounds
-    batch = given.get("global_batch")
+    batch = settings.get("global_batch")
     configuration = Configuration(
         **{
-            **given,
+            **settings,
             **degrees,
             "dp": dp,
             "global_batch": usual_batch(model.sequence, inside * dp, step)
             if batch is None
             else whole("global_batch", batch, 1),
             "sequence": model.sequence,
-            "precision": given.get("precision") or usual_precision(accelerator),
+            "precision": settings.get("precision") or usual_precision(accelerator),
         }
     )
     check_configuration(model, configuration, accelerators or configuration.accelerators, uneven_stages)

@@ -73,7 +73,7 @@ def _measured(operator: TorchOperator, device: Device, repetitions: Repetitions)
     gradient = device.torch.randn_like(operator.forward())
 
     def backward_of(output: Any) -> Callable[[], Any]:
-        return lambda: device.torch.autograd.grad(output, operator.wanted, gradient, retain_graph=True)
+        return lambda: device.torch.autograd.grad(output, operator.leaves, gradient, retain_graph=True)
 
     def both() -> None:
         backward_of(operator.forward())()
@@ -88,7 +88,7 @@ def _measured(operator: TorchOperator, device: Device, repetitions: Repetitions)
     output = operator.forward()
     backward = backward_of(output)
     backward_s = device.times_s(backward, count)
-    memory_bytes = device.peak_bytes((*operator.wanted, *operator.held, output, gradient, *backward()))
+    memory_bytes = device.peak_bytes((*operator.leaves, *operator.others, output, gradient, *backward()))
     return PartTime(
         float(np.median(forward_s)),
         float(np.median(backward_s)),

@@ -26,15 +26,15 @@ class TorchOperator:
     ----------
     forward : callable
         Makes the output.
-    wanted : tuple of tensor
+    leaves : tuple of tensor
         What the backward pass makes gradients of: inputs and weights.
-    held : tuple of tensor
+    others : tuple of tensor
         What else is in memory, such as the numbers of looked-up rows.
     """
 
     forward: Callable[[], Any]
-    wanted: tuple[Any, ...]
-    held: tuple[Any, ...] = ()
+    leaves: tuple[Any, ...]
+    others: tuple[Any, ...] = ()
 
 
 class Numbers:
@@ -82,8 +82,8 @@ def _conv2d(make: Numbers, shape: ConvShape, samples: int) -> TorchOperator:
         shape.channels_out, shape.channels_in, shape.kernel, shape.kernel, scale=window**-0.5
     )
     bias = make.normal(shape.channels_out) if shape.bias else None
-    wanted = (x, weight) if bias is None else (x, weight, bias)
-    return TorchOperator(lambda: conv2d(x, weight, bias, shape.stride, shape.padding), wanted)
+    leaves = (x, weight) if bias is None else (x, weight, bias)
+    return TorchOperator(lambda: conv2d(x, weight, bias, shape.stride, shape.padding), leaves)
 
 
 def _pool(make: Numbers, shape: PoolShape, samples: int) -> TorchOperator:

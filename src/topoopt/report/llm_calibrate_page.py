@@ -19,7 +19,7 @@ def llm_calibrate_page(fit: CalibrationFit) -> Page:
     missing = len(fit.runs.not_modelled)
     runs = facts(
         {
-            "runs": f"{len(fit.taken):,} of {fit.runs_file}",
+            "runs": f"{len(fit.fitted_runs):,} of {fit.runs_file}",
             "starts from": fit.start.provenance["started_from"],
             "strength of the start": f"{fit.fit.strength:g}",
             "not taken": f"{others}; name them as accelerator, too" if others else "",

@@ -118,36 +118,38 @@ def changed_model(model: TransformerModel, shapes: Shapes) -> TransformerModel:
         If the shapes do not go together.
     """
     names = {one.name: one.name for one in fields(shapes) if one.name not in _OF_EXPERTS}
-    given = _given(shapes, {**names, "seq": "sequence"})
-    hidden, heads = given.get("hidden", model.hidden), given.get("heads", model.heads)
-    if model.latent is None and model.head_dim * model.heads == model.hidden and "head_dim" not in given:
+    changes = _changes(shapes, {**names, "seq": "sequence"})
+    hidden, heads = changes.get("hidden", model.hidden), changes.get("heads", model.heads)
+    if model.latent is None and model.head_dim * model.heads == model.hidden and "head_dim" not in changes:
         if hidden % heads:
             raise InvalidInput(f"heads {heads}: does not divide the hidden size {hidden}")
-        given["head_dim"] = hidden // heads
+        changes["head_dim"] = hidden // heads
     if model.kv_heads == model.heads:
-        given.setdefault("kv_heads", heads)
+        changes.setdefault("kv_heads", heads)
     if model.latent is not None and shapes.head_dim is not None:
         raise InvalidInput(f"head_dim: {model.name} has latent attention, whose head sizes are its own")
-    layers = given.get("layers", model.layers)
-    given["window_layers"] = round(model.window_layers * layers / model.layers)
-    changed = replace(model, **given, experts=_experts(shapes, model.experts, given.get("ffn", model.ffn)))
+    layers = changes.get("layers", model.layers)
+    changes["window_layers"] = round(model.window_layers * layers / model.layers)
+    changed = replace(
+        model, **changes, experts=_experts(shapes, model.experts, changes.get("ffn", model.ffn))
+    )
     same = changed in (model, replace(model, sequence=changed.sequence))
     return changed if same else replace(changed, name=f"{model.name}, changed")
 
 
-def _given(shapes: Shapes, names: Mapping[str, str]) -> dict[str, Any]:
+def _changes(shapes: Shapes, names: Mapping[str, str]) -> dict[str, Any]:
     return {
         field: getattr(shapes, name) for name, field in names.items() if getattr(shapes, name) is not None
     }
 
 
 def _experts(shapes: Shapes, own: Experts | None, ffn: int) -> Experts | None:
-    given = _given(shapes, _OF_EXPERTS)
+    changes = _changes(shapes, _OF_EXPERTS)
     if own is not None and shapes.experts != 0:
-        return replace(own, **given)
+        return replace(own, **changes)
     if shapes.experts:
-        return Experts(**{"per_token": min(2, shapes.experts), "ffn": ffn, **given})
-    lonely = [name for name, field in _OF_EXPERTS.items() if name != "experts" and field in given]
+        return Experts(**{"per_token": min(2, shapes.experts), "ffn": ffn, **changes})
+    lonely = [name for name, field in _OF_EXPERTS.items() if name != "experts" and field in changes]
     if lonely:
         raise InvalidInput(f"{lonely[0]}: the model has no experts; say how many with experts")
     return None

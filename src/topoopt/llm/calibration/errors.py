@@ -64,14 +64,14 @@ def calibrate(
         raise InvalidInput(f"calibrate: needs {FEWEST_RUNS + 1} runs with a time, got {len(runs)}")
     folds = random_folds(len(runs), min(FOLDS, len(runs)), seed)
     fits = {one: fit(runs, start, weights, one) for one in _strengths(len(runs), strength)}
-    tried = {one: held_out_times(runs, start, weights, one, folds, near) for one, near in fits.items()}
-    best = min(tried, key=lambda one: _weighted_error(runs, weights, tried[one]))
+    held_out = {one: held_out_times(runs, start, weights, one, folds, near) for one, near in fits.items()}
+    best = min(held_out, key=lambda one: _weighted_error(runs, weights, held_out[one]))
     fitted, sizes = fits[best], size_folds(runs)
     enough = all(len(runs) - len(size) >= FEWEST_RUNS for size in sizes)
     times = {
         "before": runs.times(start).iteration_time_s,
         "in_sample": runs.times(fitted).iteration_time_s,
-        "cross_validated": tried[best],
+        "cross_validated": held_out[best],
     }
     if enough:
         times["leave_one_size_out"] = held_out_times(runs, start, weights, best, sizes, fitted)

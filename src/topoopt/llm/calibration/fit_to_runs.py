@@ -74,7 +74,7 @@ class CalibrationFit:
     runs_file : str
     runs : Runs
         All of the table.
-    taken : tuple of Run
+    fitted_runs : tuple of Run
         Those that it was fitted to.
     start : Calibration
     fit : Fit
@@ -83,7 +83,7 @@ class CalibrationFit:
 
     runs_file: str
     runs: Runs
-    taken: tuple[Run, ...]
+    fitted_runs: tuple[Run, ...]
     start: Calibration
     fit: Fit
 
@@ -100,7 +100,7 @@ class CalibrationFit:
     @property
     def other_runs(self) -> dict[str, int]:
         """How many runs of other accelerators the table has."""
-        places = {run.place for run in self.taken}
+        places = {run.place for run in self.fitted_runs}
         return dict(Counter(run.system.accelerator for run in self.runs.timed if run.place not in places))
 
     def to_frame(self) -> "DataFrame":
@@ -122,7 +122,7 @@ class CalibrationFit:
         calibration = self.calibration
         return {
             "runs_file": self.runs_file,
-            "runs": len(self.taken),
+            "runs": len(self.fitted_runs),
             "other_runs": self.other_runs,
             "not_modelled": [{"id": row.name, "reason": row.reason} for row in self.runs.not_modelled],
             "accelerator": calibration.accelerator,
@@ -147,32 +147,32 @@ def fit_to_runs(path: str, rules: FitRules) -> CalibrationFit:
         If the file is no table of runs, or has too few of the accelerators.
     """
     runs = read_runs(path)
-    name, taken = _taken(runs, rules.accelerators, path)
-    known = {run.dataset for run in taken}
+    name, fitted_runs = _runs_to_fit(runs, rules.accelerators, path)
+    known = {run.dataset for run in fitted_runs}
     for dataset in rules.weights or {}:
         check_known("weight", dataset, known)
     start = starting_calibration(rules.start or name, name, rules.attention)
-    fit = calibrate(timed_runs(taken), start, Weights(rules.weights or {}), rules.seed, rules.strength)
-    return CalibrationFit(path, runs, taken, start, _with_provenance(fit, path, rules))
+    fit = calibrate(timed_runs(fitted_runs), start, Weights(rules.weights or {}), rules.seed, rules.strength)
+    return CalibrationFit(path, runs, fitted_runs, start, _with_provenance(fit, path, rules))
 
 
-def _taken(runs: Runs, accelerators: Sequence[str], place: str) -> tuple[str, tuple[Run, ...]]:
+def _runs_to_fit(runs: Runs, accelerators: Sequence[str], place: str) -> tuple[str, tuple[Run, ...]]:
     """Return the accelerator that is calibrated, and its timed runs."""
     counts = Counter(run.system.accelerator for run in runs.timed)
-    met = sorted(counts)
-    if not met:
+    if not counts:
         why = f"; the first is not modelled: {runs.not_modelled[0].reason}" if runs.not_modelled else ""
         raise InvalidInput(f"{place}: no run with a time{why}")
+    known = sorted(counts)
     if not accelerators:
-        most = max(met, key=lambda name: counts[name])
+        most = max(known, key=lambda name: counts[name])
         return most, tuple(run for run in runs.timed if are_alike(run.system.accelerator, most))
-    wanted = [find_accelerator(word).name for word in accelerators]
-    taken = tuple(run for run in runs.timed if run.system.accelerator in wanted)
-    if not taken:
+    names = [find_accelerator(word).name for word in accelerators]
+    of_these = tuple(run for run in runs.timed if run.system.accelerator in names)
+    if not of_these:
         raise InvalidInput(
-            f"accelerator: no timed run of {', '.join(wanted)} in {place}; it has {', '.join(met)}"
+            f"accelerator: no timed run of {', '.join(names)} in {place}; it has {', '.join(known)}"
         )
-    return wanted[0], taken
+    return names[0], of_these
 
 
 def _with_provenance(fit: Fit, path: str, rules: FitRules) -> Fit:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.llm.calibration.parameters import Calibration
-from topoopt.llm.columns import Floats, Ints, taken
+from topoopt.llm.columns import Floats, Ints, take_rows
 from topoopt.llm.configuration_table import ConfigurationTable, configuration_table
 from topoopt.llm.runs.run import Run
 from topoopt.llm.step_time.case import Case
@@ -47,7 +47,7 @@ class TimedRuns:
 
     def take(self, rows: Ints) -> "TimedRuns":
         """Return some runs."""
-        return taken(self, rows)
+        return take_rows(self, rows)
 
 
 def timed_runs(runs: Sequence[Run]) -> TimedRuns:

@@ -40,17 +40,17 @@ def communications(
         If the loads are not those of this model's layers.
     """
     ranks = rank_numbers(configuration, order)
-    checked = _checked(model, loads)
+    of_experts = _loads_of(model, loads)
     sent: list[Communication] = []
     for chunk, layers in enumerate(chunk_layers(model.layers, configuration.pp * configuration.vpp)):
-        sent += Passes(model, configuration, ranks, checked, chunk, layers).communications()
+        sent += Passes(model, configuration, ranks, of_experts, chunk, layers).communications()
     for stage in range(configuration.pp):
         sent += _weights(model, configuration, ranks, stage)
     sent += _tied_embedding(model, configuration, ranks)
     return tuple(sent)
 
 
-def _checked(model: TransformerModel, loads: ExpertLoads | None) -> ExpertLoads:
+def _loads_of(model: TransformerModel, loads: ExpertLoads | None) -> ExpertLoads:
     if model.experts is None:
         if loads is not None:
             raise InvalidInput(f"loads: {model.name} has no experts")

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from topoopt.errors import unknown_name
-from topoopt.llm.columns import taken
+from topoopt.llm.columns import take_rows
 from topoopt.llm.configuration import RECOMPUTATIONS
 from topoopt.llm.configuration_table import configuration_table
 from topoopt.llm.memory.accelerator import ATTENTION_KERNELS, MemoryColumns, memory
@@ -82,7 +82,7 @@ def run_memory(run: Run, row: Row) -> MemoryColumns:
         run_attention(row),
         run_framework(row),
     )
-    return taken(needed, np.array([np.argmin(needed.total)]))
+    return take_rows(needed, np.array([np.argmin(needed.total)]))
 
 
 def _words(row: Row) -> str:

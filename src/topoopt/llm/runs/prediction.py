@@ -155,12 +155,12 @@ def predict_runs(runs: Runs, calibration: Calibration | None = None, runs_file: 
     predictions, others = [], list(runs.not_modelled)
     for accelerator, members in groups.items():
         try:
-            given = calibration is not None and are_alike(accelerator, calibration.accelerator)
-            used = calibration if calibration is not None and given else find_calibration(accelerator)
+            alike = calibration is not None and are_alike(accelerator, calibration.accelerator)
+            law = calibration if calibration is not None and alike else find_calibration(accelerator)
         except TopoOptError as error:
             others += [NotModelled(run.place, run.name, run.dataset, str(error)) for run in members]
             continue
-        predictions += _predicted(members, used, runs)
+        predictions += _predicted(members, law, runs)
     predictions.sort(key=lambda one: one.run.place)
     others.sort(key=lambda one: one.place)
     return PredictedRuns(runs_file, runs, tuple(predictions), tuple(others), _errors(predictions))

@@ -14,7 +14,7 @@ from topoopt.errors import InvalidInput
 from topoopt.hardware import find_accelerator
 from topoopt.llm.calibration.parameters import Calibration
 from topoopt.llm.check import check_configuration
-from topoopt.llm.columns import Bools, Floats, Ints, taken
+from topoopt.llm.columns import Bools, Floats, Ints, take_rows
 from topoopt.llm.configuration import Configuration
 from topoopt.llm.configuration_table import ConfigurationTable
 from topoopt.llm.memory.accelerator import MemoryColumns
@@ -52,7 +52,7 @@ def search_configurations(request: SearchRequest, calibration: Calibration) -> C
     times = estimate(request.model, kept, request.system, calibration)
     order = _ranking(times.iteration_time_s, needed.total[fit])
     table_in_order = kept.take(order)
-    times = taken(times, order)
+    times = take_rows(times, order)
     seconds = times.iteration_time_s
     flops = flops_per_iteration("matmul", request.model, request.global_batch, request.sequence)
     return ConfigurationSearch(
@@ -60,7 +60,7 @@ def search_configurations(request: SearchRequest, calibration: Calibration) -> C
         calibration,
         table_in_order,
         times,
-        taken(needed, np.flatnonzero(fit)[order]),
+        take_rows(needed, np.flatnonzero(fit)[order]),
         flops / request.accelerators / seconds / peak,
         request.global_batch * request.sequence / seconds,
         _is_variant(table_in_order) | _is_twin(seconds, needed.total[fit][order]),

@@ -9,7 +9,7 @@ A first-stage accelerator computes, reduces, sends and waits, nothing overlaps::
     T_DP = [2·N/(p·t)·2(d-1)/d]/C_DP
     T_bubble = (p-1)·(T_comp + T_PP + T_TP per micro-batch), over v when interleaved
 
-It has no terms for experts, context parallelism or parameters that are shared out: those are refused.
+It has no terms for experts, context parallelism or parameters that are shared out: those are reflaw.
 
 References
 ----------
@@ -92,7 +92,7 @@ def apnet24(
     gap = apnet24_gap(model, table)
     if gap:
         raise InvalidInput(f"apnet24: {gap}")
-    used = settings or apnet24_settings(system.accelerator)
+    law = settings or apnet24_settings(system.accelerator)
     p, t, d = table.pp, table.tp, table.dp
     full = table.recomputes("full")
     batches = table.global_batch // (d * table.micro_batch)
@@ -101,16 +101,16 @@ def apnet24(
     message = width * tokens * model.hidden
     parameters = count_parameters(model).total / (p * t)
     flops = parameters * tokens * batches
-    compute_s = np.where(full, 8, 6) * flops / (used.utilization * _peak_flops(system, table))
+    compute_s = np.where(full, 8, 6) * flops / (law.utilization * _peak_flops(system, table))
     reduced = message * 2 * (t - 1) / t
     sums = batches * model.layers / p * np.where(full, 6, 4)
-    tp_s = sums * reduced / _bandwidth(system, used, message, t <= system.accelerators_per_server, 1)
+    tp_s = sums * reduced / _bandwidth(system, law, message, t <= system.accelerators_per_server, 1)
     next_is_near = 2 * t * d <= system.accelerators_per_server
-    pp_s = (p > 1) * batches * 2 * message / _bandwidth(system, used, message, next_is_near, 1)
+    pp_s = (p > 1) * batches * 2 * message / _bandwidth(system, law, message, next_is_near, 1)
     gradients = width * parameters
     near = t * d <= system.accelerators_per_server
     beside = np.clip(system.accelerators_per_server // t, 1, d)
-    dp_s = gradients * 2 * (d - 1) / d / _bandwidth(system, used, gradients, near, beside)
+    dp_s = gradients * 2 * (d - 1) / d / _bandwidth(system, law, gradients, near, beside)
     bubble_s = (p - 1) * (compute_s + pp_s + tp_s) / batches / table.vpp
     waits = tp_s + pp_s + dp_s
     nothing = np.zeros(len(table))
@@ -156,7 +156,7 @@ def _peak_flops(system: System, table: ConfigurationTable) -> Floats:
     return chosen
 
 
-def _bandwidth(system: System, used: Apnet24, message: Floats, near: Bools, beside: Ints | int) -> Floats:
+def _bandwidth(system: System, law: Apnet24, message: Floats, near: Bools, beside: Ints | int) -> Floats:
     """Return the paper's C, bytes per second, by where the group is and by the size of its messages.
 
     Parameters
@@ -167,6 +167,6 @@ def _bandwidth(system: System, used: Apnet24, message: Floats, near: Bools, besi
         Ranks of the group on one server, which share the network's work.
     """
     far = np.minimum(system.network_bandwidth_bps * beside, system.scale_up_bandwidth_bps)
-    peak = np.where(near, system.scale_up_bandwidth_bps, far) / 8 * used.bandwidth_share
-    reached: Floats = peak * message / (message + used.half_bandwidth_bytes)
+    peak = np.where(near, system.scale_up_bandwidth_bps, far) / 8 * law.bandwidth_share
+    reached: Floats = peak * message / (message + law.half_bandwidth_bytes)
     return reached

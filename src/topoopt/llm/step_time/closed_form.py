@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from topoopt.llm.calibration.parameters import Calibration
-from topoopt.llm.columns import Floats, joined, taken
+from topoopt.llm.columns import Floats, join_rows, take_rows
 from topoopt.llm.configuration_table import ConfigurationTable
 from topoopt.llm.step_time.case import Case, case_of
 from topoopt.llm.step_time.micro_batch import MicroBatch, micro_batch
@@ -50,7 +50,7 @@ def estimate(
     whole = case_of(model, table, system, calibration)
     starts = range(0, len(table), BLOCK) or [0]
     blocks = (np.arange(first, min(first + BLOCK, len(table))) for first in starts)
-    return joined([step_times(replace(whole, table=taken(table, rows))) for rows in blocks])
+    return join_rows([step_times(replace(whole, table=take_rows(table, rows))) for rows in blocks])
 
 
 def step_times(case: Case) -> StepTimes:
