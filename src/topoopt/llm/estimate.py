@@ -19,7 +19,7 @@ from topoopt.transformer import TransformerModel
 
 ANSWERS = (
     *("accelerator", "transferred_from", "attention", "framework", "fits", "memory_bytes"),
-    *("iteration_time_s", "mfu", "flops_per_accelerator", "flops_per_iteration", "tokens_per_s"),
+    *("mfu", "flops_per_accelerator", "flops_per_iteration", "tokens_per_s"),
 )
 """Fields and properties of an :class:`Estimate` that its JSON has by the same names."""
 
@@ -109,8 +109,7 @@ class Estimate:
             "estimator": "apnet24" if calibration is None else "calibrated",
             "calibration": None if calibration is None else calibration.name,
             "calibrated_on": None if calibration is None else calibration.accelerator,
-            **self.parts_s,
-            "exposed_communication_s": float(self.times.exposed_communication_s[0]),
+            **self.times.row(0),
             "memory_capacity_bytes": self.memory.capacity_bytes,
             **{name: getattr(self, name) for name in ANSWERS},
         }

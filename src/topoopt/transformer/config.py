@@ -8,20 +8,9 @@ from typing import Any
 
 from topoopt.errors import InvalidInput, TopoOptError
 from topoopt.files import read_json
-from topoopt.transformer.config_fields import ConfigFields
+from topoopt.transformer.config_fields import BY_HAND, ConfigFields
 from topoopt.transformer.families import FAMILIES, family_model
 from topoopt.transformer.model import TransformerModel
-
-BY_HAND = {
-    "layers": ("num_hidden_layers", "n_layer", "n_layers", "num_layers"),
-    "hidden": ("hidden_size", "n_embd", "d_model", "n_embed"),
-    "heads": ("num_attention_heads", "n_head", "n_heads"),
-    "kv_heads": ("num_key_value_heads", "num_kv_heads"),
-    "ffn": ("intermediate_size", "ffn_dim", "n_inner", "ffn_hidden_size"),
-    "vocabulary": ("vocab_size", "padded_vocab_size"),
-    "seq": ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length"),
-}
-"""Flags that give shapes by hand, and the keys that many families have for them."""
 
 
 def read_config(path: str | Path) -> TransformerModel:
@@ -78,10 +67,10 @@ def _unknown_family(family: str, config: Mapping[str, Any], place: str) -> Inval
 
 def _remedy(config: Mapping[str, Any]) -> str:
     """Return how to give the shapes by hand: the words, as far as the file says them, and those it lacks."""
-    values = {
-        word: next((config[key] for key in keys if isinstance(config.get(key), int)), None)
-        for word, keys in BY_HAND.items()
-    }
+    values: dict[str, int | None] = dict.fromkeys(BY_HAND.values())
+    for key, word in BY_HAND.items():
+        if values[word] is None and isinstance(config.get(key), int):
+            values[word] = config[key]
     known = " ".join(f"{word}={value}" for word, value in values.items() if value is not None)
     missing = ", ".join(word for word, value in values.items() if value is None)
     return f"Or give shapes by hand{f': {known}' if known else ''}{f'; not in the file: {missing}' if missing else ''}"

@@ -7,8 +7,11 @@ from typing import Any
 from topoopt.errors import InvalidInput
 from topoopt.files import packaged_rows
 
-MEANINGS = {row["key"]: row["meaning"] for row in packaged_rows("transformer", "config_keys")}
-"""What the keys of Hugging Face mean in words."""
+_KEYS = packaged_rows("transformer", "config_keys")
+MEANINGS = {row["key"]: row["meaning"] for row in _KEYS if row["meaning"]}
+"""What the keys of Hugging Face mean."""
+BY_HAND = {row["key"]: row["word"] for row in _KEYS if row["word"]}
+"""Keys that many families have for a shape, and the word that gives it by hand."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from topoopt.llm.communication.server_groups import (
     server_groups,
     server_pairs,
 )
-from topoopt.llm.step_time.collective_time import InsideTime
+from topoopt.llm.step_time.collective_time import Links
 from topoopt.pipelined_step import Exchange
 
 Row = TypeVar("Row")
@@ -30,7 +30,7 @@ def pass_exchanges(
     communications: Iterable[Communication],
     micro_batches: int,
     places: Places,
-    inside: InsideTime,
+    links: Links,
     hidden: Mapping[str, float],
 ) -> tuple[Exchange, ...]:
     """Return the exchanges inside all passes; what stays inside a server is left out.
@@ -47,7 +47,7 @@ def pass_exchanges(
             turn = turns.setdefault((one.kind, one.collective, one.weights.tobytes()), len(turns))
             rows = _rings if one.collective in RINGS else _pairs
             share = 1.0 if one.part.endswith(HIDDEN) else hidden.get(one.kind, 0.0)
-            for exchange in rows(one, one.count // micro_batches, turn, places, inside):
+            for exchange in rows(one, one.count // micro_batches, turn, places, links):
                 exchanges += hidden_and_not(exchange, share, "after")
     return merged_exchanges(exchanges)
 
@@ -98,23 +98,19 @@ def _scaled(whole: Exchange, share: float, **others: Any) -> Exchange:
     )
 
 
-def _rings(
-    one: Communication, times: int, turn: int, places: Places, inside: InsideTime
-) -> Iterator[Exchange]:
+def _rings(one: Communication, times: int, turn: int, places: Places, links: Links) -> Iterator[Exchange]:
     size_bytes = one.message_bytes * times
     for group in server_groups(one.groups, places, across=True):
-        delay_s = inside.ring_s(one.collective, group, size_bytes, times)
+        delay_s = links.inside_ring_s(one.collective, group, size_bytes, times)
         yield exchange_of(one, group, one.collective, size_bytes * group.groups, times, delay_s, turn)
 
 
-def _pairs(
-    one: Communication, times: int, turn: int, places: Places, inside: InsideTime
-) -> Iterator[Exchange]:
+def _pairs(one: Communication, times: int, turn: int, places: Places, links: Links) -> Iterator[Exchange]:
     around = np.roll(np.eye(one.groups.shape[1]), 1, axis=1)
     weights = one.weights if one.collective == "all-to-all" else around
     for group in server_pairs(one.groups, weights * one.message_bytes * times, places):
         size_bytes, pair_bytes = _even(group)
-        whole = exchange_of(one, group, "all-to-all", size_bytes, times, inside.pair_s(times), turn)
+        whole = exchange_of(one, group, "all-to-all", size_bytes, times, links.starts_s(times), turn)
         yield replace(whole, pair_bytes=pair_bytes)
 
 

@@ -16,7 +16,8 @@ from topoopt.llm.experts.loads import ExpertLoads
 from topoopt.llm.pipeline.exchanges import pass_exchanges
 from topoopt.llm.pipeline.weights import synchronizations, weight_exchanges
 from topoopt.llm.step_time.chunk_times import chunk_times, hidden_shares
-from topoopt.llm.step_time.collective_time import InsideTime, inside_time
+from topoopt.llm.step_time.collective_time import Links
+from topoopt.llm.step_time.machine import machine_of
 from topoopt.llm.step_time.times import ChunkTimes
 from topoopt.llm.system import System
 from topoopt.pipelined_step import Chunk, PipelinedStep
@@ -84,7 +85,7 @@ def pipelined_step(
     sent : sequence of Communication
         As of :func:`~topoopt.llm.communications`, in the same order of ranks.
     """
-    ranks, inside = rank_numbers(configuration, order), inside_time(system, calibration)
+    ranks, links = rank_numbers(configuration, order), Links(machine_of(system), calibration)
     replica = np.zeros(configuration.accelerators, np.int64)
     replica[ranks.dense] = np.arange(configuration.dp)[None, :, None, None]
     places = Places(np.asarray(servers_of_rank, np.int64), replica)
@@ -92,14 +93,14 @@ def pipelined_step(
     spread = int(np.ptp(parts, axis=2).max()) > 0  # else every worker is inside a server, and has one part
     overlap = calibration.gather_overlap if configuration.zero == 3 else calibration.gradient_overlap
     hidden = hidden_shares(model, configuration, system, calibration)
-    exchanges = pass_exchanges(sent, configuration.micro_batches, places, inside, hidden)
+    exchanges = pass_exchanges(sent, configuration.micro_batches, places, links, hidden)
     return PipelinedStep(
         servers=int(places.server.max()) + 1,
         micro_batches=configuration.micro_batches,
-        chunks=_chunks(times, sent, 1 if spread else parts.shape[2], inside),
+        chunks=_chunks(times, sent, 1 if spread else parts.shape[2], links),
         part_servers=parts if spread else parts[:, :, :1],
-        exchanges=(*exchanges, *weight_exchanges(model, configuration, sent, places, inside, overlap)),
-        synchronizations=synchronizations(configuration, sent, places, inside),
+        exchanges=(*exchanges, *weight_exchanges(model, configuration, sent, places, links, overlap)),
+        synchronizations=synchronizations(configuration, sent, places, links),
         gradient_buckets=gradient_buckets(calibration),
         optimizer_s=times.step_s,
     )
@@ -110,9 +111,7 @@ def gradient_buckets(calibration: Calibration) -> int:
     return min(round(1 / max(1 - calibration.gradient_overlap, 1 / MOST_BUCKETS)), MOST_BUCKETS)
 
 
-def _chunks(
-    times: ChunkTimes, sent: Sequence[Communication], joined: int, inside: InsideTime
-) -> tuple[Chunk, ...]:
+def _chunks(times: ChunkTimes, sent: Sequence[Communication], joined: int, links: Links) -> tuple[Chunk, ...]:
     if len(times.forward_s) != len(times.backward_s):
         raise InvalidInput("chunk times: there must be as many forward as backward passes")
     size = dict.fromkeys(range(len(times.forward_s)), 0)
@@ -122,6 +121,6 @@ def _chunks(
     columns = times.forward_s, times.backward_s, times.inside_s
     rows = zip(*(column.tolist() for column in columns), size.values(), strict=True)
     return tuple(
-        Chunk(forward_s, backward_s, joined * output, inside.pair_s(1) if output else 0.0, True, inside_s)
+        Chunk(forward_s, backward_s, joined * output, links.starts_s(1) if output else 0.0, True, inside_s)
         for forward_s, backward_s, inside_s, output in rows
     )

@@ -10,7 +10,7 @@ from topoopt.llm.communication.server_groups import Places, server_groups
 from topoopt.llm.configuration import Configuration
 from topoopt.llm.degrees import chunk_layers
 from topoopt.llm.pipeline.exchanges import exchange_of, hidden_and_not, merged, merged_exchanges
-from topoopt.llm.step_time.collective_time import InsideTime
+from topoopt.llm.step_time.collective_time import Links
 from topoopt.pipelined_step import COLLECTIVE_KINDS, PASSES, Exchange, Synchronization
 from topoopt.transformer import TransformerModel
 
@@ -22,7 +22,7 @@ WEIGHT_TURN = 1_000
 
 
 def synchronizations(
-    configuration: Configuration, communications: Iterable[Communication], places: Places, inside: InsideTime
+    configuration: Configuration, communications: Iterable[Communication], places: Places, links: Links
 ) -> tuple[Synchronization, ...]:
     """Return what happens once an iteration.
 
@@ -34,13 +34,13 @@ def synchronizations(
         row
         for one in communications
         if one.chunk < 0 and not _every_pass(one, configuration)
-        for row in _once(one, configuration, places, inside)
+        for row in _once(one, configuration, places, links)
     )
     return merged(rows, {"size_bytes": 0, "delay_s": 0.0, "gather_bytes": 0, "gather_delay_s": 0.0})
 
 
 def _once(
-    one: Communication, configuration: Configuration, places: Places, inside: InsideTime
+    one: Communication, configuration: Configuration, places: Places, links: Links
 ) -> Iterator[Synchronization]:
     """Yield the synchronizations of what is communicated once, a group of servers after the other."""
     of_replicas, gathers = one.kind == "dp", one.collective == "all-gather"
@@ -56,7 +56,7 @@ def _once(
             group.members,
             "reduce-scatter" if gathers else one.collective,
             total * group.groups,
-            inside.ring_s(one.collective, group, total, 1),
+            links.inside_ring_s(one.collective, group, total, 1),
             turn=0 if of_replicas else 1,
         )
         if gathers:
@@ -70,7 +70,7 @@ def weight_exchanges(
     configuration: Configuration,
     communications: Iterable[Communication],
     places: Places,
-    inside: InsideTime,
+    links: Links,
     share: float,
 ) -> tuple[Exchange, ...]:
     """Return what ZeRO 2 and 3 do with every micro-batch.
@@ -93,7 +93,7 @@ def weight_exchanges(
         moment, directions = ("before", PASSES) if gathers else ("after", PASSES[1:])
         for group in server_groups(one.groups, places, across=False):
             for chunk, size in _by_chunk(model, configuration, one, one.message_bytes * one.count // times):
-                delay_s = inside.ring_s(one.collective, group, size, count)
+                delay_s = links.inside_ring_s(one.collective, group, size, count)
                 for direction in directions:
                     here = replace(one, chunk=chunk, direction=direction)
                     total = size * group.groups

@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-PARTS = ("iteration_time_s", "compute_s", "exposed_communication_s", "bubble_s")
-"""What of an iteration's time is told of each run."""
-
-
 @dataclass(frozen=True, slots=True)
 class Prediction:
     """What is predicted of a run.
@@ -171,15 +167,18 @@ def _predicted(members: list[Run], calibration: Calibration, runs: Runs) -> list
     made = []
     for index, run in enumerate(members):
         memory = run_memory(run, runs.rows[run.place])
-        seconds = {name: float(getattr(times, name)[index]) for name in PARTS}
+        row = times.row(index)
         made.append(
             Prediction(
                 run,
                 calibration.name,
-                **seconds,
-                model_flops_per_s=float(times.model_flops[index]) / seconds["iteration_time_s"],
-                memory_bytes=float(memory.total[0]),
-                fits=bool(memory.fits[0]),
+                row["iteration_time_s"],
+                row["compute_s"],
+                row["exposed_communication_s"],
+                row["bubble_s"],
+                float(times.model_flops[index]) / row["iteration_time_s"],
+                float(memory.total[0]),
+                bool(memory.fits[0]),
             )
         )
     return made

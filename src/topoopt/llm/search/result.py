@@ -14,7 +14,7 @@ from topoopt.llm.columns import Bools, Floats, Ints
 from topoopt.llm.configuration_table import ConfigurationTable
 from topoopt.llm.memory.accelerator import MemoryColumns
 from topoopt.llm.search.request import SearchRequest
-from topoopt.llm.step_time.times import STEP_PARTS, StepTimes
+from topoopt.llm.step_time.times import StepTimes
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -23,7 +23,6 @@ SPLIT = ("tp", "pp", "dp", "cp", "ep", "etp", "vpp", "micro_batch")
 """Rows that agree in these are variants of one another: they recompute, share out or store differently."""
 
 VARIANT = ("zero", "recompute", "sequence_parallel")
-TIMES = ("iteration_time_s", *STEP_PARTS, "exposed_communication_s")
 
 
 @shows_itself
@@ -87,7 +86,7 @@ class ConfigurationSearch:
         one = self.table.row(place)
         return {
             **{name: getattr(one, name) for name in (*SPLIT, *VARIANT, "micro_batches")},
-            **{name: float(getattr(self.times, name)[place]) for name in TIMES},
+            **self.times.row(place),
             "mfu": float(self.mfu[place]),
             "tokens_per_s": float(self.tokens_per_s[place]),
             "memory_bytes": {**self.memory.row(place), "total": float(self.memory.total[place])},

@@ -6,15 +6,12 @@ server is NCCL's (hwLat of Ring/Simple over NVLINK: 3.4 µs, over NET: 14 µs, n
 Apache-2.0); beyond a few servers NCCL takes double binary trees, whose steps grow with the logarithm.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from topoopt.llm.calibration.parameters import Calibration
 from topoopt.llm.columns import Floats
 from topoopt.llm.communication.server_groups import ServerGroup
 from topoopt.llm.step_time.machine import Machine
-from topoopt.llm.system import System
 from topoopt.pipelined_step import SWEEPS
 
 SCALE_UP_STEP_S = 3.4e-6
@@ -74,31 +71,17 @@ class Links:
         rate = np.where(near, self.scale_up_s_per_byte, self.network_s_per_byte)
         return self.start_s + np.where(near, SCALE_UP_STEP_S, self.network_step_s) + size_bytes * rate
 
+    def inside_ring_s(self, collective: str, group: ServerGroup, size_bytes: float, count: int) -> float:
+        """Return the seconds of ``count`` ring collectives of ``size_bytes`` of one rank in all, but for the network.
 
-@dataclass(frozen=True, slots=True)
-class InsideTime:
-    """What a collective between servers takes besides its bytes on the network: its start, and its part inside servers.
-
-    The law of :class:`Links` for groups that are known server by server.
-    """
-
-    start_s: float
-    s_per_byte: float
-
-    def ring_s(self, collective: str, group: ServerGroup, size_bytes: float, count: int) -> float:
-        """Return the seconds of ``count`` collectives of ``size_bytes`` of one rank in all, network bytes left out."""
+        The group is known server by server. Bytes on the network, and the latency of its links, are left out.
+        """
         servers = len(group.members)
         steps = min(servers - 1, 2 * float(np.log2(servers)))
         latency = self.start_s + SCALE_UP_STEP_S * (group.inside - 1) + NETWORK_STEP_S * steps
-        inner = (group.inside - 1) / group.inside * self.s_per_byte
+        inner = (group.inside - 1) / group.inside * float(self.scale_up_s_per_byte)
         return SWEEPS[collective] * (count * latency + size_bytes * inner)
 
-    def pair_s(self, count: int) -> float:
-        """Return the seconds that starting ``count`` transfers or all-to-alls takes."""
+    def starts_s(self, count: int) -> float:
+        """Return the seconds that starting ``count`` transfers or all-to-alls between servers takes."""
         return count * (self.start_s + NETWORK_STEP_S)
-
-
-def inside_time(system: System, calibration: Calibration) -> InsideTime:
-    """Return the rates inside the servers of a system."""
-    rate = system.scale_up_bandwidth_bps / 8 * calibration.scale_up_efficiency
-    return InsideTime(calibration.collective_latency_s, 1 / rate)

@@ -8,6 +8,9 @@ STEP_PARTS = ("compute_s", "tp_s", "cp_s", "ep_s", "pp_s", "dp_s", "bubble_s")
 """Parts of an iteration's time; they add up to it."""
 
 
+_ROW = ("iteration_time_s", *STEP_PARTS, "exposed_communication_s")
+
+
 @dataclass(frozen=True, eq=False)
 class StepTimes:
     """The parts of one iteration, each a float64 array of shape (configurations,), in seconds.
@@ -41,6 +44,10 @@ class StepTimes:
 
     def __len__(self) -> int:
         return len(self.iteration_time_s)
+
+    def row(self, index: int) -> dict[str, float]:
+        """Return the seconds of one configuration: the whole, its parts, and the waits together."""
+        return {name: float(getattr(self, name)[index]) for name in _ROW}
 
 
 @dataclass(frozen=True, eq=False)
