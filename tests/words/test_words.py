@@ -7,7 +7,7 @@ import pytest
 import topoopt.words
 from topoopt.errors import InvalidInput
 from topoopt.limits import MOST
-from topoopt.words import File, Rate, Word, amount, checked_words, chosen, defaults, described, panel
+from topoopt.words import File, Rate, Word, amount, checked_words, defaults, described, panel, pick
 
 
 class PlainWords(TypedDict, total=False):
@@ -58,10 +58,10 @@ def test_words_are_filled_up_and_a_misspelled_one_is_refused() -> None:
         checked_words({"sevrers": 4}, MachineWords)
 
 
-def test_words_are_chosen_in_the_order_of_their_vocabulary() -> None:
+def test_words_are_picked_in_the_order_of_their_vocabulary() -> None:
     words = {"trace": "a.csv", "bandwidth": 1e9, "other": 1}
-    assert list(chosen(words, MachineWords)) == ["bandwidth", "trace"]
-    assert chosen(words, PlainWords, ["other"]) == {"bandwidth": 1e9, "other": 1}
+    assert list(pick(words, MachineWords)) == ["bandwidth", "trace"]
+    assert pick(words, PlainWords, ["other"]) == {"bandwidth": 1e9, "other": 1}
 
 
 def test_an_amount_is_text_or_a_number() -> None:

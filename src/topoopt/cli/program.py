@@ -84,8 +84,8 @@ app = group(
 )
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(version: bool) -> None:
+    if version:
         print(f"topoopt {__version__}")
         raise typer.Exit
 

@@ -35,5 +35,5 @@ def write_figure(
     rows = os.path.join(folder, f"{figure.name}.{suffix}")
     columns = list(figure.rows[0]) if figure.rows else ["nothing"]
     write_table(rows, columns, (list(row.values()) for row in figure.rows))
-    drawn = topoopt.draw_charts(figure.charts, folder, formats) if formats else ()
-    return (rows, *drawn)
+    pictures = topoopt.draw_charts(figure.charts, folder, formats) if formats else ()
+    return (rows, *pictures)

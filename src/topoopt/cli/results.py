@@ -80,10 +80,10 @@ def _draw(file: str, words: ResultsWords, chart: ChartWords, out: str | None, as
     figure = chart["figure"]
     check_writable(figure, "--figure")
     topoopt.check_chart_file(figure)
-    drawn = topoopt.results_chart(
+    lines = topoopt.results_chart(
         file, chart["plot"], y=chart["y"], by=chart["by"], log=chart["log"], where=words.get("where")
     )
-    topoopt.write_chart(figure, drawn)
+    topoopt.write_chart(figure, lines)
     if as_json:
         print_json({"file": file, "figure": figure})
     else:

@@ -118,13 +118,13 @@ def group(table: Mapping[str, Entry], text: str, **more: Any) -> typer.Typer:
 
 def load(name: str, entry: Entry) -> Any:
     """Return the verb or the group of verbs that a line of a table stands for."""
-    found = getattr(import_module(entry.module), name)
+    verb = getattr(import_module(entry.module), name)
     command: Any
-    if isinstance(found, typer.Typer):
-        command = typer.main.get_group(found)
+    if isinstance(verb, typer.Typer):
+        command = typer.main.get_group(verb)
     else:
         alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
-        alone.command(name, cls=Verb, help=help_of(found))(found)
+        alone.command(name, cls=Verb, help=help_of(verb))(verb)
         command = typer.main.get_command(alone)
     command.name = name
     return command
@@ -146,15 +146,15 @@ def flagged(message: str, names: Iterable[str]) -> str:
     flags = {name.removeprefix("--").replace("-", "_"): name for name in names if name.startswith("--")}
     message = re.sub(
         r"""(?<![\w.{-])([a-z][a-z_]*)=(?:"([^" ]*)"|(?=['"\w{]))""",
-        lambda found: f"{flags[found[1]]} {found[2] or ''}" if found[1] in flags else found[0],
+        lambda word: f"{flags[word[1]]} {word[2] or ''}" if word[1] in flags else word[0],
         message,
     )
     if re.match(r"\S*\.\w+: ", message):  # of a file
         return message
     message = re.sub(
-        r"^[a-z][a-z_]*(?=[ :])(?! \S+\.[a-z]+:)", lambda found: flags.get(found[0], found[0]), message
+        r"^[a-z][a-z_]*(?=[ :])(?! \S+\.[a-z]+:)", lambda word: flags.get(word[0], word[0]), message
     )
-    return re.sub(r"(?<![\w.{-])[a-z]+(?:_[a-z]+)+\b", lambda found: flags.get(found[0], found[0]), message)
+    return re.sub(r"(?<![\w.{-])[a-z]+(?:_[a-z]+)+\b", lambda word: flags.get(word[0], word[0]), message)
 
 
 def _plain_flags(parameters: Any) -> Any:

@@ -1,6 +1,5 @@
 """``topoopt.cost``: what the network costs and draws on every fabric, and whether it can be built."""
 
-import os
 from collections.abc import Mapping
 from typing import Any, Unpack
 
@@ -20,12 +19,13 @@ from topoopt.errors import InvalidInput
 from topoopt.finder import select_permutations
 from topoopt.hardware import ClusterSpec, find_optical_switch
 from topoopt.job import DEFAULT_CLUSTER
-from topoopt.plan import Plan, read_plan
+from topoopt.plan import Plan
 from topoopt.rewiring import wire
 from topoopt.routing import coin_change_mod
 from topoopt.topology import hop_metrics, stride_offsets
 from topoopt.units import parse_bandwidth, parse_time
-from topoopt.words import CostWords, NetworkWords, amount, checked_words, chosen
+from topoopt.verbs.plan_source import PlanSource, plan_and_name
+from topoopt.words import CostWords, NetworkWords, amount, checked_words, pick
 
 OWN = "topoopt"
 
@@ -35,7 +35,7 @@ _OPTIONS = ("oversubscription", "ocs_interfaces", "electrical_interfaces")
 
 
 def cost(
-    plan: Plan | str | os.PathLike[str] | None = None,
+    plan: PlanSource | None = None,
     *,
     ratios: bool = False,
     **words: Unpack[CostWords],
@@ -69,26 +69,26 @@ def cost(
     >>> [(offer.bill.fabric, round(offer.bill.cost_usd)) for offer in priced.offers]
     [('topoopt', 666624), ('fat-tree', 1360384)]
     """
-    given = checked_words(words, CostWords)
-    network = _network(plan, given)
+    settings = checked_words(words, CostWords)
+    network = _network(plan, settings)
     return compare_costs(
         network,
-        _purchase(given, network.cluster),
-        given.get("fabrics"),
-        change_interval_s=amount(parse_time, given.get("change_every", float("inf")), "change_every"),
-        overhead=given["overhead"],
+        _purchase(settings, network.cluster),
+        settings.get("fabrics"),
+        change_interval_s=amount(parse_time, settings.get("change_every", float("inf")), "change_every"),
+        overhead=settings["overhead"],
         ratios=ratios,
     )
 
 
-def _network(plan: Plan | str | os.PathLike[str] | None, words: Mapping[str, Any]) -> PricedNetwork:
+def _network(plan: PlanSource | None, words: Mapping[str, Any]) -> PricedNetwork:
     """Return the network of a plan, or that of the words with the best rings for it."""
     if plan is not None:
-        return _network_of_plan(plan, chosen(words, NetworkWords))
-    given = {**DEFAULT_CLUSTER, **chosen(words, NetworkWords)}
-    if "bandwidth" in given:
-        given["link_bandwidth_bps"] = amount(parse_bandwidth, given.pop("bandwidth"), "bandwidth")
-    cluster = ClusterSpec(**given)
+        return _network_of_plan(plan, pick(words, NetworkWords))
+    settings = {**DEFAULT_CLUSTER, **pick(words, NetworkWords)}
+    if "bandwidth" in settings:
+        settings["link_bandwidth_bps"] = amount(parse_bandwidth, settings.pop("bandwidth"), "bandwidth")
+    cluster = ClusterSpec(**settings)
     if cluster.links == "duplex" and cluster.degree == 1 and cluster.servers > 2:
         return PricedNetwork(
             cluster, float("inf"), "one duplex port joins servers in pairs: nothing is forwarded"
@@ -98,24 +98,24 @@ def _network(plan: Plan | str | os.PathLike[str] | None, words: Mapping[str, Any
     return PricedNetwork(cluster, table.average_hops, "the best rings")
 
 
-def _network_of_plan(plan: Plan | str | os.PathLike[str], contradictions: Mapping[str, Any]) -> PricedNetwork:
+def _network_of_plan(plan: PlanSource, contradictions: Mapping[str, Any]) -> PricedNetwork:
     if contradictions:
         named = "this" if isinstance(plan, Plan) else plan
         raise InvalidInput(
             f"{next(iter(contradictions))}: {named} is a plan, whose cluster is fixed; give one or the other"
         )
-    found = plan if isinstance(plan, Plan) else read_plan(os.fspath(plan))
-    topology, cluster = found.fabric.topology, found.job.cluster
+    whole, _ = plan_and_name(plan)
+    topology, cluster = whole.fabric.topology, whole.job.cluster
     on_one = None
-    if found.fabric.name == OWN:
+    if whole.fabric.name == OWN:
         on_one = wire(topology, cluster.degree, cluster.links).interfaces_per_panel
-    largest = float(found.traffic().mp_matrix().max(initial=0.0))
+    largest = float(whole.traffic().mp_matrix().max(initial=0.0))
     return PricedNetwork(cluster, hop_metrics(topology).average_hops, "the plan's wiring", on_one, largest)
 
 
 def _purchase(words: Mapping[str, Any], cluster: ClusterSpec) -> Purchase:
     """Return how it is bought; words that no fabric could use are refused."""
-    options = FabricOptions(**chosen(words, _OPTIONS))
+    options = FabricOptions(**pick(words, _OPTIONS))
     if options.ocs_interfaces is not None:
         options.hybrid_ocs_interfaces(cluster.degree)
     if options.electrical_interfaces is not None:
@@ -125,7 +125,7 @@ def _purchase(words: Mapping[str, Any], cluster: ClusterSpec) -> Purchase:
         find_optical_switch(technology)
     if not 1 <= shards <= cluster.servers:
         raise InvalidInput(f"shards: expected 1..{cluster.servers}, got {shards}")
-    counted = chosen(words, _COUNTED)
+    counted = pick(words, _COUNTED)
     if "fiber_length" in counted:
         counted["fiber_length_m"] = counted.pop("fiber_length")
     return Purchase(
@@ -141,11 +141,11 @@ def _purchase(words: Mapping[str, Any], cluster: ClusterSpec) -> Purchase:
 
 def _running(words: Mapping[str, Any]) -> Running | None:
     """Return how the network is run; None where no years are asked for."""
-    given = [word for word in ("years", "electricity_price") if word in words]
-    if not given:
+    halves = list(pick(words, ("years", "electricity_price")))
+    if not halves:
         return None
-    if len(given) == 1:
-        missing = "electricity_price" if given == ["years"] else "years"
+    if len(halves) == 1:
+        missing = "electricity_price" if halves == ["years"] else "years"
         raise InvalidInput(
             f"{missing}: missing; total cost of ownership needs years and the price of electricity"
         )

@@ -26,8 +26,8 @@ from topoopt.hardware import find_optical_switch
 from topoopt.simulate import SIMULATORS
 from topoopt.units import parse_time
 from topoopt.verbs.plan import Progress, silent
-from topoopt.verbs.plan_source import PlanSource, given_plan
-from topoopt.words import FailWords, checked_words
+from topoopt.verbs.plan_source import PlanSource, plan_and_name
+from topoopt.words import FailureWords, FailWords, checked_words, pick
 
 MOST_DAYS, MOST_RUNS = 36500, 1_000_000
 
@@ -69,18 +69,18 @@ def fail(
     >>> topoopt.fail(plan, link=(0, 1)).prediction.chosen.repair.moved_fibers
     0
     """
-    given = checked_words(words, FailWords)
-    simulator = given["simulator"]
+    settings = checked_words(words, FailWords)
+    simulator = settings["simulator"]
     check_known("simulator", simulator, SIMULATORS)
-    failure = _failure(given)
-    if given["availability"]:
-        _refuse_one_failure(given)
-        return _month(plan, given, on_progress)
+    failure = _failure(settings)
+    if settings["availability"]:
+        _refuse_one_failure(settings)
+        return _month(plan, settings, on_progress)
     if failure is None:
         raise InvalidInput("fail: what fails? Give one of link, server, panel, or availability")
-    if "rates" in given and "at" not in given:
+    if "rates" in settings and "at" not in settings:
         raise InvalidInput("rates: is for availability, or with at for its restart and checkpoint times")
-    return _one(plan, failure, given, on_progress)
+    return _one(plan, failure, settings, on_progress)
 
 
 def _one(
@@ -89,7 +89,7 @@ def _one(
     rules, left_out, simulator = _rates(words), _left_out(words.get("without", ())), words["simulator"]
     at = words.get("at")
     at_s = parse_time(at, "at") if isinstance(at, str) else at
-    plan, name = given_plan(source)
+    plan, name = plan_and_name(source)
     prediction = predict(plan, failure, simulator=simulator, without_ways=left_out, on_progress=on_progress)
     course = None
     if at_s is not None:
@@ -106,7 +106,7 @@ def _month(source: PlanSource, words: Mapping[str, Any], on_progress: Progress) 
     if not 2 <= runs <= MOST_RUNS:
         raise InvalidInput(f"runs: must be in 2..{MOST_RUNS}, got {runs}")
     rules = _rates(words)
-    plan, name = given_plan(source)
+    plan, name = plan_and_name(source)
     kinds = effects(plan, rules, simulator=simulator, on_progress=on_progress)
     on_progress("drawing months", 0, 0)
     result = availability(parts_of(plan), kinds, rules, days=days, runs=runs, seed=seed)
@@ -114,15 +114,14 @@ def _month(source: PlanSource, words: Mapping[str, Any], on_progress: Progress) 
 
 
 def _refuse_one_failure(words: Mapping[str, Any]) -> None:
-    for word in ("link", "server", "panel", "at", "without"):
-        if word in words:
-            raise InvalidInput(f"{word}: is of one failure; availability fails parts by chance")
+    for word in pick(words, FailureWords):
+        raise InvalidInput(f"{word}: is of one failure; availability fails parts by chance")
 
 
 def _failure(words: Mapping[str, Any]) -> Failure | None:
-    given = [word for word in ("link", "server", "panel") if word in words]
-    if len(given) > 1:
-        raise InvalidInput(f"{given[1]}: one failure at a time; give it or {given[0]}")
+    parts = list(pick(words, ("link", "server", "panel")))
+    if len(parts) > 1:
+        raise InvalidInput(f"{parts[1]}: one failure at a time; give it or {parts[0]}")
     if "server" in words:
         return FailedServer(words["server"])
     if "panel" in words:
@@ -146,5 +145,5 @@ def _left_out(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _rates(words: Mapping[str, Any]) -> FailureRates:
-    found = read_rates(words["rates"]) if "rates" in words else DEFAULT_RATES
-    return replace(found, optics=find_optical_switch(words["optics"]).name) if "optics" in words else found
+    rates = read_rates(words["rates"]) if "rates" in words else DEFAULT_RATES
+    return replace(rates, optics=find_optical_switch(words["optics"]).name) if "optics" in words else rates

@@ -14,7 +14,7 @@ from topoopt.search import SearchOptions, job_of, make_plan
 from topoopt.verbs.origin import origin_of
 from topoopt.verbs.search_options import refuse_search_words, search_options
 from topoopt.verbs.words import Source, job_request
-from topoopt.words import JobWords, PlanWords, TrainingWords, checked_words, chosen
+from topoopt.words import JobWords, PlanWords, TrainingWords, checked_words, pick
 
 Progress = Callable[[str, int, int], None]
 """Called with what is going on, how much of it is done, and how much there is (0: nobody knows)."""
@@ -114,7 +114,7 @@ def plan_from_file(source: Source | Plan, words: Mapping[str, Any]) -> tuple[Pla
     else:
         path = os.fspath(source)
         plan = read_plan(path)
-    fixed = chosen(words, JobWords, TrainingWords)
+    fixed = pick(words, JobWords, TrainingWords)
     if fixed:
         raise InvalidInput(
             f"{next(iter(fixed))}: {path} is a plan, whose job is fixed; plan again with another value"

@@ -8,7 +8,7 @@ PlanSource = Plan | str | os.PathLike[str]
 """A plan, or the file of one."""
 
 
-def given_plan(source: PlanSource) -> tuple[Plan, str]:
+def plan_and_name(source: PlanSource) -> tuple[Plan, str]:
     """Return the plan and what it is called: its file, or ``plan``.
 
     Raises

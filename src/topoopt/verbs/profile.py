@@ -25,7 +25,7 @@ from topoopt.transformer import TransformerModel, find_transformer, read_config
 from topoopt.units import parse_time
 from topoopt.verbs.plan import Progress, silent
 from topoopt.verbs.words import NamedSource, job_request
-from topoopt.words import ProfileWords, SubjectWords, amount, checked_words, chosen
+from topoopt.words import ProfileWords, SubjectWords, amount, checked_words, pick
 from topoopt.workload import resolve_variant, with_overrides
 
 _OF_JOBS = ("variant", "set", "batch_per_accelerator", "servers", "accelerators_per_server")
@@ -129,7 +129,7 @@ def _job_subject(request: JobRequest, source: NamedSource, words: Mapping[str, A
         raise InvalidInput(f"{source}: holds bytes and no operators that could be measured; name a model")
     if request.profile:
         raise InvalidInput(f"{source}: is or names a profile already; name a model to measure it here")
-    whole_request = job_request(request, chosen(words, _OF_JOBS))
+    whole_request = job_request(request, pick(words, _OF_JOBS))
     job = requested_job(whole_request)
     if whole_request.operators:
         return subject_of_job(job, "operators")
@@ -138,8 +138,8 @@ def _job_subject(request: JobRequest, source: NamedSource, words: Mapping[str, A
 
 def _changes(request: JobRequest, variant: str) -> dict[str, int | tuple[int, ...]]:
     """Return the changed hyper-parameters as numbers."""
-    model, chosen = resolve_variant(variant)
-    parameters = with_overrides(model, chosen.parameters, request.hyperparameters)
+    model, published = resolve_variant(variant)
+    parameters = with_overrides(model, published.parameters, request.hyperparameters)
     return {name: getattr(parameters, name) for name in sorted(request.hyperparameters)}
 
 

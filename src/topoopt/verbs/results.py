@@ -19,7 +19,7 @@ from topoopt.sweep import (
     summarized,
 )
 from topoopt.sweep import best as best_of
-from topoopt.words import ResultsWords, checked_words
+from topoopt.words import ResultsWords, checked_words, pick
 
 ALWAYS = ("model", "fabric")
 """Columns that are always in the table, with all settings that differ."""
@@ -55,8 +55,8 @@ def results(file: str | os.PathLike[str], **words: Unpack[ResultsWords]) -> Resu
     _check_together(words)
     with open_results(os.fspath(file)) as opened:
         rows = query(opened, words["sql"]) if "sql" in words else _rows(opened, words, limit)
-        asked = any(word in words for word in ("columns", "where", "order", "best", "sql"))
-        return ResultsAnswer(opened.path, opened.live, summarized(opened), rows, limit, not asked)
+        all_rows = not pick(words, ("columns", "where", "order", "best", "sql"))
+        return ResultsAnswer(opened.path, opened.live, summarized(opened), rows, limit, all_rows)
 
 
 def results_chart(

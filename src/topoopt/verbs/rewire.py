@@ -4,7 +4,7 @@ from topoopt.errors import InvalidInput
 from topoopt.plan import Plan
 from topoopt.rewiring import RewiringAnswer, order_moves, rewiring_times, wired_in_room
 from topoopt.rewiring import rewire as fewest_moves
-from topoopt.verbs.plan_source import PlanSource, given_plan
+from topoopt.verbs.plan_source import PlanSource, plan_and_name
 
 
 def rewire(
@@ -44,7 +44,7 @@ def rewire(
     >>> topoopt.rewire(plan, plan).rewiring.moved_fibers
     0
     """
-    (before, old_name), (after, new_name) = given_plan(old), given_plan(new)
+    (before, old_name), (after, new_name) = plan_and_name(old), plan_and_name(new)
     _check(before, old_name, after, new_name, keep_running)
     wiring, topology, room = wired_in_room(
         (before.fabric.topology, before.job.cluster),
@@ -52,9 +52,11 @@ def rewire(
         interfaces_per_panel,
     )
     free = relabel and not keep_running
-    found = fewest_moves(wiring, topology, relabel=free)
-    order = order_moves(found, keep_running)
-    return RewiringAnswer(old_name, new_name, found, order, rewiring_times(order, found.old, room), free)
+    rewiring = fewest_moves(wiring, topology, relabel=free)
+    order = order_moves(rewiring, keep_running)
+    return RewiringAnswer(
+        old_name, new_name, rewiring, order, rewiring_times(order, rewiring.old, room), free
+    )
 
 
 def _check(before: Plan, old: str, after: Plan, new: str, keep_running: bool) -> None:

@@ -8,7 +8,7 @@ from topoopt.errors import InvalidInput, unknown_name
 from topoopt.job import JobRequest
 from topoopt.search import SearchOptions, is_transformer, preset
 from topoopt.traffic import Traffic
-from topoopt.words import FinderWords, SearchWords, chosen
+from topoopt.words import FinderWords, SearchWords, pick
 
 _RENAMED_OPTIONS = {"search": "mode", "alpha": "alpha_per_ms"}
 
@@ -34,10 +34,8 @@ def search_options(request: JobRequest, words: Mapping[str, Any]) -> tuple[Searc
     ):  # bytes are bytes: there is nothing to count otherwise
         costs = {}
     place = request.files[0] if request.files else "job file"
-    given = {**_checked(in_file, known, place), **_options(words)}
-    return SearchOptions(**{**rules, **given}), replace(
-        request, settings={**costs, **request.settings}, search={}
-    )
+    options = {**rules, **_checked(in_file, known, place), **_options(words)}
+    return SearchOptions(**options), replace(request, settings={**costs, **request.settings}, search={})
 
 
 def refuse_search_words(request: JobRequest, words: Mapping[str, Any]) -> None:
@@ -48,25 +46,25 @@ def refuse_search_words(request: JobRequest, words: Mapping[str, Any]) -> None:
     InvalidInput
         If there is one.
     """
-    given = chosen(words, SearchWords)
-    if given and is_transformer(request):
+    operator_words = pick(words, SearchWords)
+    if operator_words and is_transformer(request):
         raise InvalidInput(
-            f"{next(iter(given))}: is for searches over operators; for a transformer give candidates"
+            f"{next(iter(operator_words))}: is for searches over operators; for a transformer give candidates"
         )
 
 
 def _options(words: Mapping[str, Any]) -> dict[str, Any]:
-    options = chosen(words, FinderWords, SearchWords)
+    options = pick(words, FinderWords, SearchWords)
     return {_RENAMED_OPTIONS.get(name, name): value for name, value in options.items() if name != "preset"}
 
 
-def _checked(given: Mapping[str, Any], known: Mapping[str, Any], place: str) -> dict[str, Any]:
+def _checked(options: Mapping[str, Any], known: Mapping[str, Any], place: str) -> dict[str, Any]:
     kinds = {int: "an integer", float: "a number", str: "text", bool: "true or false"}
-    for key, value in given.items():
+    for key, value in options.items():
         if key not in known:
             raise unknown_name(f"{place}: search: key", key, [*known, "preset"])
         kind = type(known[key])
         allowed = (int, float) if kind is float else kind
         if isinstance(value, bool) != (kind is bool) or not isinstance(value, allowed):
             raise InvalidInput(f"{place}: search.{key}: expected {kinds[kind]}, got {value!r}")
-    return dict(given)
+    return dict(options)

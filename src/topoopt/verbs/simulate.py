@@ -161,8 +161,8 @@ def _fabric(
 
 def _connections(jobs: Sequence[SimulatedJob], fabric: Fabric) -> int:
     """Return about how many connections one run opens: one for each transfer, ring, round and member."""
-    rings = max((len(found) for found in fabric.rings.values()), default=1)
+    most = max((len(rings) for rings in fabric.rings.values()), default=1)
     return sum(
-        len(job.graph) + int((2 * np.diff(job.graph.member_first).astype(np.float64) ** 2).sum()) * rings
+        len(job.graph) + int((2 * np.diff(job.graph.member_first).astype(np.float64) ** 2).sum()) * most
         for job in jobs
     )

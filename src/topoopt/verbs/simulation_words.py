@@ -10,7 +10,7 @@ from topoopt.limits import whole
 from topoopt.simulate import AUTO, SIMULATORS, FabricChoice, LinkFailure, PacketOptions
 from topoopt.topology import Topology
 from topoopt.units import parse_bandwidth, parse_bytes, parse_time
-from topoopt.words import PacketWords, amount, chosen
+from topoopt.words import PacketWords, amount, pick
 
 MOST_DELAY_S = 1_000
 """Of a hop, a change of circuits and a timeout: a packet's times are 64 bits of picoseconds."""
@@ -40,10 +40,10 @@ def chosen_simulator(named: str | None, words: Mapping[str, Any], all_graphs: bo
     """
     if named is not None and named not in (AUTO, *SIMULATORS):
         raise unknown_name("simulator", named, [AUTO, *SIMULATORS])
-    given = chosen(words, PacketWords)
-    alone = [word for word in given if word not in FOR_ALL]
+    about_packets = pick(words, PacketWords)
+    alone = [word for word in about_packets if word not in FOR_ALL]
     if named is None:
-        return "packet" if all_graphs or alone or "compat" in given else AUTO
+        return "packet" if all_graphs or alone or "compat" in about_packets else AUTO
     if named != "packet" and alone:
         raise InvalidInput(f"{alone[0]}: only the packet simulator knows it; use simulator=packet")
     return named
@@ -57,7 +57,7 @@ def fabric_choice(words: Mapping[str, Any]) -> FabricChoice:
     InvalidInput
         For an amount without a unit, or strides that are none.
     """
-    choice = chosen(words, _PLAIN)
+    choice = pick(words, _PLAIN)
     if "bandwidth" in words:
         choice["bandwidth_bps"] = amount(parse_bandwidth, words["bandwidth"], "bandwidth")
     for word in ("latency", "reconfiguration_delay"):
@@ -87,7 +87,7 @@ def packet_options(words: Mapping[str, Any]) -> PacketOptions:
         whole("buffer", words["buffer"], 1)
     memory_bytes = amount(parse_bytes, words.get("memory_limit", DEFAULT_MEMORY_BYTES), "memory_limit")
     return PacketOptions(
-        **chosen(words, plain),
+        **pick(words, plain),
         mark_packets=words.get("mark"),
         pfc_packets=words.get("pfc"),
         timeout_min_s=timeout_s,

@@ -12,7 +12,7 @@ from topoopt.errors import InvalidInput
 from topoopt.hardware import ClusterSpec
 from topoopt.job import Described, JobRequest, cluster_places, read_cluster_part, request_of
 from topoopt.units import parse_bandwidth, parse_bytes, parse_time
-from topoopt.words import TrainingWords, amount, chosen
+from topoopt.words import TrainingWords, amount, pick
 
 NamedSource = str | os.PathLike[str] | JobRequest
 """A model's name, the path of a file, or a request that is made already."""
@@ -73,7 +73,7 @@ def _cluster_request(cluster: Any) -> JobRequest:
 
 
 def _training(words: Mapping[str, Any]) -> dict[str, Any]:
-    training = chosen(words, TrainingWords)
+    training = pick(words, TrainingWords)
     for name, value in training.items():
         if value == "":
             raise InvalidInput(f"{name}: expected a name, got nothing")
@@ -84,14 +84,14 @@ def _training(words: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _settings(words: Mapping[str, Any]) -> dict[str, Any]:
-    settings = {_RENAMED.get(name, name): value for name, value in chosen(words, _SETTINGS).items()}
+    settings = {_RENAMED.get(name, name): value for name, value in pick(words, _SETTINGS).items()}
     if "bucket" in words:
         settings["bucket_bytes"] = round(amount(parse_bytes, words["bucket"], "bucket"))
     return settings
 
 
 def _cluster(words: Mapping[str, Any]) -> dict[str, Any]:
-    cluster = chosen(words, _PLAIN_CLUSTER)
+    cluster = pick(words, _PLAIN_CLUSTER)
     for word, target in (
         ("bandwidth", "link_bandwidth_bps"),
         ("intra_server_bandwidth", "intra_server_bandwidth_bps"),

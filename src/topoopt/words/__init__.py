@@ -1,13 +1,14 @@
 """The words with which people ask, at both doors: keyword arguments in Python, flags on the command line."""
 
+from topoopt.words.check import amount as amount
+from topoopt.words.check import checked_words as checked_words
+from topoopt.words.check import pick as pick
 from topoopt.words.cluster import ClusterWords as ClusterWords
 from topoopt.words.cluster import GeneratorWords as GeneratorWords
 from topoopt.words.cost import CostWords as CostWords
 from topoopt.words.cost import NetworkWords as NetworkWords
+from topoopt.words.fail import FailureWords as FailureWords
 from topoopt.words.fail import FailWords as FailWords
-from topoopt.words.given import amount as amount
-from topoopt.words.given import checked_words as checked_words
-from topoopt.words.given import chosen as chosen
 from topoopt.words.job import JobWords as JobWords
 from topoopt.words.profile import DeviceWords as DeviceWords
 from topoopt.words.profile import ProfileWords as ProfileWords

@@ -5,9 +5,8 @@ from typing import Annotated, TypedDict
 from topoopt.words.word import Word, panel
 
 
-@panel("Transformers in pipeline stages (what is not given is searched)")
-class TrainingWords(TypedDict, total=False):
-    """How a transformer is trained; what is not given is searched."""
+class ScaleWords(TypedDict, total=False):
+    """How much is trained on how many."""
 
     accelerators: int
     """Accelerators, instead of ``servers``."""
@@ -15,6 +14,11 @@ class TrainingWords(TypedDict, total=False):
     """Sequences of an iteration; about 4 million tokens if not given."""
     seq: int
     """Tokens of a sequence; the model's own."""
+
+
+class DegreeWords(TypedDict, total=False):
+    """How many ways a transformer and its batch are split."""
+
     tp: int
     """Tensor parallel degree."""
     pp: int
@@ -31,6 +35,12 @@ class TrainingWords(TypedDict, total=False):
     """Model chunks of a pipeline rank."""
     micro_batch: int
     """Sequences of a micro-batch."""
+
+
+@panel("Transformers in pipeline stages (what is not given is searched)")
+class TrainingWords(ScaleWords, DegreeWords, total=False):
+    """How a transformer is trained; what is not given is searched."""
+
     zero: Annotated[int, Word("0|1|2|3")]
     """What replicas share out; see topoopt llm."""
     recompute: Annotated[str, Word("none|selective|full")]

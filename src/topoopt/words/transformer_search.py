@@ -3,30 +3,15 @@
 import os
 from typing import Annotated, TypedDict
 
+from topoopt.words.training import DegreeWords
 from topoopt.words.transformer import ShapeWords, SystemWords
 from topoopt.words.word import Switch, Word, panel
 
 
 @panel("What is fixed (all the rest is searched)")
-class FixedWords(TypedDict, total=False):
+class FixedWords(DegreeWords, total=False):
     """Fields of a configuration that are not searched where they are given."""
 
-    tp: int
-    """Tensor parallel degree."""
-    pp: int
-    """Pipeline stages."""
-    dp: int
-    """Data parallel replicas."""
-    cp: int
-    """Context parallel degree."""
-    ep: int
-    """Expert parallel degree."""
-    etp: int
-    """Tensor parallel degree inside an expert."""
-    vpp: int
-    """Model chunks of a pipeline rank."""
-    micro_batch: int
-    """Sequences of a micro-batch."""
     recompute: Annotated[str, Word("none|selective|full")]
     """Activations computed again."""
     zero: Annotated[int, Word("0|1|2|3")]

@@ -44,7 +44,7 @@ def traffic(
         topoopt.llm.picture_format(heat_map)
     with progress("counting"):
         answer = topoopt.llm.traffic(source, by=matrix["by"], **words)
-    drawn = () if heat_map is None else topoopt.llm.draw_rank_traffic(heat_map, answer)
+    pictures = () if heat_map is None else topoopt.llm.draw_rank_traffic(heat_map, answer)
     if csv_file is not None:
         answer.write_csv(csv_file)
-    show(answer, as_json, written=(csv_file, *drawn))
+    show(answer, as_json, written=(csv_file, *pictures))

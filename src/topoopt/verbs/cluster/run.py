@@ -23,7 +23,7 @@ from topoopt.verbs.cluster.words import (
     generator_settings,
 )
 from topoopt.verbs.plan import Progress, silent
-from topoopt.words import ClusterWords, GeneratorWords, checked_words, chosen
+from topoopt.words import ClusterWords, GeneratorWords, checked_words, pick
 
 TraceSource = Trace | str | os.PathLike[str]
 """A trace, or the file of one."""
@@ -70,9 +70,9 @@ def run(
     >>> [run.fabric for run in result.fabrics], len(result.fabrics[0].jobs)
     (['topoopt'], 2)
     """
-    given = checked_words(words, ClusterWords)
-    settings = cluster_settings(given, prices)
-    jobs = _trace(trace, given, settings.logical.servers, settings.seed)
+    complete = checked_words(words, ClusterWords)
+    settings = cluster_settings(complete, prices)
+    jobs = _trace(trace, complete, settings.logical.servers, settings.seed)
     inputs = (
         {}
         if trace is None or isinstance(trace, Trace)
@@ -88,7 +88,7 @@ def run(
 
 def _trace(trace: TraceSource | None, words: Mapping[str, Any], servers: int, seed: int) -> Trace:
     """Return the trace that is given, or draw one."""
-    drawn = [word for word, value in chosen(words, GeneratorWords).items() if value is not False]
+    drawn = [word for word, value in pick(words, GeneratorWords).items() if value is not False]
     if trace is None:
         if not words["generate"]:
             raise InvalidInput("TRACE.csv: give the file of a trace, or generate to draw one")

@@ -51,22 +51,22 @@ def estimate(model: Transformer = None, **words: Unpack[EstimateWords]) -> Estim
     >>> found.configuration.dp, found.fits
     (16, False)
     """
-    given = checked_words(words, EstimateWords)
-    law, attention = given["estimator"], given.get("attention")
+    settings = checked_words(words, EstimateWords)
+    law, attention = settings["estimator"], settings.get("attention")
     check_known("estimator", law, ESTIMATORS)
     check_attention(attention)
-    if law == "apnet24" and "calibration" in given:
+    if law == "apnet24" and "calibration" in settings:
         raise InvalidInput("calibration: the published formula apnet24 takes none; leave it out")
-    transformer, system = model_of(model, given), system_of(given)
-    configuration = configuration_of(transformer, given)
-    calibration = None if law == "apnet24" else calibration_of(given, system.accelerator)
+    transformer, system = model_of(model, settings), system_of(settings)
+    configuration = configuration_of(transformer, settings)
+    calibration = None if law == "apnet24" else calibration_of(settings, system.accelerator)
     return estimate_configuration(
         transformer,
         configuration,
         system,
         calibration,
         attention,
-        given.get("framework", "megatron"),
+        settings.get("framework", "megatron"),
     )
 
 

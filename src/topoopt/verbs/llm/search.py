@@ -17,7 +17,7 @@ from topoopt.llm import (
     usual_precision,
 )
 from topoopt.verbs.llm.words import Transformer, calibration_of, model_of, system_of
-from topoopt.words import ConfigurationSearchWords, FixedWords, checked_words, chosen
+from topoopt.words import ConfigurationSearchWords, FixedWords, checked_words, pick
 
 
 def search(
@@ -61,11 +61,11 @@ def search(
     >>> [(row["tp"], row["pp"], row["dp"]) for row in found.shown()]
     [(4, 1, 16)]
     """
-    given = checked_words(words, ConfigurationSearchWords)
+    settings = checked_words(words, ConfigurationSearchWords)
     whole("top", top, 1)
-    calibration = calibration_of(given, given["accelerator"])
-    found = search_configurations(_request(model, given, calibration.attention), calibration)
-    return replace(found, top=top, variants=variants)
+    calibration = calibration_of(settings, settings["accelerator"])
+    answer = search_configurations(_request(model, settings, calibration.attention), calibration)
+    return replace(answer, top=top, variants=variants)
 
 
 def _request(model: Transformer, words: Mapping[str, Any], attention: str) -> SearchRequest:
@@ -77,7 +77,7 @@ def _request(model: Transformer, words: Mapping[str, Any], attention: str) -> Se
     batch = words.get("global_batch", usual_batch(transformer.sequence, accelerators))
     if not 1 <= batch <= LARGEST_COUNT:
         raise InvalidInput(f"global_batch: expected an integer from 1 to {LARGEST_COUNT}, got {batch}")
-    fixed, limits = _fixed(words), Limits(**chosen(words, [column.name for column in fields(Limits)]))
+    fixed, limits = _fixed(words), Limits(**pick(words, [column.name for column in fields(Limits)]))
     for column in fields(Limits):
         degree, most = column.name.removeprefix("max_"), getattr(limits, column.name)
         if degree in fixed and most != column.default and fixed[degree] > most:
@@ -100,7 +100,7 @@ def _request(model: Transformer, words: Mapping[str, Any], attention: str) -> Se
 
 def _fixed(words: Mapping[str, Any]) -> dict[str, Any]:
     """Return what of a configuration is given."""
-    fixed = chosen(words, FixedWords)
+    fixed = pick(words, FixedWords)
     if fixed.get("recompute", "none") not in RECOMPUTATIONS:
         raise unknown_name("recompute", fixed["recompute"], RECOMPUTATIONS)
     if fixed.get("zero", 0) not in range(4):

@@ -55,15 +55,15 @@ def traffic(
     >>> sorted({row.kind for row in found.kinds()}), found.servers
     (['dp', 'ep', 'tp'], 8)
     """
-    given = checked_words(words, RankTrafficWords)
+    settings = checked_words(words, RankTrafficWords)
     check_known("by", by, BY)
-    transformer = model_of(model, given)
-    configuration = configuration_of(transformer, given)
-    places = _places(given, configuration.accelerators)
-    order = given["order"]
-    sent = communications(transformer, configuration, _loads(transformer, given), order)
+    transformer = model_of(model, settings)
+    configuration = configuration_of(transformer, settings)
+    places = _places(settings, configuration.accelerators)
+    order = settings["order"]
+    sent = communications(transformer, configuration, _loads(transformer, settings), order)
     return RankTraffic(
-        transformer, configuration, order, given.get("loads"), given["iteration"], sent, places, by
+        transformer, configuration, order, settings.get("loads"), settings["iteration"], sent, places, by
     )
 
 

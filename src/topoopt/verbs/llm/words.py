@@ -27,7 +27,7 @@ from topoopt.transformer import (
     read_config,
 )
 from topoopt.units import parse_bandwidth, parse_time
-from topoopt.words import ShapeWords, amount, chosen
+from topoopt.words import ShapeWords, amount, pick
 
 Transformer = str | os.PathLike[str] | TransformerModel | None
 """A transformer's name, its ``config.json``, a model; ``None`` for shapes by hand."""
@@ -41,7 +41,7 @@ def model_of(model: Transformer, words: Mapping[str, Any]) -> TransformerModel:
     InvalidInput
         If there is no such model or file, or too few shapes are given.
     """
-    shapes = Shapes(**chosen(words, ShapeWords))
+    shapes = Shapes(**pick(words, ShapeWords))
     if model is None:
         return model_of_shapes(shapes)
     return changed_model(model if isinstance(model, TransformerModel) else _named(os.fspath(model)), shapes)
@@ -63,7 +63,7 @@ def configuration_of(model: TransformerModel, words: Mapping[str, Any]) -> Confi
     """
     return usual_configuration(
         model,
-        chosen(words, [column.name for column in fields(Configuration)]),
+        pick(words, [column.name for column in fields(Configuration)]),
         words.get("accelerators"),
         words["accelerator"],
         words["uneven_stages"],

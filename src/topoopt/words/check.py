@@ -1,4 +1,4 @@
-"""Words as they are given: checked, chosen, and their amounts in SI units."""
+"""Words that somebody gives: checked and filled up, picked, and their amounts in SI units."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -20,7 +20,7 @@ def checked_words(words: Mapping[str, Any], vocabulary: type) -> dict[str, Any]:
     return {**defaults(vocabulary), **words}
 
 
-def chosen(words: Mapping[str, Any], *names: type | Iterable[str]) -> dict[str, Any]:
+def pick(words: Mapping[str, Any], *names: type | Iterable[str]) -> dict[str, Any]:
     """Return those words that are of a vocabulary, or among some names, in that order."""
     known = [word for some in names for word in (some.__annotations__ if isinstance(some, type) else some)]
     return {word: words[word] for word in known if word in words}
