@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, StringConstraints, model_validator
 
 from topoopt.cluster.trace import Trace, TraceJob
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, check_known
 from topoopt.files import Strict, csv_lines, read_text, validated, write_csv
 from topoopt.job import JobRequest
 from topoopt.search import refuse_transformer
@@ -111,8 +111,7 @@ def write_trace(path: str | Path, trace: Trace) -> None:
 def _header(cells: list[str], place: str) -> list[str]:
     header = [cell.strip() for cell in cells]
     for number, name in enumerate(header):
-        if name not in COLUMNS:
-            raise unknown_name(f"{place}: column {number + 1}", name, COLUMNS)
+        check_known(f"{place}: column {number + 1}", name, COLUMNS)
         if name in header[:number]:
             raise InvalidInput(f'{place}: column {number + 1}: "{name}" stands twice')
     for name in COLUMNS:
