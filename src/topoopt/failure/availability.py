@@ -5,16 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.arrays import Flags, Floats, Ints
 from topoopt.errors import InvalidInput
 from topoopt.failure.effects import Effect
 from topoopt.failure.failed import plan_wiring
 from topoopt.failure.rates import FailureRates, Rate
 from topoopt.plan import Plan
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 ESTIMATES = ("full_speed", "degraded", "down", "goodput", "slowdown")
 
 
@@ -176,7 +174,7 @@ class _Course:
 
     def __init__(self, runs: int, horizon_s: float) -> None:
         self.runs, self.horizon_s = runs, horizon_s
-        self._rows: list[NDArray[np.float64]] = []  # run, second, and the change of each of the three
+        self._rows: list[Floats] = []  # run, second, and the change of each of the three
         self.lost_s = np.zeros(runs)  # at full speed
 
     def add(self, run: Ints, start_s: Floats, end_s: Floats, column: int, amount: Floats | float) -> None:
@@ -248,7 +246,7 @@ def _servers(
         course.add(times.run, times.start_s, begun, 0, 1.0)
 
 
-def _has_spare(times: Outages, spares: int) -> NDArray[np.bool_]:
+def _has_spare(times: Outages, spares: int) -> Flags:
     """Return which failures find a spare server; it is taken until the failed one is repaired."""
     taken = np.zeros(len(times.run), bool)
     busy: list[float] = []

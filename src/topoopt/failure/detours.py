@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order
 
+from topoopt.arrays import Flags, Floats, Ints
 from topoopt.errors import NoRoute
 from topoopt.finder import busiest_share
 from topoopt.routing import (
@@ -45,7 +45,7 @@ class DetouredRoutes:
         """Return the paths of a pair; see :class:`topoopt.routing.Routes`."""
         return self.path_arrays(np.array([src]), np.array([dst])).listed()
 
-    def path_arrays(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> PathArrays:
+    def path_arrays(self, src: Ints, dst: Ints) -> PathArrays:
         """Return the paths of many pairs."""
         before = path_arrays(self.before, src, dst)
         kept = before.weight * _whole(self.topology, before)
@@ -64,7 +64,7 @@ class DetouredRoutes:
         return explicit_routes(self.topology, self.path_arrays(src, dst).listed())
 
 
-def _whole(topology: Topology, paths: PathArrays) -> NDArray[np.bool_]:
+def _whole(topology: Topology, paths: PathArrays) -> Flags:
     """Return which paths have all their links, shape (paths,)."""
     path_of = np.repeat(np.arange(len(paths.weight)), np.diff(paths.node_first))
     inner = path_of[1:] == path_of[:-1]  # the step from a path's last node to the next path's first is none
@@ -73,7 +73,7 @@ def _whole(topology: Topology, paths: PathArrays) -> NDArray[np.bool_]:
     return np.asarray(np.bincount(path_of[:-1], missing, len(paths.weight)) == 0)
 
 
-def _merged(some: PathArrays, others: PathArrays, pairs: NDArray[np.int64]) -> PathArrays:
+def _merged(some: PathArrays, others: PathArrays, pairs: Ints) -> PathArrays:
     """Return the paths of all pairs; those of ``pairs`` are the others', and these have none among the first."""
     count = len(some.path_first) - 1
     owner = np.concatenate(
@@ -148,7 +148,7 @@ def _around(topology: Topology, rings: Sequence[Ring], copies: int) -> tuple[Rin
     return tuple(laid)
 
 
-def _relayed(topology: Topology, ring: Ring, walked: NDArray[np.float64]) -> Ring:
+def _relayed(topology: Topology, ring: Ring, walked: Floats) -> Ring:
     walk: list[int] = []
     for src, dst in zip(ring.walk, (*ring.walk[1:], ring.walk[0]), strict=True):
         walk.append(src)
@@ -160,7 +160,7 @@ def _relayed(topology: Topology, ring: Ring, walked: NDArray[np.float64]) -> Rin
     return Ring(ring.stride, tuple(walk), ring.members)
 
 
-def _least_walked(topology: Topology, walked: NDArray[np.float64], src: int, dst: int) -> tuple[int, ...]:
+def _least_walked(topology: Topology, walked: Floats, src: int, dst: int) -> tuple[int, ...]:
     """Return the shortest of the paths whose busiest link is the least busy."""
     load = (walked + 1) / topology.ports
     for level in np.unique(load):
@@ -172,7 +172,7 @@ def _least_walked(topology: Topology, walked: NDArray[np.float64], src: int, dst
     )
 
 
-def _shortest(topology: Topology, usable: NDArray[np.bool_], src: int, dst: int) -> tuple[int, ...]:
+def _shortest(topology: Topology, usable: Flags, src: int, dst: int) -> tuple[int, ...]:
     links = topology.src[usable], topology.dst[usable]
     graph = csr_array((np.ones(len(links[0])), links), shape=(topology.nodes, topology.nodes))
     _, came_from = breadth_first_order(graph, src)

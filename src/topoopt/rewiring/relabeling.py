@@ -16,13 +16,10 @@ from collections.abc import Mapping, Sequence
 from math import gcd
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import quadratic_assignment
 
+from topoopt.arrays import Floats, Ints
 from topoopt.rewiring.panels import Pair
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 LARGEST_EXHAUSTIVE = 8
 """Servers up to which all assignments are tried: 40,320 of them."""

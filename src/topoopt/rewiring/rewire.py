@@ -1,14 +1,14 @@
 """From one wiring to the next with the fewest moved fibers: which server takes which rank, which port which link."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from topoopt.arrays import Ints
 from topoopt.errors import Infeasible
-from topoopt.rewiring.panels import Pair
 from topoopt.rewiring.relabeling import (
-    Ints,
     common_links,
     good_relabelings,
     link_matrix,
@@ -93,7 +93,8 @@ def rewire(
     here = tuple(range(topology.servers)) if servers is None else tuple(servers)
     links = placed_links(topology, old.degree, old.links)
     touched = old.touching(here)
-    inside = replace(old, patches=_between(touched, here))
+    ours = set(here)
+    inside = replace(old, patches=tuple(patch for patch in touched if {patch.src, patch.dst} <= ours))
     if patched(_moved(links, here, old.links), replace(old, patches=())) is None:
         raise Infeasible(
             f"rewiring: the links cannot be divided among panels with {old.interfaces_per_panel} of "
@@ -128,14 +129,10 @@ def _orders(
     """Return how many links can stay at most, and orders of the ranks worth trying with how many can in each."""
     duplex = inside.links == "duplex"
     rank = {server: index for index, server in enumerate(here)}
-    counted: dict[Pair, int] = {}
-    for patch in inside.patches:
-        pair = rank[patch.src], rank[patch.dst]
-        pair = (min(pair), max(pair)) if duplex else pair
-        counted[pair] = counted.get(pair, 0) + 1
+    there = Counter((rank[patch.src], rank[patch.dst]) for patch in inside.patches)
     ways = 2 if duplex else 1
     plain = np.arange(len(here))
-    old, new = (link_matrix(which, len(here), duplex) for which in (counted, links))
+    old, new = (link_matrix(which, len(here), duplex) for which in (there, links))
     if not relabel:
         common = common_links(old, new, plain) // ways
         return common, [(common, plain)]
@@ -154,8 +151,3 @@ def _moved(links: Links, place: Sequence[int], model: str) -> Links:
 
 def _kept(old: Wiring, new: Wiring) -> int:
     return len(set(old.patches) & set(new.patches))
-
-
-def _between(patches: Sequence[Patch], servers: Sequence[int]) -> tuple[Patch, ...]:
-    inside = set(servers)
-    return tuple(patch for patch in patches if patch.src in inside and patch.dst in inside)
