@@ -105,20 +105,14 @@ def join_components(
             for part in (one, other):
                 if free_of[part] == 0:
                     _give_up(circuits, demand, label == part, free)
-        ends = [int(np.argmax(np.where(label == part, free, -1))) for part in (one, other)]
-        _connect(circuits, free, *ends)
-        if free_of[one] == 0:  # each has given up one circuit: join its other end, too
-            ends = [int(np.argmax(np.where(label == part, free, -1))) for part in (one, other)]
-            _connect(circuits, free, *ends)
+        both_ends = free_of[one] == 0  # each has given up one circuit
+        for _ in range(2 if both_ends else 1):
+            i, j = (int(np.argmax(np.where(label == part, free, -1))) for part in (one, other))
+            circuits[[i, j], [j, i]] += 1
+            free[[i, j]] -= 1
         label[label == other] = one
         label[label == count - 1] = other
         count -= 1
-
-
-def _connect(circuits: Circuits, free: Ints, i: int, j: int) -> None:
-    circuits[i, j] += 1
-    circuits[j, i] += 1
-    free[[i, j]] -= 1
 
 
 def _give_up(circuits: Circuits, demand: Demand, inside: Flags, free: Ints) -> None:
@@ -127,14 +121,12 @@ def _give_up(circuits: Circuits, demand: Demand, inside: Flags, free: Ints) -> N
     serves = demand[i, j] * 0.5 ** (circuits[i, j] - 1)
     parts = connected_components(circuits, directed=False)[0]
     for place in np.argsort(serves, kind="stable"):
-        pair = int(i[place]), int(j[place])
-        circuits[pair] -= 1
-        circuits[pair[::-1]] -= 1
-        if circuits[pair] or connected_components(circuits, directed=False)[0] == parts:
-            free[list(pair)] += 1
+        a, b = i[place], j[place]
+        circuits[[a, b], [b, a]] -= 1
+        if circuits[a, b] or connected_components(circuits, directed=False)[0] == parts:
+            free[[a, b]] += 1
             return
-        circuits[pair] += 1
-        circuits[pair[::-1]] += 1
+        circuits[[a, b], [b, a]] += 1
     raise AssertionError("a component without free ports has a cycle")
 
 
