@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -93,33 +93,29 @@ class CoinChangeRoutes:
 
     def pair_links(self, src: Ints, dst: Ints) -> PairLinks:
         """Return the links of many pairs; those of a distance are found once and shifted."""
-        n = self.topology.servers
+        n, coins = self.topology.servers, len(self.table.coins)
         distances, row = np.unique((dst - src) % n, return_inverse=True)
-        first, place, coin, share = self._steps(distances)
-        entries = ranges(first[row], first[row + 1])
-        size = first[row + 1] - first[row]
-        at = (np.repeat(src, size) + place[entries]) % n
-        link = self.link_of[at, coin[entries]].astype(np.int32)
-        return PairLinks(np.concatenate(([0], np.cumsum(size))), link, share[entries])
+        walks = self._walks(distances)
+        of_step = np.repeat(np.repeat(np.arange(len(distances)), walks.paths), walks.hops)
+        share = np.repeat(walks.weight, walks.hops)
+        steps = merged_pair_links(len(distances), n * coins, of_step, walks.place * coins + walks.coin, share)
+        place, coin = np.divmod(steps.link.astype(np.int64), coins)
+        begin, end = steps.pair_first[row], steps.pair_first[row + 1]
+        entries, size = ranges(begin, end), end - begin
+        link = self.link_of[(np.repeat(src, size) + place[entries]) % n, coin[entries]].astype(np.int32)
+        return PairLinks(np.concatenate(([0], np.cumsum(size))), link, steps.share[entries])
 
     def path_arrays(self, src: Ints, dst: Ints) -> PathArrays:
         """Return the paths of many pairs."""
-        n, options, coins = self.topology.servers, self.options, np.array(self.table.coins, np.int64)
-        distance = (dst - src) % n
-        chosen = options.of(distance)
-        size = options.first[distance + 1] - options.first[distance]
-        count = options.count[chosen]
-        hops = count.sum(axis=1)
-        node_first = np.concatenate(([0], np.cumsum(hops + 1)))
-        # Every path is its source followed by steps; the running sum restarts at each source.
-        step = np.zeros(int(node_first[-1]), np.int64)
-        inner = np.ones(len(step), bool)
-        inner[node_first[:-1]] = False
-        step[inner] = np.repeat(coins[options.coin[chosen].ravel()], count.ravel())
-        travelled = np.cumsum(step)
-        start = np.repeat(src, size) - travelled[node_first[:-1]]
-        nodes = ((travelled + np.repeat(start, hops + 1)) % n).astype(np.int32)
-        return PathArrays(np.concatenate(([0], np.cumsum(size))), node_first, nodes, options.weight[chosen])
+        n = self.topology.servers
+        walks = self._walks((dst - src) % n)
+        node_first = np.concatenate(([0], np.cumsum(walks.hops + 1)))
+        last = np.zeros(int(node_first[-1]), bool)
+        last[node_first[1:] - 1] = True
+        nodes = np.empty(len(last), np.int32)
+        nodes[last] = np.repeat(dst, walks.paths)
+        nodes[~last] = (np.repeat(np.repeat(src, walks.paths), walks.hops) + walks.place) % n
+        return PathArrays(np.concatenate(([0], np.cumsum(walks.paths))), node_first, nodes, walks.weight)
 
     def link_bytes(self, demand: Floats) -> Floats:
         """Return bytes on each link for a demand matrix (servers, servers), in O(n² · hops) at most."""
@@ -134,23 +130,23 @@ class CoinChangeRoutes:
         on_links[self.link_of] = load.T
         return on_links
 
-    def _steps(self, distances: Ints) -> tuple[Ints, Ints, Ints, Floats]:
-        """Return, by rows of distances, the steps from server 0: where, along which coin, what share."""
-        n, options, coins = self.topology.servers, self.options, np.array(self.table.coins, np.int64)
+    def _walks(self, distances: Ints) -> "_Walks":
+        options = self.options
         chosen = options.of(distances)
-        count = options.count[chosen]
-        hops = count.sum(axis=1)
-        coin = np.repeat(options.coin[chosen].ravel(), count.ravel()).astype(np.int64)
-        travelled = np.concatenate(([0], np.cumsum(coins[coin])))
-        start = np.cumsum(hops) - hops
-        place = (travelled[:-1] - np.repeat(travelled[start], hops)) % n
-        row = np.repeat(np.arange(len(distances)), options.first[distances + 1] - options.first[distances])
-        merged = merged_pair_links(
-            len(distances),
-            n * len(coins),
-            np.repeat(row, hops),
-            place * len(coins) + coin,
-            np.repeat(options.weight[chosen], hops),
-        )
-        place, coin = np.divmod(merged.link.astype(np.int64), len(coins))
-        return merged.pair_first, place, coin, merged.share
+        runs = options.count[chosen]
+        hops = runs.sum(axis=1)
+        coin = np.repeat(options.coin[chosen].ravel(), runs.ravel()).astype(np.int64)
+        travelled = np.concatenate(([0], np.cumsum(np.array(self.table.coins, np.int64)[coin])))
+        place = travelled[:-1] - np.repeat(travelled[np.cumsum(hops) - hops], hops)
+        paths = options.first[distances + 1] - options.first[distances]
+        return _Walks(paths, hops, options.weight[chosen], place % self.topology.servers, coin)
+
+
+class _Walks(NamedTuple):
+    """The coin sequences of some distances from server 0, one after the other."""
+
+    paths: Ints  # of each distance
+    hops: Ints  # of each path
+    weight: Floats
+    place: Ints  # where each step begins
+    coin: Ints  # and along which coin it goes
