@@ -16,8 +16,11 @@ if TYPE_CHECKING:  # a page of one room needs no other
     from topoopt.report.chart import Route as Route
     from topoopt.report.chart import Series as Series
     from topoopt.report.chart import TimelineChart as TimelineChart
-    from topoopt.report.chart_file import check_chart_file as check_chart_file
-    from topoopt.report.chart_file import write_chart as write_chart
+    from topoopt.report.chart_files import FORMATS as FORMATS
+    from topoopt.report.chart_files import check_chart_file as check_chart_file
+    from topoopt.report.chart_files import check_formats as check_formats
+    from topoopt.report.chart_files import draw_charts as draw_charts
+    from topoopt.report.chart_files import write_chart as write_chart
     from topoopt.report.cost_page import cost_page as cost_page
     from topoopt.report.html import html as html
     from topoopt.report.html import write_report as write_report
@@ -31,9 +34,6 @@ if TYPE_CHECKING:  # a page of one room needs no other
     from topoopt.report.page import Section as Section
     from topoopt.report.page import Table as Table
     from topoopt.report.page import Tile as Tile
-    from topoopt.report.paper import FORMATS as FORMATS
-    from topoopt.report.paper import check_formats as check_formats
-    from topoopt.report.paper import draw_charts as draw_charts
     from topoopt.report.plan_traffic import heatmap as heatmap
     from topoopt.report.subject import make_page as make_page
     from topoopt.report.subject import read_subject as read_subject

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from topoopt.failure import ESTIMATES, AvailabilityAnswer
-from topoopt.report.facts import facts
 from topoopt.report.page import Page, Section
-from topoopt.report.rows import number, table, text
+from topoopt.report.rows import facts, number, table, text
 from topoopt.report.words import counted
 
 MEANING = {
@@ -61,15 +60,13 @@ def _speed(part: Row, when: str) -> float:
 
 def _rates(row: Row) -> Section:
     ahead, moved = "with" if row["look_ahead"] else "without", "are" if row["move_fibers"] else "are not"
-    block = facts(
-        {
-            **{part["kind"]: part["origin"] for part in row["parts"]},
-            "server fails": f"{row['restart_s'] / 60:g} min to restart, a checkpoint every "
-            f"{row['checkpoint_s'] / 60:g} min, {counted(row['spare_servers'], 'spare server')}",
-            "panels": f"{row['optics']}, {ahead} look-ahead panels; fibers {moved} moved before the repair",
-        }
-    )
-    return Section("rates", "Where the rates come from", "", (block,))
+    entries = {
+        **{part["kind"]: part["origin"] for part in row["parts"]},
+        "server fails": f"{row['restart_s'] / 60:g} min to restart, a checkpoint every "
+        f"{row['checkpoint_s'] / 60:g} min, {counted(row['spare_servers'], 'spare server')}",
+        "panels": f"{row['optics']}, {ahead} look-ahead panels; fibers {moved} moved before the repair",
+    }
+    return Section("rates", "Where the rates come from", "", (facts(entries),))
 
 
 def _estimate(name: str, estimate: Mapping[str, float]) -> str:

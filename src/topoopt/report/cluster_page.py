@@ -13,8 +13,9 @@ from topoopt.report.cluster_charts import (
 )
 from topoopt.report.cluster_tables import cluster_blocks, job_table, quantiles_table
 from topoopt.report.fabrics import fabric_name
-from topoopt.report.facts import facts, inputs, nested_facts, trust_section
+from topoopt.report.facts import inputs, nested_facts, trust_section
 from topoopt.report.page import Facts, Page, Section, Tile
+from topoopt.report.rows import facts
 from topoopt.report.words import counted, duration
 from topoopt.units import format_bandwidth, format_time
 

@@ -5,9 +5,8 @@ from statistics import fmean
 
 from topoopt.cluster import ClusterResult, FabricRun
 from topoopt.report.fabrics import fabric_name, names_apart, skipped_notes
-from topoopt.report.facts import facts
-from topoopt.report.page import Block, Facts, Notes, Table
-from topoopt.report.rows import Column, number, table, text
+from topoopt.report.page import Block, Notes, Table
+from topoopt.report.rows import Column, Entries, facts, number, table, text
 from topoopt.report.words import duration, runs
 from topoopt.units import format_time
 
@@ -18,20 +17,18 @@ def cluster_blocks(result: ClusterResult) -> tuple[Block, ...]:
     if not (result.fabrics and result.fabrics[0].jobs):
         return skipped
     counted = Notes((f"mean and tail over {result.settings.get('weighting', 'jobs')}: each counts the same",))
-    return (_facts(result), _times(result), counted, _waits(result), _models(result), *skipped)
+    return (facts(_entries(result)), _times(result), counted, _waits(result), _models(result), *skipped)
 
 
-def _facts(result: ClusterResult) -> Facts:
+def _entries(result: ClusterResult) -> Entries:
     settings, parts = result.settings, result.settings.get("logical_servers", 1)
     rules = [str(settings[key]) for key in ("queue", "placement") if key in settings]
-    return facts(
-        {
-            "arrivals": _arrivals(result.fabrics[0]),
-            "queue": ", placement ".join(rules),
-            "servers": "" if parts == 1 else f"each divided into {parts} logical ones",
-            "panels": _panels(result),
-        }
-    )
+    return {
+        "arrivals": _arrivals(result.fabrics[0]),
+        "queue": ", placement ".join(rules),
+        "servers": "" if parts == 1 else f"each divided into {parts} logical ones",
+        "panels": _panels(result),
+    }
 
 
 def _times(result: ClusterResult) -> Table:

@@ -10,10 +10,10 @@ from topoopt.report.fabrics import (
     pareto_front,
     time_by_fabric,
 )
-from topoopt.report.facts import facts, inputs, trust_section
+from topoopt.report.facts import inputs, trust_section
 from topoopt.report.outcome import outcome_figures, time_tiles
 from topoopt.report.page import Page, Section, Tile
-from topoopt.report.rows import bars, number, table, text
+from topoopt.report.rows import bars, facts, number, table, text
 from topoopt.report.words import usd
 from topoopt.units import format_bandwidth, format_time
 

@@ -8,9 +8,8 @@ from topoopt.report.chart import BarChart
 from topoopt.report.cost_parts import ITEMS, bill_table, built_facts, remark_facts, watts
 from topoopt.report.cost_technologies import ratio_section, technology_section
 from topoopt.report.fabrics import skipped_notes
-from topoopt.report.facts import Entries, facts
 from topoopt.report.page import Block, Notes, Page, Section, Table, Tile
-from topoopt.report.rows import Source, bars, number, table, text
+from topoopt.report.rows import Entries, Source, bars, facts, number, table, text
 from topoopt.report.words import counted, usd
 from topoopt.units import format_bandwidth
 
@@ -90,15 +89,13 @@ def _shown(bills: Sequence[Bill], fabrics: Sequence[str] | None) -> Sequence[str
 
 def _prices(costs: CostComparison) -> Section:
     rule = costs.purchase.accounting
-    counted_how = facts(
-        {
-            "prices": f"list {costs.purchase.prices.name}{_unsure(costs, 'usd')}",
-            "counted": f"{rule.name}: {rule.words}",
-            **_power_entries(costs),
-        }
-    )
+    counting = {
+        "prices": f"list {costs.purchase.prices.name}{_unsure(costs, 'usd')}",
+        "counted": f"{rule.name}: {rule.words}",
+        **_power_entries(costs),
+    }
     notes = skipped_notes(costs.skipped)
-    blocks: tuple[Block, ...] = (_table(costs), *notes, counted_how, _chart(costs))
+    blocks: tuple[Block, ...] = (_table(costs), *notes, facts(counting), _chart(costs))
     return Section("prices", "Prices", "Price and watts of the network on every fabric.", blocks)
 
 
@@ -180,15 +177,13 @@ def _equivalent(costs: CostComparison) -> list[Section]:
     published = tree["published"]
     priced = "" if published["cost_usd"] is None else f", {usd(published['cost_usd'])}"
     interfaces = f"{tree['interfaces']} × {format_bandwidth(tree['interface_bandwidth_bps'])}"
-    block = facts(
-        {
-            "by these prices": f"{format_bandwidth(tree['server_bandwidth_bps'])} a server "
-            f"({interfaces}, {tree['note']}), d·B / {tree['ratio']:.2f}, {usd(tree['cost_usd'])}",
-            "as published": f"{format_bandwidth(published['server_bandwidth_bps'])} a server, "
-            f"d·B / {published['ratio']:g}{priced}",
-        }
-    )
-    return [Section("equivalent", "The fat-tree that the price of topoopt buys", "", (block,))]
+    entries = {
+        "by these prices": f"{format_bandwidth(tree['server_bandwidth_bps'])} a server "
+        f"({interfaces}, {tree['note']}), d·B / {tree['ratio']:.2f}, {usd(tree['cost_usd'])}",
+        "as published": f"{format_bandwidth(published['server_bandwidth_bps'])} a server, "
+        f"d·B / {published['ratio']:g}{priced}",
+    }
+    return [Section("equivalent", "The fat-tree that the price of topoopt buys", "", (facts(entries),))]
 
 
 def _built(costs: CostComparison) -> Section:

@@ -9,9 +9,8 @@ from topoopt.cost import (
     CostComparison,
     TechnologyRow,
 )
-from topoopt.report.facts import Entries, facts
 from topoopt.report.page import Section, Table
-from topoopt.report.rows import number, table, text
+from topoopt.report.rows import Entries, facts, number, table, text
 from topoopt.report.words import yes_or_no
 from topoopt.units import format_bytes, format_time
 

@@ -1,30 +1,13 @@
-"""Names and values that read well: of an answer, and of the settings and options behind it."""
+"""What an answer rests on as names and values that read well: settings, options, inputs."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from topoopt.provenance import Provenance
 from topoopt.report.cells import cell, heading
 from topoopt.report.page import Facts, Section
+from topoopt.report.rows import facts
 from topoopt.report.words import yes_or_no
-
-Entries = Mapping[str, str | Iterable[str]]
-"""A name, and what is said of it: a line, or several of which only the first bears the name."""
-
-
-def facts(entries: Entries, title: str = "", tight: bool = False) -> Facts:
-    """Return names and values; what has no value is not shown.
-
-    Examples
-    --------
-    >>> facts({"rings": ["stride 1", "stride 5"], "routing": "ecmp", "rest": ""}).rows
-    (('rings', 'stride 1'), ('', 'stride 5'), ('routing', 'ecmp'), ('rest', ''))
-    """
-    rows = []
-    for name, value in entries.items():
-        lines = [value] if isinstance(value, str) else value
-        rows += [("" if index else name, line) for index, line in enumerate(lines)]
-    return Facts(title, tuple(rows), tight=tight)
 
 
 def facts_of(title: str, mapping: Mapping[str, Any]) -> Facts:

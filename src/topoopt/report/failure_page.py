@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from topoopt.failure import FailureAnswer
-from topoopt.report.facts import facts
 from topoopt.report.page import Notes, Page, Section
-from topoopt.report.rows import number, table, text
+from topoopt.report.rows import facts, number, table, text
 from topoopt.report.words import counted, duration
 from topoopt.units import format_time
 
@@ -37,15 +36,13 @@ def _thing(row: Row) -> str:
 
 
 def _summary(row: Row) -> Section:
-    block = facts(
-        {
-            "dead": counted(len(row["broken"]), _thing(row)),
-            "before": f"{_time(row['before'])} an iteration",
-            "during": _during(row["during"]),
-            "repaired": _repaired(row["repaired"], _thing(row)),
-        }
-    )
-    return Section("failure", "The failure", "", (block,))
+    entries = {
+        "dead": counted(len(row["broken"]), _thing(row)),
+        "before": f"{_time(row['before'])} an iteration",
+        "during": _during(row["during"]),
+        "repaired": _repaired(row["repaired"], _thing(row)),
+    }
+    return Section("failure", "The failure", "", (facts(entries),))
 
 
 def _repairs(row: Row) -> Section:

@@ -3,10 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from topoopt.report.facts import facts
 from topoopt.report.page import Page, Section, Tile
 from topoopt.report.plan_traffic import heatmap
-from topoopt.report.rows import number, table
+from topoopt.report.rows import facts, number, table
 from topoopt.report.words import counted
 from topoopt.routing import LaidTraffic
 from topoopt.traffic import Traffic
@@ -19,13 +18,11 @@ def laid_traffic_page(laid: LaidTraffic) -> Page:
     """Return how much is moved, the busiest pairs and links, and a map of all pairs."""
     demand, pairs, links = laid.traffic, laid.pairs(), laid.links()
     transfers = sum(1 for pair in pairs if pair["mp_bytes"])
-    moved = facts(
-        {
-            "strategy": laid.strategy,
-            "AllReduce": allreduce_words(demand),
-            "model parallel": f"{format_bytes(demand.mp_bytes)} between {transfers} ordered pairs",
-        }
-    )
+    moved = {
+        "strategy": laid.strategy,
+        "AllReduce": allreduce_words(demand),
+        "model parallel": f"{format_bytes(demand.mp_bytes)} between {transfers} ordered pairs",
+    }
     all_pairs = heatmap("traffic", "Bytes from server to server", laid.mp_bytes + laid.allreduce_bytes)
     sizes = [pair["allreduce_bytes"] + pair["mp_bytes"] for pair in pairs]
     busiest = float(laid.link_bytes.max(initial=0.0))
@@ -40,7 +37,7 @@ def laid_traffic_page(laid: LaidTraffic) -> Page:
             Tile("Busiest link", format_bytes(busiest)),
         ),
         sections=(
-            Section("moved", "What is moved", "", (moved, all_pairs)),
+            Section("moved", "What is moved", "", (facts(moved), all_pairs)),
             _busiest("pairs", pairs, sizes),
             _busiest("links", links, [link["bytes"] for link in links]),
         ),

@@ -1,9 +1,8 @@
 """A calibration that was fitted to runs as a page: its errors and parameters."""
 
 from topoopt.llm import ERROR_KINDS, PARAMETERS, CalibrationFit
-from topoopt.report.facts import facts
 from topoopt.report.page import Page, Section, Table
-from topoopt.report.rows import Column, number, table, text
+from topoopt.report.rows import Column, facts, number, table, text
 
 KIND_WORDS = {
     "before": "start",
@@ -17,15 +16,13 @@ def llm_calibrate_page(fit: CalibrationFit) -> Page:
     """Return errors by data set, and every parameter with its meaning."""
     others = ", ".join(f"{count} of {name}" for name, count in fit.other_runs.items())
     missing = len(fit.runs.not_modelled)
-    runs = facts(
-        {
-            "runs": f"{len(fit.fitted_runs):,} of {fit.runs_file}",
-            "starts from": fit.start.provenance["started_from"],
-            "strength of the start": f"{fit.fit.strength:g}",
-            "not taken": f"{others}; name them as accelerator, too" if others else "",
-            "not modelled": f"{missing} rows of the table; JSON has the reasons" if missing else "",
-        }
-    )
+    runs = {
+        "runs": f"{len(fit.fitted_runs):,} of {fit.runs_file}",
+        "starts from": fit.start.provenance["started_from"],
+        "strength of the start": f"{fit.fit.strength:g}",
+        "not taken": f"{others}; name them as accelerator, too" if others else "",
+        "not modelled": f"{missing} rows of the table; JSON has the reasons" if missing else "",
+    }
     parameters = table(
         "",
         fit.calibration.parameters().items(),
@@ -38,7 +35,7 @@ def llm_calibrate_page(fit: CalibrationFit) -> Page:
         "calibration",
         f"Calibration of {fit.calibration.accelerator}",
         sections=(
-            Section("runs", "Runs", "", (runs,)),
+            Section("runs", "Runs", "", (facts(runs),)),
             Section("errors", "Mean absolute error", "", (_errors(fit),), remark),
             Section("parameters", "Parameters", "", (parameters,)),
         ),

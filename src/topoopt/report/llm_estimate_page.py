@@ -1,9 +1,8 @@
 """An estimate of a transformer's training as a page."""
 
 from topoopt.llm import STEP_PARTS, Estimate
-from topoopt.report.facts import facts
-from topoopt.report.page import Block, Facts, Notes, Page, Section, Table, Tile
-from topoopt.report.rows import number, table, text
+from topoopt.report.page import Block, Notes, Page, Section, Table, Tile
+from topoopt.report.rows import Entries, facts, number, table, text
 from topoopt.units import format_memory, format_time
 
 PART_WORDS = {
@@ -31,7 +30,7 @@ def llm_estimate_page(estimate: Estimate) -> Page:
             Tile("Memory", format_memory(total), f"of {format_memory(estimate.memory.capacity_bytes)}"),
         ),
         sections=(
-            Section("answer", "Estimate", "", (_facts(estimate),)),
+            Section("answer", "Estimate", "", (facts(_entries(estimate)),)),
             Section("time", "Time", "Where an iteration's time goes.", (_times(estimate),)),
             Section("memory", "Memory of the fullest accelerator", "", _memory(estimate)),
         ),
@@ -39,21 +38,19 @@ def llm_estimate_page(estimate: Estimate) -> Page:
     )
 
 
-def _facts(estimate: Estimate) -> Facts:
+def _entries(estimate: Estimate) -> Entries:
     one, calibration = estimate.configuration, estimate.calibration
     degrees = {key: getattr(one, key) for key in ("tp", "pp", "dp", "cp", "ep", "vpp")}
     rate = estimate.flops_per_accelerator / 1e12
-    return facts(
-        {
-            "split": " ".join(f"{key} {size}" for key, size in degrees.items() if size > 1 or key == "dp"),
-            "batch": f"{one.global_batch:,} sequences of {one.sequence:,} tokens, {one.micro_batch} at a time",
-            "iteration": f"{estimate.iteration_time_s:.4g} s",
-            "tokens": f"{estimate.tokens_per_s:,.0f} a second",
-            "model FLOP/s": f"{rate:.0f} T on each, {100 * estimate.mfu:.1f} % of the peak",
-            "estimator": "apnet24" if calibration is None else calibration.name,
-            "attention": estimate.attention,
-        }
-    )
+    return {
+        "split": " ".join(f"{key} {size}" for key, size in degrees.items() if size > 1 or key == "dp"),
+        "batch": f"{one.global_batch:,} sequences of {one.sequence:,} tokens, {one.micro_batch} at a time",
+        "iteration": f"{estimate.iteration_time_s:.4g} s",
+        "tokens": f"{estimate.tokens_per_s:,.0f} a second",
+        "model FLOP/s": f"{rate:.0f} T on each, {100 * estimate.mfu:.1f} % of the peak",
+        "estimator": "apnet24" if calibration is None else calibration.name,
+        "attention": estimate.attention,
+    }
 
 
 def _times(estimate: Estimate) -> Table:

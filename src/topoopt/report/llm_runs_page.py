@@ -3,9 +3,8 @@
 from collections import defaultdict
 
 from topoopt.llm import PredictedRuns
-from topoopt.report.facts import facts
-from topoopt.report.page import Facts, Notes, Page, Section
-from topoopt.report.rows import number, table, text
+from topoopt.report.page import Notes, Page, Section
+from topoopt.report.rows import Entries, facts, number, table, text
 
 SHOWN = 10
 """Reasons why rows are not modelled that are shown."""
@@ -13,7 +12,7 @@ SHOWN = 10
 
 def llm_runs_page(runs: PredictedRuns) -> Page:
     """Return errors by data set, and what is not modelled."""
-    sections = [Section("runs", "Runs", "", (_facts(runs),))]
+    sections = [Section("runs", "Runs", "", (facts(_entries(runs)),))]
     if runs.errors:
         errors = table(
             "",
@@ -30,20 +29,18 @@ def llm_runs_page(runs: PredictedRuns) -> Page:
     return Page("runs", f"Runs of {runs.runs_file}", sections=tuple(sections))
 
 
-def _facts(runs: PredictedRuns) -> Facts:
+def _entries(runs: PredictedRuns) -> Entries:
     answer = runs.to_json()
     oom, unknown, without = answer["out_of_memory"], answer["unknown_columns"], answer["without_time"]
     used = (f"{name} for {rows:,}" for name, rows in answer["rows_by_calibration"].items())
     fit = f"{oom['predicted_not_to_fit']} of {oom['runs']} predicted not to fit"
-    return facts(
-        {
-            "modelled": f"{answer['modelled']:,} of {answer['rows']:,} rows",
-            "calibration": ", ".join(used),
-            "without a time": f"{without:,}, predicted only" if without else "",
-            "not read": f"columns {', '.join(unknown)}" if unknown else "",
-            "out of memory": fit if oom["runs"] else "",
-        }
-    )
+    return {
+        "modelled": f"{answer['modelled']:,} of {answer['rows']:,} rows",
+        "calibration": ", ".join(used),
+        "without a time": f"{without:,}, predicted only" if without else "",
+        "not read": f"columns {', '.join(unknown)}" if unknown else "",
+        "out of memory": fit if oom["runs"] else "",
+    }
 
 
 def _not_modelled(runs: PredictedRuns) -> Notes:

@@ -5,9 +5,8 @@ from functools import partial
 from typing import Any
 
 from topoopt.llm import SPLIT, ConfigurationSearch
-from topoopt.report.facts import facts
-from topoopt.report.page import Block, Facts, Notes, Page, Section, Table
-from topoopt.report.rows import number, table, text
+from topoopt.report.page import Block, Notes, Page, Section, Table
+from topoopt.report.rows import Entries, facts, number, table, text
 from topoopt.report.words import yes_or_no
 from topoopt.units import format_memory, format_time
 
@@ -38,7 +37,7 @@ def llm_search_page(search: ConfigurationSearch) -> Page:
         "search",
         f"{request.model.name} on {request.accelerators:,} {search.accelerator}",
         sections=(
-            Section("searched", "What was searched", "", (_facts(search),)),
+            Section("searched", "What was searched", "", (facts(_entries(search)),)),
             Section("fastest", f"The fastest {len(rows)}", "", _fastest(search, rows), remark),
             Section("time", "Where the time goes", "", (_shares(rows),)),
         ),
@@ -46,19 +45,17 @@ def llm_search_page(search: ConfigurationSearch) -> Page:
     )
 
 
-def _facts(search: ConfigurationSearch) -> Facts:
+def _entries(search: ConfigurationSearch) -> Entries:
     request = search.request
     over = [f"{count:,} {reason.replace(', ', ' ')}" for reason, count in search.too_large.items() if count]
-    return facts(
-        {
-            "valid": f"{search.valid:,} configurations in {format_time(search.cpu_s)} of CPU time",
-            "fit": f"{search.feasible:,} into {format_memory(search.memory.capacity_bytes)}",
-            "too large": ", ".join(over),
-            "fixed": ", ".join(f"{name} {_word(value)}" for name, value in request.fixed.items()),
-            "times": f"calibration {search.calibration.name}, {request.attention} attention",
-            "memory": f"{request.framework}, {request.attention} attention",
-        }
-    )
+    return {
+        "valid": f"{search.valid:,} configurations in {format_time(search.cpu_s)} of CPU time",
+        "fit": f"{search.feasible:,} into {format_memory(search.memory.capacity_bytes)}",
+        "too large": ", ".join(over),
+        "fixed": ", ".join(f"{name} {_word(value)}" for name, value in request.fixed.items()),
+        "times": f"calibration {search.calibration.name}, {request.attention} attention",
+        "memory": f"{request.framework}, {request.attention} attention",
+    }
 
 
 def _fastest(search: ConfigurationSearch, rows: Sequence[Row]) -> tuple[Block, ...]:

@@ -8,13 +8,12 @@ from pathlib import Path, PurePath
 from topoopt.errors import InvalidInput, check_known
 from topoopt.llm import KindRow, RankRow, RankTraffic
 from topoopt.report.chart import HeatmapChart
-from topoopt.report.facts import Entries, facts
+from topoopt.report.chart_files import draw_charts
 from topoopt.report.html import write_report
 from topoopt.report.laid_traffic_page import allreduce_words
-from topoopt.report.page import Facts, Notes, Page, Section, Table, Tile
-from topoopt.report.paper import draw_charts
+from topoopt.report.page import Notes, Page, Section, Table, Tile
 from topoopt.report.plan_traffic import heatmap
-from topoopt.report.rows import number, table, text
+from topoopt.report.rows import Entries, facts, number, table, text
 from topoopt.report.words import counted
 from topoopt.units import format_bytes
 
@@ -36,7 +35,7 @@ def llm_traffic_page(traffic: RankTraffic) -> Page:
     one, kinds = traffic.configuration, traffic.kinds()
     sent, network = sum(row.wire_bytes for row in kinds), sum(row.network_bytes for row in kinds)
     nothing = "one accelerator, or replicas of size one: nothing is sent"
-    training = (_facts(traffic), Notes(() if kinds else (nothing,), warn=True))
+    training = (facts(_entries(traffic)), Notes(() if kinds else (nothing,), warn=True))
     return Page(
         "transformer's traffic",
         title(traffic),
@@ -117,16 +116,14 @@ def headline(traffic: RankTraffic) -> str:
     )
 
 
-def _facts(traffic: RankTraffic) -> Facts:
+def _entries(traffic: RankTraffic) -> Entries:
     one = traffic.configuration
-    return facts(
-        {
-            "servers": f"{traffic.servers:,}, ranks in the order {traffic.order}",
-            "batch": f"{one.global_batch} sequences of {one.sequence} tokens, {one.micro_batches} micro-batches "
-            f"of {one.micro_batch} a replica",
-            "expert loads": traffic.loads or "",
-        }
-    )
+    return {
+        "servers": f"{traffic.servers:,}, ranks in the order {traffic.order}",
+        "batch": f"{one.global_batch} sequences of {one.sequence} tokens, {one.micro_batches} micro-batches "
+        f"of {one.micro_batch} a replica",
+        "expert loads": traffic.loads or "",
+    }
 
 
 def _sections(traffic: RankTraffic, kinds: Sequence[KindRow]) -> tuple[Section, ...]:

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from topoopt.job import ModelList
-from topoopt.report.facts import Entries, facts
 from topoopt.report.page import Notes, Page, Section
-from topoopt.report.rows import number, table, text
+from topoopt.report.rows import Entries, facts, number, table, text
 from topoopt.transformer import Experts, ListedTransformer
 from topoopt.workload import ListedModel
 

@@ -5,9 +5,10 @@ from dataclasses import asdict
 from topoopt.hardware import find_accelerator
 from topoopt.job import operators_of
 from topoopt.plan import Plan
-from topoopt.report.facts import Entries, facts, facts_of
+from topoopt.report.facts import facts_of
 from topoopt.report.page import Block, Section
 from topoopt.report.plan_tables import memory_table, strategy_table
+from topoopt.report.rows import Entries, facts
 from topoopt.report.strategy_words import strategy_words
 from topoopt.report.words import counted
 from topoopt.report.work_page import WorkPage, cluster_words, spread_words
@@ -31,18 +32,16 @@ def job_facts(plan: Plan) -> Entries:
 def strategy_sections(plan: Plan) -> tuple[Section, ...]:
     """Return how operators are split, what that moves and what memory it takes."""
     traffic, splits = plan.traffic(), counted(len(plan.strategy.splits), "operator")
-    strategy = facts(
-        {
-            "operators": strategy_words(operators_of(plan.job).graph, plan.strategy),
-            "traffic": f"{format_bytes(traffic.allreduce_bytes)} AllReduced in "
-            f"{counted(len(traffic.allreduce), 'group')}, {format_bytes(traffic.mp_bytes)} model parallel",
-            "memory": _memory(plan),
-        }
-    )
+    strategy = {
+        "operators": strategy_words(operators_of(plan.job).graph, plan.strategy),
+        "traffic": f"{format_bytes(traffic.allreduce_bytes)} AllReduced in "
+        f"{counted(len(traffic.allreduce), 'group')}, {format_bytes(traffic.mp_bytes)} model parallel",
+        "memory": _memory(plan),
+    }
     caption = (
         f"How each of the {splits} of {plan.job.name} is split over the servers, and what a part of it costs."
     )
-    return (Section("strategy", "Strategy", caption, (strategy,)),)
+    return (Section("strategy", "Strategy", caption, (facts(strategy),)),)
 
 
 def _memory(plan: Plan) -> str:

@@ -4,8 +4,9 @@ from collections import Counter
 from dataclasses import asdict
 
 from topoopt.plan import Plan
-from topoopt.report.facts import Entries, facts, facts_of, inputs, trust_section
+from topoopt.report.facts import facts_of, inputs, trust_section
 from topoopt.report.page import Section
+from topoopt.report.rows import Entries, facts
 from topoopt.report.wiring_words import wiring_words
 from topoopt.report.words import counted
 from topoopt.report.work_pages import work_page

@@ -10,7 +10,6 @@ from topoopt.report.fabrics import (
     figure_table,
     time_by_fabric,
 )
-from topoopt.report.facts import Entries, facts
 from topoopt.report.outcome import outcome_figures, time_tiles
 from topoopt.report.page import Block, Page, Section, Tile
 from topoopt.report.plan_choice import bounds_chart, convergence_chart
@@ -19,6 +18,7 @@ from topoopt.report.plan_network import hops_chart, topology_circle
 from topoopt.report.plan_tables import bill_blocks
 from topoopt.report.plan_time import busiest_server, iteration_timeline, where_the_time_goes
 from topoopt.report.plan_traffic import link_load_distribution, traffic_maps
+from topoopt.report.rows import Entries, facts
 from topoopt.report.words import counted, usd
 from topoopt.report.work_pages import work_page
 from topoopt.search import caveats, simulated

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from topoopt.errors import InvalidInput
 from topoopt.llm import find_calibration, profiled_calibration
 from topoopt.profile import ProfileRun, Subject
-from topoopt.report.facts import facts
 from topoopt.report.page import Notes, Page, Section, Table
-from topoopt.report.rows import number, table, text
+from topoopt.report.rows import facts, number, table, text
 from topoopt.report.words import counted
 from topoopt.workload import DeviceProfile, MeasuredOperator, PartSize, PartTime
 
@@ -20,17 +19,15 @@ def profile_page(run: ProfileRun) -> Page:
     profile, device = run.profile, run.profile.device
     law, no_law = calibration_words(profile)
     threads = f", {counted(device.threads, 'thread')}" if device.threads else ""
-    device_facts = facts(
-        {
-            "device": f"{device.kind}, {device.precision}{threads}, PyTorch {device.torch}",
-            "in the catalogue": device.accelerator,
-            "sizes": _sizes(run),
-            "as a calibration": law,
-        }
-    )
+    described = {
+        "device": f"{device.kind}, {device.precision}{threads}, PyTorch {device.torch}",
+        "in the catalogue": device.accelerator,
+        "sizes": _sizes(run),
+        "as a calibration": law,
+    }
     warnings = Notes((*_warnings(run), *filter(None, [no_law])), warn=True)
     measured = _operators([op for op in profile.operators if op.times])
-    sections = [Section("device", "Device", "", (device_facts, *(() if measured.rows else (warnings,))))]
+    sections = [Section("device", "Device", "", (facts(described), *(() if measured.rows else (warnings,))))]
     if measured.rows:
         remark = "whole, where it was measured whole"
         blocks = (measured, warnings)

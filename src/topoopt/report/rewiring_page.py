@@ -1,8 +1,7 @@
 """A rewiring as a page: what stays, what moves in which order, and how long that takes."""
 
-from topoopt.report.facts import facts
 from topoopt.report.page import Block, Notes, Page, Section
-from topoopt.report.rows import number, table, text
+from topoopt.report.rows import facts, number, table, text
 from topoopt.report.words import counted, yes_or_no
 from topoopt.rewiring import MoveOrder, Rewiring, RewiringAnswer
 
@@ -33,18 +32,16 @@ def _summary(answer: RewiringAnswer) -> Section:
         free = "order of servers and " if answer.relabeling else ""
         proof = f"no other {free}choice of ports needs fewer"
     width = counted(wiring.interfaces_per_panel, "interface")
-    block = facts(
-        {
-            "wired now": f"{counted(len(wiring.patches), thing)}, {width} of a server on each panel",
-            "wired then": counted(len(rewiring.new.patches), thing),
-            "stay": f"{len(wiring.patches) - len(rewiring.removed)}",
-            "move": counted(rewiring.moved_fibers, thing),
-            "lower bound": f"{rewiring.lower_bound}: {proof}",
-            "servers": _renamed(rewiring),
-            "steps": _steps(answer.order),
-        }
-    )
-    return Section("rewiring", "The wiring", "", (block,))
+    entries = {
+        "wired now": f"{counted(len(wiring.patches), thing)}, {width} of a server on each panel",
+        "wired then": counted(len(rewiring.new.patches), thing),
+        "stay": f"{len(wiring.patches) - len(rewiring.removed)}",
+        "move": counted(rewiring.moved_fibers, thing),
+        "lower bound": f"{rewiring.lower_bound}: {proof}",
+        "servers": _renamed(rewiring),
+        "steps": _steps(answer.order),
+    }
+    return Section("rewiring", "The wiring", "", (facts(entries),))
 
 
 def _moves(answer: RewiringAnswer) -> Section:

@@ -1,4 +1,4 @@
-"""Rows of nouns as a table or as bars: what is said of each row, from column to column."""
+"""What is said of nouns: of one of them as facts, of rows of them as a table or as bars."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,12 +7,14 @@ from typing import Any
 
 from topoopt.report.cells import cell
 from topoopt.report.chart import Series
-from topoopt.report.page import Table
+from topoopt.report.page import Facts, Table
 
 Source = str | Callable[[Any], Any]
 """Where a row has the value: a path of names, or of places in a tuple, such as ``outcome.time_s``; or a function."""
 Form = str | Callable[[Any], str]
 """How the value is written: a format such as ``.1%``, or a function; by the unit in the field's name if neither."""
+Entries = Mapping[str, str | Iterable[str]]
+"""A name, and what is said of it: a line, or several of which only the first bears the name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,21 @@ class Column:
         if self.form:
             return format(value, self.form)
         return value if isinstance(value, str) else cell(str(self.source), value)
+
+
+def facts(entries: Entries, title: str = "", tight: bool = False) -> Facts:
+    """Return names and values; what has no value is not shown.
+
+    Examples
+    --------
+    >>> facts({"rings": ["stride 1", "stride 5"], "routing": "ecmp", "rest": ""}).rows
+    (('rings', 'stride 1'), ('', 'stride 5'), ('routing', 'ecmp'), ('rest', ''))
+    """
+    rows = []
+    for name, value in entries.items():
+        lines = [value] if isinstance(value, str) else value
+        rows += [("" if index else name, line) for index, line in enumerate(lines)]
+    return Facts(title, tuple(rows), tight=tight)
 
 
 def text(heading: str, source: Source = "", form: Form = "") -> Column:

@@ -1,8 +1,7 @@
 """A simulation as a page: what it took, what happened on the network, and which links were busiest."""
 
-from topoopt.report.facts import facts
 from topoopt.report.page import Block, Notes, Page, Section, Table, Tile
-from topoopt.report.rows import number, table, text
+from topoopt.report.rows import facts, number, table, text
 from topoopt.report.words import counted
 from topoopt.routing import RegionalReconfiguration
 from topoopt.simulate import SimResult, Simulation

@@ -4,9 +4,8 @@ from functools import partial
 from typing import Any
 
 from topoopt.report.cells import cell
-from topoopt.report.facts import facts
 from topoopt.report.page import Block, Notes, Page, Section
-from topoopt.report.rows import number, table, text
+from topoopt.report.rows import facts, number, table, text
 from topoopt.report.words import counted
 from topoopt.sweep import ResultsAnswer, Summary, SweepAnswer, SweepPreview
 
@@ -20,17 +19,15 @@ def sweep_page(answer: SweepAnswer) -> Page:
         f"{count:,} {'with' if status == 'ok' else status + ', without'} a result"
         for status, count in sorted(run.by_status.items(), key=lambda item: item[0] != "ok")
     ]
-    points = facts(
-        {
-            "computed": f"{run.computed:,}" + (f": {'; '.join(kinds)}" if kinds else ""),
-            "found": f"{run.found:,} that were there already" if run.found else "",
-            "beside": f"{counted(run.others, 'point')} of other sweeps" if run.others else "",
-            "results": answer.out,
-        }
-    )
+    points = {
+        "computed": f"{run.computed:,}" + (f": {'; '.join(kinds)}" if kinds else ""),
+        "found": f"{run.found:,} that were there already" if run.found else "",
+        "beside": f"{counted(run.others, 'point')} of other sweeps" if run.others else "",
+        "results": answer.out,
+    }
     failed = "What has failed is tried again by the same command; the reason is in its row."
     notes = (Notes((failed,), warn=True),) if run.by_status.get("failed") else ()
-    return _page("sweep", answer.sweep.name, counted(run.points, "point"), (points, *notes))
+    return _page("sweep", answer.sweep.name, counted(run.points, "point"), (facts(points), *notes))
 
 
 def preview_page(answer: SweepPreview) -> Page:
@@ -58,17 +55,15 @@ def _page(kind: str, title: str, remark: str, blocks: tuple[Block, ...]) -> Page
 def _summary(summary: Summary) -> tuple[Block, ...]:
     """Return what is in the file, which settings differ in it, and why some points have no result."""
     without = [f"{count:,} {status}" for status, count in summary.by_status.items() if status != "ok"]
-    stored = facts(
-        {
-            **{name: _values(name, values) for name, values in summary.axes.items()},
-            "computed by": f"topoopt {', '.join(summary.versions)}, in {counted(summary.runs, 'run')}",
-            "without result": ", ".join(without),
-        }
-    )
+    stored = {
+        **{name: _values(name, values) for name, values in summary.axes.items()},
+        "computed by": f"topoopt {', '.join(summary.versions)}, in {counted(summary.runs, 'run')}",
+        "without result": ", ".join(without),
+    }
     errors = [f"{counted(count, 'point')}: {message}" for message, count in summary.errors[:MOST_ERRORS]]
     if len(summary.errors) > MOST_ERRORS:
         errors.append(f"and for {len(summary.errors) - MOST_ERRORS} other reasons: see the column error")
-    return (stored, *((Notes(tuple(errors), warn=True),) if errors else ()))
+    return (facts(stored), *((Notes(tuple(errors), warn=True),) if errors else ()))
 
 
 def _table(answer: ResultsAnswer) -> tuple[Block, ...]:

@@ -4,9 +4,8 @@ from itertools import accumulate, islice
 
 from topoopt.finder import RingNetwork
 from topoopt.report.chart import BarChart
-from topoopt.report.facts import facts
 from topoopt.report.page import Block, Notes, Page, Section, Table, Tile
-from topoopt.report.rows import bars, number, table, text
+from topoopt.report.rows import bars, facts, number, table, text
 from topoopt.report.wiring_words import wiring_words
 from topoopt.report.words import counted
 from topoopt.topology import stride_offsets
@@ -20,15 +19,13 @@ def topology_page(network: RingNetwork) -> Page:
     reach, ports = network.table, counted(network.degree, f"{network.links} port")
     diameter, average = counted(reach.diameter, "hop"), f"{reach.average_hops:.3f} hops"
     offsets = stride_offsets(network.servers, network.strides, network.links)
-    wiring = facts(
-        {
-            "strides": f"{listed} (rule: {network.rule})",
-            "wiring": wiring_words(network.servers, offsets, network.links),
-            "diameter": diameter,
-            "average": average,
-        }
-    )
-    blocks: tuple[Block, ...] = (wiring, _distances(network), *_coins(network), _chart(network))
+    wiring = {
+        "strides": f"{listed} (rule: {network.rule})",
+        "wiring": wiring_words(network.servers, offsets, network.links),
+        "diameter": diameter,
+        "average": average,
+    }
+    blocks: tuple[Block, ...] = (facts(wiring), _distances(network), *_coins(network), _chart(network))
     return Page(
         "topology",
         f"{network.servers} servers, {ports} each",

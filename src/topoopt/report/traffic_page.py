@@ -1,7 +1,7 @@
 """What the page of a plan says of a job known by its traffic matrix: its bytes, and how often it was wired."""
 
 from topoopt.plan import Plan
-from topoopt.report.facts import Entries
+from topoopt.report.rows import Entries
 from topoopt.report.words import counted
 from topoopt.report.work_page import WorkPage, cluster_words, spread_words
 from topoopt.units import format_bytes

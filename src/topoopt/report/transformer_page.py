@@ -2,9 +2,9 @@
 
 from topoopt.job import job_mfu, transformer_of
 from topoopt.plan import Plan
-from topoopt.report.facts import Entries
 from topoopt.report.page import Facts, Section, Table, Tile
 from topoopt.report.plan_layout import fabric_layouts, layout_times, memory_chart, placement_map
+from topoopt.report.rows import Entries
 from topoopt.report.words import counted
 from topoopt.report.work_page import WorkPage, cluster_words
 from topoopt.search import LAYOUT_COLUMNS, layout_table, layout_words

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from topoopt.hardware import ClusterSpec
 from topoopt.plan import Plan
-from topoopt.report.facts import Entries
 from topoopt.report.page import Block, Section, Tile
+from topoopt.report.rows import Entries
 from topoopt.report.words import counted
 from topoopt.strategy import ParallelStrategy
 from topoopt.units import format_bandwidth, format_time

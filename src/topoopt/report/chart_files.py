@@ -1,15 +1,17 @@
-"""Charts for paper, by matplotlib: PNG, SVG and PDF, equal bytes for equal charts."""
+"""Charts as files: pictures by matplotlib, equal bytes for equal charts, or a page for the browser."""
 
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Final
 
 from topoopt.errors import InvalidInput, check_known
 from topoopt.files import write_bytes_atomically
 from topoopt.report.chart import Chart
+from topoopt.report.html import write_report
+from topoopt.report.page import Page, Section
 
 FORMATS: Final = ("png", "svg", "pdf")
-
+PAGE: Final = "html"
 
 Progress = Callable[[str, int, int], None]
 """Called with what is going on, how much of it is done, and how much there is."""
@@ -66,3 +68,30 @@ def _made_folder(folder: str | Path) -> Path:
         reason = error.strerror or error
         raise InvalidInput(f"{folder}: the folder for the figures cannot be made: {reason}") from None
     return place
+
+
+def check_chart_file(path: str, place: str = "figure") -> str:
+    """Return the kind of picture that a file name asks for.
+
+    Raises
+    ------
+    InvalidInput
+        For a suffix that is none of a picture's.
+    """
+    suffix = PurePath(path).suffix.lower().lstrip(".")
+    if suffix not in (*FORMATS, PAGE):
+        allowed = ", ".join(f".{name}" for name in (*FORMATS, PAGE))
+        raise InvalidInput(f"{place}: {path}: expected a file name that ends in one of {allowed}")
+    return suffix
+
+
+def write_chart(path: str | Path, chart: Chart) -> None:
+    """Write a chart as ``.png``, ``.svg``, ``.pdf`` or ``.html``, whole or not at all; errors as the check's."""
+    kind = check_chart_file(str(path))
+    if kind == PAGE:
+        section = Section("chart", "Chart", chart.note, (chart,))
+        write_report(path, Page("sweep", chart.title, "", (), (), (section,)))
+        return
+    from topoopt.report.paper_figure import drawn  # noqa: PLC0415 - matplotlib takes a second to import
+
+    write_bytes_atomically(path, drawn(chart, (kind,))[kind])
