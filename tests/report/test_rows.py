@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from topoopt.report.facts import facts
-from topoopt.report.rows import bars, number, table, text
+from topoopt.report.rows import bars, facts, number, table, text
 
 
 @dataclass(frozen=True)

@@ -37,13 +37,13 @@ def draw_charts(
     InvalidInput
         For an unknown format, or a folder that cannot be made or written.
     """
-    from topoopt.report.paper_figure import drawn  # noqa: PLC0415 - matplotlib takes a second to import
+    from topoopt.report.paper_figure import draw  # noqa: PLC0415 - matplotlib takes a second to import
 
-    wanted, place, rows = check_formats(formats), _made_folder(folder), list(charts)
+    suffixes, place, rows = check_formats(formats), _made_folder(folder), list(charts)
     files: dict[Path, bytes] = {}
     for done, chart in enumerate(rows):
         on_progress("drawing figures", done, len(rows))
-        for name, data in drawn(chart, wanted).items():
+        for name, data in draw(chart, suffixes).items():
             files[place / f"{chart.name}.{name}"] = data
     for path, data in files.items():
         write_bytes_atomically(path, data)
@@ -52,10 +52,10 @@ def draw_charts(
 
 def check_formats(formats: Iterable[str]) -> tuple[str, ...]:
     """Return the formats, each once; an unknown one is an :class:`InvalidInput`."""
-    wanted = tuple(dict.fromkeys(formats))
-    for name in wanted:
+    once = tuple(dict.fromkeys(formats))
+    for name in once:
         check_known("format", name, FORMATS)
-    return wanted
+    return once
 
 
 def _made_folder(folder: str | Path) -> Path:
@@ -92,6 +92,6 @@ def write_chart(path: str | Path, chart: Chart) -> None:
         section = Section("chart", "Chart", chart.note, (chart,))
         write_report(path, Page("sweep", chart.title, "", (), (), (section,)))
         return
-    from topoopt.report.paper_figure import drawn  # noqa: PLC0415 - matplotlib takes a second to import
+    from topoopt.report.paper_figure import draw  # noqa: PLC0415 - matplotlib takes a second to import
 
-    write_bytes_atomically(path, drawn(chart, (kind,))[kind])
+    write_bytes_atomically(path, draw(chart, (kind,))[kind])

@@ -8,7 +8,7 @@ from topoopt.cluster import ClusterResult, FabricRun, JobRecord
 from topoopt.report.chart import Bar, BarChart, LineChart, Series, TimelineChart
 from topoopt.report.fabrics import fabric_name
 from topoopt.report.rows import Source, bars
-from topoopt.report.words import time_unit
+from topoopt.report.words import stretches, time_unit
 from topoopt.units import format_time
 
 MOST_POINTS = 400
@@ -109,7 +109,7 @@ def occupancy(number: int, run: FabricRun, servers: int) -> TimelineChart:
     bars = [
         Bar(first, job.start_s, job.end_s, job.model, _label(job), last - first + 1)
         for job in run.jobs
-        for first, last in _runs(job.servers)
+        for first, last in stretches(job.servers)
         if job.end_s > job.start_s
     ]
     return TimelineChart(
@@ -173,13 +173,6 @@ def _distribution(name: str, values: Sequence[float], weights: Sequence[float]) 
         kept = np.unique(np.linspace(0, len(x) - 1, MOST_POINTS).astype(int))
         x, share = x[kept], share[kept]
     return Series(name, (float(x[0]), *x.tolist()), (0.0, *share.tolist()), stepped=True)
-
-
-def _runs(servers: Sequence[int]) -> list[tuple[int, int]]:
-    """Return first and last of each run of neighboring servers."""
-    numbers = np.unique(np.asarray(servers, np.int64))
-    cuts = np.flatnonzero(np.diff(numbers) > 1) + 1
-    return [(int(part[0]), int(part[-1])) for part in np.split(numbers, cuts) if len(part)]
 
 
 def _label(job: JobRecord) -> str:

@@ -128,19 +128,16 @@ def _power_entries(costs: CostComparison) -> Entries:
     missing = ", ".join(sorted({part for offer in costs.offers for part in offer.bill.power_missing}))
     named, running = costs.purchase.power.name, costs.purchase.running
     source = "makers' typical figures" if named == "typical" else named
-    electricity = (
-        ""
-        if running is None
-        else (
+    entries = {
+        "watts": f"{source}, of the parts counted{_unsure(costs, 'watts')}",
+        "missing": missing and f"no figure for {missing}; give one in a file of your own (power)",
+    }
+    if running is not None:
+        entries["electricity"] = (
             f"{running.years:g} years at ${running.electricity_usd_per_kwh:g} a kWh, "
             f"power usage effectiveness {running.power_usage_effectiveness:g}"
         )
-    )
-    return {
-        "watts": f"{source}, of the parts counted{_unsure(costs, 'watts')}",
-        "missing": missing and f"no figure for {missing}; give one in a file of your own (power)",
-        "electricity": electricity,
-    }
+    return entries
 
 
 def _unsure(costs: CostComparison, value: str) -> str:

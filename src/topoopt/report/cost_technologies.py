@@ -69,19 +69,17 @@ def _table(costs: CostComparison) -> Table:
 
 def _entries(costs: CostComparison) -> Entries:
     """Return what the columns mean, and what of the plan would gain by a circuit of its own."""
-    largest, quick = costs.network.largest_pair_bytes, ", ".join(costs.worth_a_circuit_of) or "none of them"
-    plan = (
-        ""
-        if largest is None
-        else (f"at most {format_bytes(largest)} from one server to another in an iteration: {quick}")
-    )
-    return {
+    entries = {
         "within overhead": f"changes so far apart leave {1 - costs.overhead:.0%} of the time for traffic",
         "beats forwarding": "rewiring at changes so far apart carries more than forwarding over the wiring above",
         "a circuit for": "messages of this size gain by waiting for a circuit of their own",
         "suits": "too small: not enough ports; too dim: loses more light than a transceiver can spare",
-        "this plan": plan,
     }
+    if costs.network.largest_pair_bytes is not None:
+        largest = format_bytes(costs.network.largest_pair_bytes)
+        quick = ", ".join(costs.worth_a_circuit_of) or "none of them"
+        entries["this plan"] = f"at most {largest} from one server to another in an iteration: {quick}"
+    return entries
 
 
 def _suits(row: TechnologyRow) -> str:

@@ -10,16 +10,8 @@ from topoopt.report.rows import Entries, facts, number, table, text
 from topoopt.report.words import yes_or_no
 from topoopt.units import format_memory, format_time
 
-WAITS = {
-    "compute": "compute_s",
-    "bubble": "bubble_s",
-    "tp": "tp_s",
-    "cp": "cp_s",
-    "ep": "ep_s",
-    "pp": "pp_s",
-    "dp": "dp_s",
-}
-"""Where the time goes: heading and column."""
+SPENT = ("compute", "bubble", "tp", "cp", "ep", "pp", "dp")
+"""Where the time goes."""
 
 TIGHT = 0.95
 """Of the memory: what needs more may not run, since estimates of memory are good to some GiB."""
@@ -79,17 +71,17 @@ def _fastest(search: ConfigurationSearch, rows: Sequence[Row]) -> tuple[Block, .
 
 def _shares(rows: Sequence[Row]) -> Table:
     """Return the shares of the time of each configuration."""
-    spent = {word: name for word, name in WAITS.items() if any(row[name] > 0 for row in rows)}
+    spent = [name for name in SPENT if any(row[f"{name}_s"] > 0 for row in rows)]
     return table(
         "",
         rows,
         text("configuration", _in_short),
-        *(number(word, partial(_share, name), ".1%") for word, name in spent.items()),
+        *(number(name, partial(_share, name), ".1%") for name in spent),
     )
 
 
 def _share(name: str, row: Row) -> float:
-    return float(row[name] / row["iteration_time_s"])
+    return float(row[f"{name}_s"] / row["iteration_time_s"])
 
 
 def _in_short(row: Row) -> str:

@@ -67,7 +67,7 @@ def _block(block: Block) -> str:
 
 
 def _svg(chart: Chart) -> str:
-    from topoopt.report.paper_figure import drawn  # noqa: PLC0415 - matplotlib takes a second to import
+    from topoopt.report.paper_figure import draw  # noqa: PLC0415 - matplotlib takes a second to import
 
-    text = drawn(chart, ("svg",))["svg"].decode()
+    text = draw(chart, ("svg",))["svg"].decode()
     return text[text.index("<svg") :]

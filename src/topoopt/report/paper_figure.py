@@ -28,7 +28,7 @@ _TEXT_LETTERS: Final = 92
 """Letters of a line of the note."""
 
 
-def drawn(chart: Chart, formats: Sequence[str]) -> dict[str, bytes]:
+def draw(chart: Chart, formats: Sequence[str]) -> dict[str, bytes]:
     """Return one chart as the bytes of a file of each format."""
     result = {}
     with mpl.rc_context(), as_file(files("topoopt.report").joinpath("assets", "paper.mplstyle")) as look:

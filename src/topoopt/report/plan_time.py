@@ -7,25 +7,16 @@ from topoopt.report.critical_path import WAITING, critical_path, time_by_phase
 from topoopt.simulate import COLLECTIVE, COMPUTE, TRANSFER, SimResult, TimelineRow, timeline
 from topoopt.units import format_time
 
-WORDS = {
-    "forward": "forward computation",
-    "backward": "backward computation",
-    "activation": "activations sent",
-    "gradient": "gradients sent",
-    "allreduce": "AllReduce",
-    "other": "bytes sent",
-    WAITING: "waiting",
+PHASES = {
+    "forward": ("forward computation", "compute"),
+    "backward": ("backward computation", "compute"),
+    "activation": ("activations sent", "transfers"),
+    "gradient": ("gradients sent", "transfers"),
+    "allreduce": ("AllReduce", "AllReduce"),
+    "other": ("bytes sent", "transfers"),
+    WAITING: ("waiting", ""),
 }
-"""What each phase of a task is called on the page."""
-
-LANES = {
-    "forward": "compute",
-    "backward": "compute",
-    "activation": "transfers",
-    "gradient": "transfers",
-    "allreduce": "AllReduce",
-    "other": "transfers",
-}
+"""What each phase of a task is called on the page, and in which lane of a timeline it is."""
 
 
 def where_the_time_goes(result: SimResult) -> BarChart:
@@ -36,7 +27,9 @@ def where_the_time_goes(result: SimResult) -> BarChart:
         "Critical path of the iteration, by what it waits for",
         "",
         "time (ms)",
-        tuple(Series(WORDS[phase], ("critical path",), (time_s * 1e3,)) for phase, time_s in parts.items()),
+        tuple(
+            Series(PHASES[phase][0], ("critical path",), (time_s * 1e3,)) for phase, time_s in parts.items()
+        ),
         stacked=True,
         horizontal=True,
         note="The chain of tasks that each waited for the one before; communication includes waiting for links.",
@@ -62,8 +55,9 @@ def iteration_timeline(result: SimResult, server: int) -> TimelineChart:
     Where several transfers are under way at once, a bar begins when the one before it has ended.
     """
     rows = timeline(result, server)
-    used = [lane for lane in dict.fromkeys(LANES.values()) if any(LANES[row.phase] == lane for row in rows)]
-    bars = [bar for index, lane in enumerate(used) for bar in _bars(rows, index, lane)]
+    by_lane = {lane: [row for row in rows if PHASES[row.phase][1] == lane] for _, lane in PHASES.values()}
+    used = {lane: those for lane, those in by_lane.items() if those}
+    bars = [bar for index, those in enumerate(used.values()) for bar in _bars(those, index)]
     return TimelineChart(
         "timeline",
         f"One iteration of server {server}",
@@ -74,10 +68,10 @@ def iteration_timeline(result: SimResult, server: int) -> TimelineChart:
     )
 
 
-def _bars(rows: list[TimelineRow], index: int, lane: str) -> list[Bar]:
+def _bars(rows: list[TimelineRow], lane: int) -> list[Bar]:
     bars: list[Bar] = []
     free_s = 0.0
-    for row in sorted((row for row in rows if LANES[row.phase] == lane), key=lambda row: row.finish_s):
+    for row in sorted(rows, key=lambda row: row.finish_s):
         start_s = max(row.start_s, free_s)
         if row.finish_s <= start_s:
             continue
@@ -86,5 +80,5 @@ def _bars(rows: list[TimelineRow], index: int, lane: str) -> list[Bar]:
             f"{row.operator} {row.phase}: {format_time(row.start_s)} to {format_time(row.finish_s)}"
             f" ({format_time(row.finish_s - row.start_s)})"
         )
-        bars.append(Bar(index, start_s, row.finish_s, WORDS[row.phase], label.strip()))
+        bars.append(Bar(lane, start_s, row.finish_s, PHASES[row.phase][0], label.strip()))
     return bars

@@ -41,17 +41,17 @@ def figure(chart: Chart) -> dict[str, Any]:
     """Return a chart as the page's script takes it: ``kind``, ``title``, ``note`` and what is drawn."""
     match chart:
         case LineChart():
-            drawn = _lines(chart)
+            body = _lines(chart)
         case BarChart():
-            drawn = _bars(chart)
+            body = _bars(chart)
         case HeatmapChart():
-            drawn = _heatmap(chart)
+            body = _heatmap(chart)
         case TimelineChart():
-            drawn = _timeline(chart)
+            body = _timeline(chart)
         case CircleChart():
-            drawn = _circle(chart)
+            body = _circle(chart)
     kind = "circle" if isinstance(chart, CircleChart) else "plotly"
-    return {"name": chart.name, "kind": kind, "title": chart.title, "note": chart.note, **drawn}
+    return {"name": chart.name, "kind": kind, "title": chart.title, "note": chart.note, **body}
 
 
 def _lines(chart: LineChart) -> dict[str, Any]:

@@ -89,6 +89,11 @@ def runs(numbers: Iterable[int]) -> str:
     >>> runs((0, 1, 2, 3, 7))
     '0–3, 7'
     """
+    return ", ".join(str(a) if a == b else f"{a}–{b}" for a, b in stretches(numbers))
+
+
+def stretches(numbers: Iterable[int]) -> list[tuple[int, int]]:
+    """Return first and last of each run of neighboring numbers."""
     neighbors = groupby(enumerate(sorted(set(numbers))), lambda pair: pair[1] - pair[0])
-    ends = [[number for _, number in run] for _, run in neighbors]
-    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}–{run[-1]}" for run in ends)
+    runs = [[number for _, number in run] for _, run in neighbors]
+    return [(run[0], run[-1]) for run in runs]
