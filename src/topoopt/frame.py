@@ -2,15 +2,18 @@
 
 from collections.abc import Iterable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from topoopt.errors import InvalidInput
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+Frame: TypeAlias = "DataFrame"
+"""What :func:`frame` returns; pandas is imported when it is called."""
 
-def frame(rows: Iterable[Mapping[str, Any]]) -> "DataFrame":
+
+def frame(rows: Iterable[Mapping[str, Any]]) -> Frame:
     """Return a row for each mapping, a column for each of its keys, in their order.
 
     Raises

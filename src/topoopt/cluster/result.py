@@ -2,17 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from topoopt.door import shows_itself
 from topoopt.files import Amount
-from topoopt.frame import frame
+from topoopt.frame import Frame, frame
 from topoopt.provenance import Provenance
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 FORMAT, VERSION = "topoopt-cluster", 1
 
@@ -159,7 +156,7 @@ class ClusterResult:
             run["jobs"] = [{"id": row.pop("job"), **row} for row in run["jobs"]]
         return {"format": FORMAT, "version": VERSION, **document}
 
-    def to_frame(self) -> "DataFrame":
+    def to_frame(self) -> Frame:
         """Return a row for each job on each fabric; needs pandas."""
         rows = [{"fabric": run.fabric, **asdict(job)} for run in self.fabrics for job in run.jobs]
         for row in rows:

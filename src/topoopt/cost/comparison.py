@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from topoopt.cost.bill import bill_of_materials
 from topoopt.cost.equivalent import EquivalentFatTree, equivalent_fat_tree, published_equivalent_bandwidth
@@ -17,11 +17,8 @@ from topoopt.cost.ratios import (
 from topoopt.cost.technologies import TechnologyRow, technology_rows
 from topoopt.door import shows_itself
 from topoopt.errors import InvalidInput
-from topoopt.frame import frame
+from topoopt.frame import Frame, frame
 from topoopt.units import finite_or_none
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 PLAIN_COLUMNS = ("fabric", "cost_usd", "cost_per_server_usd", "over_topoopt", "power_w", "note")
 
@@ -97,7 +94,7 @@ class CostComparison:
             for line in offer.bill.lines
         ]
 
-    def to_frame(self) -> "DataFrame":
+    def to_frame(self) -> Frame:
         """Return a row for each fabric, as pandas has it."""
         rows = [offer.to_json(self.own_usd) for offer in self.offers]
         return frame({key: row[key] for key in PLAIN_COLUMNS} for row in rows)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from topoopt.door import shows_itself
 from topoopt.failure.availability import Availability, parts_of
@@ -10,12 +10,9 @@ from topoopt.failure.effects import Effect
 from topoopt.failure.phases import Phase, move_time_s
 from topoopt.failure.predict import Prediction, RepairRow, repaired_plan
 from topoopt.failure.rates import FailureRates
-from topoopt.frame import frame
+from topoopt.frame import Frame, frame
 from topoopt.plan import Plan
 from topoopt.rewiring import patch_rows
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 
 @shows_itself
@@ -43,7 +40,7 @@ class FailureAnswer:
         """Return the plan after the chosen repair."""
         return repaired_plan(self.prediction)
 
-    def to_frame(self) -> "DataFrame":
+    def to_frame(self) -> Frame:
         """Return a row for each repair; needs pandas."""
         return frame(self.to_json()["repairs"])
 
@@ -115,7 +112,7 @@ class AvailabilityAnswer:
     rates: FailureRates
     simulator: str
 
-    def to_frame(self) -> "DataFrame":
+    def to_frame(self) -> Frame:
         """Return a row for each kind of part; needs pandas."""
         return frame(self._parts())
 

@@ -2,18 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from topoopt.door import shows_itself
 from topoopt.errors import InvalidInput, shown
 from topoopt.finder.select_permutations import select_permutations
-from topoopt.frame import frame
+from topoopt.frame import Frame, frame
 from topoopt.hardware import ClusterSpec
 from topoopt.routing import CoinTable, coin_change_mod
 from topoopt.topology import stride_offsets
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 LISTED = "given"
 
@@ -67,7 +64,7 @@ class RingNetwork:
             "coins": {str(distance): list(steps) for distance, steps in self.coins()},
         }
 
-    def to_frame(self) -> "DataFrame":
+    def to_frame(self) -> Frame:
         """Return a row for each distance in links, as pandas has it."""
         return frame({"hops": hops, "pairs": pairs} for hops, pairs in self.hop_histogram.items())
 

@@ -2,18 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from topoopt.door import shows_itself
 from topoopt.errors import check_known
-from topoopt.frame import frame
+from topoopt.frame import Frame, frame
 from topoopt.hardware.accelerator import Accelerator, accelerators
 from topoopt.hardware.efficiency import EfficiencyRow, efficiency_table
 from topoopt.hardware.optics import OpticalSwitch, optical_switches
 from topoopt.hardware.parts import Nic, PacketSwitch, Transceiver, nics, packet_switches, transceivers
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 CatalogueRow = Accelerator | Nic | Transceiver | PacketSwitch | OpticalSwitch | EfficiencyRow
 
@@ -52,7 +49,7 @@ class HardwareTables:
         """Return the tables with their sources as a mapping."""
         return {name: [asdict(row) for row in rows] for name, rows in self.tables.items()}
 
-    def to_frame(self) -> "DataFrame":
+    def to_frame(self) -> Frame:
         """Return a row for each part, with the name of its table, as pandas has it."""
         return frame({"table": name, **row} for name, rows in self.to_json().items() for row in rows)
 

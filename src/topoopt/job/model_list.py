@@ -1,16 +1,13 @@
 """The models that a job may name: those of operators with their variants, and transformers."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from topoopt.door import shows_itself
 from topoopt.errors import InvalidInput
-from topoopt.frame import frame
+from topoopt.frame import Frame, frame
 from topoopt.transformer import ListedTransformer, find_transformer, listed_transformers
 from topoopt.workload import MODELS, ListedModel, listed_model, resolve_variant
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 
 @shows_itself
@@ -29,7 +26,7 @@ class ModelList:
             "transformers": [transformer.to_json() for transformer in self.transformers],
         }
 
-    def to_frame(self) -> "DataFrame":
+    def to_frame(self) -> Frame:
         """Return a row for each variant and each transformer, as pandas has it."""
         variants = [
             {

@@ -2,17 +2,14 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from topoopt.door import shows_itself
 from topoopt.files import Amount, noun_from
-from topoopt.frame import frame
+from topoopt.frame import Frame, frame
 from topoopt.plan.plan import Baseline, Outcome, Plan
 from topoopt.provenance import Provenance
 from topoopt.units import format_bandwidth
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 COMPARISON_FORMAT = "topoopt-comparison"
 
@@ -117,7 +114,7 @@ class Comparison:
             "fabrics": self._rows(),
         }
 
-    def to_frame(self) -> "DataFrame":
+    def to_frame(self) -> Frame:
         """Return a row for each fabric, a column for each of its figures; needs pandas."""
         wide = ("configuration_times_s", "iteration_times_s", "tasks")
         return frame({key: value for key, value in row.items() if key not in wide} for row in self._rows())

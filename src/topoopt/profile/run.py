@@ -4,12 +4,12 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from topoopt.door import shows_itself
 from topoopt.errors import InvalidInput
 from topoopt.files import is_file, noun_from, write_atomically
-from topoopt.frame import frame
+from topoopt.frame import Frame, frame
 from topoopt.profile.device import Device, find_device
 from topoopt.profile.measure import OUT_OF_MEMORY, CannotMeasure, Repetitions, measure_part
 from topoopt.profile.shapes import numbers_of
@@ -26,9 +26,6 @@ from topoopt.workload import (
     device_profile_to_mapping,
     read_device_profile,
 )
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 FINISHED, TIME_LIMIT, INTERRUPTED = "finished", "time limit", "interrupted"
 SAVE_EVERY_S = 10.0
@@ -74,7 +71,7 @@ class ProfileRun:
         """Sizes without a time or a reason why there is none."""
         return self.sizes - self.known - self.measured - self.failed
 
-    def to_frame(self) -> "DataFrame":
+    def to_frame(self) -> Frame:
         """Return every time as a pandas table, a row for each size of each operator.
 
         Raises

@@ -3,16 +3,13 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from topoopt.door import shows_itself
 from topoopt.errors import InvalidInput, unknown_name
-from topoopt.frame import frame
+from topoopt.frame import Frame, frame
 from topoopt.profile.shapes import Shape
 from topoopt.workload import Operator, OperatorSignature, PartSize, signature_of
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +71,7 @@ class Subject:
             for op in self.operators
         ]
 
-    def to_frame(self) -> "DataFrame":
+    def to_frame(self) -> Frame:
         """Return the rows as a pandas table.
 
         Raises

@@ -3,14 +3,11 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from topoopt.door import ask
-from topoopt.frame import frame
+from topoopt.frame import Frame, frame
 from topoopt.report import Chart
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 Row = Mapping[str, Any]
 Progress = Callable[[str, int, int], None]
@@ -82,7 +79,7 @@ class Figure:
     charts: tuple[Chart, ...]
     notes: tuple[str, ...]
 
-    def to_frame(self) -> "DataFrame":
+    def to_frame(self) -> Frame:
         """Return the rows; needs pandas."""
         return frame(self.rows)
 

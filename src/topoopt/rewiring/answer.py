@@ -1,17 +1,14 @@
 """The noun of an answer about rewiring: which fibers move, in which order, and how long that takes."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from topoopt.door import shows_itself
-from topoopt.frame import frame
+from topoopt.frame import Frame, frame
 from topoopt.rewiring.duration import RewiringTime
 from topoopt.rewiring.order import MoveOrder
 from topoopt.rewiring.rewire import Rewiring
 from topoopt.rewiring.rows import MOVE_COLUMNS, move_rows, patch_rows
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 
 @shows_itself
@@ -36,7 +33,7 @@ class RewiringAnswer:
         """Return every move, in order, as rows of :data:`~topoopt.rewiring.MOVE_COLUMNS`."""
         return move_rows(self.rewiring.old, self.order)
 
-    def to_frame(self) -> "DataFrame":
+    def to_frame(self) -> Frame:
         """Return a row for each move; needs pandas."""
         return frame(dict(zip(MOVE_COLUMNS, row, strict=True)) for row in self.moves())
 

@@ -2,20 +2,17 @@
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from topoopt.arrays import Floats
 from topoopt.door import shows_itself
 from topoopt.files import write_atomically, write_csv
-from topoopt.frame import frame
+from topoopt.frame import Frame, frame
 from topoopt.routing.fabric import Fabric
 from topoopt.routing.link_loads import link_loads
 from topoopt.traffic import Traffic
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 
 @shows_itself
@@ -74,7 +71,7 @@ class LaidTraffic:
             "links": self.links(),
         }
 
-    def to_frame(self) -> "DataFrame":
+    def to_frame(self) -> Frame:
         """Return a row for each pair of servers, as pandas has it."""
         return frame(self.pairs())
 

@@ -4,14 +4,14 @@ import json
 import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from topoopt.door import shows_itself
 from topoopt.errors import InvalidInput
 from topoopt.files import write_atomically, write_csv
-from topoopt.frame import frame
+from topoopt.frame import Frame, frame
 from topoopt.routing import Fabric
 from topoopt.simulate.auto_expected_error import ExpectedError
 from topoopt.simulate.fbuf import flexnet_graph, write_fbuf
@@ -22,9 +22,6 @@ from topoopt.simulate.result import SimResult
 from topoopt.simulate.simulated_job import SimulatedJob
 from topoopt.simulate.timeline import TimelineRow, timeline
 from topoopt.simulate.trace import chrome_trace
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 PERCENTILES = (50, 90, 99, 100)
 _PACKET_COUNTS = (
@@ -95,7 +92,7 @@ class Simulation:
         named = dict(zip((f"p{rank}_s" for rank in PERCENTILES), times_s, strict=True))
         return {**named, **dict(zip((f"p{rank}_slowdown" for rank in PERCENTILES), slowdowns, strict=True))}
 
-    def to_frame(self) -> "DataFrame":
+    def to_frame(self) -> Frame:
         """Return a row for each link, as pandas has it."""
         return frame(row._asdict() for row in self.links())
 

@@ -1,15 +1,12 @@
 """The noun of an answer from a results file: rows, and what is in the file."""
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from topoopt.door import shows_itself
-from topoopt.frame import frame
+from topoopt.frame import Frame, frame
 from topoopt.sweep.results import Rows
 from topoopt.sweep.summary import Summary
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 
 @shows_itself
@@ -34,7 +31,7 @@ class ResultsAnswer:
     limit: int = 0
     whole: bool = True
 
-    def to_frame(self) -> "DataFrame":
+    def to_frame(self) -> Frame:
         """Return the rows; needs pandas."""
         return frame(self._records())
 

@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from topoopt.door import shows_itself
 from topoopt.errors import InvalidInput, check_known
-from topoopt.frame import frame
+from topoopt.frame import Frame, frame
 from topoopt.hardware import find_accelerator
 from topoopt.llm.calibration.errors import Error, Fit, calibrate
 from topoopt.llm.calibration.file import starting_calibration
@@ -17,9 +17,6 @@ from topoopt.llm.calibration.parameters import ATTENTIONS, Calibration
 from topoopt.llm.calibration.relatives import are_alike
 from topoopt.llm.calibration.timed_runs import timed_runs
 from topoopt.llm.runs.run import Run, Runs, read_runs
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +100,7 @@ class CalibrationFit:
         places = {run.place for run in self.fitted_runs}
         return dict(Counter(run.system.accelerator for run in self.runs.timed if run.place not in places))
 
-    def to_frame(self) -> "DataFrame":
+    def to_frame(self) -> Frame:
         """Return the errors as a pandas table, a row for each data set and kind of error.
 
         Raises

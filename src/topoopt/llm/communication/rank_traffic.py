@@ -2,13 +2,13 @@
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from topoopt.door import shows_itself
 from topoopt.files import write_atomically
-from topoopt.frame import frame
+from topoopt.frame import Frame, frame
 from topoopt.llm.columns import Floats, Ints
 from topoopt.llm.communication.matrix import rank_matrix, server_matrix
 from topoopt.llm.communication.message import KINDS, Communication
@@ -17,9 +17,6 @@ from topoopt.llm.communication.traffic_table import KindRow, RankRow, kind_rows,
 from topoopt.llm.configuration import Configuration
 from topoopt.traffic import Traffic
 from topoopt.transformer import TransformerModel
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 
 @shows_itself
@@ -80,7 +77,7 @@ class RankTraffic:
         matrices = {kind: _between(server_matrix(self.sent, self.places, [kind])) for kind in KINDS}
         return {kind: matrix for kind, matrix in matrices.items() if matrix.any()}
 
-    def to_frame(self) -> "DataFrame":
+    def to_frame(self) -> Frame:
         """Return what all ranks send, by kind, as a pandas table.
 
         Raises

@@ -4,13 +4,13 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from topoopt.door import shows_itself
 from topoopt.errors import TopoOptError
-from topoopt.frame import frame
+from topoopt.frame import Frame, frame
 from topoopt.llm.calibration.errors import Error, dataset_errors
 from topoopt.llm.calibration.file import find_calibration
 from topoopt.llm.calibration.parameters import Calibration
@@ -18,9 +18,6 @@ from topoopt.llm.calibration.relatives import are_alike
 from topoopt.llm.calibration.timed_runs import timed_runs
 from topoopt.llm.runs.memory import run_memory
 from topoopt.llm.runs.run import NotModelled, Run, Runs
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +97,7 @@ class PredictedRuns:
             else:
                 yield {**own, **dict.fromkeys(PREDICTED), "not_modelled": reasons.get(place, "")}
 
-    def to_frame(self) -> "DataFrame":
+    def to_frame(self) -> Frame:
         """Return the table with predictions as a pandas table.
 
         Raises

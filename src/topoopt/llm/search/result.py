@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from topoopt.door import shows_itself
-from topoopt.frame import frame
+from topoopt.frame import Frame, frame
 from topoopt.hardware import find_accelerator
 from topoopt.llm.calibration.parameters import Calibration
 from topoopt.llm.columns import Bools, Floats, Ints
@@ -15,9 +15,6 @@ from topoopt.llm.configuration_table import ConfigurationTable
 from topoopt.llm.memory.accelerator import MemoryColumns
 from topoopt.llm.search.request import SearchRequest
 from topoopt.llm.step_time.times import StepTimes
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 SPLIT = ("tp", "pp", "dp", "cp", "ep", "etp", "vpp", "micro_batch")
 """Rows that agree in these are variants of one another: they recompute, share out or store differently."""
@@ -103,7 +100,7 @@ class ConfigurationSearch:
         """Return the rows to show: the fastest :attr:`top`."""
         return [self.row(int(place)) for place in self.best(self.top, self.variants)]
 
-    def to_frame(self) -> "DataFrame":
+    def to_frame(self) -> Frame:
         """Return every configuration that fits as a pandas table, the fastest first.
 
         Raises
