@@ -45,7 +45,7 @@ class JobSettings:
             "optimizer": tuple(OPTIMIZER_BYTES_PER_PARAMETER_BYTE),
         }
         for name, known in allowed.items():
-            check_known(name.replace("_", "-"), getattr(self, name), known)
+            check_known(name, getattr(self, name), known)
         if self.embedding_bytes_factor not in (1, 2):
             got = self.embedding_bytes_factor
             raise InvalidInput(f"embedding_bytes_factor: allowed are 1 and 2, got {got}")
