@@ -182,7 +182,7 @@ START = {
 
 
 def verb_called(name: str) -> Any:
-    return getattr(import_module(VERBS[name].module), name)
+    return getattr(import_module(f"topoopt.cli.{name}"), name)
 
 
 ALONE = [name for name in VERBS if not isinstance(verb_called(name), typer.Typer)]

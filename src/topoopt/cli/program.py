@@ -9,76 +9,36 @@ import typer
 
 from topoopt.cli.failure import exit_code_of
 from topoopt.cli.numbers import check_words
-from topoopt.cli.verbs import Entry, group
+from topoopt.cli.verbs import group
 from topoopt.version import __version__
 
-VERBS: Mapping[str, Entry] = MappingProxyType(
+VERBS: Mapping[str, str] = MappingProxyType(
     {
-        "plan": Entry(
-            "topoopt.cli.plan", "Find strategy, topology and routing together, and say what they are worth."
-        ),
-        "topology": Entry(
-            "topoopt.cli.topology",
-            "Choose the AllReduce rings of all servers, and show the network that they make together.",
-        ),
-        "traffic": Entry(
-            "topoopt.cli.traffic", "Show what one iteration moves: by pair of servers and by link."
-        ),
-        "llm": Entry(
-            "topoopt.cli.llm",
-            "Transformers on accelerators: step time, memory, traffic and the best way of splitting them.",
-        ),
-        "compare": Entry(
-            "topoopt.cli.compare", "Put the same job on other fabrics, each with a strategy searched for it."
-        ),
-        "cost": Entry(
-            "topoopt.cli.cost",
-            "Price the network on every fabric: bill of materials, watts, what it is built of, optical technologies.",
-        ),
-        "simulate": Entry(
-            "topoopt.cli.simulate",
-            "Simulate a plan or a task graph. Bytes are those of one iteration, also in the steady state.",
-        ),
-        "cluster": Entry(
-            "topoopt.cli.cluster",
-            "Many jobs over time: arrivals, shards and their wiring, queueing; TopoOpt beside shared fabrics.",
-        ),
-        "fail": Entry(
-            "topoopt.cli.fail",
-            "Fail a link, a server or a panel of a plan: iteration time before, during and repaired, and the moves.",
-        ),
-        "rewire": Entry(
-            "topoopt.cli.rewire",
-            "Say which fibers to move, in which order, to get from one plan to the next.",
-        ),
-        "sweep": Entry(
-            "topoopt.cli.sweep",
-            "Plan every combination of models, clusters, fabrics and seeds in a file, and store the results.",
-        ),
-        "results": Entry(
-            "topoopt.cli.results", "Show, query, export and plot what a sweep has stored; also while it runs."
-        ),
-        "report": Entry("topoopt.cli.report", "Write one interactive HTML page that needs no network."),
-        "reproduce": Entry(
-            "topoopt.cli.reproduce",
-            "Make figures of the paper again: ours beside the published, rows and pictures in a folder.",
-        ),
-        "profile": Entry(
-            "topoopt.cli.profile",
-            "Measure a model's operators here, at every split size that a search may choose.",
-        ),
-        "models": Entry(
-            "topoopt.cli.models",
-            "List the models that come with topoopt: variants and hyper-parameters, shapes of transformers.",
-        ),
-        "hardware": Entry(
-            "topoopt.cli.hardware", "List accelerators, network parts and efficiencies, each with its source."
-        ),
+        "plan": "Find strategy, topology and routing together, and say what they are worth.",
+        "topology": "Choose the AllReduce rings of all servers, and show the network that they make together.",
+        "traffic": "Show what one iteration moves: by pair of servers and by link.",
+        "llm": "Transformers on accelerators: step time, memory, traffic and the best way of splitting them.",
+        "compare": "Put the same job on other fabrics, each with a strategy searched for it.",
+        "cost": "Price the network on every fabric: bill of materials, watts, what it is built of, optical "
+        "technologies.",
+        "simulate": "Simulate a plan or a task graph. Bytes are those of one iteration, also in the steady state.",
+        "cluster": "Many jobs over time: arrivals, shards and their wiring, queueing; TopoOpt beside shared fabrics.",
+        "fail": "Fail a link, a server or a panel of a plan: iteration time before, during and repaired, and the "
+        "moves.",
+        "rewire": "Say which fibers to move, in which order, to get from one plan to the next.",
+        "sweep": "Plan every combination of models, clusters, fabrics and seeds in a file, and store the results.",
+        "results": "Show, query, export and plot what a sweep has stored; also while it runs.",
+        "report": "Write one interactive HTML page that needs no network.",
+        "reproduce": "Make figures of the paper again: ours beside the published, rows and pictures in a folder.",
+        "profile": "Measure a model's operators here, at every split size that a search may choose.",
+        "models": "List the models that come with topoopt: variants and hyper-parameters, shapes of transformers.",
+        "hardware": "List accelerators, network parts and efficiencies, each with its source.",
     }
 )
-"""Every verb and group, in the order in which one uses them."""
+"""Every verb and group, in the order in which one uses them, with its line in the list."""
 
 app = group(
+    "topoopt.cli",
     VERBS,
     "Which network, and which way of splitting the model over it, trains this job fastest for the money?",
 )

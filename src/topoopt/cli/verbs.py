@@ -1,13 +1,12 @@
 """The groups of verbs: a verb's module is imported when the verb is called; a misspelled one gets the nearest.
 
-A table says where each verb is and what the list of verbs says of it, so that ``topoopt --help`` imports none of
+A table has what the list of verbs says of each, so that ``topoopt --help`` imports none of
 them. This is the one place where the command line imports late.
 """
 
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -16,14 +15,6 @@ from typer.core import TyperCommand, TyperGroup
 
 from topoopt.cli.numbers import check_numbers
 from topoopt.errors import TopoOptError, unknown_name
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A verb or a group of verbs: the module that holds it by its own name, and its line in the list."""
-
-    module: str
-    line: str
 
 
 def help_of(verb: Callable[..., None]) -> str:
@@ -57,7 +48,8 @@ class Verb(TyperCommand):
 class Verbs(TyperGroup):
     """Verbs, in the order in which one uses them; make one with :func:`group`."""
 
-    table: Mapping[str, Entry] = {}
+    package = ""
+    table: Mapping[str, str] = {}
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the verbs."""
@@ -72,7 +64,7 @@ class Verbs(TyperGroup):
             For an unknown verb.
         """
         if cmd_name in self.table:
-            return TyperCommand(cmd_name, help=self.table[cmd_name].line)
+            return TyperCommand(cmd_name, help=self.table[cmd_name])
         if cmd_name.startswith("-"):
             return None
         raise unknown_name("verb", cmd_name, self.table)
@@ -81,7 +73,7 @@ class Verbs(TyperGroup):
         """Return the verb that was called, its module imported."""
         _, command, rest = super().resolve_command(ctx, args)
         name = str(getattr(command, "name", ""))
-        return name, load(name, self.table[name]), rest
+        return name, load(self.package, name), rest
 
     def get_params(self, ctx: Any) -> Any:
         """Return the parameters of the program itself, ``--help`` among them."""
@@ -102,23 +94,24 @@ class Verbs(TyperGroup):
             raise typer.Abort from None
 
 
-def group(table: Mapping[str, Entry], text: str, **more: Any) -> typer.Typer:
-    """Return a group of the verbs in a table."""
-    return typer.Typer(
-        cls=type("Verbs", (Verbs,), {"table": table}),
+def group(package: str, table: Mapping[str, str], text: str) -> typer.Typer:
+    """Return a group of verbs: each is in the module of its name in a package; a table has their lines."""
+    verbs = typer.Typer(
+        cls=type("Verbs", (Verbs,), {"package": package, "table": table}),
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
         context_settings={"help_option_names": ["-h", "--help"]},
         help=text,
-        **more,
     )
+    verbs.callback()(lambda: None)  # a verb that is the only one of its group stays a word of its own
+    return verbs
 
 
-def load(name: str, entry: Entry) -> Any:
-    """Return the verb or the group of verbs that a line of a table stands for."""
-    verb = getattr(import_module(entry.module), name)
+def load(package: str, name: str) -> Any:
+    """Return the verb or the group of verbs that a module of a package holds by its own name."""
+    verb = getattr(import_module(f"{package}.{name}"), name)
     command: Any
     if isinstance(verb, typer.Typer):
         command = typer.main.get_group(verb)

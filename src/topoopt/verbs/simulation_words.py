@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from topoopt.errors import InvalidInput, shown, unknown_name
+from topoopt.errors import InvalidInput, check_known, shown
 from topoopt.limits import whole
 from topoopt.simulate import AUTO, SIMULATORS, FabricChoice, LinkFailure, PacketOptions
 from topoopt.topology import Topology
@@ -38,8 +38,8 @@ def chosen_simulator(named: str | None, words: Mapping[str, Any], all_graphs: bo
     InvalidInput
         If there is no such simulator, or a word is for packets and another simulator is named.
     """
-    if named is not None and named not in (AUTO, *SIMULATORS):
-        raise unknown_name("simulator", named, [AUTO, *SIMULATORS])
+    if named is not None:
+        check_known("simulator", named, (AUTO, *SIMULATORS))
     about_packets = pick(words, PacketWords)
     alone = [word for word in about_packets if word not in FOR_ALL]
     if named is None:

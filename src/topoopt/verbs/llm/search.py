@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any, Unpack
 
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, check_known
 from topoopt.limits import whole
 from topoopt.llm import (
     LARGEST_COUNT,
@@ -101,10 +101,8 @@ def _request(model: Transformer, words: Mapping[str, Any], attention: str) -> Se
 def _fixed(words: Mapping[str, Any]) -> dict[str, Any]:
     """Return what of a configuration is given."""
     fixed = pick(words, FixedWords)
-    if fixed.get("recompute", "none") not in RECOMPUTATIONS:
-        raise unknown_name("recompute", fixed["recompute"], RECOMPUTATIONS)
-    if fixed.get("zero", 0) not in range(4):
-        raise unknown_name("zero", str(fixed["zero"]), "0123")
+    check_known("recompute", fixed.get("recompute", "none"), RECOMPUTATIONS)
+    check_known("zero", str(fixed.get("zero", 0)), "0123")
     for word, value in fixed.items():
         if word not in ("zero", "recompute", "sequence_parallel"):
             whole(word, value, 1)

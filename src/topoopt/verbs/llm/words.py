@@ -6,7 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from topoopt.errors import unknown_name
+from topoopt.errors import check_known
 from topoopt.files import is_file
 from topoopt.limits import whole
 from topoopt.llm import (
@@ -114,5 +114,5 @@ def check_attention(attention: str | None) -> None:
     InvalidInput
         With the known ones.
     """
-    if attention is not None and attention not in ATTENTION_KERNELS:
-        raise unknown_name("attention", attention, ATTENTION_KERNELS)
+    if attention is not None:
+        check_known("attention", attention, ATTENTION_KERNELS)
