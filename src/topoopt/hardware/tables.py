@@ -1,9 +1,9 @@
 """The catalogue's data files: one CSV a table, every row a noun, with its source."""
 
-import csv
 from collections.abc import Callable, Mapping
-from importlib import resources
 from typing import Any, TypeVar, get_type_hints
+
+from topoopt.files import packaged_rows
 
 NounT = TypeVar("NounT")
 Row = Mapping[str, str]
@@ -18,14 +18,12 @@ def read_nouns(noun: type[NounT], name: str, **others: Callable[[Row], object]) 
         What makes a field of a row where no column is called like it.
     """
     kinds = {field: kind for field, kind in get_type_hints(noun).items() if field not in others}
-    path = resources.files("topoopt.hardware") / "data" / f"{name}.csv"
-    rows = csv.DictReader(path.read_text(encoding="utf-8").splitlines())
     return tuple(
         noun(
             **{field: _READ[kind](row[field]) for field, kind in kinds.items()},
             **{field: make(row) for field, make in others.items()},
         )
-        for row in rows
+        for row in packaged_rows("hardware", name)
     )
 
 
