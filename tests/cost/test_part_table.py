@@ -22,6 +22,14 @@ def test_between_two_listed_speeds_it_is_interpolated_and_above_the_list_nothing
     assert table.known_value("nic", 800e9) is None
 
 
+def test_a_figure_that_is_listed_is_what_the_row_says() -> None:
+    for table in (find_power(), find_prices("2022"), find_prices("2025")):
+        for row in table.rows:
+            assert table.known_value(row.item, row.bandwidth_bps) == row.value
+            assert table.rows_behind(row.item, row.bandwidth_bps) == (row,)
+            assert not table.basis(row.item, row.bandwidth_bps)
+
+
 @pytest.mark.parametrize("item", ["nic", "transceiver", "electrical_port"])
 def test_faster_parts_draw_no_less(item: Item) -> None:
     table = find_power()
