@@ -1,4 +1,4 @@
-"""Pictures of how a plan trains a transformer: the servers of each stage, what else was tried, memory."""
+"""How a plan trains a transformer, in tables and pictures: the servers of each stage, what else was tried, memory."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -13,7 +13,7 @@ from topoopt.report.fabrics import names_apart
 from topoopt.report.page import Table
 from topoopt.report.rows import Source, bars, number, table, text
 from topoopt.report.words import time_unit
-from topoopt.units import format_time
+from topoopt.units import format_memory, format_time
 
 
 def placement_map(plan: Plan) -> HeatmapChart:
@@ -33,20 +33,35 @@ def placement_map(plan: Plan) -> HeatmapChart:
     )
 
 
+def layout_table(plan: Plan) -> Table:
+    """Return every configuration: its time in closed form, that on a network wired for it, memory."""
+    times_s = plan.search.seed_times_s
+    best_s = min(times_s)
+    return table(
+        "",
+        zip_longest(transformer_of(plan.job).layouts, times_s),
+        text("configuration", "0.name"),
+        number("closed form", "0.estimated_s"),
+        number("wired", lambda row: "not tried" if row[1] is None else format_time(row[1])),
+        number("×", lambda row: "" if row[1] is None else f"{row[1] / best_s:.2f}"),
+        number("memory", "0.total_memory_bytes", format_memory),
+    )
+
+
 def layout_times(plan: Plan) -> BarChart:
     """Return the iteration time of each configuration, in closed form and on a network wired for it."""
     unit, scale = time_unit(max(plan.search.seed_times_s))
     tried = zip_longest(transformer_of(plan.job).layouts, plan.search.seed_times_s, fillvalue=float("nan"))
     parts: dict[str, Source] = {
-        "closed form": lambda row: row[0].estimated_s,
-        "wired and simulated": lambda row: row[1],
+        "closed form": "0.estimated_s",
+        "wired and simulated": "1",
     }
     return BarChart(
         "configurations",
         "Iteration time of each configuration",
         "",
         f"iteration time ({unit})",
-        bars(list(tried), lambda row: row[0].name, parts, scale),
+        bars(list(tried), "0.name", parts, scale),
         horizontal=True,
         note="The closed form has one bandwidth for everything between servers; the simulation has links.",
     )
@@ -62,7 +77,7 @@ def fabric_layouts(plan: Plan) -> tuple[Table, ...]:
     times = table(
         "Every configuration on every fabric",
         enumerate(layouts),
-        text("configuration", lambda row: row[1].name),
+        text("configuration", "1.name"),
         number("wired for it", partial(_time, plan.search.seed_times_s)),
         *(number(name, partial(_time, row.layout_times_s)) for name, row in zip(names, others, strict=True)),
         detail=True,

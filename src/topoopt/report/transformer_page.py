@@ -2,12 +2,12 @@
 
 from topoopt.job import job_mfu, transformer_of
 from topoopt.plan import Plan
-from topoopt.report.page import Facts, Section, Table, Tile
-from topoopt.report.plan_layout import fabric_layouts, layout_times, memory_chart, placement_map
-from topoopt.report.rows import Entries
+from topoopt.report.layout_words import layout_words
+from topoopt.report.page import Section, Tile
+from topoopt.report.plan_layout import fabric_layouts, layout_table, layout_times, memory_chart, placement_map
+from topoopt.report.rows import Entries, facts
 from topoopt.report.words import counted
 from topoopt.report.work_page import WorkPage, cluster_words
-from topoopt.search import LAYOUT_COLUMNS, layout_table, layout_words
 from topoopt.simulate import compute_and_bubble, inside_servers_s
 from topoopt.strategy import ParallelStrategy
 from topoopt.units import format_bytes, format_time
@@ -44,7 +44,7 @@ def layout_sections(plan: Plan) -> tuple[Section, ...]:
             f"{layout.name}: the fastest of {counted(len(training.layouts), 'configuration')} that were each wired and "
             f"simulated, of {training.considered:,} that fit in memory and were ranked in closed form.",
             (
-                Facts("How the model is split", (*layout_words(plan), ("traffic", moved))),
+                facts({**layout_words(training, layout), "traffic": moved}, "How the model is split"),
                 placement_map(plan),
                 memory_chart(plan),
             ),
@@ -54,11 +54,7 @@ def layout_sections(plan: Plan) -> tuple[Section, ...]:
             "configurations",
             "Configurations tried",
             "The time of each in closed form, where one bandwidth stands for the network, and on links of its own.",
-            (
-                Table("", LAYOUT_COLUMNS, tuple(layout_table(plan)), LAYOUT_COLUMNS[1:]),
-                layout_times(plan),
-                *fabric_layouts(plan),
-            ),
+            (layout_table(plan), layout_times(plan), *fabric_layouts(plan)),
             remark="each on a network wired for it",
         ),
     )

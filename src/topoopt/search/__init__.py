@@ -14,9 +14,6 @@ from topoopt.search.comparison import checked_simulators as checked_simulators
 from topoopt.search.comparison import compare_fabrics as compare_fabrics
 from topoopt.search.fidelities import fabric_of_baseline as fabric_of_baseline
 from topoopt.search.fidelity import Fidelity as Fidelity
-from topoopt.search.layout_words import LAYOUT_COLUMNS as LAYOUT_COLUMNS
-from topoopt.search.layout_words import layout_table as layout_table
-from topoopt.search.layout_words import layout_words as layout_words
 from topoopt.search.options import MODES as MODES
 from topoopt.search.options import PRESETS as PRESETS
 from topoopt.search.options import SearchOptions as SearchOptions

@@ -1,0 +1,67 @@
+"""A layout in words: degrees, micro-batches, which servers hold which stage, memory by cause."""
+
+from topoopt.job import Layout, TransformerWork
+from topoopt.report.rows import Entries
+from topoopt.report.words import runs
+from topoopt.units import format_memory
+
+DEGREE_WORDS = {
+    "tp": "tensor",
+    "pp": "pipeline",
+    "dp": "data",
+    "cp": "context",
+    "ep": "expert",
+    "etp": "tensor inside an expert",
+}
+MOST_STAGES = 4
+
+
+def layout_words(training: TransformerWork, layout: Layout) -> Entries:
+    """Return how a layout splits the model, and what the fullest accelerator holds with it."""
+    configuration, step = layout.configuration, layout.step
+    degrees = [
+        f"{word} {configuration[key]}" for key, word in DEGREE_WORDS.items() if configuration.get(key, 1) != 1
+    ]
+    zero = configuration.get("zero", 0)
+    kept = {0: "nothing", 1: "optimizer state", 2: "optimizer state and gradients", 3: "all parameters"}
+    causes = ", ".join(f"{name} {format_memory(size)}" for name, size in layout.memory_bytes.items() if size)
+    total, capacity = format_memory(layout.total_memory_bytes), format_memory(training.capacity_bytes)
+    return {
+        "parallel": ", ".join(degrees) or "one accelerator holds and does everything",
+        "batch": f"{training.global_batch:,} sequences of {training.sequence:,} tokens; {step.micro_batches:,} "
+        f"micro-batches of {configuration['micro_batch']} for each replica",
+        "schedule": _schedule(layout),
+        "recomputed": str(configuration.get("recompute", "")),
+        "shared out": f"{kept.get(int(zero), '')} (ZeRO-{zero})",
+        "ranks": f"numbered in the order {layout.order}, servers filled one after the other",
+        "stages": _stages(layout),
+        "memory": f"{total} of {capacity} on the fullest accelerator ({causes})",
+    }
+
+
+def _stages(layout: Layout) -> list[str]:
+    """Return which servers hold which stage, a line each; the last of many stages share one."""
+    first = layout.step.part_servers[:MOST_STAGES]
+    lines = [f"{stage} on servers {_servers(parts.ravel().tolist())}" for stage, parts in enumerate(first)]
+    rest = layout.step.stages - MOST_STAGES
+    return [*lines, f"and {rest} more likewise"] if rest > 0 else lines
+
+
+def _schedule(layout: Layout) -> str:
+    chunks = layout.step.chunks_per_stage
+    if layout.step.stages == 1:
+        return "one stage"
+    way = f"interleaved 1F1B, {chunks} chunks a stage" if chunks > 1 else "1F1B"
+    return f"{layout.step.stages} stages, {way}"
+
+
+def _servers(numbers: list[int]) -> str:
+    """Return a few stretches of numbers, then dots and the last.
+
+    Examples
+    --------
+    >>> _servers([0, 1, 2, 3, 7]), _servers([0, 2, 4, 6, 8, 10])
+    ('0–3, 7', '0, 2, 4, 6, … 10')
+    """
+    words = runs(numbers).split(", ")
+    return ", ".join([*words[:4], f"… {words[-1]}"] if len(words) > 5 else words)
