@@ -171,18 +171,18 @@ def _ring_flows(
         members, size = graph.members(task), int(graph.size_bytes[task])
         if len(members) < 2 or size == 0:
             continue
-        found: tuple[RingClass, ...] = ()
+        new_rings: tuple[RingClass, ...] = ()
         if options.split == "one" and tuple(sorted(members)) not in fabric.rings:
             number = first_number + np.arange(len(members))
             if members not in paths:
                 paths[members] = ring_paths(fabric, members)
-            found = (drawn_ring(fabric, paths[members], number, options.seed),)
+            new_rings = (drawn_ring(fabric, paths[members], number, options.seed),)
             first_number += len(members)
         elif members not in of_group:
-            found = group_rings(fabric, members)
-        if found:
-            of_group[members] = list(range(len(classes), len(classes) + len(found)))
-            classes += found
+            new_rings = group_rings(fabric, members)
+        if new_rings:
+            of_group[members] = list(range(len(classes), len(classes) + len(new_rings)))
+            classes += new_rings
         rings = of_group[members]
         rounds, chunk = ring_steps(int(graph.collective[task]), len(members), size, len(rings), options)
         payload = ring_edge_bytes(COLLECTIVES[graph.collective[task]], len(members), size, len(rings))

@@ -71,8 +71,8 @@ def pair_classes(fabric: Fabric, key: Ints, split: str) -> PairClasses:
     """
     src, dst = np.divmod(key, fabric.topology.servers)
     if split == "spread":
-        found = pair_links(fabric.topology, fabric.routes, src, dst)
-        rows = laid(fabric, found.pair_first, found.link, found.share)
+        pairs = pair_links(fabric.topology, fabric.routes, src, dst)
+        rows = laid(fabric, pairs.pair_first, pairs.link, pairs.share)
         return PairClasses(np.arange(len(key) + 1), np.ones(len(key)), *rows)
     table = path_table(fabric, src, dst)
     rows = laid(fabric, table.path_first, table.link, np.ones(len(table.link)))
@@ -137,11 +137,11 @@ def edge_starts(ring: Ring) -> Ints:
 
 def _routed_ring(fabric: Fabric, members: tuple[int, ...]) -> RingClass:
     src = np.asarray(members, np.int64)
-    found = pair_links(fabric.topology, fabric.routes, src, np.roll(src, -1))
-    _, link, share, before_s, after_s = laid(fabric, found.pair_first, found.link, found.share)
+    pairs = pair_links(fabric.topology, fabric.routes, src, np.roll(src, -1))
+    _, link, share, before_s, after_s = laid(fabric, pairs.pair_first, pairs.link, pairs.share)
     coefficient = sum_by(link, share, len(fabric.topology))
     used = np.flatnonzero(coefficient)
-    hops, share = whole_hops(found.mean_hops())
+    hops, share = whole_hops(pairs.mean_hops())
     return RingClass(used, coefficient[used], _slowest(before_s, after_s), hops, share)
 
 

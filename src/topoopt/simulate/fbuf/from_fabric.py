@@ -83,16 +83,16 @@ def routes_of(fabric: Fabric, used: Ints, name: str) -> RouteRows:
 
 def _routes_of_pairs(fabric: Fabric, pairs: Ints) -> RouteRows:
     src, dst = np.divmod(pairs, fabric.topology.servers)
-    found = path_table(fabric, src, dst)
+    table = path_table(fabric, src, dst)
     # a path's nodes are the starts of its links and the end of the last
-    hop_first = found.path_first + np.arange(len(found.path_first))
+    hop_first = table.path_first + np.arange(len(table.path_first))
     node = np.zeros(int(hop_first[-1]), np.uint32)
     ends = np.zeros(len(node), bool)
     ends[hop_first[1:] - 1] = True
-    node[~ends] = fabric.topology.src[found.link]
-    node[ends] = np.repeat(dst, np.diff(found.pair_first))
+    node[~ends] = fabric.topology.src[table.link]
+    node[ends] = np.repeat(dst, np.diff(table.pair_first))
     rows = src.astype(np.uint32), dst.astype(np.uint32)
-    return RouteRows(*rows, found.pair_first, hop_first, node, found.weight.astype(np.float32))
+    return RouteRows(*rows, table.pair_first, hop_first, node, table.weight.astype(np.float32))
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +139,7 @@ def ring_plan(fabric: Fabric, groups: Iterable[tuple[int, ...]], name: str, drop
                     "have the same jumps for all members and groups of that size, and .fbuf knows no others; "
                     "write it with drop_rings, for one ring along the routes"
                 )
-    return RingPlan(tuple(descriptors), {group: found for group, found in orders.items() if found})
+    return RingPlan(tuple(descriptors), {group: ways for group, ways in orders.items() if ways})
 
 
 def _common_jumps(fabric: Fabric, groups: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...] | None:

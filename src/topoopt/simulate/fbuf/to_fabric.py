@@ -57,7 +57,7 @@ def flexnet_fabric(
     )
     rings = {tuple(sorted(group)): _rings(flexnet, topology, group) for group in groups}
     name = "topoopt" if not flexnet.nswitch else topology.family
-    return Fabric(name, topology, routes, {group: found for group, found in rings.items() if found})
+    return Fabric(name, topology, routes, {group: walks for group, walks in rings.items() if walks})
 
 
 def _topology(flexnet: FlexNetGraph, bandwidth_bps: float, latency_s: float) -> Topology:
@@ -118,10 +118,10 @@ class _FileRoutes:
 
     def paths(self, src: int, dst: int) -> tuple[Path, ...]:
         """Return the paths of a pair; see :class:`topoopt.routing.Routes`."""
-        found = self.path_arrays(np.array([src]), np.array([dst]))
-        ends = zip(found.node_first[:-1].tolist(), found.node_first[1:].tolist(), strict=True)
-        nodes = [tuple(found.nodes[a:b].tolist()) for a, b in ends]
-        return tuple(Path(*path) for path in zip(nodes, found.weight.tolist(), strict=True))
+        arrays = self.path_arrays(np.array([src]), np.array([dst]))
+        ends = zip(arrays.node_first[:-1].tolist(), arrays.node_first[1:].tolist(), strict=True)
+        nodes = [tuple(arrays.nodes[a:b].tolist()) for a, b in ends]
+        return tuple(Path(*path) for path in zip(nodes, arrays.weight.tolist(), strict=True))
 
     def path_arrays(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> PathArrays:
         """Return the paths of many pairs."""
@@ -138,9 +138,9 @@ class _FileRoutes:
         )
 
     def _rows(self, src: NDArray[np.int64], dst: NDArray[np.int64]) -> Ints:
-        wanted = src * self.flexnet.nodes + dst
-        place = np.minimum(np.searchsorted(self.key, wanted), max(len(self.key) - 1, 0))
-        missing = self.key[place] != wanted if len(self.key) else np.ones(len(wanted), bool)
+        key = src * self.flexnet.nodes + dst
+        place = np.minimum(np.searchsorted(self.key, key), max(len(self.key) - 1, 0))
+        missing = self.key[place] != key if len(self.key) else np.ones(len(key), bool)
         if missing.any():
             pair = f"{src[np.argmax(missing)]}->{dst[np.argmax(missing)]}"
             raise NoRoute(f"{self.flexnet.place}: no route {pair}; add one, or name a fabric to run on")

@@ -72,13 +72,13 @@ def flexnet_task_graph(flexnet: FlexNetGraph) -> TaskGraph:
         raise InvalidInput(f"{flexnet.place}: {error}; export the task graph again") from None
 
 
-def _rows_of(known: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> Ints:
+def _rows_of(known: NDArray[np.uint64], numbers: NDArray[np.uint64]) -> Ints:
     """Return the row of each number in ``known``, -1 where it is not there."""
     if not len(known):
-        return np.full(len(wanted), -1, np.int64)
+        return np.full(len(numbers), -1, np.int64)
     order = np.argsort(known)
-    place = order[np.minimum(np.searchsorted(known[order], wanted), len(known) - 1)]
-    return np.where(known[place] == wanted, place, -1)
+    place = order[np.minimum(np.searchsorted(known[order], numbers), len(known) - 1)]
+    return np.where(known[place] == numbers, place, -1)
 
 
 def _edges(flexnet: FlexNetGraph) -> tuple[Ints, Ints]:

@@ -116,7 +116,7 @@ def fill(x: Sharing, net: Links) -> None:
             continue
         if net.unfrozen[m] == 0:
             continue
-        share = net.left[m] / net.asked[m]
+        share = net.left[m] / net.slope[m]
         if share > key * (1.0 + TIE):
             size = push(net.keys, net.codes, size, share, len(x.level) + m)
             continue
@@ -143,8 +143,8 @@ def _first_shares(x: Sharing, net: Links) -> int:
     size = 0
     for i in range(net.tally[SHORT]):
         m = net.short[i]
-        net.left[m], net.asked[m], net.unfrozen[m] = net.capacity[m], net.demand[m], net.users[m]
-        size = push(net.keys, net.codes, size, net.left[m] / net.asked[m], len(x.level) + m)
+        net.left[m], net.slope[m], net.unfrozen[m] = net.capacity[m], net.demand[m], net.users[m]
+        size = push(net.keys, net.codes, size, net.left[m] / net.slope[m], len(x.level) + m)
     if len(x.ceiling) > 0:
         for i in range(x.tally[ACTIVE]):
             c = x.active[i]
@@ -162,6 +162,6 @@ def _freeze(x: Sharing, net: Links, c: int, level: float) -> int:
         m = net.class_link[e]
         part = net.coefficient[e] * x.weight[c]
         net.left[m] -= part * level
-        net.asked[m] -= part
+        net.slope[m] -= part
         net.unfrozen[m] -= 1
     return 1

@@ -77,7 +77,7 @@ class Links(NamedTuple):
     short              int64   (links,)     links that can be filled; the first ``tally[SHORT]``. No other decides
     short_place        int64   (links,)     where such a link stands in it, -1 for others
     unfrozen           int64   (links,)     scratch
-    asked, left        float64 (links,)     scratch
+    slope, left        float64 (links,)     scratch
     keys, codes        f8, i8  (events,)    scratch: a heap with room for each link and each class
     tally              int64   (2,)         see ``SHORT``, ``AFRESH``
     ================== ======= ============ ==================================================================
@@ -101,7 +101,7 @@ class Links(NamedTuple):
     short: Ints
     short_place: Ints
     unfrozen: Ints
-    asked: Floats
+    slope: Floats
     left: Floats
     keys: Floats
     codes: Ints
@@ -160,7 +160,7 @@ def make_links(
         short=np.zeros(links, np.int64),
         short_place=np.full(links, -1),
         unfrozen=np.zeros(links, np.int64),
-        asked=np.zeros(links),
+        slope=np.zeros(links),
         left=np.zeros(links),
         keys=np.zeros(links + len(class_first)),
         codes=np.zeros(links + len(class_first), np.int64),

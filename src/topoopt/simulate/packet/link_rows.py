@@ -70,8 +70,8 @@ def serial_ps(bandwidth_bps: Floats, size_bytes: int, compat: str) -> Ints:
 
 def is_server_interface(topology: Topology) -> NDArray[np.bool_]:
     """Return whether each link leads from a server to a switch."""
-    found: NDArray[np.bool_] = (topology.src < topology.servers) & (topology.dst >= topology.servers)
-    return found
+    interface: NDArray[np.bool_] = (topology.src < topology.servers) & (topology.dst >= topology.servers)
+    return interface
 
 
 def pfc_bytes(options: PacketOptions, transport: Transport) -> tuple[int, int]:

@@ -125,9 +125,9 @@ def run_on_circuits(
         )
         if done:
             return state
-        wanted = demand_circuits(demand, rule)
-        if circuits is None or (wanted != circuits).any():
-            circuits, fabric = wanted, rewired(fabric, wanted)
+        next_circuits = demand_circuits(demand, rule)
+        if circuits is None or (next_circuits != circuits).any():
+            circuits, fabric = next_circuits, rewired(fabric, next_circuits)
             state = _connected(state, fabric, options.packet)
         state = room_to_move(state, options.packet)
         _command(state, layout.RECONNECT, until)

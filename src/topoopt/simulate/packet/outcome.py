@@ -69,5 +69,5 @@ def _alone_ps(state: State, edges: Edges, rows: Ints) -> Ints:
     slowest = np.maximum.reduceat(used[:, layout.Link.SERIAL], first)
     once = np.add.reduceat(used[:, layout.Link.SERIAL_OPEN] + 2 * used[:, layout.Link.LATENCY], first)
     path = rows[:, layout.Log.PATH]
-    found: Ints = (once + packet - slowest)[path] + rows[:, layout.Log.PACKETS] * slowest[path]
-    return found
+    several: Ints = (once + packet - slowest)[path] + rows[:, layout.Log.PACKETS] * slowest[path]
+    return several

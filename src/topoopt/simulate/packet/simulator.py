@@ -40,8 +40,8 @@ def packet(
         If the run would exceed the memory limit, or can never end.
     """
     order = start_order(len(graph), options.seed)
-    found = _by_number(renumbered(graph, order), fabric, options, on_progress)
-    return _as_numbered(found, graph, order)
+    result = _by_number(renumbered(graph, order), fabric, options, on_progress)
+    return _as_numbered(result, graph, order)
 
 
 def _by_number(
@@ -80,14 +80,14 @@ def _by_number(
     )
 
 
-def _as_numbered(found: SimResult, graph: TaskGraph, order: Ints) -> SimResult:
+def _as_numbered(result: SimResult, graph: TaskGraph, order: Ints) -> SimResult:
     """Return a result in the task numbers of a graph, whose task ``order[i]`` is task ``i`` of the result."""
     place = np.argsort(order)
     return replace(
-        found,
+        result,
         graph=graph,
-        start_s=found.start_s[place],
-        finish_s=found.finish_s[place],
-        compute_finish_s=found.compute_finish_s[place],
-        flows=None if found.flows is None else replace(found.flows, task=order[found.flows.task]),
+        start_s=result.start_s[place],
+        finish_s=result.finish_s[place],
+        compute_finish_s=result.compute_finish_s[place],
+        flows=None if result.flows is None else replace(result.flows, task=order[result.flows.task]),
     )

@@ -142,7 +142,7 @@ def _pass_times(step: PipelinedStep, inside_s: Floats, sent_s: Floats) -> PassTi
 
 def _queues(step: PipelinedStep, around_s: dict[Exchange, Around], replica: int) -> tuple[Queues, ...]:
     """Return the exchanges around passes that a replica takes part in, by stage."""
-    found = []
+    by_stage = []
     for stage in range(step.stages):
         order = step.schedule(stage)
         queues = Queues(list(zip(order.backward.tolist(), order.chunk.tolist(), strict=True)))
@@ -152,5 +152,5 @@ def _queues(step: PipelinedStep, around_s: dict[Exchange, Around], replica: int)
                 kinds[one.moment, one.members][PASSES.index(one.direction), one.chunk] = seconds
         for (moment, _), of_pass in kinds.items():
             queues.add(of_pass, before=moment == "before")
-        found.append(queues)
-    return tuple(found)
+        by_stage.append(queues)
+    return tuple(by_stage)

@@ -93,13 +93,13 @@ class _Turns:
 
     def before(self, sync: Synchronization) -> Ints:
         """Return the tasks of lower turns on the workers of a synchronization."""
-        found = {
+        earlier = {
             task
             for worker in self._workers(sync)
             for turn, task in self._of_worker.get(worker, [])
             if turn < sync.turn
         }
-        return np.array(sorted(found), np.int64)
+        return np.array(sorted(earlier), np.int64)
 
     def done(self, sync: Synchronization, task: int) -> None:
         """Remember the task that ends a synchronization."""

@@ -75,13 +75,13 @@ def _around_s(one: Exchange, tasks: Ints, links: LinkTime) -> Around:
 
 
 def _add_sends(draft: Draft, step: PipelinedStep) -> dict[tuple[int, int], tuple[Ints, Ints]]:
-    found = {}
+    sends = {}
     for chunk in range(len(step.chunks) - 1):
         ends = [step.part_servers[c % step.stages] for c in (chunk, chunk + 1)]
         for direction, (src, dst) in ((FORWARD, ends), (BACKWARD, ends[::-1])):
             owner, _, tasks = add_transfers(draft, (src, dst), step.chunks[chunk], direction, chunk, 1)
-            found[direction, chunk] = owner, tasks[:, 0]
-    return found
+            sends[direction, chunk] = owner, tasks[:, 0]
+    return sends
 
 
 def _sent_s(step: PipelinedStep, sends: dict[tuple[int, int], tuple[Ints, Ints]], links: LinkTime) -> Floats:

@@ -22,14 +22,14 @@ class StageTasks:
 
 def add_order(draft: Draft, step: PipelinedStep, passes: Passes) -> tuple[StageTasks, ...]:
     """Let each worker take its passes in the order of the schedule, and return them so."""
-    found = []
+    by_stage = []
     for stage in range(step.stages):
         order = step.schedule(stage)
         where = order.backward, order.chunk, slice(None), order.micro_batch
         tasks = StageTasks(order, passes.head[where].T, passes.tail[where].T)
         draft.wait(tasks.tail[:, :-1], tasks.head[:, 1:])
-        found.append(tasks)
-    return tuple(found)
+        by_stage.append(tasks)
+    return tuple(by_stage)
 
 
 def add_sends(draft: Draft, step: PipelinedStep, passes: Passes, stages: tuple[StageTasks, ...]) -> None:

@@ -78,8 +78,8 @@ class _Cut:
 
 
 def _cut(step: PipelinedStep, direction: int, chunk: int, *, one_by_one: bool) -> _Cut:
-    wanted = chunk, PASSES[direction], "inside"
-    inside = tuple(one for one in step.exchanges if (one.chunk, one.direction, one.moment) == wanted)
+    place = chunk, PASSES[direction], "inside"
+    inside = tuple(one for one in step.exchanges if (one.chunk, one.direction, one.moment) == place)
     return _Cut(direction, chunk, max((one.count for one in inside), default=1) if one_by_one else 1, inside)
 
 

@@ -11,7 +11,7 @@ TIE_S = 1e-15
 
 
 @dataclass(slots=True)
-class _Asked:
+class _Request:
     """An exchange that is under way or waits for the one before it: its pass, and what is left of it."""
 
     place: int
@@ -25,7 +25,7 @@ class _Queue:
 
     seconds: dict[Key, Around]
     before: bool
-    waiting: deque[_Asked] = field(default_factory=deque)
+    waiting: deque[_Request] = field(default_factory=deque)
 
 
 @dataclass(slots=True)
@@ -51,9 +51,9 @@ class Queues:
         queue = _Queue(seconds, before)
         self.queues.append(queue)
         if before:
-            self._ask(queue, 0, self.order[0], one_of_them=True)
-            self._ask(queue, 1, self.order[0], one_of_them=False)
-            self._ask(queue, 1, self.order[1])
+            self._request(queue, 0, self.order[0], one_of_them=True)
+            self._request(queue, 1, self.order[0], one_of_them=False)
+            self._request(queue, 1, self.order[1])
 
     def fetched_s(self, place: int) -> float:
         """Return when all that comes before a pass is there; the passes before it are done."""
@@ -73,12 +73,12 @@ class Queues:
         for queue in self.queues:
             if queue.before:
                 if place + 2 <= last:
-                    self._ask(queue, place + 2, self.order[place + 2])
+                    self._request(queue, place + 2, self.order[place + 2])
                 continue
             if place < last:
-                self._ask(queue, place, self.order[place])
+                self._request(queue, place, self.order[place])
             if place >= last - 1:
-                self._ask(queue, last, self.order[last], one_of_them=place == last)
+                self._request(queue, last, self.order[last], one_of_them=place == last)
 
     def drained_s(self) -> float:
         """Return when all exchanges are done, 0 if there are none."""
@@ -86,12 +86,12 @@ class Queues:
             self._advance(float("inf"))
         return self.now_s
 
-    def _ask(self, queue: _Queue, place: int, key: Key, *, one_of_them: bool | None = None) -> None:
+    def _request(self, queue: _Queue, place: int, key: Key, *, one_of_them: bool | None = None) -> None:
         """Ask for the exchange of a pass; or for one of its operations, or for all but one."""
         if key in queue.seconds:
             delay_s, links_s, count = queue.seconds[key]
             share = 1.0 if one_of_them is None else 1 / count if one_of_them else 1 - 1 / count
-            queue.waiting.append(_Asked(place, delay_s * share, links_s * share))
+            queue.waiting.append(_Request(place, delay_s * share, links_s * share))
 
     def _advance(self, until_s: float) -> bool:
         """Go on to ``until_s`` or until something changes; tell whether it has."""

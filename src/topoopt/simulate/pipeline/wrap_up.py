@@ -23,23 +23,25 @@ def wrap_up_s(step: PipelinedStep, known: Operations, played: Sequence[Played]) 
     done_s = np.array([each.stage_end_s for each in played]).T
     ready_s = np.maximum(done_s, np.array([each.drained_s for each in played]).T)
     for turn in _turns(step):
-        asked = [
+        requests = [
             (max(ready, float(done_s[_workers(step, sync)].max()) if turn else 0.0), index, bucket)
             for index, sync in enumerate(step.synchronizations)
             if sync.turn == turn
             for bucket, ready in enumerate(_ready_s(step, sync, played))
         ]
-        ends = _served(links, known.gradients, asked, [one.delay_s for one in step.synchronizations])
+        ends = _served(links, known.gradients, requests, [one.delay_s for one in step.synchronizations])
         _note(step, ends, done_s)
     ready_s = np.maximum(ready_s, done_s) + step.optimizer_s
     done_s = ready_s.copy()
     for turn in _turns(step):
-        asked = [
+        requests = [
             (float((done_s if turn else ready_s)[_workers(step, sync)].max()), index, 0)
             for index, sync in enumerate(step.synchronizations)
             if sync.turn == turn and (sync.gather_bytes or sync.gather_delay_s)
         ]
-        ends = _served(links, known.parameters, asked, [one.gather_delay_s for one in step.synchronizations])
+        ends = _served(
+            links, known.parameters, requests, [one.gather_delay_s for one in step.synchronizations]
+        )
         _note(step, ends, done_s)
     return float(done_s.max())
 
@@ -68,14 +70,14 @@ def _ready_s(step: PipelinedStep, sync: Synchronization, played: Sequence[Played
 
 
 def _served(
-    links: "_Links", tasks: Sequence[Ints], asked: list[tuple[float, int, int]], delays_s: list[float]
+    links: "_Links", tasks: Sequence[Ints], requests: list[tuple[float, int, int]], delays_s: list[float]
 ) -> dict[int, float]:
     """Return when each synchronization ends; ``asked`` has the moment, the number and the bucket of each part."""
     parts: dict[int, int] = {}
-    for _, index, bucket in asked:
+    for _, index, bucket in requests:
         parts[index] = max(parts.get(index, 0), bucket + 1)
     ends: dict[int, float] = {}
-    for ready, index, _ in sorted(asked):
+    for ready, index, _ in sorted(requests):
         begin = max(ready, ends.get(index, 0.0)) + delays_s[index] / parts[index]
         ends[index] = links.serve(tasks[index], begin, parts[index])
     return ends

@@ -44,8 +44,8 @@ def network(fabric: Fabric, src: Ints, dst: Ints) -> Network:
     """
     topology, rule = fabric.topology, fabric.beat
     routed = reached(fabric, src, dst)
-    found = pair_links(topology, fabric.routes, src[routed], dst[routed])
-    first, link, share, *overheads = laid(fabric, found.pair_first, found.link, found.share)
+    pairs = pair_links(topology, fabric.routes, src[routed], dst[routed])
+    first, link, share, *overheads = laid(fabric, pairs.pair_first, pairs.link, pairs.share)
     before = np.full(len(src), 8.0 / rule.bandwidth_bps + rule.latency_s)
     after = np.full(len(src), rule.latency_s)
     before[routed], after[routed] = overheads

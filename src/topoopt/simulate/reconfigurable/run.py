@@ -66,8 +66,8 @@ def _play(graph: TaskGraph, fabric: Fabric, run: Stretches, on_progress: Report 
             continue
         check_progress(fabric, demand, change_s)
         run.advance(change_s + rule.delay_s, lit=False)
-        wanted = demand_circuits(demand, rule)
-        if circuits is None or (wanted != circuits).any():
-            circuits, fabric = wanted, rewired(fabric, wanted)
+        next_circuits = demand_circuits(demand, rule)
+        if circuits is None or (next_circuits != circuits).any():
+            circuits, fabric = next_circuits, rewired(fabric, next_circuits)
             run.take(network(fabric, src, dst))
         change_s += rule.period_s

@@ -37,7 +37,7 @@ class Exchange:
 
 def find_exchanges(graph: TaskGraph) -> tuple[Exchange, ...]:
     """Return the all-to-alls that move something, in the order of their tasks."""
-    found = []
+    exchanges = []
     for task in np.flatnonzero((graph.kind == COLLECTIVE) & (graph.collective == ALL_TO_ALL)).tolist():
         members = np.unique(np.array(graph.members(task), np.int64))
         if len(members) > 1:
@@ -45,10 +45,10 @@ def find_exchanges(graph: TaskGraph) -> tuple[Exchange, ...]:
             demand = np.full((len(members),) * 2, float(pair_bytes))
             np.fill_diagonal(demand, 0.0)
             row = Exchange(task, task, np.array([task]), members, demand, int(graph.iteration[task]))
-            found += [row] if pair_bytes else []
+            exchanges += [row] if pair_bytes else []
         else:
-            found += _of_transfers(graph, task)
-    return tuple(found)
+            exchanges += _of_transfers(graph, task)
+    return tuple(exchanges)
 
 
 def _of_transfers(graph: TaskGraph, begin: int) -> list[Exchange]:

@@ -58,8 +58,8 @@ class Ways:
 def make_ways(fabric: Fabric, rule: RegionalReconfiguration, connections: Connections) -> Ways:
     """Return the ways of all pairs; rows of their own take circuits where there are some."""
     src, dst = connections.src, connections.dst
-    found = pair_links(fabric.topology, fabric.routes, src, dst)
-    first, link, share, before, after = laid(fabric, found.pair_first, found.link, found.share)
+    pairs = pair_links(fabric.topology, fabric.routes, src, dst)
+    first, link, share, before, after = laid(fabric, pairs.pair_first, pairs.link, pairs.share)
     routes = Network(first, link, share, fabric.topology.bandwidth_bps / 8.0, before, after)
     place = len(fabric.topology) + src * rule.region_servers + dst % rule.region_servers
     return Ways(rule, np.where(connections.apart & rule.joins(src, dst), place, -1), routes)

@@ -50,26 +50,26 @@ class Ports:
         ----------
         demand_bytes : float64 array, shape (members, members)
         """
-        wanted = self._wanted(members, demand_bytes)
-        if (wanted == self.circuits[members]).all():
+        circuits = self._circuits_for(members, demand_bytes)
+        if (circuits == self.circuits[members]).all():
             return False
         size = self.rule.region_servers
         left, slot = np.nonzero(self.circuits[members])  # the other ends of what is taken apart
         self.circuits[members[left] // size * size + slot, members[left] % size] = 0
-        self.circuits[members] = wanted
+        self.circuits[members] = circuits
         return True
 
-    def _wanted(self, members: Ints, demand_bytes: Floats) -> Ints:
+    def _circuits_for(self, members: Ints, demand_bytes: Floats) -> Ints:
         key = members.tobytes(), demand_bytes.tobytes()
         if key not in self._known:
             rule = self.rule
-            wanted = np.zeros((len(members), rule.region_servers), np.int64)
+            circuits = np.zeros((len(members), rule.region_servers), np.int64)
             region = members // rule.region_servers
             for here in np.unique(region).tolist():
                 rows = np.flatnonzero(region == here)
-                found = _chosen(demand_bytes[np.ix_(rows, rows)], rule)
-                wanted[np.ix_(rows, members[rows] % rule.region_servers)] = found
-            self._known[key] = wanted
+                of_region = _chosen(demand_bytes[np.ix_(rows, rows)], rule)
+                circuits[np.ix_(rows, members[rows] % rule.region_servers)] = of_region
+            self._known[key] = circuits
         return self._known[key]
 
     def ask(self, exchange: Exchange, now_s: float) -> None:

@@ -44,13 +44,13 @@ def candidates(
     ring = ring_times(fabric, COLLECTIVES.index(collective), members, options) if fixed else None
     own = Candidate(RING, None, ring)
     if options.algorithm != QUICKEST:
-        found = _scheduled(fabric, options.algorithm, members)
-        return found if fixed else found[:1]
+        ways = _scheduled(fabric, options.algorithm, members)
+        return ways if fixed else ways[:1]
     if not fixed or len(members) > MOST_RANKS:
         return [own]
     others = [name for name, row in ALGORITHMS.items() if row.collective == collective and name != RING]
-    found = [row for name in others for row in _scheduled(fabric, name, members)]
-    return [own, *(row for row in found if row.moves is not None and len(row.moves) <= MOST_TRANSFERS)]
+    ways = [row for name in others for row in _scheduled(fabric, name, members)]
+    return [own, *(row for row in ways if row.moves is not None and len(row.moves) <= MOST_TRANSFERS)]
 
 
 def is_open(collective: str, options: SimulationOptions) -> bool:

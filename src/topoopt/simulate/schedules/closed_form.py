@@ -67,8 +67,8 @@ def step_times(fabric: Fabric, moves: Moves) -> StepTimes:
         If a pair of members cannot reach each other.
     """
     topology = fabric.topology
-    found = pair_links(topology, fabric.routes, moves.src, moves.dst)
-    first, link, share, before_s, after_s = laid(fabric, found.pair_first, found.link, found.share)
+    pairs = pair_links(topology, fabric.routes, moves.src, moves.dst)
+    first, link, share, before_s, after_s = laid(fabric, pairs.pair_first, pairs.link, pairs.share)
     _, starts = np.unique(moves.step, return_index=True)
     overhead_s = float(np.maximum.reduceat(before_s + after_s, starts).sum())
     transfer = owners(first)

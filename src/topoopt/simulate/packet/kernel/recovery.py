@@ -97,9 +97,9 @@ def learn(s: State, flow: int, sequence: int, expected: int, again: bool, marked
 def _measure(s: State, flow: int, sequence: int, expected: int, again: bool, now: int) -> None:
     """Measure the round trip of the packet that is timed, unless another copy of it was acknowledged."""
     row = s.flow[flow]
-    told = s.count[Count.GO_BACK_N] == 0 and row[Flow.TIMED] == sequence
-    if told or row[Flow.TIMED] < expected:
-        if (again if told else False) == (row[Flow.TIMED_AGAIN] == 1):
+    exact = s.count[Count.GO_BACK_N] == 0 and row[Flow.TIMED] == sequence
+    if exact or row[Flow.TIMED] < expected:
+        if (again if exact else False) == (row[Flow.TIMED_AGAIN] == 1):
             measure(s, flow, now - row[Flow.TIMED_AT])
         row[Flow.TIMED] = -1
 
