@@ -13,6 +13,9 @@ from topoopt.simulate.schedules.collective_choice import CollectiveChoice
 from topoopt.simulate.task_graph import COMPUTE, Floats, TaskGraph
 from topoopt.units import format_bytes, format_time
 
+ROUNDING = 1e-12
+"""Part of a time that sums of its pieces may miss by."""
+
 
 @dataclass(frozen=True, eq=False)
 class SimResult:
@@ -77,7 +80,8 @@ class SimResult:
         """Of ``compute_time_s``, what the busiest accelerator waits for others: the bubble of a pipeline."""
         graph, computing = self.graph, self.graph.kind == COMPUTE
         busy_s = np.bincount(graph.device[computing], graph.duration_s[computing], minlength=1).max()
-        return max(self.compute_time_s - float(busy_s) / graph.iterations, 0.0)
+        waited_s = self.compute_time_s - float(busy_s) / graph.iterations
+        return waited_s if waited_s > ROUNDING * self.compute_time_s else 0.0
 
     @property
     def exposed_communication_s(self) -> float:

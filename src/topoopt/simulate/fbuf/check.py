@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput
+from topoopt.simulate.csr import owners
 from topoopt.simulate.fbuf.graph import (
     ALLREDUCE,
     BARRIER,
@@ -42,13 +43,24 @@ def check(graph: FlexNetGraph) -> None:
     _check_rings(graph)
 
 
-def refuse(graph: FlexNetGraph, what: str, bad: NDArray[np.bool_], value: object, allowed: str) -> None:
-    """Raise if any row is bad; ``value`` is a column, or text that is said of every row."""
+def refuse(
+    graph: FlexNetGraph,
+    what: str,
+    bad: NDArray[np.bool_],
+    value: object,
+    allowed: str,
+    owner: NDArray[np.int64] | None = None,
+) -> None:
+    """Raise if any row is bad; ``value`` is a column, or text that is said of every row.
+
+    Where rows are entries of lists, ``owner`` has the number of each one's list, which is the one that is named.
+    """
     if not bad.any():
         return
     row = int(np.argmax(bad))
     shown = value[row] if isinstance(value, np.ndarray) else value
-    raise InvalidInput(f"{graph.place}: {what} {row}: {allowed}, got {shown}; export the task graph again")
+    number = row if owner is None else owner[row]
+    raise InvalidInput(f"{graph.place}: {what} {number}: {allowed}, got {shown}; export the task graph again")
 
 
 def _check_connections(graph: FlexNetGraph) -> None:
@@ -82,30 +94,17 @@ def _check_tasks(graph: FlexNetGraph) -> None:
     time = "runtime (ms) must be finite and >= 0"
     refuse(graph, "task", ~(np.isfinite(rows.runtime) & (rows.runtime >= 0)), rows.runtime, time)
     refuse(graph, "task", rows.xfersize > MOST_BYTES, rows.xfersize, f"xfersize must be <= {MOST_BYTES}")
-    owner = np.repeat(np.arange(len(rows)), np.diff(rows.next_first))
+    owner = owners(rows.next_first)
     member = rows.type[owner] == ALLREDUCE
-    _refuse_entry(
-        graph,
-        owner,
-        ~member & ~np.isin(rows.next, rows.taskid),
-        "nexttasks must be numbers of tasks in the file",
-    )
+    lost = ~member & ~np.isin(rows.next, rows.taskid)
+    refuse(graph, "task", lost, rows.next, "nexttasks must be numbers of tasks in the file", owner)
     nodes = f"an AllReduce's members must be node numbers in 0..{graph.nnode - 1}"
-    _refuse_entry(graph, owner, member & (rows.next >= graph.nnode), nodes)
+    refuse(graph, "task", member & (rows.next >= graph.nnode), rows.next, nodes, owner)
     twice = np.zeros(len(owner), bool)
     twice[member] = _repeated(owner[member] * graph.nnode + rows.next[member].astype(np.int64))
-    _refuse_entry(graph, owner, twice, "an AllReduce's members must differ")
+    refuse(graph, "task", twice, rows.next, "an AllReduce's members must differ", owner)
     empty = (rows.type == ALLREDUCE) & (np.diff(rows.next_first) == 0)
     refuse(graph, "task", empty, "none", "an AllReduce must have members (its nexttasks)")
-
-
-def _refuse_entry(graph: FlexNetGraph, owner: NDArray[np.int64], bad: NDArray[np.bool_], rule: str) -> None:
-    if bad.any():
-        entry = int(np.argmax(bad))
-        value = graph.tasks.next[entry]
-        raise InvalidInput(
-            f"{graph.place}: task {owner[entry]}: {rule}, got {value}; export the task graph again"
-        )
 
 
 def _check_routes(graph: FlexNetGraph) -> None:
@@ -120,11 +119,11 @@ def _check_routes(graph: FlexNetGraph) -> None:
     hops = np.diff(rows.hop_first)
     refuse(graph, "path", hops < 2, hops, "hopnode must hold both ends")
     refuse(graph, "hopnode", rows.hopnode >= graph.nodes, rows.hopnode, f"must be in 0..{graph.nodes - 1}")
-    route = np.repeat(np.arange(len(rows)), np.diff(rows.path_first))
+    route = owners(rows.path_first)
     for name, entry in (("fromnode", rows.hop_first[:-1]), ("tonode", rows.hop_first[1:] - 1)):
         end = rows.hopnode[entry]
         refuse(graph, "path", end != getattr(rows, name)[route], end, f"must have the route's {name} as end")
-    path = np.repeat(np.arange(len(hops)), hops)
+    path = owners(rows.hop_first)
     twice = _repeated(path * graph.nodes + rows.hopnode)
     refuse(
         graph, "path", np.bincount(path[twice], minlength=len(hops)) > 0, "twice", "a node must be met once"

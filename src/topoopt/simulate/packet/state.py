@@ -95,22 +95,16 @@ def grown(state: State, why: int, options: PacketOptions) -> State:
         If that would exceed the memory limit.
     """
     count = state.count
-    names: tuple[str, ...]
     if why == layout.Stop.FULL_SLOTS:
-        needed = 2 * int(slots_needed(count))
-        names, size = ("packet",), max(2 * len(state.packet), needed)
+        names, size = ["packet"], max(2 * len(state.packet), 2 * int(slots_needed(count)))
     elif why == layout.Stop.FULL_FLOWS:
-        names, size = ("flow", "window"), 2 * len(state.flow)
+        names, size = ["flow", "window"], 2 * len(state.flow)
     elif why == layout.Stop.FULL_TIMERS:
         needed = int(count[layout.Count.TIMER_SIZE] + timers_needed(count, 0))
-        names, size = ("timer", "timer_code"), len(state.timer) + needed
+        names, size = ["timer", "timer_code"], len(state.timer) + needed
     else:
-        names, size = (
-            ("board",),
-            max(
-                2 * len(state.board), int(count[layout.Count.BOARD_USED] + count[layout.Count.LARGEST_BOARD])
-            ),
-        )
+        needed = int(count[layout.Count.BOARD_USED] + count[layout.Count.LARGEST_BOARD])
+        names, size = ["board"], max(2 * len(state.board), needed)
     more = sum(getattr(state, name).nbytes // max(len(getattr(state, name)), 1) * size for name in names)
     _check_memory(memory_bytes(state) + more, options)
     return state._replace(**{name: _longer(getattr(state, name), size) for name in names})
