@@ -180,6 +180,11 @@ def _key(of: Any, step: str) -> Any:
         ("rings.0.members.0", 99, "rings[0]: nodes must be in 0..7"),
         ("rings.0.group", 99, "rings[0]: group must be in 0.."),
         ("topology.links.src", [], "topology: links: src, dst and ports must be of one length"),
+        (
+            "topology.links.ports.0",
+            2**31,
+            "ports[0]: expected an integer >= 1 and <= 2147483647, got 2147483648",
+        ),
         ("topology.links.latency_s", [1e-6], "topology: links: latency_s: expected"),
         ("topology.links.dst.0", 8, "topology: links: nodes must be in 0..7"),
         ("topology.links.dst.0", 0, "topology: links: must be in order"),

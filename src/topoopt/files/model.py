@@ -189,5 +189,9 @@ def _expected(schema: dict[str, Any], detail: ErrorDetails) -> str:
     limits = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
     if schema.get("type") not in names:
         return detail["msg"].removeprefix("Input should be ")
-    bounds = [f"{sign} {schema[limit]:g}" for limit, sign in limits.items() if limit in schema]
+    bounds = [f"{sign} {_plain(schema[limit])}" for limit, sign in limits.items() if limit in schema]
     return " ".join([names[schema["type"]], " and ".join(bounds)]).strip()
+
+
+def _plain(limit: float) -> str:
+    return str(limit) if isinstance(limit, int) else f"{limit:g}"

@@ -20,6 +20,9 @@ SCHEMA: Final = "topoopt-plan/1"
 EVERY_KEY = EveryKey("bucket_bytes")
 """Plans that were written before there were buckets are without that key."""
 
+Small = Annotated[int, Field(ge=1, le=2**31 - 1)]
+"""What an array of 32 bits holds."""
+
 ChannelDim = Literal["none", "out", "in", "rows", "columns"]
 
 
@@ -50,7 +53,7 @@ class LinksPart(Strict):
 
     src: list[Count]
     dst: list[Count]
-    ports: list[Number]
+    ports: list[Small]
     bandwidth_bps: Positive | list[Positive]
     latency_s: Amount | list[Amount]
 
@@ -60,7 +63,7 @@ class TopologyPart(Strict):
 
     family: str
     servers: Number
-    nodes: Number
+    nodes: Small
     offsets: list[Number]
     links: LinksPart
 
