@@ -1,4 +1,4 @@
-"""The noun Case: what all step times follow from, and what one accelerator has of a micro-batch."""
+"""The noun Case: what all step times follow from."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -7,46 +7,13 @@ import numpy as np
 
 from topoopt.hardware import PRECISIONS
 from topoopt.llm.calibration.parameters import Calibration
-from topoopt.llm.columns import Floats
+from topoopt.llm.columns import Bools, Floats
 from topoopt.llm.configuration_table import ConfigurationTable
 from topoopt.llm.step_time.collective_time import Links
 from topoopt.llm.step_time.machine import Machine, machine_of
 from topoopt.llm.step_time.shapes import Shapes, shapes_of
 from topoopt.llm.system import System
 from topoopt.transformer import TransformerModel
-
-
-@dataclass(frozen=True, eq=False)
-class Work:
-    """What one accelerator has of one micro-batch, as columns.
-
-    Attributes
-    ----------
-    tokens : array
-        Of one micro-batch in one context parallel rank.
-    keys : array
-        Tokens of a whole sequence.
-    tp, local_tp : array
-        Tensor parallel degree; that by which norms and dropouts are split (``tp`` with sequence parallelism).
-    ep, etp : array
-    fused : array
-        1 where the attention's core is fused.
-    attention : array
-        Share of the peak rate that the attention's core reaches.
-    peak_flops, usual_flops : array
-        Of the linear layers' precision; of 16 bits.
-    """
-
-    tokens: Floats
-    keys: Floats
-    tp: Floats
-    local_tp: Floats
-    ep: Floats
-    etp: Floats
-    fused: Floats
-    attention: Floats
-    peak_flops: Floats
-    usual_flops: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,35 +36,57 @@ class Case:
         return self.table.global_batch / (self.table.dp * self.table.micro_batch)
 
     @cached_property
-    def work(self) -> Work:
-        """What one accelerator has of one micro-batch."""
-        table, calibration, machine = self.table, self.calibration, self.machine
-        tp = table.tp.astype(np.float64)
-        usual = machine.peak_flops[PRECISIONS.index("bf16")]
-        rows = () if machine.peak_flops.ndim == 1 else (np.arange(len(table)),)
-        peak = machine.peak_flops[(table.precision, *rows)]
-        peak = np.where(peak > usual, usual + calibration.low_precision_gain * (peak - usual), peak)
-        slower = np.where(table.zero == 3, calibration.sharded_attention, 1.0)
-        return Work(
-            tokens=table.micro_batch * table.sequence / table.cp,
-            keys=table.sequence.astype(np.float64),
-            tp=tp,
-            local_tp=np.where(table.sequence_parallel > 0, tp, 1.0),
-            ep=table.ep.astype(np.float64),
-            etp=table.etp.astype(np.float64),
-            fused=self._fused,
-            attention=slower * calibration.attention_efficiency,
-            peak_flops=peak,
-            usual_flops=np.broadcast_to(usual, tp.shape),
-        )
+    def tokens(self) -> Floats:
+        """Of one micro-batch in one context parallel rank."""
+        return self.table.micro_batch * self.table.sequence / self.table.cp
 
-    @property
-    def _fused(self) -> Floats:
+    @cached_property
+    def tp(self) -> Floats:
+        """Tensor parallel degree."""
+        return self.table.tp.astype(np.float64)
+
+    @cached_property
+    def local_tp(self) -> Floats:
+        """The degree by which norms and dropouts are split: ``tp`` with sequence parallelism."""
+        return np.where(self.table.sequence_parallel > 0, self.tp, 1.0)
+
+    @cached_property
+    def ep(self) -> Floats:
+        """Expert parallel degree."""
+        return self.table.ep.astype(np.float64)
+
+    @cached_property
+    def etp(self) -> Floats:
+        """Tensor parallel degree inside an expert."""
+        return self.table.etp.astype(np.float64)
+
+    @cached_property
+    def fused(self) -> Bools:
+        """Whether the attention's core is fused."""
         if (
             self.calibration.attention == "auto"
         ):  # eager in the stacks that had no ZeRO-3, fused in those that have
-            return np.asarray(self.table.zero == 3, np.float64)
-        return np.full(len(self.table), float(self.calibration.attention == "fused"))
+            return np.asarray(self.table.zero == 3)
+        return np.full(len(self.table), self.calibration.attention == "fused")
+
+    @cached_property
+    def attention_efficiency(self) -> Floats:
+        """Share of the peak rate that the attention's core reaches."""
+        slower = np.where(self.table.zero == 3, self.calibration.sharded_attention, 1.0)
+        return np.asarray(slower * self.calibration.attention_efficiency, np.float64)
+
+    @cached_property
+    def usual_flops(self) -> Floats:
+        """Peak rate in 16 bits."""
+        return np.broadcast_to(self.machine.peak_flops[PRECISIONS.index("bf16")], self.tp.shape)
+
+    @cached_property
+    def peak_flops(self) -> Floats:
+        """Peak rate in the precision of the linear layers, as far as calculating in few bits gains what it promises."""
+        peaks, usual = self.machine.peak_flops, self.usual_flops
+        rows = () if peaks.ndim == 1 else (np.arange(len(self.table)),)
+        peak = peaks[(self.table.precision, *rows)]
+        return np.where(peak > usual, usual + self.calibration.low_precision_gain * (peak - usual), peak)
 
 
 def case_of(

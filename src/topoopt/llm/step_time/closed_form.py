@@ -149,9 +149,9 @@ def straggle(case: Case) -> Floats:
 
 def _hop_s(case: Case) -> Floats:
     """Return the transfers of one micro-batch from stage to stage and back; each tp rank sends its part."""
-    table, work = case.table, case.work
-    stride = work.tp * table.cp * table.dp
-    sent = 2 * work.tokens * case.shapes.hidden / work.tp
+    table = case.table
+    stride = case.tp * table.cp * table.dp
+    sent = 2 * case.tokens * case.shapes.hidden / case.tp
     return (table.pp > 1) * 2 * case.links.transfer_s(stride, sent) * table.vpp
 
 

@@ -40,7 +40,7 @@ class _Kernels:
     """The law of kernels of a machine under a calibration."""
 
     def __init__(self, case: Case) -> None:
-        self.shapes, self.work = case.shapes, case.work
+        self.case = case
         machine, calibration = case.machine, case.calibration
         self.efficiency = calibration.gemm_efficiency
         self.half_depth = calibration.gemm_half_depth
@@ -61,12 +61,12 @@ class _Kernels:
 
     def layer(self) -> LayerKernels:
         """Return all kernels."""
-        shapes, work = self.shapes, self.work
+        shapes, case = self.case.shapes, self.case
         linear = self._projections() + self._feed_forward()
         streamed = self._streamed_bytes() * self.s_per_byte
         core_forward, core_backward = self._core()
-        logits = self.product_s(work.tokens, shapes.vocabulary / work.tp, shapes.hidden, work.usual_flops)
-        loss = work.tokens * shapes.vocabulary / work.tp * LOSS_BYTES_PER_LOGIT * self.s_per_byte
+        logits = self.product_s(case.tokens, shapes.vocabulary / case.tp, shapes.hidden, case.usual_flops)
+        loss = case.tokens * shapes.vocabulary / case.tp * LOSS_BYTES_PER_LOGIT * self.s_per_byte
         return LayerKernels(
             linear + streamed + core_forward,
             2 * linear + STREAMED_BACKWARD * streamed + core_backward,
@@ -76,11 +76,11 @@ class _Kernels:
         )
 
     def _projections(self) -> Floats:
-        shapes, work = self.shapes, self.work
-        heads, flops, tokens = shapes.heads / work.tp, work.peak_flops, work.tokens
+        shapes, case = self.case.shapes, self.case
+        heads, flops, tokens = shapes.heads / case.tp, case.peak_flops, case.tokens
         into_heads = heads * shapes.head_dim
         back = self.product_s(tokens, shapes.hidden, heads * shapes.value_dim, flops)
-        keys_values = np.maximum(shapes.kv_heads / work.tp, 1) * (shapes.head_dim + shapes.value_dim)
+        keys_values = np.maximum(shapes.kv_heads / case.tp, 1) * (shapes.head_dim + shapes.value_dim)
         plain = self.product_s(tokens, into_heads + keys_values, shapes.hidden, flops)
         if not shapes.any_latent:
             return plain + back
@@ -92,46 +92,44 @@ class _Kernels:
         return back + np.where(latent, down + up + self.product_s(tokens, up_values, rank, flops), plain)
 
     def _feed_forward(self) -> Floats:
-        shapes, work = self.shapes, self.work
-        dense = self._two_products(work.tokens, shapes.ffn / work.tp)
+        shapes, case = self.case.shapes, self.case
+        dense = self._two_products(case.tokens, shapes.ffn / case.tp)
         if not shapes.any_experts:
             return dense
-        shared = self._two_products(work.tokens, np.maximum(shapes.shared_ffn / work.tp, 1))
+        shared = self._two_products(case.tokens, np.maximum(shapes.shared_ffn / case.tp, 1))
         visits = np.maximum(shapes.per_token, 1) * shapes.capacity
-        rows = work.tokens * visits * work.etp / work.tp  # tokens that come to this accelerator
-        local = np.maximum(shapes.experts / work.ep, 1)
-        inner = np.maximum(shapes.expert_ffn / work.etp, 1)
+        rows = case.tokens * visits * case.etp / case.tp  # tokens that come to this accelerator
+        local = np.maximum(shapes.experts / case.ep, 1)
+        inner = np.maximum(shapes.expert_ffn / case.etp, 1)
         routed = local * self._two_products(rows / local, inner)
         permuted = 8 * rows * shapes.hidden * self.s_per_byte  # rows are sorted by expert, and back
         mixed = routed + permuted + shared * (shapes.shared_ffn > 0)
         return dense * (1 - shapes.moe_share) + mixed * shapes.moe_share
 
     def _two_products(self, rows: Floats, inner: Floats) -> Floats:
-        hidden, flops = self.shapes.hidden, self.work.peak_flops
-        into = self.product_s(rows, self.shapes.into * inner, hidden, flops)
+        hidden, flops = self.case.shapes.hidden, self.case.peak_flops
+        into = self.product_s(rows, self.case.shapes.into * inner, hidden, flops)
         return into + self.product_s(rows, hidden, inner, flops)
 
     def _streamed_bytes(self) -> Floats:
         """Two norms and two residual sums with dropout of the hidden size; the activation of the inner size."""
-        shapes, work = self.shapes, self.work
+        shapes, case = self.case.shapes, self.case
         inner = shapes.ffn * (1 - shapes.moe_share) + shapes.moe_share * (
             shapes.per_token * shapes.expert_ffn + shapes.shared_ffn
         )
-        outside = 22 * shapes.hidden / work.local_tp
-        return work.tokens * (outside + 2 * (shapes.into + 1) * inner / work.tp)
+        outside = 22 * shapes.hidden / case.local_tp
+        return case.tokens * (outside + 2 * (shapes.into + 1) * inner / case.tp)
 
     def _core(self) -> tuple[Floats, Floats]:
         """Return forward and backward time of the products with keys and values, and of the softmax between."""
-        shapes, work = self.shapes, self.work
-        heads = shapes.heads / work.tp
-        scores = work.tokens * work.keys * heads
+        shapes, case = self.case.shapes, self.case
+        heads = shapes.heads / case.tp
+        scores = case.tokens * case.table.sequence * heads
         products = 2 * scores * (shapes.head_dim + shapes.value_dim)
         odd = np.where(shapes.head_dim % 4 == 0, self.misaligned ** (2 / 3), self.misaligned)
         slow = np.where(shapes.head_dim % 8 == 0, 1.0, odd)
-        full = slow * products / (work.usual_flops * work.attention)
+        full = slow * products / (case.usual_flops * case.attention_efficiency)
         softmax = slow * scores * EAGER_BYTES_PER_SCORE * self.s_per_byte
         half = full / 2  # a causal mask halves the work of fused kernels
-        forward = np.where(work.fused > 0, half, full + softmax)
-        return forward, np.where(
-            work.fused > 0, FUSED_BACKWARD * half, 2 * full + STREAMED_BACKWARD * softmax
-        )
+        forward = np.where(case.fused, half, full + softmax)
+        return forward, np.where(case.fused, FUSED_BACKWARD * half, 2 * full + STREAMED_BACKWARD * softmax)

@@ -42,15 +42,15 @@ class MicroBatch:
 
 def micro_batch(case: Case) -> MicroBatch:
     """Return the seconds of one micro-batch in an average layer and in the logits."""
-    shapes, table, work, calibration = case.shapes, case.table, case.work, case.calibration
+    shapes, table, calibration = case.shapes, case.table, case.calibration
     layer = layer_kernels(case)
     full = table.recomputes("full").astype(np.float64)
     selective = table.recomputes("selective").astype(np.float64)
-    hidden_bytes = 2 * work.tokens * shapes.hidden
-    gather = case.links.gather_s(work.tp, np.ones_like(work.tp), hidden_bytes)
+    hidden_bytes = 2 * case.tokens * shapes.hidden
+    gather = case.links.gather_s(case.tp, np.ones_like(case.tp), hidden_bytes)
     passes = 2 + full
     bare = 1 - calibration.tensor_overlap * (table.sequence_parallel > 0)
-    crowd = calibration.group_launch * np.square(work.tp / 8) * (work.tp > 1)
+    crowd = calibration.group_launch * np.square(case.tp / 8) * (case.tp > 1)
     return MicroBatch(
         kernels=layer,
         recompute_s=full * layer.forward_s + selective * layer.core_s,
@@ -66,10 +66,10 @@ def micro_batch(case: Case) -> MicroBatch:
 
 def key_round_s(case: Case) -> Floats:
     """Return the time in which keys and values go round the context ranks once, forward."""
-    shapes, work, cp = case.shapes, case.work, case.table.cp.astype(np.float64)
-    kv_heads = np.maximum(shapes.kv_heads / work.tp, 1)
-    round_bytes = 2 * work.tokens * kv_heads * (shapes.head_dim + shapes.value_dim) * cp
-    return case.links.ring_s(cp, work.tp, round_bytes)
+    shapes, cp = case.shapes, case.table.cp.astype(np.float64)
+    kv_heads = np.maximum(shapes.kv_heads / case.tp, 1)
+    round_bytes = 2 * case.tokens * kv_heads * (shapes.head_dim + shapes.value_dim) * cp
+    return case.links.ring_s(cp, case.tp, round_bytes)
 
 
 def _tensor_s(case: Case, hidden_bytes: Floats, gather: Floats) -> Floats:
@@ -79,12 +79,12 @@ def _tensor_s(case: Case, hidden_bytes: Floats, gather: Floats) -> Floats:
     part and with shared experts. Experts that are cut gather what all of their ranks have received; behind experts
     the slices of the tokens are put together again, unless the sequence is split.
     """
-    shapes, work = case.shapes, case.work
+    shapes = case.shapes
     if not shapes.any_experts:
         return 4 * gather
     pairs = 2 - shapes.moe_share * (shapes.shared_ffn == 0)
-    received = hidden_bytes * shapes.per_token * work.etp / work.tp
-    cut = case.links.gather_s(work.etp, np.ones_like(work.tp), received)
+    received = hidden_bytes * shapes.per_token * case.etp / case.tp
+    cut = case.links.gather_s(case.etp, np.ones_like(case.tp), received)
     again = gather * (case.table.sequence_parallel == 0)
     return np.asarray(2 * pairs * gather + shapes.moe_share * (2 * cut + again), np.float64)
 
@@ -100,8 +100,8 @@ def _ring_s(case: Case, layer: LayerKernels, again: Floats) -> Floats:
 
 def _exchanges_s(case: Case, hidden_bytes: Floats) -> Floats:
     """Return dispatch and combine of one pass through an average layer."""
-    shapes, work = case.shapes, case.work
+    shapes = case.shapes
     if not shapes.any_experts:
-        return np.zeros_like(work.tp)
-    sent = hidden_bytes * shapes.per_token / work.tp
-    return shapes.moe_share * 2 * case.links.exchange_s(work.ep, work.etp, sent)
+        return np.zeros_like(case.tp)
+    sent = hidden_bytes * shapes.per_token / case.tp
+    return shapes.moe_share * 2 * case.links.exchange_s(case.ep, case.etp, sent)

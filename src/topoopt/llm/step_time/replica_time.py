@@ -22,16 +22,16 @@ def replica_times(case: Case, layers: Floats, batches_s: Floats, backward_s: Flo
     layers, batches_s, backward_s : array
         Of the busiest stage: its layers; its time in all micro-batches, and in one backward pass.
     """
-    shapes, table, work, links, calibration = case.shapes, case.table, case.work, case.links, case.calibration
+    shapes, table, links, calibration = case.shapes, case.table, case.links, case.calibration
     pp = table.pp.astype(np.float64)
-    dense = layers * (shapes.dense_parameters / work.tp + shapes.replicated_parameters)
-    dense = dense + shapes.table_parameters / work.tp / np.minimum(pp, 2)
-    expert = layers * shapes.expert_parameters / (work.ep * work.etp)
+    dense = layers * (shapes.dense_parameters / case.tp + shapes.replicated_parameters)
+    dense = dense + shapes.table_parameters / case.tp / np.minimum(pp, 2)
+    expert = layers * shapes.expert_parameters / (case.ep * case.etp)
     replicas = (table.dp * table.cp).astype(np.float64)
-    gather = links.gather_s(replicas, work.tp, 2 * dense)
+    gather = links.gather_s(replicas, case.tp, 2 * dense)
     if shapes.any_experts:
-        owners = np.maximum(work.tp * replicas / (work.ep * work.etp), 1.0)
-        gather = gather + (expert > 0) * links.gather_s(owners, work.ep * work.etp, 2 * expert)
+        owners = np.maximum(case.tp * replicas / (case.ep * case.etp), 1.0)
+        gather = gather + (expert > 0) * links.gather_s(owners, case.ep * case.etp, 2 * expert)
     sharded = table.zero == 3
     batches = case.batches
     scattered = table.zero == 2
