@@ -6,7 +6,7 @@ import pytest
 from tests.cluster.shared_jobs import MEGABYTE, reducer, training
 from topoopt.cluster import shared_fabric
 from topoopt.cluster.shared_connections import connect
-from topoopt.finder import lay_rings
+from topoopt.finder import FabricRequest, lay_rings
 from topoopt.simulate import TaskGraph, merge_jobs
 
 
@@ -18,7 +18,7 @@ def placed(graph: TaskGraph, servers: int, seed: int = 0) -> TaskGraph:
 @pytest.mark.parametrize("name", ["fat-tree", "oversub-fat-tree", "ideal-switch", "rail", "expander"])
 @pytest.mark.parametrize("seed", range(3))
 def test_rings_are_those_of_the_finder(name: str, seed: int) -> None:
-    fabric = shared_fabric(name, 54, 4, 100e9)
+    fabric = shared_fabric(name, FabricRequest(54, 4, 100e9))
     graph = placed(reducer(9, MEGABYTE), 54, seed)
     own = connect(fabric, "a", graph, 0, seed)
     (group,) = graph.groups
@@ -27,7 +27,7 @@ def test_rings_are_those_of_the_finder(name: str, seed: int) -> None:
 
 
 def test_every_pair_has_one_of_its_shortest_paths() -> None:
-    fabric = shared_fabric("fat-tree", 54, 4, 100e9)
+    fabric = shared_fabric("fat-tree", FabricRequest(54, 4, 100e9))
     graph = placed(training(np.random.default_rng(0), 6), 54)
     own = connect(fabric, "a", graph, 0, 0)
     server = graph.groups[0]
@@ -39,7 +39,7 @@ def test_every_pair_has_one_of_its_shortest_paths() -> None:
 
 
 def test_jobs_and_seeds_draw_anew_and_one_job_draws_once() -> None:
-    fabric = shared_fabric("fat-tree", 54, 4, 100e9)
+    fabric = shared_fabric("fat-tree", FabricRequest(54, 4, 100e9))
     graph = placed(training(np.random.default_rng(0), 6), 54)
 
     def drawn(job: str, seed: int) -> list[tuple[int, ...]]:
@@ -53,7 +53,7 @@ def test_jobs_and_seeds_draw_anew_and_one_job_draws_once() -> None:
 
 def test_hashing_spreads_connections_over_all_paths() -> None:
     """Of 36 paths between two pods each is taken by about as many of 200 jobs."""
-    fabric = shared_fabric("fat-tree", 432, 8, 100e9)
+    fabric = shared_fabric("fat-tree", FabricRequest(432, 8, 100e9))
     graph = merge_jobs([training(np.random.default_rng(0), 2)], ((0, 431),), [1], 432).graph
     taken = {connect(fabric, f"job-{i}", graph, 0, 0).routes.paths(0, 431)[0].nodes for i in range(200)}
     assert len(taken) > 30

@@ -63,14 +63,14 @@ def test_a_job_alone_takes_what_the_flow_simulator_says(model: str, options: Sha
 
 
 def test_a_job_alone_has_one_kind_of_iteration() -> None:
-    (times,) = shared_pace(shared_fabric("fat-tree", 32, 8, 100e9))(
+    (times,) = shared_pace(shared_fabric("fat-tree", FabricRequest(32, 8, 100e9)))(
         [PlacedJob("a", training(np.random.default_rng(0), 8), tuple(range(8)))]
     )
     assert times == IterationTimes(times.mean_s, (times.mean_s,))
 
 
 def test_on_an_ideal_switch_load_does_not_matter() -> None:
-    fabric = shared_fabric("ideal-switch", 64, 8, 100e9)
+    fabric = shared_fabric("ideal-switch", FabricRequest(64, 8, 100e9))
     graphs = [training(np.random.default_rng(seed), 8) for seed in range(8)]
     running = placed(graphs, 64, "random", 1)
     assert paced(fabric, *running) == [paced(fabric, one)[0] for one in running]
@@ -113,7 +113,7 @@ def test_connections_of_a_group_share_by_groups_and_those_of_collectives_by_coll
 def test_jobs_together_take_what_the_flow_simulator_says(name: str, how: str, seed: int) -> None:
     """Transfers that begin together end with the slowest here, and each on its own there; hence the tolerance."""
     rng = np.random.default_rng([seed, 5])
-    fabric = shared_fabric(name, 16, 4, 100e9, seed=seed)
+    fabric = shared_fabric(name, FabricRequest(16, 4, 100e9, seed=seed))
     running = placed([training(rng, int(rng.integers(3, 6))) for _ in range(3)], 16, how, seed)
     options = SharingOptions(seed, staggered=False, connections="collective")
     found = paced(fabric, *running, options=options)
@@ -123,7 +123,7 @@ def test_jobs_together_take_what_the_flow_simulator_says(name: str, how: str, se
 @pytest.mark.parametrize("seed", range(8))
 def test_rings_together_take_exactly_what_the_flow_simulator_says(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    fabric = shared_fabric("fat-tree", 54, 4, 100e9)
+    fabric = shared_fabric("fat-tree", FabricRequest(54, 4, 100e9))
     graphs = [
         reducer(
             int(rng.integers(2, 12)), int(rng.integers(1, 100)) * MEGABYTE, rng.uniform(0, 5e-3), 1 + seed % 3
@@ -140,7 +140,7 @@ def test_rings_together_take_exactly_what_the_flow_simulator_says(seed: int) -> 
 def test_on_hashed_fat_trees_iterations_take_longer_with_load() -> None:
     """The same job among ever more others, over several placements and hashes."""
     graphs = [training(np.random.default_rng(seed), 6) for seed in range(9)]
-    fabric = shared_fabric("fat-tree", 54, 4, 25e9)
+    fabric = shared_fabric("fat-tree", FabricRequest(54, 4, 25e9))
     means = []
     for jobs in (1, 3, 6, 9):
         found = [
@@ -153,14 +153,14 @@ def test_on_hashed_fat_trees_iterations_take_longer_with_load() -> None:
 
 
 def test_equal_seeds_give_equal_times_and_others_give_others() -> None:
-    fabric = shared_fabric("fat-tree", 54, 4, 100e9)
+    fabric = shared_fabric("fat-tree", FabricRequest(54, 4, 100e9))
     running = placed([training(np.random.default_rng(seed), 8) for seed in range(6)], 54, "random", 0)
     times = [shared_pace(fabric, SharingOptions(seed))(running) for seed in (3, 3, 4)]
     assert times[0] == times[1] != times[2]
 
 
 def test_what_is_kept_from_earlier_sets_changes_no_answer() -> None:
-    fabric = shared_fabric("fat-tree", 54, 4, 100e9)
+    fabric = shared_fabric("fat-tree", FabricRequest(54, 4, 100e9))
     running = placed([training(np.random.default_rng(seed), 4) for seed in range(12)], 54, "contiguous", 0)
     pace = shared_pace(fabric)
     for chosen in (running[:6], running, running[3:], running[::-1], running[:6]):
@@ -169,7 +169,7 @@ def test_what_is_kept_from_earlier_sets_changes_no_answer() -> None:
 
 
 def test_mean_and_samples_belong_together() -> None:
-    fabric = shared_fabric("oversub-fat-tree", 54, 4, 100e9)
+    fabric = shared_fabric("oversub-fat-tree", FabricRequest(54, 4, 100e9))
     running = placed([training(np.random.default_rng(seed), 8) for seed in range(6)], 54, "random", 0)
     told: list[float] = []
     for times in shared_pace(fabric, SharingOptions(iterations=4), told.append)(running):
@@ -180,7 +180,7 @@ def test_mean_and_samples_belong_together() -> None:
 
 
 def test_nobody_running_is_no_question() -> None:
-    assert shared_pace(shared_fabric("fat-tree", 16, 4, 100e9))([]) == ()
+    assert shared_pace(shared_fabric("fat-tree", FabricRequest(16, 4, 100e9)))([]) == ()
 
 
 def test_a_job_that_takes_no_time_disturbs_nobody() -> None:

@@ -4,9 +4,8 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from topoopt.cluster.distribution import distribution
-from topoopt.cluster.job_plans import JobPlan
+from topoopt.cluster.job_plans import JobPlan, Prepared
 from topoopt.cluster.pace import IterationTimes, PlacedJob
-from topoopt.cluster.prepared import Prepared
 from topoopt.cluster.result import IterationTime, JobRecord
 from topoopt.cluster.shards import Shard
 from topoopt.cluster.trace import TraceJob

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from topoopt.cluster.active_job import ActiveJob
-from topoopt.cluster.prepared import Prepared
+from topoopt.cluster.job_plans import Prepared
 from topoopt.cluster.shards import Shard, Shards
 
 

@@ -9,10 +9,17 @@ from dataclasses import dataclass
 
 from topoopt.cluster.cluster_state import ClusterState
 from topoopt.cluster.course_fabrics import CourseFabric
-from topoopt.cluster.job_plans import JobPlan, JobShape, Progress, reference_time_s, shape_of, silent
+from topoopt.cluster.job_plans import (
+    JobPlan,
+    JobShape,
+    Prepared,
+    Progress,
+    reference_time_s,
+    shape_of,
+    silent,
+)
 from topoopt.cluster.next_event import go_on
 from topoopt.cluster.planes import HeldWiring, Planes
-from topoopt.cluster.prepared import Prepared
 from topoopt.cluster.result import FabricRun
 from topoopt.cluster.settings import ClusterSettings
 from topoopt.cluster.shards import Shards

@@ -16,6 +16,7 @@ from topoopt.cluster.shared import shared_fabric, shared_pace
 from topoopt.cluster.switching import Switching, ocs_switching, panel_switching
 from topoopt.cost import find_prices
 from topoopt.errors import unknown_name
+from topoopt.finder import FabricRequest
 from topoopt.search import BASELINES, BaselineRule
 from topoopt.simulate import TaskGraph
 
@@ -95,8 +96,7 @@ def _sharing(rule: BaselineRule, settings: ClusterSettings) -> CourseFabric:
     # What the whole cluster's price gives, also where a strategy is searched on a fabric of the job's size.
     interfaces, whole_bps = rule.interfaces(settings.cluster, find_prices(settings.prices))
     bandwidth_bps = whole_bps / settings.logical_servers
-    fabric = shared_fabric(
-        rule.fabric,
+    request = FabricRequest(
         cluster.servers,
         cluster.degree,
         cluster.link_bandwidth_bps,
@@ -104,6 +104,7 @@ def _sharing(rule: BaselineRule, settings: ClusterSettings) -> CourseFabric:
         latency_s=cluster.link_latency_s,
         seed=settings.seed,
     )
+    fabric = shared_fabric(rule.fabric, request)
     pace = shared_pace(fabric, replace(settings.sharing, seed=settings.seed))
 
     def plan(shape: JobShape) -> JobPlan:

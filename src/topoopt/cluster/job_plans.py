@@ -1,6 +1,6 @@
 """Plans of the jobs of a cluster: one for each distinct model, size and batch, kept for the next time."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -54,6 +54,28 @@ class JobPlan:
     graph: TaskGraph
     alone: IterationTimes
     topology: Topology
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A job of the trace, ready to run.
+
+    Attributes
+    ----------
+    work : float
+        Iterations to do, on as many servers as the trace asks for.
+    plans : mapping from number of servers to JobPlan
+        Of every size that it may have on this cluster.
+    """
+
+    job: TraceJob
+    work: float
+    plans: Mapping[int, JobPlan]
+
+    @property
+    def wish(self) -> int:
+        """The servers that it asks for, or the most that the cluster has for it."""
+        return max(size for size in self.plans if size <= max(self.job.servers, min(self.plans)))
 
 
 MakePlan = Callable[[JobShape], JobPlan]

@@ -17,12 +17,9 @@ from topoopt.cluster.shared_lockstep import Lockstep, lockstep
 from topoopt.cluster.shared_options import DEFAULT_SHARING, SharingOptions
 from topoopt.cluster.shared_run import run_alone, run_together
 from topoopt.errors import InvalidInput
-from topoopt.finder import FabricRequest, FabricShape, build_fabric
+from topoopt.finder import FabricRequest, build_fabric
 from topoopt.routing import Fabric
 from topoopt.simulate import Report, TaskGraph, merge_jobs
-from topoopt.topology import DEFAULT_LATENCY_S
-
-_SWITCHES = FabricShape(switches=True)
 
 _Key = tuple[str, TaskGraph, tuple[int, ...]]
 
@@ -112,17 +109,7 @@ def shared_pace(
     return SharedPace(fabric, options, on_progress)
 
 
-def shared_fabric(
-    name: str,
-    servers: int,
-    degree: int,
-    bandwidth_bps: float,
-    *,
-    server_bandwidth_bps: float | None = None,
-    latency_s: float = DEFAULT_LATENCY_S,
-    seed: int = 0,
-    shape: FabricShape = _SWITCHES,
-) -> Fabric:
+def shared_fabric(name: str, request: FabricRequest) -> Fabric:
     """Return a fabric for jobs to share: every switch a node, so that connections can collide, and no rings yet.
 
     A server has one link of all its bandwidth into a switch (ideal-switch, fat-tree, oversub-fat-tree), one for each
@@ -134,15 +121,4 @@ def shared_fabric(
     InvalidInput
         If there is no such fabric, or a number is outside what it allows.
     """
-    return build_fabric(
-        name,
-        FabricRequest(
-            servers,
-            degree,
-            bandwidth_bps,
-            latency_s=latency_s,
-            server_bandwidth_bps=server_bandwidth_bps,
-            seed=seed,
-            shape=replace(shape, switches=True),
-        ),
-    )
+    return build_fabric(name, replace(request, shape=replace(request.shape, switches=True)))

@@ -1,5 +1,7 @@
 """A comparison in words: what a table of the terminal and a page say alike."""
 
+from collections.abc import Sequence
+
 from topoopt.reproduction.figure import Comparison
 
 
@@ -53,3 +55,12 @@ def summary(rows: tuple[Comparison, ...]) -> str:
     if len(held) < len(rows):
         words.append(f"{len(rows) - len(held)} reported")
     return ", ".join(words) or "nothing published to compare with"
+
+
+def reasons(rows: Sequence[Comparison]) -> dict[str, list[int]]:
+    """Return why values differ, each reason once, with the numbers of its rows, the first of which is 1."""
+    numbers: dict[str, list[int]] = {}
+    for number_of_row, row in enumerate(rows, 1):
+        if row.explanation:
+            numbers.setdefault(row.explanation, []).append(number_of_row)
+    return numbers

@@ -9,7 +9,7 @@ from topoopt.hardware import ClusterSpec
 from topoopt.job import Job, job_traffic
 from topoopt.plan import Outcome, Plan
 from topoopt.reproduction.figure import Row
-from topoopt.reproduction.published_jobs import BULK, published_job, released_fabric, search_options
+from topoopt.reproduction.published_jobs import BULK, published_job, released_fabric, search_options, times
 from topoopt.search import (
     Fidelity,
     SearchOptions,
@@ -100,7 +100,5 @@ def _row(point: Point, fabric: str, strategy: str, server_bandwidth_bps: float, 
         "fabric": fabric,
         "strategy": strategy,
         "server_bandwidth_bps": server_bandwidth_bps,
-        "iteration_time_s": result.iteration_time_s,
-        "compute_time_s": result.compute_time_s,
-        "bandwidth_tax": result.bandwidth_tax,
+        **times(result),
     }

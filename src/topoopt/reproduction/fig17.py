@@ -14,6 +14,7 @@ from topoopt.reproduction.published_jobs import (
     MODEL_TITLES,
     published_job,
     released_fabric,
+    times,
 )
 from topoopt.routing import Fabric
 from topoopt.search import simulated, starting_strategy
@@ -115,9 +116,7 @@ def _rows(grid: Fig17Grid, model: str, degree: int, seed: int) -> Iterator[Row]:
             "fabric": fabric.name,
             "host_forwarding": host_forwarding,
             "delay_s": at_s,
-            "iteration_time_s": result.iteration_time_s,
-            "compute_time_s": result.compute_time_s,
-            "bandwidth_tax": result.bandwidth_tax,
+            **times(result),
             "times_topoopt": result.iteration_time_s / results[0].iteration_time_s,
         }
 

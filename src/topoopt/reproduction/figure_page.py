@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from string import ascii_lowercase
 
 from topoopt.report import Chart, Facts, Page, Section, Table
-from topoopt.reproduction.cells import compared, number, published, summary, tolerance, verdict
+from topoopt.reproduction.cells import compared, number, published, reasons, summary, tolerance, verdict
 from topoopt.reproduction.figure import Comparison, Figure
 
 COLUMNS = ("ours", "published", "ratio", "tolerance", "met", "from", "compared")
@@ -57,15 +57,11 @@ def _cells(row: Comparison, letters: Mapping[str, str]) -> tuple[str, ...]:
 
 def _reasons(rows: Sequence[Comparison]) -> list[str]:
     """Return why values differ, each reason once, with the first that it explains."""
-    whats: dict[str, list[str]] = {}
-    for row in rows:
-        if row.explanation:
-            whats.setdefault(row.explanation, []).append(row.what)
-    return [f"{_first(those)}: {reason}" for reason, those in whats.items()]
-
-
-def _first(whats: Sequence[str]) -> str:
-    return whats[0] if len(whats) == 1 else f"{whats[0]}, and {len(whats) - 1} more"
+    lines = []
+    for reason, (first, *more) in reasons(rows).items():
+        what = rows[first - 1].what
+        lines.append(f"{what}, and {len(more)} more: {reason}" if more else f"{what}: {reason}")
+    return lines
 
 
 def _named(pictures: Sequence[str]) -> str:

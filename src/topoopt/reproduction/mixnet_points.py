@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from topoopt.finder import FabricShape
 from topoopt.reproduction.figure import Row
 from topoopt.reproduction.mixnet_jobs import FABRICS, JOBS, fabric_of, simulated_step, step_of
+from topoopt.reproduction.published_jobs import times
 
 AT_400G = 400e9
 REFERENCE = "rail", 800e9
@@ -37,9 +38,7 @@ def mixnet_rows(name: str, bandwidth_bps: float, variants: tuple[Variant, ...]) 
             "bandwidth_bps": bandwidth_bps,
             "fabric": fabric,
             "circuits": circuits,
-            "iteration_time_s": result.iteration_time_s,
-            "compute_time_s": result.compute_time_s,
-            "bandwidth_tax": result.bandwidth_tax,
+            **times(result),
         }
 
 

@@ -1,6 +1,7 @@
 """The results as a page in Markdown: every figure with what the paper shows, ours beside it, and why they differ."""
 
 from collections.abc import Iterable, Sequence
+from importlib.resources import files
 from pathlib import Path
 
 from topoopt.files import write_atomically
@@ -12,23 +13,6 @@ from topoopt.reproduction.studies import find_study
 PICTURES = "pictures/reproduction"
 """Folder of the pictures, from that of the page."""
 PICTURE_PIXELS = 420
-HEAD = """# The paper's figures, made again
-
-<!-- Generated: make reproduction. Edit the studies in src/topoopt/reproduction, not this page. -->
-
-Every figure of TopoOpt's evaluation (Wang et al., NSDI 2023) that can be computed, and MixNet's comparison of fabrics
-(Liao et al., SIGCOMM 2025), by one command:
-
-```
-topoopt reproduce all --quick
-```
-
-Ours stands beside the published value. *Met* is within the tolerance; *reported* has none, because what the figure
-assumed is not known well enough, and is explained instead. No parameter was chosen to come nearer to a published
-value. What a figure shows is told from the authors' talk and from memory of the paper; the origin of every
-value that is compared is in its row.
-
-"""
 
 
 def page(figures: Sequence[Figure]) -> str:
@@ -37,7 +21,8 @@ def page(figures: Sequence[Figure]) -> str:
         ("figure", "what", "ours beside the published"),
         ((f"[{row.name}](#{row.name})", row.title, cells.summary(row.comparisons)) for row in figures),
     )
-    return HEAD + overview + "\n\n" + "\n".join(section(figure) for figure in figures)
+    head = (files("topoopt.reproduction") / "data" / "page.md").read_text(encoding="utf-8")
+    return head + "\n" + overview + "\n\n" + "\n".join(section(figure) for figure in figures)
 
 
 def section(figure: Figure) -> str:
@@ -73,13 +58,9 @@ def _compared(rows: tuple[Comparison, ...]) -> str:
 
 def _explained(rows: tuple[Comparison, ...]) -> list[str]:
     """Return what is to say of the rows, each thing once, with the numbers of its rows."""
-    reasons: dict[str, list[str]] = {}
-    for index, row in enumerate(rows, 1):
-        if row.explanation:
-            reasons.setdefault(row.explanation, []).append(str(index))
     lines = [
-        f"- Row{'s' * (len(numbers) > 1)} {', '.join(numbers)}: {reason}"
-        for reason, numbers in reasons.items()
+        f"- Row{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers))}: {reason}"
+        for reason, numbers in cells.reasons(rows).items()
     ]
     return ["Explained:", "\n".join(lines)] if lines else []
 

@@ -3,9 +3,11 @@
 from topoopt.finder import FinderRules, find_topology
 from topoopt.hardware import ClusterSpec
 from topoopt.job import Job, JobSettings, make_job
+from topoopt.plan import Outcome
+from topoopt.reproduction.figure import Row
 from topoopt.routing import Fabric
 from topoopt.search import SearchOptions, preset
-from topoopt.simulate import SimulationOptions
+from topoopt.simulate import SimResult, SimulationOptions
 from topoopt.traffic import Traffic
 from topoopt.workload import load_model
 
@@ -58,3 +60,12 @@ def released_fabric(job: Job, traffic: Traffic, seed: int = 0) -> Fabric:
         rules=FinderRules("all-to-allreduce", "lower-bound"),
         seed=seed,
     )
+
+
+def times(result: SimResult | Outcome) -> Row:
+    """Return the columns that a row has of one iteration."""
+    return {
+        "iteration_time_s": result.iteration_time_s,
+        "compute_time_s": result.compute_time_s,
+        "bandwidth_tax": result.bandwidth_tax,
+    }

@@ -36,22 +36,21 @@ class StudyEntry:
     shown: str
 
 
-_IN_ORDER_OF_THE_PAPER: Mapping[str, Study] = {
-    "motivation": motivation,
-    "fig10": fig10,
-    "fig11": fig11,
-    "fig12": fig12,
-    "fig13": fig13,
-    "fig14": fig14,
-    "fig15": fig15,
-    "fig16": fig16,
-    "fig17": fig17,
-    "table1": table1,
-    "mixnet": mixnet,
-}
 STUDIES: Mapping[str, StudyEntry] = {
     name: StudyEntry(description(name).title, study, description(name).shown)
-    for name, study in _IN_ORDER_OF_THE_PAPER.items()
+    for name, study in {  # in the order of the paper
+        "motivation": motivation,
+        "fig10": fig10,
+        "fig11": fig11,
+        "fig12": fig12,
+        "fig13": fig13,
+        "fig14": fig14,
+        "fig15": fig15,
+        "fig16": fig16,
+        "fig17": fig17,
+        "table1": table1,
+        "mixnet": mixnet,
+    }.items()
 }
 
 
