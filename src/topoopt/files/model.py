@@ -194,4 +194,6 @@ def _expected(schema: dict[str, Any], detail: ErrorDetails) -> str:
 
 
 def _plain(limit: float) -> str:
-    return str(limit) if isinstance(limit, int) else f"{limit:g}"
+    """Return a limit as short as it can be said exactly: ``1e+12``, ``2147483647``."""
+    short = f"{limit:g}"
+    return short if float(short) == limit else str(limit)
