@@ -85,7 +85,7 @@ class Case:
         """Peak rate in the precision of the linear layers, as far as calculating in few bits gains what it promises."""
         peaks, usual = self.machine.peak_flops, self.usual_flops
         rows = () if peaks.ndim == 1 else (np.arange(len(self.table)),)
-        peak = peaks[(self.table.precision, *rows)]
+        peak: Floats = peaks[(self.table.precision, *rows)]
         return np.where(peak > usual, usual + self.calibration.low_precision_gain * (peak - usual), peak)
 
 
