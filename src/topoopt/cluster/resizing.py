@@ -4,13 +4,13 @@ from topoopt.cluster.active_job import ActiveJob
 from topoopt.cluster.cluster_state import ClusterState
 
 
-def shrink_for(state: ClusterState, wanted: int) -> bool:
+def shrink_for(state: ClusterState, servers: int) -> bool:
     """Halve elastic jobs, the largest first, until so many servers are idle; do nothing if that is not enough."""
     elastic = [job for job in state.active if job.running] if state.shards.elastic else []
     spare = sum(len(job.servers) - min(job.plans) for job in elastic)
-    if len(state.shards.idle) + spare < wanted:
+    if len(state.shards.idle) + spare < servers:
         return False
-    while len(state.shards.idle) < wanted:
+    while len(state.shards.idle) < servers:
         largest = max(
             (job for job in elastic if len(job.servers) > min(job.plans)),
             key=lambda job: (len(job.servers), job.index),
