@@ -4,9 +4,9 @@ from functools import partial
 from statistics import fmean
 
 from topoopt.cluster import ClusterResult, FabricRun
-from topoopt.report.fabrics import fabric_name, names_apart, skipped_notes
+from topoopt.report.fabrics import fabric_name, name_apart, skipped_notes
 from topoopt.report.page import Block, Notes, Table
-from topoopt.report.rows import Column, Entries, facts, number, table, text
+from topoopt.report.rows import Entries, facts, number, table, text
 from topoopt.report.words import duration, runs
 from topoopt.units import format_time
 
@@ -50,7 +50,7 @@ def _waits(result: ClusterResult) -> Table:
     return table(
         "Completion and waiting",
         result.fabrics,
-        _name(result),
+        text("fabric", name_apart(result.fabrics)),
         number("completion", "completion_time_s.mean", long_time),
         number("p99", "completion_time_s.p99", long_time),
         number("queueing", "queueing_s.mean", long_time),
@@ -66,18 +66,12 @@ def _models(result: ClusterResult) -> Table:
     """Return the mean iteration time of the jobs of each model, in milliseconds."""
     models = sorted({job.model for job in result.fabrics[0].jobs})
     columns = [number(model, partial(_mean_ms, model), ".4g") for model in models]
-    heading = "iteration by model, ms"
-    return table("Iteration time by model", result.fabrics, _name(result, heading), *columns)
+    name = text("iteration by model, ms", name_apart(result.fabrics))
+    return table("Iteration time by model", result.fabrics, name, *columns)
 
 
 def _mean_ms(model: str, run: FabricRun) -> float:
     return fmean(job.iteration_time_mean_s for job in run.jobs if job.model == model) * 1e3
-
-
-def _name(result: ClusterResult, heading: str = "fabric") -> Column:
-    """Return the fabrics' names, with their bandwidth where two have the same."""
-    names = dict(zip(map(id, result.fabrics), names_apart(result.fabrics), strict=True))
-    return text(heading, lambda run: names[id(run)])
 
 
 def long_time(time_s: float) -> str:

@@ -1,7 +1,7 @@
 """Fabrics beside each other: iteration time, price, and who is beaten in both."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf
 from typing import Any
 
@@ -17,10 +17,10 @@ def fabric_name(row: Any) -> str:
     return f"{row.fabric}, {format_bandwidth(row.server_bandwidth_bps)}"
 
 
-def names_apart(rows: Sequence[Any]) -> list[str]:
-    """Return the names of fabrics, with their bandwidth only where two have the same."""
+def name_apart(rows: Sequence[Any]) -> Callable[[Any], str]:
+    """Return what a fabric is called among these rows: with its bandwidth only where two have the same name."""
     count = Counter(row.fabric for row in rows)
-    return [fabric_name(row) if count[row.fabric] > 1 else row.fabric for row in rows]
+    return lambda row: fabric_name(row) if count[row.fabric] > 1 else str(row.fabric)
 
 
 def time_by_fabric(rows: Sequence[ComparedFabric], waits: Sequence[Mapping[str, float]] = ()) -> BarChart:

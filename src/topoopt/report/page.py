@@ -6,6 +6,7 @@ folded tables are left out of a terminal, too.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from topoopt.report.chart import Chart
 
@@ -40,6 +41,11 @@ class Table:
     folded: bool = False
     detail: bool = False
 
+    @property
+    def is_detail(self) -> bool:
+        """Whether only a browser has room for it."""
+        return self.detail or self.folded
+
     def __post_init__(self) -> None:
         assert all(len(row) == len(self.columns) for row in self.rows), (
             f"{self.title}: a row of another length"
@@ -53,16 +59,14 @@ class Facts:
 
     Attributes
     ----------
-    detail : bool
-        Whether a terminal leaves it out.
     tight : bool
         Whether it follows the block above without a blank line.
     """
 
     title: str
     rows: tuple[tuple[str, str], ...]
-    detail: bool = False
     tight: bool = False
+    is_detail: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,7 @@ class Notes:
     lines: tuple[str, ...]
     warn: bool = False
     apart: bool = False
+    is_detail: ClassVar[bool] = False
 
 
 Block = Chart | Table | Facts | Notes
@@ -113,12 +118,7 @@ class Section:
     @property
     def shown(self) -> tuple[Lines, ...]:
         """What there is room for in a terminal and in a notebook: no charts, no details, nothing folded."""
-        return tuple(
-            block
-            for block in self.blocks
-            if isinstance(block, Lines)
-            and not (getattr(block, "detail", False) or getattr(block, "folded", False))
-        )
+        return tuple(block for block in self.blocks if isinstance(block, Lines) and not block.is_detail)
 
 
 @dataclass(frozen=True, slots=True)

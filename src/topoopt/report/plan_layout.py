@@ -9,7 +9,7 @@ import numpy as np
 from topoopt.job import Layout, transformer_of
 from topoopt.plan import Plan
 from topoopt.report.chart import BarChart, HeatmapChart
-from topoopt.report.fabrics import names_apart
+from topoopt.report.fabrics import name_apart
 from topoopt.report.page import Table
 from topoopt.report.rows import Source, bars, number, table, text
 from topoopt.report.words import time_unit
@@ -73,13 +73,13 @@ def fabric_layouts(plan: Plan) -> tuple[Table, ...]:
     others = [row for row in plan.baselines if len(row.layout_times_s) == len(layouts)]
     if not others:
         return ()
-    names = names_apart(others)
+    name = name_apart(others)
     times = table(
         "Every configuration on every fabric",
         enumerate(layouts),
         text("configuration", "1.name"),
         number("wired for it", partial(_time, plan.search.seed_times_s)),
-        *(number(name, partial(_time, row.layout_times_s)) for name, row in zip(names, others, strict=True)),
+        *(number(name(row), partial(_time, row.layout_times_s)) for row in others),
         detail=True,
     )
     return (times,)
