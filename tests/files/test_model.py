@@ -1,12 +1,23 @@
 """Files that people write become values, or one line that says what is wrong with them."""
 
-from typing import Literal
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
 import pytest
 from pydantic import Field
 
 from topoopt.errors import InvalidInput
-from topoopt.files import BandwidthText, BytesText, Strict, TimeText, validated
+from topoopt.files import (
+    Amount,
+    BandwidthText,
+    BytesText,
+    EveryKey,
+    OneOf,
+    Strict,
+    TimeText,
+    noun_from,
+    validated,
+)
 
 
 class Nic(Strict):
@@ -75,3 +86,42 @@ def test_a_misspelled_key_is_named_before_the_key_that_it_leaves_missing() -> No
     assert refusal({"servers": 2, "nics": [{"sped": "1Gbps"}]}) == (
         'job.yaml: nics[0]: unknown key "sped"; did you mean speed? Known: ports, speed'
     )
+
+
+@dataclass(frozen=True)
+class Cable:
+    """A noun that is part of a file."""
+
+    kind: Annotated[str, OneOf(("copper", "fiber"))]
+    length_m: Amount = 1.0
+    price_usd: float = 0.0
+
+
+class Rack(Strict):
+    cable: Annotated[Cable, EveryKey("price_usd")]
+
+
+@pytest.mark.parametrize(
+    ("cable", "message"),
+    [
+        ({"kind": "fiber"}, 'rack.yaml: cable: missing key "length_m": expected a number >= 0'),
+        ({"kind": "rope", "length_m": 2}, 'rack.yaml: cable.kind: expected copper or fiber, got "rope"'),
+        ({"kind": "fiber", "length_m": -1}, "rack.yaml: cable.length_m: expected a number >= 0, got -1"),
+        (
+            {"kind": "fiber", "length_m": 2, "color": "red"},
+            'rack.yaml: cable: unknown key "color"; Known: kind, length_m, price_usd',
+        ),
+    ],
+)
+def test_a_noun_is_part_of_a_file_as_strict_as_a_model(cable: dict[str, object], message: str) -> None:
+    assert validated(Rack, {"cable": {"kind": "fiber", "length_m": 2}}, "r").cable == Cable("fiber", 2.0)
+    with pytest.raises(InvalidInput) as caught:
+        validated(Rack, {"cable": cable}, "rack.yaml")
+    assert str(caught.value) == message
+
+
+def test_a_noun_is_made_of_the_fields_that_another_has() -> None:
+    class Part:
+        kind, color = "fiber", "red"
+
+    assert noun_from(Cable, Part(), price_usd=3.0) == Cable("fiber", 1.0, 3.0)
