@@ -1,8 +1,10 @@
 """The noun ClusterSpec: the budget of servers, interfaces and bandwidth that a plan may spend."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from topoopt.errors import InvalidInput, check_known
+from topoopt.files import OneOf
 from topoopt.hardware.accelerator import find_accelerator
 from topoopt.limits import finite, whole
 
@@ -51,7 +53,7 @@ class ClusterSpec:
     accelerator: str = "a100"
     intra_server_bandwidth_bps: float = 200e9
     link_latency_s: float = 1e-6
-    links: str = "duplex"
+    links: Annotated[str, OneOf(LINK_MODES)] = "duplex"
 
     def __post_init__(self) -> None:
         whole("servers", self.servers, 2)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from topoopt.errors import InvalidInput, check_known
+from topoopt.files import Count
 from topoopt.hardware import PRECISIONS
 from topoopt.strategy import OPTIMIZER_BYTES_PER_PARAMETER_BYTE
 from topoopt.workload import COMPUTE_MODES
@@ -35,7 +36,7 @@ class JobSettings:
     embedding_bytes_factor: int = 1
     memory_check: str = "warn"
     optimizer: str = "sgd"
-    bucket_bytes: int = 0
+    bucket_bytes: Count = 0
 
     def __post_init__(self) -> None:
         allowed = {

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from topoopt.cost import PartTable
-from topoopt.errors import InvalidInput, check_known, unknown_name
+from topoopt.errors import InvalidInput, check_known
 from topoopt.plan import Comparison, Outcome, Plan, compared_fabrics
 from topoopt.search.baselines import BASELINES, default_baselines
 from topoopt.search.fidelities import at_fidelities
@@ -100,8 +100,7 @@ def checked_fabrics(fabrics: Sequence[str] | None, levels: Sequence[str]) -> tup
         For an unknown name, or circuits that change among several simulators of which one cannot follow them.
     """
     for name in fabrics or ():
-        if name != OWN and name not in BASELINES:
-            raise unknown_name("fabric", name, [OWN, *BASELINES])
+        check_known("fabric", name, (OWN, *BASELINES))
     others = None if fabrics is None else tuple(name for name in fabrics if name != OWN)
     changing = [name for name in others or () if any(rule.searched_on for rule in BASELINES[name])]
     if len(levels) > 1 and changing and "analytic" in levels:
