@@ -76,7 +76,7 @@ def _parser_message(error: Exception) -> str:
         return f"{option}: no such option{nearest(option, known)}{help_of}"
     refused: list[Any] = getattr(error.__cause__, "errors", list)()  # what the parser of numbers says
     if refused and getattr(error, "param", None) is not None:
-        wanted = "an integer" if refused[0]["type"].startswith("int") else "a number"
-        return f'{error.param.opts[-1]}: expected {wanted}, got "{refused[0]["input"]}".{help_of}'  # type: ignore[attr-defined]
+        number = "an integer" if refused[0]["type"].startswith("int") else "a number"
+        return f'{error.param.opts[-1]}: expected {number}, got "{refused[0]["input"]}".{help_of}'  # type: ignore[attr-defined]
     text = str(error.format_message()) if hasattr(error, "format_message") else str(error)
     return f"{text[:1].lower()}{text[1:].rstrip('.')}.{help_of}"

@@ -7,7 +7,6 @@ the set of running jobs changes, the fabric says anew how long iterations take.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from topoopt.cluster.cluster_state import ClusterState
 from topoopt.cluster.course_fabrics import CourseFabric
 from topoopt.cluster.job_plans import (
     JobPlan,
@@ -23,6 +22,7 @@ from topoopt.cluster.planes import HeldWiring, Planes
 from topoopt.cluster.result import FabricRun
 from topoopt.cluster.settings import ClusterSettings
 from topoopt.cluster.shards import Shards
+from topoopt.cluster.state import ClusterState
 from topoopt.cluster.switching import check_ports
 from topoopt.cluster.tally import fabric_run
 from topoopt.cluster.trace import Trace, check_fits

@@ -7,8 +7,8 @@ References
 
 from collections.abc import Mapping
 
-from topoopt.cluster.cluster_state import ClusterState, WaitingJob
 from topoopt.cluster.resizing import shrink_for
+from topoopt.cluster.state import ClusterState, WaitingJob
 
 Promised = dict[int, float]
 """Servers of jobs further ahead in the queue, and from when (seconds) they need them."""

@@ -1,9 +1,9 @@
 """From one event of a cluster to the next: jobs end, come, get servers, begin, and grow into what is idle."""
 
-from topoopt.cluster.cluster_state import ClusterState
 from topoopt.cluster.easy_backfill import start_waiting
 from topoopt.cluster.pace import Pace
 from topoopt.cluster.resizing import grow
+from topoopt.cluster.state import ClusterState
 
 
 def go_on(state: ClusterState, pace: Pace, backfill: bool) -> bool:

@@ -1,7 +1,7 @@
 """Elastic jobs: they shrink when another one comes and finds no servers, and grow when servers are idle."""
 
 from topoopt.cluster.active_job import ActiveJob
-from topoopt.cluster.cluster_state import ClusterState
+from topoopt.cluster.state import ClusterState
 
 
 def shrink_for(state: ClusterState, servers: int) -> bool:

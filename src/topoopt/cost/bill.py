@@ -140,11 +140,11 @@ def bill_of_materials(
             f"got {servers}, {degree} and {bandwidth_bps}"
         )
     rule, watts = accounting or Accounting(), power or find_power()
-    bought = bought_interfaces(fabric, Interfaces(servers, degree, bandwidth_bps))
+    interfaces = bought_interfaces(fabric, Interfaces(servers, degree, bandwidth_bps))
     chosen = options or FabricOptions()
-    counts = PRICED_FABRICS[fabric](bought, rule, chosen)
+    counts = PRICED_FABRICS[fabric](interfaces, rule, chosen)
     lines = tuple(
-        _line(item, count, bought.bandwidth_bps, prices, watts) for item, count in counts.items() if count
+        _line(item, count, interfaces.bandwidth_bps, prices, watts) for item, count in counts.items() if count
     )
     note = _note(fabric, degree, chosen)
     return Bill(fabric, servers, degree, bandwidth_bps, prices.name, watts.name, rule, lines, note)

@@ -10,8 +10,6 @@ from topoopt.finder.fabric_request import FabricShape as FabricShape
 from topoopt.finder.fabrics import FABRICS as FABRICS
 from topoopt.finder.fabrics import FabricBuilder as FabricBuilder
 from topoopt.finder.fabrics import build_fabric as build_fabric
-from topoopt.finder.finder_rules import USUAL_RULES as USUAL_RULES
-from topoopt.finder.finder_rules import FinderRules as FinderRules
 from topoopt.finder.improved_circuits import improved_circuits as improved_circuits
 from topoopt.finder.matching import DAMPING as DAMPING
 from topoopt.finder.reconfigurable import ReconfigurableBuilder as ReconfigurableBuilder
@@ -24,6 +22,8 @@ from topoopt.finder.regional_optimum import best_regional_circuits as best_regio
 from topoopt.finder.ring_network import RingNetwork as RingNetwork
 from topoopt.finder.ring_network import ring_network as ring_network
 from topoopt.finder.rings import lay_rings as lay_rings
+from topoopt.finder.rules import USUAL_RULES as USUAL_RULES
+from topoopt.finder.rules import FinderRules as FinderRules
 from topoopt.finder.select_permutations import STRIDE_RULES as STRIDE_RULES
 from topoopt.finder.select_permutations import ring_interfaces as ring_interfaces
 from topoopt.finder.select_permutations import select_permutations as select_permutations

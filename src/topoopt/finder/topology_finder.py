@@ -7,10 +7,10 @@ import numpy as np
 from topoopt.arrays import Floats, Ints
 from topoopt.errors import Infeasible, check_known
 from topoopt.finder.degree_split import DEGREE_SPLITS, Shares, check_degree
-from topoopt.finder.finder_rules import USUAL_RULES, FinderRules
 from topoopt.finder.fit_demand import demand_by_distance
 from topoopt.finder.matching import DAMPING, LARGEST_EXACT, MATCHINGS
 from topoopt.finder.rings import lay_rings
+from topoopt.finder.rules import USUAL_RULES, FinderRules
 from topoopt.finder.select_permutations import select_permutations
 from topoopt.finder.wiring import Wiring
 from topoopt.routing import ROUTING, Fabric, Routes

@@ -91,9 +91,9 @@ def accelerators_of_a_server(part: Accelerator) -> int:
     return int(match[0])
 
 
-def _rate(word: str, given: float | None, known: float | None, part: Accelerator) -> float:
-    if given is not None:
-        return given
+def _rate(word: str, rate: float | None, known: float | None, part: Accelerator) -> float:
+    if rate is not None:
+        return rate
     if known is None:
         raise InvalidInput(f"{word}: the catalogue gives none for {part.name}; write for example 400Gbps")
     return known

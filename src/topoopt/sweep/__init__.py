@@ -8,6 +8,8 @@ from topoopt.sweep.fabrics import SWEPT_FABRICS as SWEPT_FABRICS
 from topoopt.sweep.file import Sweep as Sweep
 from topoopt.sweep.file import read_sweep as read_sweep
 from topoopt.sweep.model import sweep_schema as sweep_schema
+from topoopt.sweep.outcome import SweepAnswer as SweepAnswer
+from topoopt.sweep.outcome import SweepPreview as SweepPreview
 from topoopt.sweep.point import Point as Point
 from topoopt.sweep.processes import processes as processes
 from topoopt.sweep.ray_cluster import ray_cluster as ray_cluster
@@ -28,5 +30,3 @@ from topoopt.sweep.series import Lines as Lines
 from topoopt.sweep.series import lines_of as lines_of
 from topoopt.sweep.summary import Summary as Summary
 from topoopt.sweep.summary import summarized as summarized
-from topoopt.sweep.sweep_answer import SweepAnswer as SweepAnswer
-from topoopt.sweep.sweep_answer import SweepPreview as SweepPreview

@@ -55,6 +55,7 @@ if TYPE_CHECKING:  # a verb needs no other
     from topoopt.verbs.cost import cost as cost
     from topoopt.verbs.fail import fail as fail
     from topoopt.verbs.hardware import hardware as hardware
+    from topoopt.verbs.job_request import job_request as job_request
     from topoopt.verbs.models import models as models
     from topoopt.verbs.plan import plan as plan
     from topoopt.verbs.plan import plan_from_file as plan_from_file
@@ -72,7 +73,6 @@ if TYPE_CHECKING:  # a verb needs no other
     from topoopt.verbs.sweep import sweep as sweep
     from topoopt.verbs.topology import topology as topology
     from topoopt.verbs.traffic import traffic as traffic
-    from topoopt.verbs.words import job_request as job_request
     from topoopt.workload import Operator as Operator
     from topoopt.workload import OperatorGraph as OperatorGraph
     from topoopt.workload import Weight as Weight

@@ -6,8 +6,8 @@ from typing import Any, Unpack
 from topoopt.cost import find_prices, suited_prices
 from topoopt.plan import Comparison, Plan
 from topoopt.search import SearchOptions, checked_fabrics, checked_simulators, compare_fabrics
+from topoopt.verbs.job_request import Source
 from topoopt.verbs.plan import Progress, plan_from_file, plan_without_baselines, silent
-from topoopt.verbs.words import Source
 from topoopt.words import PlanWords, checked_words
 
 
@@ -62,14 +62,14 @@ def compare(
     """
     checked_words(words, PlanWords)
     levels = checked_simulators(simulator, simulators)
-    wanted = checked_fabrics(fabrics, levels)
+    names = checked_fabrics(fabrics, levels)
     named = None if prices is None else find_prices(prices)
     plan, options = _planned(model, words, prices, on_progress)
     return compare_fabrics(
         plan,
         options,
         named or find_prices(suited_prices(plan.job.cluster.link_bandwidth_bps)),
-        fabrics=wanted,
+        fabrics=names,
         simulators=levels,
         collective=collective,
         on_progress=on_progress,

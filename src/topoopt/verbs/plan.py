@@ -11,9 +11,9 @@ from topoopt.errors import InvalidInput
 from topoopt.job import Described, JobRequest, in_its_place, is_plan
 from topoopt.plan import Plan, read_plan
 from topoopt.search import SearchOptions, job_of, make_plan
+from topoopt.verbs.job_request import Source, job_request
 from topoopt.verbs.origin import origin_of
 from topoopt.verbs.search_options import refuse_search_words, search_options
-from topoopt.verbs.words import Source, job_request
 from topoopt.words import JobWords, PlanWords, TrainingWords, checked_words, pick
 
 Progress = Callable[[str, int, int], None]

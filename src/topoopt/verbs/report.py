@@ -51,12 +51,12 @@ def report(
     InvalidInput
         If the file cannot be read or holds something else, or the page cannot be written.
     """
-    wanted = check_formats(tuple(formats))
+    suffixes = check_formats(tuple(formats))
     file = os.fspath(answer) if isinstance(answer, (str, os.PathLike)) else None
     subject = answer if file is None else read_subject(file)
     page = make_page(subject)
     drawn = (
-        () if figures is None else tuple(draw_charts(page.charts, os.fspath(figures), wanted, on_progress))
+        () if figures is None else tuple(draw_charts(page.charts, os.fspath(figures), suffixes, on_progress))
     )
     place = os.fspath(out)
     return WrittenReport(file, page, place, write_report(place, page), drawn)

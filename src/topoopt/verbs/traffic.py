@@ -7,9 +7,9 @@ from topoopt.job import in_its_place, job_traffic
 from topoopt.plan import Plan
 from topoopt.routing import LaidTraffic, lay_traffic
 from topoopt.search import job_of
+from topoopt.verbs.job_request import Source, job_request
 from topoopt.verbs.plan import Progress, plan_from_file, silent
 from topoopt.verbs.search_options import search_options
-from topoopt.verbs.words import Source, job_request
 from topoopt.words import TrafficWords, checked_words
 
 

@@ -89,8 +89,8 @@ def described(vocabulary: type) -> tuple[DescribedWord, ...]:
 def defaults(vocabulary: type) -> dict[str, Any]:
     """Return what holds where words are not given, of those that have a default."""
     kinds = get_type_hints(vocabulary, include_extras=True)
-    found = {name: _kind_and_word(kind)[1].default for name, kind in kinds.items()}
-    return {name: value for name, value in found.items() if value is not None}
+    values = {name: _kind_and_word(kind)[1].default for name, kind in kinds.items()}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _kind_and_word(kind: Any) -> tuple[Any, Word]:

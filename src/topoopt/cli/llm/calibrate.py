@@ -55,9 +55,9 @@ def calibrate(
     """
     out = files.get("out")
     check_writable(out, "--out", runs_file)
-    given: dict[str, Any] = {**words, "weight": _weights(words.get("weight", ()))}
+    settings: dict[str, Any] = {**words, "weight": _weights(words.get("weight", ()))}
     with progress("fitting"):
-        fit = topoopt.llm.calibrate(runs_file, **given)
+        fit = topoopt.llm.calibrate(runs_file, **settings)
     if out is not None:
         topoopt.llm.write_calibration(out, fit.calibration)
     show(fit, as_json, written=(out,))

@@ -113,11 +113,11 @@ class ConfigurationSearch:
     def to_json(self) -> dict[str, Any]:
         """Return the answer, with the rows to show, as plain values."""
         request = self.request
-        given = ("accelerators", "global_batch", "sequence", "precision", "attention", "framework")
+        settings = ("accelerators", "global_batch", "sequence", "precision", "attention", "framework")
         return {
             "model": request.model.name,
             "accelerator": self.accelerator,
-            **{name: getattr(request, name) for name in given},
+            **{name: getattr(request, name) for name in settings},
             "calibration": self.calibration.name,
             "fixed": dict(request.fixed),
             "memory_capacity_bytes": self.memory.capacity_bytes,

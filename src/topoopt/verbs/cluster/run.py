@@ -18,7 +18,7 @@ from topoopt.cluster import (
 from topoopt.errors import InvalidInput
 from topoopt.files import read_bytes
 from topoopt.provenance import digest
-from topoopt.verbs.cluster.words import (
+from topoopt.verbs.cluster.settings import (
     cluster_settings,
     generator_settings,
 )
@@ -79,8 +79,8 @@ def run(
         else {Path(trace).name: digest(read_bytes(Path(trace)))}
     )
     start_compiling_ahead()
-    wanted = tuple(fabrics or DEFAULT_COURSE_FABRICS)
-    result = run_cluster(jobs, settings, wanted, inputs=inputs, on_progress=on_progress)
+    names = tuple(fabrics or DEFAULT_COURSE_FABRICS)
+    result = run_cluster(jobs, settings, names, inputs=inputs, on_progress=on_progress)
     if "save_trace" in words:
         write_trace(words["save_trace"], jobs)
     return result

@@ -1,4 +1,4 @@
-"""The words of a cluster: the machine and how it is run, and what to draw where there is no trace."""
+"""How a cluster is run, and what to draw where there is no trace: settings, made of words."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -69,15 +69,15 @@ def generator_settings(words: Mapping[str, Any], seed: int) -> GeneratorSettings
         For numbers out of range, and words that have no meaning together.
     """
     _check_drawn(words)
-    given = {**DRAWN, **words}
+    drawn = {**DRAWN, **words}
     return GeneratorSettings(
-        jobs=given["jobs"],
-        load=0.0 if words["at_once"] else given["load"],
-        horizon_s=amount(parse_time, given["horizon"], "horizon"),
-        mix=parse_mix(given["mix"], "mix"),
-        servers_per_job=given["servers_per_job"],
-        durations=given["durations"],
-        mean_duration_s=amount(parse_time, given["mean_duration"], "mean_duration"),
+        jobs=drawn["jobs"],
+        load=0.0 if words["at_once"] else drawn["load"],
+        horizon_s=amount(parse_time, drawn["horizon"], "horizon"),
+        mix=parse_mix(drawn["mix"], "mix"),
+        servers_per_job=drawn["servers_per_job"],
+        durations=drawn["durations"],
+        mean_duration_s=amount(parse_time, drawn["mean_duration"], "mean_duration"),
         seed=seed,
     )
 

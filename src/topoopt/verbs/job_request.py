@@ -1,4 +1,4 @@
-"""The words of a job, and the request that they come to.
+"""The request that the words of a job come to.
 
 What is not given is left to the file that is asked about, to the preset and to the defaults.
 """
