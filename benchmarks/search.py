@@ -19,7 +19,7 @@ COMPILE = """
 from time import process_time
 from topoopt.hardware import ClusterSpec
 from topoopt.job import JobSettings, make_job
-from topoopt.search.chain import search_strategy
+from topoopt.search.markov_chain import search_strategy
 from topoopt.search.problem import make_problem
 from topoopt.search import SearchOptions
 from topoopt.search.candidate import fabric_for

@@ -72,9 +72,9 @@ def _is_compiled() -> bool:
     written_s = max(path.stat().st_mtime for path in folder.glob("*_kernel.py"))
     chosen = os.environ.get("NUMBA_CACHE_DIR")
     if chosen:
-        indices = Path(chosen).rglob("chain_kernel.*.nbi")
+        indices = Path(chosen).rglob("markov_chain_kernel.*.nbi")
     elif os.access(folder, os.W_OK):
-        indices = folder.rglob("chain_kernel.*.nbi")
+        indices = folder.rglob("markov_chain_kernel.*.nbi")
     else:
-        indices = (Path.home() / ".cache" / "numba").rglob("chain_kernel.*.nbi")
+        indices = (Path.home() / ".cache" / "numba").rglob("markov_chain_kernel.*.nbi")
     return any(index.stat().st_mtime >= written_s for index in indices)

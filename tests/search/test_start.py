@@ -11,7 +11,7 @@ from topoopt.hardware import ClusterSpec, find_accelerator
 from topoopt.job import Job, JobSettings, make_job, operators_of
 from topoopt.search import SearchOptions, make_plan
 from topoopt.search.candidate import fabric_for
-from topoopt.search.chain import search_strategy
+from topoopt.search.markov_chain import search_strategy
 from topoopt.search.problem import make_problem
 from topoopt.search.start import fits, fullest_server, starting_strategy, tensor_parallel_starts
 from topoopt.strategy import OperatorSplit, data_parallel

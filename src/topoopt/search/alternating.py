@@ -8,7 +8,7 @@ import numpy as np
 from topoopt.job import Job
 from topoopt.routing import Fabric
 from topoopt.search.candidate import fabric_for
-from topoopt.search.chain import ChainAnswer, search_strategy
+from topoopt.search.markov_chain import ChainAnswer, search_strategy
 from topoopt.search.options import SearchOptions
 from topoopt.search.problem import make_problem
 from topoopt.strategy import ParallelStrategy

@@ -4,8 +4,8 @@ from topoopt.ahead import wait_for
 from topoopt.job import Job
 from topoopt.plan import SearchRecord
 from topoopt.search.candidate import Candidate, candidate_on
-from topoopt.search.chains import run_chains, uniform_starts
 from topoopt.search.compile_ahead import use_loads
+from topoopt.search.markov_chains import run_chains, uniform_starts
 from topoopt.search.options import SearchOptions
 from topoopt.search.progress import Progress
 

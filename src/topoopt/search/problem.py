@@ -12,7 +12,7 @@ from topoopt.job import Job
 from topoopt.routing import Fabric
 from topoopt.search import tables
 from topoopt.search.arrays import Ints, Problem, State, new_state
-from topoopt.search.chain_kernel import run_chain
+from topoopt.search.markov_chain_kernel import run_chain
 from topoopt.strategy import OperatorSplit, ParallelStrategy
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from topoopt.job import Job
 from topoopt.routing import Fabric
 from topoopt.search.candidate import fabric_for
-from topoopt.search.chain import ChainAnswer
-from topoopt.search.chain_kernel import run_chain
+from topoopt.search.markov_chain import ChainAnswer
+from topoopt.search.markov_chain_kernel import run_chain
 from topoopt.search.options import SearchOptions
 from topoopt.search.problem import SearchProblem, make_problem
 from topoopt.strategy import ParallelStrategy

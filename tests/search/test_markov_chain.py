@@ -8,8 +8,8 @@ import pytest
 from topoopt.job import Job, operators_of
 from topoopt.routing import Fabric
 from topoopt.search import tables
-from topoopt.search.chain import search_strategy
-from topoopt.search.chain_kernel import run_chain
+from topoopt.search.markov_chain import search_strategy
+from topoopt.search.markov_chain_kernel import run_chain
 from topoopt.search.problem import SearchProblem, make_problem
 from topoopt.strategy import OperatorSplit, ParallelStrategy, data_parallel
 
@@ -113,7 +113,7 @@ def test_long_budgets_return_to_the_best_too(
         resets.append((made_before, proposals, reset_every))
         return proposals
 
-    monkeypatch.setattr("topoopt.search.chain.run_chain", spy)
+    monkeypatch.setattr("topoopt.search.markov_chain.run_chain", spy)
     job = small_job(4)
     problem = make_problem(job, fabric("circulant", 4))
     search_strategy(problem, data_parallel(operators_of(job).graph, 4), 50_000, np.random.default_rng(0))

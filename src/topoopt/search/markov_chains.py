@@ -11,7 +11,7 @@ import numpy as np
 from topoopt.job import Job
 from topoopt.search.alternating import alternate
 from topoopt.search.candidate import Candidate, wired_candidate
-from topoopt.search.chain import ChainAnswer
+from topoopt.search.markov_chain import ChainAnswer
 from topoopt.search.options import SearchOptions
 from topoopt.search.released import search_released
 from topoopt.search.start import fits, starting_strategy, tensor_parallel_starts

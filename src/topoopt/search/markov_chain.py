@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from topoopt.routing import Fabric
-from topoopt.search.chain_kernel import run_chain
+from topoopt.search.markov_chain_kernel import run_chain
 from topoopt.search.problem import SearchProblem
 from topoopt.strategy import ParallelStrategy
 
