@@ -78,4 +78,4 @@ class OperationWords(TypedDict, total=False):
 
 
 class ClusterWords(GeneratorWords, SharedMachineWords, OperationWords, FinderWords, SearchWords, total=False):
-    """All words that :func:`topoopt.cluster.run` takes."""
+    """All words that ``topoopt.cluster.run`` takes."""

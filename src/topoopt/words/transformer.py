@@ -110,7 +110,7 @@ class EstimatorWords(TypedDict, total=False):
 
 
 class EstimateWords(ShapeWords, SplitWords, SystemWords, EstimatorWords, total=False):
-    """All words that :func:`topoopt.llm.estimate` takes."""
+    """All words that ``topoopt.llm.estimate`` takes."""
 
 
 @panel("Ranks and servers")
@@ -142,4 +142,4 @@ class LoadWords(TypedDict, total=False):
 
 
 class RankTrafficWords(ShapeWords, SplitWords, RankWords, LoadWords, total=False):
-    """All words that :func:`topoopt.llm.traffic` takes."""
+    """All words that ``topoopt.llm.traffic`` takes."""

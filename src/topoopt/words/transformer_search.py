@@ -64,4 +64,4 @@ class MeasureWords(TypedDict, total=False):
 class ConfigurationSearchWords(
     ShapeWords, SystemWords, FixedWords, LimitWords, BatchWords, MeasureWords, total=False
 ):
-    """All words that :func:`topoopt.llm.search` takes; degrees that are given are not searched."""
+    """All words that ``topoopt.llm.search`` takes; degrees that are given are not searched."""
