@@ -6,6 +6,7 @@ import pytest
 
 import topoopt
 from tests.verbs.conftest import Printed
+from topoopt.errors import InvalidInput
 
 
 @pytest.fixture(scope="module")
@@ -38,5 +39,5 @@ def test_a_page_without_a_title_is_called_by_its_kind(ask: object, tmp_path: Pat
 
 
 def test_what_is_no_answer_is_told_so() -> None:
-    with pytest.raises(TypeError, match="int: not an answer of a verb"):
+    with pytest.raises(InvalidInput, match="int: not an answer of a verb"):
         topoopt.report(3)

@@ -20,6 +20,7 @@ from topoopt.provenance import Provenance
 from topoopt.routing import Fabric, routes_from_mapping, routes_to_mapping
 from topoopt.strategy import OperatorSplit, ParallelStrategy
 from topoopt.topology import Ring, Topology, hop_metrics
+from topoopt.words import checked_arguments
 
 
 def plan_to_mapping(plan: Plan) -> dict[str, Any]:
@@ -89,11 +90,13 @@ def baseline_to_mapping(row: Baseline, plan_time_s: float) -> dict[str, Any]:
     return mapping
 
 
+@checked_arguments
 def write_plan(path: str | Path, plan: Plan) -> None:
     """Write a plan file, whole or not at all."""
     write_atomically(path, json.dumps(plan_to_mapping(plan), indent=1) + "\n")
 
 
+@checked_arguments
 def read_plan(path: str | Path) -> Plan:
     """Return the plan of a file.
 

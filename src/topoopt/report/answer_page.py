@@ -8,6 +8,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
+from topoopt.errors import InvalidInput
 from topoopt.report.page import Page
 
 PAGES: Mapping[str, str] = MappingProxyType(
@@ -45,14 +46,14 @@ def page_of(answer: Any) -> Page:
 
     Raises
     ------
-    TypeError
+    InvalidInput
         If it is no answer of a verb.
     """
     if isinstance(answer, Page):
         return answer
     kind = type(answer)
     if kind.__name__ not in PAGES or not kind.__module__.startswith("topoopt."):
-        raise TypeError(f"{kind.__name__}: not an answer of a verb")
+        raise InvalidInput(f"{kind.__name__}: not an answer of a verb, nor the file of one")
     file, function = PAGES[kind.__name__].split(".")
     page: Page = getattr(import_module(f"topoopt.report.{file}"), function)(answer)
     return page

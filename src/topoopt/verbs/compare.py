@@ -8,9 +8,10 @@ from topoopt.plan import Comparison, Plan
 from topoopt.search import SearchOptions, checked_fabrics, checked_simulators, compare_fabrics
 from topoopt.verbs.job_request import Source
 from topoopt.verbs.plan import Progress, plan_from_file, plan_without_baselines, silent
-from topoopt.words import PlanWords, checked_words
+from topoopt.words import PlanWords, checked_arguments, checked_words
 
 
+@checked_arguments
 def compare(
     model: Source | Plan,
     *,

@@ -25,7 +25,7 @@ from topoopt.routing import coin_change_mod
 from topoopt.topology import hop_metrics, stride_offsets
 from topoopt.units import parse_bandwidth, parse_time
 from topoopt.verbs.plan_source import PlanSource, plan_and_name
-from topoopt.words import CostWords, NetworkWords, amount, checked_words, pick
+from topoopt.words import CostWords, NetworkWords, amount, checked_arguments, checked_words, pick
 
 OWN = "topoopt"
 
@@ -34,6 +34,7 @@ _COUNTED = ("nics", "look_ahead", "look_ahead_fiber", "fiber_on", "fiber_length"
 _OPTIONS = ("oversubscription", "ocs_interfaces", "electrical_interfaces")
 
 
+@checked_arguments
 def cost(
     plan: PlanSource | None = None,
     *,

@@ -27,11 +27,12 @@ from topoopt.simulate import SIMULATORS
 from topoopt.units import parse_time
 from topoopt.verbs.plan import Progress, silent
 from topoopt.verbs.plan_source import PlanSource, plan_and_name
-from topoopt.words import FailureWords, FailWords, checked_words, pick
+from topoopt.words import FailureWords, FailWords, checked_arguments, checked_words, pick
 
 MOST_DAYS, MOST_RUNS = 36500, 1_000_000
 
 
+@checked_arguments
 def fail(
     plan: PlanSource, *, on_progress: Progress = silent, **words: Unpack[FailWords]
 ) -> FailureAnswer | AvailabilityAnswer:

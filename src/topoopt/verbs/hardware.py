@@ -1,8 +1,10 @@
 """``topoopt.hardware``: what can be bought, with the source of every row."""
 
 from topoopt.hardware import HardwareTables, hardware_tables
+from topoopt.words import checked_arguments
 
 
+@checked_arguments
 def hardware(table: str | None = None) -> HardwareTables:
     """List accelerators, network parts and efficiencies, each with its source.
 

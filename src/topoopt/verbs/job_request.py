@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from topoopt.errors import InvalidInput
+from topoopt.errors import InvalidInput, shown
 from topoopt.hardware import ClusterSpec
 from topoopt.job import Described, JobRequest, cluster_places, read_cluster_part, request_of
 from topoopt.units import parse_bandwidth, parse_bytes, parse_time
@@ -67,6 +67,8 @@ def _cluster_request(cluster: Any) -> JobRequest:
         return JobRequest()
     if isinstance(cluster, ClusterSpec):
         return JobRequest(cluster=asdict(cluster))
+    if not isinstance(cluster, str | os.PathLike):
+        raise InvalidInput(f"cluster: expected a file or a ClusterSpec, got {shown(cluster)}")
     path = os.fspath(cluster)
     part = read_cluster_part(path)
     return JobRequest(cluster=part, files=(path,), places=cluster_places(part, f"{path}: "))

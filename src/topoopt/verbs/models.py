@@ -3,8 +3,10 @@
 import os
 
 from topoopt.job import ModelList, listed_models
+from topoopt.words import checked_arguments
 
 
+@checked_arguments
 def models(name: str | os.PathLike[str] | None = None) -> ModelList:
     """List the models that come with topoopt: variants and hyper-parameters, shapes of transformers.
 

@@ -14,7 +14,7 @@ from topoopt.search import SearchOptions, job_of, make_plan
 from topoopt.verbs.job_request import Source, job_request
 from topoopt.verbs.origin import origin_of
 from topoopt.verbs.search_options import refuse_search_words, search_options
-from topoopt.words import JobWords, PlanWords, TrainingWords, checked_words, pick
+from topoopt.words import JobWords, PlanWords, TrainingWords, checked_arguments, checked_words, pick
 
 Progress = Callable[[str, int, int], None]
 """Called with what is going on, how much of it is done, and how much there is (0: nobody knows)."""
@@ -24,6 +24,7 @@ def silent(stage: str, done: int, total: int) -> None:
     """Report nothing."""
 
 
+@checked_arguments
 def plan(
     model: Source,
     *,

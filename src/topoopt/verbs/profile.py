@@ -25,13 +25,14 @@ from topoopt.transformer import TransformerModel, find_transformer, read_config
 from topoopt.units import parse_time
 from topoopt.verbs.job_request import NamedSource, job_request
 from topoopt.verbs.plan import Progress, silent
-from topoopt.words import ProfileWords, SubjectWords, amount, checked_words, pick
+from topoopt.words import ProfileWords, SubjectWords, amount, checked_arguments, checked_words, pick
 from topoopt.workload import resolve_variant, with_overrides
 
 _OF_JOBS = ("variant", "set", "batch_per_accelerator", "servers", "accelerators_per_server")
 _OF_TRANSFORMERS = ("tensor_parallel", "micro_batch", "seq")
 
 
+@checked_arguments
 def profile(
     source: NamedSource,
     *,
@@ -77,6 +78,7 @@ def profile(
     )
 
 
+@checked_arguments
 def profile_subject(source: NamedSource, **words: Unpack[SubjectWords]) -> Subject:
     """Say what :func:`topoopt.profile` would measure; PyTorch is not needed.
 

@@ -14,8 +14,10 @@ from topoopt.report import (
     write_report,
 )
 from topoopt.verbs.plan import Progress, silent
+from topoopt.words import checked_arguments
 
 
+@checked_arguments
 def report(
     answer: Any,
     out: str | os.PathLike[str] = "report.html",

@@ -5,8 +5,10 @@ from collections.abc import Mapping
 from topoopt.errors import InvalidInput
 from topoopt.reproduction import STUDIES, Figure, StudySettings, find_study
 from topoopt.verbs.plan import Progress, silent
+from topoopt.words import checked_arguments
 
 
+@checked_arguments
 def reproduce(name: str, *, quick: bool = False, seed: int = 0, on_progress: Progress = silent) -> Figure:
     """Make a figure of the paper again: ours beside the published.
 

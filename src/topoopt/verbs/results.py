@@ -19,13 +19,14 @@ from topoopt.sweep import (
     summarized,
 )
 from topoopt.sweep import best as best_of
-from topoopt.words import ResultsWords, checked_words, pick
+from topoopt.words import ResultsWords, checked_arguments, checked_words, pick
 
 ALWAYS = ("model", "fabric")
 """Columns that are always in the table, with all settings that differ."""
 FIGURES = ("iteration_time_s", "gap", "cost_usd")
 
 
+@checked_arguments
 def results(file: str | os.PathLike[str], **words: Unpack[ResultsWords]) -> ResultsAnswer:
     """Show and query what a sweep has stored; also while it runs.
 
@@ -59,6 +60,7 @@ def results(file: str | os.PathLike[str], **words: Unpack[ResultsWords]) -> Resu
         return ResultsAnswer(opened.path, opened.live, summarized(opened), rows, limit, all_rows)
 
 
+@checked_arguments
 def results_chart(
     file: str | os.PathLike[str],
     x: str,

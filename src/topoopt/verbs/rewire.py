@@ -5,8 +5,10 @@ from topoopt.plan import Plan
 from topoopt.rewiring import RewiringAnswer, order_moves, rewiring_times, wired_in_room
 from topoopt.rewiring import rewire as fewest_moves
 from topoopt.verbs.plan_source import PlanSource, plan_and_name
+from topoopt.words import checked_arguments
 
 
+@checked_arguments
 def rewire(
     old: PlanSource,
     new: PlanSource,

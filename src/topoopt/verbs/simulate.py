@@ -34,7 +34,7 @@ from topoopt.verbs.simulation_words import (
     link_failures,
     packet_options,
 )
-from topoopt.words import SimulationWords, checked_words
+from topoopt.words import SimulationWords, checked_arguments, checked_words
 
 STEADY_ITERATIONS = 4
 MOST_LOGGED = 300_000
@@ -43,6 +43,7 @@ MOST_LOGGED = 300_000
 Simulated = Plan | str | os.PathLike[str]
 
 
+@checked_arguments
 def simulate(
     plan: Simulated | Sequence[Simulated],
     *,

@@ -15,10 +15,12 @@ from topoopt.sweep import (
 )
 from topoopt.sweep import processes as processes_here
 from topoopt.verbs.plan import Progress, silent
+from topoopt.words import checked_arguments
 
 DATABASE = ".duckdb"
 
 
+@checked_arguments
 def sweep(
     file: str | os.PathLike[str],
     *,

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 
 from topoopt.finder import RingNetwork, ring_network
+from topoopt.words import checked_arguments
 
 
+@checked_arguments
 def topology(
     servers: int, degree: int | None = None, *, links: str = "duplex", strides: str | Sequence[int] = "best"
 ) -> RingNetwork:

@@ -10,9 +10,10 @@ from topoopt.search import job_of
 from topoopt.verbs.job_request import Source, job_request
 from topoopt.verbs.plan import Progress, plan_from_file, silent
 from topoopt.verbs.search_options import search_options
-from topoopt.words import TrafficWords, checked_words
+from topoopt.words import TrafficWords, checked_arguments, checked_words
 
 
+@checked_arguments
 def traffic(
     model: Source | Plan, *, on_progress: Progress = silent, **words: Unpack[TrafficWords]
 ) -> LaidTraffic:

@@ -23,12 +23,13 @@ from topoopt.verbs.cluster.settings import (
     generator_settings,
 )
 from topoopt.verbs.plan import Progress, silent
-from topoopt.words import ClusterWords, GeneratorWords, checked_words, pick
+from topoopt.words import ClusterWords, GeneratorWords, checked_arguments, checked_words, pick
 
 TraceSource = Trace | str | os.PathLike[str]
 """A trace, or the file of one."""
 
 
+@checked_arguments
 def run(
     trace: TraceSource | None = None,
     *,

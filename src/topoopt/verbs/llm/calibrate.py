@@ -5,8 +5,10 @@ from collections.abc import Mapping, Sequence
 
 from topoopt.errors import InvalidInput
 from topoopt.llm import CalibrationFit, FitRules, fit_to_runs
+from topoopt.words import checked_arguments
 
 
+@checked_arguments
 def calibrate(
     runs: str | os.PathLike[str],
     *,

@@ -20,11 +20,12 @@ from topoopt.verbs.llm.words import (
     model_of,
     system_of,
 )
-from topoopt.words import EstimateWords, checked_words
+from topoopt.words import EstimateWords, checked_arguments, checked_words
 
 ESTIMATORS = ("calibrated", "apnet24")
 
 
+@checked_arguments
 def estimate(model: Transformer = None, **words: Unpack[EstimateWords]) -> Estimate:
     """Estimate the time of one training iteration, where it goes, and the memory that it needs.
 
@@ -70,6 +71,7 @@ def estimate(model: Transformer = None, **words: Unpack[EstimateWords]) -> Estim
     )
 
 
+@checked_arguments
 def estimate_runs(
     runs: str | os.PathLike[str], calibration: str | os.PathLike[str] | None = None
 ) -> PredictedRuns:

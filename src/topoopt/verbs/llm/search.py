@@ -17,9 +17,10 @@ from topoopt.llm import (
     usual_precision,
 )
 from topoopt.verbs.llm.words import Transformer, calibration_of, model_of, system_of
-from topoopt.words import ConfigurationSearchWords, FixedWords, checked_words, pick
+from topoopt.words import ConfigurationSearchWords, FixedWords, checked_arguments, checked_words, pick
 
 
+@checked_arguments
 def search(
     model: Transformer = None,
     *,

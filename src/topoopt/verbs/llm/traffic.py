@@ -19,11 +19,12 @@ from topoopt.llm import (
 )
 from topoopt.transformer import TransformerModel
 from topoopt.verbs.llm.words import Transformer, configuration_of, model_of
-from topoopt.words import RankTrafficWords, checked_words
+from topoopt.words import RankTrafficWords, checked_arguments, checked_words
 
 BY = ("server", "rank", "kind")
 
 
+@checked_arguments
 def traffic(
     model: Transformer = None, *, by: str = "server", **words: Unpack[RankTrafficWords]
 ) -> RankTraffic:
