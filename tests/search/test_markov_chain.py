@@ -136,16 +136,6 @@ def test_the_budget_is_kept_to_the_proposal(small_job: MakeJob, fabric: MakeFabr
         assert result.proposals == sum(ticks) == budget
 
 
-def test_the_search_ends_early_when_it_is_good_enough(small_job: MakeJob, fabric: MakeFabric) -> None:
-    job = small_job(6)
-    problem = make_problem(job, fabric("circulant", 6))
-    start = data_parallel(operators_of(job).graph, 6)
-    slow_s = problem.iteration_time_s(start)
-    found = search_strategy(problem, start, 5000, np.random.default_rng(0), good_enough_s=0.999 * slow_s)
-    assert found.time_s < slow_s
-    assert 0 < found.proposals < 5000
-
-
 def test_interrupting_keeps_the_best(
     small_job: MakeJob, fabric: MakeFabric, monkeypatch: pytest.MonkeyPatch
 ) -> None:

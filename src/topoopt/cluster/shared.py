@@ -19,7 +19,7 @@ from topoopt.cluster.shared_run import run_alone, run_together
 from topoopt.errors import InvalidInput
 from topoopt.finder import FabricRequest, build_fabric
 from topoopt.routing import Fabric
-from topoopt.simulate import Report, TaskGraph, merge_jobs
+from topoopt.simulate import TaskGraph, merge_jobs
 
 _Key = tuple[str, TaskGraph, tuple[int, ...]]
 
@@ -38,7 +38,6 @@ class SharedPace:
 
     fabric: Fabric
     options: SharingOptions
-    on_progress: Report | None = None
     _steps: dict[TaskGraph, Lockstep] = field(default_factory=dict, repr=False)
     _jobs: dict[_Key, _Connected] = field(default_factory=dict, repr=False)
     _known: dict[frozenset[_Key], dict[_Key, IterationTimes]] = field(default_factory=dict, repr=False)
@@ -60,8 +59,6 @@ class SharedPace:
         times: dict[_Key, IterationTimes] = {}
         for group in meeting_jobs([self._jobs[key].job for key in keys]):
             times.update(self._times([keys[job] for job in group]))
-            if self.on_progress:
-                self.on_progress(len(times) / len(keys))
         return tuple(times[key] for key in keys)
 
     def _connected(self, job: str, graph: TaskGraph, servers: tuple[int, ...]) -> _Connected:
@@ -84,17 +81,13 @@ class SharedPace:
         return self._known[group]
 
 
-def shared_pace(
-    fabric: Fabric, options: SharingOptions = DEFAULT_SHARING, on_progress: Report | None = None
-) -> SharedPace:
+def shared_pace(fabric: Fabric, options: SharingOptions = DEFAULT_SHARING) -> SharedPace:
     """Return what says how long iterations take on a fabric while a set of jobs runs.
 
     Parameters
     ----------
     fabric : Fabric
         Of fixed links; see :func:`shared_fabric`. Groups that it has rings for use those.
-    on_progress : function of a number from 0 to 1, optional
-        Told, during each call, how many of the running jobs are done with.
 
     Raises
     ------
@@ -106,7 +99,7 @@ def shared_pace(
             f"shared fabric: {fabric.name} changes its circuits to suit one job; take one of fixed links, such as "
             "fat-tree, oversub-fat-tree or ideal-switch"
         )
-    return SharedPace(fabric, options, on_progress)
+    return SharedPace(fabric, options)
 
 
 def shared_fabric(name: str, request: FabricRequest) -> Fabric:

@@ -8,7 +8,7 @@ import numpy as np
 from topoopt.cluster.course_fabrics import DEFAULT_COURSE_FABRICS, course_fabrics
 from topoopt.cluster.distribution import distribution
 from topoopt.cluster.free_servers import choose_servers
-from topoopt.cluster.job_plans import Progress, shape_of, silent
+from topoopt.cluster.job_plans import shape_of
 from topoopt.cluster.pace import IterationTimes, PlacedJob
 from topoopt.cluster.result import Distribution
 from topoopt.cluster.settings import ClusterSettings
@@ -48,7 +48,6 @@ def snapshot(
     jobs: Sequence[TraceJob],
     settings: ClusterSettings,
     fabrics: tuple[str, ...] = DEFAULT_COURSE_FABRICS,
-    on_progress: Progress = silent,
 ) -> tuple[FabricSnapshot, ...]:
     """Return iteration times of jobs that all run at once, on each fabric.
 
@@ -77,10 +76,8 @@ def snapshot(
         for fabric in course_fabrics(name, settings):
             placed: list[PlacedJob] = []
             for job, servers in zip(jobs, _servers(jobs, settings), strict=True):
-                on_progress(f"planning for {fabric.name}", len(placed), len(jobs))
                 plan = fabric.plan(shape_of(job, job.servers))
                 placed.append(PlacedJob(job.job, plan.graph, servers))
-            on_progress(f"{len(jobs)} jobs on {fabric.name}", 0, 0)
             times = fabric.pace(placed)
             snapshots.append(
                 FabricSnapshot(

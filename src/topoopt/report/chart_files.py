@@ -70,7 +70,7 @@ def _made_folder(folder: str | Path) -> Path:
     return place
 
 
-def check_chart_file(path: str, place: str = "figure") -> str:
+def check_chart_file(path: str) -> str:
     """Return the kind of picture that a file name asks for.
 
     Raises
@@ -81,7 +81,7 @@ def check_chart_file(path: str, place: str = "figure") -> str:
     suffix = PurePath(path).suffix.lower().lstrip(".")
     if suffix not in (*FORMATS, PAGE):
         allowed = ", ".join(f".{name}" for name in (*FORMATS, PAGE))
-        raise InvalidInput(f"{place}: {path}: expected a file name that ends in one of {allowed}")
+        raise InvalidInput(f"figure: {path}: expected a file name that ends in one of {allowed}")
     return suffix
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from topoopt.finder import FabricRequest, FabricShape, FinderRules, build_fabric, find_topology
 from topoopt.llm import (
     Configuration,
-    ExpertLoads,
     System,
     find_calibration,
     make_pipelined_step,
@@ -78,11 +77,11 @@ PUBLISHED: Mapping[tuple[str, float], Mapping[str, float]] = {
 """Normalized iteration times by fabric, for each model and bandwidth of a NIC."""
 
 
-def step_of(job: MoeJob, bandwidth_bps: float, loads: ExpertLoads | None = None) -> PipelinedStep:
-    """Return one iteration of a job; even expert loads if none are given."""
+def step_of(job: MoeJob, bandwidth_bps: float) -> PipelinedStep:
+    """Return one iteration of a job with even expert loads."""
     system = System(ACCELERATOR, PER_SERVER, NVSWITCH_BPS, bandwidth_bps)
     calibration = find_calibration(ACCELERATOR)
-    return make_pipelined_step(find_transformer(job.model), job.configuration, system, calibration, loads)
+    return make_pipelined_step(find_transformer(job.model), job.configuration, system, calibration)
 
 
 def fabric_of(

@@ -39,19 +39,18 @@ def search_strategy(
     *,
     alpha_per_ms: float = 1.0,
     own_moves: bool = True,
-    good_enough_s: float = 0.0,
     on_progress: Callable[[int], None] = lambda proposals: None,
 ) -> ChainAnswer:
     """Return the best strategy that ``budget`` proposals find on the problem's fabric.
 
-    The chain ends early when it reaches ``good_enough_s``, and keeps what it has on Ctrl-C.
+    The chain keeps what it has on Ctrl-C, and ends where nothing is left to take time.
     """
     state = problem.state(start)
     times_s = state.times_s
     state.random[:] = rng.integers(1, 2**63, size=1, dtype=np.uint64)
     convergence, made, because = [(0, float(times_s[0]))], 0, "budget"
     reset_every = max(budget // 100, 1)
-    while made < budget and times_s[1] > good_enough_s:
+    while made < budget and times_s[1] > 0.0:
         try:
             step = min(SLICE, budget - made)
             made += run_chain(problem.arrays, state, made, step, alpha_per_ms, own_moves, reset_every, False)

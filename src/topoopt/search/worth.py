@@ -45,11 +45,9 @@ def simulated(
     fabric: Fabric,
     simulator: str = "analytic",
     options: SimulationOptions | None = None,
-    iterations: int = 1,
 ) -> SimResult:
-    """Simulate one iteration, or the steady state of several."""
-    graph = task_graph_of(job, strategy, iterations)
-    return simulate(simulator, graph, fabric, options or SimulationOptions())
+    """Simulate one iteration."""
+    return simulate(simulator, task_graph_of(job, strategy), fabric, options or SimulationOptions())
 
 
 def outcome(result: SimResult) -> Outcome:

@@ -12,9 +12,7 @@ LARGEST_MATRIX = 8192
 """Rows; the matrix takes 512 MiB."""
 
 
-def rank_matrix(
-    communications: Iterable[Communication], ranks: int, kinds: Collection[str] = KINDS
-) -> Floats:
+def rank_matrix(communications: Iterable[Communication], ranks: int) -> Floats:
     """Return the bytes from each rank to each in one iteration, shape (ranks, ranks).
 
     Rings run in the order of a group's members: an AllReduce of S bytes among n puts 2(n-1)/n·S on each directed pair
@@ -25,7 +23,7 @@ def rank_matrix(
     InvalidInput
         If there are more than :data:`LARGEST_MATRIX` ranks.
     """
-    return server_matrix(communications, np.arange(ranks), kinds)
+    return server_matrix(communications, np.arange(ranks))
 
 
 def server_matrix(
