@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from topoopt.report.rows import bars, facts, number, table, text
+from topoopt.report.rows import bars, facts, joined, number, table, text
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ def test_a_value_is_written_by_the_unit_in_its_name_or_as_the_column_says() -> N
     assert described.folded
 
 
-def test_a_place_in_a_tuple_is_a_name_too() -> None:
-    pairs = [(row["part"], row["share"]) for row in ROWS]
-    described = table("", pairs, text("part", "0.name"), number("share", "1", ".2f"))
+def test_things_that_belong_together_are_rows() -> None:
+    rows = joined(part=(row["part"] for row in ROWS), share=(row["share"] for row in ROWS))
+    described = table("", rows, text("part", "part.name"), number("share", "share", ".2f"))
     assert described.rows == (("switch", "0.25"), ("cable", "0.75"))
 
 

@@ -101,16 +101,20 @@ def quantiles_table(result: ClusterResult) -> Table:
         "queueing": "queueing_s",
         "rewiring": "rewiring_s",
     }
-    rows = [(run, name, getattr(run, key)) for run in result.fabrics for name, key in times.items()]
+    rows = [
+        {"run": run, "time": name, "of": getattr(run, field)}
+        for run in result.fabrics
+        for name, field in times.items()
+    ]
     return table(
         "In numbers",
         rows,
-        text("fabric", "0", fabric_name),
-        text("time", "1"),
-        number("mean", "2.mean", duration),
-        number("median", "2.p50", duration),
-        number("99th percentile", "2.p99", duration),
-        number("longest", "2.max", duration),
+        text("fabric", "run", fabric_name),
+        text("time"),
+        number("mean", "of.mean", duration),
+        number("median", "of.p50", duration),
+        number("99th percentile", "of.p99", duration),
+        number("longest", "of.max", duration),
         folded=len(rows) > 8,
         detail=True,
     )

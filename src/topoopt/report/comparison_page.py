@@ -138,11 +138,11 @@ def _fidelities(comparison: Comparison) -> Section:
 def _tasks(comparison: Comparison) -> Section:
     tasks = table(
         "",
-        [(row.fabric, task) for row in comparison.fabrics for task in row.tasks[:TASKS]],
-        text("fabric", "0"),
-        *(number(simulator, f"1.times_s.{simulator}", format_time) for simulator in comparison.simulators),
-        number("difference", "1.difference_s"),
-        text("task", "1.name"),
+        [{"fabric": row.fabric, "task": task} for row in comparison.fabrics for task in row.tasks[:TASKS]],
+        text("fabric"),
+        *(number(simulator, f"task.times_s.{simulator}", format_time) for simulator in comparison.simulators),
+        number("difference", "task.difference_s"),
+        text("task", "task.name"),
     )
     return Section(
         "tasks",

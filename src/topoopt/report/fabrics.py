@@ -8,7 +8,7 @@ from typing import Any
 from topoopt.plan import ComparedFabric
 from topoopt.report.chart import BarChart, LineChart, Series
 from topoopt.report.page import Notes, Table
-from topoopt.report.rows import Column, Source, bars, number, table, text
+from topoopt.report.rows import Column, Source, bars, joined, number, table, text
 from topoopt.units import format_bandwidth
 
 
@@ -38,16 +38,16 @@ def time_by_fabric(rows: Sequence[ComparedFabric], waits: Sequence[Mapping[str, 
     if not waits and any(row.configuration for row in rows):
         computed = "computation and bubble"
     parts: dict[str, Source] = {
-        computed: lambda row: row[0].outcome.compute_time_s - sum(row[1].values()),
-        **{cause: f"1.{cause}" for cause in causes},
-        "exposed communication": "0.outcome.exposed_communication_s",
+        computed: lambda one: one["row"].outcome.compute_time_s - sum(one["waits"].values()),
+        **{cause: f"waits.{cause}" for cause in causes},
+        "exposed communication": "row.outcome.exposed_communication_s",
     }
     return BarChart(
         "iteration_time_by_fabric",
         "Iteration time by fabric",
         "",
         "iteration time (ms)",
-        bars(list(zip(rows, known, strict=True)), "0.name", parts, 1e-3),
+        bars(joined(row=rows, waits=known), "row.name", parts, 1e-3),
         stacked=True,
         horizontal=True,
     )

@@ -5,7 +5,7 @@ from typing import Any
 
 from topoopt.report.page import Page, Section, Tile
 from topoopt.report.plan_traffic import heatmap
-from topoopt.report.rows import facts, number, table
+from topoopt.report.rows import facts, joined, number, table
 from topoopt.report.words import counted
 from topoopt.routing import LaidTraffic
 from topoopt.traffic import Traffic
@@ -61,10 +61,10 @@ def _busiest(ends: str, rows: Sequence[Mapping[str, Any]], sizes: Sequence[float
     mean = sum(sizes) / len(sizes) if sizes else 0.0
     busiest = table(
         f"Busiest {ends}",
-        sorted(zip(rows, sizes, strict=True), key=lambda row: -row[1])[:SHOWN],
-        number("from", "0.src"),
-        number("to", "0.dst"),
-        number("bytes", "1", format_bytes),
+        sorted(joined(ends=rows, size=sizes), key=lambda row: -row["size"])[:SHOWN],
+        number("from", "ends.src"),
+        number("to", "ends.dst"),
+        number("bytes", "size", format_bytes),
     )
     remark = f"of {len(rows)}; mean {format_bytes(mean)}"
     return Section(f"busiest-{ends}", f"Busiest {ends}", "", (busiest,), remark)

@@ -2,7 +2,7 @@
 
 from topoopt.llm import ERROR_KINDS, PARAMETERS, CalibrationFit
 from topoopt.report.page import Page, Section, Table
-from topoopt.report.rows import Column, facts, number, table, text
+from topoopt.report.rows import Column, facts, joined, number, table, text
 
 KIND_WORDS = {
     "before": "start",
@@ -23,12 +23,13 @@ def llm_calibrate_page(fit: CalibrationFit) -> Page:
         "not taken": f"{others}; name them as accelerator, too" if others else "",
         "not modelled": f"{missing} rows of the table; JSON has the reasons" if missing else "",
     }
+    values = fit.calibration.parameters()
     parameters = table(
         "",
-        fit.calibration.parameters().items(),
-        text("parameter", "0"),
-        number("value", "1", ".4g"),
-        text("meaning", "0", lambda name: PARAMETERS[name].meaning),
+        joined(parameter=values, value=values.values()),
+        text("parameter"),
+        number("value", form=".4g"),
+        text("meaning", "parameter", lambda name: PARAMETERS[name].meaning),
     )
     remark = "percent of the measured time; bias in parentheses"
     return Page(

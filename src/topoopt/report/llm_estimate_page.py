@@ -2,7 +2,7 @@
 
 from topoopt.llm import STEP_PARTS, Estimate
 from topoopt.report.page import Block, Notes, Page, Section, Table, Tile
-from topoopt.report.rows import Entries, facts, number, table, text
+from topoopt.report.rows import Entries, facts, joined, number, table, text
 from topoopt.units import format_memory, format_time
 
 PART_WORDS = {
@@ -54,23 +54,25 @@ def _entries(estimate: Estimate) -> Entries:
 
 
 def _times(estimate: Estimate) -> Table:
+    parts = [name for name in STEP_PARTS if estimate.parts_s[name] > 0]
     return table(
         "",
-        [(name, estimate.parts_s[name]) for name in STEP_PARTS if estimate.parts_s[name] > 0],
-        text("part", "0", PART_WORDS.__getitem__),
-        number("seconds", "1", ".4g"),
-        number("%", lambda row: 100 * row[1] / estimate.iteration_time_s, ".1f"),
+        joined(part=parts, seconds=(estimate.parts_s[name] for name in parts)),
+        text("part", form=PART_WORDS.__getitem__),
+        number("seconds", form=".4g"),
+        number("%", lambda row: 100 * row["seconds"] / estimate.iteration_time_s, ".1f"),
     )
 
 
 def _memory(estimate: Estimate) -> tuple[Block, ...]:
     """Return what memory goes to, and what makes the numbers doubtful."""
     sizes = {**estimate.memory_bytes, "capacity": estimate.memory.capacity_bytes}
+    held = {cause: size for cause, size in sizes.items() if size > 0}
     memory = table(
         "",
-        [(cause, size) for cause, size in sizes.items() if size > 0],
-        text("cause", "0"),
-        number("GiB", lambda row: row[1] / 2**30, ".2f"),
+        joined(cause=held, size=held.values()),
+        text("cause"),
+        number("GiB", lambda row: row["size"] / 2**30, ".2f"),
     )
     warnings = [] if estimate.fits else ["It does not fit into memory."]
     calibration = estimate.calibration

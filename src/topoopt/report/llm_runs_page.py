@@ -4,7 +4,7 @@ from collections import defaultdict
 
 from topoopt.llm import PredictedRuns
 from topoopt.report.page import Notes, Page, Section
-from topoopt.report.rows import Entries, facts, number, table, text
+from topoopt.report.rows import Entries, facts, joined, number, table, text
 
 SHOWN = 10
 """Reasons why rows are not modelled that are shown."""
@@ -16,11 +16,11 @@ def llm_runs_page(runs: PredictedRuns) -> Page:
     if runs.errors:
         errors = table(
             "",
-            runs.errors.items(),
-            text("data set", "0"),
-            number("runs", "1.runs", ","),
-            number("MAPE", "1.mape_percent", ".1f"),
-            number("bias", "1.bias_percent", "+.1f"),
+            joined(source=runs.errors, error=runs.errors.values()),
+            text("data set", "source"),
+            number("runs", "error.runs", ","),
+            number("MAPE", "error.mape_percent", ".1f"),
+            number("bias", "error.bias_percent", "+.1f"),
         )
         title = "Errors of the iteration time"
         sections.append(Section("errors", title, "", (errors,), "percent of the measured time"))

@@ -5,7 +5,7 @@ from typing import Any
 
 from topoopt.job import ModelList
 from topoopt.report.page import Notes, Page, Section
-from topoopt.report.rows import Entries, facts, number, table, text
+from topoopt.report.rows import Entries, facts, joined, number, table, text
 from topoopt.transformer import Experts, ListedTransformer
 from topoopt.workload import ListedModel
 
@@ -99,12 +99,13 @@ def _transformer_page(row: ListedTransformer) -> Page:
     sizes = {CAUSES[key]: getattr(count, key) for key in CAUSES} | {"all": count.total}
     if count.active != count.total:
         sizes["met by one token"] = count.active
+    parts = {cause: size for cause, size in sizes.items() if size}
     parameters = table(
         "Parameters",
-        [(cause, size) for cause, size in sizes.items() if size],
-        text("parameters", "0"),
-        number("count", "1", ","),
-        number("share", lambda part: "" if part[0] == "all" else f"{part[1] / count.total:.1%}"),
+        joined(cause=parts, count=parts.values()),
+        text("parameters", "cause"),
+        number("count", form=","),
+        number("share", lambda part: "" if part["cause"] == "all" else f"{part['count'] / count.total:.1%}"),
     )
     headline = f"{model.name} has {_billions(count.total)} parameters."
     section = Section("shapes", "Shapes and parameters", "", (facts(_shapes(row)), parameters))

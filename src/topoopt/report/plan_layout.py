@@ -1,8 +1,9 @@
 """How a plan trains a transformer, in tables and pictures: the servers of each stage, what else was tried, memory."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from itertools import zip_longest
+from math import nan
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from topoopt.plan import Plan
 from topoopt.report.chart import BarChart, HeatmapChart
 from topoopt.report.fabrics import name_apart
 from topoopt.report.page import Table
-from topoopt.report.rows import Source, bars, number, table, text
+from topoopt.report.rows import Source, bars, joined, number, table, text
 from topoopt.report.words import time_unit
 from topoopt.units import format_memory, format_time
 
@@ -35,33 +36,44 @@ def placement_map(plan: Plan) -> HeatmapChart:
 
 def layout_table(plan: Plan) -> Table:
     """Return every configuration: its time in closed form, that on a network wired for it, memory."""
-    times_s = plan.search.seed_times_s
-    best_s = min(times_s)
+    best_s = min(plan.search.seed_times_s)
     return table(
         "",
-        zip_longest(transformer_of(plan.job).layouts, times_s),
-        text("configuration", "0.name"),
-        number("closed form", "0.estimated_s"),
-        number("wired", lambda row: "not tried" if row[1] is None else format_time(row[1])),
-        number("×", lambda row: "" if row[1] is None else f"{row[1] / best_s:.2f}"),
-        number("memory", "0.total_memory_bytes", format_memory),
+        _layouts_and_times(plan),
+        text("configuration", "layout.name"),
+        number("closed form", "layout.estimated_s"),
+        number("wired", lambda row: format_time(row["time_s"]) if row["tried"] else "not tried"),
+        number("×", lambda row: f"{row['time_s'] / best_s:.2f}" if row["tried"] else ""),
+        number("memory", "layout.total_memory_bytes", format_memory),
     )
+
+
+def _layouts_and_times(plan: Plan) -> list[dict[str, Any]]:
+    """Return every layout with its time on a network wired for it, not a number where that was not tried."""
+    layouts, times_s = transformer_of(plan.job).layouts, plan.search.seed_times_s
+    return [
+        {
+            "layout": layout,
+            "tried": number < len(times_s),
+            "time_s": times_s[number] if number < len(times_s) else nan,
+        }
+        for number, layout in enumerate(layouts)
+    ]
 
 
 def layout_times(plan: Plan) -> BarChart:
     """Return the iteration time of each configuration, in closed form and on a network wired for it."""
     unit, scale = time_unit(max(plan.search.seed_times_s))
-    tried = zip_longest(transformer_of(plan.job).layouts, plan.search.seed_times_s, fillvalue=float("nan"))
     parts: dict[str, Source] = {
-        "closed form": "0.estimated_s",
-        "wired and simulated": "1",
+        "closed form": "layout.estimated_s",
+        "wired and simulated": "time_s",
     }
     return BarChart(
         "configurations",
         "Iteration time of each configuration",
         "",
         f"iteration time ({unit})",
-        bars(list(tried), "0.name", parts, scale),
+        bars(_layouts_and_times(plan), "layout.name", parts, scale),
         horizontal=True,
         note="The closed form has one bandwidth for everything between servers; the simulation has links.",
     )
@@ -76,8 +88,8 @@ def fabric_layouts(plan: Plan) -> tuple[Table, ...]:
     name = name_apart(others)
     times = table(
         "Every configuration on every fabric",
-        enumerate(layouts),
-        text("configuration", "1.name"),
+        joined(number=range(len(layouts)), layout=layouts),
+        text("configuration", "layout.name"),
         number("wired for it", partial(_time, plan.search.seed_times_s)),
         *(number(name(row), partial(_time, row.layout_times_s)) for row in others),
         detail=True,
@@ -85,9 +97,9 @@ def fabric_layouts(plan: Plan) -> tuple[Table, ...]:
     return (times,)
 
 
-def _time(times_s: Sequence[float], numbered: tuple[int, Layout]) -> str:
+def _time(times_s: Sequence[float], row: Mapping[str, Any]) -> str:
     """Return the time of a layout by its number, nothing where it was not tried."""
-    return format_time(times_s[numbered[0]]) if numbered[0] < len(times_s) else ""
+    return format_time(times_s[row["number"]]) if row["number"] < len(times_s) else ""
 
 
 def memory_chart(plan: Plan) -> BarChart:

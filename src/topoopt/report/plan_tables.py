@@ -1,15 +1,18 @@
 """What a plan says in rows: the strategy by operator, the memory of an accelerator, the bill."""
 
+from collections.abc import Iterable
+
 from topoopt.hardware import find_accelerator
 from topoopt.job import operators_of
 from topoopt.plan import Plan
 from topoopt.report.facts import facts_of
 from topoopt.report.page import Block, Table
-from topoopt.report.rows import number, table, text
+from topoopt.report.rows import joined, number, table, text
 from topoopt.report.strategy_words import how_split
 from topoopt.report.words import runs, usd
 from topoopt.search import fullest_server
 from topoopt.units import format_bytes
+from topoopt.workload import Weight
 
 
 def strategy_table(plan: Plan) -> Table:
@@ -19,17 +22,21 @@ def strategy_table(plan: Plan) -> Table:
     times = [work.time(index, split) for index, split in enumerate(splits)]
     return table(
         "Every operator",
-        zip(work.graph.operators, splits, times, strict=True),
-        text("operator", "0.name"),
-        text("kind", "0.kind"),
-        text("how it is split", "1", how_split),
-        text("servers", lambda row: runs(row[1].servers(plan.strategy.servers))),
-        number("parameters", lambda row: sum(weight.size_bytes for weight in row[0].weights), format_bytes),
-        number("forward", "2.forward_s"),
-        number("backward", "2.backward_s"),
-        text("time from", "2.source"),
+        joined(operator=work.graph.operators, split=splits, part=times),
+        text("operator", "operator.name"),
+        text("kind", "operator.kind"),
+        text("how it is split", "split", how_split),
+        text("servers", lambda row: runs(row["split"].servers(plan.strategy.servers))),
+        number("parameters", "operator.weights", _together),
+        number("forward", "part.forward_s"),
+        number("backward", "part.backward_s"),
+        text("time from", "part.source"),
         folded=len(splits) > 24,
     )
+
+
+def _together(weights: Iterable[Weight]) -> str:
+    return format_bytes(sum(weight.size_bytes for weight in weights))
 
 
 def memory_table(plan: Plan) -> Table:
@@ -37,11 +44,12 @@ def memory_table(plan: Plan) -> Table:
     use = fullest_server(plan.job, plan.strategy)
     there_is = find_accelerator(plan.job.cluster.accelerator).memory_bytes
     sizes = {**use.by_cause, "together": use.total_bytes, "there is": there_is}
+    held = {what: size for what, size in sizes.items() if size}
     return table(
         f"Memory of an accelerator of server {use.server}, the fullest",
-        [(name, size) for name, size in sizes.items() if size],
-        text("what", lambda row: row[0].replace("tables", "embedding tables")),
-        number("size", "1", format_bytes),
+        joined(what=held, size=held.values()),
+        text("what", "what", lambda what: what.replace("tables", "embedding tables")),
+        number("size", "size", format_bytes),
     )
 
 

@@ -6,7 +6,7 @@ from topoopt.errors import InvalidInput
 from topoopt.llm import find_calibration, profiled_calibration
 from topoopt.profile import ProfileRun, Subject
 from topoopt.report.page import Notes, Page, Section, Table
-from topoopt.report.rows import facts, number, table, text
+from topoopt.report.rows import facts, joined, number, table, text
 from topoopt.report.words import counted
 from topoopt.workload import DeviceProfile, MeasuredOperator, PartSize, PartTime
 
@@ -85,17 +85,17 @@ def _operators(operators: Sequence[MeasuredOperator]) -> Table:
     times = [op.times[size] for op, size in zip(operators, sizes, strict=True)]
     return table(
         "",
-        zip(operators, sizes, times, strict=True),
-        text("operator", "0.name"),
-        text("kind", "0.signature.kind"),
-        number("of it", "0.count"),
-        number("sizes", "0.times", lambda known: str(len(known))),
-        number("samples", "1.samples", ","),
-        number("forward", "2.forward_s"),
-        number("backward", "2.backward_s"),
-        number("spread", "2", _spread),
-        number("rate", lambda row: _rate(*row)),
-        number("memory", "2.memory_bytes"),
+        joined(operator=operators, size=sizes, time=times),
+        text("operator", "operator.name"),
+        text("kind", "operator.signature.kind"),
+        number("of it", "operator.count"),
+        number("sizes", "operator.times", lambda known: str(len(known))),
+        number("samples", "size.samples", ","),
+        number("forward", "time.forward_s"),
+        number("backward", "time.backward_s"),
+        number("spread", "time", _spread),
+        number("rate", lambda row: _rate(**row)),
+        number("memory", "time.memory_bytes"),
     )
 
 
@@ -104,8 +104,8 @@ def _spread(time: PartTime) -> str:
     return f"{spread_s / max(time.forward_s + time.backward_s, 1e-12):.0%}"
 
 
-def _rate(op: MeasuredOperator, size: PartSize, time: PartTime) -> str | None:
-    flops = size.samples * op.signature.forward_flops_per_sample / size.channel_degree
+def _rate(operator: MeasuredOperator, size: PartSize, time: PartTime) -> str | None:
+    flops = size.samples * operator.signature.forward_flops_per_sample / size.channel_degree
     return f"{flops / time.forward_s / 1e9:,.0f} GFLOP/s" if flops and time.forward_s else None
 
 

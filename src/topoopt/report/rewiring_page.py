@@ -3,7 +3,7 @@
 from topoopt.report.page import Block, Notes, Page, Section
 from topoopt.report.rows import facts, number, table, text
 from topoopt.report.words import counted, yes_or_no
-from topoopt.rewiring import MoveOrder, Rewiring, RewiringAnswer
+from topoopt.rewiring import MOVE_COLUMNS, MoveOrder, Rewiring, RewiringAnswer
 
 SHOWN = 12
 """Moves that are shown; all of them are in the answer."""
@@ -49,12 +49,12 @@ def _moves(answer: RewiringAnswer) -> Section:
     blocks: list[Block] = [
         table(
             "",
-            rows[:SHOWN],
-            number("step", "0"),
-            text("action", "1"),
-            number("panel", "2"),
-            text("from", lambda move: f"server {move[3]}, port {move[4]}"),
-            text("to", lambda move: f"server {move[5]}, port {move[6]}"),
+            [dict(zip(MOVE_COLUMNS, row, strict=True)) for row in rows[:SHOWN]],
+            number("step"),
+            text("action"),
+            number("panel"),
+            text("from", lambda move: f"server {move['from_server']}, port {move['from_interface']}"),
+            text("to", lambda move: f"server {move['to_server']}, port {move['to_interface']}"),
         )
     ]
     if len(rows) > SHOWN:

@@ -10,7 +10,7 @@ from topoopt.report.chart import Series
 from topoopt.report.page import Facts, Table
 
 Source = str | Callable[[Any], Any]
-"""Where a row has the value: a path of names, or of places in a tuple, such as ``outcome.time_s``; or a function."""
+"""Where a row has the value: a path of names such as ``outcome.time_s``, or a function."""
 Form = str | Callable[[Any], str]
 """How the value is written: a format such as ``.1%``, or a function; by the unit in the field's name if neither."""
 Entries = Mapping[str, str | Iterable[str]]
@@ -84,6 +84,17 @@ def table(
     )
 
 
+def joined(**parts: Iterable[Any]) -> list[dict[str, Any]]:
+    """Return rows of things that belong together, each under its name.
+
+    Examples
+    --------
+    >>> joined(part=["switch", "cable"], count=[1, 8])
+    [{'part': 'switch', 'count': 1}, {'part': 'cable', 'count': 8}]
+    """
+    return [dict(zip(parts, row, strict=True)) for row in zip(*parts.values(), strict=True)]
+
+
 def bars(
     rows: Sequence[Any], names: Source, parts: Mapping[str, Source], scale: float = 1.0
 ) -> tuple[Series, ...]:
@@ -99,6 +110,4 @@ def _value(row: Any, source: Source) -> Any:
 
 
 def _part(row: Any, name: str) -> Any:
-    if isinstance(row, Mapping):
-        return row[name]
-    return row[int(name)] if name.isdecimal() else getattr(row, name)
+    return row[name] if isinstance(row, Mapping) else getattr(row, name)

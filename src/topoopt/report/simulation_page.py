@@ -1,7 +1,9 @@
 """A simulation as a page: what it took, what happened on the network, and which links were busiest."""
 
+from functools import partial
+
 from topoopt.report.page import Block, Notes, Page, Section, Table, Tile
-from topoopt.report.rows import facts, number, table, text
+from topoopt.report.rows import facts, joined, number, table, text
 from topoopt.report.words import counted
 from topoopt.routing import RegionalReconfiguration
 from topoopt.simulate import SimResult, Simulation
@@ -172,16 +174,21 @@ def _effort(run: Simulation) -> Entries:
 
 def _jobs(run: Simulation) -> Table:
     """Return when each of several jobs has done its iterations."""
-    together = run.together
+    together, in_full = run.together, partial(format_time, digits=DIGITS)
     assert together is not None
     return table(
         "Jobs",
-        zip(run.jobs, together.first_s, together.mean_s, together.iterations, strict=True),
-        text("job", "0.name"),
-        number("servers", "0.graph.servers"),
-        number("first iteration", lambda row: format_time(row[1], DIGITS)),
-        number("mean", lambda row: format_time(row[2], DIGITS)),
-        number("iterations", "3"),
+        joined(
+            job=run.jobs,
+            first_s=together.first_s,
+            mean_s=together.mean_s,
+            iterations=together.iterations,
+        ),
+        text("job", "job.name"),
+        number("servers", "job.graph.servers"),
+        number("first iteration", "first_s", in_full),
+        number("mean", "mean_s", in_full),
+        number("iterations"),
     )
 
 

@@ -5,7 +5,7 @@ from itertools import accumulate, islice
 from topoopt.finder import RingNetwork
 from topoopt.report.chart import BarChart
 from topoopt.report.page import Block, Notes, Page, Section, Table, Tile
-from topoopt.report.rows import bars, facts, number, table, text
+from topoopt.report.rows import bars, facts, joined, number, table, text
 from topoopt.report.wiring_words import wiring_words
 from topoopt.report.words import counted
 from topoopt.topology import stride_offsets
@@ -37,22 +37,25 @@ def topology_page(network: RingNetwork) -> Page:
 
 
 def _distances(network: RingNetwork) -> Table:
-    servers, within = network.servers, accumulate(network.hop_histogram.values())
+    servers, pairs = network.servers, network.hop_histogram
     return table(
         "Distances",
-        zip(network.hop_histogram.items(), within, strict=True),
-        number("hops", "0.0"),
-        number("servers", lambda row: row[0][1] // servers),
-        number("within", lambda row: row[1] / servers / (servers - 1), ".3f"),
+        joined(hops=pairs, pairs=pairs.values(), within=accumulate(pairs.values())),
+        number("hops"),
+        number("servers", lambda row: row["pairs"] // servers),
+        number("within", lambda row: row["within"] / servers / (servers - 1), ".3f"),
     )
 
 
 def _coins(network: RingNetwork) -> tuple[Block, ...]:
     nearest = table(
         "By the coins",
-        islice(network.coins(), SHOWN_DISTANCES),
-        number("to i +", "0"),
-        text("by the coins", lambda row: " + ".join(map(str, row[1]))),
+        [
+            {"distance": distance, "coins": coins}
+            for distance, coins in islice(network.coins(), SHOWN_DISTANCES)
+        ],
+        number("to i +", "distance"),
+        text("by the coins", "coins", lambda coins: " + ".join(map(str, coins))),
     )
     more = network.servers - 1 - SHOWN_DISTANCES
     return (nearest, Notes((f"… {more} more distances in JSON",))) if more > 0 else (nearest,)
