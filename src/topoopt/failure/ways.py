@@ -230,16 +230,18 @@ _OF_SERVERS = (FailedServer,), "no server has failed"
 _OF_ONE_LINK = (FailedLink,), "one link is borrowed for one, not for those of a whole panel or server"
 _OF_PANELS = (FailedPanel,), "only a panel has another one behind the same switches"
 WAYS: Mapping[str, Way] = {
-    name: Way(name, description, of, *meant)
-    for name, description, of, meant in (
-        (AT_ONCE, "servers relay around the dead links; nothing else changes", on_detours, _ON_LINKS),
-        ("whole-rings", "AllReduce on the rings that are whole", on_whole_rings, _ON_LINKS),
-        ("spread-detours", "each ring several times, with different detours", on_spread_detours, _ON_LINKS),
-        ("borrow", "the ring takes over a link of model-parallel traffic", borrow_link, _OF_ONE_LINK),
-        ("re-plan", "a new topology with one interface less, same strategy", wire_anew, _ON_LINKS),
-        ("look-ahead", "the panel's links on the look-ahead panel", flip_to_look_ahead, _OF_PANELS),
-        ("spare", "a spare server in the place of the dead one", spare_server, _OF_SERVERS),
-        ("fewer-servers", "data parallel on the servers that are left", fewer_servers, _OF_SERVERS),
+    way.name: way
+    for way in (
+        Way(AT_ONCE, "servers relay around the dead links; nothing else changes", on_detours, *_ON_LINKS),
+        Way("whole-rings", "AllReduce on the rings that are whole", on_whole_rings, *_ON_LINKS),
+        Way(
+            "spread-detours", "each ring several times, with different detours", on_spread_detours, *_ON_LINKS
+        ),
+        Way("borrow", "the ring takes over a link of model-parallel traffic", borrow_link, *_OF_ONE_LINK),
+        Way("re-plan", "a new topology with one interface less, same strategy", wire_anew, *_ON_LINKS),
+        Way("look-ahead", "the panel's links on the look-ahead panel", flip_to_look_ahead, *_OF_PANELS),
+        Way("spare", "a spare server in the place of the dead one", spare_server, *_OF_SERVERS),
+        Way("fewer-servers", "data parallel on the servers that are left", fewer_servers, *_OF_SERVERS),
     )
 }
 """Kinds of repair by name, in the order in which they are tried."""

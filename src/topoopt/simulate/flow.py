@@ -11,18 +11,12 @@ from topoopt.simulate.communication_depth import communication_depth
 from topoopt.simulate.flow_result import flow_result
 from topoopt.simulate.flows import Flows, make_flows
 from topoopt.simulate.fluid.engine import fair_times
-from topoopt.simulate.options import DEFAULT_OPTIONS, SimulationOptions
+from topoopt.simulate.options import COARSE_TOLERANCE, DEFAULT_OPTIONS, EXACT_CONNECTIONS, SimulationOptions
 from topoopt.simulate.reconfigurable.run import flow_on_circuits
 from topoopt.simulate.regional.run import flow_on_regional_circuits
 from topoopt.simulate.report import Report
 from topoopt.simulate.result import SimResult
 from topoopt.simulate.task_graph import TaskGraph
-
-EXACT_FLOWS = 2_000
-"""Up to this many flows every change is handled on its own by default."""
-
-COARSE_TOLERANCE = 3e-4
-"""Beyond, changes within this fraction of the elapsed time are handled together."""
 
 DEEP, FINE_TOLERANCE = 32, 1e-6
 """Where so many communications wait for each other, what is handled late adds up: 192 micro-batches through 16
@@ -49,6 +43,6 @@ def flow(
 def _tolerance(graph: TaskGraph, flows: Flows, options: SimulationOptions) -> float:
     if options.tolerance is not None:
         return options.tolerance
-    if len(flows) <= EXACT_FLOWS:
+    if len(flows) <= EXACT_CONNECTIONS:
         return 0.0
     return FINE_TOLERANCE if communication_depth(graph, DEEP) == DEEP else COARSE_TOLERANCE

@@ -6,6 +6,12 @@ from topoopt.collectives import ALGORITHMS, COLLECTIVE_NAMES, QUICKEST, RING_MOD
 from topoopt.errors import InvalidInput, check_known
 from topoopt.simulate.packet.options import PacketOptions
 
+EXACT_CONNECTIONS = 2_000
+"""Up to this many connections the flow simulator handles every change of rates on its own by default."""
+
+COARSE_TOLERANCE = 3e-4
+"""Beyond, changes within this fraction of the elapsed time are handled together."""
+
 SPLITS = ("spread", "paths", "one")
 """How a transfer uses several weighted paths. ``spread``: as one flow whose bytes cross each link in their
 share, at the pace of the slowest. ``paths``: one flow a path; the transfer ends with the last. ``one``: on one

@@ -11,17 +11,11 @@ from topoopt.simulate.fluid.engine import first_state
 from topoopt.simulate.fluid.sharing import make_sharing
 from topoopt.simulate.fluid.state import State, make_rounds
 from topoopt.simulate.link_classes import sum_by
-from topoopt.simulate.options import SimulationOptions
+from topoopt.simulate.options import COARSE_TOLERANCE, EXACT_CONNECTIONS, SimulationOptions
 from topoopt.simulate.packet.edges import EdgeBook
 from topoopt.simulate.packet.options import PacketOptions
 from topoopt.simulate.packet.streams import Streams, make_streams
 from topoopt.simulate.task_graph import ALL_TO_ALL, TRANSFER, Floats, Ints, TaskGraph
-
-EXACT_CONNECTIONS = 2_000
-"""Up to this many connections every change of rates is handled on its own by default."""
-
-COARSE_TOLERANCE = 3e-4
-"""Beyond, changes within this fraction of the elapsed time are handled together, divided by the most rounds."""
 
 Bools = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
@@ -115,7 +109,7 @@ def state_of(graph: TaskGraph, connections: Connections) -> State:
 
 
 def tolerance_of(connections: Connections, options: SimulationOptions) -> float:
-    """Return within which part of the elapsed time changes of rates are handled together."""
+    """Return within which part of the elapsed time changes are handled together: the usual one over the most rounds."""
     if options.tolerance is not None:
         return options.tolerance
     streams = connections.streams
