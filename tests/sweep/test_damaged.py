@@ -33,3 +33,9 @@ def test_every_damage_is_one_line(sweep: MakeSweep, tmp_path: Path) -> None:
 def cut(folder: Path, whole: bytes) -> Path:
     (folder / "cut.duckdb").write_bytes(whole[: len(whole) // 2])
     return folder / "cut.duckdb"
+
+
+def test_another_kind_of_file_is_no_results_file(tmp_path: Path) -> None:
+    (tmp_path / "plan.json").write_text("{}\n")
+    with pytest.raises(InvalidInput, match=r"plan\.json: is no DuckDB file; name another file"):
+        open_results(tmp_path / "plan.json").__enter__()

@@ -118,7 +118,7 @@ def _refusal(path: str | Path, message: str) -> InvalidInput:
         owner = re.search(r"\(PID (\d+)\)", text)
         who = f"process {owner[1]}" if owner else "another process"
         return Locked(f"{path}: {who} writes it; wait until that has ended, or another file (out=FILE)")
-    if "not a valid DuckDB" in text:
+    if "not a valid DuckDB" in text or "in-memory" in text:  # of plan.json DuckDB would make a table
         return InvalidInput(f"{path}: is no DuckDB file; name another file")
     if "WAL" in text:
         return InvalidInput(

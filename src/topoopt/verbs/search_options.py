@@ -1,10 +1,11 @@
 """What preset, job file and words say of the search together."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from typing import Any
 
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, shown, unknown_name
 from topoopt.job import JobRequest
 from topoopt.search import SearchOptions, is_transformer, preset
 from topoopt.traffic import Traffic
@@ -25,17 +26,23 @@ def search_options(request: JobRequest, words: Mapping[str, Any]) -> tuple[Searc
         the job is a transformer.
     """
     in_file = dict(request.search)
-    named = str(in_file.pop("preset", "default"))
-    rules = dict(preset(words.get("preset", named)))
+    place = request.files[0] if request.files else "job file"
+    with _placed(place):
+        rules = dict(preset(str(in_file.pop("preset", "default"))))
+    if "preset" in words:
+        rules = dict(preset(words["preset"]))
     known = asdict(SearchOptions())
     costs = {key: rules.pop(key) for key in list(rules) if key not in known}
     if request.traffic or isinstance(
         request.described, Traffic
     ):  # bytes are bytes: there is nothing to count otherwise
         costs = {}
-    place = request.files[0] if request.files else "job file"
-    options = {**rules, **_checked(in_file, known, place), **_options(words)}
-    return SearchOptions(**options), replace(request, settings={**costs, **request.settings}, search={})
+    options = {**rules, **_checked(in_file, known, place)}
+    with _placed(place):  # before words are laid above it, whose mistakes are not the file's
+        SearchOptions(**options)
+    return SearchOptions(**{**options, **_options(words)}), replace(
+        request, settings={**costs, **request.settings}, search={}
+    )
 
 
 def refuse_search_words(request: JobRequest, words: Mapping[str, Any]) -> None:
@@ -53,6 +60,15 @@ def refuse_search_words(request: JobRequest, words: Mapping[str, Any]) -> None:
         )
 
 
+@contextmanager
+def _placed(place: str) -> Iterator[None]:
+    """Say of a mistake in an option that it stands in a file."""
+    try:
+        yield
+    except InvalidInput as error:
+        raise InvalidInput(f"{place}: search.{str(error).removeprefix('search ')}") from None
+
+
 def _options(words: Mapping[str, Any]) -> dict[str, Any]:
     options = pick(words, FinderWords, SearchWords)
     return {_RENAMED_OPTIONS.get(name, name): value for name, value in options.items() if name != "preset"}
@@ -66,5 +82,5 @@ def _checked(options: Mapping[str, Any], known: Mapping[str, Any], place: str) -
         kind = type(known[key])
         allowed = (int, float) if kind is float else kind
         if isinstance(value, bool) != (kind is bool) or not isinstance(value, allowed):
-            raise InvalidInput(f"{place}: search.{key}: expected {kinds[kind]}, got {value!r}")
+            raise InvalidInput(f"{place}: search.{key}: expected {kinds[kind]}, got {shown(value)}")
     return dict(options)
