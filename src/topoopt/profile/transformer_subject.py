@@ -39,9 +39,9 @@ def subject_of_transformer(
     """
     degrees = [degree for degree in sorted({*tensor_degrees}) if model.heads % degree == 0]
     if not degrees:
-        degrees_given = ", ".join(str(degree) for degree in tensor_degrees)
+        refused = ", ".join(str(degree) for degree in tensor_degrees)
         raise InvalidInput(
-            f"tensor_parallel: none of {degrees_given} divides the {model.heads} heads of {model.name}"
+            f"tensor_parallel: none of {refused} divides the {model.heads} heads of {model.name}"
         )
     rows = [
         (_operator(name, kind, shape, model, dim), shape, _sizes(dim, degrees, micro_batches))
