@@ -9,6 +9,7 @@ from numbers import Integral, Real
 from typing import Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from topoopt.errors import InvalidInput, check_known, shown
+from topoopt.limits import LARGEST, MOST
 
 Parameters = ParamSpec("Parameters")
 Answer = TypeVar("Answer")
@@ -48,6 +49,8 @@ def _check_kind(name: str, value: Any, kind: Any) -> None:
     if not _is_of(value, kind):
         got = shown(value) if isinstance(value, _PLAIN) else f"a {type(value).__name__}"
         raise InvalidInput(f"{name}: expected {_phrase(kind)}, got {got}")
+    if kind is int and value > MOST.get(name, LARGEST):
+        raise InvalidInput(f"{name}: expected an integer <= {MOST.get(name, LARGEST)}, got {shown(value)}")
 
 
 def _is_of(value: Any, kind: Any) -> bool:
