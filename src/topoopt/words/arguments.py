@@ -47,7 +47,7 @@ def _kinds(verb: Callable[..., Any], signature: inspect.Signature) -> dict[str, 
 
 def _check_kind(name: str, value: Any, kind: Any) -> None:
     if not _is_of(value, kind):
-        got = shown(value) if isinstance(value, _PLAIN) else f"a {type(value).__name__}"
+        got = shown(value) if isinstance(value, _PLAIN) else _with_article(type(value))
         raise InvalidInput(f"{name}: expected {_phrase(kind)}, got {got}")
     if kind is int and value > MOST.get(name, LARGEST):
         raise InvalidInput(f"{name}: expected an integer <= {MOST.get(name, LARGEST)}, got {shown(value)}")
@@ -61,6 +61,8 @@ def _is_of(value: Any, kind: Any) -> bool:
         return any(_is_of(value, one) for one in inner)
     if origin is tuple:
         return _is_list(value) and len(value) == len(inner) and all(map(_is_of, value, inner))
+    if origin is Mapping:
+        return isinstance(value, Mapping) and all(_is_of(key, inner[0]) for key in value)
     if origin is Sequence:
         return _is_list(value) and all(_is_of(one, inner[0]) for one in value)
     if kind in (int, float):
@@ -81,8 +83,12 @@ def _phrase(kind: Any) -> str:
     if origin in (tuple, Sequence):
         return f"a list of {_LIST_PHRASES.get(inner[0]) or _phrase(inner[0])}"
     if origin is Mapping:
-        return "a mapping"
+        return f"a mapping from {_phrase(inner[0])}"
     if origin is not None and issubclass(origin, Callable):  # type: ignore[arg-type]
         return "a function"
     named: type = origin or kind
-    return _PHRASES.get(named) or f"{'an' if named.__name__[0] in 'AEIOU' else 'a'} {named.__name__}"
+    return _PHRASES.get(named) or _with_article(named)
+
+
+def _with_article(kind: type) -> str:
+    return f"{'an' if kind.__name__[0] in 'AEIOUaeiou' else 'a'} {kind.__name__}"
