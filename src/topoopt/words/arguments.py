@@ -55,8 +55,6 @@ def _check_kind(name: str, value: Any, kind: Any) -> None:
 
 def _is_of(value: Any, kind: Any) -> bool:
     origin, inner = get_origin(kind), get_args(kind)
-    if kind is Any:
-        return True
     if origin in (Union, types.UnionType):
         return any(_is_of(value, one) for one in inner)
     if origin is tuple:
@@ -67,7 +65,7 @@ def _is_of(value: Any, kind: Any) -> bool:
         return _is_list(value) and all(_is_of(one, inner[0]) for one in value)
     if kind in (int, float):
         return isinstance(value, Integral if kind is int else Real) and not isinstance(value, bool)
-    return isinstance(value, origin or kind)
+    return kind is Any or isinstance(value, origin or kind)
 
 
 def _is_list(value: Any) -> bool:
