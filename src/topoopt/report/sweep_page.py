@@ -1,6 +1,7 @@
 """A sweep and what it has stored, as pages: points and values, and rows of figures."""
 
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 from topoopt.report.cells import cell
@@ -71,7 +72,7 @@ def _table(answer: ResultsAnswer) -> tuple[Block, ...]:
     shown = rows if answer.limit else rows[:MOST_ROWS]
     described = [
         (number if any(isinstance(row[place], int | float) for row in shown) else text)(
-            name, str(place), partial(cell, name)
+            name, itemgetter(place), partial(cell, name)
         )
         for place, name in enumerate(columns)
     ]
