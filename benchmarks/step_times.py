@@ -10,6 +10,7 @@ import numpy as np
 
 from benchmarks.figure import Figure, best_cpu_seconds
 from topoopt.llm import (
+    RECOMPUTATIONS,
     Configuration,
     ConfigurationTable,
     System,
@@ -19,7 +20,9 @@ from topoopt.llm import (
     find_calibration,
     fit,
     read_runs,
+    recomputation_bits,
     starting_calibration,
+    table_of_columns,
     timed_runs,
 )
 from topoopt.transformer import find_transformer
@@ -45,9 +48,17 @@ def figures() -> Iterator[Figure]:
 
 def _many(one: Configuration) -> ConfigurationTable:
     generator = np.random.default_rng(0)
-    columns = {key: np.repeat(column, ROWS) for key, column in vars(configuration_table([one])).items()}
+    columns = {
+        key: np.repeat(column, ROWS)
+        for key, column in vars(configuration_table([one])).items()
+        if np.ndim(column)
+    }
     choices = {"tp": [1, 2, 4, 8], "pp": [1, 2, 4, 8, 16], "vpp": [1, 2, 4], "micro_batch": [1, 2, 4]}
-    choices |= {"recompute": [0, 1, 2], "zero": [0, 1, 2, 3], "sequence_parallel": [0, 1]}
+    choices |= {
+        "recompute": [recomputation_bits(word) for word in RECOMPUTATIONS],
+        "zero": [0, 1, 2, 3],
+        "sequence_parallel": [0, 1],
+    }
     columns |= {key: generator.choice(np.array(values), ROWS) for key, values in choices.items()}
     columns["dp"] = 1024 // (columns["tp"] * columns["pp"])
-    return ConfigurationTable(**columns)
+    return table_of_columns(**columns)

@@ -47,12 +47,15 @@ from topoopt.llm.communication.traffic_table import KindRow as KindRow
 from topoopt.llm.communication.traffic_table import RankRow as RankRow
 from topoopt.llm.communication.traffic_table import kind_rows as kind_rows
 from topoopt.llm.communication.traffic_table import rank_rows as rank_rows
+from topoopt.llm.configuration import CONTEXTS as CONTEXTS
 from topoopt.llm.configuration import LARGEST_COUNT as LARGEST_COUNT
-from topoopt.llm.configuration import RECOMPUTATIONS as RECOMPUTATIONS
+from topoopt.llm.configuration import SCHEDULES as SCHEDULES
+from topoopt.llm.configuration import STORED_PRECISIONS as STORED_PRECISIONS
 from topoopt.llm.configuration import ZERO_STAGES as ZERO_STAGES
 from topoopt.llm.configuration import Configuration as Configuration
 from topoopt.llm.configuration_table import ConfigurationTable as ConfigurationTable
 from topoopt.llm.configuration_table import configuration_table as configuration_table
+from topoopt.llm.configuration_table import table_of_columns as table_of_columns
 from topoopt.llm.degrees import chunk_counts as chunk_counts
 from topoopt.llm.degrees import chunk_layers as chunk_layers
 from topoopt.llm.degrees import divisors as divisors
@@ -81,6 +84,9 @@ from topoopt.llm.memory.layer import layer_activations as layer_activations
 from topoopt.llm.memory.stages import count_in_flight as count_in_flight
 from topoopt.llm.pipeline.step import make_pipelined_step as make_pipelined_step
 from topoopt.llm.pipeline.step import pipelined_step as pipelined_step
+from topoopt.llm.recomputation import RECOMPUTATIONS as RECOMPUTATIONS
+from topoopt.llm.recomputation import RECOMPUTED_PARTS as RECOMPUTED_PARTS
+from topoopt.llm.recomputation import recomputation_bits as recomputation_bits
 from topoopt.llm.runs.memory import run_attention as run_attention
 from topoopt.llm.runs.memory import run_framework as run_framework
 from topoopt.llm.runs.memory import run_memory as run_memory

@@ -3,15 +3,31 @@
 from dataclasses import dataclass
 
 from topoopt.errors import InvalidInput, check_known
-
-RECOMPUTATIONS = ("none", "selective", "full")
-"""Which activations are computed again in the backward pass: none, those of the attention's core, all of a layer."""
+from topoopt.llm.recomputation import recomputation_bits
 
 LARGEST_COUNT = 10**9
 """Of every degree, of sequences and of tokens: products of them stay whole numbers that a machine can hold."""
 
 ZERO_STAGES = (0, 1, 2, 3)
 """What data-parallel replicas share out (Rajbhandari 2020): nothing; optimizer state; gradients; parameters."""
+
+CONTEXTS = ("ring", "ulysses", "all-gather")
+"""How context parallel ranks see all keys and values: they go round (Liu 2023), heads are exchanged for tokens (Jacobs
+2023), or every rank gathers them (Llama 3, section 3.3.2)."""
+
+SCHEDULES = ("1f1b", "zero-bubble", "dualpipe")
+"""Order of the passes in a pipeline: 1F1B, interleaved with several chunks; the gradients of weights fill the bubble
+(Qi 2023); from both ends at once (DeepSeek-V3, section 3.2.1)."""
+
+STORED_PRECISIONS = ("", "fp32", "bf16", "fp8")
+"""Of what is kept or sent; nothing for what the framework does."""
+
+COUNTS = ("tp", "pp", "dp", "cp", "ep", "etp", "vpp", "micro_batch", "global_batch", "sequence")
+"""Fields of a configuration that are at least 1."""
+
+COUNTS_FROM_ZERO = ("recompute_layers", "shard", "adapter_rank", "document")
+
+SHARES = ("offload_optimizer", "offload_activations")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +50,32 @@ class Configuration:
     sequence : int
         Tokens of a sequence.
     recompute : str
-        One of :data:`RECOMPUTATIONS`.
+        One of :data:`~topoopt.llm.RECOMPUTATIONS`, or some of :data:`~topoopt.llm.RECOMPUTED_PARTS` joined by ``+``.
     zero : int
         One of :data:`ZERO_STAGES`.
     sequence_parallel : bool
         Norms and dropouts split along the sequence over the tp ranks (Korthikanti 2022).
     precision : str
         ``fp16``, ``bf16``, ``fp8`` or ``fp32``.
+    recompute_layers : int
+        Layers of each chunk that ``recompute`` is about; 0 for all.
+    shard : int
+        Ranks over which ZeRO 2 and 3 share out a state; replicas of it beyond those keep one each (HSDP). 0 for all.
+    context : str
+        One of :data:`CONTEXTS`.
+    schedule : str
+        One of :data:`SCHEDULES`.
+    overlap_experts : bool
+        Whether the all-to-alls of experts run beside the computation of another micro-batch.
+    dispatch, weights, gradients, moments : str
+        One of :data:`STORED_PRECISIONS`: of tokens on their way to experts, of the weights that are computed with, of
+        the gradients that are summed up and reduced, of Adam's moments.
+    offload_optimizer, offload_activations : float
+        Share of them that the host's memory holds.
+    adapter_rank : int
+        Of low-rank adapters (LoRA), all that is trained; 0 for training everything.
+    document : int
+        Tokens of an average document where several are packed into a sequence and do not see each other; 0 for one.
     """
 
     tp: int
@@ -57,16 +92,35 @@ class Configuration:
     zero: int = 0
     sequence_parallel: bool = False
     precision: str = "bf16"
+    recompute_layers: int = 0
+    shard: int = 0
+    context: str = "ring"
+    schedule: str = "1f1b"
+    overlap_experts: bool = False
+    dispatch: str = ""
+    weights: str = ""
+    gradients: str = ""
+    moments: str = ""
+    offload_optimizer: float = 0.0
+    offload_activations: float = 0.0
+    adapter_rank: int = 0
+    document: int = 0
 
     def __post_init__(self) -> None:
-        for key in ("tp", "pp", "dp", "cp", "ep", "etp", "vpp", "micro_batch", "global_batch", "sequence"):
-            value = getattr(self, key)
-            if value < 1:
-                raise InvalidInput(f"{key}: expected an integer >= 1, got {value}")
-            if value > LARGEST_COUNT:
-                raise InvalidInput(f"{key}: expected an integer <= {LARGEST_COUNT}, got {value}")
-        check_known("recompute", self.recompute, RECOMPUTATIONS)
+        for key in COUNTS:
+            _check_count(key, getattr(self, key), 1)
+        for key in COUNTS_FROM_ZERO:
+            _check_count(key, getattr(self, key), 0)
+        for key in SHARES:
+            if not 0 <= getattr(self, key) <= 1:
+                raise InvalidInput(f"{key}: expected a share from 0 to 1, got {getattr(self, key)}")
+        recomputation_bits(self.recompute)
         check_known("zero", str(int(self.zero)), map(str, ZERO_STAGES))
+        check_known("context", self.context, CONTEXTS)
+        check_known("schedule", self.schedule, SCHEDULES)
+        for key in ("dispatch", "weights", "gradients", "moments"):
+            if getattr(self, key):
+                check_known(key, getattr(self, key), STORED_PRECISIONS[1:])
 
     @property
     def accelerators(self) -> int:
@@ -82,3 +136,10 @@ class Configuration:
     def expert_dp(self) -> int:
         """Replicas of an expert."""
         return self.tp * self.cp * self.dp // (self.ep * self.etp)
+
+
+def _check_count(key: str, value: int, least: int) -> None:
+    if value < least:
+        raise InvalidInput(f"{key}: expected an integer >= {least}, got {value}")
+    if value > LARGEST_COUNT:
+        raise InvalidInput(f"{key}: expected an integer <= {LARGEST_COUNT}, got {value}")

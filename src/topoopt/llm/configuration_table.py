@@ -1,22 +1,33 @@
 """Many configurations as columns, for estimates of all of them at once."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
 from topoopt.hardware import PRECISIONS
-from topoopt.llm.columns import Bools, Ints, take_rows
-from topoopt.llm.configuration import RECOMPUTATIONS, Configuration
+from topoopt.llm.columns import Bools, Floats, Ints, take_rows
+from topoopt.llm.configuration import CONTEXTS, SCHEDULES, STORED_PRECISIONS, Configuration
+from topoopt.llm.recomputation import part_bit, recomputation_bits, recomputation_word
+
+_WORDS: Mapping[str, Sequence[str]] = {
+    "precision": PRECISIONS,
+    "context": CONTEXTS,
+    "schedule": SCHEDULES,
+    **dict.fromkeys(("dispatch", "weights", "gradients", "moments"), STORED_PRECISIONS),
+}
+"""Columns that hold indices of words."""
 
 
 @dataclass(frozen=True, eq=False)
 class ConfigurationTable:
-    """Configurations by columns, each an int64 array of shape (configurations,).
+    """Configurations by columns, each an array of shape (configurations,), or () where all of them are alike.
 
-    ``recompute`` holds indices into :data:`~topoopt.llm.RECOMPUTATIONS`, ``precision`` into
-    :data:`~topoopt.hardware.PRECISIONS`, ``sequence_parallel`` 0 or 1; the others as in
-    :class:`~topoopt.llm.Configuration`.
+    ``recompute`` holds the bits of :mod:`topoopt.llm.recomputation`. ``precision``, ``context``, ``schedule``,
+    ``dispatch``, ``weights``, ``gradients`` and ``moments`` hold indices of their words in
+    :data:`~topoopt.hardware.PRECISIONS`, ``CONTEXTS``, ``SCHEDULES`` and ``STORED_PRECISIONS``; switches 0 or 1; the
+    others as in :class:`~topoopt.llm.Configuration`. ``tp`` to ``precision`` always have a row axis.
     """
 
     tp: Ints
@@ -33,6 +44,19 @@ class ConfigurationTable:
     zero: Ints
     sequence_parallel: Ints
     precision: Ints
+    recompute_layers: Ints
+    shard: Ints
+    context: Ints
+    schedule: Ints
+    overlap_experts: Ints
+    dispatch: Ints
+    weights: Ints
+    gradients: Ints
+    moments: Ints
+    offload_optimizer: Floats
+    offload_activations: Floats
+    adapter_rank: Ints
+    document: Ints
 
     def __len__(self) -> int:
         return len(self.tp)
@@ -42,25 +66,70 @@ class ConfigurationTable:
         return take_rows(self, rows)
 
     def recomputes(self, what: str) -> Bools:
-        """Return which rows recompute one of :data:`~topoopt.llm.RECOMPUTATIONS`."""
-        return np.asarray(self.recompute == RECOMPUTATIONS.index(what))
+        """Return which rows recompute one of :data:`~topoopt.llm.RECOMPUTED_PARTS`, or whole layers (``full``)."""
+        return np.asarray(self.recompute & part_bit(what) > 0)
+
+    def has_word(self, column: str, word: str) -> Bools:
+        """Return which rows have a word in a column of words, shape (configurations,) or ()."""
+        return np.asarray(getattr(self, column) == _WORDS[column].index(word))
 
     def row(self, index: int) -> Configuration:
         """Return one configuration."""
-        words = {column.name: int(getattr(self, column.name)[index]) for column in fields(self)}
-        named = {
-            "recompute": RECOMPUTATIONS[words["recompute"]],
-            "precision": PRECISIONS[words["precision"]],
-            "sequence_parallel": bool(words["sequence_parallel"]),
-        }
-        return Configuration(**{**words, **named})  # type: ignore[arg-type]
+        return Configuration(**{name: self._value(name, index) for name in COLUMNS})
+
+    def _value(self, name: str, index: int) -> Any:
+        column = getattr(self, name)
+        return _FROM_COLUMN[name]((column[index] if np.ndim(column) else column).item())
+
+
+COLUMNS = tuple(column.name for column in fields(ConfigurationTable))
+_DEFAULTS = {
+    column.name: column.default
+    for column in fields(Configuration)
+    if COLUMNS.index(column.name) > COLUMNS.index("precision")
+}
+"""Of what few configurations have."""
+
+
+def _word_of(words: Sequence[str]) -> Callable[[int], str]:
+    return words.__getitem__
+
+
+_TO_COLUMN: Mapping[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(COLUMNS, int),
+    **dict.fromkeys(("offload_optimizer", "offload_activations"), float),
+    **{name: words.index for name, words in _WORDS.items()},
+    "recompute": recomputation_bits,
+}
+_FROM_COLUMN: Mapping[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(COLUMNS, int),
+    **dict.fromkeys(("offload_optimizer", "offload_activations"), float),
+    **dict.fromkeys(("sequence_parallel", "overlap_experts"), bool),
+    **{name: _word_of(words) for name, words in _WORDS.items()},
+    "recompute": recomputation_word,
+}
 
 
 def configuration_table(configurations: Sequence[Configuration]) -> ConfigurationTable:
     """Return the configurations as columns."""
-    index = {"recompute": RECOMPUTATIONS.index, "precision": PRECISIONS.index}
-    columns = (
-        [index.get(column.name, int)(getattr(one, column.name)) for one in configurations]
-        for column in fields(ConfigurationTable)
-    )
-    return ConfigurationTable(*(np.array(column, np.int64) for column in columns))
+    columns: dict[str, Any] = {}
+    for name in COLUMNS:
+        values = [getattr(one, name) for one in configurations]
+        if name in _DEFAULTS and values.count(_DEFAULTS[name]) == len(values):
+            continue
+        columns[name] = np.array([_TO_COLUMN[name](value) for value in values], _dtype(name))
+    return table_of_columns(**columns)
+
+
+def table_of_columns(**columns: Any) -> ConfigurationTable:
+    """Return a table of some columns, in which what is rare and not there is as :class:`Configuration` has it."""
+    usual: dict[str, Any] = {
+        name: np.array(_TO_COLUMN[name](value), _dtype(name))
+        for name, value in _DEFAULTS.items()
+        if name not in columns
+    }
+    return ConfigurationTable(**columns, **usual)
+
+
+def _dtype(name: str) -> type:
+    return np.float64 if name.startswith("offload") else np.int64

@@ -12,6 +12,7 @@ from topoopt.llm import (
     Limits,
     check_configuration,
     enumerate_configurations,
+    recomputation_bits,
     usual_choices,
 )
 from topoopt.transformer import TransformerModel, find_transformer
@@ -89,7 +90,7 @@ def test_rows_of_published_models_pass_the_check(name: str) -> None:
 
 def test_pinned_degrees_are_kept() -> None:
     model = find_transformer("gpt3-175b")
-    choices = usual_choices(model, 64, 8, 2048).pinned(tp=4, dp=2, recompute=2)
+    choices = usual_choices(model, 64, 8, 2048).pinned(tp=4, dp=2, recompute=recomputation_bits("full"))
     table = enumerate_configurations(model, 64, 64, 2048, choices)
     assert len(table) > 0
     assert set(table.tp) == {4}

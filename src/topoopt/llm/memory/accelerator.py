@@ -164,7 +164,7 @@ def _activations(
 ) -> tuple[Floats, Floats]:
     """Return bytes per token that a stage keeps, and those of the one layer that is being computed again."""
     full = table.recomputes("full")
-    selective = table.recomputes("selective")
+    selective = table.recomputes("core")
     kept, again = np.zeros(len(table)), np.zeros(len(table))
     kinds = [(stage.layers - stage.moe_layers, False)]
     if model.experts is not None:

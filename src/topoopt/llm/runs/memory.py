@@ -7,10 +7,10 @@ import numpy as np
 
 from topoopt.errors import unknown_name
 from topoopt.llm.columns import take_rows
-from topoopt.llm.configuration import RECOMPUTATIONS
 from topoopt.llm.configuration_table import configuration_table
 from topoopt.llm.memory.accelerator import ATTENTION_KERNELS, MemoryColumns, memory
 from topoopt.llm.memory.frameworks import find_framework
+from topoopt.llm.recomputation import RECOMPUTATIONS
 from topoopt.llm.runs.columns import Row, meaning, switched_on, text
 from topoopt.llm.runs.run import Run
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from topoopt.errors import InvalidInput, TopoOptError
 from topoopt.hardware import find_accelerator
@@ -149,7 +150,7 @@ def run_system(row: Row, accelerators: int) -> System:
 
 
 def _configuration(row: Row, model: TransformerModel, accelerators: int, system: System) -> Configuration:
-    degrees = {key: degree(row, key) for key in ("tp", "pp", "vpp", "cp", "ep")}
+    degrees: dict[str, Any] = {key: degree(row, key) for key in ("tp", "pp", "vpp", "cp", "ep")}
     etp = whole(row, "etp", 1 if degrees["ep"] > 1 else degrees["tp"])
     inside = degrees["tp"] * degrees["pp"] * degrees["cp"]
     if accelerators % inside:

@@ -5,8 +5,9 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from topoopt.errors import InvalidInput
-from topoopt.llm.configuration import RECOMPUTATIONS, ZERO_STAGES
+from topoopt.llm.configuration import ZERO_STAGES
 from topoopt.llm.degrees import divisors
+from topoopt.llm.recomputation import RECOMPUTATIONS, recomputation_bits
 from topoopt.transformer import TransformerModel
 
 Values = tuple[int, ...]
@@ -22,7 +23,7 @@ MAX_MICRO_BATCH = 16
 class Choices:
     """The values that each column of a :class:`~topoopt.llm.ConfigurationTable` may have.
 
-    ``recompute`` holds indices into :data:`~topoopt.llm.RECOMPUTATIONS`, ``sequence_parallel`` 0 and 1; ``dp`` is
+    ``recompute`` holds bits of :mod:`topoopt.llm.recomputation`, ``sequence_parallel`` 0 and 1; ``dp`` is
     what the other degrees leave, and an empty ``dp`` allows any.
 
     Attributes
@@ -102,7 +103,7 @@ def usual_choices(
         etp=(1,) if model.experts is None else tp,
         vpp=tuple(range(1, limits.max_vpp + 1)),
         micro_batch=tuple(2**power for power in range(limits.max_micro_batch.bit_length())),
-        recompute=tuple(range(len(RECOMPUTATIONS))),
+        recompute=tuple(map(recomputation_bits, RECOMPUTATIONS)),
         zero=ZERO_STAGES,
         sequence_parallel=(0, 1),
         uneven_stages=limits.uneven_stages,

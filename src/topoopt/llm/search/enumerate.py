@@ -10,7 +10,7 @@ import numpy as np
 
 from topoopt.hardware import PRECISIONS
 from topoopt.llm.columns import Bools, Ints
-from topoopt.llm.configuration_table import ConfigurationTable
+from topoopt.llm.configuration_table import ConfigurationTable, table_of_columns
 from topoopt.llm.degrees import chunk_counts, tensor_degrees
 from topoopt.llm.search.choices import Choices
 from topoopt.transformer import TransformerModel
@@ -52,7 +52,7 @@ def enumerate_configurations(
         kept = is_valid(columns)
         columns = {key: column[kept] for key, column in columns.items()}
     size = len(columns["tp"])
-    return ConfigurationTable(
+    return table_of_columns(
         **columns,
         dp=_replicas(columns, accelerators),
         global_batch=np.full(size, global_batch),

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from topoopt.llm.configuration import RECOMPUTATIONS
 from topoopt.llm.configuration_table import ConfigurationTable
 from topoopt.llm.memory.accelerator import MemoryColumns, memory
+from topoopt.llm.recomputation import recomputation_bits
 from topoopt.llm.search.choices import Choices, Limits, usual_choices
 from topoopt.llm.search.enumerate import enumerate_configurations
 from topoopt.llm.system import System
@@ -45,7 +45,7 @@ class SearchRequest:
         )
         fixed = {**self.fixed}
         if "recompute" in fixed:
-            fixed["recompute"] = RECOMPUTATIONS.index(str(fixed["recompute"]))
+            fixed["recompute"] = recomputation_bits(str(fixed["recompute"]))
         return usual.pinned(**{name: int(value) for name, value in fixed.items()})
 
     def enumerated(self, scale: int = 1) -> ConfigurationTable:

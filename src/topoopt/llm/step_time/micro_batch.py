@@ -45,7 +45,7 @@ def micro_batch(case: Case) -> MicroBatch:
     shapes, table, calibration = case.shapes, case.table, case.calibration
     layer = layer_kernels(case)
     full = table.recomputes("full").astype(np.float64)
-    selective = table.recomputes("selective").astype(np.float64)
+    selective = (table.recomputes("core") & ~table.recomputes("full")).astype(np.float64)
     hidden_bytes = 2 * case.tokens * shapes.hidden
     gather = case.links.gather_s(case.tp, np.ones_like(case.tp), hidden_bytes)
     passes = 2 + full

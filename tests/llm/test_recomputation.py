@@ -1,0 +1,29 @@
+"""Recomputation as a word and as bits."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from topoopt.errors import InvalidInput
+from topoopt.llm import RECOMPUTED_PARTS, Configuration, configuration_table, recomputation_bits
+from topoopt.llm.recomputation import recomputation_word
+
+
+@given(st.lists(st.sampled_from(RECOMPUTED_PARTS), unique=True))
+def test_words_and_bits_are_inverse(parts: list[str]) -> None:
+    word = "+".join(parts) or "none"
+    bits = recomputation_bits(word)
+    assert recomputation_bits(recomputation_word(bits)) == bits
+
+
+def test_whole_layers_include_their_parts() -> None:
+    table = configuration_table([Configuration(1, 1, 1, 1, 1, recompute=word) for word in ("full", "norms")])
+    for part in RECOMPUTED_PARTS:
+        assert table.recomputes(part).tolist() == [True, part == "norms"]
+    assert table.recomputes("full").tolist() == [True, False]
+
+
+@pytest.mark.parametrize("word", ["some", "core+", "full+core+x"])
+def test_unknown_parts_are_refused(word: str) -> None:
+    with pytest.raises(InvalidInput, match="recompute: unknown name"):
+        recomputation_bits(word)
