@@ -22,24 +22,25 @@ TYPICAL_POWER = "typical"
 """Name of the table of watts that comes with the package."""
 
 
-class PriceRowModel(Strict):
+class _PartRowModel(Strict):
+    """What rows of prices and of watts have in common."""
+
+    item: Item
+    bandwidth_gbps: Positive | None = None
+    confidence: str = "user"
+    source: str = "user"
+
+
+class PriceRowModel(_PartRowModel):
     """One row of a price list; bandwidth_gbps only for nic, transceiver and electrical_port."""
 
-    item: Item
     usd: Amount
-    bandwidth_gbps: Positive | None = None
-    confidence: str = "user"
-    source: str = "user"
 
 
-class PowerRowModel(Strict):
+class PowerRowModel(_PartRowModel):
     """One row of a table of watts; bandwidth_gbps only for nic, transceiver and electrical_port."""
 
-    item: Item
     watts: Amount
-    bandwidth_gbps: Positive | None = None
-    confidence: str = "user"
-    source: str = "user"
 
 
 def find_prices(name: str) -> PartTable:
