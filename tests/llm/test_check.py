@@ -129,3 +129,13 @@ def test_the_nearest_values_of_a_refused_degree_are_valid(tp: int) -> None:
         for value in re.findall(r"\d+", str(error).split("nearest:")[1]):
             better = replace(one, tp=int(value))
             check_configuration(LLAMA, better, better.accelerators)
+
+
+def test_exchanges_of_heads_need_whole_heads() -> None:
+    """Heads of keys are repeated where there are fewer than ranks."""
+    check_configuration(LLAMA, replace(PLAIN, cp=8, dp=2, context="ulysses"), 512)
+    assert refusal("llama3-70b", cp=16, dp=1, context="ulysses") == (
+        "cp 16: context=ulysses gives every rank whole heads, and tp 8 x cp 16 = 128 does not divide 64 heads, of "
+        "which 8 of keys; nearest: 8, or context=ring or all-gather"
+    )
+    check_configuration(LLAMA, replace(PLAIN, cp=16, dp=1, context="all-gather"), 512)

@@ -45,6 +45,7 @@ class TrainingPart(Strict):
     micro_batch: int | None = Field(default=None, ge=1)
     zero: int | None = Field(default=None, ge=0, le=3)
     recompute: str | None = None
+    context: str | None = None
     calibration: str | None = None
     loads: str | None = None
     candidates: int | None = Field(default=None, ge=1)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from topoopt.errors import InvalidInput, check_known
 from topoopt.hardware import PRECISIONS
 from topoopt.llm.configuration import Configuration
-from topoopt.llm.degrees import chunk_counts, divisors, tensor_degrees
+from topoopt.llm.degrees import chunk_counts, divisors, tensor_degrees, ulysses_degrees
 from topoopt.transformer import TransformerModel
 
 
@@ -30,6 +30,7 @@ def check_configuration(
     _check_degrees(configuration, accelerators)
     _check_expert_group(model, configuration)
     _check_sequence(model, configuration)
+    _check_context(model, configuration)
     _check_batch(configuration)
 
 
@@ -138,6 +139,16 @@ def _check_sequence(model: TransformerModel, one: Configuration) -> None:
     if one.sequence_parallel:
         part = tokens // one.cp
         _check_divides("tp", one.tp, part, f"the sequence of a context-parallel rank of {part} tokens")
+
+
+def _check_context(model: TransformerModel, one: Configuration) -> None:
+    if one.context != "ulysses" or one.cp in ulysses_degrees(model, one.tp):
+        return
+    raise InvalidInput(
+        f"cp {one.cp}: context=ulysses gives every rank whole heads, and tp {one.tp} x cp {one.cp} = {one.tp * one.cp} "
+        f"does not divide {model.heads} heads, of which {model.kv_heads} of keys; "
+        f"{nearest(one.cp, ulysses_degrees(model, one.tp))}, or context=ring or all-gather"
+    )
 
 
 def _check_batch(one: Configuration) -> None:

@@ -1,6 +1,6 @@
 """The noun Configuration: how a transformer is split over accelerators, and how its batch is cut."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from topoopt.errors import InvalidInput, check_known
 from topoopt.llm.recomputation import recomputation_bits
@@ -131,6 +131,13 @@ class Configuration:
     def micro_batches(self) -> int:
         """Micro-batches of a replica in one iteration."""
         return self.global_batch // (self.dp * self.micro_batch)
+
+    @property
+    def unusual(self) -> dict[str, object]:
+        """What few configurations have: fields behind ``precision`` that are not as usual."""
+        rare = fields(self)[[field.name for field in fields(self)].index("precision") + 1 :]
+        values = {field.name: getattr(self, field.name) for field in rare}
+        return {field.name: values[field.name] for field in rare if values[field.name] != field.default}
 
     @property
     def expert_dp(self) -> int:

@@ -90,6 +90,9 @@ _DEFAULTS = {
 }
 """Of what few configurations have."""
 
+RARE_COLUMNS = tuple(_DEFAULTS)
+"""Columns that a search does not vary, but takes as they are given."""
+
 
 def _word_of(words: Sequence[str]) -> Callable[[int], str]:
     return words.__getitem__
@@ -129,6 +132,17 @@ def table_of_columns(**columns: Any) -> ConfigurationTable:
         if name not in columns
     }
     return ConfigurationTable(**columns, **usual)
+
+
+def column_value(name: str, value: Any) -> Any:
+    """Return what a field of a configuration is in its column.
+
+    Examples
+    --------
+    >>> column_value("context", "ulysses"), column_value("tp", 8)
+    (1, 8)
+    """
+    return _TO_COLUMN[name](value)
 
 
 def _dtype(name: str) -> type:

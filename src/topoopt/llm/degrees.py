@@ -74,3 +74,20 @@ def tensor_degrees(model: TransformerModel) -> tuple[int, ...]:
         if (model.latent is not None or keys % tp == 0 or tp % keys == 0)
         and (not model.has_dense_layers or model.ffn % tp == 0)
     )
+
+
+@cache
+def ulysses_degrees(model: TransformerModel, tp: int) -> tuple[int, ...]:
+    """Return the context parallel degrees that leave every rank whole heads (Jacobs et al. 2023, DeepSpeed-Ulysses).
+
+    Heads of keys and values fewer than ranks are repeated, so that either divides the other.
+
+    Examples
+    --------
+    >>> from topoopt.transformer import find_transformer
+    >>> ulysses_degrees(find_transformer("llama3-8b"), 4)
+    (1, 2, 4, 8)
+    """
+    keys = model.heads if model.latent is not None else model.kv_heads
+    whole = divisors(model.heads // tp) if model.heads % tp == 0 else (1,)
+    return tuple(cp for cp in whole if keys % (tp * cp) == 0 or (tp * cp) % keys == 0)

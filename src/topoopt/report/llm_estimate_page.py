@@ -44,6 +44,7 @@ def _entries(estimate: Estimate) -> Entries:
     rate = estimate.flops_per_accelerator / 1e12
     return {
         "split": " ".join(f"{key} {size}" for key, size in degrees.items() if size > 1 or key == "dp"),
+        "with": ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in one.unusual.items()),
         "batch": f"{one.global_batch:,} sequences of {one.sequence:,} tokens, {one.micro_batch} at a time",
         "iteration": f"{estimate.iteration_time_s:.4g} s",
         "tokens": f"{estimate.tokens_per_s:,.0f} a second",

@@ -17,7 +17,7 @@ ACCELERATOR = "h100"
 CANDIDATES = 8
 """Configurations that get a network of their own, where nothing is said."""
 
-DEGREES = ("tp", "pp", "dp", "cp", "ep", "etp", "vpp", "micro_batch", "zero", "recompute")
+DEGREES = ("tp", "pp", "dp", "cp", "ep", "etp", "vpp", "micro_batch", "zero", "recompute", "context")
 """What of a configuration can be fixed, by the keys of a job file."""
 
 

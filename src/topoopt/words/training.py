@@ -45,6 +45,8 @@ class TrainingWords(ScaleWords, DegreeWords, total=False):
     """What replicas share out; see topoopt llm."""
     recompute: Annotated[str, Word("none|selective|full")]
     """Activations that the backward pass computes again."""
+    context: Annotated[str, Word("ring|ulysses|all-gather")]
+    """How cp ranks come by all keys and values; in a ring."""
     calibration: Annotated[str, Word("NAME|FILE")]
     """Of step times; the accelerator's if not given."""
     loads: Annotated[str, Word("uniform|zipf[:A]|FILE.csv")]

@@ -55,6 +55,8 @@ class SplitWords(TypedDict, total=False):
     """Data parallel replicas; what the other degrees leave."""
     cp: Annotated[int, Word("N", 1)]
     """Context parallel degree."""
+    context: Annotated[str, Word("ring|ulysses|all-gather", "ring")]
+    """How cp ranks come by all keys and values: in a ring, by exchanging tokens for heads, or by gathering them."""
     ep: Annotated[int, Word("N", 1)]
     """Expert parallel degree."""
     etp: Annotated[int, Word("N", 1)]

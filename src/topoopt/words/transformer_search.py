@@ -16,6 +16,8 @@ class FixedWords(DegreeWords, total=False):
     """Activations computed again."""
     zero: Annotated[int, Word("0|1|2|3")]
     """What replicas share out; 2 and 3 without stages unless ``pp`` is given, too."""
+    context: Annotated[str, Word("ring|ulysses|all-gather")]
+    """How cp ranks come by all keys and values; in a ring."""
     sequence_parallel: bool
     """Split norms and dropouts over the tp ranks, or not."""
 

@@ -44,6 +44,8 @@ LAYOUTS = {
     "interleaved, ZeRO 1": configured(2, 2, 8, vpp=2, zero=1, sequence_parallel=False),
     "tensor parallel over two servers, ZeRO 2": configured(16, 2, 2, zero=2),
     "context parallel over servers": configured(8, 1, 4, cp=4),
+    "exchanges of heads over servers": configured(4, 1, 4, cp=4, context="ulysses"),
+    "keys gathered over servers": configured(8, 2, 2, cp=2, context="all-gather"),
     "stages inside servers, ZeRO 3": configured(1, 4, 8, cp=2, zero=3),
     "experts over servers": configured(2, 2, 8, ep=8, etp=2, zero=1),
     "experts cut like the rest": configured(8, 2, 8, ep=8, etp=8),
@@ -154,6 +156,26 @@ REAL = {
     "CP across servers, attention computed again": (
         "llama3-8b",
         configured(4, 2, 2, 8, sequence=32768, cp=4, recompute="selective"),
+    ),
+    "CP across servers and inside": (
+        "llama3-8b",
+        configured(2, 2, 2, 8, sequence=32768, cp=8, zero=1),
+    ),
+    "CP across servers by exchanges of heads": (
+        "llama3-8b",
+        configured(4, 2, 2, 8, sequence=32768, cp=4, zero=1, context="ulysses", recompute="full"),
+    ),
+    "CP across servers by all-gathers": (
+        "llama3-8b",
+        configured(8, 1, 2, 8, sequence=32768, cp=4, zero=1, context="all-gather"),
+    ),
+    "CP by all-gathers across servers and inside": (
+        "llama3-8b",
+        configured(2, 2, 2, 8, sequence=32768, cp=8, context="all-gather", recompute="selective"),
+    ),
+    "CP by exchanges of heads inside servers": (
+        "llama3-8b",
+        configured(2, 2, 4, 8, sequence=32768, cp=4, context="ulysses"),
     ),
     "uneven stages": ("llama3-8b", configured(8, 3, 2, 16, sequence=8192)),
 }

@@ -109,3 +109,17 @@ def test_zero_3_goes_with_stages_only_if_both_are_asked_for() -> None:
 def test_a_sequence_beyond_the_learned_positions_has_no_configuration() -> None:
     choices = usual_choices(PAPER_MODEL, 8, 8, 4096)
     assert len(enumerate_configurations(PAPER_MODEL, 8, 8, 4096, choices)) == 0
+
+
+def test_what_is_not_searched_is_as_it_is_pinned() -> None:
+    """llama3-8b has 32 heads: with Ulysses tp·cp divides them, with a ring it need not."""
+    model = find_transformer("llama3-8b")
+    usual = usual_choices(model, 128, 8, 2**18)
+    ring, pinned = (
+        enumerate_configurations(model, 128, 128, 2**18, choices)
+        for choices in (usual, usual.pinned(context=1, micro_batch=1))
+    )
+    assert pinned.row(0).context == "ulysses"
+    assert max(ring.tp * ring.cp) > 32
+    assert set(pinned.tp * pinned.cp) == {1, 2, 4, 8, 16, 32}
+    assert all(32 % (tp * cp) == 0 for tp, cp in zip(pinned.tp, pinned.cp, strict=True))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from topoopt.llm.columns import Floats, Ints
+from topoopt.llm.communication.context import context_messages
 from topoopt.llm.communication.message import Communication, no_weights, wire_element_bytes
 from topoopt.llm.communication.ranks import Ranks
 from topoopt.llm.configuration import Configuration
@@ -109,20 +110,15 @@ class Passes:
         yield from self._done("tp", f"{part}, input again", "all-gather", size, (0, layers, 0))
 
     def _context(self, layers: int) -> Iterator[Communication]:
-        """Yield the ring of keys and values: forward around once, backward once with their gradients beside them."""
-        one, model = self.configuration, self.model
-        heads = max(model.kv_heads // one.tp, 1)
-        width = heads * 2 * model.head_dim
-        if model.latent is not None:
-            latent = model.latent
-            width = (
-                model.heads // one.tp * (latent.nope_head_dim + latent.rope_head_dim + latent.value_head_dim)
-            )
-        size = self.tokens * width * wire_element_bytes(one.precision)
-        hops = (one.cp - 1) * layers
-        again = hops if one.recompute == "selective" else 0
-        yield from self._done("cp", "keys and values", "ring-exchange", size, (hops, hops + again, hops))
-        yield from self._done("cp", "gradients of keys and values", "ring-exchange", size, (0, hops, 0))
+        """Yield how context parallel ranks come by all keys and values."""
+        if self.configuration.cp > 1:
+            for part, collective, size, times in context_messages(self.model, self.configuration):
+                weights = None
+                if collective == "all-to-all":
+                    weights = np.full((self.configuration.cp,) * 2, 1 / self.configuration.cp)
+                forward, backward, again = (count * layers for count in times)
+                counts = (forward, backward, again)
+                yield from self._done("cp", part, collective, size, counts, weights=weights)
 
     def _embedding(self) -> Iterator[Communication]:
         """Yield the sum over the slices of a vocabulary that is split."""

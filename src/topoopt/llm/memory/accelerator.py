@@ -12,6 +12,7 @@ from topoopt.errors import check_known
 from topoopt.hardware import find_accelerator
 from topoopt.llm.columns import Bools, Floats, Ints
 from topoopt.llm.configuration_table import ConfigurationTable
+from topoopt.llm.memory.context import context_buffers
 from topoopt.llm.memory.frameworks import Framework, capacity_bytes, find_framework
 from topoopt.llm.memory.layer import ELEMENT_BYTES, has_dropout, layer_activations, widest_gradients
 from topoopt.llm.memory.stages import Stage, stage_of
@@ -142,6 +143,7 @@ def stage_memory(
         np.where(stage.is_last, (element + framework.logit_bytes) * model.vocabulary / table.tp, 0.0) * tokens
     )
     passing = np.where(table.pp > 1, 2 * entry, 0.0) + element * model.hidden * (table.sequence_parallel > 0)
+    passing = passing + element * context_buffers(model, table)
     moment = (again + widest_gradients(model, table) + passing) * tokens + states.gathered
     activations = (kept + np.where(stage.is_last, 2 * entry, 0.0)) * tokens
     moving = activations + logits + moment

@@ -13,6 +13,7 @@ import numpy as np
 from topoopt.hardware import PRECISIONS
 from topoopt.llm.columns import Bools, Floats
 from topoopt.llm.configuration_table import ConfigurationTable
+from topoopt.llm.memory.context import kept_key_heads
 from topoopt.transformer import TransformerModel
 
 ELEMENT_BYTES = np.array([4.0 if name in ("fp32", "tf32") else 2.0 for name in PRECISIONS])
@@ -81,7 +82,7 @@ def _projections(
     """Queries, keys, values and the input of the output projection."""
     latent = model.latent
     if latent is None:
-        keys = 2 * model.kv_heads / np.minimum(table.tp, model.kv_heads)
+        keys = 2 * kept_key_heads(model, table)
         queries = 2 * model.heads / table.tp
         return np.asarray(element * model.head_dim * (queries + keys), np.float64)
     down = 2 * (latent.query_rank + latent.key_value_rank) + latent.rope_head_dim

@@ -1,11 +1,12 @@
 """What a search may choose from: the values of every degree, of the micro-batch and of what saves memory."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from topoopt.errors import InvalidInput
 from topoopt.llm.configuration import ZERO_STAGES
+from topoopt.llm.configuration_table import RARE_COLUMNS
 from topoopt.llm.degrees import divisors
 from topoopt.llm.recomputation import RECOMPUTATIONS, recomputation_bits
 from topoopt.transformer import TransformerModel
@@ -33,6 +34,9 @@ class Choices:
         micro-batch; DeepSpeed and Megatron-LM refuse it.
     uneven_stages : bool
         Whether layers may be cut into any number of chunks.
+    others : mapping
+        Columns that all configurations have alike, and their value; the rest are as in a
+        :class:`~topoopt.llm.Configuration`.
     """
 
     tp: Values
@@ -48,15 +52,22 @@ class Choices:
     sequence_parallel: Values
     zero_in_pipelines: bool = False
     uneven_stages: bool = False
+    others: Mapping[str, float] = field(default_factory=dict)
 
-    def pinned(self, **values: int) -> "Choices":
+    def pinned(self, **values: float) -> "Choices":
         """Return the choices with one value each for some columns.
 
         Whoever pins both ZeRO 2 or 3 and stages, gets them.
         """
         both = values.get("zero", 0) > 1 and values.get("pp", 1) > 1
-        single: dict[str, Any] = {name: (value,) for name, value in values.items()}
-        return replace(self, **single, zero_in_pipelines=self.zero_in_pipelines or both)
+        others = {name: value for name, value in values.items() if name in RARE_COLUMNS}
+        single: dict[str, Any] = {name: (value,) for name, value in values.items() if name not in others}
+        return replace(
+            self,
+            **single,
+            zero_in_pipelines=self.zero_in_pipelines or both,
+            others={**self.others, **others},
+        )
 
 
 @dataclass(frozen=True, slots=True)

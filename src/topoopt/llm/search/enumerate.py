@@ -10,8 +10,9 @@ import numpy as np
 
 from topoopt.hardware import PRECISIONS
 from topoopt.llm.columns import Bools, Ints
+from topoopt.llm.configuration import CONTEXTS
 from topoopt.llm.configuration_table import ConfigurationTable, table_of_columns
-from topoopt.llm.degrees import chunk_counts, tensor_degrees
+from topoopt.llm.degrees import chunk_counts, tensor_degrees, ulysses_degrees
 from topoopt.llm.search.choices import Choices
 from topoopt.transformer import TransformerModel
 
@@ -33,7 +34,7 @@ def enumerate_configurations(
     rules: Mapping[str, Callable[[Columns], Bools]] = {
         "tp": lambda by: np.isin(by["tp"], tensor_degrees(model)),
         "pp": lambda by: accelerators % (by["tp"] * by["pp"]) == 0,
-        "cp": lambda by: _context_is_valid(by, accelerators, sequence, choices.dp),
+        "cp": lambda by: _context_is_valid(model, by, accelerators, sequence, choices),
         "ep": lambda by: (model.experts.count if model.experts else 1) % by["ep"] == 0,
         "etp": lambda by: _expert_group_is_valid(model, by, accelerators),
         "vpp": lambda by: _stages_are_valid(model, by, choices.uneven_stages),
@@ -54,6 +55,7 @@ def enumerate_configurations(
     size = len(columns["tp"])
     return table_of_columns(
         **columns,
+        **{name: np.array(value) for name, value in choices.others.items()},
         dp=_replicas(columns, accelerators),
         global_batch=np.full(size, global_batch),
         sequence=np.full(size, sequence),
@@ -72,11 +74,16 @@ def _replicas(by: Columns, accelerators: int) -> Ints:
     return np.asarray(accelerators // (by["tp"] * by["pp"] * by["cp"]), np.int64)
 
 
-def _context_is_valid(by: Columns, accelerators: int, sequence: int, allowed_dp: tuple[int, ...]) -> Bools:
+def _context_is_valid(
+    model: TransformerModel, by: Columns, accelerators: int, sequence: int, choices: Choices
+) -> Bools:
     inside = by["tp"] * by["pp"] * by["cp"]
     valid = (accelerators % inside == 0) & (sequence % by["cp"] == 0)
-    if allowed_dp:
-        valid &= np.isin(accelerators // inside, allowed_dp)
+    if choices.dp:
+        valid &= np.isin(accelerators // inside, choices.dp)
+    if choices.others.get("context") == CONTEXTS.index("ulysses"):
+        for tp in choices.tp:
+            valid &= (by["tp"] != tp) | np.isin(by["cp"], ulysses_degrees(model, tp))
     return np.asarray(valid)
 
 

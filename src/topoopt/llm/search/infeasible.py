@@ -40,6 +40,7 @@ def in_short(one: Configuration) -> str:
         f"{name} {getattr(one, name)}" for name in ("cp", "ep", "etp", "vpp") if getattr(one, name) > 1
     ]
     rest = [f"micro-batch {one.micro_batch}", f"zero {one.zero}", f"recompute {one.recompute}"]
+    rest += [f"{name} {value}" for name, value in one.unusual.items()]
     return ", ".join([*degrees, *rest])
 
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from topoopt.llm.configuration_table import ConfigurationTable
+from topoopt.llm.configuration import Configuration
+from topoopt.llm.configuration_table import RARE_COLUMNS, ConfigurationTable, column_value
 from topoopt.llm.memory.accelerator import MemoryColumns, memory
-from topoopt.llm.recomputation import recomputation_bits
 from topoopt.llm.search.choices import Choices, Limits, usual_choices
 from topoopt.llm.search.enumerate import enumerate_configurations
 from topoopt.llm.system import System
@@ -21,7 +22,8 @@ class SearchRequest:
     global_batch, sequence : int
         Sequences of an iteration, and tokens of one.
     fixed : mapping
-        Fields of :class:`~topoopt.llm.Configuration` that are not searched, such as ``tp`` or ``recompute``.
+        Fields of :class:`~topoopt.llm.Configuration` that are not searched, such as ``tp`` or ``recompute``; those that
+        no search varies, such as ``context``, are as usual where they are not here.
     limits : Limits
     attention, framework : str
         For memory, see :func:`~topoopt.llm.memory`.
@@ -32,21 +34,22 @@ class SearchRequest:
     system: System
     global_batch: int
     sequence: int
-    fixed: Mapping[str, int | str | bool]
+    fixed: Mapping[str, int | float | str | bool]
     limits: Limits = field(default_factory=Limits)
     precision: str = "bf16"
     attention: str = "fused"
     framework: str = "megatron"
+
+    def __post_init__(self) -> None:
+        rare: Any = {name: value for name, value in self.fixed.items() if name in RARE_COLUMNS}
+        Configuration(tp=1, pp=1, dp=1, global_batch=1, sequence=1, **rare)  # checks the words
 
     def choices(self, accelerators: int) -> Choices:
         """Return what may be chosen from on a number of accelerators."""
         usual = usual_choices(
             self.model, accelerators, self.system.accelerators_per_server, self.sequence, self.limits
         )
-        fixed = {**self.fixed}
-        if "recompute" in fixed:
-            fixed["recompute"] = recomputation_bits(str(fixed["recompute"]))
-        return usual.pinned(**{name: int(value) for name, value in fixed.items()})
+        return usual.pinned(**{name: column_value(name, value) for name, value in self.fixed.items()})
 
     def enumerated(self, scale: int = 1) -> ConfigurationTable:
         """Return the valid configurations on ``scale`` times the accelerators with as much more of a batch."""

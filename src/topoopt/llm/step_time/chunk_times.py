@@ -9,10 +9,12 @@ from topoopt.llm.calibration.parameters import Calibration
 from topoopt.llm.columns import Floats
 from topoopt.llm.configuration import Configuration
 from topoopt.llm.configuration_table import configuration_table
+from topoopt.llm.recomputation import part_bit, recomputation_bits
 from topoopt.llm.step_time.case import case_of
 from topoopt.llm.step_time.closed_form import combined_s, straggle
+from topoopt.llm.step_time.context_time import key_round_s
 from topoopt.llm.step_time.layer_time import layer_kernels
-from topoopt.llm.step_time.micro_batch import MicroBatch, key_round_s, micro_batch
+from topoopt.llm.step_time.micro_batch import MicroBatch, micro_batch
 from topoopt.llm.step_time.replica_time import replica_times
 from topoopt.llm.step_time.times import ChunkTimes
 from topoopt.llm.system import System
@@ -54,14 +56,15 @@ def hidden_shares(
     """Return the share by the kind of communication; of kinds that are not named, nothing hides.
 
     Tensor-parallel collectives hide only with sequence parallelism, by the calibrated share. Keys and values that go
-    round the context-parallel ranks hide behind the attention's core, as far as it is long enough.
+    round the context-parallel ranks hide behind the attention's core, as far as it is long enough; what they
+    exchange or gather does not.
     """
     tensor = calibration.tensor_overlap if configuration.sequence_parallel else 0.0
-    if configuration.cp == 1:
+    if configuration.cp == 1 or configuration.context != "ring":
         return {"tp": tensor}
     case = case_of(model, configuration_table([configuration]), system, calibration)
     core_s, ring_s = float(layer_kernels(case).core_s[0]), float(key_round_s(case)[0])
-    passes = 2 if configuration.recompute == "none" else 3
+    passes = 3 if recomputation_bits(configuration.recompute) & part_bit("core") else 2
     return {"tp": tensor, "cp": min(passes * core_s / ((passes + 1) * ring_s), 1.0)}
 
 

@@ -50,11 +50,16 @@ class Links:
     def ring_s(self, size: Floats, stride: Floats, size_bytes: Floats) -> Floats:
         """Return the time in which parts of ``size_bytes`` in all go round, from each member to the next at a time.
 
-        As an all-gather, but every hop is a transfer with a start of its own.
+        Every hop is a transfer with a start of its own. Where the ring spans servers, one member of each sends to the
+        next server at a time, over the links that all members of its server have; the hops inside go on meanwhile.
         """
         inside = self.members_inside(size, stride)
-        hop = self.start_s + np.where(size / inside > 1, self.network_step_s, SCALE_UP_STEP_S)
-        return np.asarray((size - 1) * hop + size_bytes * self.around_s_per_byte(size, inside), np.float64)
+        spans = size / inside > 1
+        hop = self.start_s + np.where(spans, self.network_step_s, SCALE_UP_STEP_S)
+        outer = np.where(spans, self.network_s_per_byte / inside, 0.0)
+        inner = np.where(inside > 1, self.scale_up_s_per_byte, 0.0)
+        s_per_byte = (size - 1) / size * np.maximum(inner, outer)
+        return np.asarray((size - 1) * hop + size_bytes * s_per_byte, np.float64)
 
     def exchange_s(self, size: Floats, stride: Floats, sent_bytes: Floats) -> Floats:
         """Return the time of an all-to-all in which each rank sends ``sent_bytes`` over all ranks evenly."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from topoopt.llm.columns import Floats
 from topoopt.llm.step_time.case import Case
+from topoopt.llm.step_time.context_time import context_s
 from topoopt.llm.step_time.layer_time import LayerKernels, layer_kernels
 
 
@@ -55,21 +56,13 @@ def micro_batch(case: Case) -> MicroBatch:
         kernels=layer,
         recompute_s=full * layer.forward_s + selective * layer.core_s,
         tp_s=passes * _tensor_s(case, hidden_bytes, gather) * bare,
-        cp_s=_ring_s(case, layer, full + selective),
+        cp_s=context_s(case, layer, full + selective),
         ep_s=passes * _exchanges_s(case, hidden_bytes),
         backward_share=(1 + full) / passes,
         launch_s=calibration.layer_launch_s * passes * (1 + shapes.moe_share) * (1 + crowd),
         chunk_launch_s=calibration.chunk_launch_s,
         logits_tp_s=2 * gather,
     )
-
-
-def key_round_s(case: Case) -> Floats:
-    """Return the time in which keys and values go round the context ranks once, forward."""
-    shapes, cp = case.shapes, case.table.cp.astype(np.float64)
-    kv_heads = np.maximum(shapes.kv_heads / case.tp, 1)
-    round_bytes = 2 * case.tokens * kv_heads * (shapes.head_dim + shapes.value_dim) * cp
-    return case.links.ring_s(cp, case.tp, round_bytes)
 
 
 def _tensor_s(case: Case, hidden_bytes: Floats, gather: Floats) -> Floats:
@@ -87,15 +80,6 @@ def _tensor_s(case: Case, hidden_bytes: Floats, gather: Floats) -> Floats:
     cut = case.links.gather_s(case.etp, np.ones_like(case.tp), received)
     again = gather * (case.table.sequence_parallel == 0)
     return np.asarray(2 * pairs * gather + shapes.moe_share * (2 * cut + again), np.float64)
-
-
-def _ring_s(case: Case, layer: LayerKernels, again: Floats) -> Floats:
-    """Return what the attention's core does not hide of the keys and values that go round the context ranks.
-
-    ``again`` is 1 where the backward pass computes the core once more; backward goes around twice, with the gradients.
-    """
-    bare = np.maximum((3 + again) * key_round_s(case) - (2 + again) * layer.core_s, 0.0)
-    return np.where(case.table.cp > 1, bare, 0.0)
 
 
 def _exchanges_s(case: Case, hidden_bytes: Floats) -> Floats:

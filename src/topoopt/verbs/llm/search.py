@@ -17,7 +17,14 @@ from topoopt.llm import (
     usual_precision,
 )
 from topoopt.verbs.llm.words import Transformer, calibration_of, model_of, system_of
-from topoopt.words import ConfigurationSearchWords, FixedWords, checked_arguments, checked_words, pick
+from topoopt.words import (
+    ConfigurationSearchWords,
+    DegreeWords,
+    FixedWords,
+    checked_arguments,
+    checked_words,
+    pick,
+)
 
 
 @checked_arguments
@@ -104,7 +111,6 @@ def _fixed(words: Mapping[str, Any]) -> dict[str, Any]:
     fixed = pick(words, FixedWords)
     check_known("recompute", fixed.get("recompute", "none"), RECOMPUTATIONS)
     check_known("zero", str(fixed.get("zero", 0)), "0123")
-    for word, value in fixed.items():
-        if word not in ("zero", "recompute", "sequence_parallel"):
-            whole(word, value, 1)
+    for word, value in pick(words, DegreeWords).items():
+        whole(word, value, 1)
     return fixed
