@@ -87,8 +87,6 @@ from topoopt.llm.pipeline.step import pipelined_step as pipelined_step
 from topoopt.llm.recomputation import RECOMPUTATIONS as RECOMPUTATIONS
 from topoopt.llm.recomputation import RECOMPUTED_PARTS as RECOMPUTED_PARTS
 from topoopt.llm.recomputation import recomputation_bits as recomputation_bits
-from topoopt.llm.runs.memory import run_attention as run_attention
-from topoopt.llm.runs.memory import run_framework as run_framework
 from topoopt.llm.runs.memory import run_memory as run_memory
 from topoopt.llm.runs.prediction import PredictedRuns as PredictedRuns
 from topoopt.llm.runs.prediction import Prediction as Prediction
@@ -97,6 +95,8 @@ from topoopt.llm.runs.run import NotModelled as NotModelled
 from topoopt.llm.runs.run import Run as Run
 from topoopt.llm.runs.run import Runs as Runs
 from topoopt.llm.runs.run import read_runs as read_runs
+from topoopt.llm.runs.stack import run_attention as run_attention
+from topoopt.llm.runs.stack import run_framework as run_framework
 from topoopt.llm.search.choices import Choices as Choices
 from topoopt.llm.search.choices import Limits as Limits
 from topoopt.llm.search.choices import usual_choices as usual_choices

@@ -1,6 +1,7 @@
 """Fitting: targets are met, held-out runs too, a handful of runs is enough, and nothing strays without a reason."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -107,14 +108,7 @@ def test_the_fit_finds_what_made_the_runs() -> None:
     truth = start.with_parameters(
         {"gemm_efficiency": 0.6, "scale_up_efficiency": 0.5, "layer_launch_s": 2e-3}
     )
-    made = TimedRuns(
-        runs.shapes,
-        runs.table,
-        runs.machine,
-        runs.times(truth).iteration_time_s,
-        runs.datasets,
-        runs.parameters,
-    )
+    made = replace(runs, measured_s=runs.times(truth).iteration_time_s)
     found = fit(made, start, EVEN, strength=0.01)
     assert dataset_errors(made, made.times(found).iteration_time_s)["all"].mape_percent < 1
 

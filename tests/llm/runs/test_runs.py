@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from topoopt.errors import InvalidInput
-from topoopt.llm import Run, read_runs
+from topoopt.llm import Run, find_calibration, predict_runs, read_runs
 
 DATA = Path(__file__).parents[3] / "benchmarks" / "data"
 ROW = {
@@ -66,10 +66,40 @@ def test_words_of_other_tables_are_understood(tmp_path: Path) -> None:
         ("TPU v4", "TPUv4"),
         ("AMD MI250X", "MI250X"),
         ("H100-SXM-96GB-HBM2e (Grand Teton)", "H100-SXM-96GB-HBM2e"),
+        ("H100 80GB HBM3", "H100-SXM5-80GB"),
+        ("H100 80GB PCIe", "H100-PCIE-80GB"),
+        ("8xH100", "H100-SXM5-80GB"),
+        ("64 x GB200", "GB200-NVL72"),
+        ("A100-SXM…", "A100-SXM4-40GB"),
+        ("A100 SXM4 80 GB", "A100-SXM4-80GB"),
+        ("A100-80G", "A100-SXM4-80GB"),
     ],
 )
 def test_accelerators_are_known_as_tables_write_them(tmp_path: Path, written: str, name: str) -> None:
     assert only(tmp_path, gpu=written, iter_time_s="9").system.accelerator == name
+
+
+def test_sizes_as_written(tmp_path: Path) -> None:
+    one = only(tmp_path, gpus="1k", gbs="4M tokens", seq="2k").configuration
+    assert (one.accelerators, one.sequence, one.global_batch) == (1024, 2048, 2048)
+    assert only(tmp_path, gbs="", gbs_tokens="64k").configuration.global_batch == 64
+    assert only(tmp_path, gbs="100k tokens").configuration.global_batch == 100
+    assert (
+        only(tmp_path, gpus="24", gbs="1M tokens").configuration.global_batch == 1020
+    )  # goes round 12 replicas
+
+
+def test_attention_of_a_row_moves_time_and_memory(tmp_path: Path) -> None:
+    """Scores in memory take time and bytes; the calibration decides where a row says nothing."""
+    long = {"seq": "8192", "iter_time_s": "60", "recompute": "none", "zero": "1"}
+    rows = [{**ROW, **long, "attention": word} for word in ("flash", "torch", "")]
+    answer = predict_runs(read_runs(table(tmp_path / "runs.csv", *rows)))
+    fused, eager, usual = answer.predictions
+    assert eager.iteration_time_s > 1.2 * fused.iteration_time_s
+    assert eager.memory_bytes > 2 * fused.memory_bytes
+    assert [one.run.attention for one in answer.predictions] == ["fused", "eager", ""]
+    own = find_calibration("a100-80gb").attention
+    assert usual.iteration_time_s == (fused if own == "fused" else eager).iteration_time_s
 
 
 def test_links_that_join_hosts_make_one_server_of_them(tmp_path: Path) -> None:
@@ -101,7 +131,10 @@ def test_a_time_may_be_missing_or_follow_from_tokens(tmp_path: Path) -> None:
         ({"tp": "3"}, "tp·pp·cp = 3 does not divide 8 accelerators"),
         ({"dp": "8"}, "tp·pp·cp·dp = 16, but the run has 8 accelerators"),
         ({"gpu": "A1000"}, 'unknown name "a1000"'),
-        ({"recompute": "some"}, 'recompute: expected none, selective or full, got "some"'),
+        (
+            {"recompute": "some"},
+            'recompute: expected none, selective, full or parts such as core+norms, got "some"',
+        ),
         ({"zero": "4"}, "zero: expected one of"),
         ({"precision": "int4"}, "precision: expected one of"),
         ({"iter_time_s": "0"}, "iter_time_s: must be positive, got 0"),

@@ -10,12 +10,10 @@ from topoopt.llm.runs.columns import (
     degree,
     number,
     out_of_memory,
-    precision,
-    recomputation,
     switched_on,
-    zero_stage,
 )
 from topoopt.llm.runs.table import column_of, read_run_table
+from topoopt.llm.runs.words import precision, recomputation, zero_stage
 
 HEADINGS = "gpus,gpu,gbs,layers,hidden,heads,seq,tp,mbs,iter_time_s,note"
 CELLS = "8,A100-SXM4-80GB,64,24,2048,16,2048,2,4,2.5,plain"

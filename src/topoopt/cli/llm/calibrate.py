@@ -23,7 +23,7 @@ class FitWords(TypedDict, total=False):
     start: Annotated[str, Word("neutral|NAME|FILE")]
     """Where the fit starts, and what it is held back to; the accelerator's own calibration."""
     attention: Annotated[str, Word("auto|fused|eager")]
-    """FlashAttention, scores in memory, or by ZeRO stage; as the start has it."""
+    """Of runs that do not say: FlashAttention, scores in memory, or by ZeRO stage; as the start has it."""
     weight: Annotated[Sequence[str], Word("DATASET=X", repeated=True)]
     """How much a data set counts; 1. May be repeated."""
     strength: Annotated[float, Word("X")]

@@ -1,7 +1,7 @@
 """Accelerators that take over what is known of a relative: its calibration, or rates that nobody has published."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -62,27 +62,34 @@ def peak_rates(accelerator: str) -> Mapping[str, float]:
 
 
 def written_accelerator(text: str) -> str:
-    """Return the catalogue's name of an accelerator as tables write it, such as ``NVIDIA A100 80GB`` or ``V100-32GB``.
+    """Return the catalogue's name of an accelerator as tables write it, such as ``H100 80GB HBM3`` or ``8xA100``.
 
     Raises
     ------
     InvalidInput
         If there is none, with the nearest names.
     """
-    plain = re.sub(r"\(.*?\)", "", text).strip()
-    words = re.sub(r"(?i)\b(nvidia|amd|google|tesla|dgx|hgx)\b", " ", plain).split()
+    plain = re.sub(r"\(.*?\)|…|\.\.\.|^\s*\d+\s*[x×*]\s*", "", text).strip()
+    words = re.sub(r"(?i)\b(nvidia|amd|google|tesla|dgx|hgx|instinct|aws|gpus?)\b", " ", plain).split()
     known = re.split(r"[-_ ]", " ".join(words))
     joined = "-".join(words)
-    for name in (plain, joined, "".join(words), _with_size(joined), known[0], "".join(known[:2])):
+    for name in (plain, joined, "".join(words), *_in_parts(joined), known[0], "".join(known[:2])):
         with suppress(InvalidInput):
             return find_accelerator(name).name
     return find_accelerator(plain).name
 
 
-def _with_size(name: str) -> str:
-    """Return family and memory of a name like ``A100-SXM-80GB``."""
-    family, size = name.split("-", maxsplit=1)[0], re.search(r"(\d+)\s*gb", name, re.IGNORECASE)
-    return f"{family}-{size[1]}gb" if size else family
+def _in_parts(name: str) -> Iterator[str]:
+    """Yield a name like ``A100-SXM-80GB`` by its family, with its form and memory, with either."""
+    family = re.split(r"[-_ ]", name)[0]
+    size = re.search(r"(\d+)[-\s]*gb?\b", name, re.IGNORECASE)
+    form = re.search(r"pcie|nvl\d+", name, re.IGNORECASE)
+    parts = [*([form[0]] if form else []), *([f"{size[1]}gb"] if size else [])]
+    yield "-".join([family, *parts])
+    if form:
+        yield f"{family}-{form[0]}"
+    elif size:
+        yield f"{family}-{size[1]}gb"
 
 
 @cache

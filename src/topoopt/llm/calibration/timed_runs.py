@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.llm.calibration.parameters import Calibration
+from topoopt.llm.calibration.parameters import ATTENTIONS, Calibration
 from topoopt.llm.columns import Floats, Ints, take_rows
 from topoopt.llm.configuration_table import ConfigurationTable, configuration_table
 from topoopt.llm.runs.run import Run
@@ -29,6 +29,8 @@ class TimedRuns:
         Of each run.
     parameters : array
         Parameters of each run's model.
+    attention : array
+        Place in :data:`~topoopt.llm.ATTENTIONS` of how attention ran; ``auto`` where a run does not say.
     """
 
     shapes: Shapes
@@ -37,13 +39,14 @@ class TimedRuns:
     measured_s: Floats
     datasets: NDArray[np.str_]
     parameters: Floats
+    attention: Ints
 
     def __len__(self) -> int:
         return len(self.measured_s)
 
     def times(self, calibration: Calibration) -> StepTimes:
         """Return the step times of all runs."""
-        return step_times(Case(self.shapes, self.table, self.machine, calibration))
+        return step_times(Case(self.shapes, self.table, self.machine, calibration, self.attention))
 
     def take(self, rows: Ints) -> "TimedRuns":
         """Return some runs."""
@@ -61,4 +64,5 @@ def timed_runs(runs: Sequence[Run]) -> TimedRuns:
         np.array([run.measured_s for run in runs], np.float64),
         np.array([run.dataset for run in runs], np.str_),
         shapes.layers * inside + shapes.table_parameters,
+        np.array([ATTENTIONS.index(run.attention or "auto") for run in runs], np.int64),
     )

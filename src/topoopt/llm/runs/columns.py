@@ -1,4 +1,4 @@
-"""The words and numbers of one row of a table of runs, as people write them."""
+"""Cells of one row of a table of runs as people write them: numbers, switches, words that mean something."""
 
 import math
 import re
@@ -10,6 +10,10 @@ from topoopt.files import packaged_rows
 Row = Mapping[str, str]
 
 THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+(\.\d*)?")
+SIZED = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg])i?", re.IGNORECASE)
+SIZES = {"k": 2**10, "m": 2**20, "g": 2**30}
+"""Of counts: a sequence of 8k has 8,192 tokens, and a batch of 4M about so many as 512 of them."""
+
 EMPTY_WORDS = ("nan", "na", "n/a", "null", "-", "–", "—")
 """Cells that say no more than an empty one."""
 
@@ -58,14 +62,15 @@ def degree(row: Row, column: str) -> int:
 
 
 def whole(row: Row, column: str, default: int | None = None) -> int:
-    """Return a whole number of at least 1; ``64.0`` is one.
+    """Return a whole number of at least 1; ``64.0`` is one, and ``8k`` is 8,192.
 
     Raises
     ------
     InvalidInput
         If it is something else, or is missing and has no default.
     """
-    value = number(row, column)
+    sized = SIZED.fullmatch(text(row, column))
+    value = float(sized[1]) * SIZES[sized[2].lower()] if sized else number(row, column)
     if math.isnan(value):
         if default is None:
             raise InvalidInput(f"{column}: missing")
@@ -83,34 +88,6 @@ def switched_on(row: Row, column: str, default: bool) -> bool:
     if cell not in WORDS["switch"]:
         raise InvalidInput(f'{column}: expected 0 or 1, got "{cell}"')
     return WORDS["switch"][cell] == "yes"
-
-
-def zero_stage(row: Row) -> int:
-    """Return the ZeRO stage: 0..3, ``zero-1``, ``fsdp`` (3), ``ddp/dist-opt`` (1); an empty cell is 0."""
-    cell = text(row, "zero").lower().removesuffix(".0")
-    if not cell:
-        return 0
-    word = re.sub(r"^(deepspeed[ _-]*)?(zero[ _-]*)?(stage[ _-]*)?", "", cell)
-    if word not in WORDS["zero"]:
-        raise InvalidInput(f'zero: expected one of {", ".join(WORDS["zero"])}, got "{cell}"')
-    return int(WORDS["zero"][word])
-
-
-def recomputation(row: Row) -> str:
-    """Return what is computed again: none, selective or full; an empty cell is none."""
-    cell = text(row, "recompute").lower().removesuffix(".0")
-    if cell not in WORDS["recompute"]:
-        raise InvalidInput(f'recompute: expected none, selective or full, got "{cell}"')
-    return WORDS["recompute"][cell]
-
-
-def precision(row: Row) -> str:
-    """Return the precision of the linear layers, or nothing for an empty cell; MXFP8 and FP8-CS are ``fp8``."""
-    cell = text(row, "precision").lower()
-    name = meaning("precision", cell)
-    if cell and not name:
-        raise InvalidInput(f'precision: expected one of {", ".join(WORDS["precision"])}, got "{cell}"')
-    return name
 
 
 def meaning(column: str, cell: str) -> str:

@@ -1,4 +1,4 @@
-"""The transformer of one row of a table of runs: from its shapes, or from the zoo by its name."""
+"""The transformer of one row of a table of runs: from its shapes, from the zoo by its name, or from both."""
 
 import re
 from contextlib import suppress
@@ -6,48 +6,101 @@ from dataclasses import replace
 
 from topoopt.errors import InvalidInput
 from topoopt.llm.runs.columns import Row, number, text, whole
-from topoopt.transformer import Shapes, TransformerModel, find_transformer, model_of_shapes
+from topoopt.transformer import Shapes, TransformerModel, changed_model, find_transformer, model_of_shapes
 
-GATED_FAMILIES = ("llama", "mistral", "qwen", "gemma", "deepseek")
+GATED_FAMILIES = ("llama", "mistral", "mixtral", "qwen", "gemma", "deepseek", "olmo")
 """Words in the architecture or model of a row whose feed-forward parts have three matrices."""
 
 FAMILIES_WITHOUT_BIASES = ("mpt",)
 """Of those with two matrices: MPT was trained with ``no_bias`` and without dropout."""
 
+SHAPES = {
+    "layers": "layers",
+    "hidden": "hidden",
+    "heads": "heads",
+    "kv_heads": "kv_heads",
+    "ffn": "ffn",
+    "vocab": "vocabulary",
+    "experts": "experts",
+    "experts_per_token": "experts_per_token",
+    "expert_ffn": "expert_ffn",
+    "shared_ffn": "shared_ffn",
+}
+"""Columns about a model, and the :class:`~topoopt.transformer.Shapes` that they are."""
+
+USUAL = ("heads", "kv_heads", "ffn", "vocab")
+"""Those that have a usual value where layers and hidden size are given."""
+
 
 def run_model(row: Row) -> TransformerModel:
     """Return the model of a row.
 
-    Rows with layers and a hidden size are models of their own: heads of 128 and an inner size of 4 times the hidden
-    size where those are missing. Rows without, and mixtures of experts, are looked up in the zoo.
+    Rows with all shapes are models of their own. What is missing is that of the model that the row names, if the zoo
+    has it, changed by the shapes that the row has; else heads of 128 and an inner size of 4 times the hidden size.
 
     Raises
     ------
     InvalidInput
         If there are neither shapes nor a known name.
     """
-    mixture = "moe" in text(row, "arch").lower() or number(row, "ep", 1.0) > 1
-    if text(row, "layers") and text(row, "hidden") and not mixture:
+    shaped = bool(text(row, "layers") and text(row, "hidden"))
+    mixture = "moe" in text(row, "arch").lower() or number(row, "ep", 1.0) > 1 or bool(text(row, "experts"))
+    whole_shapes = all(text(row, column) for column in USUAL)
+    if shaped and not mixture and whole_shapes:
         return _by_shapes(row)
-    name = text(row, "model")
-    why = (
-        "experts: not in the table"
-        if text(row, "layers") and text(row, "hidden")
-        else "layers, hidden: missing"
-    )
-    if not name:
+    known = _named(row)
+    if known is not None and (not shaped or mixture or whole(row, "hidden") == known.hidden):
+        return _changed(known, row)
+    if shaped and (not mixture or text(row, "experts")):
+        return _by_shapes(row)
+    why = "experts: not in the table" if shaped else "layers, hidden: missing"
+    if not text(row, "model"):
         raise InvalidInput(f"{why}, and there is no model name to look up")
+    raise InvalidInput(f'{why}, and the zoo has no model "{text(row, "model")}"')
+
+
+def _named(row: Row) -> TransformerModel | None:
+    name = text(row, "model")
     for word in (name, re.sub(r"\(.*?\)", "", name).strip()):
         with suppress(InvalidInput):
             return find_transformer(word)
-    raise InvalidInput(f'{why}, and the zoo has no model "{name}"')
+    return None
+
+
+def _changed(model: TransformerModel, row: Row) -> TransformerModel:
+    """Return a known model with the shapes of a row: a part of its layers, other experts."""
+    said = {field: whole(row, column) for column, field in SHAPES.items() if text(row, column)}
+    experts = model.experts
+    if experts is not None and "ffn" in said and "expert_ffn" not in said:
+        all_mixed = model.moe_layers == model.layers
+        if all_mixed or said["ffn"] == experts.ffn:  # that column is of whatever size a table has
+            said["expert_ffn"] = said.pop("ffn")
+    changed = changed_model(model, Shapes(**said))  # type: ignore[arg-type]
+    return _with_dense_layers(changed, row)
+
+
+def _with_dense_layers(model: TransformerModel, row: Row) -> TransformerModel:
+    if not text(row, "dense_layers"):
+        return model
+    if model.experts is None:
+        raise InvalidInput("dense_layers: the model has no experts; leave it out")
+    dense = 0 if number(row, "dense_layers") == 0 else whole(row, "dense_layers")
+    if dense >= model.layers:
+        raise InvalidInput(f"dense_layers: expected fewer than the {model.layers} layers, got {dense}")
+    return replace(model, experts=replace(model.experts, first_dense_layers=dense))
 
 
 def _by_shapes(row: Row) -> TransformerModel:
     hidden = whole(row, "hidden")
     heads = whole(row, "heads", max(1, hidden // 128))
     arch = f"{text(row, 'arch')} {text(row, 'model')}".lower()
-    gated = any(word in arch for word in GATED_FAMILIES)
+    mixture = {
+        field: whole(row, column)
+        for column, field in SHAPES.items()
+        if "expert" in field + column or column == "shared_ffn"
+        if text(row, column)
+    }
+    gated = bool(mixture) or any(word in arch for word in GATED_FAMILIES)
     biases = not gated and not any(word in arch for word in FAMILIES_WITHOUT_BIASES)
     shapes = Shapes(
         layers=whole(row, "layers"),
@@ -60,7 +113,9 @@ def _by_shapes(row: Row) -> TransformerModel:
         vocabulary=whole(row, "vocab", 51200),
         tied=not gated,
         seq=whole(row, "seq", 2048),
+        **mixture,
     )
     model = replace(model_of_shapes(shapes), name=text(row, "model") or "unnamed", positions=0)
     bias = dict.fromkeys(("attention_bias", "output_bias", "mlp_bias"), biases)
-    return replace(model, family=text(row, "arch") or "gpt", **bias)  # type: ignore[arg-type]
+    family = replace(model, family=text(row, "arch") or "gpt", **bias)  # type: ignore[arg-type]
+    return _with_dense_layers(family, row)

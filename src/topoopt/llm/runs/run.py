@@ -1,6 +1,7 @@
 """Published or measured training runs: a CSV in, models, configurations, systems and times out."""
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,24 +11,22 @@ from topoopt.errors import InvalidInput, TopoOptError
 from topoopt.hardware import find_accelerator
 from topoopt.llm.calibration.relatives import peak_rates, written_accelerator
 from topoopt.llm.configuration import Configuration
-from topoopt.llm.configuration_table import configuration_table
 from topoopt.llm.runs.columns import (
     Row,
     degree,
     number,
     out_of_memory,
-    precision,
-    recomputation,
     switched_on,
     text,
     whole,
-    zero_stage,
 )
+from topoopt.llm.runs.fields import rare_fields
+from topoopt.llm.runs.measured import measured_s
 from topoopt.llm.runs.model import run_model
+from topoopt.llm.runs.stack import run_framework, written_attention
 from topoopt.llm.runs.table import column_of, read_run_table
-from topoopt.llm.step_time.closed_form import model_flops
+from topoopt.llm.runs.words import precision, recomputation, zero_stage
 from topoopt.llm.step_time.machine import sixteen_bit_flops
-from topoopt.llm.step_time.shapes import shapes_of
 from topoopt.llm.system import System, accelerators_of_a_server
 from topoopt.transformer import TransformerModel
 
@@ -51,6 +50,8 @@ class Run:
         Row of the table, from 0.
     measured_s : float
         Time of an iteration; NaN where none was published, or where the run was out of memory.
+    attention : str
+        How it ran, ``fused`` or ``eager``; nothing where the row does not say, and the calibration does.
     """
 
     place: int
@@ -61,6 +62,7 @@ class Run:
     system: System
     measured_s: float
     out_of_memory: bool
+    attention: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,17 +123,16 @@ def runs_of(columns: Sequence[str], rows: Sequence[Row]) -> Runs:
 
 
 def _run(place: int, name: str, dataset: str, row: Row) -> Run:
-    if "lora" in f"{text(row, 'model')} {text(row, 'note')}".lower():
+    if "lora" in f"{text(row, 'model')} {text(row, 'note')}".lower() and not text(row, "adapter_rank"):
         raise InvalidInput("low-rank adapters: most weights have no gradients, which is not modelled")
+    run_framework(row)  # whose name is looked up before anything is predicted
     model = run_model(row)
     accelerators = whole(row, "gpus")
     system = run_system(row, accelerators)
     configuration = _configuration(row, model, accelerators, system)
     oom = out_of_memory(row)
-    measured_s = math.nan if oom else _measured_s(row, configuration)
-    if not math.isnan(measured_s):
-        _check_rate(model, configuration, system, measured_s)
-    return Run(place, name, dataset, model, configuration, system, measured_s, oom)
+    seconds = math.nan if oom else measured_s(row, model, configuration, system)
+    return Run(place, name, dataset, model, configuration, system, seconds, oom, written_attention(row))
 
 
 def run_system(row: Row, accelerators: int) -> System:
@@ -166,10 +167,10 @@ def _configuration(row: Row, model: TransformerModel, accelerators: int, system:
         raise InvalidInput(
             f"pp·vpp = {degrees['pp'] * degrees['vpp']} is more than the {model.layers} layers"
         )
-    batch = whole(row, "gbs")
+    sequence = whole(row, "seq", model.sequence)
+    batch = _global_batch(row, sequence, dp)
     if batch < dp:
         raise InvalidInput(f"gbs: {batch} sequences do not go round {dp} replicas")
-    sequence = whole(row, "seq", model.sequence)
     return Configuration(
         **degrees,
         etp=etp,
@@ -181,7 +182,17 @@ def _configuration(row: Row, model: TransformerModel, accelerators: int, system:
         zero=zero_stage(row),
         sequence_parallel=switched_on(row, "seq_parallel", degrees["tp"] > 1),
         precision=precision(row) or _likely_precision(row, system),
+        **rare_fields(row, degrees["tp"], system),
     )
+
+
+def _global_batch(row: Row, sequence: int, dp: int) -> int:
+    """Return the sequences of the batch; of so many tokens (``4M tokens``), as many as go round the replicas."""
+    tokens = re.fullmatch(r"(.*?)\s*tok(?:en)?s?", text(row, "gbs"), re.IGNORECASE)
+    written = tokens[1] if tokens else text(row, "gbs_tokens")
+    if not written or (text(row, "gbs") and not tokens):
+        return whole(row, "gbs")
+    return max(round(whole({"gbs": written}, "gbs") / sequence / dp), 1) * dp
 
 
 def _likely_precision(row: Row, system: System) -> str:
@@ -191,29 +202,3 @@ def _likely_precision(row: Row, system: System) -> str:
     if "fp8" in peaks and number(row, "tflops_per_gpu", 0.0) * 1e12 > 0.7 * usual:
         return "fp8"
     return "bf16" if "bf16" in peaks else "fp16"
-
-
-def _measured_s(row: Row, configuration: Configuration) -> float:
-    """Return the iteration time, from tokens per second where only those are given; NaN for neither."""
-    seconds = number(row, "iter_time_s")
-    tokens_per_s = number(row, "tokens_per_s_per_gpu") * configuration.accelerators
-    if math.isnan(seconds) and tokens_per_s > 0:
-        seconds = configuration.global_batch * configuration.sequence / tokens_per_s
-    if seconds <= 0:
-        raise InvalidInput(f"iter_time_s: must be positive, got {seconds:g}")
-    return seconds
-
-
-def _check_rate(
-    model: TransformerModel, configuration: Configuration, system: System, measured_s: float
-) -> None:
-    """Refuse a time that the peak rate of the accelerators rules out: such a row is misprinted."""
-    part = find_accelerator(system.accelerator)
-    peak = max(peak_rates(system.accelerator).values())
-    flops = float(model_flops(shapes_of(model), configuration_table([configuration]))[0])
-    rate = flops / configuration.accelerators / measured_s
-    if rate > 1.25 * peak:
-        raise InvalidInput(
-            f"iter_time_s: {measured_s:g} s would be {rate / 1e12:,.0f} TFLOP/s on each {part.name}, "
-            f"above its peak of {peak / 1e12:,.0f}"
-        )

@@ -67,7 +67,7 @@ def _names(columns: Sequence[str], path: str | Path) -> list[str]:
                 f'{path}: the columns "{first}" and "{columns[place]}" say the same; leave one of them out'
             )
     for needed in NEEDED_COLUMNS:
-        if needed not in names:
+        if needed not in names and not (needed == "gbs" and "gbs_tokens" in names):
             raise InvalidInput(
                 f"{path}: not a table of runs: there is no column {needed}; needed: {', '.join(NEEDED_COLUMNS)}"
             )

@@ -1,13 +1,13 @@
 """The noun Case: what all step times follow from."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from topoopt.hardware import PRECISIONS
-from topoopt.llm.calibration.parameters import Calibration
-from topoopt.llm.columns import Bools, Floats
+from topoopt.llm.calibration.parameters import ATTENTIONS, Calibration
+from topoopt.llm.columns import Bools, Floats, Ints
 from topoopt.llm.configuration_table import ConfigurationTable
 from topoopt.llm.step_time.collective_time import Links
 from topoopt.llm.step_time.machine import Machine, machine_of
@@ -18,12 +18,19 @@ from topoopt.transformer import TransformerModel
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """Configurations under a calibration, of one model and system, or of one per row."""
+    """Configurations under a calibration, of one model and system, or of one per row.
+
+    Attributes
+    ----------
+    attention : array of shape () or (configurations,)
+        Place in :data:`~topoopt.llm.ATTENTIONS` of how attention ran; ``auto`` for as the calibration has it.
+    """
 
     shapes: Shapes
     table: ConfigurationTable
     machine: Machine
     calibration: Calibration
+    attention: Ints = field(default_factory=lambda: np.array(ATTENTIONS.index("auto")))
 
     @cached_property
     def links(self) -> Links:
@@ -63,11 +70,13 @@ class Case:
     @cached_property
     def fused(self) -> Bools:
         """Whether the attention's core is fused."""
-        if (
-            self.calibration.attention == "auto"
-        ):  # eager in the stacks that had no ZeRO-3, fused in those that have
-            return np.asarray(self.table.zero == 3)
-        return np.full(len(self.table), self.calibration.attention == "fused")
+        own = self.calibration.attention
+        # auto: eager in the stacks that had no ZeRO-3, fused in those that have
+        usual = self.table.zero == 3 if own == "auto" else np.full(len(self.table), own == "fused")
+        if self.attention.ndim == 0:
+            return np.asarray(usual)
+        unsaid = self.attention == ATTENTIONS.index("auto")
+        return np.where(unsaid, usual, self.attention == ATTENTIONS.index("fused"))
 
     @cached_property
     def attention_efficiency(self) -> Floats:

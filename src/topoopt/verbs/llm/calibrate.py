@@ -34,7 +34,7 @@ def calibrate(
         Where the fit starts, and what it is held back to: ``neutral``, a name or a file; the accelerator's own
         calibration where not given.
     attention
-        ``auto``, ``fused`` or ``eager``; as the start has it where not given.
+        ``auto``, ``fused`` or ``eager``, of the runs that do not say; as the start has it where not given.
     weight
         How much each data set counts; 1 for those not named.
     strength

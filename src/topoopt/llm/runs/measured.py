@@ -1,0 +1,121 @@
+"""The measured time of one row of a table of runs: as it stands, or from tokens, a rate, or a share of the peak."""
+
+import math
+import re
+
+from topoopt.errors import InvalidInput
+from topoopt.hardware import find_accelerator
+from topoopt.llm.calibration.relatives import peak_rates
+from topoopt.llm.configuration import Configuration
+from topoopt.llm.configuration_table import configuration_table
+from topoopt.llm.recomputation import part_bit, recomputation_bits
+from topoopt.llm.runs.columns import Row, meaning, number, text
+from topoopt.llm.step_time.closed_form import model_flops
+from topoopt.llm.step_time.mfu import FLOPS_DEFINITIONS, flops_per_iteration
+from topoopt.llm.step_time.shapes import shapes_of
+from topoopt.llm.system import System
+from topoopt.transformer import TransformerModel, forward_flops
+
+TIME = re.compile(r"(.*?\d)\s*(ms|s)")
+USUAL_DEFINITION = "matmul"
+"""Of rates that say no other: matrix products without recomputation, attention not halved, as Megatron-LM counts."""
+
+
+def measured_s(row: Row, model: TransformerModel, one: Configuration, system: System) -> float:
+    """Return the iteration time; NaN where a row has neither that, nor tokens, nor a rate or a share of the peak.
+
+    Raises
+    ------
+    InvalidInput
+        If it is not positive, above the accelerators' peak rate (such a row is misprinted), or a rate is of an unknown
+        definition.
+    """
+    seconds = _seconds(row, model, one, system)
+    if seconds <= 0:
+        raise InvalidInput(f"iter_time_s: must be positive, got {seconds:g}")
+    if not math.isnan(seconds):
+        _check_rate(model, one, system, seconds)
+    return seconds
+
+
+def _seconds(row: Row, model: TransformerModel, one: Configuration, system: System) -> float:
+    if text(row, "iter_time_s"):
+        return _written_s(row)
+    tokens_per_s = number(row, "tokens_per_s_per_gpu") * one.accelerators
+    if tokens_per_s > 0:
+        return one.global_batch * one.sequence / tokens_per_s
+    rate = number(row, "tflops_per_gpu") * 1e12
+    if rate > 0:
+        return _flops(text(row, "tflops_def"), model, one) / rate / one.accelerators
+    for column, usual in (("mfu_pct", ""), ("hfu_pct", "hardware")):
+        if (share := _share(row, column)) > 0:
+            flops = _flops(text(row, "tflops_def") or usual, model, one)
+            return flops / (share * _peak_flops(row, one, system)) / one.accelerators
+    return math.nan
+
+
+def _written_s(row: Row) -> float:
+    match = TIME.fullmatch(text(row, "iter_time_s"))
+    if match is None:
+        return number(row, "iter_time_s")
+    return number({"iter_time_s": match[1]}, "iter_time_s") * (1e-3 if match[2] == "ms" else 1)
+
+
+def _share(row: Row, column: str) -> float:
+    """Return a share of the peak: 43.3, 43.3% or 0.433."""
+    percent = number({column: text(row, column).removesuffix("%").strip()}, column)
+    return percent if percent <= 1 else percent / 100
+
+
+def _flops(definition: str, model: TransformerModel, one: Configuration) -> float:
+    """Return the FLOPs of an iteration as the definition of a row counts them.
+
+    Raises
+    ------
+    InvalidInput
+        If nobody knows it.
+    """
+    word = definition.lower() or USUAL_DEFINITION
+    name = word if word in FLOPS_DEFINITIONS else meaning("tflops_def", word)
+    if not name:
+        known = ", ".join((*FLOPS_DEFINITIONS, "hardware"))
+        raise InvalidInput(f'tflops_def: expected one of {known}, got "{definition}"')
+    if name == "hardware":
+        return _hardware_flops(model, one)
+    return flops_per_iteration(name, model, one.global_batch, one.sequence)
+
+
+def _hardware_flops(model: TransformerModel, one: Configuration) -> float:
+    """Return matrix products with those that are computed again: all layers, or the attention's core."""
+    forward, bits = forward_flops(model, one.sequence), recomputation_bits(one.recompute)
+    again = forward.layers.core_flops if bits & part_bit("core") else 0.0
+    if bits & part_bit("full"):
+        again = forward.layers.total_flops
+    return (3 * forward.total_flops + again) * one.global_batch * one.sequence
+
+
+def _peak_flops(row: Row, one: Configuration, system: System) -> float:
+    """Return the peak that a share refers to: ``mfu_precision``, a precision or TFLOP/s, or the run's own."""
+    word = text(row, "mfu_precision").lower()
+    peaks = peak_rates(system.accelerator)
+    if word and not meaning("precision", word):
+        return number(row, "mfu_precision") * 1e12
+    precision = meaning("precision", word) or one.precision
+    if precision not in peaks:
+        part = find_accelerator(system.accelerator).name
+        raise InvalidInput(
+            f"mfu_precision: the peak of {part} in {precision} is not known; it has {', '.join(peaks)}"
+        )
+    return peaks[precision]
+
+
+def _check_rate(model: TransformerModel, one: Configuration, system: System, seconds: float) -> None:
+    part = find_accelerator(system.accelerator)
+    peak = max(peak_rates(system.accelerator).values())
+    flops = float(model_flops(shapes_of(model), configuration_table([one]))[0])
+    rate = flops / one.accelerators / seconds
+    if rate > 1.25 * peak:
+        raise InvalidInput(
+            f"iter_time_s: {seconds:g} s would be {rate / 1e12:,.0f} TFLOP/s on each {part.name}, "
+            f"above its peak of {peak / 1e12:,.0f}"
+        )
