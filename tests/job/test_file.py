@@ -7,10 +7,19 @@ import numpy as np
 import pytest
 
 from topoopt.errors import InvalidInput
-from topoopt.job import JobRequest, job_traffic, operators_of, read_cluster_part, read_job, requested_job
+from topoopt.job import (
+    JobRequest,
+    job_from_mapping,
+    job_traffic,
+    operators_of,
+    read_cluster_part,
+    read_job,
+    requested_job,
+)
 from topoopt.search import job_of
 from topoopt.traffic import traffic_from_matrix
 from topoopt.transformer import find_transformer
+from topoopt.words import TrainingWords, described
 from topoopt.workload import load_model
 
 
@@ -196,3 +205,11 @@ def test_what_is_described_in_python_is_digested_by_what_it_says() -> None:
     assert [list(one) for one in digests] == [["dlrm-16"], ["traffic"], ["traffic"], ["llama2-7b"]]
     assert len({value for one in digests for value in one.values()}) == 4
     assert JobRequest(described=load_model("dlrm-16")).input_digests() == digests[0]
+
+
+def test_a_training_takes_every_word_of_its_vocabulary() -> None:
+    """A word that others add to a configuration is one of a job file, too."""
+    for word in described(TrainingWords):
+        value = {int: 2, str: "text", bool: True, float: 0.5}[word.kind]
+        job = job_from_mapping({"model": "llama2-7b", "training": {word.name: value}}, "job.yaml")
+        assert job.training[word.name] == value or str(job.training[word.name]).endswith(str(value))

@@ -159,3 +159,20 @@ def test_more_servers_than_memory_holds_pairs_of_are_refused_before_anything_is_
     monkeypatch.setattr("topoopt.memory.available_bytes", lambda: 16e9)
     with pytest.raises(Infeasible, match="servers 125000: needs 698 GiB of memory"):
         job_of(request(tmp_path, accelerators=1_000_000))
+
+
+def test_words_of_a_training_reach_the_configuration_and_its_memory(tmp_path: Path) -> None:
+    plain = transformer_of(job_of(request(tmp_path, tp=2, pp=1, candidates=1))).layouts[0]
+    words = {"framework": "deepspeed", "sequence_parallel": False, "attention": "eager"}
+    other = transformer_of(job_of(request(tmp_path, tp=2, pp=1, candidates=1, **words))).layouts[0]
+    assert other.configuration["sequence_parallel"] is False
+    assert other.memory_bytes != plain.memory_bytes
+
+
+def test_stages_are_cut_unevenly_only_if_that_is_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="pp 16"):
+        job_of(request(tmp_path, tp=1, pp=16))
+    with pytest.raises(InvalidInput, match=r"pp 3: .*nearest: 2, 4"):
+        job_of(request(tmp_path, pp=3, accelerators=24, global_batch=24))
+    uneven = job_of(request(tmp_path, pp=3, accelerators=24, global_batch=24, uneven_stages=True))
+    assert {layout.configuration["pp"] for layout in transformer_of(uneven).layouts} == {3}

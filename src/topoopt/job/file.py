@@ -3,14 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, create_model, model_validator
 
 from topoopt.errors import InvalidInput
 from topoopt.files import BandwidthText, BytesText, Strict, TimeText, is_file, read_yaml, validated
 from topoopt.job.request import TRAINING_FILES, WORK_FILES, JobRequest, names_file
 from topoopt.job.settings import JobSettings
+from topoopt.words import TrainingWords, described
 
 SETTINGS = tuple(field.name for field in fields(JobSettings))
 _Text = Annotated[str, BeforeValidator(lambda value: str(value) if type(value) is int else value)]
@@ -29,8 +30,8 @@ class ClusterPart(Strict):
     links: Literal["duplex", "directed"] | None = None
 
 
-class TrainingPart(Strict):
-    """How a transformer is trained: what is not said is searched."""
+class _TrainingNumbers(Strict):
+    """Numbers of a training that have a least value."""
 
     accelerators: int | None = Field(default=None, ge=2)
     global_batch: int | None = Field(default=None, ge=1)
@@ -44,11 +45,22 @@ class TrainingPart(Strict):
     vpp: int | None = Field(default=None, ge=1)
     micro_batch: int | None = Field(default=None, ge=1)
     zero: int | None = Field(default=None, ge=0, le=3)
-    recompute: str | None = None
-    context: str | None = None
-    calibration: str | None = None
-    loads: str | None = None
     candidates: int | None = Field(default=None, ge=1)
+
+
+if TYPE_CHECKING:
+    TrainingPart = _TrainingNumbers
+else:
+    TrainingPart = create_model(
+        "TrainingPart",
+        __base__=_TrainingNumbers,
+        __doc__="How a transformer is trained, by the words of the vocabulary: what is not said is searched.",
+        **{
+            word.name: (word.kind | None, None)
+            for word in described(TrainingWords)
+            if word.name not in _TrainingNumbers.model_fields
+        },
+    )
 
 
 class JobModel(Strict):

@@ -48,6 +48,7 @@ from topoopt.llm.communication.traffic_table import RankRow as RankRow
 from topoopt.llm.communication.traffic_table import kind_rows as kind_rows
 from topoopt.llm.communication.traffic_table import rank_rows as rank_rows
 from topoopt.llm.configuration import CONTEXTS as CONTEXTS
+from topoopt.llm.configuration import COUNTS_FROM_ZERO as COUNTS_FROM_ZERO
 from topoopt.llm.configuration import LARGEST_COUNT as LARGEST_COUNT
 from topoopt.llm.configuration import SCHEDULES as SCHEDULES
 from topoopt.llm.configuration import STORED_PRECISIONS as STORED_PRECISIONS
@@ -101,6 +102,7 @@ from topoopt.llm.search.choices import Choices as Choices
 from topoopt.llm.search.choices import Limits as Limits
 from topoopt.llm.search.choices import usual_choices as usual_choices
 from topoopt.llm.search.enumerate import enumerate_configurations as enumerate_configurations
+from topoopt.llm.search.fixed import fixed_fields as fixed_fields
 from topoopt.llm.search.infeasible import in_short as in_short
 from topoopt.llm.search.ranking import search_configurations as search_configurations
 from topoopt.llm.search.request import SearchRequest as SearchRequest

@@ -79,8 +79,10 @@ def _job_of(request: JobRequest, on_progress: Progress) -> Job:
             training.global_batch,
             training.model.sequence,
             training.fixed,
-            precision=training.precision,
-            attention=calibration.attention,
+            training.limits,
+            training.precision,
+            calibration.attention,
+            training.framework,
         ),
         calibration,
     )
@@ -171,4 +173,5 @@ def _orders(one: Configuration, system: System) -> tuple[str, ...]:
 
 
 def _calibration(training: TrainingRequest) -> Calibration:
-    return named_calibration(training.calibration or None, training.cluster.accelerator).with_one_attention()
+    own = named_calibration(training.calibration or None, training.cluster.accelerator)
+    return own.with_one_attention(training.attention)

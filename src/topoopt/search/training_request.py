@@ -2,12 +2,19 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, check_known, unknown_name
 from topoopt.hardware import Accelerator, ClusterSpec, find_accelerator
 from topoopt.job import DEFAULT_CLUSTER, JobRequest
-from topoopt.llm import RECOMPUTATIONS, ZERO_STAGES, usual_batch, usual_precision
+from topoopt.llm import (
+    ATTENTION_KERNELS,
+    FRAMEWORKS,
+    Limits,
+    fixed_fields,
+    usual_batch,
+    usual_precision,
+)
 from topoopt.transformer import TRANSFORMERS, TransformerModel, find_transformer, read_config
 from topoopt.workload import MODELS
 
@@ -16,9 +23,6 @@ ACCELERATOR = "h100"
 
 CANDIDATES = 8
 """Configurations that get a network of their own, where nothing is said."""
-
-DEGREES = ("tp", "pp", "dp", "cp", "ep", "etp", "vpp", "micro_batch", "zero", "recompute", "context")
-"""What of a configuration can be fixed, by the keys of a job file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +37,25 @@ class TrainingRequest:
         A name or file; empty for the accelerator's own.
     loads : str
         Of experts, as :func:`topoopt.llm.find_loads` reads them; empty for even ones.
+    attention : str, optional
+        ``fused`` or ``eager``; what the calibration has where it is not given.
+    framework : str
+        One of :data:`~topoopt.llm.FRAMEWORKS`.
+    limits : Limits
+        Of the search.
     """
 
     model: TransformerModel
     cluster: ClusterSpec
     precision: str
     global_batch: int
-    fixed: Mapping[str, int | str]
+    fixed: Mapping[str, int | float | str | bool]
     calibration: str
     candidates: int
     loads: str = ""
+    attention: str | None = None
+    framework: str = "megatron"
+    limits: Limits = field(default_factory=Limits)
 
 
 def is_transformer(request: JobRequest) -> bool:
@@ -95,9 +108,9 @@ def training_request(request: JobRequest) -> TrainingRequest:
     """
     _refuse_operator_words(request)
     words = request.training
-    for name, known in (("recompute", RECOMPUTATIONS), ("zero", tuple(map(str, ZERO_STAGES)))):
-        if name in words and str(words[name]) not in known:
-            raise unknown_name(name, str(words[name]), known)
+    for name, known in (("attention", ATTENTION_KERNELS), ("framework", FRAMEWORKS)):
+        if name in words:
+            check_known(name, str(words[name]), known)
     model = _model(request)
     sequence = int(words.get("seq", model.sequence))
     if model.positions and sequence > model.positions:
@@ -110,10 +123,13 @@ def training_request(request: JobRequest) -> TrainingRequest:
         cluster,
         _precision(request, cluster),
         int(words.get("global_batch", usual_batch(sequence, cluster.total_accelerators))),
-        {name: words[name] for name in DEGREES if name in words},
+        fixed_fields(words),
         str(words.get("calibration", "")),
         int(words.get("candidates", CANDIDATES)),
         str(words.get("loads", "")),
+        words.get("attention"),
+        str(words.get("framework", "megatron")),
+        Limits(uneven_stages=bool(words.get("uneven_stages"))),
     )
 
 

@@ -15,6 +15,9 @@ from topoopt.simulate.csr import owners, pointer
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+MOST_TASKS = 5_000_000
+"""About 3 GB while they are simulated."""
+
 COMPUTE, TRANSFER, COLLECTIVE = 0, 1, 2
 """Task kinds. A transfer goes on the network, and so does a collective."""
 

@@ -11,8 +11,9 @@ from typing import Any
 from topoopt.errors import InvalidInput, shown
 from topoopt.hardware import ClusterSpec
 from topoopt.job import Described, JobRequest, cluster_places, read_cluster_part, request_of
+from topoopt.llm import COUNTS_FROM_ZERO
 from topoopt.units import parse_bandwidth, parse_bytes, parse_time
-from topoopt.words import TrainingWords, amount, pick
+from topoopt.words import TrainingWords, amount, defaults, pick
 
 NamedSource = str | os.PathLike[str] | JobRequest
 """A model's name, the path of a file, or a request that is made already."""
@@ -24,7 +25,7 @@ Source = NamedSource | Described
 _SETTINGS = ("compute", "precision", "optimizer", "memory_check", "embedding_factor")
 _RENAMED = {"embedding_factor": "embedding_bytes_factor"}
 _PLAIN_CLUSTER = ("servers", "degree", "accelerators_per_server", "accelerator", "links")
-_LEAST = {"accelerators": 2, "zero": 0}
+_LEAST = {"accelerators": 2, "zero": 0, **dict.fromkeys(COUNTS_FROM_ZERO, 0)}
 """Smallest value of a number of a training; 1 for all others."""
 
 
@@ -75,14 +76,20 @@ def _cluster_request(cluster: Any) -> JobRequest:
 
 
 def _training(words: Mapping[str, Any]) -> dict[str, Any]:
-    training = pick(words, TrainingWords)
+    training = training_words(words)
     for name, value in training.items():
         if value == "":
             raise InvalidInput(f"{name}: expected a name, got nothing")
         least = _LEAST.get(name, 1)
-        if isinstance(value, int) and value < least:
+        if type(value) is int and value < least:
             raise InvalidInput(f"{name}: expected an integer >= {least}, got {value}")
     return training
+
+
+def training_words(words: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the words about a training that say something: the command line gives switches that are off, too."""
+    usual = defaults(TrainingWords)
+    return {name: value for name, value in pick(words, TrainingWords).items() if value != usual.get(name)}
 
 
 def _settings(words: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,10 +11,10 @@ from topoopt.errors import InvalidInput
 from topoopt.job import Described, JobRequest, in_its_place, is_plan
 from topoopt.plan import Plan, read_plan
 from topoopt.search import SearchOptions, job_of, make_plan
-from topoopt.verbs.job_request import Source, job_request
+from topoopt.verbs.job_request import Source, job_request, training_words
 from topoopt.verbs.origin import origin_of
 from topoopt.verbs.search_options import refuse_search_words, search_options
-from topoopt.words import JobWords, PlanWords, TrainingWords, checked_arguments, checked_words, pick
+from topoopt.words import JobWords, PlanWords, checked_arguments, checked_words, pick
 
 Progress = Callable[[str, int, int], None]
 """Called with what is going on, how much of it is done, and how much there is (0: nobody knows)."""
@@ -115,7 +115,7 @@ def plan_from_file(source: Source | Plan, words: Mapping[str, Any]) -> tuple[Pla
     else:
         path = os.fspath(source)
         plan = read_plan(path)
-    fixed = pick(words, JobWords, TrainingWords)
+    fixed = {**pick(words, JobWords), **training_words(words)}
     if fixed:
         raise InvalidInput(
             f"{next(iter(fixed))}: {path} is a plan, whose job is fixed; plan again with another value"

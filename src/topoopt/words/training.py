@@ -2,7 +2,8 @@
 
 from typing import Annotated, TypedDict
 
-from topoopt.words.word import Word, panel
+from topoopt.words.transformer import DetailWords
+from topoopt.words.word import Switch, Word, panel
 
 
 class ScaleWords(TypedDict, total=False):
@@ -38,15 +39,21 @@ class DegreeWords(TypedDict, total=False):
 
 
 @panel("Transformers in pipeline stages (what is not given is searched)")
-class TrainingWords(ScaleWords, DegreeWords, total=False):
+class TrainingWords(ScaleWords, DegreeWords, DetailWords, total=False):
     """How a transformer is trained; what is not given is searched."""
 
     zero: Annotated[int, Word("0|1|2|3")]
     """What replicas share out; see topoopt llm."""
     recompute: Annotated[str, Word("none|selective|full")]
     """Activations that the backward pass computes again."""
-    context: Annotated[str, Word("ring|ulysses|all-gather")]
-    """How cp ranks come by all keys and values; in a ring."""
+    sequence_parallel: bool
+    """Split norms and dropouts over the tp ranks, or not."""
+    uneven_stages: Switch
+    """Stages need not have equally many layers."""
+    attention: Annotated[str, Word("fused|eager")]
+    """FlashAttention, or scores in memory; fused unless the calibration is eager."""
+    framework: Annotated[str, Word("megatron|deepspeed|half-gradients|fsdp")]
+    """Bytes per parameter, and what is taken beside tensors; megatron."""
     calibration: Annotated[str, Word("NAME|FILE")]
     """Of step times; the accelerator's if not given."""
     loads: Annotated[str, Word("uniform|zipf[:A]|FILE.csv")]

@@ -43,9 +43,8 @@ class ShapeWords(TypedDict, total=False):
     """Tokens of a sequence; the model's own."""
 
 
-@panel("How it is split")
-class SplitWords(TypedDict, total=False):
-    """How the model and its batch are split; see :class:`topoopt.llm.Configuration`."""
+class UsualSplitWords(TypedDict, total=False):
+    """What every configuration has."""
 
     tp: Annotated[int, Word("N", 1)]
     """Tensor parallel degree."""
@@ -55,8 +54,6 @@ class SplitWords(TypedDict, total=False):
     """Data parallel replicas; what the other degrees leave."""
     cp: Annotated[int, Word("N", 1)]
     """Context parallel degree."""
-    context: Annotated[str, Word("ring|ulysses|all-gather", "ring")]
-    """How cp ranks come by all keys and values: in a ring, by exchanging tokens for heads, or by gathering them."""
     ep: Annotated[int, Word("N", 1)]
     """Expert parallel degree."""
     etp: Annotated[int, Word("N", 1)]
@@ -77,6 +74,21 @@ class SplitWords(TypedDict, total=False):
     """Let the layers be cut into any number of stages, where they do not come out even."""
     precision: Annotated[str, Word("bf16|fp16|fp8|fp32")]
     """Of the matrix products; bf16 where the accelerator has it."""
+
+
+class DetailWords(TypedDict, total=False):
+    """What few configurations have: estimate, traffic, search, plan and job files all take these words.
+
+    Where configurations are searched a word fixes its column, if it is given.
+    """
+
+    context: Annotated[str, Word("ring|ulysses|all-gather", "ring")]
+    """How cp ranks come by all keys and values: in a ring, by exchanging tokens for heads, or by gathering them."""
+
+
+@panel("How it is split")
+class SplitWords(UsualSplitWords, DetailWords, total=False):
+    """How the model and its batch are split; see :class:`topoopt.llm.Configuration`."""
 
 
 @panel("Machines")

@@ -4,20 +4,18 @@ import os
 from typing import Annotated, TypedDict
 
 from topoopt.words.training import DegreeWords
-from topoopt.words.transformer import ShapeWords, SystemWords
+from topoopt.words.transformer import DetailWords, ShapeWords, SystemWords
 from topoopt.words.word import Switch, Word, panel
 
 
 @panel("What is fixed (all the rest is searched)")
-class FixedWords(DegreeWords, total=False):
+class FixedWords(DegreeWords, DetailWords, total=False):
     """Fields of a configuration that are not searched where they are given."""
 
     recompute: Annotated[str, Word("none|selective|full")]
     """Activations computed again."""
     zero: Annotated[int, Word("0|1|2|3")]
     """What replicas share out; 2 and 3 without stages unless ``pp`` is given, too."""
-    context: Annotated[str, Word("ring|ulysses|all-gather")]
-    """How cp ranks come by all keys and values; in a ring."""
     sequence_parallel: bool
     """Split norms and dropouts over the tp ranks, or not."""
 

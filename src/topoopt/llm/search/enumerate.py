@@ -8,7 +8,9 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from topoopt.errors import InvalidInput
 from topoopt.hardware import PRECISIONS
+from topoopt.llm.check import check_configuration
 from topoopt.llm.columns import Bools, Ints
 from topoopt.llm.configuration import CONTEXTS
 from topoopt.llm.configuration_table import ConfigurationTable, table_of_columns
@@ -53,7 +55,7 @@ def enumerate_configurations(
         kept = is_valid(columns)
         columns = {key: column[kept] for key, column in columns.items()}
     size = len(columns["tp"])
-    return table_of_columns(
+    table = table_of_columns(
         **columns,
         **{name: np.array(value) for name, value in choices.others.items()},
         dp=_replicas(columns, accelerators),
@@ -61,6 +63,22 @@ def enumerate_configurations(
         sequence=np.full(size, sequence),
         precision=np.full(size, PRECISIONS.index(precision)),
     )
+    return _checked(model, table, accelerators, choices) if choices.others else table
+
+
+def _checked(
+    model: TransformerModel, table: ConfigurationTable, accelerators: int, choices: Choices
+) -> ConfigurationTable:
+    """Return the rows that go together with what no search varies, of which the rules above need not know."""
+
+    def is_valid(row: int) -> bool:
+        try:
+            check_configuration(model, table.row(row), accelerators, choices.uneven_stages)
+        except InvalidInput:
+            return False
+        return True
+
+    return table.take(np.array([is_valid(row) for row in range(len(table))], bool))
 
 
 def _crossed(columns: Columns, name: str, values: tuple[int, ...]) -> Columns:

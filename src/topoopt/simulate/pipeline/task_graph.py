@@ -6,6 +6,7 @@ from topoopt.simulate.draft import Draft
 from topoopt.simulate.pipeline.gradients import OPTIMIZER, add_end
 from topoopt.simulate.pipeline.order import add_order, add_sends, add_surroundings
 from topoopt.simulate.pipeline.passes import add_passes
+from topoopt.simulate.pipeline.task_count import refuse_too_many_tasks
 from topoopt.simulate.task_graph import TaskGraph
 
 
@@ -25,7 +26,7 @@ def pipeline_task_graph(step: PipelinedStep, iterations: int = 1, *, one_by_one:
     Raises
     ------
     InvalidInput
-        If ``iterations`` is below 1.
+        If ``iterations`` is below 1, or there would be too many tasks.
 
     References
     ----------
@@ -34,6 +35,7 @@ def pipeline_task_graph(step: PipelinedStep, iterations: int = 1, *, one_by_one:
     """
     if iterations < 1:
         raise InvalidInput(f"task graph: iterations must be >= 1, got {iterations}")
+    refuse_too_many_tasks(step, iterations)
     draft = Draft()
     passes = add_passes(draft, step, one_by_one=one_by_one)
     stages = add_order(draft, step, passes)

@@ -74,6 +74,8 @@ def choose(
     graph: TaskGraph, fabric: Fabric, options: SimulationOptions
 ) -> tuple[dict[int, Candidate], tuple[CollectiveChoice, ...]]:
     """Return the way of each collective that may take another than its own, and the same by group and size."""
+    if not any(is_open(collective, options) for collective in COLLECTIVES):
+        return {}, ()
     of_group: dict[tuple[str, tuple[int, ...]], list[Candidate]] = {}
     best: dict[tuple[str, tuple[int, ...], int], Candidate] = {}
     count: dict[tuple[str, tuple[int, ...], int], int] = {}

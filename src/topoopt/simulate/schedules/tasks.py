@@ -8,10 +8,15 @@ from topoopt.simulate.options import SimulationOptions
 from topoopt.simulate.schedules.choice import choose
 from topoopt.simulate.schedules.collective_choice import CollectiveChoice
 from topoopt.simulate.schedules.moves import Moves
-from topoopt.simulate.task_graph import COLLECTIVE, TRANSFER, Ints, TaskGraph, TaskRows, task_graph_from_edges
-
-MOST_TASKS = 5_000_000
-"""About 3 GB while they are simulated."""
+from topoopt.simulate.task_graph import (
+    COLLECTIVE,
+    MOST_TASKS,
+    TRANSFER,
+    Ints,
+    TaskGraph,
+    TaskRows,
+    task_graph_from_edges,
+)
 
 
 def with_schedules(
@@ -26,14 +31,14 @@ def with_schedules(
     Raises
     ------
     InvalidInput
-        If that would be more than :data:`MOST_TASKS` tasks.
+        If that would be more than :data:`~topoopt.simulate.task_graph.MOST_TASKS` tasks.
     NoRoute
         If members cannot reach each other.
     """
     chosen, choices = choose(graph, fabric, options)
     played = {task: row.moves for task, row in chosen.items() if row.moves is not None}
     total = len(graph) + sum(_tasks(moves) for moves in played.values())
-    if total > MOST_TASKS:
+    if played and total > MOST_TASKS:
         raise InvalidInput(
             f"collective: {len(played)} collectives by {options.algorithm} would be {total} tasks, more than "
             f"{MOST_TASKS}; take another algorithm, or a ring"

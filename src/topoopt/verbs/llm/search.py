@@ -4,27 +4,20 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any, Unpack
 
-from topoopt.errors import InvalidInput, check_known
+from topoopt.errors import InvalidInput
 from topoopt.limits import whole
 from topoopt.llm import (
     LARGEST_COUNT,
-    RECOMPUTATIONS,
     ConfigurationSearch,
     Limits,
     SearchRequest,
+    fixed_fields,
     search_configurations,
     usual_batch,
     usual_precision,
 )
 from topoopt.verbs.llm.words import Transformer, calibration_of, model_of, system_of
-from topoopt.words import (
-    ConfigurationSearchWords,
-    DegreeWords,
-    FixedWords,
-    checked_arguments,
-    checked_words,
-    pick,
-)
+from topoopt.words import ConfigurationSearchWords, checked_arguments, checked_words, pick
 
 
 @checked_arguments
@@ -85,7 +78,7 @@ def _request(model: Transformer, words: Mapping[str, Any], attention: str) -> Se
     batch = words.get("global_batch", usual_batch(transformer.sequence, accelerators))
     if not 1 <= batch <= LARGEST_COUNT:
         raise InvalidInput(f"global_batch: expected an integer from 1 to {LARGEST_COUNT}, got {batch}")
-    fixed, limits = _fixed(words), Limits(**pick(words, [column.name for column in fields(Limits)]))
+    fixed, limits = fixed_fields(words), Limits(**pick(words, [column.name for column in fields(Limits)]))
     for column in fields(Limits):
         degree, most = column.name.removeprefix("max_"), getattr(limits, column.name)
         if degree in fixed and most != column.default and fixed[degree] > most:
@@ -104,13 +97,3 @@ def _request(model: Transformer, words: Mapping[str, Any], attention: str) -> Se
         attention,
         words["framework"],
     )
-
-
-def _fixed(words: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what of a configuration is given."""
-    fixed = pick(words, FixedWords)
-    check_known("recompute", fixed.get("recompute", "none"), RECOMPUTATIONS)
-    check_known("zero", str(fixed.get("zero", 0)), "0123")
-    for word, value in pick(words, DegreeWords).items():
-        whole(word, value, 1)
-    return fixed

@@ -1,0 +1,30 @@
+"""A step that would be too many tasks is refused before they are made."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.simulate.pipeline.steps import equal_chunks, pipeline
+from topoopt.errors import InvalidInput
+from topoopt.pipelined_step import Exchange
+from topoopt.simulate import pipeline_task_graph
+from topoopt.simulate.pipeline.task_count import tasks_of_micro_batch
+
+EXCHANGES = (
+    Exchange(0, "forward", "inside", (0,), (0, 2), "allreduce", 8000),
+    Exchange(1, "backward", "after", (0, 1), (0, 2, 3), "all-to-all", 9000),
+)
+
+
+@pytest.mark.parametrize("chunks_per_stage", [1, 2])
+def test_one_more_micro_batch_is_as_many_more_tasks_as_are_counted(chunks_per_stage: int) -> None:
+    step = pipeline(2, 2, 8, equal_chunks(2 * chunks_per_stage, 1.0, 2.0, 500), exchanges=EXCHANGES)
+    more = replace(step, micro_batches=10)
+    grown = len(pipeline_task_graph(more)) - len(pipeline_task_graph(step))
+    assert grown == 2 * tasks_of_micro_batch(step)
+
+
+def test_too_many_micro_batches_name_the_batch_and_what_would_do() -> None:
+    step = pipeline(2, 8, 4_000_000, equal_chunks(2, 1.0, 2.0, 500))
+    with pytest.raises(InvalidInput, match=r"^global_batch: 4,000,000 micro-batches .* \(0\.026 × as many"):
+        pipeline_task_graph(step)
