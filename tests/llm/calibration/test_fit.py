@@ -1,6 +1,7 @@
 """Fitting: targets are met, held-out runs too, a handful of runs is enough, and nothing strays without a reason."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from topoopt.errors import InvalidInput
 from topoopt.llm import (
     PARAMETERS,
+    Error,
     TimedRuns,
     Weights,
     calibrate,
@@ -67,12 +69,31 @@ def test_their_provenance_is_what_is_measured() -> None:
         assert found[name].mape_percent == pytest.approx(float(percent), abs=0.1)
 
 
-def test_runs_of_other_papers_are_met_without_fitting() -> None:
-    """Zero-shot: Narayanan 2021, Korthikanti 2022, MegaScale, Llama 3, torchtitan; see the file for its sources."""
-    errors = predict_runs(read_runs(DATA / "published_runs.csv")).errors
-    assert errors["sc21"].mape_percent < 5.7
-    assert errors["korthikanti22"].mape_percent < 6
-    assert errors["all"].mape_percent < 6
+@pytest.fixture(scope="module")
+def published() -> Mapping[str, Error]:
+    """Errors of published runs; none of them was fitted."""
+    return predict_runs(read_runs(DATA / "published_runs.csv")).errors
+
+
+@pytest.mark.parametrize(
+    ("dataset", "percent"),
+    [
+        ("sc21", 5.7),
+        ("korthikanti22", 6),
+        ("megascale_megatron", 5),
+        ("torchtitan_a100", 8),
+        ("torchtitan_h100", 10),
+        ("mlperf_405b_h100", 5),
+        ("mlperf_405b_gb200", 6),
+        ("dgxc_nemotron_fp8", 6),
+        ("mcore_moe", 10),
+    ],
+)
+def test_runs_of_others_are_met_without_fitting(
+    dataset: str, percent: float, published: Mapping[str, Error]
+) -> None:
+    """Zero-shot; see the file for its sources, and ``python -m benchmarks.published`` for those that are not met."""
+    assert published[dataset].mape_percent < percent
 
 
 def test_ten_runs_are_enough_for_another_cluster() -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from topoopt.errors import InvalidInput
-from topoopt.llm import Run, find_calibration, predict_runs, read_runs
+from topoopt.hardware import find_accelerator
+from topoopt.llm import Run, find_calibration, flops_per_iteration, predict_runs, read_runs
 
 DATA = Path(__file__).parents[3] / "benchmarks" / "data"
 ROW = {
@@ -166,6 +167,23 @@ def test_every_published_run_is_modelled_or_has_its_reason() -> None:
     assert sum(run.out_of_memory for run in runs.modelled) == 4
 
 
+def test_published_runs_are_as_many_accelerators_as_their_degrees_say() -> None:
+    """And reach at most 65 % of the 16-bit peak, or 50 % of the 8-bit peak, in matrix products."""
+    runs = read_runs(DATA / "published_runs.csv")
+    assert not runs.not_modelled
+    for run in runs.timed:
+        one, part = run.configuration, find_accelerator(run.system.accelerator)
+        flops = flops_per_iteration("matmul-causal", run.model, one.global_batch, one.sequence)
+        share = (
+            flops
+            / run.measured_s
+            / one.accelerators
+            / (part.peaks or {"bf16": 989e12, "fp8": 1979e12})[one.precision]
+        )
+        assert 0.02 < share < (0.65 if one.precision != "fp8" else 0.5), run.name
+        assert float(runs.rows[run.place]["gpus"]) == one.accelerators
+
+
 def test_the_runs_to_check_against_are_not_among_those_fitted() -> None:
     def known(name: str) -> list[tuple[object, ...]]:
         return [
@@ -174,5 +192,5 @@ def test_the_runs_to_check_against_are_not_among_those_fitted() -> None:
         ]
 
     fitted, checked = known("train_runs.csv"), known("published_runs.csv")
-    assert len(checked) == 41
+    assert len(checked) == 123
     assert not set(checked) & set(fitted)

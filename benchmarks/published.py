@@ -1,0 +1,93 @@
+"""How far estimates are off on published runs that nothing was fitted to: ``python -m benchmarks.published``.
+
+Of every data set: errors of the iteration time; how many of the runs, all of which ran, are said to fit into memory;
+errors of the peak memory where a row has one (``mem_gb``). A data set is *in sight* where its errors were known when a
+constant of the model was chosen by hand; the others are held out.
+"""
+
+import math
+import sys
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from topoopt.llm import PredictedRuns, Prediction, predict_runs, read_runs
+
+RUNS = Path(__file__).parent / "data" / "published_runs.csv"
+HEADINGS = ("data set", "runs", "MAPE", "bias", "fit", "memory MAPE", "bias", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Judgment:
+    """Of one data set: percent of the measured time, runs that fit, percent of the measured memory."""
+
+    runs: int
+    time_percent: Sequence[float]
+    fit: int
+    memory_percent: Sequence[float]
+    in_sight: bool
+
+
+def judge(answer: PredictedRuns) -> Mapping[str, Judgment]:
+    """Return the judgment of each data set, and of all that is held out and all that is in sight."""
+    groups: dict[str, list[Prediction]] = defaultdict(list)
+    for one in answer.predictions:
+        if not one.run.out_of_memory:
+            groups[one.run.dataset].append(one)
+            groups["all in sight" if _in_sight(answer, one) else "all held out"].append(one)
+    return {
+        name: _judgment(answer, groups[name])
+        for name in sorted(groups, key=lambda name: (name[:4] == "all ", name))
+    }
+
+
+def _judgment(answer: PredictedRuns, ran: Sequence[Prediction]) -> Judgment:
+    measured = [(one, _measured_gb(answer, one)) for one in ran]
+    return Judgment(
+        len(ran),
+        [one.error_percent for one in ran if not math.isnan(one.error_percent)],
+        sum(one.fits for one in ran),
+        [100 * (one.memory_bytes / 1e9 / size - 1) for one, size in measured if size],
+        any(_in_sight(answer, one) for one in ran),
+    )
+
+
+def _measured_gb(answer: PredictedRuns, one: Prediction) -> float:
+    return float(answer.runs.rows[one.run.place].get("mem_gb") or 0)
+
+
+def _in_sight(answer: PredictedRuns, one: Prediction) -> bool:
+    return answer.runs.rows[one.run.place].get("in_sight", "") not in ("", "0")
+
+
+def _mean(values: Sequence[float], form: str, absolute: bool = False) -> str:
+    if not values:
+        return "–"
+    return format(sum(map(abs, values) if absolute else values) / len(values), form)
+
+
+def main(words: Sequence[str] = ()) -> int:
+    """Print the judgments as a table, and what is not modelled."""
+    path = words[0] if words else str(RUNS)
+    answer = predict_runs(read_runs(path), None, path)
+    lines = [HEADINGS]
+    for name, one in judge(answer).items():
+        times = _mean(one.time_percent, ".1f", absolute=True), _mean(one.time_percent, "+.1f")
+        sizes = _mean(one.memory_percent, ".1f", absolute=True), _mean(one.memory_percent, "+.1f")
+        label = "in sight" if one.in_sight else "held out"
+        lines.append((name, str(one.runs), *times, f"{one.fit}/{one.runs}", *sizes, label))
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        cells = [
+            cell.rjust(width) if place else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ]
+        print("  ".join(cells).rstrip())
+    for row in answer.not_modelled:
+        print(f"not modelled: {row.name}: {row.reason}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
