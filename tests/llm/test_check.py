@@ -139,3 +139,14 @@ def test_exchanges_of_heads_need_whole_heads() -> None:
         "which 8 of keys; nearest: 8, or context=ring or all-gather"
     )
     check_configuration(LLAMA, replace(PLAIN, cp=16, dp=1, context="all-gather"), 512)
+
+
+def test_documents_are_no_longer_than_sequences() -> None:
+    assert refusal("llama3-70b", document=10_000) == (
+        "document 10000: the average is longer than a sequence of 8192 tokens; at most 8192, or 0 for one document in "
+        "a sequence"
+    )
+    assert refusal("llama3-70b", document_spread=1.0) == (
+        "document_spread 1: is of documents that are packed; give document, their average"
+    )
+    check_configuration(LLAMA, replace(PLAIN, document=512, document_spread=1.0), 512)

@@ -34,6 +34,7 @@ from topoopt.llm.communication.matrix import server_matrix as server_matrix
 from topoopt.llm.communication.message import KINDS as KINDS
 from topoopt.llm.communication.message import Communication as Communication
 from topoopt.llm.communication.message import wire_element_bytes as wire_element_bytes
+from topoopt.llm.communication.rank_adapters import trained_parameters as trained_parameters
 from topoopt.llm.communication.rank_parameters import RankParameters as RankParameters
 from topoopt.llm.communication.rank_parameters import rank_parameters as rank_parameters
 from topoopt.llm.communication.rank_traffic import RankTraffic as RankTraffic
@@ -117,6 +118,7 @@ from topoopt.llm.step_time.closed_form import estimate as estimate
 from topoopt.llm.step_time.closed_form import model_flops as model_flops
 from topoopt.llm.step_time.mfu import FLOPS_DEFINITIONS as FLOPS_DEFINITIONS
 from topoopt.llm.step_time.mfu import flops_per_iteration as flops_per_iteration
+from topoopt.llm.step_time.mfu import iteration_flops as iteration_flops
 from topoopt.llm.step_time.mfu import mfu as mfu
 from topoopt.llm.step_time.times import STEP_PARTS as STEP_PARTS
 from topoopt.llm.step_time.times import ChunkTimes as ChunkTimes

@@ -31,6 +31,7 @@ def check_configuration(
     _check_expert_group(model, configuration)
     _check_sequence(model, configuration)
     _check_context(model, configuration)
+    _check_documents(configuration)
     _check_batch(configuration)
 
 
@@ -149,6 +150,18 @@ def _check_context(model: TransformerModel, one: Configuration) -> None:
         f"does not divide {model.heads} heads, of which {model.kv_heads} of keys; "
         f"{nearest(one.cp, ulysses_degrees(model, one.tp))}, or context=ring or all-gather"
     )
+
+
+def _check_documents(one: Configuration) -> None:
+    if one.document > one.sequence:
+        raise InvalidInput(
+            f"document {one.document}: the average is longer than a sequence of {one.sequence} tokens; at most "
+            f"{one.sequence}, or 0 for one document in a sequence"
+        )
+    if one.document_spread and not one.document:
+        raise InvalidInput(
+            f"document_spread {one.document_spread:g}: is of documents that are packed; give document, their average"
+        )
 
 
 def _check_batch(one: Configuration) -> None:

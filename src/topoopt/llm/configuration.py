@@ -4,6 +4,7 @@ from dataclasses import dataclass, fields
 
 from topoopt.errors import InvalidInput, check_known
 from topoopt.llm.recomputation import recomputation_bits
+from topoopt.transformer import ADAPTERS
 
 LARGEST_COUNT = 10**9
 """Of every degree, of sequences and of tokens: products of them stay whole numbers that a machine can hold."""
@@ -21,6 +22,8 @@ SCHEDULES = ("1f1b", "zero-bubble", "dualpipe")
 
 STORED_PRECISIONS = ("", "fp32", "bf16", "fp8")
 """Of what is kept or sent; nothing for what the framework does."""
+
+LARGEST_SPREAD = 10
 
 COUNTS = ("tp", "pp", "dp", "cp", "ep", "etp", "vpp", "micro_batch", "global_batch", "sequence")
 """Fields of a configuration that are at least 1."""
@@ -74,8 +77,12 @@ class Configuration:
         Share of them that the host's memory holds.
     adapter_rank : int
         Of low-rank adapters (LoRA), all that is trained; 0 for training everything.
+    adapters : str
+        One of :data:`~topoopt.transformer.ADAPTERS`: which linear layers have one.
     document : int
         Tokens of an average document where several are packed into a sequence and do not see each other; 0 for one.
+    document_spread : float
+        Standard deviation of the length of documents over their average; 0 for all alike.
     """
 
     tp: int
@@ -104,7 +111,9 @@ class Configuration:
     offload_optimizer: float = 0.0
     offload_activations: float = 0.0
     adapter_rank: int = 0
+    adapters: str = ADAPTERS[0]
     document: int = 0
+    document_spread: float = 0.0
 
     def __post_init__(self) -> None:
         for key in COUNTS:
@@ -118,6 +127,11 @@ class Configuration:
         check_known("zero", str(int(self.zero)), map(str, ZERO_STAGES))
         check_known("context", self.context, CONTEXTS)
         check_known("schedule", self.schedule, SCHEDULES)
+        check_known("adapters", self.adapters, ADAPTERS)
+        if not 0 <= self.document_spread <= LARGEST_SPREAD:
+            raise InvalidInput(
+                f"document_spread: expected a number from 0 to {LARGEST_SPREAD}, got {self.document_spread}"
+            )
         for key in ("dispatch", "weights", "gradients", "moments"):
             if getattr(self, key):
                 check_known(key, getattr(self, key), STORED_PRECISIONS[1:])

@@ -10,14 +10,19 @@ from topoopt.hardware import PRECISIONS
 from topoopt.llm.columns import Bools, Floats, Ints, take_rows
 from topoopt.llm.configuration import CONTEXTS, SCHEDULES, STORED_PRECISIONS, Configuration
 from topoopt.llm.recomputation import part_bit, recomputation_bits, recomputation_word
+from topoopt.transformer import ADAPTERS
 
 _WORDS: Mapping[str, Sequence[str]] = {
     "precision": PRECISIONS,
     "context": CONTEXTS,
     "schedule": SCHEDULES,
+    "adapters": ADAPTERS,
     **dict.fromkeys(("dispatch", "weights", "gradients", "moments"), STORED_PRECISIONS),
 }
 """Columns that hold indices of words."""
+
+FLOATS = ("offload_optimizer", "offload_activations", "document_spread")
+"""Columns that hold no integers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,9 +30,9 @@ class ConfigurationTable:
     """Configurations by columns, each an array of shape (configurations,), or () where all of them are alike.
 
     ``recompute`` holds the bits of :mod:`topoopt.llm.recomputation`. ``precision``, ``context``, ``schedule``,
-    ``dispatch``, ``weights``, ``gradients`` and ``moments`` hold indices of their words in
-    :data:`~topoopt.hardware.PRECISIONS`, ``CONTEXTS``, ``SCHEDULES`` and ``STORED_PRECISIONS``; switches 0 or 1; the
-    others as in :class:`~topoopt.llm.Configuration`. ``tp`` to ``precision`` always have a row axis.
+    ``dispatch``, ``weights``, ``gradients``, ``moments`` and ``adapters`` hold indices of their words in
+    :data:`~topoopt.hardware.PRECISIONS`, ``CONTEXTS``, ``SCHEDULES``, ``STORED_PRECISIONS`` and ``ADAPTERS``; switches
+    0 or 1; the others as in :class:`~topoopt.llm.Configuration`. ``tp`` to ``precision`` always have a row axis.
     """
 
     tp: Ints
@@ -56,7 +61,9 @@ class ConfigurationTable:
     offload_optimizer: Floats
     offload_activations: Floats
     adapter_rank: Ints
+    adapters: Ints
     document: Ints
+    document_spread: Floats
 
     def __len__(self) -> int:
         return len(self.tp)
@@ -100,13 +107,13 @@ def _word_of(words: Sequence[str]) -> Callable[[int], str]:
 
 _TO_COLUMN: Mapping[str, Callable[[Any], Any]] = {
     **dict.fromkeys(COLUMNS, int),
-    **dict.fromkeys(("offload_optimizer", "offload_activations"), float),
+    **dict.fromkeys(FLOATS, float),
     **{name: words.index for name, words in _WORDS.items()},
     "recompute": recomputation_bits,
 }
 _FROM_COLUMN: Mapping[str, Callable[[Any], Any]] = {
     **dict.fromkeys(COLUMNS, int),
-    **dict.fromkeys(("offload_optimizer", "offload_activations"), float),
+    **dict.fromkeys(FLOATS, float),
     **dict.fromkeys(("sequence_parallel", "overlap_experts"), bool),
     **{name: _word_of(words) for name, words in _WORDS.items()},
     "recompute": recomputation_word,
@@ -146,4 +153,4 @@ def column_value(name: str, value: Any) -> Any:
 
 
 def _dtype(name: str) -> type:
-    return np.float64 if name.startswith("offload") else np.int64
+    return np.float64 if name in FLOATS else np.int64

@@ -12,14 +12,15 @@ from topoopt.llm.configuration_table import configuration_table
 from topoopt.llm.memory.accelerator import MemoryColumns, memory
 from topoopt.llm.step_time.apnet24 import apnet24
 from topoopt.llm.step_time.closed_form import estimate
-from topoopt.llm.step_time.mfu import flops_per_iteration, mfu
+from topoopt.llm.step_time.documents import imbalance
+from topoopt.llm.step_time.mfu import iteration_flops, mfu
 from topoopt.llm.step_time.times import STEP_PARTS, StepTimes
 from topoopt.llm.system import System
 from topoopt.transformer import TransformerModel
 
 ANSWERS = (
     *("accelerator", "transferred_from", "attention", "framework", "fits", "memory_bytes"),
-    *("mfu", "flops_per_accelerator", "flops_per_iteration", "tokens_per_s"),
+    *("imbalance", "mfu", "flops_per_accelerator", "flops_per_iteration", "tokens_per_s"),
 )
 """Fields and properties of an :class:`Estimate` that its JSON has by the same names."""
 
@@ -89,6 +90,13 @@ class Estimate:
         return {**self.memory.row(0), "total": float(self.memory.total[0])}
 
     @property
+    def imbalance(self) -> float:
+        """By which share attention's core takes longer because packed sequences are not alike; 0 for ``apnet24``."""
+        if self.calibration is None or self.attention != "fused":
+            return 0.0
+        return float(imbalance(configuration_table([self.configuration]))[0])
+
+    @property
     def fits(self) -> bool:
         """Whether it fits into memory."""
         return bool(self.memory.fits[0])
@@ -142,7 +150,7 @@ def estimate_configuration(
     times = (
         apnet24(model, table, system) if calibration is None else estimate(model, table, system, calibration)
     )
-    flops = flops_per_iteration("matmul", model, configuration.global_batch, configuration.sequence)
+    flops = iteration_flops(model, configuration)
     part, precision = find_accelerator(system.accelerator), configuration.precision
     peak = part.peak_flops(precision) if part.peaks else peak_rates(part.name)[precision]
     return Estimate(

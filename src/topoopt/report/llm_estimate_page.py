@@ -45,6 +45,7 @@ def _entries(estimate: Estimate) -> Entries:
     return {
         "split": " ".join(f"{key} {size}" for key, size in degrees.items() if size > 1 or key == "dp"),
         "with": ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in one.unusual.items()),
+        "documents": _documents(estimate),
         "batch": f"{one.global_batch:,} sequences of {one.sequence:,} tokens, {one.micro_batch} at a time",
         "iteration": f"{estimate.iteration_time_s:.4g} s",
         "tokens": f"{estimate.tokens_per_s:,.0f} a second",
@@ -52,6 +53,13 @@ def _entries(estimate: Estimate) -> Entries:
         "estimator": "apnet24" if calibration is None else calibration.name,
         "attention": estimate.attention,
     }
+
+
+def _documents(estimate: Estimate) -> str:
+    """Return how uneven packed sequences are; nothing where documents are all alike."""
+    if not estimate.imbalance:
+        return ""
+    return f"attention takes {estimate.imbalance:.0%} longer than the average, waiting for the heaviest sequences"
 
 
 def _times(estimate: Estimate) -> Table:

@@ -84,6 +84,10 @@ class DetailWords(TypedDict, total=False):
 
     context: Annotated[str, Word("ring|ulysses|all-gather", "ring")]
     """How cp ranks come by all keys and values: in a ring, by exchanging tokens for heads, or by gathering them."""
+    document: Annotated[int, Word("N", 0)]
+    """Tokens of an average document where several are packed into a sequence and do not see each other; 0 for one."""
+    document_spread: Annotated[float, Word("X", 0.0)]
+    """Standard deviation of the length of documents over their average; others wait for the heaviest sequences."""
 
 
 @panel("How it is split")

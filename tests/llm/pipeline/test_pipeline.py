@@ -46,6 +46,8 @@ LAYOUTS = {
     "context parallel over servers": configured(8, 1, 4, cp=4),
     "exchanges of heads over servers": configured(4, 1, 4, cp=4, context="ulysses"),
     "keys gathered over servers": configured(8, 2, 2, cp=2, context="all-gather"),
+    "adapters of experts, ZeRO 2": configured(1, 1, 32, ep=8, zero=2, adapter_rank=4),
+    "adapters of stages inside servers, ZeRO 3": configured(1, 4, 8, zero=3, adapter_rank=4, adapters="qkv"),
     "stages inside servers, ZeRO 3": configured(1, 4, 8, cp=2, zero=3),
     "experts over servers": configured(2, 2, 8, ep=8, etp=2, zero=1),
     "experts cut like the rest": configured(8, 2, 8, ep=8, etp=8),
@@ -176,6 +178,15 @@ REAL = {
     "CP by exchanges of heads inside servers": (
         "llama3-8b",
         configured(2, 2, 4, 8, sequence=32768, cp=4, context="ulysses"),
+    ),
+    "adapters, ZeRO 1": ("llama3-8b", configured(4, 2, 4, 8, sequence=8192, zero=1, adapter_rank=16)),
+    "adapters, ZeRO 3": (
+        "llama3-8b",
+        configured(2, 1, 32, 4, sequence=8192, zero=3, adapter_rank=64, adapters="attention"),
+    ),
+    "documents of uneven lengths": (
+        "llama3-8b",
+        configured(4, 4, 4, 16, sequence=32768, vpp=2, document=2048, document_spread=1.0),
     ),
     "uneven stages": ("llama3-8b", configured(8, 3, 2, 16, sequence=8192)),
 }

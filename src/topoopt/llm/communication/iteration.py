@@ -8,6 +8,7 @@ from topoopt.errors import InvalidInput
 from topoopt.llm.columns import Ints
 from topoopt.llm.communication.message import Communication, wire_element_bytes
 from topoopt.llm.communication.passes import Passes
+from topoopt.llm.communication.rank_adapters import trained_parameters
 from topoopt.llm.communication.rank_parameters import rank_parameters
 from topoopt.llm.communication.ranks import ORDER, Ranks, rank_numbers
 from topoopt.llm.configuration import Configuration
@@ -69,19 +70,24 @@ def _loads_of(model: TransformerModel, loads: ExpertLoads | None) -> ExpertLoads
 def _weights(
     model: TransformerModel, configuration: Configuration, ranks: Ranks, stage: int
 ) -> Iterator[Communication]:
-    """Yield the gradients and parameters of a stage that its ranks have in common."""
-    held = rank_parameters(model, configuration, stage)
-    width = wire_element_bytes(configuration.precision)
-    if configuration.sequence_parallel:
+    """Yield the gradients and parameters of a stage that its ranks have in common.
+
+    Frozen weights have no gradients; with ZeRO 3 they are gathered like all others.
+    """
+    held, trained = (of(model, configuration, stage) for of in (rank_parameters, trained_parameters))
+    width, adapted = wire_element_bytes(configuration.precision), configuration.adapter_rank > 0
+    if configuration.sequence_parallel or adapted:
         part = "gradients of norms and what else is whole"
         groups = ranks.stage_groups("tp", stage)
-        yield from _some("tp", part, "allreduce", groups, held.replicated * width, 1, stage)
-    ends = held.embedding + held.others
-    for kind, blocks, of in (("dp", (*held.dense, ends), ""), ("expert-dp", held.experts, " of experts")):
+        yield from _some("tp", part, "allreduce", groups, trained.replicated * width, 1, stage)
+    for kind, of in (("dp", ""), ("expert-dp", " of experts")):
         groups = ranks.stage_groups(kind, stage)
-        for size, count in _messages(configuration.zero, blocks):
-            for collective, part, times in _shared_out(configuration):
-                yield from _some("dp", part + of, collective, groups, size * width, count * times, stage)
+        for collective, part, times in _shared_out(configuration):
+            all_of_them = adapted and configuration.zero == 3 and collective == "all-gather"
+            for one in (held, trained) if all_of_them else (trained,):
+                blocks = one.experts if of else (*one.dense, one.embedding + one.others)
+                for size, count in _messages(configuration.zero, blocks):
+                    yield from _some("dp", part + of, collective, groups, size * width, count * times, stage)
 
 
 def _messages(zero: int, blocks: tuple[int, ...]) -> list[tuple[int, int]]:
@@ -113,7 +119,7 @@ def _tied_embedding(
     model: TransformerModel, configuration: Configuration, ranks: Ranks
 ) -> Iterator[Communication]:
     """Yield the sum of the gradients of an embedding that the first and the last stage both hold."""
-    if model.tied and configuration.pp > 1:
+    if model.tied and configuration.pp > 1 and configuration.adapter_rank == 0:
         width = wire_element_bytes(configuration.precision)
         size = rank_parameters(model, configuration, 0).embedding * width
         groups = ranks.groups("embedding")

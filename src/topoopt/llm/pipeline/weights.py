@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import accumulate, islice, pairwise
 
 from topoopt.llm.communication.message import Communication
+from topoopt.llm.communication.rank_adapters import trained_parameters
 from topoopt.llm.communication.rank_parameters import rank_parameters
 from topoopt.llm.communication.server_groups import Places, server_groups
 from topoopt.llm.configuration import Configuration
@@ -111,7 +112,8 @@ def _by_chunk(
     model: TransformerModel, configuration: Configuration, one: Communication, total: int
 ) -> Iterator[tuple[int, int]]:
     """Yield the chunks of a stage with their part of its bytes, in whole bytes that add up to ``total``."""
-    held = rank_parameters(model, configuration, one.stage)
+    of_stage = rank_parameters if one.collective == "all-gather" else trained_parameters
+    held = of_stage(model, configuration, one.stage)
     chunks = chunk_layers(model.layers, configuration.pp * configuration.vpp)[one.stage :: configuration.pp]
     of_experts = one.part.endswith(EXPERTS)
     of_layer = iter(held.experts if of_experts else held.dense)

@@ -22,7 +22,7 @@ from topoopt.llm.search.infeasible import infeasible
 from topoopt.llm.search.request import SearchRequest
 from topoopt.llm.search.result import SPLIT, ConfigurationSearch
 from topoopt.llm.step_time.closed_form import estimate
-from topoopt.llm.step_time.mfu import flops_per_iteration
+from topoopt.llm.step_time.mfu import iteration_flops
 
 SAME_TIME = 1e-3
 """Configurations whose times differ by less than this share are ranked by memory, the smaller first."""
@@ -54,7 +54,7 @@ def search_configurations(request: SearchRequest, calibration: Calibration) -> C
     table_in_order = kept.take(order)
     times = take_rows(times, order)
     seconds = times.iteration_time_s
-    flops = flops_per_iteration("matmul", request.model, request.global_batch, request.sequence)
+    flops = iteration_flops(request.model, kept.row(0))
     return ConfigurationSearch(
         request,
         calibration,

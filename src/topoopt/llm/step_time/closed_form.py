@@ -12,7 +12,9 @@ import numpy as np
 from topoopt.llm.calibration.parameters import Calibration
 from topoopt.llm.columns import Floats, join_rows, take_rows
 from topoopt.llm.configuration_table import ConfigurationTable
+from topoopt.llm.step_time.adapter_time import adapter_flops_per_token
 from topoopt.llm.step_time.case import Case, case_of
+from topoopt.llm.step_time.documents import tokens_seen
 from topoopt.llm.step_time.micro_batch import MicroBatch, micro_batch
 from topoopt.llm.step_time.replica_time import replica_times
 from topoopt.llm.step_time.shapes import Shapes
@@ -158,10 +160,15 @@ def _hop_s(case: Case) -> Floats:
 def model_flops(shapes: Shapes, table: ConfigurationTable) -> Floats:
     """Return the FLOPs of one iteration that the model asks for: three times its forward matrix products.
 
-    Attention counts every pair of tokens, as in Megatron's formula (Narayanan 2021, equation 3).
+    Attention counts every pair of tokens of a document, as in Megatron's formula (Narayanan 2021, equation 3). Frozen
+    weights have no gradients, so that their matrix products count twice, not three times.
     """
     tokens = table.global_batch * table.sequence.astype(np.float64)
     visited = shapes.dense_parameters + shapes.replicated_parameters
     visited = visited + shapes.expert_parameters * shapes.per_token / shapes.experts
-    scores = table.sequence * shapes.heads * (shapes.head_dim + shapes.value_dim)
-    return 6 * tokens * (shapes.layers * (visited + scores) + shapes.vocabulary * shapes.hidden)
+    scores = tokens_seen(table) * shapes.heads * (shapes.head_dim + shapes.value_dim)
+    linear, core = shapes.layers * visited + shapes.vocabulary * shapes.hidden, shapes.layers * scores
+    if not np.any(table.adapter_rank > 0):
+        return 6 * tokens * (linear + core)
+    added = shapes.layers * adapter_flops_per_token(shapes, table) / 2
+    return tokens * (np.where(table.adapter_rank > 0, 4, 6) * linear + 6 * (core + added))

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from topoopt.llm.columns import Floats
+from topoopt.llm.step_time.adapter_time import adapter_kernels
 from topoopt.llm.step_time.case import Case
+from topoopt.llm.step_time.documents import imbalance, tokens_seen
 
 EAGER_BYTES_PER_SCORE = 13.0
 """Scores in memory, forward: written, read and written by softmax and dropout with its mask, read by the product."""
@@ -65,14 +67,20 @@ class _Kernels:
         linear = self._projections() + self._feed_forward()
         streamed = self._streamed_bytes() * self.s_per_byte
         core_forward, core_backward = self._core()
+        adapters = np.zeros(()), np.zeros(())
+        if np.any(case.table.adapter_rank > 0):
+            adapters = adapter_kernels(case, self.product_s, self.s_per_byte)
         logits = self.product_s(case.tokens, shapes.vocabulary / case.tp, shapes.hidden, case.usual_flops)
         loss = case.tokens * shapes.vocabulary / case.tp * LOSS_BYTES_PER_LOGIT * self.s_per_byte
+        products = np.where(
+            case.table.adapter_rank > 0, 1, 2
+        )  # frozen weights have no gradients, only their input has
         return LayerKernels(
-            linear + streamed + core_forward,
-            2 * linear + STREAMED_BACKWARD * streamed + core_backward,
+            linear + streamed + core_forward + adapters[0],
+            products * linear + STREAMED_BACKWARD * streamed + core_backward + adapters[1],
             core_forward,
             logits + loss / 2,
-            2 * logits + loss / 2,
+            products * logits + loss / 2,
         )
 
     def _projections(self) -> Floats:
@@ -120,11 +128,22 @@ class _Kernels:
         outside = 22 * shapes.hidden / case.local_tp
         return case.tokens * (outside + 2 * (shapes.into + 1) * inner / case.tp)
 
+    def _seen(self) -> Floats:
+        """Return the tokens that one token meets, where the heaviest packed sequences are waited for.
+
+        Kernels that are not fused meet all, and mask what is of other documents.
+        """
+        table = self.case.table
+        if not np.any(table.document > 0):
+            return table.sequence.astype(np.float64)
+        heaviest = tokens_seen(table) * (1 + imbalance(table))
+        return np.where(self.case.fused, heaviest, table.sequence)
+
     def _core(self) -> tuple[Floats, Floats]:
         """Return forward and backward time of the products with keys and values, and of the softmax between."""
         shapes, case = self.case.shapes, self.case
         heads = shapes.heads / case.tp
-        scores = case.tokens * case.table.sequence * heads
+        scores = case.tokens * heads * self._seen()
         products = 2 * scores * (shapes.head_dim + shapes.value_dim)
         odd = np.where(shapes.head_dim % 4 == 0, self.misaligned ** (2 / 3), self.misaligned)
         slow = np.where(shapes.head_dim % 8 == 0, 1.0, odd)

@@ -13,7 +13,10 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from topoopt.errors import InvalidInput, check_known
-from topoopt.transformer import TransformerModel, count_parameters, forward_flops
+from topoopt.llm.configuration import Configuration
+from topoopt.llm.configuration_table import configuration_table
+from topoopt.llm.step_time.documents import tokens_seen
+from topoopt.transformer import TransformerModel, adapter_parameters, count_parameters, forward_flops
 
 
 def megatron_flops(model: TransformerModel, sequences: int, sequence: int, passes: int = 3) -> float:
@@ -72,6 +75,32 @@ def flops_per_iteration(definition: str, model: TransformerModel, sequences: int
     """
     check_known("tflops_def", definition, FLOPS_DEFINITIONS)
     return FLOPS_DEFINITIONS[definition](model, sequences, sequence)
+
+
+def iteration_flops(model: TransformerModel, configuration: Configuration) -> float:
+    """Return the FLOPs of an iteration that a way of training asks for, without recomputation.
+
+    Three times the matrix products of a forward pass, as ``matmul`` counts them; of documents that are packed into a
+    sequence, attention's core counts the pairs of tokens inside of each. With low-rank adapters the gradients of frozen
+    weights are not asked for: their products count twice, those of adapters and of the core three times.
+    """
+    one, tokens = configuration, float(configuration.global_batch * configuration.sequence)
+    seen = float(tokens_seen(configuration_table([one]))[0])
+    forward = forward_flops(model, round(seen))
+    if one.adapter_rank == 0:
+        return 3.0 * forward.total_flops * tokens
+    core = forward.layers.core_flops
+    kinds = [(model.layers - model.moe_layers, False), (model.moe_layers, True)]
+    added = sum(count * _adapter_flops(model, moe, one.adapters) for count, moe in kinds if count)
+    return (2.0 * (forward.total_flops - core) + 3.0 * (core + one.adapter_rank * added)) * tokens
+
+
+def _adapter_flops(model: TransformerModel, layer_is_moe: bool, adapters: str) -> float:
+    """Return what one token costs in the adapters of a layer, forward, for each of their rank."""
+    found = adapter_parameters(model, layer_is_moe, adapters)
+    experts = model.experts if layer_is_moe else None
+    met = 0.0 if experts is None else experts.per_token / experts.count
+    return 2.0 * (found.whole + found.split + met * (found.expert_whole + found.expert_split))
 
 
 def mfu(flops: float, time_s: float, accelerators: int, peak_flops: float) -> float:

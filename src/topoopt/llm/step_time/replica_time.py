@@ -3,6 +3,7 @@
 import numpy as np
 
 from topoopt.llm.columns import Floats
+from topoopt.llm.step_time.adapter_time import adapter_parameters
 from topoopt.llm.step_time.case import Case
 
 OPTIMIZER_BYTES_PER_PARAMETER = 30.0
@@ -22,20 +23,26 @@ def replica_times(case: Case, layers: Floats, batches_s: Floats, backward_s: Flo
     layers, batches_s, backward_s : array
         Of the busiest stage: its layers; its time in all micro-batches, and in one backward pass.
     """
-    shapes, table, links, calibration = case.shapes, case.table, case.links, case.calibration
+    shapes, table, calibration = case.shapes, case.table, case.calibration
     pp = table.pp.astype(np.float64)
     dense = layers * (shapes.dense_parameters / case.tp + shapes.replicated_parameters)
     dense = dense + shapes.table_parameters / case.tp / np.minimum(pp, 2)
     expert = layers * shapes.expert_parameters / (case.ep * case.etp)
     replicas = (table.dp * table.cp).astype(np.float64)
-    gather = links.gather_s(replicas, case.tp, 2 * dense)
-    if shapes.any_experts:
-        owners = np.maximum(case.tp * replicas / (case.ep * case.etp), 1.0)
-        gather = gather + (expert > 0) * links.gather_s(owners, case.ep * case.etp, 2 * expert)
     sharded = table.zero == 3
     batches = case.batches
     scattered = table.zero == 2
-    wire_s = gather * np.select([sharded, scattered], [3 * batches, batches + 1], 2.0)
+    wire_s = _gather_s(case, replicas, dense, expert)
+    if np.any(table.adapter_rank > 0):  # frozen weights are gathered by ZeRO 3, and have no gradients
+        frozen_s, adapted = wire_s, table.adapter_rank > 0
+        added = adapter_parameters(case)
+        dense = np.where(adapted, layers * added[0], dense)
+        expert = np.where(adapted, layers * added[1], expert)
+        wire_s = _gather_s(case, replicas, dense, expert)
+        frozen_s = np.where(adapted & sharded, 2 * batches * frozen_s, 0.0)
+    else:
+        frozen_s = np.zeros(())
+    wire_s = wire_s * np.select([sharded, scattered], [3 * batches, batches + 1], 2.0) + frozen_s
     overlap = np.where(sharded, calibration.gather_overlap, calibration.gradient_overlap)
     room_s = np.where(sharded, batches_s * (1 - 1 / layers), backward_s * batches)
     often_s = wire_s - np.minimum(overlap * wire_s, room_s)
@@ -44,3 +51,12 @@ def replica_times(case: Case, layers: Floats, batches_s: Floats, backward_s: Flo
     rate = case.machine.memory_bytes_per_s * calibration.memory_efficiency
     adam_s = kept * OPTIMIZER_BYTES_PER_PARAMETER / rate
     return np.where(sharded | scattered, often_s, once_s), calibration.step_overhead_s + adam_s
+
+
+def _gather_s(case: Case, replicas: Floats, dense: Floats, expert: Floats) -> Floats:
+    """Return an all-gather or a reduce-scatter of parameters over the replicas of each."""
+    gather = case.links.gather_s(replicas, case.tp, 2 * dense)
+    if not case.shapes.any_experts:
+        return gather
+    owners = np.maximum(case.tp * replicas / (case.ep * case.etp), 1.0)
+    return gather + (expert > 0) * case.links.gather_s(owners, case.ep * case.etp, 2 * expert)

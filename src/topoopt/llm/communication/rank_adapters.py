@@ -1,0 +1,28 @@
+"""Parameters of low-rank adapters that one rank holds of a pipeline stage: all that has gradients, if there are any."""
+
+from topoopt.llm.communication.rank_parameters import RankParameters, rank_parameters
+from topoopt.llm.configuration import Configuration
+from topoopt.llm.degrees import chunk_layers
+from topoopt.transformer import TransformerModel, adapter_parameters
+
+
+def trained_parameters(model: TransformerModel, configuration: Configuration, stage: int) -> RankParameters:
+    """Return the parameters on one rank of a stage that have gradients: those of adapters, or without any, all."""
+    rank = configuration.adapter_rank
+    if rank == 0:
+        return rank_parameters(model, configuration, stage)
+    chunks = chunk_layers(model.layers, configuration.pp * configuration.vpp)
+    layers = [layer for chunk in chunks[stage :: configuration.pp] for layer in chunk]
+    of_kind = {
+        moe: adapter_parameters(model, moe, configuration.adapters)
+        for moe in {model.is_moe(layer) for layer in layers}
+    }
+    rows = [of_kind[model.is_moe(layer)] for layer in layers]
+    ep, etp, tp = configuration.ep, configuration.etp, configuration.tp
+    return RankParameters(
+        dense=tuple(rank * (row.whole + row.split // tp) for row in rows),
+        experts=tuple(rank * (row.expert_whole + row.expert_split // etp) // ep for row in rows),
+        embedding=0,
+        others=0,
+        replicated=rank * sum(row.whole for row in rows),
+    )

@@ -1,0 +1,39 @@
+"""Adapter parameters, by hand from the shapes: rank·(in + out) of every matrix that has one."""
+
+import pytest
+
+from topoopt.transformer import AdapterParameters, adapter_parameters, find_transformer
+
+
+@pytest.mark.parametrize(
+    ("adapters", "each"),
+    [
+        ("qkv", 8192 + 10240),
+        ("attention", 8192 + 10240 + 8192 + 8192),
+        ("all-linear", 8192 + 10240 + 8192 + 8192 + 8192 + 2 * 28672 + 28672 + 8192),
+    ],
+)
+def test_llama3_70b_has_rank_times_in_and_out(adapters: str, each: int) -> None:
+    """Hidden 8192, 64 heads of 128 and 8 of keys: queries, keys and values are 10240 columns; 28672 inner."""
+    found = adapter_parameters(find_transformer("llama3-70b"), False, adapters)
+    assert found.whole + found.split == each
+    assert (found.expert_whole, found.expert_split) == (0, 0)
+
+
+def test_every_expert_has_adapters_of_its_own() -> None:
+    mixtral = find_transformer("mixtral-8x7b")  # 8 experts of 14336, hidden 4096
+    found = adapter_parameters(mixtral, True, "all-linear")
+    assert found.expert_whole == 8 * 2 * 4096
+    assert found.expert_split == 8 * 3 * 14336
+    assert adapter_parameters(mixtral, True, "attention").expert_split == 0
+
+
+def test_latent_attention_has_five_projections() -> None:
+    """DeepSeek-V3: to ranks 1536 and 512 + 64, up to 128 heads of 192 and of 128 + 128, out of 128·128."""
+    found = adapter_parameters(find_transformer("deepseek-v3"), False, "attention")
+    assert found == AdapterParameters(
+        whole=(7168 + 1536) + (7168 + 576) + 1536 + 512 + 7168,
+        split=128 * 192 + 128 * 256 + 128 * 128,
+        expert_whole=0,
+        expert_split=0,
+    )
