@@ -21,6 +21,7 @@ from topoopt.job.model_list import listed_models as listed_models
 from topoopt.job.operators_work import OperatorsWork as OperatorsWork
 from topoopt.job.operators_work import Profile as Profile
 from topoopt.job.operators_work import operators_work as operators_work
+from topoopt.job.published import PublishedLayout as PublishedLayout
 from topoopt.job.request import DEFAULT_CLUSTER as DEFAULT_CLUSTER
 from topoopt.job.request import Described as Described
 from topoopt.job.request import JobRequest as JobRequest

@@ -54,8 +54,25 @@ class Layout:
         >>> Layout({"tp": 8, "pp": 4, "dp": 16, "cp": 1, "micro_batch": 1}, ORDER, 0.0, {}, None).name
         'tp8 pp4 dp16 mb1'
         """
-        degrees = [f"{key}{self.configuration[key]}" for key in ("tp", "pp", "dp")]
-        more = [key for key in ("cp", "ep", "vpp") if self.configuration.get(key, 1) != 1]
-        degrees += [f"{key}{self.configuration[key]}" for key in more]
-        batch = f"mb{self.configuration['micro_batch']}"
-        return " ".join([*degrees, batch, *([] if self.order == ORDER else [f"({self.order})"])])
+        return " ".join(
+            [layout_name(self.configuration), *([] if self.order == ORDER else [f"({self.order})"])]
+        )
+
+
+def layout_name(configuration: Words) -> str:
+    """Return the degrees of a configuration in short.
+
+    Examples
+    --------
+    >>> layout_name({"tp": 8, "pp": 4, "dp": 16, "vpp": 2})
+    'tp8 pp4 dp16 vpp2 mb1'
+    """
+    degrees = [f"{key}{configuration[key]}" for key in ("tp", "pp", "dp")]
+    more = [key for key in ("cp", "ep", "vpp") if configuration.get(key, 1) != 1]
+    return " ".join(
+        [
+            *degrees,
+            *(f"{key}{configuration[key]}" for key in more),
+            f"mb{configuration.get('micro_batch', 1)}",
+        ]
+    )

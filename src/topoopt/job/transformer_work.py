@@ -6,6 +6,7 @@ from typing import ClassVar
 from topoopt.errors import Infeasible, InvalidInput
 from topoopt.hardware import ClusterSpec
 from topoopt.job.layout import Layout
+from topoopt.job.published import PublishedLayout
 from topoopt.job.settings import JobSettings
 from topoopt.strategy import ParallelStrategy
 from topoopt.traffic import Traffic
@@ -32,6 +33,8 @@ class TransformerWork:
     parameters : int
     capacity_bytes : float
         Memory of an accelerator that there is for all of it.
+    published : tuple of PublishedLayout
+        Ways of training that are known from publications, where there are some for this model or one like it.
     """
 
     kind: ClassVar[str] = "transformer"
@@ -45,6 +48,7 @@ class TransformerWork:
     considered: int = 0
     parameters: int = 0
     capacity_bytes: float = 0.0
+    published: tuple[PublishedLayout, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.layouts:

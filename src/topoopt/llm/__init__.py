@@ -105,6 +105,7 @@ from topoopt.llm.search.choices import usual_choices as usual_choices
 from topoopt.llm.search.enumerate import enumerate_configurations as enumerate_configurations
 from topoopt.llm.search.fixed import fixed_fields as fixed_fields
 from topoopt.llm.search.infeasible import in_short as in_short
+from topoopt.llm.search.published import published_layouts as published_layouts
 from topoopt.llm.search.ranking import search_configurations as search_configurations
 from topoopt.llm.search.request import SearchRequest as SearchRequest
 from topoopt.llm.search.result import SPLIT as SPLIT

@@ -37,6 +37,24 @@ class LayoutPart(Strict):
     step: StepPart
 
 
+class PublishedPart(Strict):
+    """The fields of PublishedLayout, its name, and by what share it is slower than the fastest in closed form."""
+
+    name: str
+    source: str
+    model: str
+    accelerator: str
+    accelerators: Count
+    configuration: dict[str, bool | int | float | str]
+    estimated_s: Amount
+    best_s: Amount
+    over_best: float
+    memory_bytes: Amount
+    fits: bool
+    rank: Count
+    compared: Count
+
+
 class TrainingPart(Strict):
     """A transformer, the layout that was chosen, and what it reaches."""
 
@@ -52,3 +70,4 @@ class TrainingPart(Strict):
     tokens_per_s: Amount
     mfu: Annotated[float, Field(ge=0)] = Field(description="model FLOPs utilization, 0..1")
     layouts: list[LayoutPart] = Field(min_length=1)
+    published: list[PublishedPart] = Field(default=[], description="ways of training known from publications")

@@ -9,7 +9,7 @@ import numpy as np
 from topoopt.errors import InvalidInput
 from topoopt.files import noun_from
 from topoopt.hardware import find_accelerator
-from topoopt.job import Layout, TransformerWork, job_mfu, transformer_of
+from topoopt.job import Layout, PublishedLayout, TransformerWork, job_mfu, transformer_of
 from topoopt.pipelined_step import PipelinedStep
 from topoopt.plan import model
 from topoopt.plan.plan import Plan
@@ -32,6 +32,7 @@ def transformer_to_mapping(plan: Plan) -> dict[str, Any]:
             "tokens_per_s": work.tokens_per_s(time_s),
             "mfu": job_mfu(plan.job, time_s),
             "layouts": [_layout_part(layout, wired_s) for layout, wired_s in rows],
+            "published": [one.to_mapping() for one in work.published],
         },
         "memory": _memory(work, work.layout(plan.strategy)),
     }
@@ -82,7 +83,8 @@ def transformer_from_file(file: model.PlanFile) -> TransformerWork:
                 f"training: layouts[{index}]: {row.step.servers} servers here, {servers} elsewhere"
             )
     layouts = tuple(_layout(row, index) for index, row in enumerate(part.layouts))
-    return noun_from(TransformerWork, part, layouts=layouts)
+    published = tuple(noun_from(PublishedLayout, row) for row in part.published)
+    return noun_from(TransformerWork, part, layouts=layouts, published=published)
 
 
 def _layout(row: LayoutPart, index: int) -> Layout:

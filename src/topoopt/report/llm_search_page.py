@@ -6,6 +6,7 @@ from typing import Any
 
 from topoopt.llm import SPLIT, ConfigurationSearch
 from topoopt.report.page import Block, Notes, Page, Section, Table
+from topoopt.report.published_layouts import published_sections
 from topoopt.report.rows import Entries, facts, number, table, text
 from topoopt.report.words import yes_or_no
 from topoopt.units import format_memory, format_time
@@ -32,6 +33,7 @@ def llm_search_page(search: ConfigurationSearch) -> Page:
             Section("searched", "What was searched", "", (facts(_entries(search)),)),
             Section("fastest", f"The fastest {len(rows)}", "", _fastest(search, rows), remark),
             Section("time", "Where the time goes", "", (_shares(rows),)),
+            *published_sections(request.model.name, search.published),
         ),
         remark=f"{request.global_batch:,} sequences of {request.sequence:,} tokens, {request.precision}",
     )

@@ -5,6 +5,7 @@ from topoopt.plan import Plan
 from topoopt.report.layout_words import layout_words
 from topoopt.report.page import Section, Tile
 from topoopt.report.plan_layout import fabric_layouts, layout_table, layout_times, memory_chart, placement_map
+from topoopt.report.published_layouts import published_line, published_sections
 from topoopt.report.rows import Entries, facts
 from topoopt.report.words import counted
 from topoopt.report.work_page import WorkPage, cluster_words
@@ -57,6 +58,7 @@ def layout_sections(plan: Plan) -> tuple[Section, ...]:
             (layout_table(plan), layout_times(plan), *fabric_layouts(plan)),
             remark="each on a network wired for it",
         ),
+        *published_sections(training.model.name, training.published),
     )
 
 
@@ -116,6 +118,7 @@ def search_facts(plan: Plan) -> Entries:
         "wired": f"{counted(len(record.seed_times_s), 'configuration')}, {record.proposals} networks",
         "stopped": record.stopped_because,
         "gained": gained,
+        "published": [published_line(one) for one in transformer_of(plan.job).published],
         "seed": str(plan.provenance.seed),
     }
 

@@ -29,6 +29,7 @@ from topoopt.llm import (
     find_loads,
     make_pipelined_step,
     named_calibration,
+    published_layouts,
     search_configurations,
     system_of,
 )
@@ -106,6 +107,7 @@ def _job_of(request: JobRequest, on_progress: Progress) -> Job:
             ranked.feasible,
             count_parameters(training.model).total,
             ranked.memory.capacity_bytes,
+            published_layouts(ranked),
         ),
         training.cluster,
         training.precision,

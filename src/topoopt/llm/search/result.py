@@ -9,6 +9,7 @@ import numpy as np
 from topoopt.door import shows_itself
 from topoopt.frame import Frame, frame
 from topoopt.hardware import find_accelerator
+from topoopt.job import PublishedLayout
 from topoopt.llm.calibration.parameters import Calibration
 from topoopt.llm.columns import Bools, Floats, Ints
 from topoopt.llm.configuration_table import ConfigurationTable
@@ -51,6 +52,8 @@ class ConfigurationSearch:
         How many rows are shown.
     variants : bool
         Whether variants are among those.
+    published : tuple of PublishedLayout
+        Ways of training that are known from publications, where there are some for this model or one like it.
     """
 
     request: SearchRequest
@@ -67,6 +70,7 @@ class ConfigurationSearch:
     cpu_s: float
     top: int = 10
     variants: bool = False
+    published: tuple[PublishedLayout, ...] = ()
 
     @property
     def accelerator(self) -> str:
@@ -129,4 +133,5 @@ class ConfigurationSearch:
             "search_cpu_s": self.cpu_s,
             "configurations_per_s": self.valid / max(self.cpu_s, 1e-9),
             "configurations": self.shown(),
+            "published": [dict(one.to_mapping()) for one in self.published],
         }

@@ -12,6 +12,7 @@ from topoopt.llm import (
     Limits,
     SearchRequest,
     fixed_fields,
+    published_layouts,
     search_configurations,
     usual_batch,
     usual_precision,
@@ -66,7 +67,7 @@ def search(
     whole("top", top, 1)
     calibration = calibration_of(settings, settings["accelerator"])
     answer = search_configurations(_request(model, settings, calibration.attention), calibration)
-    return replace(answer, top=top, variants=variants)
+    return replace(answer, top=top, variants=variants, published=published_layouts(answer))
 
 
 def _request(model: Transformer, words: Mapping[str, Any], attention: str) -> SearchRequest:

@@ -1,0 +1,188 @@
+"""What published practice would do: the few ways of training that are known for a model and a number of accelerators.
+
+They are rows of ``data/published_layouts.csv``, with the replicas that there are accelerators for.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from topoopt.errors import InvalidInput
+from topoopt.files import packaged_rows
+from topoopt.hardware import find_accelerator
+from topoopt.job import PublishedLayout
+from topoopt.llm.check import check_configuration
+from topoopt.llm.configuration import Configuration
+from topoopt.llm.configuration_table import configuration_table
+from topoopt.llm.search.request import SearchRequest
+from topoopt.llm.search.result import ConfigurationSearch
+from topoopt.llm.step_time.closed_form import estimate
+from topoopt.transformer import TransformerModel, count_parameters, find_transformer
+
+MOST = 3
+"""Ways that are named."""
+
+MOST_SCALED = 64.0
+"""Times more or fewer accelerators than published for which a way of training is still taken."""
+
+ALIKE = 1.5
+"""Times the parameters within which another model of the same kind is alike, where a model has nothing published."""
+
+NEAR_SEQUENCES = 2.0
+"""Times the tokens of a sequence within which it is split alike."""
+
+OTHER_ARCHITECTURE = 2
+
+TEXTS = ("recompute", "context", "schedule", "dispatch", "moments")
+COUNTS = ("tp", "pp", "cp", "ep", "etp", "vpp", "micro_batch", "zero")
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """A row of the table: for what a way of training was published, its words, and by whom."""
+
+    model: TransformerModel
+    accelerator: str
+    accelerators: int
+    sequence: int
+    words: Mapping[str, Any]
+    source: str
+
+
+def published_layouts(search: ConfigurationSearch) -> tuple[PublishedLayout, ...]:
+    """Return the published ways of training that suit what was searched, at most :data:`MOST`, the nearest first.
+
+    Those for the model itself, or where nobody has published one, for models of the same kind and about its size.
+    """
+    request = search.request
+    found = _nearest(request)
+    if not found:
+        return ()
+    table = configuration_table(list(found))
+    times = estimate(request.model, table, request.system, search.calibration).iteration_time_s
+    needed = request.memory(table)
+    ranked_s = search.times.iteration_time_s
+    return tuple(
+        PublishedLayout(
+            row.source,
+            row.model.name,
+            row.accelerator,
+            row.accelerators,
+            _words_of(one),
+            float(times[place]),
+            float(ranked_s.min()),
+            float(needed.total[place]),
+            bool(needed.fits[place]),
+            1 + int(np.sum(ranked_s < times[place] * (1 - 1e-9))),
+            len(ranked_s),
+        )
+        for place, (one, row) in enumerate(found.items())
+    )
+
+
+def _nearest(request: SearchRequest) -> dict[Configuration, Publication]:
+    """Return the nearest ways that go together with the job; of another architecture only where there are no others."""
+    rows = sorted(_suited(request), key=lambda row: _distance(request, row))
+    other = [row for row in rows if _kind(request, row) == OTHER_ARCHITECTURE]
+    found: dict[Configuration, Publication] = {}
+    for group in (rows[: len(rows) - len(other)], other):
+        for row in group:
+            with suppress(InvalidInput):
+                found.setdefault(_scaled(request, row), row)
+        if found:
+            break
+    return dict(list(found.items())[:MOST])
+
+
+def _suited(request: SearchRequest) -> Iterator[Publication]:
+    """Yield what was published for the model, else for models alike, of a like number of accelerators and sequence."""
+    rows = [row for row in publications() if _is_near(request, row)]
+    own = [row for row in rows if row.model.name == request.model.name]
+    yield from own or (row for row in rows if _is_alike(request.model, row.model))
+
+
+def _is_near(request: SearchRequest, row: Publication) -> bool:
+    scaled = _factor(request.accelerators, row.accelerators)
+    return scaled <= MOST_SCALED and _factor(request.sequence, row.sequence) <= NEAR_SEQUENCES
+
+
+def _is_alike(one: TransformerModel, other: TransformerModel) -> bool:
+    sizes = [count_parameters(model).total for model in (one, other)]
+    return (one.experts is None) == (other.experts is None) and _factor(*sizes) <= ALIKE
+
+
+def _factor(one: float, other: float) -> float:
+    return max(one / other, other / one)
+
+
+def _distance(request: SearchRequest, row: Publication) -> tuple[int, float, bool]:
+    """Return how far a row is: by the kind of accelerator, then by how many there are, then by the precision."""
+    scaled = abs(math.log2(request.accelerators / row.accelerators))
+    return _kind(request, row), scaled, row.words["precision"] != request.precision
+
+
+def _kind(request: SearchRequest, row: Publication) -> int:
+    here, there = find_accelerator(request.system.accelerator), find_accelerator(row.accelerator)
+    if here == there:
+        return 0
+    return 1 if here.architecture == there.architecture else OTHER_ARCHITECTURE
+
+
+def _scaled(request: SearchRequest, row: Publication) -> Configuration:
+    """Return a published way with as many replicas as there are accelerators for.
+
+    Raises
+    ------
+    InvalidInput
+        If that does not go together.
+    """
+    words = {**row.words, "precision": request.precision}
+    inside = words["tp"] * words["pp"] * words.get("cp", 1)
+    one = Configuration(
+        **words,
+        dp=max(request.accelerators // inside, 1),
+        global_batch=request.global_batch,
+        sequence=request.sequence,
+        sequence_parallel=words["tp"] > 1,
+    )
+    check_configuration(request.model, one, request.accelerators, uneven_stages=True)
+    return one
+
+
+def _words_of(one: Configuration) -> dict[str, Any]:
+    """Return the fields of a configuration that are not as usual, and those that have no usual value."""
+    usual = {item.name: item.default for item in fields(Configuration)}
+    left_out = ("global_batch", "sequence")
+    return {
+        name: value for name, value in asdict(one).items() if value != usual[name] and name not in left_out
+    }
+
+
+@cache
+def publications() -> tuple[Publication, ...]:
+    """Return all rows of the table."""
+    return tuple(
+        Publication(
+            find_transformer(row["model"]),
+            find_accelerator(row["accelerator"]).name,
+            int(row["accelerators"]),
+            int(row["sequence"]),
+            _words(row),
+            row["source"],
+        )
+        for row in packaged_rows("llm", "published_layouts")
+    )
+
+
+def _words(row: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        **{name: int(row[name]) for name in COUNTS if row[name]},
+        **{name: row[name] for name in TEXTS if row[name]},
+        **({"overlap_experts": True} if row["overlap_experts"] else {}),
+        "precision": row["precision"],
+    }
