@@ -123,7 +123,12 @@ class EstimatorWords(TypedDict, total=False):
     """From topoopt llm calibrate, or a transformer's profile (topoopt profile); the accelerator's own."""
     attention: Annotated[str, Word("fused|eager")]
     """FlashAttention, or scores in memory; fused unless the calibration is eager."""
-    framework: Annotated[str, Word("megatron|deepspeed|half-gradients|fsdp")]
+    framework: Annotated[
+        str,
+        Word(
+            "megatron|nemo|deepspeed|half-gradients|scaling|scaling-norm-kernel|fsdp|torchtitan|torchtitan-eager-loss"
+        ),
+    ]
     """Bytes per parameter, and what is taken beside tensors; megatron."""
 
 

@@ -55,7 +55,13 @@ class MeasureWords(TypedDict, total=False):
     """Of the matrix products; bf16 where the accelerator has it."""
     attention: Annotated[str, Word("fused|eager")]
     """FlashAttention, or scores in memory; fused unless the calibration is eager."""
-    framework: Annotated[str, Word("megatron|deepspeed|half-gradients|fsdp", "megatron")]
+    framework: Annotated[
+        str,
+        Word(
+            "megatron|nemo|deepspeed|half-gradients|scaling|scaling-norm-kernel|fsdp|torchtitan|torchtitan-eager-loss",
+            "megatron",
+        ),
+    ]
     """Bytes per parameter, and what is taken beside tensors."""
     calibration: Annotated[str | os.PathLike[str], Word("FILE")]
     """Of step times (topoopt llm calibrate, topoopt profile); the accelerator's if not given."""

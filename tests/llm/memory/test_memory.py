@@ -48,12 +48,14 @@ def test_zero_shares_out_optimizer_then_gradients_then_parameters(zero: int, byt
     one = of(model, Configuration(tp=1, pp=1, dp=8, global_batch=8, sequence=64, zero=zero))
     states = one.parameters + one.gradients + one.optimizer
     assert states[0] == pytest.approx(bytes_each * count_parameters(model).total)
-    assert (one.buffers[0] > of(model, replace(BASE, tp=1, sequence_parallel=False)).buffers[0]) == (zero > 1)
+    alone = of(model, Configuration(tp=1, pp=1, dp=1, global_batch=1, sequence=64, zero=zero))
+    assert (one.buffers[0] > alone.buffers[0]) == (zero > 1)
 
 
 def test_context_parallel_ranks_are_replicas_of_the_parameters() -> None:
     both = [
-        of(small_model(), replace(BASE, cp=cp, dp=dp)).optimizer[0] for cp, dp in ((1, 4), (2, 2), (4, 1))
+        of(small_model(), replace(BASE, pp=1, cp=cp, dp=dp)).optimizer[0]
+        for cp, dp in ((1, 4), (2, 2), (4, 1))
     ]
     assert both[0] == both[1] == both[2]
 
@@ -73,17 +75,16 @@ def test_the_step_of_fp16_needs_room_only_where_activations_leave_none() -> None
 def test_a_framework_says_where_its_numbers_come_from(name: str) -> None:
     assert FRAMEWORKS[name].source
     found = of(small_model(), BASE, framework=name)
-    moving = found.activations[0] + found.logits[0] + found.buffers[0]
-    assert found.overhead[0] == FRAMEWORKS[name].reserved_bytes + FRAMEWORKS[name].lost * moving
+    assert found.overhead[0] == FRAMEWORKS[name].reserved_bytes
 
 
 def test_less_is_kept_the_more_is_computed_again() -> None:
     kept = [
-        of(PAPER_MODEL, replace(BASE, recompute=how), attention="eager")
+        of(replace(PAPER_MODEL, vocabulary=1), replace(BASE, recompute=how), attention="eager")
         for how in ("none", "selective", "full")
     ]
     assert kept[0].activations[0] > kept[1].activations[0] > kept[2].activations[0]
-    assert kept[0].buffers[0] < kept[1].buffers[0] < kept[2].buffers[0]
+    assert kept[0].buffers[0] <= kept[1].buffers[0] < kept[2].buffers[0]
 
 
 def test_a_fused_kernel_keeps_no_scores_so_there_is_nothing_to_select() -> None:

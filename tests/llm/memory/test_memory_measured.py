@@ -71,7 +71,7 @@ def korthikanti(row: dict[str, str], recompute: str, sequence_parallel: bool) ->
     )
     table = configuration_table([one])
     model = gpt(int(row["layers"]), int(row["hidden"]), int(row["heads"]), 51200)
-    layer = layer_activations(model, table, False, np.array([False]))
+    layer = layer_activations(model, table, False, np.array([False]), FRAMEWORKS["megatron"])
     per_token = {"none": layer.rest + layer.core, "selective": layer.rest, "full": layer.entry}[recompute]
     in_flight = count_in_flight(table, np.array([0]))
     kept = per_token * in_flight * one.sequence * one.micro_batch * model.layers / one.pp

@@ -8,15 +8,15 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from topoopt.errors import check_known
+from topoopt.errors import InvalidInput, check_known
 from topoopt.hardware import find_accelerator
 from topoopt.llm.columns import Bools, Floats, Ints
 from topoopt.llm.configuration_table import ConfigurationTable
-from topoopt.llm.memory.context import context_buffers
-from topoopt.llm.memory.frameworks import Framework, capacity_bytes, find_framework
-from topoopt.llm.memory.layer import ELEMENT_BYTES, has_dropout, layer_activations, widest_gradients
+from topoopt.llm.memory.frameworks import FRAMEWORKS, Framework, capacity_bytes, find_framework
+from topoopt.llm.memory.kept import LayerKeeps, layer_kinds, stage_activations
+from topoopt.llm.memory.moment import Moment, moment_bytes, moment_of
 from topoopt.llm.memory.stages import Stage, stage_of
-from topoopt.llm.memory.states import stage_states
+from topoopt.llm.memory.states import stage_parameters, stage_states
 from topoopt.transformer import TransformerModel
 
 ATTENTION_KERNELS = ("fused", "eager")
@@ -38,7 +38,7 @@ class MemoryColumns:
         For a moment: the layer that is computed again, gradients of a layer's activations, what arrives over the
         network, gathered weights; and what the optimizer's step needs beyond all of this and the activations.
     overhead : array
-        What the framework takes beside tensors, and what its allocator loses.
+        What the framework takes beside tensors.
     total : array
         What is needed: the sum of these.
     slack : array
@@ -111,10 +111,15 @@ def memory(
     """
     check_known("attention", attention, ATTENTION_KERNELS)
     rules = find_framework(framework)
+    check_offload(table, framework)
     capacity = capacity_bytes(find_accelerator(accelerator))
+    fused = np.full(len(table), attention == "fused")
+    common = Common(
+        model, table, rules, layer_kinds(model, table, fused, rules), moment_of(model, table, fused, rules)
+    )
     last = table.pp - 1
     stages = [
-        stage_memory(model, table, stage_of(model, table, index), rules, capacity, attention)
+        _stage_memory(common, stage_of(model, table, index, rules.ends_are_layers), capacity)
         for index in (np.zeros_like(last), np.minimum(1, last), last)
     ]
     fullest = np.argmax([stage.total for stage in stages], axis=0)
@@ -125,58 +130,51 @@ def memory(
     return MemoryColumns(**columns, capacity_bytes=capacity)
 
 
-def stage_memory(
-    model: TransformerModel,
-    table: ConfigurationTable,
-    stage: Stage,
-    framework: Framework,
-    capacity: float,
-    attention: str = "fused",
-) -> MemoryColumns:
-    """Return the memory of an accelerator of one stage; arguments as in :func:`memory`."""
+def check_offload(table: ConfigurationTable, framework: str) -> None:
+    """Refuse what a framework cannot keep in the host's memory.
+
+    Raises
+    ------
+    InvalidInput
+        With the frameworks that can.
+    """
+    for what in ("optimizer", "activations"):
+        if np.any(getattr(table, f"offload_{what}")) and what not in find_framework(framework).offloads:
+            able = ", ".join(name for name, one in FRAMEWORKS.items() if what in one.offloads)
+            raise InvalidInput(
+                f"offload_{what}: {framework} keeps {what} on the accelerator; these can do otherwise: {able}"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Common:
+    """What the memory of every stage follows from."""
+
+    model: TransformerModel
+    table: ConfigurationTable
+    framework: Framework
+    kinds: tuple[LayerKeeps, ...]
+    moment: Moment
+
+
+def _stage_memory(common: Common, stage: Stage, capacity: float) -> MemoryColumns:
+    """Return the memory of an accelerator of one stage."""
+    model, table, framework = common.model, common.table, common.framework
     tokens = table.sequence * table.micro_batch / table.cp
-    states = stage_states(model, table, stage, framework)
-    kept, again = _activations(model, table, stage, np.full(len(table), attention == "fused"))
-    element = ELEMENT_BYTES[table.precision]
-    entry = element * model.hidden * np.where(table.sequence_parallel > 0, 1.0 / table.tp, 1.0)
-    logits = (
-        np.where(stage.is_last, (element + framework.logit_bytes) * model.vocabulary / table.tp, 0.0) * tokens
-    )
-    passing = np.where(table.pp > 1, 2 * entry, 0.0) + element * model.hidden * (table.sequence_parallel > 0)
-    passing = passing + element * context_buffers(model, table)
-    moment = (again + widest_gradients(model, table) + passing) * tokens + states.gathered
-    activations = (kept + np.where(stage.is_last, 2 * entry, 0.0)) * tokens
-    moving = activations + logits + moment
+    states = stage_states(stage_parameters(model, table, stage), table, framework)
+    kept, again = stage_activations(table, stage, model, common.kinds, framework)
+    activations = (kept + np.where(stage.is_last, 2 * common.kinds[0].entry, 0.0)) * tokens
+    logits, buffers = moment_bytes(common.moment, stage, again, tokens)
+    moving = activations + logits + buffers
     causes = {
         "parameters": states.parameters,
         "gradients": states.gradients,
         "optimizer": states.optimizer,
         "activations": activations,
         "logits": logits,
-        "buffers": moment + np.maximum(states.step - moving, 0.0),
-        "overhead": framework.reserved_bytes + framework.lost * moving,
+        "buffers": buffers + np.maximum(states.step - moving, 0.0),
+        "overhead": np.full(len(table), framework.reserved_bytes),
     }
     total = np.sum(list(causes.values()), axis=0)
     slack = framework.held * moving + np.minimum(states.step, moving)
     return MemoryColumns(**causes, total=total, slack=slack, stage=stage.index, capacity_bytes=capacity)
-
-
-def _activations(
-    model: TransformerModel, table: ConfigurationTable, stage: Stage, fused: Bools
-) -> tuple[Floats, Floats]:
-    """Return bytes per token that a stage keeps, and those of the one layer that is being computed again."""
-    full = table.recomputes("full")
-    selective = table.recomputes("core")
-    kept, again = np.zeros(len(table)), np.zeros(len(table))
-    kinds = [(stage.layers - stage.moe_layers, False)]
-    if model.experts is not None:
-        kinds.append((stage.moe_layers, True))
-    for layers, is_moe in kinds:
-        one = layer_activations(model, table, is_moe, fused)
-        everything = one.rest + one.core
-        # A fused kernel computes its core again by itself; what it keeps is too little to give up.
-        keeps = np.select([full, selective & ~fused], [one.entry, one.rest], everything)
-        kept = kept + layers * keeps
-        again = np.maximum(again, np.where(layers > 0, everything - keeps, 0.0))
-    masks = np.where(stage.is_first, one.entry / ELEMENT_BYTES[table.precision] * has_dropout(model), 0.0)
-    return stage.in_flight * (kept + masks), again

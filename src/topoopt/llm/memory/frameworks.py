@@ -46,12 +46,36 @@ class Framework:
     ----------
     fp32, fp16, bf16 : Recipe
         ``bf16`` also holds for 8 and 4 bits, which are for the arithmetic only.
-    logit_bytes : float
-        Per logit beside the logit itself: its softmax and gradient.
     reserved_bytes : float
         CUDA context, communicators, workspaces, buckets.
-    lost : float
-        Share of activations and buffers that is lost for good in holes between the allocator's blocks.
+    source : str
+    logit_bytes : float
+        Per logit beside the logit itself: its copy in fp32, softmax and gradients, as far as they live at once.
+    fp8_weights : str
+        ``fp8`` where layers have no other weights under fp8; else they keep 16 bits, and 8 bits beside them.
+    whole_logits : bool
+        Whether every tensor-parallel rank has all logits of its tokens, not those of its part of the vocabulary.
+    keeps_logits : bool
+        Whether a pipeline's last stage keeps the logits of all micro-batches until the step.
+    norm_copies : float
+        What a norm keeps beside its input and output, in 16-bit copies of the hidden size; 0 for one kernel.
+    gate_copies : float
+        The same for a gated activation, in copies of the inner size.
+    keeps_gathered : bool
+        Whether what is gathered from a split sequence is kept for the backward pass, not gathered again.
+    keeps_outputs : bool
+        Whether a stage keeps what it has sent on for as long as its activations.
+    ends_are_layers : bool
+        Whether embedding and output layer may take the place of a layer each in a pipeline's stages.
+    dummy_gradients : bool
+        Whether kernels that add to fp32 gradients hand autograd a tensor of each weight's shape that stays.
+    gathers : float
+        Layers whose weights are gathered to 16 bits at once, while what is outside of layers stays gathered (FSDP); 0
+        where whole weights are stored.
+    every_second_product : bool
+        Whether ``selective`` means to keep every second product and attention, not all but its core.
+    offloads : tuple of str
+        What can be in the host's memory: ``optimizer``, ``activations``.
     held : float
         Share of them that the allocator holds beyond need, and gives back when memory is short.
     """
@@ -59,11 +83,22 @@ class Framework:
     fp32: Recipe
     fp16: Recipe
     bf16: Recipe
-    logit_bytes: float
     reserved_bytes: float
-    lost: float
-    held: float
     source: str
+    logit_bytes: float
+    fp8_weights: str = ""
+    whole_logits: bool = False
+    keeps_logits: bool = False
+    norm_copies: float = 0.0
+    gate_copies: float = 0.0
+    keeps_gathered: bool = False
+    keeps_outputs: bool = False
+    ends_are_layers: bool = False
+    dummy_gradients: bool = False
+    gathers: float = 0.0
+    every_second_product: bool = False
+    offloads: tuple[str, ...] = ()
+    held: float = 0.0
 
     def recipe(self, precision: str) -> Recipe:
         """Return the bytes per parameter at a precision."""
@@ -82,6 +117,7 @@ def _frameworks() -> Mapping[str, Framework]:
             fp16=recipes[row.pop("fp16")],
             bf16=recipes[row.pop("bf16")],
             reserved_bytes=row.pop("reserved_gibibytes") * GIBIBYTE,
+            offloads=tuple(row.pop("offloads", ())),
             **row,
         )
         for name, row in tables["framework"].items()

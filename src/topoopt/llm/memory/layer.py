@@ -3,7 +3,8 @@
 The terms are those of Korthikanti et al. 2022, section 4, for any feed-forward size, for grouped-query and latent
 attention, for gated feed-forward parts and for experts. With ``h`` hidden, ``a`` heads, ``s`` tokens of a sequence,
 2-byte elements, multi-head attention and an MLP of ``4h`` they come out as ``34 + 5as/h`` bytes per token and element
-of the hidden size, of which ``10`` are not split by tensor parallelism unless the sequence is.
+of the hidden size, of which ``10`` are not split by tensor parallelism unless the sequence is. What enters a product is
+kept as it is computed with: in 8 bits under fp8 (Transformer Engine saves the cast input, not the original).
 """
 
 from dataclasses import dataclass
@@ -14,10 +15,16 @@ from topoopt.hardware import PRECISIONS
 from topoopt.llm.columns import Bools, Floats
 from topoopt.llm.configuration_table import ConfigurationTable
 from topoopt.llm.memory.context import kept_key_heads
+from topoopt.llm.memory.frameworks import Framework
 from topoopt.transformer import TransformerModel
 
 ELEMENT_BYTES = np.array([4.0 if name in ("fp32", "tf32") else 2.0 for name in PRECISIONS])
-"""Of an activation, by index of precision. fp8 computes in 8 bits and keeps what it saves in 16."""
+"""Of an activation, by index of precision."""
+
+INPUT_BYTES = np.array([1.0 if name in ("fp8", "fp4") else 2.0 for name in PRECISIONS]) * (
+    1 + (ELEMENT_BYTES == 4)
+)
+"""Of what enters a product and is kept for the gradient of its weights, by index of precision; of fp4, too, 8 bits."""
 
 MASK_BYTES = 1.0
 SCORE_BYTES = 4.0
@@ -25,37 +32,70 @@ SCORE_BYTES = 4.0
 
 @dataclass(frozen=True, eq=False)
 class LayerActivations:
-    """Bytes per layer and token, each of shape (configurations,).
+    """Bytes per layer and token, each of shape (configurations,); the first six add up to everything.
 
     Attributes
     ----------
-    rest : float array
-        Everything but the core of attention.
+    norms : float array
+        What comes out of norms, beside what enters them.
     core : float array
-        The core of attention, which selective recomputation computes again: scores, softmax and its dropout.
+        The core of attention: scores, softmax and its dropout.
+    activation : float array
+        What comes out of the activation between feed-forward matrices.
+    experts : float array
+        The other activations of routed and shared experts, and of their router.
+    latent : float array
+        Queries, keys and values that latent attention projects up.
+    others : float array
     entry : float array
         What enters the layer, all that full recomputation keeps.
+    products : float array
+        What keeping every second matrix product and the attention's output takes, with what enters the layer.
     """
 
-    rest: Floats
+    norms: Floats
     core: Floats
+    activation: Floats
+    experts: Floats
+    latent: Floats
+    others: Floats
     entry: Floats
+    products: Floats
+
+    @property
+    def rest(self) -> Floats:
+        """Everything but the core of attention."""
+        return self.norms + self.activation + self.experts + self.latent + self.others
+
+    @property
+    def everything(self) -> Floats:
+        """All that is kept where nothing is computed again."""
+        return self.rest + self.core
 
 
 def layer_activations(
-    model: TransformerModel, table: ConfigurationTable, layer_is_moe: bool, fused: Bools
+    model: TransformerModel, table: ConfigurationTable, layer_is_moe: bool, fused: Bools, framework: Framework
 ) -> LayerActivations:
     """Return what a layer keeps, where ``fused`` says which configurations have fused attention."""
-    element = ELEMENT_BYTES[table.precision]
+    element, kept = ELEMENT_BYTES[table.precision], INPUT_BYTES[table.precision]
     whole = np.where(table.sequence_parallel > 0, 1.0 / table.tp, 1.0)
-    norms = (2 * element * model.norms_per_layer + MASK_BYTES * 2 * has_dropout(model)) * model.hidden * whole
-    feed_forward = (
-        _experts(model, table, element, whole) if layer_is_moe else _mlp(model, model.ffn, table, element)
-    )
+    gathered = 1.0 if framework.keeps_gathered else whole
+    hidden, norms = model.hidden, model.norms_per_layer
+    entry = element * hidden * whole
+    masks = MASK_BYTES * 2 * has_dropout(model) * hidden * whole
+    copies = framework.norm_copies * element * hidden * whole
+    attention, latent = _projections(model, table, whole)
+    into, activated = _feed_forward(model, table, layer_is_moe, framework)
+    own = _around_experts(model, table, whole) if layer_is_moe else 0.0
     return LayerActivations(
-        rest=norms + _projections(model, table, element, whole) + feed_forward,
-        core=_core(model, table, element, fused),
-        entry=element * model.hidden * whole,
+        norms=norms * (kept * hidden * gathered + copies),
+        core=_core(model, table, fused),
+        activation=activated,
+        experts=np.asarray(into + own if layer_is_moe else 0.0 * into, np.float64),
+        latent=latent,
+        others=np.asarray(norms * entry + masks + attention + (0.0 if layer_is_moe else into), np.float64),
+        entry=entry,
+        products=_every_second_product(model, table) + entry,
     )
 
 
@@ -64,58 +104,92 @@ def has_dropout(model: TransformerModel) -> bool:
     return model.norm == "layernorm" and model.mlp_bias and not model.gated
 
 
-def widest_gradients(model: TransformerModel, table: ConfigurationTable) -> Floats:
+def widest_gradients(model: TransformerModel, table: ConfigurationTable, fused: Bools) -> Floats:
     """Return bytes per token of the gradients alive at once in a layer's backward pass, shape (configurations,).
 
-    Those of the layer's output and input, and of the widest part between: the inner feed-forward part.
+    Those of the layer's output and input, and of the widest part between: the inner feed-forward part, or softmax and
+    scores of an attention that is not fused, when what the feed-forward part kept is gone.
     """
-    element = ELEMENT_BYTES[table.precision]
-    inner = [_mlp(model, model.ffn, table, element)] if model.ffn else []
+    element, matrices = ELEMENT_BYTES[table.precision], 3 if model.gated else 2
+    dense = element * matrices * model.ffn / table.tp
+    inner: list[Floats] = [dense]
+    if not np.all(fused):
+        scores = 2 * element * model.heads / table.tp * table.sequence
+        inner.append(np.where(fused, 0.0, scores - dense))
     if model.experts is not None:
-        inner.append(_routed(model, table, element))
+        experts = model.experts
+        each = 2 * model.hidden * table.etp + matrices * experts.ffn
+        inner.append(element * _visits(model) * each / table.tp)
     return np.asarray(2 * element * model.hidden + np.max(inner, axis=0), np.float64)
 
 
-def _projections(
-    model: TransformerModel, table: ConfigurationTable, element: Floats, whole: Floats
-) -> Floats:
-    """Queries, keys, values and the input of the output projection."""
-    latent = model.latent
+def _projections(model: TransformerModel, table: ConfigurationTable, whole: Floats) -> tuple[Floats, Floats]:
+    """Queries, keys, values and the input of the output projection: what is not, and what is projected up from ranks.
+
+    In 8 bits the input of the output projection is a copy of the core's output, which that keeps.
+    """
+    element, kept, latent = ELEMENT_BYTES[table.precision], INPUT_BYTES[table.precision], model.latent
+    values = latent.value_head_dim if latent else model.head_dim
+    cast = np.where(kept < element, kept, 0.0) * model.heads * values / table.tp
     if latent is None:
         keys = 2 * kept_key_heads(model, table)
         queries = 2 * model.heads / table.tp
-        return np.asarray(element * model.head_dim * (queries + keys), np.float64)
-    down = 2 * (latent.query_rank + latent.key_value_rank) + latent.rope_head_dim
+        plain = element * model.head_dim * (queries + keys) + cast
+        return plain, np.zeros(len(table))
+    ranks = latent.query_rank + latent.key_value_rank
+    down = element * (ranks + latent.rope_head_dim) + kept * ranks  # their norms' inputs, and outputs
     query = latent.nope_head_dim + latent.rope_head_dim
-    up = 2 * query + (latent.nope_head_dim + latent.value_head_dim) + 2 * latent.value_head_dim
-    return np.asarray(element * (down * whole + model.heads * up / table.tp), np.float64)
+    up = element * model.heads * (2 * query + values) / table.tp
+    return down * whole + element * model.heads * values / table.tp + cast, np.asarray(up, np.float64)
 
 
-def _core(model: TransformerModel, table: ConfigurationTable, element: Floats, fused: Bools) -> Floats:
-    """Softmax, its dropout mask and output over all keys; a fused kernel keeps one number per head."""
-    heads = model.heads / table.tp
-    return np.where(fused, SCORE_BYTES * heads, (2 * element + MASK_BYTES) * heads * table.sequence)
+def _core(model: TransformerModel, table: ConfigurationTable, fused: Bools) -> Floats:
+    """Softmax, its dropout mask and output over all keys; a fused kernel keeps one number per head.
+
+    Without dropout the softmax is what is multiplied by the values, so there is only one of them.
+    """
+    heads, element = model.heads / table.tp, ELEMENT_BYTES[table.precision]
+    each = 2 * element + MASK_BYTES if has_dropout(model) else element
+    return np.where(fused, SCORE_BYTES * heads, each * heads * table.sequence)
 
 
-def _mlp(model: TransformerModel, ffn: int, table: ConfigurationTable, element: Floats) -> Floats:
-    return np.asarray(element * (3 if model.gated else 2) * ffn / table.tp, np.float64)
+def _feed_forward(
+    model: TransformerModel, table: ConfigurationTable, layer_is_moe: bool, framework: Framework
+) -> tuple[Floats, Floats]:
+    """What enters the activation between feed-forward matrices, and what comes out of it and enters the last."""
+    element, kept = ELEMENT_BYTES[table.precision], INPUT_BYTES[table.precision]
+    inner = float(model.ffn)
+    if layer_is_moe:
+        assert model.experts is not None
+        inner = model.experts.shared_ffn + _visits(model) * model.experts.ffn
+    columns = inner / table.tp
+    into = element * columns * (2 if model.gated else 1)
+    return into, columns * (kept + element * framework.gate_copies * model.gated)
 
 
-def _experts(model: TransformerModel, table: ConfigurationTable, element: Floats, whole: Floats) -> Floats:
-    """Router, shared experts and the routed ones."""
-    experts = model.experts
-    assert experts is not None
-    router = 2 * SCORE_BYTES * experts.count * whole
-    return router + _mlp(model, experts.shared_ffn, table, element) + _routed(model, table, element)
-
-
-def _routed(model: TransformerModel, table: ConfigurationTable, element: Floats) -> Floats:
-    """Tokens that came in from the group, what experts make of them, and what is weighted on the way back.
+def _around_experts(model: TransformerModel, table: ConfigurationTable, whole: Floats) -> Floats:
+    """Router, tokens that came in from the group, and what is weighted on the way back.
 
     Loads are even, as far as capacity does not pad them.
     """
     experts = model.experts
     assert experts is not None
-    copies = experts.per_token * max(experts.capacity_factor, 1.0) / table.tp
-    inner = (3 if model.gated else 2) * experts.ffn
-    return np.asarray(element * copies * (2 * model.hidden * table.etp + inner), np.float64)
+    element, kept = ELEMENT_BYTES[table.precision], INPUT_BYTES[table.precision]
+    router = 2 * SCORE_BYTES * experts.count * whole
+    around = _visits(model) * model.hidden * (kept + element) * table.etp / table.tp
+    return np.asarray(router + around, np.float64)
+
+
+def _visits(model: TransformerModel) -> float:
+    """Return to how many experts a token goes, with what capacity pads."""
+    assert model.experts is not None
+    return model.experts.per_token * max(model.experts.capacity_factor, 1.0)
+
+
+def _every_second_product(model: TransformerModel, table: ConfigurationTable) -> Floats:
+    """Queries, values, attention's output, one of two inner products, and the output of the feed-forward part."""
+    heads = model.head_dim * (
+        2 * model.heads / table.tp + model.kv_heads / np.minimum(table.tp, model.kv_heads)
+    )
+    inner = model.ffn / table.tp
+    return np.asarray(ELEMENT_BYTES[table.precision] * (heads + inner + model.hidden / table.tp), np.float64)

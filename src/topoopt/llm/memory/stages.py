@@ -32,13 +32,16 @@ class Stage:
     is_last: Bools
 
 
-def stage_of(model: TransformerModel, table: ConfigurationTable, index: Ints) -> Stage:
+def stage_of(
+    model: TransformerModel, table: ConfigurationTable, index: Ints, ends_are_layers: bool = False
+) -> Stage:
     """Return stage ``index`` of every configuration.
 
     Layers that do not divide by the chunks go one each to the first chunks, so early stages are never less full
-    than they may be.
+    than they may be. Where the chunks divide two layers more than there are, ``ends_are_layers`` says that embedding
+    and output layer take the place of a layer each.
     """
-    layers, moe_layers = _layers(model, table, index)
+    layers, moe_layers = _layers(model, table, index, ends_are_layers)
     return Stage(index, layers, moe_layers, count_in_flight(table, index), index == 0, index == table.pp - 1)
 
 
@@ -55,19 +58,32 @@ def count_in_flight(table: ConfigurationTable, index: Ints) -> Floats:
     return np.asarray(np.minimum(chunks, micro_batches * table.vpp) / table.vpp, np.float64)
 
 
-def _layers(model: TransformerModel, table: ConfigurationTable, index: Ints) -> tuple[Floats, Floats]:
+def _layers(
+    model: TransformerModel, table: ConfigurationTable, index: Ints, ends: bool
+) -> tuple[Floats, Floats]:
+    """Return the layers of stage ``index``, and those of them with experts."""
+    if model.experts is None and not np.any(table.vpp > 1):
+        begin, end = (_begin(model.layers, chunk, table.pp, ends) for chunk in (index, index + 1))
+        return (end - begin).astype(np.float64), np.zeros(len(table))
     chunks = table.pp * table.vpp
-    base, rest = np.divmod(model.layers, chunks)
-    extra = np.clip(-((index - rest) // table.pp), 0, table.vpp)
-    layers = np.asarray(table.vpp * base + extra, np.float64)
-    if model.experts is None:
-        return layers, np.zeros_like(layers)
     before = np.cumsum([0, *(model.is_moe(layer) for layer in range(model.layers))])
-    with_experts = np.zeros(len(table), np.int64)
+    layers, with_experts = np.zeros(len(table)), np.zeros(len(table))
     for turn in range(int(table.vpp.max(initial=1))):
-        chunk = index + turn * table.pp
-        begin = chunk * base + np.minimum(chunk, rest)
-        end = np.minimum(begin + base + (chunk < rest), model.layers)
-        here = before[end] - before[np.minimum(begin, model.layers)]
-        with_experts += np.where(turn < table.vpp, here, 0)
-    return layers, with_experts.astype(np.float64)
+        here = turn < table.vpp
+        chunk = np.where(here, index + turn * table.pp, 0)
+        begin, end = (_begin(model.layers, one, chunks, ends) for one in (chunk, chunk + 1))
+        layers += here * (end - begin)
+        if model.experts is not None:
+            with_experts += here * (before[end] - before[begin])
+    return layers, with_experts
+
+
+def _begin(layers: int, chunk: Ints, chunks: Ints, ends: bool) -> Ints:
+    """Return the first layer of a chunk, or of all that follow."""
+    base, rest = np.divmod(layers, chunks)
+    spread = chunk * base + np.minimum(chunk, rest)
+    with_ends = (rest > 0) & ((layers + 2) % chunks == 0)
+    if not ends or not np.any(with_ends):
+        return spread
+    edges = np.clip(chunk * ((layers + 2) // chunks) - 1, 0, layers)
+    return np.where(with_ends, edges, spread)

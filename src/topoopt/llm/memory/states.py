@@ -1,7 +1,8 @@
 """Parameters, their gradients and their optimizer state on one accelerator of a stage.
 
 ZeRO shares out the optimizer state (1), gradients (2)
-and parameters (3) over the replicas of a parameter: ``dp·cp``, or those of an expert (Rajbhandari 2020).
+and parameters (3) over the replicas of a parameter: ``dp·cp``, or those of an expert (Rajbhandari 2020). Where there
+are more than ``shard`` replicas, ZeRO 2 and 3 share out over so many of them (HSDP).
 """
 
 from dataclasses import dataclass
@@ -9,12 +10,26 @@ from dataclasses import dataclass
 import numpy as np
 
 from topoopt.hardware import PRECISIONS
-from topoopt.llm.columns import Floats
+from topoopt.llm.columns import Floats, Ints
+from topoopt.llm.configuration import STORED_PRECISIONS
 from topoopt.llm.configuration_table import ConfigurationTable
 from topoopt.llm.memory.frameworks import Framework
-from topoopt.llm.memory.layer import ELEMENT_BYTES
 from topoopt.llm.memory.stages import Stage
 from topoopt.transformer import TransformerModel, count_parameters, layer_parameters
+
+STORED_BYTES = np.array([np.nan, 4.0, 2.0, 1.0])
+"""By index of :data:`~topoopt.llm.configuration.STORED_PRECISIONS`; the first is what the framework does."""
+
+CAST_BYTES = 2.0
+"""Of weights in 8 bits: a copy by rows for the forward pass, and one by columns for the gradients of inputs, which
+kernels of 8 bits read in that order (Transformer Engine, ``columnwise_usage``)."""
+
+GATHERED_BYTES = 2.0
+"""Of a weight that FSDP has gathered and, below ZeRO 3, does not share out again until the step."""
+
+MOMENTS = 2
+
+_IN_EIGHT_BITS = np.array([name in ("fp8", "fp4") for name in PRECISIONS])
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,59 +41,109 @@ class States:
     parameters, gradients, optimizer : float array
     step : float array
         More, while the optimizer steps.
-    gathered : float array
-        Whole layers under ZeRO 2 and 3, while they are at work.
     """
 
     parameters: Floats
     gradients: Floats
     optimizer: Floats
     step: Floats
-    gathered: Floats
 
 
-def stage_states(
-    model: TransformerModel, table: ConfigurationTable, stage: Stage, framework: Framework
-) -> States:
+@dataclass(frozen=True, eq=False)
+class StageParameters:
+    """Parameters on one accelerator before ZeRO, each of shape (configurations,).
+
+    Attributes
+    ----------
+    layers, ends : float array
+        Of layers without their routed experts, and outside of layers.
+    experts : float array
+        Routed experts.
+    """
+
+    layers: Floats
+    ends: Floats
+    experts: Floats
+
+
+def stage_states(parameters: StageParameters, table: ConfigurationTable, framework: Framework) -> States:
     """Return the states of one accelerator of a stage."""
-    dense, experts = stage_parameters(model, table, stage)
     replicas = np.asarray(table.dp * table.cp, np.float64)
     expert_replicas = np.maximum(table.tp * replicas / (table.ep * table.etp), 1.0)
-    rules = [framework.recipe(name) for name in PRECISIONS]
-
-    def each(column: str) -> Floats:
-        return np.array([getattr(rule, column) for rule in rules])[table.precision]
+    sharing = np.where((table.shard > 0) & (table.zero > 1), table.shard, replicas)
+    shares, expert_shares = np.minimum(replicas, sharing), np.minimum(expert_replicas, sharing)
+    dense = parameters.layers + parameters.ends
 
     def held(least_zero: int) -> Floats:
         shared = table.zero >= least_zero
-        return dense / np.where(shared, replicas, 1.0) + experts / np.where(shared, expert_replicas, 1.0)
+        return dense / np.where(shared, shares, 1.0) + parameters.experts / np.where(
+            shared, expert_shares, 1.0
+        )
 
+    each = {
+        name: _by_precision(framework, table, name) for name in ("weights", "gradients", "optimizer", "step")
+    }
+    own = held(1) if framework.gathers else held(3)
+    share = own / np.maximum(held(4), 1.0)
+    stored, in_eight = _weight_bytes(framework, table, each["weights"])
+    weights = stored * own + (in_eight - stored) * (parameters.layers + parameters.experts) * share
+    if framework.gathers:
+        weights = weights + GATHERED_BYTES * held(3) * ((table.zero == 1) | (table.zero == 2))
+    summed = _given(table.gradients, each["gradients"])
+    step = np.where(table.gradients > 0, np.maximum(4.0 - summed, 0.0), each["step"])
+    moments = (STORED_BYTES[table.moments] - 4.0) * MOMENTS
+    optimizer = each["optimizer"] + np.where(table.moments > 0, moments, 0.0)
     return States(
-        parameters=each("weights") * held(3),
-        gradients=each("gradients") * held(2),
-        optimizer=each("optimizer") * held(1),
-        step=each("step") * held(1),
-        gathered=_gathered(model, table),
+        parameters=weights,
+        gradients=summed * held(2),
+        optimizer=optimizer * held(1) * (1 - table.offload_optimizer),
+        step=step * held(1) * (1 - table.offload_optimizer),
     )
 
 
-def stage_parameters(
-    model: TransformerModel, table: ConfigurationTable, stage: Stage
-) -> tuple[Floats, Floats]:
-    """Return the parameters of a stage on one accelerator before ZeRO: those of every replica, and of experts."""
-    dense = (stage.layers - stage.moe_layers) * _layer(model, table, False)
+def stage_parameters(model: TransformerModel, table: ConfigurationTable, stage: Stage) -> StageParameters:
+    """Return the parameters of a stage on one accelerator before ZeRO."""
+    dense = (stage.layers - stage.moe_layers) * dense_parameters(model, table, False)
     experts = np.zeros(len(table))
     if model.experts is not None:
         one = layer_parameters(model, True)
-        dense = dense + stage.moe_layers * _layer(model, table, True)
+        dense = dense + stage.moe_layers * dense_parameters(model, table, True)
         experts = stage.moe_layers * one.experts / (table.ep * table.etp)
-    return dense + _ends(model, table, stage), experts
+    return StageParameters(dense, _ends(model, table, stage), experts)
 
 
-def _layer(model: TransformerModel, table: ConfigurationTable, layer_is_moe: bool) -> Floats:
-    """Parameters of a layer without its routed experts."""
+def dense_parameters(model: TransformerModel, table: ConfigurationTable, layer_is_moe: bool) -> Floats:
+    """Return the parameters of a layer without its routed experts."""
     one = layer_parameters(model, layer_is_moe)
     return np.asarray(one.replicated + one.split / table.tp, np.float64)
+
+
+def _by_precision(framework: Framework, table: ConfigurationTable, column: str) -> Floats:
+    values: Floats = np.array([getattr(framework.recipe(name), column) for name in PRECISIONS])[
+        table.precision
+    ]
+    return values
+
+
+def _given(column: Ints, usual: Floats) -> Floats:
+    """Return the bytes of a column of stored precisions, and those of the framework where it says nothing."""
+    return np.where(column > 0, STORED_BYTES[column], usual) if np.any(column) else usual
+
+
+def _weight_bytes(framework: Framework, table: ConfigurationTable, usual: Floats) -> tuple[Floats, Floats]:
+    """Return the bytes of a weight outside of layers, and in a layer, whose products may be in 8 bits.
+
+    Those products read casts of the weights, which are kept over the micro-batches: beside weights of 16 or 32 bits, or
+    as the only ones. FSDP casts what it has gathered.
+    """
+    eight = STORED_PRECISIONS.index("fp8")
+    stored = np.where(table.weights == eight, usual, _given(table.weights, usual))
+    arithmetic = _IN_EIGHT_BITS[table.precision]
+    if not np.any(arithmetic):
+        return stored, stored
+    only = (table.weights == eight) | ((table.weights == 0) & (framework.fp8_weights == "fp8"))
+    casts = 0.0 if framework.gathers else CAST_BYTES
+    return stored, np.where(arithmetic, np.where(only, CAST_BYTES, stored + casts), stored)
 
 
 def _ends(model: TransformerModel, table: ConfigurationTable, stage: Stage) -> Floats:
@@ -88,13 +153,3 @@ def _ends(model: TransformerModel, table: ConfigurationTable, stage: Stage) -> F
     own = np.where(table.pp > 1, count.embedding, count.output)
     last = own / table.tp + model.norm_parameters
     return np.where(stage.is_first, first, 0.0) + np.where(stage.is_last, last, 0.0)
-
-
-def _gathered(model: TransformerModel, table: ConfigurationTable) -> Floats:
-    """Weights of the layer at work and of the next one (ZeRO 3), gradients of one layer (ZeRO 2 and 3)."""
-    layer = _layer(model, table, model.is_moe(model.layers - 1))
-    if model.experts is not None:
-        layer = layer + layer_parameters(model, True).experts / (table.ep * table.etp)
-    unit = np.maximum(layer, model.vocabulary * model.hidden / table.tp)
-    copies = 2.0 * (table.zero >= 3) + (table.zero >= 2)
-    return np.asarray(ELEMENT_BYTES[table.precision] * unit * copies * (table.dp * table.cp > 1), np.float64)

@@ -1,0 +1,114 @@
+"""What is there for a moment: the loss with its logits, or a layer in its backward pass, whichever is more.
+
+The two never meet: logits are gone when the backward pass reaches the last layer.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from topoopt.llm.columns import Bools, Floats
+from topoopt.llm.configuration_table import ConfigurationTable
+from topoopt.llm.memory.context import context_buffers
+from topoopt.llm.memory.frameworks import Framework
+from topoopt.llm.memory.layer import ELEMENT_BYTES, widest_gradients
+from topoopt.llm.memory.stages import Stage
+from topoopt.llm.memory.states import dense_parameters
+from topoopt.transformer import TransformerModel, layer_parameters
+
+REDUCED_BYTES = 4.0
+"""Of a gradient while FSDP scatters it: in fp32, from a buffer beside the gradient."""
+
+
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """Bytes that every stage has at its fullest moment beside what it keeps, each of shape (configurations,).
+
+    Attributes
+    ----------
+    layer : float array
+        Per token: gradients of a layer's backward pass, and what arrives from other ranks.
+    hidden : float array
+        Per token: what enters the output layer, and its gradient.
+    logits : float array
+        Per token, with what the loss makes of them.
+    weights : float array
+        Weights and gradients of whole layers while they are at work.
+    outside : float array
+        The same of embeddings and output layer, through all of the step.
+    output : float array
+        Of the output layer alone, on the last stage.
+    """
+
+    layer: Floats
+    hidden: Floats
+    logits: Floats
+    weights: Floats
+    outside: Floats
+    output: Floats
+
+
+def moment_of(
+    model: TransformerModel, table: ConfigurationTable, fused: Bools, framework: Framework
+) -> Moment:
+    """Return what is there for a moment, whatever the stage."""
+    element = ELEMENT_BYTES[table.precision]
+    split = table.sequence_parallel > 0
+    arriving = np.where(table.pp > 1, 2.0, 0.0) * np.where(split, 1.0 / table.tp, 1.0) + split
+    ranks = 1.0 if framework.whole_logits else table.tp
+    others: Floats | float = 0.0
+    if framework.keeps_logits:
+        others = np.where(table.pp > 1, table.global_batch // (table.dp * table.micro_batch) - 1.0, 0.0)
+    weights, outside, output = _whole_weights(model, table, framework)
+    return Moment(
+        layer=widest_gradients(model, table, fused)
+        + element * (model.hidden * arriving + context_buffers(model, table)),
+        hidden=2 * element * model.hidden,
+        logits=(element * (1 + others) + framework.logit_bytes) * model.vocabulary / ranks,
+        weights=weights,
+        outside=outside,
+        output=output,
+    )
+
+
+def moment_bytes(moment: Moment, stage: Stage, again: Floats, tokens: Floats) -> tuple[Floats, Floats]:
+    """Return the logits of a stage, and what its fullest moment needs beside them."""
+    logits = np.where(stage.is_last, moment.logits, 0.0) * tokens
+    always = moment.outside + np.where(stage.is_last, moment.output, 0.0)
+    loss = logits + np.where(stage.is_last, moment.hidden, 0.0) * tokens
+    layer = (again + moment.layer) * tokens
+    return logits, np.maximum(loss, layer) - logits + always + moment.weights
+
+
+def _whole_weights(
+    model: TransformerModel, table: ConfigurationTable, framework: Framework
+) -> tuple[Floats, Floats, Floats]:
+    """Return bytes of weights and gradients that are whole for a moment: of layers, outside of them, of the output."""
+    element = ELEMENT_BYTES[table.precision]
+    none = np.zeros(len(table))
+    shared = (table.dp * table.cp > 1) & (table.zero > 1)
+    if not framework.dummy_gradients and not np.any(shared):
+        return none, none, none
+    kinds = [
+        dense_parameters(model, table, is_moe) for is_moe in {model.is_moe(0), model.is_moe(model.layers - 1)}
+    ]
+    layer, table_entries = np.max(kinds, axis=0), model.vocabulary * model.hidden / table.tp
+    experts = layer_parameters(model, True) if model.experts is not None else None
+    weights, outside, output = none, none, none
+    if framework.dummy_gradients:
+        one = layer + (experts.one_expert / table.etp if experts else 0.0)
+        weights, output = element * one, element * table_entries
+    if not np.any(shared):
+        return weights, outside, output
+    whole = layer + (experts.experts / (table.ep * table.etp) if experts else 0.0)
+    sharded = table.zero > 2
+    if framework.gathers:
+        one = whole * (element * (sharded * framework.gathers + 1) + REDUCED_BYTES)
+        ends = table_entries * (1.0 if model.tied else 2.0)
+        return (
+            weights + shared * one,
+            shared * sharded * element * ends,
+            output + shared * element * table_entries,
+        )
+    unit = np.maximum(whole, table_entries)
+    return weights + shared * element * unit * (2.0 * sharded + 1), outside, output
