@@ -25,9 +25,9 @@ def rows(name: str) -> list[dict[str, str]]:
 
 def configuration(row: dict[str, str], **words: str) -> Configuration:
     values: dict[str, Any] = {key: int(row[key]) for key in COUNTS if key in row}
-    values = {"zero": 1, "global_batch": 4 * values["dp"], **values, **words}
-    text = {key: row[key] for key in ("recompute", "precision") if key in row}
-    return Configuration(**values, **text, sequence_parallel=values["tp"] > 1)
+    values |= {key: row[key] for key in ("recompute", "precision") if key in row}
+    usual = {"zero": 1, "global_batch": 4 * values["dp"], "sequence_parallel": values["tp"] > 1}
+    return Configuration(**{**usual, **values, **words})
 
 
 def needed(model: TransformerModel, one: Configuration, accelerator: str, framework: str) -> MemoryColumns:
