@@ -142,6 +142,10 @@ MISTAKES = [
     ((*GPT3, "--runs", "runs.csv"), "MODEL: with --runs, every row of the table says its own; leave it out"),
     (("llm", "estimate", "--runs", "none.csv"), "none.csv: no such file"),
     (("llm", "estimate", "--runs", "none.csv", "--tp", "2"), "--tp: with --runs"),
+    (
+        ("llm", "estimate", "--runs", "none.csv", "--estimator", "apnet24"),
+        "--estimator: is for one way of training, not for a table of runs",
+    ),
     (("llm", "calibrate", "none.csv"), "none.csv: no such file"),
     (
         ("llm", "calibrate", str(DATA / "train_runs.csv"), "--accelerator", "v100"),

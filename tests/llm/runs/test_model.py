@@ -62,3 +62,14 @@ def test_what_does_not_go_together_is_refused(cells: dict[str, str], words: str)
     row = {**DEEPSEEK, **cells}
     (refused,) = runs_of(tuple(row), [row]).not_modelled
     assert words in refused.reason
+
+
+def test_rows_say_the_finer_shapes_too() -> None:
+    row = {"model": "mine", "layers": "8", "hidden": "2048", "heads": "16", "head_dim": "192", "gated": "yes"}
+    model = run_model({**row, "tied": "yes"})
+    assert (model.head_dim, model.gated, model.tied) == (192, True, True)
+    known = run_model({"model": "llama3-8b", "tied": "1"})
+    assert known.tied
+    limited = run_model({"model": "mixtral-8x7b", "ep": "8", "capacity_factor": "1.25"})
+    assert limited.experts is not None
+    assert limited.experts.capacity_factor == 1.25

@@ -24,6 +24,10 @@ TransformerArgument = Annotated[
 ]
 
 
+OF_ONE = ("--estimator", "--uneven-stages", "--latency")
+"""Flags that no column of a table of runs stands for."""
+
+
 @panel("Table of runs")
 class RunsFiles(TypedDict, total=False):
     """The runs, and what is written."""
@@ -57,6 +61,8 @@ def _refuse_beside_runs(source: str | None, words: Mapping[str, Any]) -> None:
     usual = {"calibration": words.get("calibration"), **defaults(EstimateWords)}
     flags = ["MODEL"] if source is not None else []
     flags += [f"--{word.replace('_', '-')}" for word, value in words.items() if value != usual.get(word)]
+    if flags and flags[0] in OF_ONE:
+        raise InvalidInput(f"{flags[0]}: is for one way of training, not for a table of runs; leave it out")
     if flags:
         raise InvalidInput(f"{flags[0]}: with --runs, every row of the table says its own; leave it out")
 

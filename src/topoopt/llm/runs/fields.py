@@ -1,6 +1,5 @@
 """What few runs vary of a configuration: a column each, with the words that frameworks have for it."""
 
-import math
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -35,8 +34,12 @@ def _word(row: Row, column: str) -> str:
     return WORDS[column][plain]
 
 
+def _text(row: Row, column: str) -> str:
+    return text(row, column).lower()
+
+
 def _count(row: Row, column: str) -> int:
-    return 0 if number(row, column, math.nan) == 0 else whole(row, column)
+    return 0 if text(row, column) in ("0", "0.0") else whole(row, column)
 
 
 def _switch(row: Row, column: str) -> bool:
@@ -66,5 +69,7 @@ _READ: Mapping[str, Callable[[Row, str], Any]] = {
     "offload_optimizer": _share,
     "offload_activations": _share,
     "adapter_rank": _count,
+    "adapters": _text,
     "document": _count,
+    "document_spread": number,
 }

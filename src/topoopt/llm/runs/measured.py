@@ -11,7 +11,7 @@ from topoopt.llm.configuration_table import configuration_table
 from topoopt.llm.recomputation import part_bit, recomputation_bits
 from topoopt.llm.runs.columns import Row, meaning, number, text
 from topoopt.llm.step_time.closed_form import model_flops
-from topoopt.llm.step_time.mfu import FLOPS_DEFINITIONS, flops_per_iteration
+from topoopt.llm.step_time.mfu import FLOPS_DEFINITIONS, flops_per_iteration, iteration_flops
 from topoopt.llm.step_time.shapes import shapes_of
 from topoopt.llm.system import System
 from topoopt.transformer import TransformerModel, forward_flops
@@ -82,6 +82,8 @@ def _flops(definition: str, model: TransformerModel, one: Configuration) -> floa
         raise InvalidInput(f'tflops_def: expected one of {known}, got "{definition}"')
     if name == "hardware":
         return _hardware_flops(model, one)
+    if name == USUAL_DEFINITION:
+        return iteration_flops(model, one)  # frozen weights and packed documents ask for less
     return flops_per_iteration(name, model, one.global_batch, one.sequence)
 
 

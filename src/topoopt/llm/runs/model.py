@@ -3,9 +3,10 @@
 import re
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 from topoopt.errors import InvalidInput
-from topoopt.llm.runs.columns import Row, number, text, whole
+from topoopt.llm.runs.columns import Row, number, switched_on, text, whole
 from topoopt.transformer import Shapes, TransformerModel, changed_model, find_transformer, model_of_shapes
 
 GATED_FAMILIES = ("llama", "mistral", "mixtral", "qwen", "gemma", "deepseek", "olmo")
@@ -25,6 +26,7 @@ SHAPES = {
     "experts_per_token": "experts_per_token",
     "expert_ffn": "expert_ffn",
     "shared_ffn": "shared_ffn",
+    "head_dim": "head_dim",
 }
 """Columns about a model, and the :class:`~topoopt.transformer.Shapes` that they are."""
 
@@ -69,14 +71,18 @@ def _named(row: Row) -> TransformerModel | None:
 
 def _changed(model: TransformerModel, row: Row) -> TransformerModel:
     """Return a known model with the shapes of a row: a part of its layers, other experts."""
-    said = {field: whole(row, column) for column, field in SHAPES.items() if text(row, column)}
+    said: dict[str, Any] = {
+        field: whole(row, column) for column, field in SHAPES.items() if text(row, column)
+    }
+    said |= {name: switched_on(row, name, False) for name in ("gated", "tied") if text(row, name)}
+    if text(row, "capacity_factor"):
+        said["capacity_factor"] = number(row, "capacity_factor")
     experts = model.experts
     if experts is not None and "ffn" in said and "expert_ffn" not in said:
         all_mixed = model.moe_layers == model.layers
         if all_mixed or said["ffn"] == experts.ffn:  # that column is of whatever size a table has
             said["expert_ffn"] = said.pop("ffn")
-    changed = changed_model(model, Shapes(**said))  # type: ignore[arg-type]
-    return _with_dense_layers(changed, row)
+    return _with_dense_layers(changed_model(model, Shapes(**said)), row)
 
 
 def _with_dense_layers(model: TransformerModel, row: Row) -> TransformerModel:
@@ -94,24 +100,26 @@ def _by_shapes(row: Row) -> TransformerModel:
     hidden = whole(row, "hidden")
     heads = whole(row, "heads", max(1, hidden // 128))
     arch = f"{text(row, 'arch')} {text(row, 'model')}".lower()
-    mixture = {
+    mixture: dict[str, Any] = {
         field: whole(row, column)
         for column, field in SHAPES.items()
         if "expert" in field + column or column == "shared_ffn"
         if text(row, column)
     }
-    gated = bool(mixture) or any(word in arch for word in GATED_FAMILIES)
+    if text(row, "capacity_factor"):
+        mixture["capacity_factor"] = number(row, "capacity_factor")
+    gated = switched_on(row, "gated", bool(mixture) or any(word in arch for word in GATED_FAMILIES))
     biases = not gated and not any(word in arch for word in FAMILIES_WITHOUT_BIASES)
     shapes = Shapes(
         layers=whole(row, "layers"),
         hidden=hidden,
         heads=heads,
         kv_heads=whole(row, "kv_heads", heads),
-        head_dim=max(1, hidden // heads),
+        head_dim=whole(row, "head_dim", max(1, hidden // heads)),
         ffn=whole(row, "ffn", 4 * hidden),
         gated=gated,
         vocabulary=whole(row, "vocab", 51200),
-        tied=not gated,
+        tied=switched_on(row, "tied", not gated),
         seq=whole(row, "seq", 2048),
         **mixture,
     )

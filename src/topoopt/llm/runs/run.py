@@ -124,7 +124,9 @@ def runs_of(columns: Sequence[str], rows: Sequence[Row]) -> Runs:
 
 def _run(place: int, name: str, dataset: str, row: Row) -> Run:
     if "lora" in f"{text(row, 'model')} {text(row, 'note')}".lower() and not text(row, "adapter_rank"):
-        raise InvalidInput("low-rank adapters: most weights have no gradients, which is not modelled")
+        raise InvalidInput(
+            "low-rank adapters: most weights have no gradients; give their rank as adapter_rank"
+        )
     run_framework(row)  # whose name is looked up before anything is predicted
     model = run_model(row)
     accelerators = whole(row, "gpus")
@@ -146,7 +148,9 @@ def run_system(row: Row, accelerators: int) -> System:
     network_bps = number(row, "nic_gbps_per_gpu") * 1e9
     if math.isnan(network_bps):
         network_bps = part.nic_bandwidth_bps or NETWORK_BANDWIDTH_BPS
-    scale_up_bps = part.scale_up_bandwidth_bps or max(SCALE_UP_BANDWIDTH_BPS, network_bps)
+    scale_up_bps = number(row, "scale_up_gbps_per_gpu") * 1e9
+    if math.isnan(scale_up_bps):
+        scale_up_bps = part.scale_up_bandwidth_bps or max(SCALE_UP_BANDWIDTH_BPS, network_bps)
     return System(part.name, min(per_server, accelerators), scale_up_bps, network_bps)
 
 

@@ -1,0 +1,79 @@
+"""What few runs vary: a column each, read into the configuration by the words of several frameworks."""
+
+import pytest
+
+from topoopt.llm import Run
+from topoopt.llm.configuration_table import RARE_COLUMNS
+from topoopt.llm.runs.fields import _READ
+from topoopt.llm.runs.run import runs_of
+
+ROW = {
+    "model": "llama3-8b",
+    "gpus": "64",
+    "gpu": "H100",
+    "gbs": "128",
+    "tp": "2",
+    "pp": "2",
+    "dp": "8",
+    "cp": "2",
+}
+
+
+def only(**cells: str) -> Run:
+    row = {**ROW, **cells}
+    runs = runs_of(tuple(row), [row])
+    assert not runs.not_modelled, runs.not_modelled
+    return runs.modelled[0]
+
+
+@pytest.mark.parametrize(
+    ("column", "written", "value"),
+    [
+        ("recompute_layers", "4", 4),
+        ("shard", "8", 8),
+        ("context", "a2a", "ulysses"),
+        ("context", "all_gather", "all-gather"),
+        ("context", "P2P", "ring"),
+        ("schedule", "ZB-H1", "zero-bubble"),
+        ("schedule", "interleaved 1F1B", "1f1b"),
+        ("schedule", "DualPipeV", "dualpipe"),
+        ("overlap_experts", "yes", True),
+        ("dispatch", "FP8", "fp8"),
+        ("weights", "mxfp8", "fp8"),
+        ("gradients", "bfloat16", "bf16"),
+        ("moments", "fp32", "fp32"),
+        ("offload_optimizer", "50%", 0.5),
+        ("offload_activations", "yes", 1.0),
+        ("adapter_rank", "16", 16),
+        ("document", "1k", 1024),
+        ("document_spread", "0.5", 0.5),
+    ],
+)
+def test_a_column_is_a_field(column: str, written: str, value: object) -> None:
+    assert getattr(only(**{column: written}).configuration, column) == value
+
+
+def test_every_field_that_searches_do_not_vary_has_a_column() -> None:
+    assert set(_READ) == set(RARE_COLUMNS)
+
+
+def test_hybrid_sharding_is_within_a_server_unless_a_number_says_more() -> None:
+    cells = {"tp": "1", "pp": "1", "dp": "64", "cp": "1"}
+    assert only(**cells, zero="hsdp").configuration.shard == 8
+    assert only(**cells, zero="hsdp", shard="16").configuration.shard == 16
+    assert only(**cells, zero="fsdp").configuration.shard == 0
+
+
+@pytest.mark.parametrize(
+    ("column", "written", "words"),
+    [
+        ("context", "spiral", 'context: expected one of ring, ulysses, all-gather, got "spiral"'),
+        ("moments", "int4", "moments: expected one of fp32, bf16, fp8"),
+        ("shard", "-1", "shard: expected a whole number >= 1, got -1"),
+        ("offload_optimizer", "150%", "offload_optimizer: expected a share from 0 to 1, got 1.5"),
+    ],
+)
+def test_what_a_column_cannot_have_is_a_reason(column: str, written: str, words: str) -> None:
+    row = {**ROW, column: written}
+    (refused,) = runs_of(tuple(row), [row]).not_modelled
+    assert words in refused.reason
