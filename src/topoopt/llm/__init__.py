@@ -50,6 +50,7 @@ from topoopt.llm.communication.traffic_table import kind_rows as kind_rows
 from topoopt.llm.communication.traffic_table import rank_rows as rank_rows
 from topoopt.llm.configuration import CONTEXTS as CONTEXTS
 from topoopt.llm.configuration import COUNTS_FROM_ZERO as COUNTS_FROM_ZERO
+from topoopt.llm.configuration import EXCHANGES as EXCHANGES
 from topoopt.llm.configuration import LARGEST_COUNT as LARGEST_COUNT
 from topoopt.llm.configuration import SCHEDULES as SCHEDULES
 from topoopt.llm.configuration import STORED_PRECISIONS as STORED_PRECISIONS

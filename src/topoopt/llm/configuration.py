@@ -20,6 +20,10 @@ SCHEDULES = ("1f1b", "zero-bubble", "dualpipe")
 """Order of the passes in a pipeline: 1F1B, interleaved with several chunks; the gradients of weights fill the bubble
 (Qi 2023); from both ends at once (DeepSeek-V3, section 3.2.1)."""
 
+EXCHANGES = ("flat", "hierarchical")
+"""How tokens get to their experts: a copy for each expert (NCCL's all-to-all), or one for each server, which is forwarded
+inside to each rank that has some of its experts (Tutel, section 3.2; DeepSeek-V3, section 3.2.2)."""
+
 STORED_PRECISIONS = ("", "fp32", "bf16", "fp8")
 """Of what is kept or sent; nothing for what the framework does."""
 
@@ -70,6 +74,8 @@ class Configuration:
         One of :data:`SCHEDULES`.
     overlap_experts : bool
         Whether the all-to-alls of experts run beside the computation of another micro-batch.
+    exchange : str
+        One of :data:`EXCHANGES`.
     dispatch, weights, gradients, moments : str
         One of :data:`STORED_PRECISIONS`: of tokens on their way to experts, of the weights that are computed with, of
         the gradients that are summed up and reduced, of Adam's moments.
@@ -114,6 +120,7 @@ class Configuration:
     adapters: str = ADAPTERS[0]
     document: int = 0
     document_spread: float = 0.0
+    exchange: str = "hierarchical"
 
     def __post_init__(self) -> None:
         for key in COUNTS:
@@ -132,6 +139,7 @@ class Configuration:
             raise InvalidInput(
                 f"document_spread: expected a number from 0 to {LARGEST_SPREAD}, got {self.document_spread}"
             )
+        check_known("exchange", self.exchange, EXCHANGES)
         for key in ("dispatch", "weights", "gradients", "moments"):
             if getattr(self, key):
                 check_known(key, getattr(self, key), STORED_PRECISIONS[1:])

@@ -8,7 +8,7 @@ import numpy as np
 
 from topoopt.hardware import PRECISIONS
 from topoopt.llm.columns import Bools, Floats, Ints, take_rows
-from topoopt.llm.configuration import CONTEXTS, SCHEDULES, STORED_PRECISIONS, Configuration
+from topoopt.llm.configuration import CONTEXTS, EXCHANGES, SCHEDULES, STORED_PRECISIONS, Configuration
 from topoopt.llm.recomputation import part_bit, recomputation_bits, recomputation_word
 from topoopt.transformer import ADAPTERS
 
@@ -17,6 +17,7 @@ _WORDS: Mapping[str, Sequence[str]] = {
     "context": CONTEXTS,
     "schedule": SCHEDULES,
     "adapters": ADAPTERS,
+    "exchange": EXCHANGES,
     **dict.fromkeys(("dispatch", "weights", "gradients", "moments"), STORED_PRECISIONS),
 }
 """Columns that hold indices of words."""
@@ -30,9 +31,10 @@ class ConfigurationTable:
     """Configurations by columns, each an array of shape (configurations,), or () where all of them are alike.
 
     ``recompute`` holds the bits of :mod:`topoopt.llm.recomputation`. ``precision``, ``context``, ``schedule``,
-    ``dispatch``, ``weights``, ``gradients``, ``moments`` and ``adapters`` hold indices of their words in
-    :data:`~topoopt.hardware.PRECISIONS`, ``CONTEXTS``, ``SCHEDULES``, ``STORED_PRECISIONS`` and ``ADAPTERS``; switches
-    0 or 1; the others as in :class:`~topoopt.llm.Configuration`. ``tp`` to ``precision`` always have a row axis.
+    ``exchange``, ``dispatch``, ``weights``, ``gradients``, ``moments`` and ``adapters`` hold indices of their words in
+    :data:`~topoopt.hardware.PRECISIONS`, ``CONTEXTS``, ``SCHEDULES``, ``EXCHANGES``, ``STORED_PRECISIONS`` and
+    ``ADAPTERS``; switches 0 or 1; the others as in :class:`~topoopt.llm.Configuration`. ``tp`` to ``precision`` always
+    have a row axis.
     """
 
     tp: Ints
@@ -64,6 +66,7 @@ class ConfigurationTable:
     adapters: Ints
     document: Ints
     document_spread: Floats
+    exchange: Ints
 
     def __len__(self) -> int:
         return len(self.tp)

@@ -44,6 +44,9 @@ class Experts:
         Whether the router has a bias of one number for each expert.
     shared_gate : bool
         Whether a gate of the hidden size scales what the shared experts say (Qwen).
+    route_groups, groups_per_token : int
+        Experts are in so many groups of equal size, of which those of a token lie in at most so many (group-limited,
+        or node-limited routing: DeepSeek-V2, section 2.2.2); 0 for no limit.
     """
 
     count: int
@@ -55,6 +58,8 @@ class Experts:
     capacity_factor: float = 0.0
     router_bias: bool = False
     shared_gate: bool = False
+    route_groups: int = 0
+    groups_per_token: int = 0
 
     def __post_init__(self) -> None:
         if max(self.count, self.ffn, self.shared_ffn) > LARGEST or self.ffn < 1:
@@ -65,6 +70,26 @@ class Experts:
         if not 1 <= self.per_token <= self.count:
             raise InvalidInput(
                 f"experts: a token goes to 1..{self.count} of {self.count} experts, got {self.per_token}"
+            )
+        self._check_groups()
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether the experts of a token lie in some of the groups only."""
+        return 0 < self.groups_per_token < self.route_groups
+
+    def _check_groups(self) -> None:
+        groups, limit = self.route_groups, self.groups_per_token
+        if not (groups or limit):
+            return
+        if groups < 1 or self.count % groups:
+            raise InvalidInput(
+                f"route_groups {groups}: does not divide {self.count} experts; 0 for routing without groups"
+            )
+        if not 1 <= limit <= groups or limit * (self.count // groups) < self.per_token:
+            raise InvalidInput(
+                f"groups_per_token {limit}: {self.per_token} experts of a token need 1..{groups} groups of "
+                f"{self.count // groups}"
             )
 
 

@@ -68,6 +68,7 @@ class Calibration:
     gather_overlap: float
     gradient_overlap: float
     straggling: float
+    expert_launch: float = 1.0
     attention: str = "auto"
     provenance: Mapping[str, str] = field(default_factory=dict, hash=False)
 

@@ -112,6 +112,19 @@ def rank_shares(shares: Floats, ep: int) -> Floats:
     return blocks
 
 
+def hottest_rank(loads: ExpertLoads, ep: int) -> float:
+    """Return the tokens of the busiest rank of an expert group, over the even share, on average over the layers.
+
+    In every layer all ranks wait for the one that gets most: it has the longest matrix products and receives most.
+
+    Examples
+    --------
+    >>> hottest_rank(ExpertLoads((0,), np.array([[0.5, 0.25, 0.25, 0.0]])), 2)
+    1.5
+    """
+    return float(ep * rank_shares(loads.shares, ep).max(axis=-1).mean())
+
+
 def token_matrix(shares: Floats, ep: int, tokens: float, per_token: int) -> Floats:
     """Return how many tokens go from each rank of an expert group to each, the diagonal included.
 

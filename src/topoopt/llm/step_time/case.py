@@ -9,6 +9,7 @@ from topoopt.hardware import PRECISIONS
 from topoopt.llm.calibration.parameters import ATTENTIONS, Calibration
 from topoopt.llm.columns import Bools, Floats, Ints
 from topoopt.llm.configuration_table import ConfigurationTable
+from topoopt.llm.experts.loads import ExpertLoads, hottest_rank
 from topoopt.llm.step_time.collective_time import Links
 from topoopt.llm.step_time.machine import Machine, machine_of
 from topoopt.llm.step_time.shapes import Shapes, shapes_of
@@ -31,6 +32,16 @@ class Case:
     machine: Machine
     calibration: Calibration
     attention: Ints = field(default_factory=lambda: np.array(ATTENTIONS.index("auto")))
+    loads: ExpertLoads | None = None
+
+    @cached_property
+    def hottest(self) -> Floats:
+        """Tokens of the rank of an expert group that has most, over the even share; all others wait for it."""
+        if self.loads is None:
+            return np.ones(())
+        degrees = np.unique(self.table.ep)
+        factors = np.array([hottest_rank(self.loads, int(degree)) for degree in degrees])
+        return np.asarray(factors[np.searchsorted(degrees, self.table.ep)], np.float64)
 
     @cached_property
     def links(self) -> Links:
@@ -99,7 +110,11 @@ class Case:
 
 
 def case_of(
-    model: TransformerModel, table: ConfigurationTable, system: System, calibration: Calibration
+    model: TransformerModel,
+    table: ConfigurationTable,
+    system: System,
+    calibration: Calibration,
+    loads: ExpertLoads | None = None,
 ) -> Case:
-    """Return the case of one model and system."""
-    return Case(shapes_of(model), table, machine_of(system), calibration)
+    """Return the case of one model and system; ``loads`` are those of the experts, even if not given."""
+    return Case(shapes_of(model), table, machine_of(system), calibration, loads)

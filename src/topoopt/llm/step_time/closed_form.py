@@ -13,10 +13,12 @@ from topoopt.llm.calibration.parameters import Calibration
 from topoopt.llm.columns import Floats, join_rows, take_rows
 from topoopt.llm.configuration_table import ConfigurationTable
 from topoopt.llm.step_time.adapter_time import adapter_flops_per_token
+from topoopt.llm.experts.loads import ExpertLoads
 from topoopt.llm.step_time.case import Case, case_of
 from topoopt.llm.step_time.documents import tokens_seen
 from topoopt.llm.step_time.micro_batch import MicroBatch, micro_batch
 from topoopt.llm.step_time.replica_time import replica_times
+from topoopt.llm.step_time.schedules import StagePasses, bubble_s, paired_share
 from topoopt.llm.step_time.shapes import Shapes
 from topoopt.llm.step_time.times import StepTimes
 from topoopt.llm.system import System
@@ -33,11 +35,16 @@ WAIT_ON_A_FAST_NETWORK = 1 / 3
 
 
 def estimate(
-    model: TransformerModel, table: ConfigurationTable, system: System, calibration: Calibration
+    model: TransformerModel,
+    table: ConfigurationTable,
+    system: System,
+    calibration: Calibration,
+    loads: ExpertLoads | None = None,
 ) -> StepTimes:
     """Return the step times of all configurations of a table, in its order.
 
     The configurations must be valid for the model (:func:`~topoopt.llm.check_configuration`); memory is not looked at.
+    ``loads`` are those of the experts, even if not given.
 
     Examples
     --------
@@ -49,7 +56,7 @@ def estimate(
     >>> bool(12 < times.iteration_time_s[0] < 16)
     True
     """
-    whole = case_of(model, table, system, calibration)
+    whole = case_of(model, table, system, calibration, loads)
     starts = range(0, len(table), BLOCK) or [0]
     blocks = (np.arange(first, min(first + BLOCK, len(table))) for first in starts)
     return join_rows([step_times(replace(whole, table=take_rows(table, rows))) for rows in blocks])
@@ -68,8 +75,10 @@ def step_times(case: Case) -> StepTimes:
     waits = batches * slow * stage.layers
     tp_s = waits * one.tp_s + batches * slow * stage.has_logits * one.logits_tp_s
     cp_s, ep_s = waits * one.cp_s, waits * one.ep_s
-    pp_s = batches * hop_s
-    bubble = (stage.others_s + (table.pp - 1) * hop_s) / table.vpp
+    # DualPipe's transfers hide where two micro-batches are at work.
+    hidden = table.has_word("schedule", "dualpipe") * paired_share(table)
+    pp_s = batches * hop_s * (1 - hidden)
+    bubble = bubble_s(table, _passes(one, stage), hop_s)
     return StepTimes(
         iteration_time_s=busy + pp_s + bubble + dp_s + step_s,
         compute_s=busy - tp_s - cp_s - ep_s + step_s,
@@ -94,18 +103,22 @@ class Stage:
         What it holds.
     busy_s, others_s : array
         Time of one micro-batch in it, and in all other stages together.
+    other_stages : array
+        How many those are.
     """
 
     layers: Floats
     has_logits: Floats
     busy_s: Floats
     others_s: Floats
+    other_stages: Floats
 
 
 def busiest_stage(case: Case, one: MicroBatch) -> Stage:
     """Return the stage that the pipeline waits for.
 
-    Layers that do not divide evenly go to the first stages, so that the last, with the logits, has the fewest.
+    Layers that do not divide evenly go to the first stages, so that the last, with the logits, has the fewest. A rank of
+    DualPipe has a stage and its mirror image, and half of the micro-batches go through either.
     """
     layers, pp, vpp = case.shapes.layers, case.table.pp.astype(np.float64), case.table.vpp.astype(np.float64)
     fewest = np.floor(layers / pp)
@@ -118,7 +131,23 @@ def busiest_stage(case: Case, one: MicroBatch) -> Stage:
     all_s = last + np.where(spare > 0, spare * first + (pp - 1 - spare) * middle, (pp - 1) * first)
     has_logits = last >= first
     busy = np.maximum(last, first)
-    return Stage(np.where(has_logits, fewest, most), has_logits.astype(np.float64), busy, all_s - busy)
+    found = Stage(
+        np.where(has_logits, fewest, most), has_logits.astype(np.float64), busy, all_s - busy, pp - 1
+    )
+    dual = case.table.has_word("schedule", "dualpipe")
+    if not np.any(dual):
+        return found
+    ends_s, half = (first + last) / 2, (most + fewest) / 2
+    even = spare > pp / 2  # the stages in the middle, and their mirror images, have the most layers
+    middle_s = np.where(even, first, (first + middle) / 2)
+    at_ends = ends_s >= middle_s
+    return Stage(
+        np.where(dual, np.where(at_ends | ~even, half, most), found.layers),
+        np.where(dual, at_ends / 2, found.has_logits),
+        np.where(dual, np.maximum(ends_s, middle_s), found.busy_s),
+        found.others_s,
+        pp - 1,
+    )
 
 
 def stage_s(layers: Floats, extra_s: Floats, one: MicroBatch, chunks: Floats) -> Floats:
@@ -139,6 +168,18 @@ def combined_s(kernels_s: Floats, launches_s: Floats) -> Floats:
     longer: Floats = np.maximum(kernels_s, launches_s)
     factor: Floats = np.cbrt(1 + ratio * ratio * ratio)
     return longer * factor
+
+
+def _passes(one: MicroBatch, stage: Stage) -> StagePasses:
+    """Return the passes of the busiest stage for the law of its schedule."""
+    layers, logits, kernels = stage.layers, stage.has_logits, one.kernels
+    bare_s = layers * (one.ep_alone_s - one.ep_s)
+    backward = layers * (kernels.backward_s + one.recompute_s)
+    waits = one.tp_s + one.cp_s + one.ep_alone_s
+    backward = backward + layers * one.backward_share * waits + logits * kernels.logits_backward_s
+    others_s = stage.others_s + bare_s * stage.other_stages
+    weights_s = layers * kernels.weights_s + logits * kernels.logits_weights_s
+    return StagePasses(stage.busy_s + bare_s, stage.busy_s, backward, weights_s, others_s)
 
 
 def straggle(case: Case) -> Floats:

@@ -61,14 +61,10 @@ class Links:
         s_per_byte = (size - 1) / size * np.maximum(inner, outer)
         return np.asarray((size - 1) * hop + size_bytes * s_per_byte, np.float64)
 
-    def exchange_s(self, size: Floats, stride: Floats, sent_bytes: Floats) -> Floats:
-        """Return the time of an all-to-all in which each rank sends ``sent_bytes`` over all ranks evenly."""
-        inside = self.members_inside(size, stride)
-        between = (size - inside) / size
+    def exchange_start_s(self, size: Floats, inside: Floats) -> Floats:
+        """Return the time before the first byte of an all-to-all, of whose ranks so many share a server."""
         latency = self.start_s + SCALE_UP_STEP_S * (inside - 1) + self.network_step_s * (size > inside)
-        inner = (inside - 1) / size * self.scale_up_s_per_byte
-        wire = np.maximum(inner, between * self.network_s_per_byte)
-        return np.where(size > 1, latency + sent_bytes * wire, 0.0)
+        return np.asarray(latency, np.float64)
 
     def transfer_s(self, stride: Floats, size_bytes: Floats) -> Floats:
         """Return the time of a transfer to the rank ``stride`` further."""

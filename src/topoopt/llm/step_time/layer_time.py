@@ -24,13 +24,19 @@ LOSS_BYTES_PER_LOGIT = 24.0
 
 @dataclass(frozen=True, eq=False)
 class LayerKernels:
-    """Seconds of kernels of one micro-batch: a layer's forward and backward pass, its attention's core, the logits."""
+    """Seconds of kernels of one micro-batch: a layer's forward and backward pass, its attention's core, the logits.
+
+    ``weights_s`` is the part of a layer's backward pass that makes the gradients of its weights, which nothing waits
+    for; of the logits it is half of their backward products.
+    """
 
     forward_s: Floats
     backward_s: Floats
     core_s: Floats
     logits_forward_s: Floats
     logits_backward_s: Floats
+    weights_s: Floats
+    logits_weights_s: Floats
 
 
 def layer_kernels(case: Case) -> LayerKernels:
@@ -81,6 +87,8 @@ class _Kernels:
             core_forward,
             logits + loss / 2,
             products * logits + loss / 2,
+            (products - 1) * linear + adapters[0],
+            (products - 1) * logits,
         )
 
     def _projections(self) -> Floats:
@@ -105,7 +113,7 @@ class _Kernels:
         if not shapes.any_experts:
             return dense
         shared = self._two_products(case.tokens, np.maximum(shapes.shared_ffn / case.tp, 1))
-        visits = np.maximum(shapes.per_token, 1) * shapes.capacity
+        visits = np.maximum(shapes.per_token, 1) * shapes.capacity * case.hottest
         rows = case.tokens * visits * case.etp / case.tp  # tokens that come to this accelerator
         local = np.maximum(shapes.experts / case.ep, 1)
         inner = np.maximum(shapes.expert_ffn / case.etp, 1)

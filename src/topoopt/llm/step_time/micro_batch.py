@@ -7,7 +7,9 @@ import numpy as np
 from topoopt.llm.columns import Floats
 from topoopt.llm.step_time.case import Case
 from topoopt.llm.step_time.context_time import context_s
+from topoopt.llm.step_time.expert_exchange import exchanges_s, hidden_exchanges_s, overlaps
 from topoopt.llm.step_time.layer_time import LayerKernels, layer_kernels
+from topoopt.llm.step_time.schedules import paired_share
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +24,8 @@ class MicroBatch:
         Kernels that run again in the backward pass of a layer.
     tp_s, cp_s, ep_s : array
         Waits in one layer, both passes and recomputation, that nothing hides.
+    ep_alone_s : array
+        Those for experts where no other micro-batch is there to hide them: while a pipeline fills and drains.
     backward_share : array
         Of the waits: what falls into the backward pass, recomputation included.
     launch_s, chunk_launch_s : array
@@ -35,6 +39,7 @@ class MicroBatch:
     tp_s: Floats
     cp_s: Floats
     ep_s: Floats
+    ep_alone_s: Floats
     backward_share: Floats
     launch_s: Floats
     chunk_launch_s: float
@@ -51,15 +56,21 @@ def micro_batch(case: Case) -> MicroBatch:
     gather = case.links.gather_s(case.tp, np.ones_like(case.tp), hidden_bytes)
     passes = 2 + full
     bare = 1 - calibration.tensor_overlap * (table.sequence_parallel > 0)
+    again_s = full * layer.forward_s + selective * layer.core_s
+    alone_s = passes * exchanges_s(case)
     crowd = calibration.group_launch * np.square(case.tp / 8) * (case.tp > 1)
     return MicroBatch(
         kernels=layer,
-        recompute_s=full * layer.forward_s + selective * layer.core_s,
+        recompute_s=again_s,
         tp_s=passes * _tensor_s(case, hidden_bytes, gather) * bare,
         cp_s=context_s(case, layer, full + selective),
-        ep_s=passes * _exchanges_s(case, hidden_bytes),
+        ep_s=_bare_exchanges_s(case, alone_s, layer.forward_s + layer.backward_s + again_s),
+        ep_alone_s=alone_s,
         backward_share=(1 + full) / passes,
-        launch_s=calibration.layer_launch_s * passes * (1 + shapes.moe_share) * (1 + crowd),
+        launch_s=calibration.layer_launch_s
+        * passes
+        * (1 + calibration.expert_launch * shapes.moe_share)
+        * (1 + crowd),
         chunk_launch_s=calibration.chunk_launch_s,
         logits_tp_s=2 * gather,
     )
@@ -82,10 +93,10 @@ def _tensor_s(case: Case, hidden_bytes: Floats, gather: Floats) -> Floats:
     return np.asarray(2 * pairs * gather + shapes.moe_share * (2 * cut + again), np.float64)
 
 
-def _exchanges_s(case: Case, hidden_bytes: Floats) -> Floats:
-    """Return dispatch and combine of one pass through an average layer."""
-    shapes = case.shapes
-    if not shapes.any_experts:
-        return np.zeros_like(case.tp)
-    sent = hidden_bytes * shapes.per_token / case.tp
-    return shapes.moe_share * 2 * case.links.exchange_s(case.ep, case.etp, sent)
+def _bare_exchanges_s(case: Case, alone_s: Floats, computing_s: Floats) -> Floats:
+    """Return what is waited for of a layer's all-to-alls, on average over the micro-batches."""
+    overlapped = overlaps(case)
+    if not np.any(overlapped) or not case.shapes.any_experts:
+        return alone_s
+    paired = paired_share(case.table) * overlapped
+    return np.asarray(alone_s + paired * (hidden_exchanges_s(alone_s, computing_s) - alone_s), np.float64)

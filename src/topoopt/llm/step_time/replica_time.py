@@ -26,9 +26,10 @@ def replica_times(case: Case, layers: Floats, batches_s: Floats, backward_s: Flo
     shapes, table, calibration = case.shapes, case.table, case.calibration
     pp = table.pp.astype(np.float64)
     dense = layers * (shapes.dense_parameters / case.tp + shapes.replicated_parameters)
-    dense = dense + shapes.table_parameters / case.tp / np.minimum(pp, 2)
-    expert = layers * shapes.expert_parameters / (case.ep * case.etp)
-    replicas = (table.dp * table.cp).astype(np.float64)
+    copies = np.where(table.has_word("schedule", "dualpipe"), 2.0, 1.0)  # a stage and its mirror image
+    dense = copies * (dense + shapes.table_parameters / case.tp / np.minimum(pp, 2))
+    expert = copies * layers * shapes.expert_parameters / (case.ep * case.etp)
+    replicas = copies * table.dp * table.cp
     sharded = table.zero == 3
     batches = case.batches
     scattered = table.zero == 2

@@ -24,7 +24,9 @@ class Shapes:
     ffn, expert_ffn, shared_ffn, into : array
         ``into`` is 2 for gated feed-forward parts, else 1. ``ffn`` is that of layers without experts.
     experts, per_token, capacity : array
-        ``capacity`` is the capacity factor, at least 1.
+        ``capacity`` is what experts compute over what tokens ask for: the capacity factor, or 1 without limit.
+    route_groups, groups_per_token : array
+        Of group-limited routing; 0 for none.
     vocabulary : array
     dense_parameters, replicated_parameters, expert_parameters, table_parameters : array
         Of an average layer: what tp splits, what every tp rank holds, routed experts; embedding with output.
@@ -47,6 +49,8 @@ class Shapes:
     experts: Floats
     per_token: Floats
     capacity: Floats
+    route_groups: Floats
+    groups_per_token: Floats
     vocabulary: Floats
     dense_parameters: Floats
     replicated_parameters: Floats
@@ -100,7 +104,9 @@ def _row(model: TransformerModel) -> tuple[float, ...]:
         2 if model.gated else 1,
         experts.count if experts else 1,
         experts.per_token if experts else 0,
-        max(experts.capacity_factor, 1.0) if experts else 1,
+        (experts.capacity_factor or 1.0) if experts else 1,
+        experts.route_groups if experts else 0,
+        experts.groups_per_token if experts else 0,
         model.vocabulary,
         split,
         replicated,
