@@ -21,8 +21,8 @@ SCHEDULES = ("1f1b", "zero-bubble", "dualpipe")
 (Qi 2023); from both ends at once (DeepSeek-V3, section 3.2.1)."""
 
 EXCHANGES = ("flat", "hierarchical")
-"""How tokens get to their experts: a copy for each expert (NCCL's all-to-all), or one for each server, which is forwarded
-inside to each rank that has some of its experts (Tutel, section 3.2; DeepSeek-V3, section 3.2.2)."""
+"""How tokens get to their experts: a copy for each expert (an all-to-all of NCCL), or one for each server, forwarded
+there to each rank that has some of them (DeepSeek-V3, section 3.2.2; Megatron Core's DeepEP and HybridEP)."""
 
 STORED_PRECISIONS = ("", "fp32", "bf16", "fp8")
 """Of what is kept or sent; nothing for what the framework does."""

@@ -49,6 +49,7 @@ class MoeJob:
         """The configuration on :data:`ACCELERATORS`."""
         dp = ACCELERATORS // (self.tp * self.pp)
         return Configuration(
+            exchange="flat",
             tp=self.tp,
             pp=self.pp,
             dp=dp,

@@ -131,7 +131,9 @@ def test_context_parallelism_passes_keys_and_values_around_a_ring() -> None:
 def test_every_token_goes_to_its_experts_and_back(ep: int, tp: int, recompute: str, exponent: float) -> None:
     """k·h·bytes per token and layer each way; with even loads (ep-1)/ep of it leaves the rank."""
     model = small_model(SMALL_EXPERTS)
-    one = Configuration(tp=tp, pp=2, dp=8 // tp, ep=ep, global_batch=32, sequence=64, recompute=recompute)
+    one = Configuration(
+        tp=tp, pp=2, dp=8 // tp, ep=ep, global_batch=32, sequence=64, recompute=recompute, exchange="flat"
+    )
     loads = zipf_loads(model, exponent)
     exchanges = [each for each in communications(model, one, loads) if each.kind == "ep"]
     all_bytes = sum(

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.llm.shapes import PAPER_CONFIGURATION, PAPER_MODEL, SMALL_EXPERTS, small_model
 from topoopt.errors import InvalidInput
 from topoopt.llm import (
+    EXCHANGES,
     KINDS,
     Communication,
     Configuration,
@@ -26,7 +27,7 @@ RING = ("allreduce", "all-gather", "reduce-scatter")
 
 
 @st.composite
-def jobs(draw: st.DrawFn) -> tuple[tuple[Communication, ...], int]:
+def jobs(draw: st.DrawFn, exchanges: tuple[str, ...] = EXCHANGES) -> tuple[tuple[Communication, ...], int]:
     """Return what some configuration of a small mixture of experts sends, and its ranks."""
     tp, cp, pp = (draw(st.sampled_from([1, 2])) for _ in range(3))
     one = Configuration(
@@ -42,6 +43,7 @@ def jobs(draw: st.DrawFn) -> tuple[tuple[Communication, ...], int]:
         recompute=draw(st.sampled_from(["none", "full"])),
         zero=draw(st.integers(0, 3)),
         sequence_parallel=draw(st.booleans()) and tp > 1,
+        exchange=draw(st.sampled_from(exchanges)),
     )
     model = small_model(replace(SMALL_EXPERTS, first_dense_layers=2, every=2))
     loads = zipf_loads(model, draw(st.sampled_from([0.0, 1.0])))
@@ -60,7 +62,7 @@ def test_the_matrix_holds_all_that_is_sent(job: tuple[tuple[Communication, ...],
     np.testing.assert_allclose(by_kind, matrix, rtol=1e-12)
 
 
-@given(jobs(), st.integers(1, 8), st.randoms(use_true_random=False))
+@given(jobs(("flat",)), st.integers(1, 8), st.randoms(use_true_random=False))
 @settings(max_examples=15, deadline=None)
 def test_servers_send_what_their_ranks_send(
     job: tuple[tuple[Communication, ...], int], per_server: int, random: Random

@@ -31,8 +31,9 @@ def server_matrix(
 ) -> Floats:
     """Return the bytes from each server to each, shape (servers, servers): the matrix of ranks, added up.
 
-    What ranks of a server send each other is on the diagonal. Rings are those of ranks, so that one may leave and
-    enter a server several times; see :func:`~topoopt.llm.server_traffic` for collectives that first add up inside.
+    What ranks of a server send each other is on the diagonal; a token that goes to a server of its
+    experts once, counts once. Rings are those of ranks, so that one may leave and enter a server several times; see
+    :func:`~topoopt.llm.server_traffic` for collectives that first add up inside.
 
     Parameters
     ----------
@@ -47,10 +48,22 @@ def server_matrix(
         )
     matrix = np.zeros((servers, servers))
     for one in communications:
-        if one.kind in kinds:
+        if one.kind not in kinds:
+            continue
+        if one.routing is not None:
+            add_exchanges(matrix, one, servers_of_rank)
+        else:
             for src, dst, size_bytes in rank_pairs(one):
                 np.add.at(matrix, (servers_of_rank[src], servers_of_rank[dst]), size_bytes)
     return matrix
+
+
+def add_exchanges(matrix: Floats, one: Communication, servers_of_rank: Ints) -> None:
+    """Add what servers send each other in an all-to-all, group by group."""
+    total = float(one.message_bytes) * one.count
+    for row in servers_of_rank[one.groups]:
+        members, index = np.unique(row, return_inverse=True)
+        matrix[np.ix_(members, members)] += total * one.server_weights(index)
 
 
 def rank_pairs(one: Communication) -> Iterator[tuple[Ints, Ints, Floats]]:
@@ -58,7 +71,7 @@ def rank_pairs(one: Communication) -> Iterator[tuple[Ints, Ints, Floats]]:
     groups, size = one.groups, one.groups.shape[1]
     total = float(one.message_bytes) * one.count
     if one.collective == "all-to-all":
-        between = total * one.weights
+        between = total * one.rank_weights
         np.fill_diagonal(between, 0.0)
         src, dst = np.nonzero(between)
         yield groups[:, src], groups[:, dst], np.broadcast_to(between[src, dst], (len(groups), len(src)))

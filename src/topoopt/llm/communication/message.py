@@ -15,9 +15,15 @@ import numpy as np
 
 from topoopt.hardware import BYTES_PER_ELEMENT
 from topoopt.llm.columns import Floats, Ints
+from topoopt.llm.communication.routing import Routing
 
 KINDS = ("tp", "cp", "ep", "pp", "dp", "embedding")
 """Why ranks communicate; ``dp`` includes the gradients of experts."""
+
+
+DISPATCH_BYTES = {"fp32": 4.0, "bf16": 2.0, "fp8": 1 + 4 / 128}
+"""Of an element of a token on its way to experts; in 8 bits with a scale of 4 bytes for each 128 (DeepSeek-V3, section
+3.3.1)."""
 
 
 def no_weights() -> Floats:
@@ -53,6 +59,8 @@ class Communication:
     weights : float64 array, shape (size, size)
         Of an all-to-all: the share of ``message_bytes`` that goes from each member to each, itself included. Empty
         for others.
+    routing : Routing or None
+        Of an all-to-all in which a server gets a token once; ``weights`` are those of a copy for each expert.
     """
 
     kind: str
@@ -65,6 +73,20 @@ class Communication:
     direction: str = "step"
     chunk: int = -1
     weights: Floats = field(default_factory=no_weights)
+    routing: Routing | None = None
+
+    @property
+    def rank_weights(self) -> Floats:
+        """Of an all-to-all: the share of ``message_bytes`` from each member to each."""
+        return self.weights if self.routing is None else self.routing.between_ranks(self.weights)
+
+    def server_weights(self, index: Ints) -> Floats:
+        """Return the same of servers, shape (servers, servers); ``index`` says on which each member is."""
+        if self.routing is not None:
+            return self.routing.between_servers(self.weights, index)
+        matrix = np.zeros((int(index.max()) + 1,) * 2)
+        np.add.at(matrix, (index[:, None], index[None, :]), self.weights)
+        return matrix
 
     @property
     def wire_bytes(self) -> float:
@@ -74,7 +96,7 @@ class Communication:
         """
         size = self.groups.shape[1]
         return (
-            wire_factor(self.collective, size, self.weights)
+            wire_factor(self.collective, size, self.rank_weights)
             * self.message_bytes
             * self.count
             * len(self.groups)

@@ -7,8 +7,9 @@ import numpy as np
 
 from topoopt.llm.columns import Floats, Ints
 from topoopt.llm.communication.context import context_messages
-from topoopt.llm.communication.message import Communication, no_weights, wire_element_bytes
+from topoopt.llm.communication.message import DISPATCH_BYTES, Communication, no_weights, wire_element_bytes
 from topoopt.llm.communication.ranks import Ranks
+from topoopt.llm.communication.routing import Routing
 from topoopt.llm.configuration import Configuration
 from topoopt.llm.experts.loads import ExpertLoads, experts_of, rank_shares, taken_shares
 from topoopt.transformer import TransformerModel
@@ -65,6 +66,7 @@ class Passes:
         times: tuple[int, int, int],
         groups: Ints | None = None,
         weights: Floats | None = None,
+        routing: Routing | None = None,
     ) -> Iterator[Communication]:
         """Yield a collective of both passes.
 
@@ -74,7 +76,7 @@ class Passes:
             How often it is done for one micro-batch: forward, backward, and when recomputing.
         groups
             All of this kind on this stage if not given.
-        weights
+        weights, routing
             Those of an all-to-all.
         """
         if groups is None:
@@ -96,6 +98,7 @@ class Passes:
                     direction,
                     self.chunk,
                     no_weights() if weights is None else weights,
+                    routing,
                 )
 
     def _tensor(self, part: str, layers: int) -> Iterator[Communication]:
@@ -165,8 +168,15 @@ class Passes:
         one = self.configuration
         size = round(self.activation_bytes * per_token / one.tp)
         there = np.tile(share, (one.ep, 1))
-        for part, weights in (("dispatch", there), ("combine", np.ascontiguousarray(there.T))):
-            yield from self._done("ep", part, "all-to-all", size, (count, count, count), weights=weights)
+        routed = one.exchange == "hierarchical"
+        ways = (
+            ("dispatch", self._dispatch_bytes(per_token), there),
+            ("combine", size, np.ascontiguousarray(there.T)),
+        )
+        for part, sent, weights in ways:
+            routing = Routing(experts_of(self.model), part == "combine") if routed else None
+            times = count, count, count
+            yield from self._done("ep", part, "all-to-all", sent, times, weights=weights, routing=routing)
         if one.etp == 1:
             return
         # An expert that is cut needs the tokens of all ranks that hold a part of it.
@@ -179,6 +189,14 @@ class Passes:
             some = groups[np.isin(place, indices)]
             for collective in ("all-gather", "reduce-scatter"):
                 yield from self._done("tp", "experts", collective, whole, (count, count, count), some)
+
+    def _dispatch_bytes(self, per_token: int) -> int:
+        """Return the bytes of a rank's tokens on their way to experts, with the scales of few bits."""
+        one = self.configuration
+        width = float(wire_element_bytes(one.precision))
+        if one.dispatch:
+            width = DISPATCH_BYTES[one.dispatch]
+        return round(self.tokens * self.model.hidden * width * per_token / one.tp)
 
     def _sends(self) -> Iterator[Communication]:
         """Yield the activations to the next chunk and the gradients to the one before."""

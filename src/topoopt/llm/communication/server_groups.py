@@ -1,6 +1,7 @@
 """From groups of ranks to groups of servers, by the replicas of the model that take part."""
 
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,13 +62,18 @@ class ServerPairs:
     pair_bytes: Floats
 
 
-def server_pairs(groups: Ints, weights: Floats, places: Places) -> tuple[ServerPairs, ...]:
-    """Return how many bytes servers send each other if member i of each group sends member j ``weights[i, j]``."""
+def server_pairs(groups: Ints, between: Callable[[Ints], Floats], places: Places) -> tuple[ServerPairs, ...]:
+    """Return how many bytes servers send each other.
+
+    Parameters
+    ----------
+    between
+        From the place of each member of a group among its servers to the bytes from each server to each.
+    """
     matrices: dict[tuple[tuple[int, ...], tuple[int, ...]], Floats] = {}
     for row in _spanning(groups, places):
         members, index = np.unique(places.server[row], return_inverse=True)
-        matrix = np.zeros((len(members), len(members)))
-        np.add.at(matrix, (index[:, None], index[None, :]), weights)
+        matrix = between(index).copy()
         np.fill_diagonal(matrix, 0.0)
         key = tuple(np.unique(places.replica[row]).tolist()), tuple(members.tolist())
         matrices[key] = matrices[key] + matrix if key in matrices else matrix

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from topoopt.llm.columns import Ints
-from topoopt.llm.communication.matrix import rank_pairs
+from topoopt.llm.communication.matrix import add_exchanges, rank_pairs
 from topoopt.llm.communication.message import Communication
 from topoopt.pipelined_step import SWEEPS
 from topoopt.traffic import AllReduceGroup, AllToAllGroup, Traffic, Transfers, merged_traffic
@@ -39,6 +39,9 @@ def server_traffic(communications: Iterable[Communication], servers_of_rank: Int
         alike = _even_exchanges(one, servers_of_rank)
         exchanges += [group for group in alike if group is not None and len(group.members) > 1]
         others = replace(one, groups=one.groups[[group is None for group in alike]])
+        if one.collective == "all-to-all":
+            add_exchanges(sent, others, servers_of_rank)
+            continue
         for src, dst, size_bytes in rank_pairs(others):
             np.add.at(sent, (servers_of_rank[src], servers_of_rank[dst]), size_bytes)
     np.fill_diagonal(sent, 0.0)
@@ -63,11 +66,11 @@ def _even_exchanges(one: Communication, servers_of_rank: Ints) -> list[AllToAllG
     """Return each group of an all-to-all of servers; None for what is uneven, or no all-to-all."""
     if one.collective != "all-to-all" or float(np.ptp(one.weights)) > 0.0:
         return [None] * len(one.groups)
-    between = float(one.message_bytes * one.count * one.weights[0, 0])
+    total = float(one.message_bytes * one.count)
     groups: list[AllToAllGroup | None] = []
     for row in servers_of_rank[one.groups]:
-        members, ranks = np.unique(row, return_counts=True)
-        pair = round(between * int(ranks[0]) ** 2)
+        members, index, ranks = np.unique(row, return_inverse=True, return_counts=True)
+        pair = 0 if len(members) == 1 else round(total * float(one.server_weights(index)[0, 1]))
         even = int(np.ptp(ranks)) == 0
         groups.append(AllToAllGroup(tuple(members.tolist()), pair) if even else None)
     return groups

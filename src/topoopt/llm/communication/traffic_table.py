@@ -116,7 +116,8 @@ def _kind_row(
 def _sent_share(one: Communication, place: int) -> float:
     """Return the bytes that leave the member at a place of its group, over ``message_bytes``."""
     if one.collective == "all-to-all":
-        return float(one.weights[place].sum() - one.weights[place, place])
+        weights = one.rank_weights
+        return float(weights[place].sum() - weights[place, place])
     size = one.groups.shape[1]
     if one.collective == "send":
         return float(place == 0)

@@ -32,12 +32,18 @@ def pass_exchanges(
     places: Places,
     links: Links,
     hidden: Mapping[str, float],
+    beside_s: float = 0.0,
 ) -> tuple[Exchange, ...]:
     """Return the exchanges inside all passes; what stays inside a server is left out.
 
     Collectives of one kind (such as the AllReduces of tensor parallelism) are added up over the layers of a chunk, and
     so are all-to-alls of equal loads. Groups of one communication take place at once. What hides keeps only the
     optimizer waiting.
+
+    Parameters
+    ----------
+    beside_s : float
+        What a byte of the all-to-alls of experts takes inside the servers beyond its time on the network.
     """
     known: dict[tuple[int, str], dict[object, int]] = {}
     exchanges: list[Exchange] = []
@@ -45,9 +51,16 @@ def pass_exchanges(
         if one.chunk >= 0 and one.kind != "pp":
             turns = known.setdefault((one.chunk, one.direction), {})
             turn = turns.setdefault((one.kind, one.collective, one.weights.tobytes()), len(turns))
-            rows = _rings if one.collective in RINGS else _pairs
+            rings = one.collective in RINGS
+            inside_s = beside_s if one.kind == "ep" else 0.0
             share = 1.0 if one.part.endswith(HIDDEN) else hidden.get(one.kind, 0.0)
-            for exchange in rows(one, one.count // micro_batches, turn, places, links):
+            times = one.count // micro_batches
+            rows = (
+                _rings(one, times, turn, places, links)
+                if rings
+                else _pairs(one, times, turn, places, links, inside_s)
+            )
+            for exchange in rows:
                 exchanges += hidden_and_not(exchange, share, "after")
     return merged_exchanges(exchanges)
 
@@ -105,12 +118,16 @@ def _rings(one: Communication, times: int, turn: int, places: Places, links: Lin
         yield exchange_of(one, group, one.collective, size_bytes * group.groups, times, delay_s, turn)
 
 
-def _pairs(one: Communication, times: int, turn: int, places: Places, links: Links) -> Iterator[Exchange]:
-    around = np.roll(np.eye(one.groups.shape[1]), 1, axis=1)
-    weights = one.weights if one.collective == "all-to-all" else around
-    for group in server_pairs(one.groups, weights * one.message_bytes * times, places):
+def _pairs(
+    one: Communication, times: int, turn: int, places: Places, links: Links, beside_s: float
+) -> Iterator[Exchange]:
+    if one.collective != "all-to-all":
+        one = replace(one, weights=np.roll(np.eye(one.groups.shape[1]), 1, axis=1))
+    total = one.message_bytes * times
+    delay_s = links.starts_s(times) + total * beside_s
+    for group in server_pairs(one.groups, lambda index: total * one.server_weights(index), places):
         size_bytes, pair_bytes = _even(group)
-        whole = exchange_of(one, group, "all-to-all", size_bytes, times, links.starts_s(times), turn)
+        whole = exchange_of(one, group, "all-to-all", size_bytes, times, delay_s, turn)
         yield replace(whole, pair_bytes=pair_bytes)
 
 

@@ -15,7 +15,7 @@ from topoopt.llm.configuration import Configuration
 from topoopt.llm.experts.loads import ExpertLoads
 from topoopt.llm.pipeline.exchanges import pass_exchanges
 from topoopt.llm.pipeline.weights import synchronizations, weight_exchanges
-from topoopt.llm.step_time.chunk_times import chunk_times, hidden_shares
+from topoopt.llm.step_time.chunk_times import chunk_times, forwarding_s, hidden_shares
 from topoopt.llm.step_time.collective_time import Links
 from topoopt.llm.step_time.machine import machine_of
 from topoopt.llm.step_time.times import ChunkTimes
@@ -92,8 +92,10 @@ def pipelined_step(
     parts = places.server[ranks.dense].reshape(configuration.pp, configuration.dp, -1)
     spread = int(np.ptp(parts, axis=2).max()) > 0  # else every worker is inside a server, and has one part
     overlap = calibration.gather_overlap if configuration.zero == 3 else calibration.gradient_overlap
-    hidden = hidden_shares(model, configuration, system, calibration)
-    exchanges = pass_exchanges(sent, configuration.micro_batches, places, links, hidden)
+    setting = model, configuration, system, calibration
+    exchanges = pass_exchanges(
+        sent, configuration.micro_batches, places, links, hidden_shares(*setting), forwarding_s(*setting)
+    )
     return PipelinedStep(
         servers=int(places.server.max()) + 1,
         micro_batches=configuration.micro_batches,

@@ -117,4 +117,4 @@ def case_of(
     loads: ExpertLoads | None = None,
 ) -> Case:
     """Return the case of one model and system; ``loads`` are those of the experts, even if not given."""
-    return Case(shapes_of(model), table, machine_of(system), calibration, loads)
+    return Case(shapes_of(model), table, machine_of(system), calibration, loads=loads)

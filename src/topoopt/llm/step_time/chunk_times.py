@@ -13,6 +13,7 @@ from topoopt.llm.recomputation import part_bit, recomputation_bits
 from topoopt.llm.step_time.case import case_of
 from topoopt.llm.step_time.closed_form import combined_s, straggle
 from topoopt.llm.step_time.context_time import key_round_s
+from topoopt.llm.step_time.expert_exchange import forwarding_s_per_byte, overlaps
 from topoopt.llm.step_time.layer_time import layer_kernels
 from topoopt.llm.step_time.micro_batch import MicroBatch, micro_batch
 from topoopt.llm.step_time.replica_time import replica_times
@@ -59,13 +60,26 @@ def hidden_shares(
     round the context-parallel ranks hide behind the attention's core, as far as it is long enough; what they
     exchange or gather does not.
     """
-    tensor = calibration.tensor_overlap if configuration.sequence_parallel else 0.0
-    if configuration.cp == 1 or configuration.context != "ring":
-        return {"tp": tensor}
+    shares = {"tp": calibration.tensor_overlap if configuration.sequence_parallel else 0.0}
     case = case_of(model, configuration_table([configuration]), system, calibration)
+    if bool(overlaps(case)) and configuration.ep > 1:
+        one = micro_batch(case)
+        shares["ep"] = 1 - float(one.ep_s[0] / one.ep_alone_s[0])
+    if configuration.cp == 1 or configuration.context != "ring":
+        return shares
     core_s, ring_s = float(layer_kernels(case).core_s[0]), float(key_round_s(case)[0])
     passes = 3 if recomputation_bits(configuration.recompute) & part_bit("core") else 2
-    return {"tp": tensor, "cp": min(passes * core_s / ((passes + 1) * ring_s), 1.0)}
+    return {**shares, "cp": min(passes * core_s / ((passes + 1) * ring_s), 1.0)}
+
+
+def forwarding_s(
+    model: TransformerModel, configuration: Configuration, system: System, calibration: Calibration
+) -> float:
+    """Return what a byte of the tokens of experts takes inside the servers beyond its time on the network."""
+    if model.experts is None or configuration.ep == 1:
+        return 0.0
+    case = case_of(model, configuration_table([configuration]), system, calibration)
+    return float(forwarding_s_per_byte(case)[0])
 
 
 def _passes(one: MicroBatch, layers: Floats) -> tuple[Floats, Floats]:

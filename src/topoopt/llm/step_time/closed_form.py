@@ -117,8 +117,8 @@ class Stage:
 def busiest_stage(case: Case, one: MicroBatch) -> Stage:
     """Return the stage that the pipeline waits for.
 
-    Layers that do not divide evenly go to the first stages, so that the last, with the logits, has the fewest. A rank of
-    DualPipe has a stage and its mirror image, and half of the micro-batches go through either.
+    Layers that do not divide evenly go to the first stages, so that the last, with the logits, has the fewest. A rank
+    of DualPipe has a stage and its mirror image, and half of the micro-batches go through either.
     """
     layers, pp, vpp = case.shapes.layers, case.table.pp.astype(np.float64), case.table.vpp.astype(np.float64)
     fewest = np.floor(layers / pp)

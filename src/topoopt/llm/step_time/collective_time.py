@@ -66,6 +66,14 @@ class Links:
         latency = self.start_s + SCALE_UP_STEP_S * (inside - 1) + self.network_step_s * (size > inside)
         return np.asarray(latency, np.float64)
 
+    def exchange_s(self, size: Floats, stride: Floats, sent_bytes: Floats) -> Floats:
+        """Return the time of an all-to-all in which each rank sends ``sent_bytes`` over all ranks evenly."""
+        inside = self.members_inside(size, stride)
+        between = (size - inside) / size
+        inner = (inside - 1) / size * self.scale_up_s_per_byte
+        wire = np.maximum(inner, between * self.network_s_per_byte)
+        return np.where(size > 1, self.exchange_start_s(size, inside) + sent_bytes * wire, 0.0)
+
     def transfer_s(self, stride: Floats, size_bytes: Floats) -> Floats:
         """Return the time of a transfer to the rank ``stride`` further."""
         near = stride < self.per_server

@@ -3,19 +3,19 @@
 import numpy as np
 
 from topoopt.llm.columns import Bools, Floats
+from topoopt.llm.communication.message import DISPATCH_BYTES
+from topoopt.llm.configuration import STORED_PRECISIONS
 from topoopt.llm.experts.spread import expected_places
 from topoopt.llm.step_time.case import Case
-
-DISPATCH_BYTES = np.array([2.0, 4.0, 2.0, 1 + 4 / 128])
-"""Of an element of a token on its way to experts, by index into STORED_PRECISIONS; in 8 bits with a scale of 4 bytes for
-each 128 (DeepSeek-V3, section 3.3)."""
 
 COMBINE_BYTES = 2.0
 """What experts say is summed up in 16 bits (DeepSeek-V3, section 3.3.3)."""
 
+_DISPATCH_BYTES = np.array([DISPATCH_BYTES.get(name, COMBINE_BYTES) for name in STORED_PRECISIONS])
+
 COMMUNICATION_SHARE = 20 / 132
-"""Of an accelerator's processors, what sends and receives takes up: 20 SMs of an H800's 132 (DeepSeek-V3, section 3.2.2),
-which is Megatron Core's default, too."""
+"""Of an accelerator's processors, what sending and receiving takes up: 20 SMs of an H800's 132 (DeepSeek-V3, section
+3.2.2), which is Megatron Core's default, too."""
 
 
 def exchanges_s(case: Case) -> Floats:
@@ -24,41 +24,47 @@ def exchanges_s(case: Case) -> Floats:
     if not shapes.any_experts:
         return np.zeros_like(case.tp)
     inside = links.members_inside(ep, case.etp)
-    hierarchical = case.table.has_word("exchange", "hierarchical")
-    taken = np.minimum(shapes.capacity, 1.0)
-    if not np.any(hierarchical):
-        s_per_byte = taken * shapes.per_token * _flat(case, inside)
-    elif np.all(hierarchical):
-        s_per_byte = taken * _hierarchical(case, inside)
-    else:
-        flat = shapes.per_token * _flat(case, inside)
-        s_per_byte = taken * np.where(hierarchical, _hierarchical(case, inside), flat)
-    token_bytes = shapes.hidden * (DISPATCH_BYTES[case.table.dispatch] + COMBINE_BYTES)
+    inner, outer = _links_s_per_byte(case, inside)
+    s_per_byte = np.minimum(shapes.capacity, 1.0) * _together(case, inner, outer)
+    token_bytes = shapes.hidden * (_DISPATCH_BYTES[case.table.dispatch] + COMBINE_BYTES)
     wire_s = case.tokens / case.tp * token_bytes * case.hottest * s_per_byte
     both_s = 2 * links.exchange_start_s(ep, inside) + wire_s
     return np.where(ep > 1, shapes.moe_share * both_s, 0.0)
 
 
-def _flat(case: Case, inside: Floats) -> Floats:
-    """Return the time of a byte of one copy, which goes to any rank; links inside and between work at once."""
-    inner = (inside - 1) / case.ep * case.links.scale_up_s_per_byte
-    outer = (case.ep - inside) / case.ep * case.links.network_s_per_byte
-    return np.maximum(inner, outer)
+def forwarding_s_per_byte(case: Case) -> Floats:
+    """Return what a byte of all copies takes inside the servers beyond its time on the network."""
+    inner, outer = _links_s_per_byte(case, case.links.members_inside(case.ep, case.etp))
+    beyond = np.minimum(case.shapes.capacity, 1.0) * (_together(case, inner, outer) - outer)
+    return np.asarray(beyond / np.maximum(case.shapes.per_token, 1), np.float64)
 
 
-def _hierarchical(case: Case, inside: Floats) -> Floats:
-    """Return the time of a byte of a token that goes to each server of its experts once, and is forwarded there.
+def _links_s_per_byte(case: Case, inside: Floats) -> tuple[Floats, Floats]:
+    """Return the time of a token's byte on the links inside servers, and on those between.
 
-    Every rank gets a token once, however many of its experts want it. Forwarding goes on while others arrive, but
-    both compete for the processors that do it, so that the two take somewhat longer than the longer of them: with the
-    3-norm DeepEP's published bandwidths on 32 and 64 ranks come out within 7 %, on 8 and 16 within 30 %.
+    Flat, a copy for each of its experts goes to any rank. Hierarchical, one goes to each server of its experts, and on
+    to each rank there that has some.
     """
-    servers = case.ep / inside
-    outer = _places(case, servers) * (servers - 1) / servers * case.links.network_s_per_byte
-    inner = _places(case, case.ep) * (inside - 1) / inside * case.links.scale_up_s_per_byte
+    shapes, ep = case.shapes, case.ep
+    hierarchical = case.table.has_word("exchange", "hierarchical")
+    inner, outer = shapes.per_token * (inside - 1) / ep, shapes.per_token * (ep - inside) / ep
+    if np.any(hierarchical):
+        servers = ep / inside
+        inner = np.where(hierarchical, _places(case, ep) * (inside - 1) / inside, inner)
+        outer = np.where(hierarchical, _places(case, servers) * (servers - 1) / servers, outer)
+    return inner * case.links.scale_up_s_per_byte, outer * case.links.network_s_per_byte
+
+
+def _together(case: Case, inner: Floats, outer: Floats) -> Floats:
+    """Return the time of both kinds of links: the longer one flat, somewhat more where tokens are forwarded.
+
+    Forwarding goes on while others arrive, but both compete for the processors that do it. With the 3-norm DeepEP's
+    published bandwidths come out within 7 % on 32 and 64 ranks, and within 30 % on 8 and 16.
+    """
     longer = np.maximum(np.maximum(inner, outer), 1e-30)
     ratio = np.minimum(inner, outer) / longer
-    return np.asarray(longer * np.cbrt(1 + ratio * ratio * ratio), np.float64)
+    hierarchical = case.table.has_word("exchange", "hierarchical")
+    return np.asarray(longer * np.cbrt(1 + hierarchical * ratio * ratio * ratio), np.float64)
 
 
 def _places(case: Case, ranks: Floats) -> Floats:

@@ -29,7 +29,7 @@ def replica_times(case: Case, layers: Floats, batches_s: Floats, backward_s: Flo
     copies = np.where(table.has_word("schedule", "dualpipe"), 2.0, 1.0)  # a stage and its mirror image
     dense = copies * (dense + shapes.table_parameters / case.tp / np.minimum(pp, 2))
     expert = copies * layers * shapes.expert_parameters / (case.ep * case.etp)
-    replicas = copies * table.dp * table.cp
+    replicas = np.asarray(copies * table.dp * table.cp, np.float64)
     sharded = table.zero == 3
     batches = case.batches
     scattered = table.zero == 2
