@@ -15,7 +15,7 @@ H800 = System("h800", 8, 8 * 160e9, 8 * 50e9)
 """With the links that DeepEP's page gives: NVLink about 160 GB/s, ConnectX-7 about 50 GB/s."""
 
 IDEAL = replace(
-    find_calibration("h100"), network_efficiency=1.0, scale_up_efficiency=1.0, collective_latency_s=1e-6
+    find_calibration("h100"), exchange_efficiency=1.0, scale_up_efficiency=1.0, collective_latency_s=1e-6
 )
 
 DEEPEP = {8: (153e9, 158e9), 16: (43e9, 43e9), 32: (58e9, 57e9), 64: (51e9, 50e9)}

@@ -68,7 +68,8 @@ class Calibration:
     gather_overlap: float
     gradient_overlap: float
     straggling: float
-    expert_launch: float = 1.0
+    expert_launch: float = 3.0
+    exchange_efficiency: float = 0.88
     attention: str = "auto"
     provenance: Mapping[str, str] = field(default_factory=dict, hash=False)
 

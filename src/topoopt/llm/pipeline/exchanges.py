@@ -43,7 +43,7 @@ def pass_exchanges(
     Parameters
     ----------
     beside_s : float
-        What a byte of the all-to-alls of experts takes inside the servers beyond its time on the network.
+        What a byte of the all-to-alls of experts takes beyond its time on the network at full rate.
     """
     known: dict[tuple[int, str], dict[object, int]] = {}
     exchanges: list[Exchange] = []

@@ -75,7 +75,7 @@ def hidden_shares(
 def forwarding_s(
     model: TransformerModel, configuration: Configuration, system: System, calibration: Calibration
 ) -> float:
-    """Return what a byte of the tokens of experts takes inside the servers beyond its time on the network."""
+    """Return what a byte of the tokens of experts takes beyond its time on the network at full rate."""
     if model.experts is None or configuration.ep == 1:
         return 0.0
     case = case_of(model, configuration_table([configuration]), system, calibration)

@@ -26,6 +26,7 @@ class Links:
         self.start_s = calibration.collective_latency_s
         self.scale_up_s_per_byte = 1 / (machine.scale_up_bytes_per_s * calibration.scale_up_efficiency)
         self.network_s_per_byte = 1 / (machine.network_bytes_per_s * calibration.network_efficiency)
+        self.exchange_s_per_byte = 1 / (machine.network_bytes_per_s * calibration.exchange_efficiency)
         self.network_step_s = NETWORK_STEP_S + machine.latency_s
 
     def members_inside(self, size: Floats, stride: Floats) -> Floats:

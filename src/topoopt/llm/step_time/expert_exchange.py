@@ -33,9 +33,11 @@ def exchanges_s(case: Case) -> Floats:
 
 
 def forwarding_s_per_byte(case: Case) -> Floats:
-    """Return what a byte of all copies takes inside the servers beyond its time on the network."""
+    """Return what a byte of all copies takes beyond its time on the network at full rate."""
     inner, outer = _links_s_per_byte(case, case.links.members_inside(case.ep, case.etp))
-    beyond = np.minimum(case.shapes.capacity, 1.0) * (_together(case, inner, outer) - outer)
+    beyond = np.minimum(case.shapes.capacity, 1.0) * (
+        _together(case, inner, outer) - case.calibration.exchange_efficiency * outer
+    )
     return np.asarray(beyond / np.maximum(case.shapes.per_token, 1), np.float64)
 
 
@@ -52,7 +54,7 @@ def _links_s_per_byte(case: Case, inside: Floats) -> tuple[Floats, Floats]:
         servers = ep / inside
         inner = np.where(hierarchical, _places(case, ep) * (inside - 1) / inside, inner)
         outer = np.where(hierarchical, _places(case, servers) * (servers - 1) / servers, outer)
-    return inner * case.links.scale_up_s_per_byte, outer * case.links.network_s_per_byte
+    return inner * case.links.scale_up_s_per_byte, outer * case.links.exchange_s_per_byte
 
 
 def _together(case: Case, inner: Floats, outer: Floats) -> Floats:
