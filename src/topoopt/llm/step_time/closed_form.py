@@ -12,8 +12,8 @@ import numpy as np
 from topoopt.llm.calibration.parameters import Calibration
 from topoopt.llm.columns import Floats, join_rows, take_rows
 from topoopt.llm.configuration_table import ConfigurationTable
-from topoopt.llm.step_time.adapter_time import adapter_flops_per_token
 from topoopt.llm.experts.loads import ExpertLoads
+from topoopt.llm.step_time.adapter_time import adapter_flops_per_token
 from topoopt.llm.step_time.case import Case, case_of
 from topoopt.llm.step_time.documents import tokens_seen
 from topoopt.llm.step_time.micro_batch import MicroBatch, micro_batch
