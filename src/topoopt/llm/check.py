@@ -6,6 +6,7 @@ from topoopt.errors import InvalidInput, check_known
 from topoopt.hardware import PRECISIONS
 from topoopt.llm.configuration import Configuration
 from topoopt.llm.degrees import chunk_counts, divisors, tensor_degrees, ulysses_degrees
+from topoopt.llm.schedule_check import check_schedule
 from topoopt.transformer import TransformerModel
 
 
@@ -33,6 +34,7 @@ def check_configuration(
     _check_context(model, configuration)
     _check_documents(configuration)
     _check_batch(configuration)
+    check_schedule(model, configuration)
 
 
 def nearest(value: int, allowed: Iterable[int]) -> str:

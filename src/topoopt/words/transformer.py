@@ -84,6 +84,14 @@ class DetailWords(TypedDict, total=False):
 
     context: Annotated[str, Word("ring|ulysses|all-gather", "ring")]
     """How cp ranks come by all keys and values: in a ring, by exchanging tokens for heads, or by gathering them."""
+    schedule: Annotated[str, Word("1f1b|zero-bubble|dualpipe", "1f1b")]
+    """Order of passes: 1F1B, interleaved with ``vpp``; gradients of weights fill the bubble; stages from both ends."""
+    exchange: Annotated[str, Word("flat|hierarchical", "hierarchical")]
+    """How tokens get to experts: a copy for each, or one for each server that forwards it (DeepEP, HybridEP)."""
+    dispatch: Annotated[str, Word("bf16|fp8|fp32")]
+    """Precision of tokens on their way to experts; bf16."""
+    overlap_experts: Switch
+    """Hide the all-to-alls of experts behind the computation of another micro-batch; dualpipe always does."""
     document: Annotated[int, Word("N", 0)]
     """Tokens of an average document where several are packed into a sequence and do not see each other; 0 for one."""
     document_spread: Annotated[float, Word("X", 0.0)]

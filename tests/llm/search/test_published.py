@@ -30,7 +30,7 @@ def test_every_row_is_valid_for_what_it_was_published_for(row: Publication) -> N
     inside = row.words["tp"] * row.words["pp"] * row.words.get("cp", 1)
     dp, rest = divmod(row.accelerators, inside)
     assert rest == 0
-    batch = dp * row.words.get("micro_batch", 1) * row.words["pp"]
+    batch = 2 * dp * row.words.get("micro_batch", 1) * row.words["pp"]  # as DualPipe needs
     one = Configuration(**row.words, dp=dp, global_batch=batch, sequence=row.sequence)
     check_configuration(row.model, one, row.accelerators, uneven_stages=True)
     assert row.source

@@ -85,6 +85,11 @@ def pipelined_step(
     sent : sequence of Communication
         As of :func:`~topoopt.llm.communications`, in the same order of ranks.
     """
+    if configuration.schedule != "1f1b":
+        raise InvalidInput(
+            f"schedule {configuration.schedule}: is known in closed form only; for plans and simulations "
+            "give schedule=1f1b"
+        )
     ranks, links = rank_numbers(configuration, order), Links(machine_of(system), calibration)
     replica = np.zeros(configuration.accelerators, np.int64)
     replica[ranks.dense] = np.arange(configuration.dp)[None, :, None, None]
