@@ -150,3 +150,14 @@ def test_documents_are_no_longer_than_sequences() -> None:
         "document_spread 1: is of documents that are packed; give document, their average"
     )
     check_configuration(LLAMA, replace(PLAIN, document=512, document_spread=1.0), 512)
+
+
+def test_adapters_are_of_low_rank() -> None:
+    assert refusal("llama3-70b", adapter_rank=10_000) == (
+        "adapter_rank 10000: is above the hidden size 8192, so that adapters would be larger than what they adapt; at "
+        "most 8192, or 0 to train everything"
+    )
+    assert (
+        refusal("llama3-70b", adapters="qkv")
+        == "adapters qkv: are of low rank; give adapter_rank, such as 16, too"
+    )

@@ -56,6 +56,7 @@ from topoopt.llm.configuration import SCHEDULES as SCHEDULES
 from topoopt.llm.configuration import STORED_PRECISIONS as STORED_PRECISIONS
 from topoopt.llm.configuration import ZERO_STAGES as ZERO_STAGES
 from topoopt.llm.configuration import Configuration as Configuration
+from topoopt.llm.configuration import unusual_fields as unusual_fields
 from topoopt.llm.configuration_table import ConfigurationTable as ConfigurationTable
 from topoopt.llm.configuration_table import configuration_table as configuration_table
 from topoopt.llm.configuration_table import table_of_columns as table_of_columns

@@ -7,7 +7,7 @@ from topoopt.hardware import PRECISIONS
 from topoopt.llm.configuration import Configuration
 from topoopt.llm.degrees import chunk_counts, divisors, tensor_degrees, ulysses_degrees
 from topoopt.llm.schedule_check import check_schedule
-from topoopt.transformer import TransformerModel
+from topoopt.transformer import ADAPTERS, TransformerModel
 
 
 def check_configuration(
@@ -33,6 +33,7 @@ def check_configuration(
     _check_sequence(model, configuration)
     _check_context(model, configuration)
     _check_documents(configuration)
+    _check_adapters(model, configuration)
     _check_batch(configuration)
     check_schedule(model, configuration)
 
@@ -164,6 +165,16 @@ def _check_documents(one: Configuration) -> None:
         raise InvalidInput(
             f"document_spread {one.document_spread:g}: is of documents that are packed; give document, their average"
         )
+
+
+def _check_adapters(model: TransformerModel, one: Configuration) -> None:
+    if one.adapter_rank > model.hidden:
+        raise InvalidInput(
+            f"adapter_rank {one.adapter_rank}: is above the hidden size {model.hidden}, so that adapters would be "
+            f"larger than what they adapt; at most {model.hidden}, or 0 to train everything"
+        )
+    if one.adapters != ADAPTERS[0] and not one.adapter_rank:
+        raise InvalidInput(f"adapters {one.adapters}: are of low rank; give adapter_rank, such as 16, too")
 
 
 def _check_batch(one: Configuration) -> None:

@@ -1,5 +1,6 @@
 """The noun Configuration: how a transformer is split over accelerators, and how its batch is cut."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 from topoopt.errors import InvalidInput, check_known
@@ -157,14 +158,27 @@ class Configuration:
     @property
     def unusual(self) -> dict[str, object]:
         """What few configurations have: fields behind ``precision`` that are not as usual."""
-        rare = fields(self)[[field.name for field in fields(self)].index("precision") + 1 :]
-        values = {field.name: getattr(self, field.name) for field in rare}
-        return {field.name: values[field.name] for field in rare if values[field.name] != field.default}
+        return unusual_fields({name: getattr(self, name) for name in _USUAL})
 
     @property
     def expert_dp(self) -> int:
         """Replicas of an expert."""
         return self.tp * self.cp * self.dp // (self.ep * self.etp)
+
+
+_NAMES = [column.name for column in fields(Configuration)]
+_USUAL = {column.name: column.default for column in fields(Configuration)[_NAMES.index("precision") + 1 :]}
+
+
+def unusual_fields(configuration: Mapping[str, object]) -> dict[str, object]:
+    """Return those fields behind ``precision`` that few configurations have, and this one has.
+
+    Examples
+    --------
+    >>> unusual_fields({"tp": 8, "context": "ulysses", "schedule": "1f1b"})
+    {'context': 'ulysses'}
+    """
+    return {name: value for name, value in configuration.items() if name in _USUAL and value != _USUAL[name]}
 
 
 def _check_count(key: str, value: int, least: int) -> None:

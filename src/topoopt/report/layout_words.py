@@ -1,6 +1,9 @@
 """A layout in words: degrees, micro-batches, which servers hold which stage, memory by cause."""
 
+from collections.abc import Mapping
+
 from topoopt.job import Layout, TransformerWork
+from topoopt.llm import unusual_fields
 from topoopt.report.rows import Entries
 from topoopt.report.words import runs
 from topoopt.units import format_memory
@@ -32,11 +35,23 @@ def layout_words(training: TransformerWork, layout: Layout) -> Entries:
         f"micro-batches of {configuration['micro_batch']} for each replica",
         "schedule": _schedule(layout),
         "recomputed": str(configuration.get("recompute", "")),
+        "with": with_words(unusual_fields(configuration)),
         "shared out": f"{kept.get(int(zero), '')} (ZeRO-{zero})",
         "ranks": f"numbered in the order {layout.order}, servers filled one after the other",
         "stages": _stages(layout),
         "memory": f"{total} of {capacity} on the fullest accelerator ({causes})",
     }
+
+
+def with_words(unusual: Mapping[str, object]) -> str:
+    """Return what few configurations have.
+
+    Examples
+    --------
+    >>> with_words({"context": "ulysses", "adapter_rank": 16})
+    'context ulysses, adapter rank 16'
+    """
+    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in unusual.items())
 
 
 def _stages(layout: Layout) -> list[str]:

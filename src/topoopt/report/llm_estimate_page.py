@@ -1,6 +1,7 @@
 """An estimate of a transformer's training as a page."""
 
 from topoopt.llm import STEP_PARTS, Estimate
+from topoopt.report.layout_words import with_words
 from topoopt.report.page import Block, Notes, Page, Section, Table, Tile
 from topoopt.report.rows import Entries, facts, joined, number, table, text
 from topoopt.units import format_memory, format_time
@@ -44,7 +45,7 @@ def _entries(estimate: Estimate) -> Entries:
     rate = estimate.flops_per_accelerator / 1e12
     return {
         "split": " ".join(f"{key} {size}" for key, size in degrees.items() if size > 1 or key == "dp"),
-        "with": ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in one.unusual.items()),
+        "with": with_words(one.unusual),
         "documents": _documents(estimate),
         "batch": f"{one.global_batch:,} sequences of {one.sequence:,} tokens, {one.micro_batch} at a time",
         "iteration": f"{estimate.iteration_time_s:.4g} s",

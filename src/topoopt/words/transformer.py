@@ -92,6 +92,10 @@ class DetailWords(TypedDict, total=False):
     """Precision of tokens on their way to experts; bf16."""
     overlap_experts: Switch
     """Hide the all-to-alls of experts behind the computation of another micro-batch; dualpipe always does."""
+    adapter_rank: Annotated[int, Word("N", 0)]
+    """Of low-rank adapters (LoRA), which alone are trained; 0 for training everything."""
+    adapters: Annotated[str, Word("all-linear|attention|qkv", "all-linear")]
+    """Linear layers that have an adapter."""
     document: Annotated[int, Word("N", 0)]
     """Tokens of an average document where several are packed into a sequence and do not see each other; 0 for one."""
     document_spread: Annotated[float, Word("X", 0.0)]

@@ -143,7 +143,6 @@ def test_a_time_may_be_missing_or_follow_from_tokens(tmp_path: Path) -> None:
         ({"gbs": "2"}, "2 sequences do not go round 4 replicas"),
         ({"arch": "moe"}, 'experts: not in the table, and the zoo has no model "GPT"'),
         ({"ep": "2"}, "experts: not in the table"),
-        ({"note": "LoRA Performance"}, "low-rank adapters"),
     ],
 )
 def test_a_row_that_cannot_be_modelled_says_why(tmp_path: Path, changes: dict[str, str], words: str) -> None:

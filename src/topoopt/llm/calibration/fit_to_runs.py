@@ -154,17 +154,18 @@ def fit_to_runs(path: str, rules: FitRules) -> CalibrationFit:
 
 
 def _runs_to_fit(runs: Runs, accelerators: Sequence[str], place: str) -> tuple[str, tuple[Run, ...]]:
-    """Return the accelerator that is calibrated, and its timed runs."""
-    counts = Counter(run.system.accelerator for run in runs.timed)
+    """Return the accelerator that is calibrated, and its timed runs; those of adapters judge and are not fitted to."""
+    timed = [run for run in runs.timed if run.configuration.adapter_rank == 0]
+    counts = Counter(run.system.accelerator for run in timed)
     if not counts:
         why = f"; the first is not modelled: {runs.not_modelled[0].reason}" if runs.not_modelled else ""
         raise InvalidInput(f"{place}: no run with a time{why}")
     known = sorted(counts)
     if not accelerators:
         most = max(known, key=lambda name: counts[name])
-        return most, tuple(run for run in runs.timed if are_alike(run.system.accelerator, most))
+        return most, tuple(run for run in timed if are_alike(run.system.accelerator, most))
     names = [find_accelerator(word).name for word in accelerators]
-    of_these = tuple(run for run in runs.timed if run.system.accelerator in names)
+    of_these = tuple(run for run in timed if run.system.accelerator in names)
     if not of_these:
         raise InvalidInput(
             f"accelerator: no timed run of {', '.join(names)} in {place}; it has {', '.join(known)}"

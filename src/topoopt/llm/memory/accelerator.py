@@ -12,6 +12,7 @@ from topoopt.errors import InvalidInput, check_known
 from topoopt.hardware import find_accelerator
 from topoopt.llm.columns import Bools, Floats, Ints
 from topoopt.llm.configuration_table import ConfigurationTable
+from topoopt.llm.memory.adapters import adapted_states
 from topoopt.llm.memory.frameworks import FRAMEWORKS, Framework, capacity_bytes, find_framework
 from topoopt.llm.memory.kept import LayerKeeps, layer_kinds, stage_activations
 from topoopt.llm.memory.moment import Moment, moment_bytes, moment_of
@@ -161,7 +162,8 @@ def _stage_memory(common: Common, stage: Stage, capacity: float) -> MemoryColumn
     """Return the memory of an accelerator of one stage."""
     model, table, framework = common.model, common.table, common.framework
     tokens = table.sequence * table.micro_batch / table.cp
-    states = stage_states(stage_parameters(model, table, stage), table, framework)
+    everything = stage_states(stage_parameters(model, table, stage), table, framework)
+    states = adapted_states(model, table, stage, framework, everything)
     kept, again = stage_activations(table, stage, model, common.kinds, framework)
     activations = (kept + np.where(stage.is_last, 2 * common.kinds[0].entry, 0.0)) * tokens
     logits, buffers = moment_bytes(common.moment, stage, again, tokens)

@@ -6,6 +6,7 @@ import numpy as np
 
 from topoopt.llm.columns import Bools, Floats
 from topoopt.llm.configuration_table import ConfigurationTable
+from topoopt.llm.memory.adapters import adapted_activations
 from topoopt.llm.memory.frameworks import Framework
 from topoopt.llm.memory.layer import ELEMENT_BYTES, LayerActivations, has_dropout, layer_activations
 from topoopt.llm.memory.stages import Stage
@@ -39,7 +40,12 @@ def layer_kinds(
 ) -> tuple[LayerKeeps, ...]:
     """Return what layers without experts keep and, in a model that has any, those with experts."""
     kinds = (False,) if model.experts is None else (False, True)
-    layers = [layer_activations(model, table, is_moe, fused, framework) for is_moe in kinds]
+    layers = [
+        adapted_activations(
+            layer_activations(model, table, is_moe, fused, framework), model, table, is_moe, framework
+        )
+        for is_moe in kinds
+    ]
     return tuple(
         _kept(one, table, fused, framework, is_moe) for one, is_moe in zip(layers, kinds, strict=True)
     )

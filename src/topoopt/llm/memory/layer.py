@@ -99,6 +99,49 @@ def layer_activations(
     )
 
 
+@dataclass(frozen=True, eq=False)
+class ProductInputs:
+    """Bytes per token of what a layer keeps for the gradients of weights alone, each of shape (configurations,).
+
+    Attributes
+    ----------
+    feed_forward : float array
+        What comes out of the norm before the feed-forward part, where that has a norm of its own.
+    last : float array
+        What enters the last feed-forward matrix.
+    experts : float array
+        Tokens that came in from the group.
+    output : float array
+        The copy in 8 bits that enters the output projection; in 16 the core keeps that itself.
+    """
+
+    feed_forward: Floats
+    last: Floats
+    experts: Floats
+    output: Floats
+
+
+def product_inputs(
+    model: TransformerModel, table: ConfigurationTable, layer_is_moe: bool, framework: Framework
+) -> ProductInputs:
+    """Return what only the gradients of weights need."""
+    element, kept = ELEMENT_BYTES[table.precision], INPUT_BYTES[table.precision]
+    whole = np.where(table.sequence_parallel > 0, 1.0 / table.tp, 1.0)
+    gathered = 1.0 if framework.keeps_gathered else whole
+    inner, arrived = float(model.ffn), 0.0
+    if layer_is_moe:
+        assert model.experts is not None
+        inner = model.experts.shared_ffn + _visits(model) * model.experts.ffn
+        arrived = _visits(model) * model.hidden
+    values = model.latent.value_head_dim if model.latent else model.head_dim
+    return ProductInputs(
+        feed_forward=np.asarray(kept * model.hidden * gathered * (model.norms_per_layer > 1), np.float64),
+        last=np.asarray(kept * inner / table.tp, np.float64),
+        experts=np.asarray(kept * arrived * table.etp / table.tp, np.float64),
+        output=np.where(kept < element, kept, 0.0) * model.heads * values / table.tp,
+    )
+
+
 def has_dropout(model: TransformerModel) -> bool:
     """Return whether dropout masks are kept: by models of the GPT and BERT generation, which have biases everywhere."""
     return model.norm == "layernorm" and model.mlp_bias and not model.gated

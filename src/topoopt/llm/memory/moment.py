@@ -85,7 +85,7 @@ def _whole_weights(
 ) -> tuple[Floats, Floats, Floats]:
     """Return bytes of weights and gradients that are whole for a moment: of layers, outside of them, of the output."""
     element = ELEMENT_BYTES[table.precision]
-    none = np.zeros(len(table))
+    none, trained = np.zeros(len(table)), table.adapter_rank == 0  # frozen weights have no gradients
     shared = (table.dp * table.cp > 1) & (table.zero > 1)
     if not framework.dummy_gradients and not np.any(shared):
         return none, none, none
@@ -97,18 +97,18 @@ def _whole_weights(
     weights, outside, output = none, none, none
     if framework.dummy_gradients:
         one = layer + (experts.one_expert / table.etp if experts else 0.0)
-        weights, output = element * one, element * table_entries
+        weights, output = trained * element * one, trained * element * table_entries
     if not np.any(shared):
         return weights, outside, output
     whole = layer + (experts.experts / (table.ep * table.etp) if experts else 0.0)
     sharded = table.zero > 2
     if framework.gathers:
-        one = whole * (element * (sharded * framework.gathers + 1) + REDUCED_BYTES)
+        one = whole * (element * (sharded * framework.gathers + trained) + REDUCED_BYTES * trained)
         ends = table_entries * (1.0 if model.tied else 2.0)
         return (
             weights + shared * one,
             shared * sharded * element * ends,
-            output + shared * element * table_entries,
+            output + shared * trained * element * table_entries,
         )
     unit = np.maximum(whole, table_entries)
-    return weights + shared * element * unit * (2.0 * sharded + 1), outside, output
+    return weights + shared * element * unit * (2.0 * sharded + trained), outside, output

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from topoopt.errors import InvalidInput
+from topoopt.llm.runs.adapters import adapter_fields
 from topoopt.llm.runs.columns import WORDS, Row, number, switched_on, text, whole
 from topoopt.llm.runs.words import is_hybrid_shard
 from topoopt.llm.system import System
@@ -20,7 +21,7 @@ def rare_fields(row: Row, tp: int, system: System) -> dict[str, Any]:
     InvalidInput
         For a word or number that a column cannot have.
     """
-    fields = {name: read(row, name) for name, read in _READ.items() if text(row, name)}
+    fields = adapter_fields(row) | {name: read(row, name) for name, read in _READ.items() if text(row, name)}
     if is_hybrid_shard(row):
         fields.setdefault("shard", max(system.accelerators_per_server // tp, 1))
     return fields
@@ -32,10 +33,6 @@ def _word(row: Row, column: str) -> str:
         known = ", ".join(dict.fromkeys(meaning for meaning in WORDS[column].values() if meaning))
         raise InvalidInput(f'{column}: expected one of {known}, got "{text(row, column)}"')
     return WORDS[column][plain]
-
-
-def _text(row: Row, column: str) -> str:
-    return text(row, column).lower()
 
 
 def _count(row: Row, column: str) -> int:
@@ -70,7 +67,7 @@ _READ: Mapping[str, Callable[[Row, str], Any]] = {
     "offload_optimizer": _share,
     "offload_activations": _share,
     "adapter_rank": _count,
-    "adapters": _text,
+    "adapters": _word,
     "document": _count,
     "document_spread": number,
 }

@@ -123,10 +123,6 @@ def runs_of(columns: Sequence[str], rows: Sequence[Row]) -> Runs:
 
 
 def _run(place: int, name: str, dataset: str, row: Row) -> Run:
-    if "lora" in f"{text(row, 'model')} {text(row, 'note')}".lower() and not text(row, "adapter_rank"):
-        raise InvalidInput(
-            "low-rank adapters: most weights have no gradients; give their rank as adapter_rank"
-        )
     run_framework(row)  # whose name is looked up before anything is predicted
     model = run_model(row)
     accelerators = whole(row, "gpus")

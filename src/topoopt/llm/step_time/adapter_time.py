@@ -107,13 +107,14 @@ def _queries_keys_values(shapes: Shapes, by: _Split) -> Iterator[_Linear]:
     tokens, one = by.tokens, np.ones(())
     queries = shapes.heads / by.tp * shapes.head_dim
     keys = np.maximum(shapes.kv_heads / by.tp, 1) * (shapes.head_dim + shapes.value_dim)
-    latent, query_rank = np.asarray(shapes.key_value_rank > 0, np.float64), np.maximum(shapes.query_rank, 1)
+    latent = np.asarray(shapes.key_value_rank > 0, np.float64)
+    query_rank, key_value_rank = (np.maximum(size, 1) for size in (shapes.query_rank, shapes.key_value_rank))
     yield _Linear(one - latent, tokens, shapes.hidden, queries + keys)
     if not shapes.any_latent:
         return
     ranked = latent * (shapes.query_rank > 0)
     yield _Linear(ranked, tokens, shapes.hidden, query_rank)
     yield _Linear(latent, tokens, np.where(ranked > 0, query_rank, shapes.hidden), queries)
-    yield _Linear(latent, tokens, shapes.hidden, shapes.key_value_rank + shapes.rope_dim)
+    yield _Linear(latent, tokens, shapes.hidden, key_value_rank + shapes.rope_dim)
     up = shapes.heads / by.tp * (shapes.head_dim - shapes.rope_dim + shapes.value_dim)
-    yield _Linear(latent, tokens, np.maximum(shapes.key_value_rank, 1), up)
+    yield _Linear(latent, tokens, key_value_rank, up)

@@ -136,6 +136,8 @@ def apnet24_gap(model: TransformerModel, table: ConfigurationTable) -> str:
         ("cp", 1, "context parallelism"),
         ("ep", 1, "expert parallelism"),
         ("zero", 1, "gradients and parameters that are shared out"),
+        ("document", 0, "packed documents"),
+        ("adapter_rank", 0, "frozen weights"),
     ):
         column = getattr(table, key)
         if np.any(column > least):

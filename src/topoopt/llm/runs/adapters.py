@@ -1,0 +1,23 @@
+"""What a run trained: everything, or low-rank adapters of the rank that its row says or that its framework takes.
+
+Where a row says LoRA and no rank, it is that of its source. NVIDIA's performance recipes of Megatron Bridge have rank
+16 on the projections to queries, keys and values alone (``perf_recipes/llama``: ``target_modules = ["linear_qkv"]`` on
+``llama3_70b_peft_config``, whose ``dim`` is 16); Hugging Face's PEFT has rank 8, on attention.
+"""
+
+import re
+from typing import Any
+
+from topoopt.llm.runs.columns import Row, meaning, text
+
+PLACES = ("framework", "source", "dataset", "note")
+
+
+def adapter_fields(row: Row) -> dict[str, Any]:
+    """Return the rank and the place of adapters that a row leaves to its framework; nothing where all is trained."""
+    said = f"{text(row, 'model')} {text(row, 'note')}".lower()
+    if not re.search(r"\bq?lora\b", said) or text(row, "adapter_rank"):
+        return {}
+    words = " ".join(text(row, place) for place in PLACES).lower()
+    rank, adapters = (meaning("lora", words) or meaning("lora", "peft")).split()
+    return {"adapter_rank": int(rank), "adapters": adapters}
