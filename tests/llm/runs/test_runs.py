@@ -191,5 +191,5 @@ def test_the_runs_to_check_against_are_not_among_those_fitted() -> None:
         ]
 
     fitted, checked = known("train_runs.csv"), known("published_runs.csv")
-    assert len(checked) == 125
+    assert len(checked) > 100
     assert not set(checked) & set(fitted)
