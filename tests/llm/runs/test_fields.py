@@ -2,7 +2,7 @@
 
 import pytest
 
-from topoopt.llm import Run
+from topoopt.llm import Run, predict_runs
 from topoopt.llm.configuration_table import RARE_COLUMNS
 from topoopt.llm.runs.fields import _READ
 from topoopt.llm.runs.run import runs_of
@@ -17,6 +17,36 @@ ROW = {
     "dp": "8",
     "cp": "2",
 }
+
+
+DENSE = {
+    "model": "llama3-70b", "gpus": "256", "gpu": "H100", "gbs": "256", "tp": "4", "pp": "4", "vpp": "5", "zero": "1",
+    "precision": "fp8", "recompute": "full",
+}  # fmt: skip
+SHARDED = {"model": "llama3-8b", "gpus": "64", "gpu": "H100", "gbs": "128", "zero": "3"}
+LONG = {"model": "llama3-8b", "gpus": "64", "gpu": "H100", "gbs": "16", "seq": "131072", "tp": "2", "cp": "4"}
+MIXED = {
+    "model": "deepseek-v3", "gpus": "512", "gpu": "H800", "gbs": "1024", "pp": "16", "ep": "32", "precision": "fp8",
+}  # fmt: skip
+MOVING: dict[str, tuple[dict[str, str], str]] = {
+    "recompute_layers": (DENSE, "2"),
+    "shard": (SHARDED, "8"),
+    "context": (LONG, "ulysses"),
+    "schedule": (MIXED, "dualpipe"),
+    "overlap_experts": (MIXED, "yes"),
+    "exchange": (MIXED, "flat"),
+    "dispatch": (MIXED, "fp8"),
+    "weights": (DENSE, "fp8"),
+    "gradients": (DENSE, "bf16"),
+    "moments": (DENSE, "bf16"),
+    "offload_optimizer": (DENSE, "0.5"),
+    "offload_activations": (DENSE, "0.5"),
+    "adapter_rank": (DENSE, "16"),
+    "adapters": ({**DENSE, "adapter_rank": "16"}, "attention"),
+    "document": (LONG, "4096"),
+    "document_spread": ({**LONG, "document": "4096"}, "1"),
+}
+"""Of each column a row and a word of it."""
 
 
 def only(**cells: str) -> Run:
@@ -55,6 +85,16 @@ def test_a_column_is_a_field(column: str, written: str, value: object) -> None:
 
 def test_every_field_that_searches_do_not_vary_has_a_column() -> None:
     assert set(_READ) == set(RARE_COLUMNS)
+
+
+@pytest.mark.parametrize("column", RARE_COLUMNS)
+def test_what_a_row_says_moves_its_time_or_its_memory(column: str) -> None:
+    plain, word = MOVING[column]
+    rows = [plain, {**plain, column: word}]
+    answer = predict_runs(runs_of(tuple(rows[1]), rows))
+    assert not answer.not_modelled
+    before, after = ((one.iteration_time_s, one.memory_bytes) for one in answer.predictions)
+    assert before != after
 
 
 def test_hybrid_sharding_is_within_a_server_unless_a_number_says_more() -> None:
