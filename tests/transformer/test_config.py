@@ -11,30 +11,68 @@ from topoopt.transformer import FAMILIES, config_to_model, count_parameters, rea
 
 CONFIGS = Path(__file__).parent / "configs"
 # As Hugging Face transformers 5.23.0 counts the parameters of a model made from the same keys, on no device; it keeps
-# what balances the routers of DeepSeek-V3, Kimi K2 and GLM-4.5-Air (a number for each expert) beside the parameters.
+# what balances routers (a number for each expert, of DeepSeek-V3 and many after it) beside the parameters. Parts for
+# pictures and modules for further tokens are left out.
 PARAMETERS = {
+    "apertus-70b": 70_599_864_480,
+    "apertus-8b": 8_053_338_176,
+    "arcee-4.5b": 4_619_184_640,
     "bert-base": 109_482_240,
     "bloom-176b": 176_247_271_424,
+    "command-a": 111_057_580_032,
+    "command-r": 34_980_831_232,
+    "command-r7b": 8_028_033_024,
     "deepseek-v2-lite": 15_706_484_224,
     "deepseek-v3": 671_026_404_352 + 58 * 256,
+    "deepseek-v3.2": 671_877_944_064,
+    "dots1": 142_774_381_696,
+    "ernie-4.5-0.3b": 360_748_032,
+    "ernie-4.5-21b-a3b": 21_825_437_888,
+    "ernie-4.5-300b-a47b": 299_484_163_264,
+    "exaone4-32b": 32_003_216_384,
     "falcon-40b": 41_303_293_952,
     "falcon-7b": 6_921_720_704,
     "gemma-7b": 8_537_680_896,
     "gemma2-9b": 9_241_705_984,
     "gemma3-1b": 999_885_952,
     "glm-4.5-air": 106_852_245_504 + 45 * 128,
+    "glm-4.7-flash": 29_943_393_920,
+    "glm-5": 743_911_218_432,
+    "glm4-32b": 32_566_081_536,
+    "glm4-9b": 9_399_951_360,
     "gpt-neox-20b": 20_554_567_680,
     "gpt-oss-20b": 20_914_757_184,
     "gpt2": 124_439_808,
     "gptj-6b": 6_050_882_784,
     "granite": 2_533_531_648,
+    "granite-3.1-3b-a800m": 3_298_793_472,
+    "granite-4.0-h-micro": 3_191_396_096,
+    "granite-4.0-h-small": 32_207_337_984,
+    "granite-4.0-h-tiny": 6_939_037_248,
+    "granite-moe-shared": 4_788_480,
+    "hunyuan-7b": 7_504_568_320,
+    "hunyuan-a13b": 80_393_183_232,
     "kimi-k2": 1_026_408_209_408 + 60 * 384,
+    "kimi-linear-48b-a3b": 49_122_681_728,
     "llama2-7b": 6_738_415_616,
     "llama3.2-1b": 1_235_814_400,
+    "llama4-maverick": 400_711_848_960,
+    "llama4-scout": 107_769_861_120,
+    "minimax-m2": 228_689_764_864,
+    "minimax-text-01": 456_089_655_296,
     "mistral-7b": 7_241_732_096,
     "mixtral-8x7b": 46_702_792_704,
     "mpt-7b": 6_649_286_656,
+    "nemotron-3-nano": 31_577_940_288,
+    "nemotron-3-super": 120_668_707_840,
     "nemotron-4-340b": 341_029_195_776,
+    "nemotron-h-8b": 8_100_852_736,
+    "olmo2-13b": 13_716_198_400,
+    "olmo2-32b": 32_234_279_936,
+    "olmo2-7b": 7_298_617_344,
+    "olmo3-32b": 32_233_522_176,
+    "olmo3-7b": 7_298_011_136,
+    "olmoe-1b-7b": 6_919_161_856,
     "opt-125m": 125_239_296,
     "phi3-mini": 3_821_079_552,
     "qwen1.5-moe-a2.7b": 14_315_784_192,
@@ -42,7 +80,14 @@ PARAMETERS = {
     "qwen3-235b-a22b": 235_093_634_560,
     "qwen3-30b-a3b": 30_532_122_624,
     "qwen3-8b": 8_190_735_360,
+    "qwen3-next-80b-a3b": 79_674_391_296,
+    "qwen3-vl-30b-a3b": 30_532_122_624,
+    "qwen3-vl-8b": 8_190_735_360,
+    "qwen3.5-27b": 26_895_998_464,
+    "qwen3.5-35b-a3b": 34_660_610_688,
     "roberta-base": 124_645_632,
+    "seed-oss-36b": 36_151_104_512,
+    "smollm3-3b": 3_075_098_624,
     "starcoder2-15b": 15_655_899_136,
 }
 
@@ -136,7 +181,7 @@ def test_what_shapes_cannot_tell_is_refused() -> None:
     assert "moe_layer_freq 2" in refusal(config("deepseek-v3", moe_layer_freq=2))
     assert "mlp_only_layers [3]" in refusal(config("qwen3-30b-a3b", mlp_only_layers=[3]))
     assert "mlp_only_layers" in refusal(config("qwen3-30b-a3b", mlp_only_layers=["a", 0]))
-    assert "window_layers: expected 0..24" in refusal(
+    assert "layer_types: names 25 layers, and the model has 24" in refusal(
         config("gpt-oss-20b", layer_types=["sliding_attention"] * 25)
     )
 

@@ -11,6 +11,7 @@ from topoopt.transformer import (
     TransformerModel,
     count_parameters,
     find_transformer,
+    layer_kinds,
     layer_parameters,
 )
 
@@ -19,7 +20,9 @@ from topoopt.transformer import (
 def test_layers_and_what_is_around_them_add_up(name: str) -> None:
     model = find_transformer(name)
     count = count_parameters(model)
-    layers = sum(layer_parameters(model, model.is_moe(layer)).total for layer in range(model.layers))
+    kinds = layer_kinds(model)
+    layers = sum(len(kind.layers) * layer_parameters(kind.model, kind.is_moe).total for kind in kinds)
+    assert sorted(layer for kind in kinds for layer in kind.layers) == list(range(model.layers))
     last_norm = model.hidden * (2 if model.norm == "layernorm" else 1)
     assert layers + last_norm + count.embedding + count.positions + count.output + count.extra == count.total
 
@@ -35,6 +38,16 @@ def test_layers_and_what_is_around_them_add_up(name: str) -> None:
         ("qwen3-235b-a22b", 22.2),
         ("qwen1.5-moe-a2.7b", 2.7),
         ("kimi-k2", 32.9),
+        # Published: 3.6 and 12.7 (with a router in 32 bits or not), 3, 3, 17, 17, 45.9 and 9, of which some leave out
+        # embedding and output layer (2.5 of the 48.4 of MiniMax).
+        ("nemotron-3-nano", 3.6),
+        ("nemotron-3-super", 12.8),
+        ("qwen3-next-80b-a3b", 3.9),
+        ("kimi-linear-48b-a3b", 3.5),
+        ("llama4-scout", 17.2),
+        ("llama4-maverick", 17.2),
+        ("minimax-text-01", 48.4),
+        ("granite-4.0-h-small", 8.8),
     ],
 )
 def test_parameters_that_one_token_meets(name: str, active_billions: float) -> None:

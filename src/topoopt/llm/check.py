@@ -78,7 +78,7 @@ def _check_degrees(one: Configuration, accelerators: int) -> None:
 
 def _check_tensor(model: TransformerModel, one: Configuration) -> None:
     tp, keys = one.tp, model.kv_heads
-    reasons = (
+    reasons: tuple[tuple[object, str], ...] = (
         (model.heads % tp, f"does not divide {model.heads} heads"),
         (
             model.latent is None and keys % tp and tp % keys,
@@ -86,6 +86,16 @@ def _check_tensor(model: TransformerModel, one: Configuration) -> None:
         ),
         (model.has_dense_layers and model.ffn % tp, f"does not divide the feed-forward size {model.ffn}"),
     )
+    recurrence = model.recurrence
+    if recurrence is not None:
+        reasons = (
+            *reasons,
+            (recurrence.heads % tp, f"does not divide the {recurrence.heads} heads of its recurrence"),
+            (
+                recurrence.key_heads % tp and tp % recurrence.key_heads,
+                f"neither divides the {recurrence.key_heads} heads of keys of its recurrence nor is a multiple of them",
+            ),
+        )
     for applies, reason in reasons:
         if applies:
             raise InvalidInput(f"tp {tp}: {reason}; {nearest(tp, tensor_degrees(model))}")

@@ -67,12 +67,13 @@ def chunk_layers(layers: int, chunks: int) -> tuple[range, ...]:
 @cache
 def tensor_degrees(model: TransformerModel) -> tuple[int, ...]:
     """Return what divides the heads, suits those of keys and values, and divides a dense feed-forward part."""
-    keys = model.kv_heads
+    keys, one = model.kv_heads, model.recurrence
     return tuple(
         tp
         for tp in divisors(model.heads)
         if (model.latent is not None or keys % tp == 0 or tp % keys == 0)
         and (not model.has_dense_layers or model.ffn % tp == 0)
+        and (one is None or (one.heads % tp == 0 and (one.key_heads % tp == 0 or tp % one.key_heads == 0)))
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from topoopt.job import ModelList
 from topoopt.report.page import Notes, Page, Section
 from topoopt.report.rows import Entries, facts, joined, number, table, text
-from topoopt.transformer import Experts, ListedTransformer
+from topoopt.transformer import Experts, ListedTransformer, TransformerModel
 from topoopt.workload import ListedModel
 
 CAUSES = {
@@ -118,9 +118,10 @@ def _shapes(row: ListedTransformer) -> Entries:
     return {
         "family": row.model.family,
         **{_words(key): f"{shapes[key]:,}" for key in plain},
+        **_kinds_of_layers(row.model),
         **{
             f"{part} {_words(key)}": "yes" if value is True else f"{value:,}"
-            for part in ("latent", "experts")
+            for part in ("latent", "experts", "indexer", "recurrence")
             for key, value in (shapes[part] or {}).items()
             if value
         },
@@ -128,6 +129,15 @@ def _shapes(row: ListedTransformer) -> Entries:
         "norm": row.model.norm,
         "forward FLOP of a token": f"{row.forward_flops_per_token:,.0f}",
     }
+
+
+def _kinds_of_layers(model: TransformerModel) -> Entries:
+    """Return how many layers have what, of a model whose layers differ."""
+    mixed = {"attention": model.attention_layers, "recurrence": model.recurrent_layers}
+    fed = {"dense": model.dense_layers, "experts": model.moe_layers}
+    window = {f"{'chunk' if model.chunked else 'window'} of {model.window:,}": model.window_layers}
+    some = {what: count for what, count in (mixed | fed | window).items() if 0 < count < model.layers}
+    return {"layers with": ", ".join(f"{what} {count}" for what, count in some.items())} if some else {}
 
 
 def _words(key: str) -> str:

@@ -1,7 +1,7 @@
 """The keys of one ``config.json``: read with a word on what each means, so that a missing one explains itself."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from topoopt.errors import InvalidInput
@@ -16,10 +16,19 @@ BY_HAND = {row["key"]: row["word"] for row in _KEYS if row["word"]}
 
 @dataclass(frozen=True, slots=True)
 class ConfigFields:
-    """The keys of a ``config.json`` and the file's name, which stands in front of every complaint."""
+    """The keys of a ``config.json`` and the file's name, which stands in front of every complaint.
+
+    ``seen`` gathers the keys that somebody has looked at.
+    """
 
     place: str
     values: Mapping[str, Any]
+    seen: set[str] = field(default_factory=set, compare=False)
+
+    def value(self, key: str) -> Any:
+        """Return what stands under a key, None where it is missing; the key has then been seen."""
+        self.seen.add(key)
+        return self.values.get(key)
 
     def integer(self, *keys: str, least: int = 1) -> int:
         """Return the first of some keys that is there.
@@ -30,7 +39,7 @@ class ConfigFields:
             If none is, saying what it means, or it is no integer of at least ``least``.
         """
         for key in keys:
-            if self.values.get(key) is not None:
+            if self.value(key) is not None:
                 return self._integer(key, least)
         also = f" (or {', '.join(keys[1:])})" if len(keys) > 1 else ""
         meaning = next((f", the {MEANINGS[key]}" for key in keys if key in MEANINGS), "")
@@ -38,11 +47,11 @@ class ConfigFields:
 
     def integer_or(self, key: str, default: int, least: int = 1) -> int:
         """Return an integer, or the default where the key is missing or null."""
-        return default if self.values.get(key) is None else self._integer(key, least)
+        return default if self.value(key) is None else self._integer(key, least)
 
     def flag(self, key: str, default: bool) -> bool:
         """Return true or false, or the default where the key is missing or null."""
-        value = self.values.get(key)
+        value = self.value(key)
         if value is None:
             return default
         if not isinstance(value, bool):
@@ -51,7 +60,7 @@ class ConfigFields:
 
     def mapping(self, key: str) -> "ConfigFields":
         """Return the keys under a key; none where it is missing or null."""
-        value = self.values.get(key)
+        value = self.value(key)
         if value is None:
             value = {}
         if not isinstance(value, Mapping):
@@ -62,7 +71,7 @@ class ConfigFields:
 
     def items(self, key: str) -> list[Any]:
         """Return a list; an empty one where the key is missing or null."""
-        value = self.values.get(key)
+        value = self.value(key)
         if value is None:
             return []
         if not isinstance(value, list):

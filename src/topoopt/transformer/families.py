@@ -8,12 +8,19 @@ from typing import Any
 
 from topoopt.transformer.config_fields import ConfigFields
 from topoopt.transformer.family_rules import RULES
-from topoopt.transformer.model import Experts, LatentAttention, TransformerModel
+from topoopt.transformer.model import Experts, Indexer, LatentAttention, TransformerModel
+from topoopt.transformer.recurrence import Recurrence
+from topoopt.transformer.shape_keys import refuse_unread
 
 Rules = Mapping[str, Any]
 """How each field of a noun is read; ``data/families.toml`` says in which ways."""
 
-_PARTS = {"latent": LatentAttention, "experts": Experts}
+_PARTS: Mapping[str, type] = {
+    "latent": LatentAttention,
+    "experts": Experts,
+    "indexer": Indexer,
+    "recurrence": Recurrence,
+}
 
 
 def family_model(family: str, config: ConfigFields) -> TransformerModel:
@@ -29,15 +36,19 @@ def family_model(family: str, config: ConfigFields) -> TransformerModel:
         expected = reader.formula(rule["be"])
         if reader.read({**rule, "or": expected}) != expected:
             raise config.refuse(rule.get("key") or rule["flag"], rule["reason"])
-    return TransformerModel(name=config.place, family=family, **reader.shapes_of(TransformerModel))
+    model = TransformerModel(name=config.place, family=family, **reader.shapes_of(TransformerModel))
+    config.seen.update(reader.rules.get("without_shapes", ()))
+    refuse_unread(family, config)
+    return model
 
 
 class _Reader:
     """Reads the fields of a noun by their rules; a rule may go by fields that stand after it."""
 
-    def __init__(self, config: ConfigFields, rules: Rules) -> None:
+    def __init__(self, config: ConfigFields, rules: Rules, whole: "_Reader | None" = None) -> None:
         self.config = config
         self.rules = rules
+        self.whole = whole
         self._known: dict[str, Any] = {}
 
     def shapes_of(self, noun: type) -> dict[str, Any]:
@@ -45,13 +56,22 @@ class _Reader:
         return {one.name: self.shape(one.name) for one in fields(noun) if one.name in self.rules}
 
     def shape(self, name: str) -> Any:
-        """Return one field."""
+        """Return one field; one that this noun has no rule for is that of the noun around it."""
+        if name not in self.rules and self.whole is not None:
+            return self.whole.shape(name)
         if name not in self._known:
             rule, part = self.rules[name], _PARTS.get(name)
-            self._known[name] = (
-                part(**_Reader(self.config, rule).shapes_of(part)) if part else self.read(rule)
-            )
+            self._known[name] = self._part(rule, part) if part else self.read(rule)
         return self._known[name]
+
+    def _part(self, rule: Rules, part: type) -> Any:
+        """Return a noun inside of the noun; None where the rule has an ``if`` that comes out as nothing."""
+        condition = str(rule.get("if", ""))
+        if condition in RULES and not RULES[condition](self.config, self.shape):
+            return None
+        if condition and condition not in RULES and not self.config.value(condition):
+            return None
+        return part(**_Reader(self.config, rule, self).shapes_of(part))
 
     def read(self, rule: Any) -> Any:
         """Return what a rule leads to."""

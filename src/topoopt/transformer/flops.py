@@ -1,7 +1,8 @@
 """Floating-point operations of a forward pass from the shapes: matrix products only, by cause, for one token."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
+from topoopt.transformer.layer_kinds import layer_kinds
 from topoopt.transformer.model import TransformerModel
 from topoopt.transformer.parameters import projection_weights
 
@@ -60,11 +61,28 @@ def layer_flops(
         Count only the pairs of tokens that a causal mask leaves. Without it every token sees the whole
         sequence, as in the formulas of Megatron-LM (Narayanan et al. SC 2021) and as PyTorch counts.
     """
-    seen = _tokens_seen(model, sequence, windowed, causal)
-    latent = model.latent
+    mixed = core_flops(model, sequence, windowed, causal)
+    return LayerFlops(2.0 * projection_weights(model), mixed, *_feed_forward(model, layer_is_moe))
+
+
+def core_flops(model: TransformerModel, sequence: int, windowed: bool = False, causal: bool = False) -> float:
+    """Return what one token costs on average between the projections of a layer, the model's first kind of layer.
+
+    Attention: scores and their products with values, and what an indexer looks at. A recurrence: its products with
+    the state, token by token (implementations that take chunks at once do more, on matrix units).
+    """
+    if model.mixer(0) == ".":
+        return 0.0
+    one = model.recurrence
+    if model.mixer(0) == "M":
+        assert one is not None
+        return 2.0 * one.products * one.inner * one.key_dim
+    latent, indexer = model.latent, model.indexer
     value_dim = model.head_dim if latent is None else latent.value_head_dim
-    core_flops = 2.0 * seen * model.heads * (model.head_dim + value_dim)
-    return LayerFlops(2.0 * projection_weights(model), core_flops, *_feed_forward(model, layer_is_moe))
+    looked_at = 2.0 * indexer.heads * indexer.head_dim if indexer else 0.0
+    chosen = 2.0 * model.heads * (model.head_dim + value_dim)
+    whole = _tokens_seen(model, sequence, False, causal) * looked_at
+    return _tokens_seen(model, sequence, windowed, causal) * chosen + whole
 
 
 def forward_flops(model: TransformerModel, sequence: int | None = None, causal: bool = False) -> ForwardFlops:
@@ -77,15 +95,15 @@ def forward_flops(model: TransformerModel, sequence: int | None = None, causal: 
     6.903
     """
     length = model.sequence if sequence is None else sequence
-    moe = model.moe_layers
-    dense_one, moe_one = (_feed_forward(model, kind) for kind in (False, moe > 0))
-    parts = [(model.layers - moe) * a + moe * b for a, b in zip(dense_one, moe_one, strict=True)]
-    open_layer = layer_flops(model, False, length, causal=causal)
-    windowed = layer_flops(model, False, length, windowed=True, causal=causal)
-    unwindowed = model.layers - model.window_layers
-    core = unwindowed * open_layer.core_flops + model.window_layers * windowed.core_flops
-    layers = LayerFlops(model.layers * open_layer.projection_flops, core, *parts)
-    return ForwardFlops(layers, 2.0 * model.hidden * model.vocabulary)
+    total = dict.fromkeys((one.name for one in fields(LayerFlops)), 0.0)
+    for kind in layer_kinds(model):
+        with_window = model.window_layers if kind.mixer == "*" else 0
+        share = with_window / model.attention_layers if with_window else 0.0
+        for windowed, count in ((False, (1 - share) * len(kind.layers)), (True, share * len(kind.layers))):
+            if count:
+                one = layer_flops(kind.model, kind.is_moe, length, windowed, causal)
+                total = {name: sum_ + count * getattr(one, name) for name, sum_ in total.items()}
+    return ForwardFlops(LayerFlops(**total), 2.0 * model.hidden * model.vocabulary)
 
 
 def _feed_forward(model: TransformerModel, layer_is_moe: bool) -> tuple[float, float, float, float]:
@@ -93,10 +111,13 @@ def _feed_forward(model: TransformerModel, layer_is_moe: bool) -> tuple[float, f
     per_size = 2.0 * model.hidden * (3 if model.gated else 2)
     experts = model.experts if layer_is_moe else None
     if experts is None:
-        return per_size * model.ffn, 0.0, 0.0, 0.0
-    gate = 2.0 * model.hidden * experts.shared_gate
+        return 0.0 if model.feed_forwards == "." else per_size * model.ffn, 0.0, 0.0, 0.0
+    gate = 2.0 * model.hidden * (experts.shared_gate + 2 * experts.width)
     router = 2.0 * model.hidden * experts.count
-    return 0.0, per_size * experts.shared_ffn + gate, router, per_size * experts.ffn * experts.per_token
+    routed = per_size * experts.ffn * experts.per_token
+    if experts.width:
+        routed *= experts.width / model.hidden
+    return 0.0, per_size * experts.shared_ffn + gate, router, routed
 
 
 def _tokens_seen(model: TransformerModel, sequence: int, windowed: bool, causal: bool) -> float:
@@ -104,5 +125,8 @@ def _tokens_seen(model: TransformerModel, sequence: int, windowed: bool, causal:
     window = min(model.window, sequence) if windowed and model.window else sequence
     if not causal:
         return window
+    if model.chunked and windowed:
+        whole, rest = divmod(sequence, window)
+        return (whole * window * (window + 1) + rest * (rest + 1)) / 2 / sequence
     # The first `window` tokens see 1, 2, … window; all after them see `window`.
     return window * (window + 1) / 2 / sequence + (sequence - window) * window / sequence

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from topoopt.errors import InvalidInput
+from topoopt.transformer.recurrence import Recurrence
 
 LARGEST, MOST_LAYERS = 10**9, 10**5
 """Sizes beyond these are slips of the keyboard, and would not fit into integers of 64 bits when multiplied."""
@@ -20,6 +21,17 @@ class LatentAttention:
     rope_head_dim: int
     nope_head_dim: int
     value_head_dim: int
+
+
+@dataclass(frozen=True, slots=True)
+class Indexer:
+    """What chooses the tokens that sparse attention looks at (DeepSeek-V3.2): small heads see all, the model's few.
+
+    How many are chosen is the model's ``window``.
+    """
+
+    heads: int
+    head_dim: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +59,9 @@ class Experts:
     route_groups, groups_per_token : int
         Experts are in so many groups of equal size, of which those of a token lie in at most so many (group-limited,
         or node-limited routing: DeepSeek-V2, section 2.2.2); 0 for no limit.
+    width : int
+        Size to which tokens are projected before they go to routed experts, and from which back behind them
+        (Nemotron 3 Super); 0 for the hidden size.
     """
 
     count: int
@@ -60,6 +75,7 @@ class Experts:
     shared_gate: bool = False
     route_groups: int = 0
     groups_per_token: int = 0
+    width: int = 0
 
     def __post_init__(self) -> None:
         if max(self.count, self.ffn, self.shared_ffn) > LARGEST or self.ffn < 1:
@@ -136,6 +152,19 @@ class TransformerModel:
         Tokens that a layer of sliding-window attention sees; 0 where every layer sees all.
     window_layers : int
         Layers with such a window.
+    chunked : bool
+        Whether windows are chunks that do not slide: a token sees its own chunk only (Llama 4).
+    attention_gate : bool
+        Whether queries come with a gate of their size, on what attention says (Qwen3-Next).
+    wide_head_norms : bool
+        Whether all query heads are normalized together, and all key heads (OLMo 2).
+    indexer : Indexer or None
+    recurrence : Recurrence or None
+    mixers : str
+        A character for each layer, repeated if there are fewer: ``*`` attention, ``M`` the recurrence, ``.`` neither.
+        Empty: attention in all of them.
+    feed_forwards : str
+        In the same way: ``-`` dense, ``E`` experts, ``.`` none. Empty: what ``experts`` says.
     """
 
     name: str
@@ -163,6 +192,13 @@ class TransformerModel:
     attention_sinks: bool = False
     window: int = 0
     window_layers: int = 0
+    chunked: bool = False
+    attention_gate: bool = False
+    wide_head_norms: bool = False
+    indexer: Indexer | None = None
+    recurrence: Recurrence | None = None
+    mixers: str = ""
+    feed_forwards: str = ""
 
     def __post_init__(self) -> None:
         for key in ("layers", "hidden", "heads", "vocabulary", "sequence", "kv_heads", "head_dim"):
@@ -173,9 +209,11 @@ class TransformerModel:
                 raise InvalidInput(f"{self.name}: {key}: expected an integer <= {most}, got {value}")
         if not 0 <= self.ffn <= LARGEST:
             raise InvalidInput(f"{self.name}: ffn: expected an integer 0..{LARGEST}, got {self.ffn}")
-        if not 0 <= self.window_layers <= self.layers:
+        self._check_patterns()
+        if not 0 <= self.window_layers <= self.attention_layers:
             raise InvalidInput(
-                f"{self.name}: window_layers: expected 0..{self.layers} of its layers, got {self.window_layers}"
+                f"{self.name}: window_layers: expected 0..{self.attention_layers} of its layers, got "
+                f"{self.window_layers}"
             )
         if self.heads % self.kv_heads:
             raise InvalidInput(
@@ -188,21 +226,64 @@ class TransformerModel:
         return self.hidden * (2 if self.norm == "layernorm" else 1)
 
     @property
+    def attention_layers(self) -> int:
+        """How many layers have attention."""
+        return self._count(self.mixers, "*") if self.mixers else self.layers
+
+    @property
+    def recurrent_layers(self) -> int:
+        """How many layers have the recurrence."""
+        return self._count(self.mixers, "M")
+
+    @property
     def moe_layers(self) -> int:
         """How many layers have experts."""
         experts = self.experts
+        if self.feed_forwards:
+            return self._count(self.feed_forwards, "E")
         if experts is None:
             return 0
         return len(range(experts.first_dense_layers + experts.every - 1, self.layers, experts.every))
 
     @property
+    def dense_layers(self) -> int:
+        """How many layers have a dense feed-forward part."""
+        return self._count(self.feed_forwards, "-") if self.feed_forwards else self.layers - self.moe_layers
+
+    @property
     def has_dense_layers(self) -> bool:
-        """Whether any layer has a dense feed-forward part instead of experts."""
-        return self.moe_layers < self.layers
+        """Whether any layer has a dense feed-forward part."""
+        return self.dense_layers > 0
+
+    def mixer(self, layer: int) -> str:
+        """Return what mixes the tokens in a layer, counted from 0: ``*``, ``M`` or ``.``."""
+        return self.mixers[layer % len(self.mixers)] if self.mixers else "*"
+
+    def feed_forward(self, layer: int) -> str:
+        """Return the feed-forward part of a layer, counted from 0: ``-``, ``E`` or ``.``."""
+        if self.feed_forwards:
+            return self.feed_forwards[layer % len(self.feed_forwards)]
+        experts = self.experts
+        if experts is None or layer < experts.first_dense_layers:
+            return "-"
+        return "E" if (layer - experts.first_dense_layers) % experts.every == experts.every - 1 else "-"
 
     def is_moe(self, layer: int) -> bool:
         """Return whether a layer, counted from 0, has experts."""
-        experts = self.experts
-        if experts is None or layer < experts.first_dense_layers:
-            return False
-        return (layer - experts.first_dense_layers) % experts.every == experts.every - 1
+        return self.feed_forward(layer) == "E"
+
+    def _count(self, pattern: str, kind: str) -> int:
+        if not pattern:
+            return 0
+        whole, rest = divmod(self.layers, len(pattern))
+        return whole * pattern.count(kind) + pattern[:rest].count(kind)
+
+    def _check_patterns(self) -> None:
+        for key, known in (("mixers", "*M."), ("feed_forwards", "-E.")):
+            strange = set(getattr(self, key)) - set(known)
+            if strange:
+                raise InvalidInput(f"{self.name}: {key}: expected only {known}, got {min(strange)!r}")
+        if self.recurrent_layers and self.recurrence is None:
+            raise InvalidInput(f"{self.name}: mixers: layers of a recurrence (M), and the model has none")
+        if self.feed_forwards and self.moe_layers and self.experts is None:
+            raise InvalidInput(f"{self.name}: feed_forwards: layers of experts (E), and the model has none")

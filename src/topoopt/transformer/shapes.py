@@ -129,7 +129,10 @@ def changed_model(model: TransformerModel, shapes: Shapes) -> TransformerModel:
     if model.latent is not None and shapes.head_dim is not None:
         raise InvalidInput(f"head_dim: {model.name} has latent attention, whose head sizes are its own")
     layers = changes.get("layers", model.layers)
-    changes["window_layers"] = round(model.window_layers * layers / model.layers)
+    whole = replace(model, layers=layers, window_layers=0)
+    changes["window_layers"] = round(
+        model.window_layers * whole.attention_layers / max(model.attention_layers, 1)
+    )
     changed = replace(
         model, **changes, experts=_experts(shapes, model.experts, changes.get("ffn", model.ffn))
     )

@@ -9,7 +9,8 @@ from typing import Any
 
 from topoopt.errors import InvalidInput
 from topoopt.files import packaged_rows
-from topoopt.transformer.model import Experts, LatentAttention, TransformerModel
+from topoopt.transformer.model import Experts, Indexer, LatentAttention, TransformerModel
+from topoopt.transformer.recurrence import Recurrence
 
 _READ: Mapping[Any, Callable[[str], Any]] = {int: int, str: str, bool: lambda cell: cell == "yes"}
 
@@ -91,6 +92,8 @@ def _model(row: dict[str, str]) -> TransformerModel:
         **{"kv_heads": shapes["heads"], "head_dim": shapes["hidden"] // shapes["heads"], **shapes},
         latent=LatentAttention(**_shapes(LatentAttention, row)) if row["key_value_rank"] else None,
         experts=Experts(**_shapes(Experts, row, "experts.")) if row["experts.count"] else None,
+        indexer=Indexer(**_shapes(Indexer, row, "indexer.")) if row["indexer.heads"] else None,
+        recurrence=Recurrence(**_shapes(Recurrence, row, "recurrence.")) if row["recurrence.heads"] else None,
     )
 
 

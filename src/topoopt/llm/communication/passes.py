@@ -46,10 +46,13 @@ class Passes:
         one, experts = self.configuration, self.model.experts
         moe = [layer for layer in self.layers if self.model.is_moe(layer)]
         shared = experts is not None and experts.shared_ffn > 0
-        split = len(self.layers) - len(moe) + (len(moe) if shared else 0)
-        yield from self._tensor("attention", len(self.layers))
-        yield from self._tensor("feed-forward", split)
-        yield from self._context(len(self.layers))
+        dense = sum(self.model.feed_forward(layer) == "-" for layer in self.layers)
+        mixers = "".join(self.model.mixer(layer) for layer in self.layers)
+        yield from self._tensor("attention", mixers.count("*"))
+        yield from self._tensor("recurrence", mixers.count("M"))
+        yield from self._tensor("feed-forward", dense + (len(moe) if shared else 0))
+        yield from self._context(mixers.count("*"))
+        yield from self._states(mixers.count("M"))
         if self.chunk == 0:
             yield from self._embedding()
         if self.chunk == one.pp * one.vpp - 1:
@@ -123,6 +126,17 @@ class Passes:
                 counts = (forward, backward, again)
                 yield from self._done("cp", part, collective, size, counts, weights=weights)
 
+    def _states(self, layers: int) -> Iterator[Communication]:
+        """Yield the exchange of heads for tokens around a recurrence, so that each rank follows whole sequences."""
+        one, recurrence = self.configuration, self.model.recurrence
+        if one.cp == 1 or recurrence is None or not layers:
+            return
+        even = np.full((one.cp, one.cp), 1 / one.cp)
+        for part, width in (("into", recurrence.projected), ("out of", recurrence.inner)):
+            size = self.tokens * width // one.tp * wire_element_bytes(one.precision)
+            counts = (layers, layers, layers)
+            yield from self._done("cp", f"{part} a recurrence", "all-to-all", size, counts, weights=even)
+
     def _embedding(self) -> Iterator[Communication]:
         """Yield the sum over the slices of a vocabulary that is split."""
         size = self.activation_bytes
@@ -166,7 +180,8 @@ class Passes:
 
     def _expert_layers(self, share: Floats, count: int, per_token: int) -> Iterator[Communication]:
         one = self.configuration
-        size = round(self.activation_bytes * per_token / one.tp)
+        width = experts_of(self.model).width or self.model.hidden
+        size = round(self.activation_bytes * width / self.model.hidden * per_token / one.tp)
         there = np.tile(share, (one.ep, 1))
         routed = one.exchange == "hierarchical"
         ways = (
@@ -193,10 +208,11 @@ class Passes:
     def _dispatch_bytes(self, per_token: int) -> int:
         """Return the bytes of a rank's tokens on their way to experts, with the scales of few bits."""
         one = self.configuration
-        width = float(wire_element_bytes(one.precision))
+        element = float(wire_element_bytes(one.precision))
         if one.dispatch:
-            width = DISPATCH_BYTES[one.dispatch]
-        return round(self.tokens * self.model.hidden * width * per_token / one.tp)
+            element = DISPATCH_BYTES[one.dispatch]
+        width = experts_of(self.model).width or self.model.hidden
+        return round(self.tokens * width * element * per_token / one.tp)
 
     def _sends(self) -> Iterator[Communication]:
         """Yield the activations to the next chunk and the gradients to the one before."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from topoopt.llm.configuration import Configuration
 from topoopt.llm.degrees import chunk_layers
-from topoopt.transformer import LayerParameters, TransformerModel, layer_parameters
+from topoopt.transformer import LayerParameters, TransformerModel, layer_kinds, layer_parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +58,23 @@ def rank_parameters(model: TransformerModel, configuration: Configuration, stage
     pp, tp = configuration.pp, configuration.tp
     chunks = chunk_layers(model.layers, pp * configuration.vpp)
     layers = [layer for chunk in chunks[stage::pp] for layer in chunk]
-    of_kind = {moe: layer_parameters(model, moe) for moe in {model.is_moe(layer) for layer in layers}}
-    rows = [of_kind[model.is_moe(layer)] for layer in layers]
+    of_layer = {
+        layer: (kind.model, layer_parameters(kind.model, kind.is_moe))
+        for kind in layer_kinds(model)
+        for layer in kind.layers
+    }
+    rows = [of_layer[layer] for layer in layers]
     table, norm = -(-model.vocabulary // tp) * model.hidden, model.norm_parameters
     first, last = stage == 0, stage == pp - 1
     others = model.positions * model.hidden * first
     if last:
         others += norm + model.extra_parameters + (0 if model.tied else table)
     return RankParameters(
-        dense=tuple(_dense(model, row, tp) for row in rows),
-        experts=tuple(_experts(model, row, configuration) for row in rows),
+        dense=tuple(_dense(kind, row, tp) for kind, row in rows),
+        experts=tuple(_experts(kind, row, configuration) for kind, row in rows),
         embedding=table if first or (last and model.tied) else 0,
         others=others,
-        replicated=sum(_whole(model, row) for row in rows) + norm * last,
+        replicated=sum(_whole(kind, row) for kind, row in rows) + norm * last,
     )
 
 
@@ -78,7 +82,7 @@ def _dense(model: TransformerModel, layer: LayerParameters, tp: int) -> int:
     whole = _whole(model, layer)
     split = layer.total - layer.experts - whole
     repeated = 0
-    if model.latent is None and tp > model.kv_heads:
+    if model.mixer(0) == "*" and model.latent is None and tp > model.kv_heads:
         one_head = 2 * model.head_dim * (model.hidden + model.attention_bias)
         repeated = one_head * (tp - model.kv_heads)
     return whole + (split + repeated) // tp
@@ -94,6 +98,7 @@ def _whole(model: TransformerModel, layer: LayerParameters) -> int:
 def _experts(model: TransformerModel, layer: LayerParameters, configuration: Configuration) -> int:
     if layer.experts == 0:
         return 0
-    bias = model.hidden * model.mlp_bias
+    assert model.experts is not None
+    bias = (model.experts.width or model.hidden) * model.mlp_bias
     one = bias + (layer.one_expert - bias) // configuration.etp
     return layer.experts // layer.one_expert // configuration.ep * one

@@ -83,10 +83,15 @@ def _linears(shapes: Shapes, kind: Ints, by: _Split) -> Iterator[_Linear]:
     in_all = np.asarray(kind == ADAPTERS.index("all-linear"), np.float64)
     in_attention = in_all + np.asarray(kind == ADAPTERS.index("attention"), np.float64)
     yield from _queries_keys_values(shapes, by)
-    yield _Linear(in_attention, by.tokens, shapes.heads / by.tp * shapes.value_dim, shapes.hidden)
+    yield _Linear(
+        in_attention * shapes.attention_share,
+        by.tokens,
+        shapes.heads / by.tp * shapes.value_dim,
+        shapes.hidden,
+    )
     if not np.any(in_all):
         return
-    dense = in_all * (1 - shapes.moe_share)
+    dense = in_all * shapes.dense_share
     inner = np.maximum(shapes.ffn / by.tp, 1)
     yield _Linear(dense, by.tokens, shapes.hidden, shapes.into * inner)
     yield _Linear(dense, by.tokens, inner, shapes.hidden)
@@ -99,15 +104,15 @@ def _linears(shapes: Shapes, kind: Ints, by: _Split) -> Iterator[_Linear]:
     local = np.maximum(shapes.experts / by.ep, 1)
     rows = by.tokens * np.maximum(shapes.per_token, 1) * shapes.capacity * by.etp / by.tp / local
     routed, inner = in_all * shapes.moe_share * local, np.maximum(shapes.expert_ffn / by.etp, 1)
-    yield _Linear(routed, rows, shapes.hidden, shapes.into * inner, of_expert=True)
-    yield _Linear(routed, rows, inner, shapes.hidden, of_expert=True)
+    yield _Linear(routed, rows, shapes.expert_width, shapes.into * inner, of_expert=True)
+    yield _Linear(routed, rows, inner, shapes.expert_width, of_expert=True)
 
 
 def _queries_keys_values(shapes: Shapes, by: _Split) -> Iterator[_Linear]:
-    tokens, one = by.tokens, np.ones(())
-    queries = shapes.heads / by.tp * shapes.head_dim
+    tokens, one = by.tokens, shapes.attention_share
+    queries = shapes.heads / by.tp * shapes.head_dim * shapes.query_parts
     keys = np.maximum(shapes.kv_heads / by.tp, 1) * (shapes.head_dim + shapes.value_dim)
-    latent = np.asarray(shapes.key_value_rank > 0, np.float64)
+    latent = one * (shapes.key_value_rank > 0)
     query_rank, key_value_rank = (np.maximum(size, 1) for size in (shapes.query_rank, shapes.key_value_rank))
     yield _Linear(one - latent, tokens, shapes.hidden, queries + keys)
     if not shapes.any_latent:

@@ -21,6 +21,7 @@ from topoopt.llm.step_time.replica_time import replica_times
 from topoopt.llm.step_time.schedules import StagePasses, bubble_s, paired_share
 from topoopt.llm.step_time.shapes import Shapes
 from topoopt.llm.step_time.times import StepTimes
+from topoopt.llm.step_time.windows import allowed_tokens
 from topoopt.llm.system import System
 from topoopt.transformer import TransformerModel
 
@@ -201,14 +202,18 @@ def _hop_s(case: Case) -> Floats:
 def model_flops(shapes: Shapes, table: ConfigurationTable) -> Floats:
     """Return the FLOPs of one iteration that the model asks for: three times its forward matrix products.
 
-    Attention counts every pair of tokens of a document, as in Megatron's formula (Narayanan 2021, equation 3). Frozen
-    weights have no gradients, so that their matrix products count twice, not three times.
+    Attention counts every pair of tokens of a document that a window allows, as if there were no causal mask: without
+    windows that is Megatron's formula (Narayanan 2021, equation 3). A recurrence counts its products with the state.
+    Frozen weights have no gradients, so that their matrix products count twice, not three times.
     """
     tokens = table.global_batch * table.sequence.astype(np.float64)
     visited = shapes.dense_parameters + shapes.replicated_parameters
     visited = visited + shapes.expert_parameters * shapes.per_token / shapes.experts
-    scores = tokens_seen(table) * shapes.heads * (shapes.head_dim + shapes.value_dim)
-    linear, core = shapes.layers * visited + shapes.vocabulary * shapes.hidden, shapes.layers * scores
+    scores = allowed_tokens(shapes, tokens_seen(table)) * shapes.heads * (shapes.head_dim + shapes.value_dim)
+    if np.any(shapes.indexed > 0):
+        scores = scores + shapes.indexed * tokens_seen(table) * shapes.attention_share
+    mixed = scores + shapes.recurrent_share * shapes.recurrent_products
+    linear, core = shapes.layers * visited + shapes.vocabulary * shapes.hidden, shapes.layers * mixed
     if not np.any(table.adapter_rank > 0):
         return 6 * tokens * (linear + core)
     added = shapes.layers * adapter_flops_per_token(shapes, table) / 2

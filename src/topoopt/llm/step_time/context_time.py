@@ -10,6 +10,7 @@ import numpy as np
 from topoopt.llm.columns import Floats
 from topoopt.llm.step_time.case import Case
 from topoopt.llm.step_time.layer_time import LayerKernels
+from topoopt.llm.step_time.recurrence_time import state_exchange_s
 
 
 def context_s(case: Case, layer: LayerKernels, again: Floats) -> Floats:
@@ -27,12 +28,16 @@ def context_s(case: Case, layer: LayerKernels, again: Floats) -> Floats:
     if np.any(table.context > 0):
         wait_s = np.where(table.has_word("context", "ulysses"), _exchanges_s(case, again), wait_s)
         wait_s = np.where(table.has_word("context", "all-gather"), _gathers_s(case, again), wait_s)
+    if case.shapes.any_recurrence:
+        wait_s = wait_s + case.shapes.recurrent_share * state_exchange_s(case)
     return np.where(table.cp > 1, wait_s, 0.0)
 
 
 def key_round_s(case: Case) -> Floats:
-    """Return the time in which keys and values go round the context ranks once, forward."""
-    return case.links.ring_s(case.table.cp.astype(np.float64), case.tp, _keys_bytes(case))
+    """Return the time in which keys and values go round the context ranks once, forward, in an average layer."""
+    return case.shapes.attention_share * case.links.ring_s(
+        case.table.cp.astype(np.float64), case.tp, _keys_bytes(case)
+    )
 
 
 def _ring_s(case: Case, layer: LayerKernels, again: Floats) -> Floats:
@@ -58,7 +63,7 @@ def _exchanges_s(case: Case, again: Floats) -> Floats:
         heads * shapes.value_dim,
     )
     once = sum(case.links.exchange_s(cp, case.tp, 2 * case.tokens * width) for width in widths)
-    return (2 + again) * once
+    return (2 + again) * once * shapes.attention_share
 
 
 def _gathers_s(case: Case, again: Floats) -> Floats:
@@ -67,7 +72,7 @@ def _gathers_s(case: Case, again: Floats) -> Floats:
     They come before the core and behind it, exposed (Llama 3, section 3.3.2): cheap where there are few heads of keys.
     """
     cp = case.table.cp.astype(np.float64)
-    return (3 + again) * case.links.gather_s(cp, case.tp, _keys_bytes(case))
+    return (3 + again) * case.links.gather_s(cp, case.tp, _keys_bytes(case)) * case.shapes.attention_share
 
 
 def _keys_bytes(case: Case) -> Floats:

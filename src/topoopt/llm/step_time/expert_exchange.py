@@ -26,7 +26,7 @@ def exchanges_s(case: Case) -> Floats:
     inside = links.members_inside(ep, case.etp)
     inner, outer = _links_s_per_byte(case, inside)
     s_per_byte = np.minimum(shapes.capacity, 1.0) * _together(case, inner, outer)
-    token_bytes = shapes.hidden * (_DISPATCH_BYTES[case.table.dispatch] + COMBINE_BYTES)
+    token_bytes = shapes.expert_width * (_DISPATCH_BYTES[case.table.dispatch] + COMBINE_BYTES)
     wire_s = case.tokens / case.tp * token_bytes * case.hottest * s_per_byte
     both_s = 2 * links.exchange_start_s(ep, inside) + wire_s
     return np.where(ep > 1, shapes.moe_share * both_s, 0.0)

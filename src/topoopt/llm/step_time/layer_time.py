@@ -8,6 +8,8 @@ from topoopt.llm.columns import Floats
 from topoopt.llm.step_time.adapter_time import adapter_kernels
 from topoopt.llm.step_time.case import Case
 from topoopt.llm.step_time.documents import imbalance, tokens_seen
+from topoopt.llm.step_time.recurrence_time import RECURRENT_BACKWARD, between_s
+from topoopt.llm.step_time.windows import computed_share
 
 EAGER_BYTES_PER_SCORE = 13.0
 """Scores in memory, forward: written, read and written by softmax and dropout with its mask, read by the product."""
@@ -70,20 +72,28 @@ class _Kernels:
     def layer(self) -> LayerKernels:
         """Return all kernels."""
         shapes, case = self.case.shapes, self.case
-        linear = self._projections() + self._feed_forward()
+        linear = shapes.attention_share * self._projections() + self._feed_forward()
         streamed = self._streamed_bytes() * self.s_per_byte
         core_forward, core_backward = self._core()
         adapters = np.zeros(()), np.zeros(())
         if np.any(case.table.adapter_rank > 0):
             adapters = adapter_kernels(case, self.product_s, self.s_per_byte)
+        between: Floats = np.zeros(())
+        if shapes.any_recurrence:
+            linear = linear + shapes.recurrent_share * self._recurrent_projections()
+            between = shapes.recurrent_share * between_s(case, self.s_per_byte)
         logits = self.product_s(case.tokens, shapes.vocabulary / case.tp, shapes.hidden, case.usual_flops)
         loss = case.tokens * shapes.vocabulary / case.tp * LOSS_BYTES_PER_LOGIT * self.s_per_byte
         products = np.where(
             case.table.adapter_rank > 0, 1, 2
         )  # frozen weights have no gradients, only their input has
         return LayerKernels(
-            linear + streamed + core_forward + adapters[0],
-            products * linear + STREAMED_BACKWARD * streamed + core_backward + adapters[1],
+            linear + streamed + core_forward + between + adapters[0],
+            products * linear
+            + STREAMED_BACKWARD * streamed
+            + core_backward
+            + RECURRENT_BACKWARD * between
+            + adapters[1],
             core_forward,
             logits + loss / 2,
             products * logits + loss / 2,
@@ -97,7 +107,8 @@ class _Kernels:
         into_heads = heads * shapes.head_dim
         back = self.product_s(tokens, shapes.hidden, heads * shapes.value_dim, flops)
         keys_values = np.maximum(shapes.kv_heads / case.tp, 1) * (shapes.head_dim + shapes.value_dim)
-        plain = self.product_s(tokens, into_heads + keys_values, shapes.hidden, flops)
+        queries = into_heads * shapes.query_parts
+        plain = self.product_s(tokens, queries + keys_values, shapes.hidden, flops)
         if not shapes.any_latent:
             return plain + back
         latent = shapes.key_value_rank > 0
@@ -107,33 +118,56 @@ class _Kernels:
         up_values = heads * (shapes.head_dim - shapes.rope_dim + shapes.value_dim)
         return back + np.where(latent, down + up + self.product_s(tokens, up_values, rank, flops), plain)
 
+    def _recurrent_projections(self) -> Floats:
+        shapes, case = self.case.shapes, self.case
+        inner, rank = np.maximum(shapes.recurrent_inner / case.tp, 1), shapes.recurrent_rank
+        into = np.maximum(shapes.recurrent_into / case.tp, 1)
+        back = self.product_s(case.tokens, shapes.hidden, inner, case.peak_flops)
+        plain = self.product_s(case.tokens, into, shapes.hidden, case.peak_flops) + back
+        if not np.any(rank > 0):
+            return plain
+        ranks = np.maximum(rank, 1)
+        down = self.product_s(case.tokens, 2 * ranks, shapes.hidden, case.peak_flops)
+        up = 2 * self.product_s(case.tokens, inner, ranks, case.peak_flops)
+        return plain + np.where(rank > 0, down + up, 0.0)
+
     def _feed_forward(self) -> Floats:
         shapes, case = self.case.shapes, self.case
-        dense = self._two_products(case.tokens, shapes.ffn / case.tp)
+        dense = self._two_products(case.tokens, np.maximum(shapes.ffn / case.tp, 1), shapes.hidden)
         if not shapes.any_experts:
             return dense
-        shared = self._two_products(case.tokens, np.maximum(shapes.shared_ffn / case.tp, 1))
+        shared = self._two_products(case.tokens, np.maximum(shapes.shared_ffn / case.tp, 1), shapes.hidden)
         visits = np.maximum(shapes.per_token, 1) * shapes.capacity * case.hottest
         rows = case.tokens * visits * case.etp / case.tp  # tokens that come to this accelerator
         local = np.maximum(shapes.experts / case.ep, 1)
         inner = np.maximum(shapes.expert_ffn / case.etp, 1)
-        routed = local * self._two_products(rows / local, inner)
-        permuted = 8 * rows * shapes.hidden * self.s_per_byte  # rows are sorted by expert, and back
-        mixed = routed + permuted + shared * (shapes.shared_ffn > 0)
-        return dense * (1 - shapes.moe_share) + mixed * shapes.moe_share
+        routed = local * self._two_products(rows / local, inner, shapes.expert_width)
+        permuted = 8 * rows * shapes.expert_width * self.s_per_byte  # rows are sorted by expert, and back
+        mixed = routed + permuted + shared * (shapes.shared_ffn > 0) + self._to_expert_width()
+        return dense * shapes.dense_share + mixed * shapes.moe_share
 
-    def _two_products(self, rows: Floats, inner: Floats) -> Floats:
-        hidden, flops = self.case.shapes.hidden, self.case.peak_flops
-        into = self.product_s(rows, self.case.shapes.into * inner, hidden, flops)
-        return into + self.product_s(rows, hidden, inner, flops)
+    def _two_products(self, rows: Floats, inner: Floats, width: Floats) -> Floats:
+        flops = self.case.peak_flops
+        into = self.product_s(rows, self.case.shapes.into * inner, width, flops)
+        return into + self.product_s(rows, width, inner, flops)
+
+    def _to_expert_width(self) -> Floats:
+        """Return a token's projections to the width of routed experts and back, where that is not the hidden size."""
+        shapes, case = self.case.shapes, self.case
+        narrow = shapes.expert_width != shapes.hidden
+        if not np.any(narrow):
+            return np.zeros(())
+        there = self.product_s(case.tokens / case.tp, shapes.expert_width, shapes.hidden, case.peak_flops)
+        back = self.product_s(case.tokens / case.tp, shapes.hidden, shapes.expert_width, case.peak_flops)
+        return np.where(narrow, there + back, 0.0)
 
     def _streamed_bytes(self) -> Floats:
         """Two norms and two residual sums with dropout of the hidden size; the activation of the inner size."""
         shapes, case = self.case.shapes, self.case
-        inner = shapes.ffn * (1 - shapes.moe_share) + shapes.moe_share * (
+        inner = shapes.ffn * shapes.dense_share + shapes.moe_share * (
             shapes.per_token * shapes.expert_ffn + shapes.shared_ffn
         )
-        outside = 22 * shapes.hidden / case.local_tp
+        outside = 11 * shapes.parts * shapes.hidden / case.local_tp
         return case.tokens * (outside + 2 * (shapes.into + 1) * inner / case.tp)
 
     def _seen(self) -> Floats:
@@ -151,12 +185,17 @@ class _Kernels:
         """Return forward and backward time of the products with keys and values, and of the softmax between."""
         shapes, case = self.case.shapes, self.case
         heads = shapes.heads / case.tp
-        scores = case.tokens * heads * self._seen()
+        seen = self._seen()
+        scores = case.tokens * heads * seen * shapes.attention_share
         products = 2 * scores * (shapes.head_dim + shapes.value_dim)
         odd = np.where(shapes.head_dim % 4 == 0, self.misaligned ** (2 / 3), self.misaligned)
         slow = np.where(shapes.head_dim % 8 == 0, 1.0, odd)
         full = slow * products / (case.usual_flops * case.attention_efficiency)
         softmax = slow * scores * EAGER_BYTES_PER_SCORE * self.s_per_byte
-        half = full / 2  # a causal mask halves the work of fused kernels
+        # A causal mask halves the work of fused kernels, a window leaves less.
+        half = full / 2 * computed_share(shapes, seen)
+        if np.any(shapes.indexed > 0):  # an indexer looks at all tokens, on every tensor parallel rank
+            looks = case.tokens * seen * shapes.attention_share * shapes.indexed
+            half = half + looks / (case.usual_flops * case.attention_efficiency)
         forward = np.where(case.fused, half, full + softmax)
         return forward, np.where(case.fused, FUSED_BACKWARD * half, 2 * full + STREAMED_BACKWARD * softmax)

@@ -37,7 +37,7 @@ def parameter_flops(model: TransformerModel, sequences: int, sequence: int) -> f
 
 def palm_flops(model: TransformerModel, sequences: int, sequence: int) -> float:
     """Return ``(6·N + 12·l·H·Q·s)·tokens``: beside the parameters, heads of size Q see the whole sequence."""
-    attention = 12.0 * model.layers * model.heads * model.head_dim * sequence
+    attention = 12.0 * model.attention_layers * model.heads * model.head_dim * sequence
     return (6.0 * count_parameters(model).active + attention) * sequences * sequence
 
 

@@ -69,7 +69,7 @@ def micro_batch(case: Case) -> MicroBatch:
         backward_share=(1 + full) / passes,
         launch_s=calibration.layer_launch_s
         * passes
-        * (1 + calibration.expert_launch * shapes.moe_share)
+        * (shapes.parts / 2 + calibration.expert_launch * shapes.moe_share)
         * (1 + crowd),
         chunk_launch_s=calibration.chunk_launch_s,
         logits_tp_s=2 * gather,
@@ -85,9 +85,10 @@ def _tensor_s(case: Case, hidden_bytes: Floats, gather: Floats) -> Floats:
     """
     shapes = case.shapes
     if not shapes.any_experts:
-        return 4 * gather
-    pairs = 2 - shapes.moe_share * (shapes.shared_ffn == 0)
-    received = hidden_bytes * shapes.per_token * case.etp / case.tp
+        return 2 * shapes.parts * gather
+    pairs = shapes.parts - shapes.moe_share * (shapes.shared_ffn == 0)
+    narrow = shapes.expert_width / shapes.hidden
+    received = hidden_bytes * narrow * shapes.per_token * case.etp / case.tp
     cut = case.links.gather_s(case.etp, np.ones_like(case.tp), received)
     again = gather * (case.table.sequence_parallel == 0)
     return np.asarray(2 * pairs * gather + shapes.moe_share * (2 * cut + again), np.float64)
