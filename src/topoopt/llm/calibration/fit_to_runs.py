@@ -156,8 +156,8 @@ def fit_to_runs(path: str, rules: FitRules) -> CalibrationFit:
 def _runs_to_fit(runs: Runs, accelerators: Sequence[str], place: str) -> tuple[str, tuple[Run, ...]]:
     """Return the accelerator that is calibrated, and its timed runs.
 
-    Left out are those of adapters, which judge, and those of models with a recurrence where there are others: nothing that
-    is fitted is about its kernels, whose times would go into the others'.
+    Left out are those of adapters, which judge, and those of models with a recurrence where there are others: nothing
+    that is fitted is about its kernels, whose times would go into the others'.
     """
     whole = [run for run in runs.timed if run.configuration.adapter_rank == 0]
     timed = [run for run in whole if not run.model.recurrent_layers] or whole
