@@ -32,11 +32,15 @@ def llm_runs_page(runs: PredictedRuns) -> Page:
 def _entries(runs: PredictedRuns) -> Entries:
     answer = runs.to_json()
     oom, unknown, without = answer["out_of_memory"], answer["unknown_columns"], answer["without_time"]
+    times = answer["times_from"]
     used = (f"{name} for {rows:,}" for name, rows in answer["rows_by_calibration"].items())
     fit = f"{oom['predicted_not_to_fit']} of {oom['runs']} predicted not to fit"
     return {
         "modelled": f"{answer['modelled']:,} of {answer['rows']:,} rows",
         "calibration": ", ".join(used),
+        "times": ", ".join(f"{rows:,} from {column}" for column, rows in times.items())
+        if len(times) > 1
+        else "",
         "without a time": f"{without:,}, predicted only" if without else "",
         "not read": f"columns {', '.join(unknown)}" if unknown else "",
         "out of memory": fit if oom["runs"] else "",

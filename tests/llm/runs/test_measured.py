@@ -100,3 +100,4 @@ def test_times_from_rates_count_in_errors() -> None:
     row = {**ROW, "tflops_per_gpu": "140"}
     answer = predict_runs(runs_of(tuple(row), [row]), find_calibration("a100-80gb"))
     assert answer.errors["all"].runs == 1
+    assert answer.to_json()["times_from"] == {"tflops_per_gpu": 1}

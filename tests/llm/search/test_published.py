@@ -69,6 +69,15 @@ def test_replicas_follow_the_number_of_accelerators() -> None:
     assert ("tp4 pp4 dp4 cp2 vpp5 mb1", 64) in {(one.name, one.accelerators) for one in found}
 
 
+def test_what_is_asked_of_all_configurations_holds_for_published_ones() -> None:
+    """But for what a publication says itself: DeepSeek-V3's schedule stays."""
+    tuned = search("llama3-70b", accelerators=64, global_batch=128, adapter_rank=16).published
+    assert all(one.configuration["adapter_rank"] == 16 for one in tuned)
+    asked = {"accelerators": 2048, "accelerator": "h800", "global_batch": 15360, "schedule": "zero-bubble"}
+    mixed = search("deepseek-v3", **asked).published
+    assert mixed[0].configuration["schedule"] == "dualpipe"
+
+
 def test_models_of_the_same_kind_and_size_stand_in() -> None:
     found = search("qwen2.5-72b", accelerators=64, global_batch=256).published
     assert 0 < len(found) <= MOST

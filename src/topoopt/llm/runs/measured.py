@@ -17,12 +17,15 @@ from topoopt.llm.system import System
 from topoopt.transformer import TransformerModel, forward_flops
 
 TIME = re.compile(r"(.*?\d)\s*(ms|s)")
+TIME_COLUMNS = ("iter_time_s", "tokens_per_s_per_gpu", "tflops_per_gpu", "mfu_pct", "hfu_pct")
+"""Columns that a time may come from; the first that has a number is taken."""
+
 USUAL_DEFINITION = "matmul"
 """Of rates that say no other: matrix products without recomputation, attention not halved, as Megatron-LM counts."""
 
 
-def measured_s(row: Row, model: TransformerModel, one: Configuration, system: System) -> float:
-    """Return the iteration time; NaN where a row has neither that, nor tokens, nor a rate or a share of the peak.
+def measured_s(row: Row, model: TransformerModel, one: Configuration, system: System) -> tuple[float, str]:
+    """Return the iteration time, and which of :data:`TIME_COLUMNS` it comes from; NaN where a row has none of them.
 
     Raises
     ------
@@ -30,28 +33,33 @@ def measured_s(row: Row, model: TransformerModel, one: Configuration, system: Sy
         If it is not positive, above the accelerators' peak rate (such a row is misprinted), or a rate is of an unknown
         definition.
     """
-    seconds = _seconds(row, model, one, system)
-    if seconds <= 0:
-        raise InvalidInput(f"iter_time_s: must be positive, got {seconds:g}")
-    if not math.isnan(seconds):
-        _check_rate(model, one, system, seconds)
-    return seconds
+    written = [name for name in TIME_COLUMNS if text(row, name)]
+    column = next((name for name in written if name == TIME_COLUMNS[0] or _amount(row, name) != 0), "")
+    if not column:
+        return math.nan, ""
+    if _amount(row, column) <= 0:
+        raise InvalidInput(f"{column}: must be positive, got {_amount(row, column):g}")
+    seconds = _seconds(row, column, model, one, system)
+    _check_rate(model, one, system, seconds)
+    return seconds, column
 
 
-def _seconds(row: Row, model: TransformerModel, one: Configuration, system: System) -> float:
-    if text(row, "iter_time_s"):
+def _amount(row: Row, column: str) -> float:
+    """Return what a column says, in its own unit."""
+    if column == "iter_time_s":
         return _written_s(row)
-    tokens_per_s = number(row, "tokens_per_s_per_gpu") * one.accelerators
-    if tokens_per_s > 0:
-        return one.global_batch * one.sequence / tokens_per_s
-    rate = number(row, "tflops_per_gpu") * 1e12
-    if rate > 0:
-        return _flops(text(row, "tflops_def"), model, one) / rate / one.accelerators
-    for column, usual in (("mfu_pct", ""), ("hfu_pct", "hardware")):
-        if (share := _share(row, column)) > 0:
-            flops = _flops(text(row, "tflops_def") or usual, model, one)
-            return flops / (share * _peak_flops(row, one, system)) / one.accelerators
-    return math.nan
+    return _share(row, column) if column in ("mfu_pct", "hfu_pct") else number(row, column)
+
+
+def _seconds(row: Row, column: str, model: TransformerModel, one: Configuration, system: System) -> float:
+    amount = _amount(row, column)
+    if column == "iter_time_s":
+        return amount
+    if column == "tokens_per_s_per_gpu":
+        return one.global_batch * one.sequence / (amount * one.accelerators)
+    usual = "hardware" if column == "hfu_pct" else ""
+    rate = amount * (1e12 if column == "tflops_per_gpu" else _peak_flops(row, one, system))
+    return _flops(text(row, "tflops_def") or usual, model, one) / rate / one.accelerators
 
 
 def _written_s(row: Row) -> float:

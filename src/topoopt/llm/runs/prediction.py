@@ -116,6 +116,7 @@ class PredictedRuns:
             "rows": len(self.runs.rows),
             "modelled": len(self.predictions),
             "rows_by_calibration": dict(Counter(one.calibration for one in self.predictions)),
+            "times_from": dict(Counter(one.run.time_from for one in self.predictions if one.run.time_from)),
             "without_time": sum(math.isnan(one.run.measured_s) for one in others),
             "unknown_columns": [column for column in self.runs.unknown_columns if column not in PREDICTED],
             "mape_by_dataset": {name: error.mape_percent for name, error in self.errors.items()},

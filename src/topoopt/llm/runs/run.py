@@ -52,6 +52,8 @@ class Run:
         Time of an iteration; NaN where none was published, or where the run was out of memory.
     attention : str
         How it ran, ``fused`` or ``eager``; nothing where the row does not say, and the calibration does.
+    time_from : str
+        The column that the time comes from: as it stands there, or from tokens, a rate or a share of the peak.
     """
 
     place: int
@@ -63,6 +65,7 @@ class Run:
     measured_s: float
     out_of_memory: bool
     attention: str = ""
+    time_from: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +132,10 @@ def _run(place: int, name: str, dataset: str, row: Row) -> Run:
     system = run_system(row, accelerators)
     configuration = _configuration(row, model, accelerators, system)
     oom = out_of_memory(row)
-    seconds = math.nan if oom else measured_s(row, model, configuration, system)
-    return Run(place, name, dataset, model, configuration, system, seconds, oom, written_attention(row))
+    seconds, column = (math.nan, "") if oom else measured_s(row, model, configuration, system)
+    return Run(
+        place, name, dataset, model, configuration, system, seconds, oom, written_attention(row), column
+    )
 
 
 def run_system(row: Row, accelerators: int) -> System:

@@ -18,7 +18,7 @@ from topoopt.hardware import find_accelerator
 from topoopt.job import PublishedLayout
 from topoopt.llm.check import check_configuration
 from topoopt.llm.configuration import Configuration
-from topoopt.llm.configuration_table import configuration_table
+from topoopt.llm.configuration_table import RARE_COLUMNS, configuration_table
 from topoopt.llm.search.request import SearchRequest
 from topoopt.llm.search.result import ConfigurationSearch
 from topoopt.llm.step_time.closed_form import estimate
@@ -134,14 +134,15 @@ def _kind(request: SearchRequest, row: Publication) -> int:
 
 
 def _scaled(request: SearchRequest, row: Publication) -> Configuration:
-    """Return a published way with as many replicas as there are accelerators for.
+    """Return a published way with as many replicas as there are accelerators for, and what is asked of every way here.
 
     Raises
     ------
     InvalidInput
         If that does not go together.
     """
-    words = {**row.words, "precision": request.precision}
+    asked = {name: value for name, value in request.fixed.items() if name in RARE_COLUMNS}
+    words = {**asked, **row.words, "precision": request.precision}
     inside = words["tp"] * words["pp"] * words.get("cp", 1)
     one = Configuration(
         **words,
