@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from topoopt.llm import FitRules, fit_to_runs, predict_runs, read_runs
+from topoopt.llm.runs.adapters import adapter_fields
 
 RUNS = Path("benchmarks/data/train_runs.csv")
 HEADER = "model,gpus,gpu,gbs,tp,pp,iter_time_s,note,adapter_rank,adapters\n"
@@ -56,3 +57,19 @@ def test_no_calibration_is_fitted_to_them(accelerator: str) -> None:
     fitted = fit_to_runs(str(RUNS), FitRules((accelerator,), "", "fused", None, 8.0, 0)).fitted_runs
     assert fitted
     assert not [run for run in fitted if run.configuration.adapter_rank]
+
+
+@pytest.mark.parametrize(
+    ("cells", "rank"),
+    [
+        ({"lora": "16"}, 16),
+        ({"lora": "yes", "adapter_rank": "4"}, 4),
+        ({"lora": "no", "adapter_rank": "4"}, 0),
+        ({"lora": "0", "note": "LoRA"}, 0),
+        ({"lora": "yes"}, 8),
+    ],
+)
+def test_a_column_of_its_own_says_whether_there_are_adapters_or_their_rank(
+    cells: dict[str, str], rank: int
+) -> None:
+    assert adapter_fields(cells).get("adapter_rank", int(cells.get("adapter_rank", "0"))) == rank

@@ -8,15 +8,20 @@ Where a row says LoRA and no rank, it is that of its source. NVIDIA's performanc
 import re
 from typing import Any
 
-from topoopt.llm.runs.columns import Row, meaning, text
+from topoopt.llm.runs.columns import Row, meaning, switched_on, text
 
 PLACES = ("framework", "source", "dataset", "note")
 
 
 def adapter_fields(row: Row) -> dict[str, Any]:
     """Return the rank and the place of adapters that a row leaves to its framework; nothing where all is trained."""
+    column = text(row, "lora").lower()
+    if column.isdecimal() and int(column) > 1:
+        return {"adapter_rank": int(column)}
+    if column and not switched_on(row, "lora", True):
+        return {"adapter_rank": 0}
     said = f"{text(row, 'model')} {text(row, 'note')}".lower()
-    if not re.search(r"\bq?lora\b", said) or text(row, "adapter_rank"):
+    if not (column or re.search(r"\bq?lora\b", said)) or text(row, "adapter_rank"):
         return {}
     words = " ".join(text(row, place) for place in PLACES).lower()
     rank, adapters = (meaning("lora", words) or meaning("lora", "peft")).split()

@@ -21,7 +21,7 @@ def rare_fields(row: Row, tp: int, system: System) -> dict[str, Any]:
     InvalidInput
         For a word or number that a column cannot have.
     """
-    fields = adapter_fields(row) | {name: read(row, name) for name, read in _READ.items() if text(row, name)}
+    fields = {name: read(row, name) for name, read in _READ.items() if text(row, name)} | adapter_fields(row)
     if is_hybrid_shard(row):
         fields.setdefault("shard", max(system.accelerators_per_server // tp, 1))
     return fields
