@@ -18,6 +18,8 @@ class PublishedLayout:
         What it was published for.
     accelerators : int
         How many it was published for.
+    precision : str
+        Of its matrix products, as published; here they are in that of the job.
     configuration : mapping
         As used here, by the fields of :class:`topoopt.llm.Configuration`; those as usual are left out.
     estimated_s : float
@@ -37,6 +39,7 @@ class PublishedLayout:
     model: str
     accelerator: str
     accelerators: int
+    precision: str
     configuration: Words
     estimated_s: float
     best_s: float

@@ -45,6 +45,7 @@ class PublishedPart(Strict):
     model: str
     accelerator: str
     accelerators: Count
+    precision: str
     configuration: dict[str, bool | int | float | str]
     estimated_s: Amount
     best_s: Amount

@@ -38,4 +38,4 @@ def published_line(one: PublishedLayout) -> str:
 
 def _origin(model: str, one: PublishedLayout) -> str:
     other = f"{one.model}, " if one.model != model else ""
-    return f"{one.source} ({other}{one.accelerators:,} {one.accelerator})"
+    return f"{one.source} ({other}{one.accelerators:,} {one.accelerator}, {one.precision})"

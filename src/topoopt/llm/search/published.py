@@ -73,6 +73,7 @@ def published_layouts(search: ConfigurationSearch) -> tuple[PublishedLayout, ...
             row.model.name,
             row.accelerator,
             row.accelerators,
+            row.words["precision"],
             _words_of(one),
             float(times[place]),
             float(ranked_s.min()),
