@@ -211,16 +211,16 @@ def _feed_forward(
 
 
 def _around_experts(model: TransformerModel, table: ConfigurationTable, whole: Floats) -> Floats:
-    """Router, tokens that came in from the group, and what is weighted on the way back.
+    """Router, and tokens that came in from the group.
 
-    Loads are even, as far as capacity does not pad them.
+    Loads are even, as far as capacity does not pad them. What experts say is weighted inside of them, so that nothing
+    of it is kept on its way back (Megatron Core's ``weighted_bias_swiglu``).
     """
     experts = model.experts
     assert experts is not None
-    element, kept = ELEMENT_BYTES[table.precision], INPUT_BYTES[table.precision]
     router = 2 * SCORE_BYTES * experts.count * whole
-    around = _visits(model) * model.hidden * (kept + element) * table.etp / table.tp
-    return np.asarray(router + around, np.float64)
+    arrived = _visits(model) * model.hidden * INPUT_BYTES[table.precision] * table.etp / table.tp
+    return np.asarray(router + arrived, np.float64)
 
 
 def _visits(model: TransformerModel) -> float:
