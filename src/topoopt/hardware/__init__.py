@@ -19,6 +19,7 @@ from topoopt.hardware.efficiency import EfficiencyRow as EfficiencyRow
 from topoopt.hardware.efficiency import efficiency_kind as efficiency_kind
 from topoopt.hardware.efficiency import efficiency_table as efficiency_table
 from topoopt.hardware.efficiency import roofline_efficiency as roofline_efficiency
+from topoopt.hardware.host_link import host_bytes_per_s as host_bytes_per_s
 from topoopt.hardware.optics import OpticalChoice as OpticalChoice
 from topoopt.hardware.optics import OpticalSwitch as OpticalSwitch
 from topoopt.hardware.optics import break_even_bytes as break_even_bytes

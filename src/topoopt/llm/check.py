@@ -6,6 +6,7 @@ from topoopt.errors import InvalidInput, check_known
 from topoopt.hardware import PRECISIONS
 from topoopt.llm.configuration import Configuration
 from topoopt.llm.degrees import chunk_counts, divisors, tensor_degrees, ulysses_degrees
+from topoopt.llm.recomputation_check import check_recomputation
 from topoopt.llm.schedule_check import check_schedule
 from topoopt.transformer import ADAPTERS, TransformerModel
 
@@ -35,6 +36,8 @@ def check_configuration(
     _check_documents(configuration)
     _check_adapters(model, configuration)
     _check_batch(configuration)
+    check_recomputation(model, configuration)
+    _check_stored(configuration)
     check_schedule(model, configuration)
 
 
@@ -198,4 +201,13 @@ def _check_batch(one: Configuration) -> None:
         raise InvalidInput(
             f"vpp {one.vpp}: interleaving needs micro-batches in multiples of {one.pp} stages, got "
             f"{one.micro_batches}; nearest: global_batch {_nearest_multiples(one.global_batch, step * one.pp)}"
+        )
+
+
+def _check_stored(one: Configuration) -> None:
+    if one.gradients == "fp8":
+        raise InvalidInput("gradients fp8: sums of gradients would lose what is small; give bf16 or fp32")
+    if one.weights == "fp8" and one.precision not in ("fp8", "fp4"):
+        raise InvalidInput(
+            f"weights fp8: precision {one.precision} computes with more bits; give precision=fp8"
         )

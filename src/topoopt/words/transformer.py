@@ -64,8 +64,9 @@ class UsualSplitWords(TypedDict, total=False):
     """Sequences of a micro-batch."""
     global_batch: int
     """Sequences of an iteration; about 4 million tokens if not given."""
-    recompute: Annotated[str, Word("none|selective|full", "none")]
-    """Activations that the backward pass computes again."""
+    recompute: Annotated[str, Word("none|selective|full|PARTS", "none")]
+    """Activations that the backward pass computes again: nothing, attention's core, whole layers, or parts joined by +
+    (core, norms, activation, experts, latent)."""
     zero: Annotated[int, Word("0|1|2|3", 0)]
     """Replicas share out nothing, optimizer state, gradients too, parameters too."""
     sequence_parallel: Switch
@@ -96,6 +97,18 @@ class DetailWords(TypedDict, total=False):
     """Of low-rank adapters (LoRA), which alone are trained; 0 for training everything."""
     adapters: Annotated[str, Word("all-linear|attention|qkv", "all-linear")]
     """Linear layers that have an adapter."""
+    recompute_layers: Annotated[int, Word("N", 0)]
+    """Layers of each chunk that ``recompute`` is about; 0 for all."""
+    weights: Annotated[str, Word("fp32|bf16|fp8")]
+    """Of the weights that are kept beside the optimizer's; the framework's."""
+    gradients: Annotated[str, Word("fp32|bf16")]
+    """Of the gradients that are summed up; the framework's."""
+    moments: Annotated[str, Word("fp32|bf16|fp8")]
+    """Of Adam's moments; fp32."""
+    offload_optimizer: Annotated[float, Word("SHARE", 0.0)]
+    """Of the optimizer's state that the memory of the host keeps."""
+    offload_activations: Annotated[float, Word("SHARE", 0.0)]
+    """Of the activations that the memory of the host keeps."""
     document: Annotated[int, Word("N", 0)]
     """Tokens of an average document where several are packed into a sequence and do not see each other; 0 for one."""
     document_spread: Annotated[float, Word("X", 0.0)]

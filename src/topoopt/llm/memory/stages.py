@@ -42,7 +42,15 @@ def stage_of(
     and output layer take the place of a layer each.
     """
     layers, moe_layers = _layers(model, table, index, ends_are_layers)
-    return Stage(index, layers, moe_layers, count_in_flight(table, index), index == 0, index == table.pp - 1)
+    first, last = index == 0, index == table.pp - 1
+    if np.any(mirrored := two_way(table)):  # a rank has a stage and its mirror image
+        first, last = first | (mirrored & last), last | (mirrored & first)
+    return Stage(index, layers, moe_layers, count_in_flight(table, index), first, last)
+
+
+def two_way(table: ConfigurationTable) -> Bools:
+    """Return which pipelines are filled from both ends, so that every rank has two stages (DualPipe)."""
+    return table.has_word("schedule", "dualpipe")
 
 
 def count_in_flight(table: ConfigurationTable, index: Ints) -> Floats:
@@ -50,10 +58,13 @@ def count_in_flight(table: ConfigurationTable, index: Ints) -> Floats:
 
     1F1B: the forward passes before the first backward, ``p - i``. Interleaved: ``2(p - i - 1) + (v - 1)p + 1``
     chunks of ``1/v`` of the layers, which is ``1 + (p - 1)/(p v)`` times the layers of the model on stage 0
-    (Korthikanti 2022, section 4.2.3).
+    (Korthikanti 2022, section 4.2.3). DualPipe: ``p + 1`` on all stages (DeepSeek-V3, Table 2); ZB-H1 as 1F1B (Qi
+    2023, Table 2).
     """
     behind = table.pp - index - 1
     chunks = np.where(table.vpp > 1, 2 * behind + (table.vpp - 1) * table.pp + 1, behind + 1)
+    if np.any(both := two_way(table)):
+        chunks = np.where(both, table.pp + 1, chunks)
     micro_batches = np.maximum(table.global_batch // (table.dp * table.micro_batch), 1)
     return np.asarray(np.minimum(chunks, micro_batches * table.vpp) / table.vpp, np.float64)
 

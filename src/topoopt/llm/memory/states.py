@@ -14,7 +14,7 @@ from topoopt.llm.columns import Floats, Ints
 from topoopt.llm.configuration import STORED_PRECISIONS
 from topoopt.llm.configuration_table import ConfigurationTable
 from topoopt.llm.memory.frameworks import Framework
-from topoopt.llm.memory.stages import Stage
+from topoopt.llm.memory.stages import Stage, two_way
 from topoopt.transformer import TransformerModel, count_parameters, layer_parameters
 
 STORED_BYTES = np.array([np.nan, 4.0, 2.0, 1.0])
@@ -68,17 +68,19 @@ class StageParameters:
 
 def stage_states(parameters: StageParameters, table: ConfigurationTable, framework: Framework) -> States:
     """Return the states of one accelerator of a stage."""
-    replicas = np.asarray(table.dp * table.cp, np.float64)
+    copies = np.where(
+        two_way(table), 2.0, 1.0
+    )  # a stage and its mirror image, whose replica another rank has
+    replicas = np.asarray(copies * table.dp * table.cp, np.float64)
     expert_replicas = np.maximum(table.tp * replicas / (table.ep * table.etp), 1.0)
     sharing = np.where((table.shard > 0) & (table.zero > 1), table.shard, replicas)
     shares, expert_shares = np.minimum(replicas, sharing), np.minimum(expert_replicas, sharing)
-    dense = parameters.layers + parameters.ends
+    in_layers, experts = copies * parameters.layers, copies * parameters.experts
+    dense = in_layers + parameters.ends
 
     def held(least_zero: int) -> Floats:
         shared = table.zero >= least_zero
-        return dense / np.where(shared, shares, 1.0) + parameters.experts / np.where(
-            shared, expert_shares, 1.0
-        )
+        return dense / np.where(shared, shares, 1.0) + experts / np.where(shared, expert_shares, 1.0)
 
     each = {
         name: _by_precision(framework, table, name) for name in ("weights", "gradients", "optimizer", "step")
@@ -86,7 +88,7 @@ def stage_states(parameters: StageParameters, table: ConfigurationTable, framewo
     own = held(1) if framework.gathers else held(3)
     share = own / np.maximum(held(4), 1.0)
     stored, in_eight = _weight_bytes(framework, table, each["weights"])
-    weights = stored * own + (in_eight - stored) * (parameters.layers + parameters.experts) * share
+    weights = stored * own + (in_eight - stored) * (in_layers + experts) * share
     if framework.gathers:
         weights = weights + GATHERED_BYTES * held(3) * ((table.zero == 1) | (table.zero == 2))
     summed = _given(table.gradients, each["gradients"])

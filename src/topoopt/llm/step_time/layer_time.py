@@ -46,6 +46,11 @@ def layer_kernels(case: Case) -> LayerKernels:
     return _Kernels(case).layer()
 
 
+def part_kernels(case: Case) -> dict[str, Floats]:
+    """Return forward seconds of the parts of an average layer that can be computed again by themselves."""
+    return _Kernels(case).parts()
+
+
 class _Kernels:
     """The law of kernels of a machine under a calibration."""
 
@@ -101,6 +106,22 @@ class _Kernels:
             (products - 1) * logits,
         )
 
+    def parts(self) -> dict[str, Floats]:
+        """Return norms, activations, experts with all that is routed, and what latent attention projects up."""
+        shapes, case = self.case.shapes, self.case
+        norms = 4 * case.tokens * shapes.parts * shapes.hidden / case.local_tp * self.s_per_byte
+        latent, experts = np.zeros_like(norms), np.zeros_like(norms)
+        if shapes.any_latent:
+            latent = np.where(shapes.key_value_rank > 0, self._projected_up(), 0.0)
+        if shapes.any_experts:
+            experts = shapes.moe_share * self._mixed()
+        return {
+            "norms": norms,
+            "activation": self._activation_bytes() * self.s_per_byte,
+            "experts": experts,
+            "latent": latent,
+        }
+
     def _projections(self) -> Floats:
         shapes, case = self.case.shapes, self.case
         heads, flops, tokens = shapes.heads / case.tp, case.peak_flops, case.tokens
@@ -114,9 +135,16 @@ class _Kernels:
         latent = shapes.key_value_rank > 0
         rank, query_rank = np.maximum(shapes.key_value_rank, 1), np.maximum(shapes.query_rank, 1)
         down = self.product_s(tokens, query_rank + rank + shapes.rope_dim, shapes.hidden, flops)
-        up = self.product_s(tokens, into_heads, query_rank, flops)
+        return back + np.where(latent, down + self._projected_up(), plain)
+
+    def _projected_up(self) -> Floats:
+        """Queries, keys and values of latent attention, from their ranks."""
+        shapes, case = self.case.shapes, self.case
+        heads, flops, tokens = shapes.heads / case.tp, case.peak_flops, case.tokens
+        rank, query_rank = np.maximum(shapes.key_value_rank, 1), np.maximum(shapes.query_rank, 1)
+        up = self.product_s(tokens, heads * shapes.head_dim, query_rank, flops)
         up_values = heads * (shapes.head_dim - shapes.rope_dim + shapes.value_dim)
-        return back + np.where(latent, down + up + self.product_s(tokens, up_values, rank, flops), plain)
+        return up + self.product_s(tokens, up_values, rank, flops)
 
     def _recurrent_projections(self) -> Floats:
         shapes, case = self.case.shapes, self.case
@@ -136,6 +164,11 @@ class _Kernels:
         dense = self._two_products(case.tokens, np.maximum(shapes.ffn / case.tp, 1), shapes.hidden)
         if not shapes.any_experts:
             return dense
+        return dense * shapes.dense_share + self._mixed() * shapes.moe_share
+
+    def _mixed(self) -> Floats:
+        """Return routed and shared experts of a layer that has some."""
+        shapes, case = self.case.shapes, self.case
         shared = self._two_products(case.tokens, np.maximum(shapes.shared_ffn / case.tp, 1), shapes.hidden)
         visits = np.maximum(shapes.per_token, 1) * shapes.capacity * case.hottest
         rows = case.tokens * visits * case.etp / case.tp  # tokens that come to this accelerator
@@ -143,8 +176,7 @@ class _Kernels:
         inner = np.maximum(shapes.expert_ffn / case.etp, 1)
         routed = local * self._two_products(rows / local, inner, shapes.expert_width)
         permuted = 8 * rows * shapes.expert_width * self.s_per_byte  # rows are sorted by expert, and back
-        mixed = routed + permuted + shared * (shapes.shared_ffn > 0) + self._to_expert_width()
-        return dense * shapes.dense_share + mixed * shapes.moe_share
+        return routed + permuted + shared * (shapes.shared_ffn > 0) + self._to_expert_width()
 
     def _two_products(self, rows: Floats, inner: Floats, width: Floats) -> Floats:
         flops = self.case.peak_flops
@@ -164,11 +196,15 @@ class _Kernels:
     def _streamed_bytes(self) -> Floats:
         """Two norms and two residual sums with dropout of the hidden size; the activation of the inner size."""
         shapes, case = self.case.shapes, self.case
+        outside = 11 * shapes.parts * shapes.hidden / case.local_tp
+        return case.tokens * outside + self._activation_bytes()
+
+    def _activation_bytes(self) -> Floats:
+        shapes, case = self.case.shapes, self.case
         inner = shapes.ffn * shapes.dense_share + shapes.moe_share * (
             shapes.per_token * shapes.expert_ffn + shapes.shared_ffn
         )
-        outside = 11 * shapes.parts * shapes.hidden / case.local_tp
-        return case.tokens * (outside + 2 * (shapes.into + 1) * inner / case.tp)
+        return case.tokens * 2 * (shapes.into + 1) * inner / case.tp
 
     def _seen(self) -> Floats:
         """Return the tokens that one token meets, where the heaviest packed sequences are waited for.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topoopt.hardware import PRECISIONS, find_accelerator
+from topoopt.hardware import PRECISIONS, find_accelerator, host_bytes_per_s
 from topoopt.llm.calibration.relatives import peak_rates
 from topoopt.llm.columns import Floats
 from topoopt.llm.system import System
@@ -25,6 +25,8 @@ class Machine:
         Accelerators that reach each other over the scale-up links.
     latency_s : array
         One hop of the network.
+    host_bytes_per_s : array
+        To the memory of the host, each way; NaN where that is not known.
     """
 
     peak_flops: Floats
@@ -33,6 +35,7 @@ class Machine:
     network_bytes_per_s: Floats
     per_server: Floats
     latency_s: Floats
+    host_bytes_per_s: Floats
 
 
 def machine_of(system: System) -> Machine:
@@ -72,4 +75,5 @@ def _row(system: System) -> tuple[list[float], tuple[float, ...]]:
         system.network_bandwidth_bps / 8,
         float(system.accelerators_per_server),
         system.network_latency_s,
+        host_bytes_per_s(part) or np.nan,
     )

@@ -9,6 +9,8 @@ from topoopt.llm.step_time.case import Case
 from topoopt.llm.step_time.context_time import context_s
 from topoopt.llm.step_time.expert_exchange import exchanges_s, hidden_exchanges_s, overlaps
 from topoopt.llm.step_time.layer_time import LayerKernels, layer_kernels
+from topoopt.llm.step_time.offload_time import offloaded_layer_s
+from topoopt.llm.step_time.recomputed_time import again_s, recomputed_layers
 from topoopt.llm.step_time.schedules import paired_share
 
 
@@ -50,21 +52,22 @@ def micro_batch(case: Case) -> MicroBatch:
     """Return the seconds of one micro-batch in an average layer and in the logits."""
     shapes, table, calibration = case.shapes, case.table, case.calibration
     layer = layer_kernels(case)
-    full = table.recomputes("full").astype(np.float64)
-    selective = (table.recomputes("core") & ~table.recomputes("full")).astype(np.float64)
+    share = recomputed_layers(table, shapes.layers)
+    full = table.recomputes("full") * share
+    routed = table.recomputes("experts") * share  # whole layers or experts: tokens are sent again, too
     hidden_bytes = 2 * case.tokens * shapes.hidden
     gather = case.links.gather_s(case.tp, np.ones_like(case.tp), hidden_bytes)
     passes = 2 + full
     bare = 1 - calibration.tensor_overlap * (table.sequence_parallel > 0)
-    again_s = full * layer.forward_s + selective * layer.core_s
-    alone_s = passes * exchanges_s(case)
+    recompute_s = again_s(case, layer)
+    alone_s = (2 + routed) * exchanges_s(case)
     crowd = calibration.group_launch * np.square(case.tp / 8) * (case.tp > 1)
     return MicroBatch(
         kernels=layer,
-        recompute_s=again_s,
+        recompute_s=recompute_s + offloaded_layer_s(case, layer.forward_s, layer.backward_s + recompute_s),
         tp_s=passes * _tensor_s(case, hidden_bytes, gather) * bare,
-        cp_s=context_s(case, layer, full + selective),
-        ep_s=_bare_exchanges_s(case, alone_s, layer.forward_s + layer.backward_s + again_s),
+        cp_s=context_s(case, layer, table.recomputes("core") * share),
+        ep_s=_bare_exchanges_s(case, alone_s, layer.forward_s + layer.backward_s + recompute_s),
         ep_alone_s=alone_s,
         backward_share=(1 + full) / passes,
         launch_s=calibration.layer_launch_s

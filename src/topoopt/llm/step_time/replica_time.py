@@ -5,6 +5,7 @@ import numpy as np
 from topoopt.llm.columns import Floats
 from topoopt.llm.step_time.adapter_time import adapter_parameters
 from topoopt.llm.step_time.case import Case
+from topoopt.llm.step_time.offload_time import offloaded_step_s
 
 OPTIMIZER_BYTES_PER_PARAMETER = 30.0
 """Adam: gradient read, master weight and two moments read and written in 32 bits, weight written in 16 bits."""
@@ -51,7 +52,8 @@ def replica_times(case: Case, layers: Floats, batches_s: Floats, backward_s: Flo
     kept = (dense + expert) / np.where(table.zero > 0, replicas, 1.0)
     rate = case.machine.memory_bytes_per_s * calibration.memory_efficiency
     adam_s = kept * OPTIMIZER_BYTES_PER_PARAMETER / rate
-    return np.where(sharded | scattered, often_s, once_s), calibration.step_overhead_s + adam_s
+    step_s = calibration.step_overhead_s + adam_s + offloaded_step_s(case, kept)
+    return np.where(sharded | scattered, often_s, once_s), step_s
 
 
 def _gather_s(case: Case, replicas: Floats, dense: Floats, expert: Floats) -> Floats:
