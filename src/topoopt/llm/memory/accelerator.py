@@ -5,6 +5,7 @@ first layers are dense, the last has the logits. The fullest counts.
 """
 
 from dataclasses import dataclass, fields
+from functools import reduce
 
 import numpy as np
 
@@ -177,6 +178,6 @@ def _stage_memory(common: Common, stage: Stage, capacity: float) -> MemoryColumn
         "buffers": buffers + np.maximum(states.step - moving, 0.0),
         "overhead": np.full(len(table), framework.reserved_bytes),
     }
-    total = np.sum(list(causes.values()), axis=0)
+    total = reduce(np.add, causes.values())
     slack = framework.held * moving + np.minimum(states.step, moving)
     return MemoryColumns(**causes, total=total, slack=slack, stage=stage.index, capacity_bytes=capacity)

@@ -72,29 +72,27 @@ def count_in_flight(table: ConfigurationTable, index: Ints) -> Floats:
 def _layers(
     model: TransformerModel, table: ConfigurationTable, index: Ints, ends: bool
 ) -> tuple[Floats, Floats]:
-    """Return the layers of stage ``index``, and those of them with experts."""
-    if model.experts is None and not np.any(table.vpp > 1):
-        begin, end = (_begin(model.layers, chunk, table.pp, ends) for chunk in (index, index + 1))
-        return (end - begin).astype(np.float64), np.zeros(len(table))
-    chunks = table.pp * table.vpp
+    """Return the layers of stage ``index``, and those of them with experts.
+
+    They follow from stages and chunks, of which there are few, so each pair is looked up.
+    """
+    stages, turns = int(table.pp.max(initial=1)) + 1, int(table.vpp.max(initial=1)) + 1
+    key = (table.pp * turns + table.vpp) * stages + index
+    layers, with_experts = np.zeros(stages * turns * stages), np.zeros(stages * turns * stages)
     before = np.cumsum([0, *(model.is_moe(layer) for layer in range(model.layers))])
-    layers, with_experts = np.zeros(len(table)), np.zeros(len(table))
-    for turn in range(int(table.vpp.max(initial=1))):
-        here = turn < table.vpp
-        chunk = np.where(here, index + turn * table.pp, 0)
-        begin, end = (_begin(model.layers, one, chunks, ends) for one in (chunk, chunk + 1))
-        layers += here * (end - begin)
-        if model.experts is not None:
-            with_experts += here * (before[end] - before[begin])
-    return layers, with_experts
+    for one in np.flatnonzero(np.bincount(key, minlength=1)):
+        rest, stage = divmod(int(one), stages)
+        pp, vpp = divmod(rest, turns)
+        for chunk in range(stage, pp * vpp, pp):
+            begin, end = (_begin(model.layers, place, pp * vpp, ends) for place in (chunk, chunk + 1))
+            layers[one] += end - begin
+            with_experts[one] += before[end] - before[begin]
+    return layers[key], with_experts[key]
 
 
-def _begin(layers: int, chunk: Ints, chunks: Ints, ends: bool) -> Ints:
+def _begin(layers: int, chunk: int, chunks: int, ends: bool) -> int:
     """Return the first layer of a chunk, or of all that follow."""
-    base, rest = np.divmod(layers, chunks)
-    spread = chunk * base + np.minimum(chunk, rest)
-    with_ends = (rest > 0) & ((layers + 2) % chunks == 0)
-    if not ends or not np.any(with_ends):
-        return spread
-    edges = np.clip(chunk * ((layers + 2) // chunks) - 1, 0, layers)
-    return np.where(with_ends, edges, spread)
+    base, rest = divmod(layers, chunks)
+    if ends and rest and (layers + 2) % chunks == 0:
+        return min(max(chunk * ((layers + 2) // chunks) - 1, 0), layers)
+    return chunk * base + min(chunk, rest)

@@ -68,9 +68,8 @@ class StageParameters:
 
 def stage_states(parameters: StageParameters, table: ConfigurationTable, framework: Framework) -> States:
     """Return the states of one accelerator of a stage."""
-    copies = np.where(
-        two_way(table), 2.0, 1.0
-    )  # a stage and its mirror image, whose replica another rank has
+    # DualPipe: a stage and its mirror image, whose replica another rank has.
+    copies = np.where(two_way(table), 2.0, 1.0)
     replicas = np.asarray(copies * table.dp * table.cp, np.float64)
     expert_replicas = np.maximum(table.tp * replicas / (table.ep * table.etp), 1.0)
     sharing = np.where((table.shard > 0) & (table.zero > 1), table.shard, replicas)
@@ -78,29 +77,25 @@ def stage_states(parameters: StageParameters, table: ConfigurationTable, framewo
     in_layers, experts = copies * parameters.layers, copies * parameters.experts
     dense = in_layers + parameters.ends
 
-    def held(least_zero: int) -> Floats:
-        shared = table.zero >= least_zero
-        return dense / np.where(shared, shares, 1.0) + experts / np.where(shared, expert_shares, 1.0)
-
+    whole = dense + experts
+    in_shards = dense / shares + (experts / expert_shares if np.any(experts) else 0.0)
+    held = {stage: np.where(table.zero >= stage, in_shards, whole) for stage in (1, 2, 3)}
     each = {
         name: _by_precision(framework, table, name) for name in ("weights", "gradients", "optimizer", "step")
     }
-    own = held(1) if framework.gathers else held(3)
-    share = own / np.maximum(held(4), 1.0)
+    own = held[1 if framework.gathers else 3]
     stored, in_eight = _weight_bytes(framework, table, each["weights"])
-    weights = stored * own + (in_eight - stored) * (in_layers + experts) * share
+    weights = stored * own
+    if in_eight is not stored:
+        weights = weights + (in_eight - stored) * (in_layers + experts) * own / np.maximum(whole, 1.0)
     if framework.gathers:
-        weights = weights + GATHERED_BYTES * held(3) * ((table.zero == 1) | (table.zero == 2))
+        weights = weights + GATHERED_BYTES * held[3] * ((table.zero == 1) | (table.zero == 2))
     summed = _given(table.gradients, each["gradients"])
     step = np.where(table.gradients > 0, np.maximum(4.0 - summed, 0.0), each["step"])
     moments = (STORED_BYTES[table.moments] - 4.0) * MOMENTS
     optimizer = each["optimizer"] + np.where(table.moments > 0, moments, 0.0)
-    return States(
-        parameters=weights,
-        gradients=summed * held(2),
-        optimizer=optimizer * held(1) * (1 - table.offload_optimizer),
-        step=step * held(1) * (1 - table.offload_optimizer),
-    )
+    here = held[1] * (1 - table.offload_optimizer)
+    return States(weights, summed * held[2], optimizer * here, step * here)
 
 
 def stage_parameters(model: TransformerModel, table: ConfigurationTable, stage: Stage) -> StageParameters:
