@@ -106,6 +106,7 @@ def test_words_of_a_row() -> None:
         False,
         False,
     ]
+    assert [number({"mfu_pct": word}, "mfu_pct") for word in ("~38.5", "≈ 40?", "41?")] == [38.5, 40, 41]
     assert (number({"gpus": "1,024"}, "gpus"), degree({"vpp": "0"}, "vpp"), degree({}, "vpp")) == (1024, 1, 1)
     for wrong in ("-1", "4", "yes please"):
         with pytest.raises(InvalidInput, match="zero: expected one of"):

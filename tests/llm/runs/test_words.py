@@ -22,6 +22,13 @@ from topoopt.llm.runs.words import is_hybrid_shard, precision, recomputation, ze
         ("zero-1/dist-opt", 1),
         ("1?", 1),
         ("os+g", 2),
+        ("ddp+zero1", 1),
+        ("ddp (dist-opt)", 1),
+        ("Megatron with distributed optimizer", 1),
+        ("FSDP FULL_SHARD", 3),
+        ("zero-3+offload", 3),
+        ("z3", 3),
+        ("?", 0),
     ],
 )
 def test_zero_stages_as_written(word: str, stage: int) -> None:
@@ -43,6 +50,11 @@ def test_zero_stages_as_written(word: str, stage: int) -> None:
         ("selective (layernorm moe_act)", "norms+activation"),
         ("moe", "experts"),
         ("selective (unknown)", "selective"),
+        ("activation checkpointing", "full"),
+        ("selective activation recomputation", "selective"),
+        ("full activation ckpt", "full"),
+        ("SAC", "selective"),
+        ("unknown", "none"),
     ],
 )
 def test_recomputation_as_written(word: str, how: str) -> None:
@@ -65,7 +77,9 @@ def test_precisions_as_written(word: str, name: str) -> None:
     assert precision({"precision": word}) == name
 
 
-@pytest.mark.parametrize(("column", "word"), [("zero", "1/2"), ("recompute", "none/full")])
+@pytest.mark.parametrize(
+    ("column", "word"), [("zero", "1/2"), ("zero", "zero1/fsdp"), ("recompute", "none/full")]
+)
 def test_two_things_at_once_are_refused(column: str, word: str) -> None:
     read = zero_stage if column == "zero" else recomputation
     with pytest.raises(InvalidInput, match=f'{column}: "{word}" says .* and .*; leave one'):

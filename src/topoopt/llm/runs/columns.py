@@ -14,7 +14,7 @@ SIZED = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg])i?", re.IGNORECASE)
 SIZES = {"k": 2**10, "m": 2**20, "g": 2**30}
 """Of counts: a sequence of 8k has 8,192 tokens, and a batch of 4M about so many as 512 of them."""
 
-EMPTY_WORDS = ("nan", "na", "n/a", "null", "-", "–", "—")
+EMPTY_WORDS = ("nan", "na", "n/a", "null", "-", "–", "—", "?", "unknown", "unspecified", "not stated")
 """Cells that say no more than an empty one."""
 
 WORDS: dict[str, dict[str, str]] = {}
@@ -47,6 +47,7 @@ def number(row: Row, column: str, default: float = math.nan) -> float:
     cell = text(row, column)
     if not cell or cell.lower() == "none":
         return default
+    cell = cell.lstrip("~≈≃ ").rstrip("? ")  # about so many, or so it is thought
     try:
         value = float(cell.replace(",", "") if THOUSANDS.fullmatch(cell) else cell)
     except ValueError:
@@ -69,7 +70,7 @@ def whole(row: Row, column: str, default: int | None = None) -> int:
     InvalidInput
         If it is something else, or is missing and has no default.
     """
-    sized = SIZED.fullmatch(text(row, column))
+    sized = SIZED.fullmatch(text(row, column).strip("~≈? "))
     value = float(sized[1]) * SIZES[sized[2].lower()] if sized else number(row, column)
     if math.isnan(value):
         if default is None:

@@ -14,6 +14,13 @@ from topoopt.llm.runs.columns import WORDS, Row, meaning, text
 REMARK = re.compile(r"(.*?)\s*[(\[](.*?)[)\]]?\s*\??")
 """A word, and what stands behind it in parentheses."""
 
+STAGE = re.compile(r"(?:zero|stage|\bz)[-_ ]*([0-3])(?!\d)")
+SHARED_OUT = {r"dist(ributed)?[-_ ]?opt": "1", r"shard[-_ ]grad": "2", r"full[-_ ]shard": "3"}
+"""Patterns inside longer words, such as ``Megatron with distributed optimizer``."""
+
+OF_ACTIVATIONS = r"\bact(ivation)?s?[-_ ]*(re-?comput\w*|check-?point\w*|ckpt)"
+"""What the column is about, where a cell says it again; alone it means all of it."""
+
 
 def zero_stage(row: Row) -> int:
     """Return the ZeRO stage: 0..3, ``zero-1``, ``fsdp`` (3), ``ddp/dist-opt`` (1); an empty cell is 0.
@@ -24,12 +31,10 @@ def zero_stage(row: Row) -> int:
         For an unknown word, or for two that mean different stages.
     """
     word, remark = _word_and_remark(text(row, "zero"))
-    stated = re.search(r"(?:zero|stage)[-_ ]*([0-3])(?!\d)", remark)
-    return int(
-        stated[1]
-        if stated
-        else _meant("zero", word, _stage, "one of " + ", ".join(filter(None, WORDS["zero"])))
-    )
+    stated = _shared_out(remark)  # in parentheses stands what the word comes to
+    if len(stated) == 1:
+        return int(stated.pop())
+    return int(_meant("zero", word, _stage, "one of " + ", ".join(filter(None, WORDS["zero"]))))
 
 
 def is_hybrid_shard(row: Row) -> bool:
@@ -85,17 +90,21 @@ def _meant(column: str, word: str, read: Callable[[str], str | None], allowed: s
 
 
 def _stage(word: str) -> str | None:
-    plain = (
-        re.sub(r"^(deepspeed[ _-]*)?(zero[ _-]*)?(stage[ _-]*)?", "", word)
-        .replace(" ", "-")
-        .replace("_", "-")
-    )
-    return WORDS["zero"].get(plain)
+    plain = re.sub(r"[ _]+", "-", re.sub(r"^(deepspeed[ _-]*)?(zero[ _-]*)?(stage[ _-]*)?", "", word))
+    stated = set() if "/" in word else _shared_out(word)
+    return WORDS["zero"].get(plain) or (stated.pop() if len(stated) == 1 else None)
+
+
+def _shared_out(word: str) -> set[str]:
+    """Return the stages that a word names, by number or by what is shared out, whatever else it says."""
+    by_words = {stage for pattern, stage in SHARED_OUT.items() if re.search(pattern, word)}
+    return set(STAGE.findall(word)) or by_words
 
 
 def _recomputed(word: str) -> str | None:
     """Return the recomputation that a word or several parts mean; None where one of them is unknown."""
     known = WORDS["recompute"]
+    word = re.sub(OF_ACTIVATIONS, "", word).strip() or "full" if word else word
     plain = re.sub(r"[-\s]+", "_", word)
     parts = [plain] if plain in known else re.split(r"[+,;&\s]+", word.replace("-", "_"))
     if any(part not in known for part in parts):
