@@ -87,6 +87,10 @@ def published() -> Mapping[str, Error]:
         ("mlperf_405b_gb200", 6),
         ("dgxc_nemotron_fp8", 6),
         ("mcore_moe", 10),
+        ("mlperf_lora_b200", 10),
+        ("mlperf_lora_gb200", 12),
+        ("mlperf_lora_h100", 12),
+        ("mlperf_lora_h200", 8),
     ],
 )
 def test_runs_of_others_are_met_without_fitting(

@@ -59,3 +59,15 @@ def test_rows_of_a_table_may_differ() -> None:
     rows = [ONE, replace(ONE, adapter_rank=0, adapters="all-linear"), replace(ONE, adapters="attention")]
     together = memory(MODEL, configuration_table(rows), "h100").total
     assert together.tolist() == [of(row).total[0] for row in rows]
+
+
+def test_frozen_weights_in_8_bits_have_one_copy() -> None:
+    """NVIDIA's recipes of adapters keep no transposes; layers of 6,979,588,096 parameters, the rest in 16 bits."""
+    eight = of(replace(ONE, precision="fp8", weights="fp8"))
+    sixteen = of(replace(ONE, precision="bf16"))
+    assert sixteen.parameters[0] - eight.parameters[0] == pytest.approx(6_979_588_096 + trained_in_layers())
+
+
+def trained_in_layers() -> int:
+    """Return the parameters of adapters, which would have two copies in 8 bits and have one, too."""
+    return trained_parameters(MODEL, ONE, 0).total

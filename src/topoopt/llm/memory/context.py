@@ -22,7 +22,8 @@ def context_buffers(model: TransformerModel, table: ConfigurationTable) -> Float
     """Return numbers that the layer at work needs for a moment.
 
     Ulysses: queries, keys, values and output while they leave and arrive. All-gather: keys and values of the whole
-    sequence, and their gradients before these are summed up. A ring's two pieces are too small to count.
+    sequence, and their gradients before these are summed up. What a ring gathers piece by piece is gone
+    before the backward pass, whose gradients are more.
     """
     if not np.any(table.context > 0) or not np.any(table.cp > 1):
         return np.zeros(len(table))

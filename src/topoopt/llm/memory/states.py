@@ -24,6 +24,10 @@ CAST_BYTES = 2.0
 """Of weights in 8 bits: a copy by rows for the forward pass, and one by columns for the gradients of inputs, which
 kernels of 8 bits read in that order (Transformer Engine, ``columnwise_usage``)."""
 
+FROZEN_CAST_BYTES = 1.0
+"""The same of frozen weights: NVIDIA's recipes of adapters do not keep the copy by columns
+(``disable_parameter_transpose_cache`` in Megatron Bridge's and in MLPerf's llama2_70b_lora)."""
+
 GATHERED_BYTES = 2.0
 """Of a weight that FSDP has gathered and, below ZeRO 3, does not share out again until the step."""
 
@@ -139,8 +143,9 @@ def _weight_bytes(framework: Framework, table: ConfigurationTable, usual: Floats
     if not np.any(arithmetic):
         return stored, stored
     only = (table.weights == eight) | ((table.weights == 0) & (framework.fp8_weights == "fp8"))
-    casts = 0.0 if framework.gathers else CAST_BYTES
-    return stored, np.where(arithmetic, np.where(only, CAST_BYTES, stored + casts), stored)
+    casts = np.where(table.adapter_rank > 0, FROZEN_CAST_BYTES, CAST_BYTES)
+    beside = 0.0 if framework.gathers else casts
+    return stored, np.where(arithmetic, np.where(only, casts, stored + beside), stored)
 
 
 def _ends(model: TransformerModel, table: ConfigurationTable, stage: Stage) -> Floats:

@@ -2,7 +2,8 @@
 
 Where a row says LoRA and no rank, it is that of its source. NVIDIA's performance recipes of Megatron Bridge have rank
 16 on the projections to queries, keys and values alone (``perf_recipes/llama``: ``target_modules = ["linear_qkv"]`` on
-``llama3_70b_peft_config``, whose ``dim`` is 16); Hugging Face's PEFT has rank 8, on attention.
+``llama3_70b_peft_config``, whose ``dim`` is 16); MLPerf's llama2_70b_lora has rank 16 on attention;
+Hugging Face's PEFT has rank 8, there, too.
 """
 
 import re
