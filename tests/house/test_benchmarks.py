@@ -3,7 +3,10 @@
 import pytest
 
 from benchmarks.figure import Figure, best_cpu_seconds
+from benchmarks.published import judge
 from benchmarks.run import TABLE, main, row
+from topoopt.llm import predict_runs
+from topoopt.llm.runs.run import runs_of
 
 
 def test_less_is_better_unless_said_otherwise() -> None:
@@ -31,3 +34,25 @@ def test_idle_work_takes_no_time() -> None:
 def test_an_unknown_benchmark_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["serach"]) == 2
     assert f"known: {', '.join(TABLE)}" in capsys.readouterr().err
+
+
+def test_published_runs_are_judged_by_data_set_and_those_in_sight_are_told_apart() -> None:
+    row = {
+        "model": "llama3-8b",
+        "gpus": "8",
+        "gpu": "H100",
+        "gbs": "16",
+        "zero": "3",
+        "iter_time_s": "10",
+        "mem_gb": "60",
+    }
+    rows = [
+        {**row, "dataset": "seen", "in_sight": "1"},
+        {**row, "dataset": "new", "in_sight": "0"},
+        {**row, "dataset": "new", "status": "oom"},
+    ]
+    judged = judge(predict_runs(runs_of(tuple(rows[0]), rows)))
+    assert list(judged) == ["new", "seen", "all held out", "all in sight"]
+    assert [one.runs for one in judged.values()] == [1, 1, 1, 1]
+    assert [one.in_sight for one in judged.values()] == [False, True, False, True]
+    assert len(judged["new"].time_percent) == len(judged["new"].memory_percent) == 1
