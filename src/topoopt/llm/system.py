@@ -5,6 +5,10 @@ from dataclasses import dataclass
 
 from topoopt.errors import InvalidInput
 from topoopt.hardware import Accelerator, ClusterSpec, find_accelerator
+from topoopt.llm.degrees import divisors
+
+LARGEST_SERVER = 16
+"""Scale-up domains of more accelerators are racks and pods, of which a job need not have all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +60,14 @@ def usual_system(
     scale_up_bandwidth_bps: float | None = None,
     network_bandwidth_bps: float | None = None,
     network_latency_s: float = 1e-6,
+    accelerators: int | None = None,
 ) -> System:
     """Return the machines; what is not given comes from the catalogue's row of the accelerator.
+
+    Parameters
+    ----------
+    accelerators
+        Of the job, for :func:`accelerators_of_a_server`.
 
     Raises
     ------
@@ -68,15 +78,20 @@ def usual_system(
     scale_up_bps = _rate("intra_server_bandwidth", scale_up_bandwidth_bps, part.scale_up_bandwidth_bps, part)
     return System(
         accelerator,
-        accelerators_of_a_server(part) if accelerators_per_server is None else accelerators_per_server,
+        accelerators_of_a_server(part, accelerators)
+        if accelerators_per_server is None
+        else accelerators_per_server,
         scale_up_bps,
         _rate("bandwidth", network_bandwidth_bps, part.nic_bandwidth_bps, part),
         network_latency_s,
     )
 
 
-def accelerators_of_a_server(part: Accelerator) -> int:
+def accelerators_of_a_server(part: Accelerator, accelerators: int | None = None) -> int:
     """Return the smallest number of accelerators that scale-up links join; the catalogue may say ``4-32``.
+
+    A job of so many ``accelerators`` has equal parts of racks and pods: of 256 in racks of 72, which it does not fill,
+    64 of each of four, so that no group of ranks that fits into a rack lies in two of them.
 
     Raises
     ------
@@ -88,7 +103,11 @@ def accelerators_of_a_server(part: Accelerator) -> int:
         raise InvalidInput(
             f"accelerators_per_server: the catalogue does not say how many {part.name} share one"
         )
-    return int(match[0])
+    domain = int(match[0])
+    if accelerators is None or domain <= LARGEST_SERVER:
+        return domain
+    even = max(one for one in divisors(accelerators) if one <= domain)
+    return even if 2 * even >= min(domain, accelerators) else domain
 
 
 def _rate(word: str, rate: float | None, known: float | None, part: Accelerator) -> float:

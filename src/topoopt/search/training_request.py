@@ -1,16 +1,16 @@
 """What a request for a transformer means: the model, the machines, and what of the configuration is fixed."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from topoopt.errors import InvalidInput, check_known, unknown_name
-from topoopt.hardware import Accelerator, ClusterSpec, find_accelerator
+from topoopt.hardware import ClusterSpec, find_accelerator
 from topoopt.job import DEFAULT_CLUSTER, JobRequest
 from topoopt.llm import (
     ATTENTION_KERNELS,
     FRAMEWORKS,
     Limits,
+    accelerators_of_a_server,
     fixed_fields,
     usual_batch,
     usual_precision,
@@ -160,7 +160,10 @@ _RENAMED = {"embedding_bytes_factor": "embedding_factor", "bucket_bytes": "bucke
 def _cluster(request: JobRequest) -> ClusterSpec:
     fields = dict(request.cluster)
     part = find_accelerator(fields.setdefault("accelerator", ACCELERATOR))
-    per_server = fields.setdefault("accelerators_per_server", _domain(part))
+    accelerators = request.training.get("accelerators")
+    if "accelerators_per_server" not in fields:
+        fields["accelerators_per_server"] = accelerators_of_a_server(part, accelerators)
+    per_server = fields["accelerators_per_server"]
     if "intra_server_bandwidth_bps" not in fields:
         if part.scale_up_bandwidth_bps is None:
             raise InvalidInput(
@@ -168,7 +171,6 @@ def _cluster(request: JobRequest) -> ClusterSpec:
                 "intra_server_bandwidth=400Gbps"
             )
         fields["intra_server_bandwidth_bps"] = part.scale_up_bandwidth_bps
-    accelerators = request.training.get("accelerators")
     if accelerators is not None:
         servers = _servers(accelerators, per_server)
         if fields.setdefault("servers", servers) != servers:
@@ -189,16 +191,6 @@ def _servers(accelerators: int, per_server: int) -> int:
             "or give accelerators_per_server"
         )
     return servers
-
-
-def _domain(part: Accelerator) -> int:
-    """Return how many accelerators scale-up links join, the smallest number that the catalogue names."""
-    match = re.match(r"\d+", part.scale_up_domain)
-    if match is None:
-        raise InvalidInput(
-            f"accelerators_per_server: the catalogue does not say how many {part.name} share one"
-        )
-    return int(match[0])
 
 
 def _precision(request: JobRequest, cluster: ClusterSpec) -> str:

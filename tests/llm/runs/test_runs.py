@@ -106,7 +106,7 @@ def test_attention_of_a_row_moves_time_and_memory(tmp_path: Path) -> None:
 def test_links_that_join_hosts_make_one_server_of_them(tmp_path: Path) -> None:
     nvl = only(tmp_path, gpu="GB200", gpus="256", gpus_per_node="4", gbs="512").system
     half = only(tmp_path, gpu="A100", gpus_per_node="4").system
-    assert (nvl.accelerators_per_server, half.accelerators_per_server) == (72, 4)
+    assert (nvl.accelerators_per_server, half.accelerators_per_server) == (64, 4)  # of four racks
 
 
 def test_shapes_that_are_missing_come_from_the_zoo(tmp_path: Path) -> None:

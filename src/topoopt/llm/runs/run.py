@@ -27,7 +27,7 @@ from topoopt.llm.runs.stack import run_framework, written_attention
 from topoopt.llm.runs.table import column_of, read_run_table
 from topoopt.llm.runs.words import precision, recomputation, zero_stage
 from topoopt.llm.step_time.machine import sixteen_bit_flops
-from topoopt.llm.system import System, accelerators_of_a_server
+from topoopt.llm.system import LARGEST_SERVER, System, accelerators_of_a_server
 from topoopt.transformer import TransformerModel
 
 NETWORK_BANDWIDTH_BPS = 100e9
@@ -35,9 +35,6 @@ NETWORK_BANDWIDTH_BPS = 100e9
 
 SCALE_UP_BANDWIDTH_BPS = 400e9
 """The same inside a server: one link of AMD's xGMI, 50 GB/s, stands for links of unknown rate."""
-
-LARGEST_SERVER = 16
-"""Accelerators; scale-up links that join more (NVL72, TPU pods) join hosts, whatever a table calls a node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +139,9 @@ def run_system(row: Row, accelerators: int) -> System:
     """Return the machines of a row, completed from the catalogue."""
     part = find_accelerator(written_accelerator(text(row, "gpu")))
     sixteen_bit_flops(part.name)
-    domain = accelerators_of_a_server(part) if part.scale_up_domain else 8
+    domain = accelerators_of_a_server(part, accelerators) if part.scale_up_domain else 8
     per_server = whole(row, "gpus_per_node", domain)
-    if domain > LARGEST_SERVER:
+    if domain > LARGEST_SERVER:  # joins hosts, whatever a table calls a node
         per_server = max(per_server, domain)
     network_bps = number(row, "nic_gbps_per_gpu") * 1e9
     if math.isnan(network_bps):

@@ -46,7 +46,8 @@ class Case:
     @cached_property
     def links(self) -> Links:
         """Rates and latencies of collectives."""
-        return Links(self.machine, self.calibration)
+        one = self.table
+        return Links(self.machine, self.calibration, one.tp * one.cp * one.dp * one.pp)
 
     @cached_property
     def batches(self) -> Floats:

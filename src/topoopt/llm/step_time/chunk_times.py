@@ -18,7 +18,7 @@ from topoopt.llm.step_time.layer_time import layer_kernels
 from topoopt.llm.step_time.micro_batch import MicroBatch, micro_batch
 from topoopt.llm.step_time.replica_time import replica_times
 from topoopt.llm.step_time.times import ChunkTimes
-from topoopt.llm.system import System
+from topoopt.llm.system import LARGEST_SERVER, System
 from topoopt.transformer import TransformerModel
 
 
@@ -105,9 +105,10 @@ def _chunk_layers(layers: int, configuration: Configuration) -> Floats:
 def _inside_a_server(one: MicroBatch, configuration: Configuration, system: System) -> MicroBatch:
     """Return the micro-batch without the waits for groups that span servers."""
     size = system.accelerators_per_server
+    alone = configuration.accelerators <= size or size <= LARGEST_SERVER
     tp, cp = configuration.tp, configuration.tp * configuration.cp
     ep = configuration.ep * configuration.etp
-    return _waiting(one, float(tp <= size), float(cp <= size), float(ep <= size))
+    return _waiting(one, *(float(span <= size and (alone or size % span == 0)) for span in (tp, cp, ep)))
 
 
 def _waiting(one: MicroBatch, tp: float, cp: float, ep: float) -> MicroBatch:

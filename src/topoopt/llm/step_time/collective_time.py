@@ -9,9 +9,10 @@ Apache-2.0); beyond a few servers NCCL takes double binary trees, whose steps gr
 import numpy as np
 
 from topoopt.llm.calibration.parameters import Calibration
-from topoopt.llm.columns import Floats
+from topoopt.llm.columns import Floats, Ints
 from topoopt.llm.communication.server_groups import ServerGroup
 from topoopt.llm.step_time.machine import Machine
+from topoopt.llm.system import LARGEST_SERVER
 from topoopt.pipelined_step import SWEEPS
 
 SCALE_UP_STEP_S = 3.4e-6
@@ -21,8 +22,11 @@ NETWORK_STEP_S = 14e-6
 class Links:
     """Rates and latencies of a machine under a calibration, for the collectives of many configurations."""
 
-    def __init__(self, machine: Machine, calibration: Calibration) -> None:
+    def __init__(
+        self, machine: Machine, calibration: Calibration, accelerators: Floats | Ints | None = None
+    ) -> None:
         self.per_server = machine.per_server
+        self.accelerators = accelerators
         self.start_s = calibration.collective_latency_s
         self.scale_up_s_per_byte = 1 / (machine.scale_up_bytes_per_s * calibration.scale_up_efficiency)
         self.network_s_per_byte = 1 / (machine.network_bytes_per_s * calibration.network_efficiency)
@@ -30,9 +34,18 @@ class Links:
         self.network_step_s = NETWORK_STEP_S + machine.latency_s
 
     def members_inside(self, size: Floats, stride: Floats) -> Floats:
-        """Return how many of ``size`` ranks, ``stride`` apart, share a server."""
+        """Return how many of ``size`` ranks, ``stride`` apart, share a server.
+
+        Of groups that would fit into a rack but do not divide it, as 16 ranks do not divide 72, some lie half in one
+        and half in the next, and the others wait for those.
+        """
         inside: Floats = np.clip(np.floor(self.per_server / stride), 1.0, size)
-        return inside
+        if self.accelerators is None or not np.any(self.per_server > LARGEST_SERVER):
+            return inside
+        span = size * stride
+        straddles = (span <= self.per_server) & (self.per_server % span > 0)
+        straddles = straddles & (self.per_server > LARGEST_SERVER) & (self.accelerators > self.per_server)
+        return np.where(straddles, np.maximum(size / 2, 1.0), inside)
 
     def around_s_per_byte(self, size: Floats, inside: Floats) -> Floats:
         """Return the time of a byte on its way around a hierarchical ring."""

@@ -72,7 +72,11 @@ def _places(words: Mapping[str, Any], accelerators: int) -> Ints:
     """Return the server of each rank."""
     part = find_accelerator(words["accelerator"])
     size = words.get("accelerators_per_server")
-    per_server = accelerators_of_a_server(part) if size is None else whole("accelerators_per_server", size, 1)
+    per_server = (
+        accelerators_of_a_server(part, accelerators)
+        if size is None
+        else whole("accelerators_per_server", size, 1)
+    )
     slots = words.get("slots")
     if isinstance(slots, (str, os.PathLike)):
         try:

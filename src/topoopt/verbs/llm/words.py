@@ -85,6 +85,7 @@ def system_of(words: Mapping[str, Any]) -> System:
         _bandwidth_bps(words, "intra_server_bandwidth"),
         _bandwidth_bps(words, "bandwidth"),
         amount(parse_time, words["latency"], "latency"),
+        words.get("accelerators"),
     )
 
 
