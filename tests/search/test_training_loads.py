@@ -86,7 +86,8 @@ def test_a_job_file_names_a_file_of_loads_beside_it(tmp_path: Path) -> None:
 
 def test_a_model_without_experts_has_no_loads(tmp_path: Path) -> None:
     path = tmp_path / "config.json"
-    path.write_text(json.dumps({**TINY, "model_type": "llama"}))
+    dense = {key: value for key, value in TINY.items() if "expert" not in key}
+    path.write_text(json.dumps({**dense, "model_type": "llama"}))
     said = {"accelerators": 32, "global_batch": 16, "loads": "zipf"}
     with pytest.raises(InvalidInput, match="has no experts"):
         job_of(JobRequest(config=str(path), training=said, cluster={"degree": 4, "link_bandwidth_bps": 1e11}))
