@@ -12,6 +12,7 @@ from topoopt.llm import (
     find_calibration,
     iteration_flops,
     trained_parameters,
+    zipf_loads,
 )
 from topoopt.llm.step_time.adapter_time import adapter_parameters
 from topoopt.llm.step_time.case import case_of
@@ -84,3 +85,14 @@ def test_more_adapters_and_higher_ranks_cost_more() -> None:
 def test_parameters_of_a_layer_are_few() -> None:
     found = parameters_of_layer(MODEL, False, "all-linear")
     assert 16 * (found.whole + found.split) < 0.004 * 855_654_400
+
+
+def test_adapters_of_busy_experts_have_more_to_do() -> None:
+    model = find_transformer("mixtral-8x7b")
+    one = replace(ONE, adapters="all-linear", pp=1, ep=8)
+    times = [
+        float(estimate(model, configuration_table([row]), SYSTEM, LAW, loads).compute_s[0])
+        for row in (one, replace(one, adapters="attention"))
+        for loads in (None, zipf_loads(model, 1.0))
+    ]
+    assert times[1] - times[0] > times[3] - times[2] > 0

@@ -57,7 +57,7 @@ def adapter_parameters(case: Case) -> tuple[Floats, Floats]:
 
 def adapter_flops_per_token(shapes: Shapes, table: ConfigurationTable) -> Floats:
     """Return the forward FLOPs of a token in the adapters of an average layer, over all accelerators."""
-    whole = _Split(np.ones(()), np.ones(()), np.ones(()), np.ones(()))
+    whole = _Split(*np.ones(5))
     each = (
         one.count * one.rows * (one.inputs + one.outputs) for one in _linears(shapes, table.adapters, whole)
     )
@@ -66,16 +66,17 @@ def adapter_flops_per_token(shapes: Shapes, table: ConfigurationTable) -> Floats
 
 @dataclass(frozen=True, eq=False)
 class _Split:
-    """Tokens of an accelerator, and over how many each matrix is split."""
+    """Tokens of an accelerator, by how much the busiest experts have more, and over how many each matrix is split."""
 
     tokens: Floats
+    hottest: Floats
     tp: Floats
     ep: Floats
     etp: Floats
 
 
 def _split(case: Case) -> _Split:
-    return _Split(case.tokens, case.tp, case.ep, case.etp)
+    return _Split(case.tokens, case.hottest, case.tp, case.ep, case.etp)
 
 
 def _linears(shapes: Shapes, kind: Ints, by: _Split) -> Iterator[_Linear]:
@@ -102,7 +103,8 @@ def _linears(shapes: Shapes, kind: Ints, by: _Split) -> Iterator[_Linear]:
     yield _Linear(shared, by.tokens, shapes.hidden, shapes.into * inner)
     yield _Linear(shared, by.tokens, inner, shapes.hidden)
     local = np.maximum(shapes.experts / by.ep, 1)
-    rows = by.tokens * np.maximum(shapes.per_token, 1) * shapes.capacity * by.etp / by.tp / local
+    visits = np.maximum(shapes.per_token, 1) * shapes.capacity * by.hottest
+    rows = by.tokens * visits * by.etp / by.tp / local
     routed, inner = in_all * shapes.moe_share * local, np.maximum(shapes.expert_ffn / by.etp, 1)
     yield _Linear(routed, rows, shapes.expert_width, shapes.into * inner, of_expert=True)
     yield _Linear(routed, rows, inner, shapes.expert_width, of_expert=True)
