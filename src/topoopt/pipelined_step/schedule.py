@@ -48,6 +48,23 @@ def warm_up_passes(stage: int, stages: int, chunks_per_stage: int, micro_batches
     return min(most, chunks_per_stage * micro_batches)
 
 
+def check_schedule(stages: int, chunks_per_stage: int, micro_batches: int) -> None:
+    """Refuse micro-batches that the schedule cannot take.
+
+    Raises
+    ------
+    InvalidInput
+        If the schedule is interleaved and the micro-batches are no multiple of the stages.
+    """
+    if chunks_per_stage > 1 and micro_batches % stages:
+        lower = micro_batches // stages * stages
+        near = " or ".join(str(value) for value in (lower, lower + stages) if value)
+        raise InvalidInput(
+            f"micro-batches: the interleaved schedule needs a multiple of the {stages} stages, "
+            f"got {micro_batches}; nearest: {near}"
+        )
+
+
 def stage_schedule(stage: int, stages: int, chunks_per_stage: int, micro_batches: int) -> Schedule:
     """Return the passes of a stage's worker: some forward, then one forward and one backward, then the rest.
 
@@ -64,13 +81,7 @@ def stage_schedule(stage: int, stages: int, chunks_per_stage: int, micro_batches
     >>> ["FB"[b] + str(i) for b, i in zip(order.backward, order.micro_batch)]
     ['F0', 'F1', 'B0', 'F2', 'B1', 'B2']
     """
-    if chunks_per_stage > 1 and micro_batches % stages:
-        lower = micro_batches // stages * stages
-        near = " or ".join(str(value) for value in (lower, lower + stages) if value)
-        raise InvalidInput(
-            f"micro-batches: the interleaved schedule needs a multiple of the {stages} stages, "
-            f"got {micro_batches}; nearest: {near}"
-        )
+    check_schedule(stages, chunks_per_stage, micro_batches)
     total = chunks_per_stage * micro_batches
     number = np.arange(total)
     warm_up = warm_up_passes(stage, stages, chunks_per_stage, micro_batches)

@@ -12,7 +12,7 @@ import numpy as np
 
 from topoopt.errors import InvalidInput
 from topoopt.pipelined_step.groups import Exchange, Synchronization
-from topoopt.pipelined_step.schedule import Schedule, stage_schedule
+from topoopt.pipelined_step.schedule import Schedule, check_schedule, stage_schedule
 from topoopt.pipelined_step.traffic import Rows, iteration_traffic
 from topoopt.traffic import Ints, Traffic
 
@@ -106,7 +106,7 @@ class PipelinedStep:
                 f"pipelined step: {count} chunks cannot be shared by {stages} stages evenly; "
                 f"allowed are {stages}, {2 * stages}, {3 * stages}, …"
             )
-        stage_schedule(0, stages, count // stages, self.micro_batches)
+        check_schedule(stages, count // stages, self.micro_batches)
         for index, chunk in enumerate(self.chunks):
             for name in ("forward_s", "backward_s", "output_delay_s", "inside_s"):
                 _check_seconds(f"chunk {index}: {name}", getattr(chunk, name))

@@ -25,6 +25,9 @@ from topoopt.search import caveats, simulated
 from topoopt.simulate import SimResult
 from topoopt.units import format_bandwidth, format_bytes, format_time
 
+NOT_IN_STEP = 1e-6
+"""Share by which rounds differ that is worth a word."""
+
 
 def plan_page(plan: Plan) -> Page:
     """Return what a plan says in figures and tables; :func:`plan_report` has the pictures, too."""
@@ -161,12 +164,24 @@ def tiles(plan: Plan, rows: tuple[ComparedFabric, ...]) -> tuple[Tile, ...]:
 def warnings(plan: Plan, result: SimResult) -> list[str]:
     """Return what the reader should know before he believes the numbers."""
     planned_s, again_s = plan.outcome.iteration_time_s, result.iteration_time_s
+    sentences = [*caveats(plan), *_not_in_step(result)]
     if abs(again_s / planned_s - 1) <= 1e-6:
-        return [*caveats(plan)]
+        return sentences
     return [
-        *caveats(plan),
+        *sentences,
         f"Simulated again, the iteration takes {format_time(again_s)}, and not {format_time(planned_s)} as the "
         "plan says: it was made with other options or another version.",
+    ]
+
+
+def _not_in_step(result: SimResult) -> list[str]:
+    """Return what to know of an iteration that was extended though its rounds still differed."""
+    left = result.left_out
+    if left is None or left.drift <= NOT_IN_STEP:
+        return []
+    return [
+        f"{left.micro_batches:,} micro-batches of each replica were not simulated, and the pipeline was not quite "
+        f"in step: the last two rounds differed by {left.drift:.1%}."
     ]
 
 

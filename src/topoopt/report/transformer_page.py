@@ -4,7 +4,14 @@ from topoopt.job import job_mfu, transformer_of
 from topoopt.plan import Plan
 from topoopt.report.layout_words import layout_words
 from topoopt.report.page import Section, Tile
-from topoopt.report.plan_layout import fabric_layouts, layout_table, layout_times, memory_chart, placement_map
+from topoopt.report.plan_layout import (
+    fabric_layouts,
+    layout_table,
+    layout_times,
+    left_out,
+    memory_chart,
+    placement_map,
+)
 from topoopt.report.published_layouts import published_line, published_sections
 from topoopt.report.rows import Entries, facts
 from topoopt.report.words import counted
@@ -113,14 +120,22 @@ def search_facts(plan: Plan) -> Entries:
     if plan.strategy.layout == 0:
         gained = "nothing over the closed form, whose first it is"
     considered = transformer_of(plan.job).considered
+    rows = list(zip(transformer_of(plan.job).layouts, record.seed_times_s, strict=False))
+    tried = sum(not left_out(plan, *row) for row in rows)
     return {
         "ranked": f"{considered:,} configurations that fit in memory, in closed form",
-        "wired": f"{counted(len(record.seed_times_s), 'configuration')}, {record.proposals} networks",
+        "wired": f"{counted(tried, 'configuration')}, {record.proposals} networks{_left_out_words(len(rows) - tried)}",
         "stopped": record.stopped_because,
         "gained": gained,
         "published": [published_line(one) for one in transformer_of(plan.job).published],
         "seed": str(plan.provenance.seed),
     }
+
+
+def _left_out_words(count: int) -> str:
+    if not count:
+        return ""
+    return f"; {counted(count, 'configuration')} left out, too slow even if communication were free"
 
 
 def made_by(plan: Plan) -> Entries:

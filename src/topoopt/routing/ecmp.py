@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -14,7 +15,7 @@ from topoopt.routing.pair_links import PairLinks
 from topoopt.routing.path_arrays import PathArrays, paths_of_pair, trees_of_pairs
 from topoopt.routing.path_choice import connection_uniform
 from topoopt.routing.routes import Path
-from topoopt.topology import Topology, trees_to
+from topoopt.topology import Topology, Trees, trees_to
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,7 @@ class EcmpRoutes:
 
     def paths(self, src: int, dst: int) -> tuple[Path, ...]:
         """Return the paths of a pair; see :class:`topoopt.routing.Routes`."""
-        tree = trees_to(self.topology, np.array([dst]))
+        tree = _tree_to(self.topology, dst)
         if not 0 < tree.ways[0, src] <= self.limit:
             return paths_of_pair(self, src, dst)
         return tuple(self._walk((src,), 1.0, tree.hops[0]))
@@ -96,3 +97,9 @@ class EcmpRoutes:
         ports = self.topology.ports[nearer]
         for link, part in zip(nearer, ports / ports.sum(), strict=True):
             yield from self._walk((*nodes, int(self.topology.dst[link])), weight * float(part), to)
+
+
+@lru_cache(maxsize=2048)
+def _tree_to(topology: Topology, dst: int) -> Trees:
+    """Return the tree to a node; rings ask for paths to the same few again and again."""
+    return trees_to(topology, np.array([dst]))

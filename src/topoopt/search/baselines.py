@@ -195,22 +195,29 @@ def best_of(
     """
     if fabric.reconfiguration is not None and job.cluster.servers > LARGEST_TO_TRY_ALL:
         return row
-    times_s = []
     for strategy in strategies:
         other = row.outcome
         if strategy != row.strategy:
             other = _outcome(job, strategy, fabric, seed, fidelity)
-        times_s.append(other.iteration_time_s)
         if other.iteration_time_s < row.outcome.iteration_time_s:
             row = replace(row, outcome=other, strategy=strategy)
-    return replace(row, layout_times_s=tuple(times_s)) if job.work.choices(job.cluster.servers) else row
+    return row
 
 
 def _outcome(job: Job, strategy: ParallelStrategy, fabric: Fabric, seed: int, fidelity: Fidelity) -> Outcome:
-    fidelity = fidelity.on(fabric)
+    return outcome_on(job, strategy, ringed(job, strategy, fabric, seed), fidelity)
+
+
+def ringed(job: Job, strategy: ParallelStrategy, fabric: Fabric, seed: int) -> Fabric:
+    """Return a fabric with rings for the groups of a strategy."""
     rings = most_rings_of(job.cluster, fabric.topology)
-    ready = with_rings(fabric, job_traffic(job, strategy), rings, seed)
-    return outcome(simulated(job, strategy, ready, fidelity.simulator, fidelity.options))
+    return with_rings(fabric, job_traffic(job, strategy), rings, seed)
+
+
+def outcome_on(job: Job, strategy: ParallelStrategy, fabric: Fabric, fidelity: Fidelity) -> Outcome:
+    """Return what a strategy takes on a fabric that has rings for its groups."""
+    fidelity = fidelity.on(fabric)
+    return outcome(simulated(job, strategy, fabric, fidelity.simulator, fidelity.options))
 
 
 def price_usd(

@@ -13,6 +13,7 @@ from topoopt.routing import Fabric
 from topoopt.search.balance import balanced
 from topoopt.search.baselines import (
     BASELINES,
+    BaselineRule,
     baseline_fabric,
     best_of,
     check_fabrics,
@@ -21,6 +22,7 @@ from topoopt.search.baselines import (
 )
 from topoopt.search.candidate import Candidate
 from topoopt.search.fidelity import ANALYTIC, Fidelity
+from topoopt.search.layout_baselines import layouts_on_baselines
 from topoopt.search.operators import search_operators
 from topoopt.search.options import SearchOptions
 from topoopt.search.progress import Progress, silent
@@ -115,19 +117,18 @@ def compare(
     ``on_skip`` told why. For a transformer every layout is tried on every fabric.
     """
     layouts = job.work.choices(job.cluster.servers)
-    rules = [rule for fabric in fabrics for rule in BASELINES[fabric]]
-    rows: list[tuple[Baseline, Fabric]] = []
-    for index, rule in enumerate(rules):
-        on_progress(f"searching for {rule.fabric}", index, len(rules))
+    built: list[tuple[BaselineRule, Fabric]] = []
+    for rule in (rule for fabric in fabrics for rule in BASELINES[fabric]):
         try:
-            fabric = baseline_fabric(job, rule, prices, options.seed)
+            built.append((rule, baseline_fabric(job, rule, prices, options.seed)))
         except InvalidInput as error:
             on_skip(rule.fabric, str(error))
-            continue
-        row = search_baseline(job, rule, fabric, options, prices, layouts or starts, fidelity)
-        rows.append((row, fabric))
     if layouts:
-        return tuple(row for row, _ in rows)
+        return layouts_on_baselines(job, built, layouts, prices, options.seed, fidelity, on_progress)
+    rows: list[tuple[Baseline, Fabric]] = []
+    for index, (rule, fabric) in enumerate(built):
+        on_progress(f"searching for {rule.fabric}", index, len(built))
+        rows.append((search_baseline(job, rule, fabric, options, prices, starts, fidelity), fabric))
     # What is good on one fabric may be better than what the search has found on another.
     everywhere = tuple(dict.fromkeys(row[0].strategy for row in rows))
     return tuple(best_of(job, row, fabric, everywhere, options.seed, fidelity) for row, fabric in rows)

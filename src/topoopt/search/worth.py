@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from topoopt.files import noun_from
 from topoopt.finder import lay_rings
-from topoopt.job import Job
+from topoopt.job import Job, TransformerWork
 from topoopt.plan import Bounds, Outcome, RoutingGap
 from topoopt.routing import Fabric, link_loads, max_load_s, optimal_max_load
 from topoopt.search.bounds import Released, lower_bounds
@@ -18,6 +18,8 @@ from topoopt.simulate import (
     COLLECTIVES,
     SimResult,
     SimulationOptions,
+    TaskGraph,
+    analytic_step,
     pair_demands,
     simulate,
 )
@@ -25,6 +27,8 @@ from topoopt.strategy import ParallelStrategy
 from topoopt.traffic import Traffic
 
 Floats = NDArray[np.float64]
+
+DEFAULT = SimulationOptions()
 
 
 def with_rings(fabric: Fabric, traffic: Traffic, degree: int, seed: int) -> Fabric:
@@ -46,8 +50,12 @@ def simulated(
     simulator: str = "analytic",
     options: SimulationOptions | None = None,
 ) -> SimResult:
-    """Simulate one iteration."""
-    return simulate(simulator, task_graph_of(job, strategy), fabric, options or SimulationOptions())
+    """Simulate one iteration; of many micro-batches in a pipeline as many as are needed to know all of them."""
+    if isinstance(job.work, TransformerWork) and (simulator, options or DEFAULT) == ("analytic", DEFAULT):
+        result = analytic_step(job.work.layout(strategy).step, fabric)
+        if result is not None:
+            return result
+    return simulate(simulator, task_graph_of(job, strategy), fabric, options or DEFAULT)
 
 
 def outcome(result: SimResult) -> Outcome:
@@ -59,8 +67,27 @@ def outcome(result: SimResult) -> Outcome:
 
 
 def bounds(job: Job, result: SimResult) -> Bounds:
-    """Return the lower bounds of the simulated strategy on the job's cluster."""
-    graph, first = result.graph, earliest(result.graph)
+    """Return the lower bounds of the simulated strategy on the job's cluster.
+
+    Micro-batches that were left out add what the last round of those simulated adds: bounds are sums of what rounds
+    take, or the largest of such sums, which grows no slower. That of hops is tried at some moments only, and grows by
+    what computing takes.
+    """
+    here, left = _bounds(job, result.graph), result.left_out
+    if left is None:
+        return here
+    before = _bounds(job, left.shorter)
+    compute_s = here.compute_s - before.compute_s
+    return Bounds(
+        here.compute_s + left.rounds * compute_s,
+        here.injection_s + left.rounds * max(here.injection_s - before.injection_s, 0.0),
+        here.average_hop_s
+        + left.rounds * max(min(here.average_hop_s - before.average_hop_s, compute_s), 0.0),
+    )
+
+
+def _bounds(job: Job, graph: TaskGraph) -> Bounds:
+    first = earliest(graph)
     task, src, dst, size_bytes = pair_demands(graph)
     rings = (graph.kind == COLLECTIVE) & (graph.collective != COLLECTIVES.index("all-to-all"))
     collectives = np.flatnonzero(rings)

@@ -61,8 +61,11 @@ from topoopt.simulate.packet.transports import TRANSPORTS as TRANSPORTS
 from topoopt.simulate.packet.transports import Transport as Transport
 from topoopt.simulate.pipeline.closed_form import PipelinedTime as PipelinedTime
 from topoopt.simulate.pipeline.closed_form import compute_and_bubble as compute_and_bubble
+from topoopt.simulate.pipeline.closed_form import free_time_s as free_time_s
 from topoopt.simulate.pipeline.closed_form import inside_servers_s as inside_servers_s
 from topoopt.simulate.pipeline.closed_form import pipelined_time as pipelined_time
+from topoopt.simulate.pipeline.steady import analytic_flows as analytic_flows
+from topoopt.simulate.pipeline.steady import analytic_step as analytic_step
 from topoopt.simulate.pipeline.task_graph import pipeline_task_graph as pipeline_task_graph
 from topoopt.simulate.report import Report as Report
 from topoopt.simulate.result import SimResult as SimResult

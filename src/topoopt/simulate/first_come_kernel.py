@@ -1,7 +1,7 @@
 """The event loop of the analytic simulator: links serve flows first come, first served.
 
-Codes of events: below tasks a computation or a delay ends; then, by flows, a flow's bytes start; then, by flows again,
-the flow of a task that ends last is done.
+Codes of events: below tasks a computation or a delay ends; then, by flows, the bytes of a flow start, and those behind
+it in its task that start with it; then, by flows again, the flow of a task that ends last is done.
 """
 
 from pathlib import Path
@@ -65,7 +65,7 @@ def run_first_come(t: TaskRun, f: FlowRun, stamp: int = STAMP) -> None:
         while t.tally[EVENTS] > 0 and t.keys[0] == now:
             code = next_event(t)
             if tasks <= code < tasks + flows:
-                _send(t, f, code - tasks, now)
+                _send_alike(t, f, code - tasks, now)
             else:
                 end_task(t, code if code < tasks else f.flow_task[code - tasks - flows], now)
                 _begin_ready(t, f, now)
@@ -84,9 +84,22 @@ def _begin_ready(t: TaskRun, f: FlowRun, now: float) -> None:
         begin = now + t.duration[task]
         if f.to_start[task] == 0:
             schedule(t, begin, task)
-        for flow in range(f.task_flow[task], f.task_flow[task + 1]):
-            schedule(t, begin + f.flow_before[flow], len(t.device) + flow)
+        first = f.task_flow[task]
+        for flow in range(first, f.task_flow[task + 1]):
+            if flow == first or f.flow_before[flow] != f.flow_before[flow - 1]:
+                schedule(t, begin + f.flow_before[flow], len(t.device) + flow)
     t.tally[READY] = 0
+
+
+@compiled
+def _send_alike(t: TaskRun, f: FlowRun, first: int, now: float) -> None:
+    """Send a flow, and those of its task behind it that begin with it: no event would come between them."""
+    end = f.task_flow[f.flow_task[first] + 1]
+    _send(t, f, first, now)
+    for flow in range(first + 1, end):
+        if f.flow_before[flow] != f.flow_before[first]:
+            break
+        _send(t, f, flow, now)
 
 
 @compiled

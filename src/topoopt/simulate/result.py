@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.simulate.flow_table import FlowTable
+from topoopt.simulate.left_out import LeftOut
 from topoopt.simulate.options import SimulationOptions
 from topoopt.simulate.packet.statistics import PacketStatistics
 from topoopt.simulate.schedules.collective_choice import CollectiveChoice
@@ -48,6 +49,8 @@ class SimResult:
         A row for each connection, where asked for.
     algorithms : tuple of CollectiveChoice
         By what the collectives went, if the options ask for another algorithm than the ring.
+    left_out : LeftOut, optional
+        Micro-batches that the graph does not have, though bytes and times of the iteration count them.
     """
 
     simulator: str
@@ -64,23 +67,31 @@ class SimResult:
     packet: PacketStatistics | None = None
     flows: FlowTable | None = None
     algorithms: tuple[CollectiveChoice, ...] = ()
+    left_out: LeftOut | None = None
 
     @cached_property
     def iteration_time_s(self) -> float:
         """Seconds of one cold iteration, or in the steady state where the graph holds several."""
-        return steady_state_time_s(self.graph, self.finish_s)
+        more_s = self.left_out.iteration_s if self.left_out else 0.0
+        return steady_state_time_s(self.graph, self.finish_s) + more_s
 
     @cached_property
     def compute_time_s(self) -> float:
         """The same with free communication."""
-        return steady_state_time_s(self.graph, self.compute_finish_s)
+        more_s = self.left_out.compute_s if self.left_out else 0.0
+        return steady_state_time_s(self.graph, self.compute_finish_s) + more_s
+
+    @cached_property
+    def busy_s(self) -> float:
+        """How long the busiest accelerator computes in an iteration."""
+        graph, computing = self.graph, self.graph.kind == COMPUTE
+        busy_s = np.bincount(graph.device[computing], graph.duration_s[computing], minlength=1).max()
+        return float(busy_s) / graph.iterations + (self.left_out.busy_s if self.left_out else 0.0)
 
     @cached_property
     def bubble_s(self) -> float:
         """Of ``compute_time_s``, what the busiest accelerator waits for others: the bubble of a pipeline."""
-        graph, computing = self.graph, self.graph.kind == COMPUTE
-        busy_s = np.bincount(graph.device[computing], graph.duration_s[computing], minlength=1).max()
-        waited_s = self.compute_time_s - float(busy_s) / graph.iterations
+        waited_s = self.compute_time_s - self.busy_s
         return waited_s if waited_s > ROUNDING * self.compute_time_s else 0.0
 
     @property

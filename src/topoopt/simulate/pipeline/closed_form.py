@@ -14,7 +14,7 @@ References
 """
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -27,6 +27,12 @@ from topoopt.simulate.pipeline.play import PassTimes, Played, play
 from topoopt.simulate.pipeline.queues import Around, Key, Queues
 from topoopt.simulate.pipeline.wrap_up import wrap_up_s
 from topoopt.simulate.task_graph import Floats
+
+ROUNDS_TO_PLAY = 12
+"""Rounds of as many micro-batches as stages, up to which all are played."""
+
+IN_STEP = 1e-12
+"""Of the time of a round: what the times by which stages end later may differ by, which is rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +106,11 @@ def compute_and_bubble(step: PipelinedStep) -> tuple[float, float]:
     return compute_s, _passes_s(step, np.zeros((2, len(step.chunks)))) - compute_s
 
 
+def free_time_s(step: PipelinedStep) -> float:
+    """Return the seconds of an iteration with free communication: no fabric is faster."""
+    return sum(compute_and_bubble(step)) + step.optimizer_s
+
+
 def inside_servers_s(step: PipelinedStep) -> float:
     """Return how long the busiest worker's collectives among accelerators of one server take, of all micro-batches."""
     return step.micro_batches * sum(chunk.inside_s for chunk in _busiest(step))
@@ -111,8 +122,22 @@ def _busiest(step: PipelinedStep) -> tuple[Chunk, ...]:
 
 
 def _passes_s(step: PipelinedStep, inside_s: Floats) -> float:
-    """Return when the last pass ends if passes take longer by ``inside_s`` and sending takes no time."""
+    """Return when the last pass ends if passes take longer by ``inside_s`` and sending takes no time.
+
+    Of many micro-batches a few rounds are played. Once each stage ends as much later with every round, so it goes on.
+    """
     times = _pass_times(step, inside_s, np.zeros_like(inside_s))
+    a_round = step.stages
+    length, ends = a_round + step.micro_batches % a_round, list[Floats]()
+    while ROUNDS_TO_PLAY * a_round < step.micro_batches and length < step.micro_batches:
+        few = replace(step, micro_batches=length)
+        ends.append(np.array(play(few, times, _queues(few, {}, 0)).stage_end_s))
+        length += a_round
+        if len(ends) > 2:
+            moved = np.diff(ends[-3:], axis=0)
+            if np.abs(moved - moved[-1, 0]).max() <= IN_STEP * moved[-1, 0]:
+                left = (step.micro_batches - length + a_round) / a_round
+                return float(ends[-1].max() + left * moved[-1, 0])
     return max(play(step, times, _queues(step, {}, 0)).stage_end_s)
 
 

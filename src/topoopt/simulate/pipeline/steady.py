@@ -1,0 +1,158 @@
+"""An iteration of many micro-batches, simulated with few: once a pipeline is in step, each round takes as long.
+
+A pipeline that has filled is a machine without memory beyond the micro-batches under way, and analytic links draw
+nothing by chance: it falls into a beat. So the step is simulated with more and more micro-batches, a round at a time,
+until the iteration has grown by equal times twice (to rounding) and nothing late in it grows faster; then the rounds
+that are left are added. Steps of 128 to 512 accelerators that were simulated in full as well agree to 12 digits
+(``tests/simulate/pipeline/test_steady.py`` has some of them).
+"""
+
+import weakref
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from topoopt.pipelined_step import PipelinedStep
+from topoopt.routing import Fabric
+from topoopt.simulate.analytic import analytic
+from topoopt.simulate.left_out import LeftOut
+from topoopt.simulate.pipeline.task_count import tasks_of_micro_batch
+from topoopt.simulate.pipeline.task_graph import pipeline_task_graph
+from topoopt.simulate.result import SimResult
+from topoopt.simulate.task_graph import COMPUTE, MOST_TASKS, PHASES, Floats, TaskGraph
+
+MANY_FLOWS = 150_000
+"""Steps of fewer tasks, and flows of all-to-alls, are simulated with all their micro-batches."""
+
+IN_STEP = 1e-9
+"""Of the time of a round: what the times by which things move may differ by, which is rounding."""
+
+FORWARD_PHASES = PHASES.index("forward"), PHASES.index("activation")
+
+MOST_LENGTHS = 4
+"""Numbers of micro-batches that are tried at most; the longest takes the most memory."""
+
+WORTH = 0.75
+"""The rounds simulated have at most this share of all micro-batches together."""
+
+
+def analytic_step(step: PipelinedStep, fabric: Fabric) -> SimResult | None:
+    """Return the result of the analytic simulator on a step of many tasks, from fewer of its micro-batches.
+
+    None where the step is small, or is not soon in step: then all micro-batches have to be simulated. Of a step that
+    is too large for that the last rounds that were tried count; ``left_out.drift`` says how they differ.
+
+    Raises
+    ------
+    NoRoute, InvalidInput
+        As :func:`~topoopt.simulate.analytic`.
+    """
+    if analytic_flows(step) <= MANY_FLOWS or fabric.reconfiguration is not None:
+        return None
+    lengths = _lengths(step)
+    results: list[SimResult] = []
+    for length in lengths:
+        results.append(analytic(_graph(step, length), fabric))
+        if len(results) > 2 and _drift(results[-3:]) <= IN_STEP:
+            break
+    else:
+        if not results or tasks_of_micro_batch(step) * step.micro_batches <= MOST_TASKS:
+            return None
+    return _extended(results[-3:], lengths[1] - lengths[0], step.micro_batches - length)
+
+
+def analytic_flows(step: PipelinedStep) -> int:
+    """Return what the analytic simulator has to do for all micro-batches: tasks, and the pairs of all-to-alls."""
+    pairs = (len(one.members) ** 2 for one in step.exchanges if one.collective == "all-to-all")
+    return (tasks_of_micro_batch(step) + sum(pairs)) * step.micro_batches
+
+
+def _lengths(step: PipelinedStep) -> list[int]:
+    """Return numbers of micro-batches, a round apart, that are whole rounds below those of the step.
+
+    None if three of them are not worth their while.
+    """
+    a_round = max(step.stages, 2)
+    first = a_round + step.micro_batches % a_round
+    lengths = [first + a_round * rounds for rounds in range(MOST_LENGTHS)]
+    simulated = np.cumsum(lengths)
+    kept = [
+        length
+        for length, total in zip(lengths, simulated, strict=True)
+        if total <= WORTH * step.micro_batches
+    ]
+    return kept if len(kept) > 2 else []
+
+
+def _drift(results: Sequence[SimResult]) -> float:
+    """Return by what share of a round it differs from the one before, or anything late in it grows faster."""
+    times_s = np.array([(result.iteration_time_s, result.compute_time_s) for result in results])
+    grown_s = np.diff(times_s, axis=0)
+    beat_s = grown_s[1, 0]
+    faster = _late_ends_s(results[-1]) - _late_ends_s(results[-2]) - beat_s
+    return float(max(np.abs(grown_s[1] - grown_s[0]).max(), faster.max()) / beat_s)
+
+
+def _late_ends_s(result: SimResult) -> Floats:
+    """Return the last ends of what each device does, and of all that does not go with forward passes, by chunk."""
+    graph = result.graph
+    phases, labels = len(PHASES), len(graph.operator_names) + 1
+    late = (graph.phase != FORWARD_PHASES[0]) & (graph.phase != FORWARD_PHASES[1])
+    key = ((graph.kind * phases + graph.phase) * labels + graph.operator + 1)[late]
+    ends_s = np.full(3 * phases * labels, -1.0)
+    np.maximum.at(ends_s, key, result.finish_s[late])
+    computing = graph.kind == COMPUTE
+    devices_s = np.full(graph.devices, -1.0)
+    np.maximum.at(devices_s, graph.device[computing], result.finish_s[computing])
+    return np.concatenate((ends_s[ends_s >= 0], devices_s[devices_s >= 0]))
+
+
+def _extended(results: Sequence[SimResult], a_round: int, missing: int) -> SimResult:
+    """Return the last of three results, a round apart each, with as many micro-batches more as are ``missing``.
+
+    Where the last two rounds differ the longer one counts, and never less than computing takes.
+    """
+    (first, before, last), rounds = results, missing / a_round
+    compute_s = last.compute_time_s - before.compute_time_s
+    drift = _drift(results)
+    iteration_s = last.iteration_time_s - before.iteration_time_s
+    if drift > IN_STEP:
+        iteration_s = max(iteration_s, before.iteration_time_s - first.iteration_time_s, compute_s)
+
+    def more(one: Floats, other: Floats) -> Floats:
+        return one + rounds * (one - other)
+
+    left = LeftOut(
+        missing,
+        rounds,
+        before.graph,
+        rounds * iteration_s,
+        rounds * compute_s,
+        rounds * (last.busy_s - before.busy_s),
+        drift,
+    )
+    sent = [each.bandwidth_tax * each.demanded_bytes for each in (last, before)]
+    demanded = last.demanded_bytes + rounds * (last.demanded_bytes - before.demanded_bytes)
+    return replace(
+        last,
+        link_bytes=more(last.link_bytes, before.link_bytes),
+        demanded_bytes=demanded,
+        bandwidth_tax=(sent[0] + rounds * (sent[0] - sent[1])) / demanded if demanded else 1.0,
+        hop_bytes=more(last.hop_bytes, before.hop_bytes),
+        left_out=left,
+    )
+
+
+_KEPT: dict[int, TaskGraph] = {}
+_STEP: list[weakref.ref[PipelinedStep]] = []
+
+
+def _graph(step: PipelinedStep, length: int) -> TaskGraph:
+    """Return the graph of some micro-batches; those of the last step are kept, for it is simulated on every fabric."""
+    if not _STEP or _STEP[0]() is not step:
+        _KEPT.clear()
+        _STEP[:] = [weakref.ref(step)]
+    if length not in _KEPT:
+        _KEPT[length] = pipeline_task_graph(replace(step, micro_batches=length))
+    return _KEPT[length]
