@@ -23,7 +23,7 @@ MISTAKES = [
     (("plam", "dlrm", "--out", "out.json"), 'verb: unknown name "plam"; did you mean plan or llm?'),
     (
         (*PLAN, "--bandwith", "100Gbps"),
-        "--bandwith: no such option; did you mean --bandwidth or --candidates?",
+        "--bandwith: no such option; did you mean --bandwidth or --candidates",
     ),
     ((*PLAN, "--bandwidth", "100"), '--bandwidth: no unit in "100"; write for example 100Gbps'),
     ((*PLAN, "--bandwidth", "100Gbit"), '--bandwidth: unknown unit "Gbit"'),

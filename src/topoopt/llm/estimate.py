@@ -9,6 +9,7 @@ from topoopt.llm.calibration.parameters import Calibration
 from topoopt.llm.calibration.relatives import peak_rates
 from topoopt.llm.configuration import Configuration
 from topoopt.llm.configuration_table import configuration_table
+from topoopt.llm.experts.loads import ExpertLoads
 from topoopt.llm.memory.accelerator import MemoryColumns, memory
 from topoopt.llm.step_time.apnet24 import apnet24
 from topoopt.llm.step_time.closed_form import estimate
@@ -130,6 +131,7 @@ def estimate_configuration(
     calibration: Calibration | None,
     attention: str | None = None,
     framework: str = "megatron",
+    loads: ExpertLoads | None = None,
 ) -> Estimate:
     """Return what one way of training takes and needs.
 
@@ -139,6 +141,8 @@ def estimate_configuration(
         With one attention; None for the published formula, see :func:`~topoopt.llm.apnet24`.
     attention : str, optional
         For the published formula, which has none: ``fused`` or ``eager``.
+    loads : ExpertLoads, optional
+        Of the experts; even if not given.
 
     Raises
     ------
@@ -148,7 +152,9 @@ def estimate_configuration(
     table = configuration_table([configuration])
     kernel = (attention or "fused") if calibration is None else calibration.attention
     times = (
-        apnet24(model, table, system) if calibration is None else estimate(model, table, system, calibration)
+        apnet24(model, table, system)
+        if calibration is None
+        else estimate(model, table, system, calibration, loads)
     )
     flops = iteration_flops(model, configuration)
     part, precision = find_accelerator(system.accelerator), configuration.precision

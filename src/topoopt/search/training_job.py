@@ -84,13 +84,14 @@ def _job_of(request: JobRequest, on_progress: Progress) -> Job:
             training.precision,
             calibration.attention,
             training.framework,
+            loads,
         ),
         calibration,
     )
     relayed = replace(
         system, network_bandwidth_bps=system.network_bandwidth_bps / _fewest_hops(training.cluster)
     )
-    forwarded = estimate(training.model, ranked.table, relayed, calibration).iteration_time_s
+    forwarded = estimate(training.model, ranked.table, relayed, calibration, loads).iteration_time_s
     places = diverse(ranked.table, (ranked.times.iteration_time_s, forwarded), training.candidates)
     layouts: list[Layout] = []
     for index, place in enumerate(places):

@@ -157,10 +157,6 @@ class EstimatorWords(TypedDict, total=False):
     """Bytes per parameter, and what is taken beside tensors; megatron."""
 
 
-class EstimateWords(ShapeWords, SplitWords, SystemWords, EstimatorWords, total=False):
-    """All words that ``topoopt.llm.estimate`` takes."""
-
-
 @panel("Ranks and servers")
 class RankWords(TypedDict, total=False):
     """How ranks are numbered, and where they run."""
@@ -187,6 +183,10 @@ class LoadWords(TypedDict, total=False):
     """Loads change, and grow more even, over iterations."""
     seed: Annotated[int, Word("N", 0)]
     """Of the loads."""
+
+
+class EstimateWords(ShapeWords, SplitWords, SystemWords, EstimatorWords, LoadWords, total=False):
+    """All words that ``topoopt.llm.estimate`` takes."""
 
 
 class RankTrafficWords(ShapeWords, SplitWords, RankWords, LoadWords, total=False):

@@ -4,7 +4,7 @@ import os
 from typing import Annotated, TypedDict
 
 from topoopt.words.training import DegreeWords
-from topoopt.words.transformer import DetailWords, ShapeWords, SystemWords
+from topoopt.words.transformer import DetailWords, LoadWords, ShapeWords, SystemWords
 from topoopt.words.word import Switch, Word, panel
 
 
@@ -68,6 +68,6 @@ class MeasureWords(TypedDict, total=False):
 
 
 class ConfigurationSearchWords(
-    ShapeWords, SystemWords, FixedWords, LimitWords, BatchWords, MeasureWords, total=False
+    ShapeWords, SystemWords, FixedWords, LimitWords, BatchWords, MeasureWords, LoadWords, total=False
 ):
     """All words that ``topoopt.llm.search`` takes; degrees that are given are not searched."""

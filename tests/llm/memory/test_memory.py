@@ -172,3 +172,22 @@ def test_many_configurations_give_what_each_gives_alone() -> None:
     together = memory(PAPER_MODEL, configuration_table(many), "h100")
     for index, one in enumerate(many):
         assert together.row(index) == memory(PAPER_MODEL, configuration_table([one]), "h100").row(0)
+
+
+@pytest.mark.parametrize(("schedule", "held"), [("1f1b", 8), ("zero-bubble", 8), ("dualpipe", 9)])
+def test_schedules_hold_as_many_micro_batches_as_published(schedule: str, held: int) -> None:
+    """DeepSeek-V3, Table 2: PP, PP and PP + 1 on the first stage."""
+    one = Configuration(tp=1, pp=8, dp=1, global_batch=32, sequence=64, schedule=schedule)
+    assert count_in_flight(configuration_table([one]), np.zeros(1, np.int64))[0] == held
+
+
+def test_dualpipe_holds_the_parameters_of_two_stages() -> None:
+    model = replace(find_transformer("llama3-8b"), layers=32)
+    one = Configuration(tp=1, pp=8, dp=4, global_batch=128, sequence=64, zero=1)
+    usual, dual = (
+        memory(model, configuration_table([replace(one, schedule=word)]), "h100")
+        for word in ("1f1b", "dualpipe")
+    )
+    # The first stage has the embedding, and its mirror image the output layer of as many parameters.
+    assert dual.parameters[0] == pytest.approx(2 * usual.parameters[0], rel=1e-3)
+    assert dual.optimizer[0] == pytest.approx(usual.optimizer[0], rel=1e-3)

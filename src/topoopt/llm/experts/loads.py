@@ -112,17 +112,22 @@ def rank_shares(shares: Floats, ep: int) -> Floats:
     return blocks
 
 
-def hottest_rank(loads: ExpertLoads, ep: int) -> float:
+def hottest_rank(shares: Floats, ep: int) -> float:
     """Return the tokens of the busiest rank of an expert group, over the even share, on average over the layers.
 
     In every layer all ranks wait for the one that gets most: it has the longest matrix products and receives most.
 
+    Parameters
+    ----------
+    shares : float64 array, shape (layers, experts)
+        As of :func:`taken_shares`.
+
     Examples
     --------
-    >>> hottest_rank(ExpertLoads((0,), np.array([[0.5, 0.25, 0.25, 0.0]])), 2)
+    >>> hottest_rank(np.array([[0.5, 0.25, 0.25, 0.0]]), 2)
     1.5
     """
-    return float(ep * rank_shares(loads.shares, ep).max(axis=-1).mean())
+    return float(ep * rank_shares(shares, ep).max(axis=-1).mean())
 
 
 def token_matrix(shares: Floats, ep: int, tokens: float, per_token: int) -> Floats:

@@ -58,7 +58,7 @@ def make_pipelined_step(
         system,
         calibration,
         place_ranks(configuration.accelerators, system.accelerators_per_server),
-        chunk_times(model, configuration, system, calibration),
+        chunk_times(model, configuration, system, calibration, loads),
         communications(model, configuration, loads, order),
         order,
     )

@@ -64,7 +64,7 @@ def published_layouts(search: ConfigurationSearch) -> tuple[PublishedLayout, ...
     if not found:
         return ()
     table = configuration_table(list(found))
-    times = estimate(request.model, table, request.system, search.calibration).iteration_time_s
+    times = estimate(request.model, table, request.system, search.calibration, request.loads).iteration_time_s
     needed = request.memory(table)
     ranked_s = search.times.iteration_time_s
     return tuple(

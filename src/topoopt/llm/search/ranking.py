@@ -49,7 +49,7 @@ def search_configurations(request: SearchRequest, calibration: Calibration) -> C
     if not fit.any():
         raise infeasible(request, table, needed)
     kept = table.take(fit)
-    times = estimate(request.model, kept, request.system, calibration)
+    times = estimate(request.model, kept, request.system, calibration, request.loads)
     order = _ranking(times.iteration_time_s, needed.total[fit])
     table_in_order = kept.take(order)
     times = take_rows(times, order)

@@ -6,6 +6,7 @@ from typing import Any
 
 from topoopt.llm.configuration import Configuration
 from topoopt.llm.configuration_table import RARE_COLUMNS, ConfigurationTable, column_value
+from topoopt.llm.experts.loads import ExpertLoads
 from topoopt.llm.memory.accelerator import MemoryColumns, memory
 from topoopt.llm.search.choices import Choices, Limits, usual_choices
 from topoopt.llm.search.enumerate import enumerate_configurations
@@ -27,6 +28,8 @@ class SearchRequest:
     limits : Limits
     attention, framework : str
         For memory, see :func:`~topoopt.llm.memory`.
+    loads : ExpertLoads or None
+        Of the experts; None for even ones.
     """
 
     model: TransformerModel
@@ -39,6 +42,7 @@ class SearchRequest:
     precision: str = "bf16"
     attention: str = "fused"
     framework: str = "megatron"
+    loads: ExpertLoads | None = None
 
     def __post_init__(self) -> None:
         rare: Any = {name: value for name, value in self.fixed.items() if name in RARE_COLUMNS}

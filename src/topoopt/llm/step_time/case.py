@@ -1,6 +1,6 @@
 """The noun Case: what all step times follow from."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -9,7 +9,7 @@ from topoopt.hardware import PRECISIONS
 from topoopt.llm.calibration.parameters import ATTENTIONS, Calibration
 from topoopt.llm.columns import Bools, Floats, Ints
 from topoopt.llm.configuration_table import ConfigurationTable
-from topoopt.llm.experts.loads import ExpertLoads, hottest_rank
+from topoopt.llm.experts.loads import ExpertLoads, experts_of, hottest_rank, taken_shares
 from topoopt.llm.step_time.collective_time import Links
 from topoopt.llm.step_time.machine import Machine, machine_of
 from topoopt.llm.step_time.shapes import Shapes, shapes_of
@@ -32,15 +32,18 @@ class Case:
     machine: Machine
     calibration: Calibration
     attention: Ints = field(default_factory=lambda: np.array(ATTENTIONS.index("auto")))
-    loads: ExpertLoads | None = None
+    shares: Floats = field(default_factory=lambda: np.zeros((0, 1)))
+    """Of the tokens of experts, those that each takes, shape (layers, experts); no layers for even ones."""
+    padded: bool = False
+    """Whether experts compute as much as their capacity, whatever they get."""
 
     @cached_property
     def hottest(self) -> Floats:
-        """Tokens of the rank of an expert group that has most, over the even share; all others wait for it."""
-        if self.loads is None:
+        """Tokens of the rank of an expert group that gets most, over the even share; all others wait for it."""
+        if not len(self.shares):
             return np.ones(())
         degrees = np.unique(self.table.ep)
-        factors = np.array([hottest_rank(self.loads, int(degree)) for degree in degrees])
+        factors = np.array([hottest_rank(self.shares, int(degree)) for degree in degrees])
         return np.asarray(factors[np.searchsorted(degrees, self.table.ep)], np.float64)
 
     @cached_property
@@ -118,4 +121,8 @@ def case_of(
     loads: ExpertLoads | None = None,
 ) -> Case:
     """Return the case of one model and system; ``loads`` are those of the experts, even if not given."""
-    return Case(shapes_of(model), table, machine_of(system), calibration, loads=loads)
+    even = Case(shapes_of(model), table, machine_of(system), calibration)
+    if loads is None:
+        return even
+    experts = experts_of(model)
+    return replace(even, shares=taken_shares(loads, experts), padded=experts.capacity_factor > 0)

@@ -9,8 +9,10 @@ from topoopt.llm.calibration.parameters import Calibration
 from topoopt.llm.columns import Floats
 from topoopt.llm.configuration import Configuration
 from topoopt.llm.configuration_table import configuration_table
+from topoopt.llm.degrees import chunk_layers
+from topoopt.llm.experts.loads import ExpertLoads
 from topoopt.llm.recomputation import part_bit, recomputation_bits
-from topoopt.llm.step_time.case import case_of
+from topoopt.llm.step_time.case import Case, case_of
 from topoopt.llm.step_time.closed_form import combined_s, straggle
 from topoopt.llm.step_time.context_time import key_round_s
 from topoopt.llm.step_time.expert_exchange import forwarding_s_per_byte, overlaps
@@ -23,17 +25,44 @@ from topoopt.transformer import TransformerModel
 
 
 def chunk_times(
-    model: TransformerModel, configuration: Configuration, system: System, calibration: Calibration
+    model: TransformerModel,
+    configuration: Configuration,
+    system: System,
+    calibration: Calibration,
+    loads: ExpertLoads | None = None,
 ) -> ChunkTimes:
     """Return forward and backward time of one micro-batch in each chunk, consistent with :func:`estimate`.
 
     Chunk c runs on stage ``c % pp``. Layers that do not divide evenly go to the first stages, one more each; the last
     chunk has the logits. Left out is what leaves a server: pipeline transfers, data parallel collectives, and tensor,
-    context or expert groups that span servers.
+    context or expert groups that span servers. With ``loads`` of the experts every chunk takes as long as its hottest
+    ranks do, on average over its layers.
     """
-    case = case_of(model, configuration_table([configuration]), system, calibration)
-    one = micro_batch(case)
+    case = case_of(model, configuration_table([configuration]), system, calibration, loads)
     layers = _chunk_layers(model.layers, configuration)
+    if loads is not None:
+        return _chunk_by_chunk(model, configuration, system, case, loads)
+    return _chunk_times(configuration, system, case, layers)
+
+
+def _chunk_by_chunk(
+    model: TransformerModel, configuration: Configuration, system: System, case: Case, loads: ExpertLoads
+) -> ChunkTimes:
+    """Return the times of chunks whose layers have loads of their own."""
+    layers = _chunk_layers(model.layers, configuration)
+    columns: list[list[float]] = []
+    for chunk, own in enumerate(chunk_layers(model.layers, len(layers))):
+        rows = [row for row, layer in enumerate(loads.layers) if layer in own]
+        times = _chunk_times(configuration, system, replace(case, shares=case.shares[rows]), layers)
+        columns.append(
+            [float(times.forward_s[chunk]), float(times.backward_s[chunk]), float(times.inside_s[chunk])]
+        )
+    forward, backward, inside = np.array(columns).T
+    return ChunkTimes(forward, backward, times.step_s, inside)
+
+
+def _chunk_times(configuration: Configuration, system: System, case: Case, layers: Floats) -> ChunkTimes:
+    one = micro_batch(case)
     forward, backward = _passes(one, layers)
     launches = layers * one.launch_s + one.chunk_launch_s
     # The host goes on launching while ranks wait, so launches are weighed against all waits before any is left out.

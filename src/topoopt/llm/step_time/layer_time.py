@@ -170,7 +170,7 @@ class _Kernels:
         """Return routed and shared experts of a layer that has some."""
         shapes, case = self.case.shapes, self.case
         shared = self._two_products(case.tokens, np.maximum(shapes.shared_ffn / case.tp, 1), shapes.hidden)
-        visits = np.maximum(shapes.per_token, 1) * shapes.capacity * case.hottest
+        visits = np.maximum(shapes.per_token, 1) * shapes.capacity * (1.0 if case.padded else case.hottest)
         rows = case.tokens * visits * case.etp / case.tp  # tokens that come to this accelerator
         local = np.maximum(shapes.experts / case.ep, 1)
         inner = np.maximum(shapes.expert_ffn / case.etp, 1)

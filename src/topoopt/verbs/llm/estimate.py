@@ -17,6 +17,7 @@ from topoopt.verbs.llm.words import (
     calibration_of,
     check_attention,
     configuration_of,
+    loads_of,
     model_of,
     system_of,
 )
@@ -58,6 +59,8 @@ def estimate(model: Transformer = None, **words: Unpack[EstimateWords]) -> Estim
     check_attention(attention)
     if law == "apnet24" and "calibration" in settings:
         raise InvalidInput("calibration: the published formula apnet24 takes none; leave it out")
+    if law == "apnet24" and "loads" in settings:
+        raise InvalidInput("loads: the published formula apnet24 has no term for experts; leave it out")
     transformer, system = model_of(model, settings), system_of(settings)
     configuration = configuration_of(transformer, settings)
     calibration = None if law == "apnet24" else calibration_of(settings, system.accelerator)
@@ -68,6 +71,7 @@ def estimate(model: Transformer = None, **words: Unpack[EstimateWords]) -> Estim
         calibration,
         attention,
         settings.get("framework", "megatron"),
+        loads_of(transformer, settings),
     )
 
 

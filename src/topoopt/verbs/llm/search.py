@@ -17,7 +17,7 @@ from topoopt.llm import (
     usual_batch,
     usual_precision,
 )
-from topoopt.verbs.llm.words import Transformer, calibration_of, model_of, system_of
+from topoopt.verbs.llm.words import Transformer, calibration_of, loads_of, model_of, system_of
 from topoopt.words import ConfigurationSearchWords, checked_arguments, checked_words, pick
 
 
@@ -97,4 +97,5 @@ def _request(model: Transformer, words: Mapping[str, Any], attention: str) -> Se
         words.get("precision") or usual_precision(system.accelerator),
         attention,
         words["framework"],
+        loads_of(transformer, words),
     )

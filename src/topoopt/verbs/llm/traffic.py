@@ -9,16 +9,13 @@ from topoopt.files import read_text
 from topoopt.hardware import find_accelerator
 from topoopt.limits import whole
 from topoopt.llm import (
-    ExpertLoads,
     Ints,
     RankTraffic,
     accelerators_of_a_server,
     communications,
-    find_loads,
     place_ranks,
 )
-from topoopt.transformer import TransformerModel
-from topoopt.verbs.llm.words import Transformer, configuration_of, model_of
+from topoopt.verbs.llm.words import Transformer, configuration_of, loads_of, model_of
 from topoopt.words import RankTrafficWords, checked_arguments, checked_words
 
 BY = ("server", "rank", "kind")
@@ -62,7 +59,7 @@ def traffic(
     configuration = configuration_of(transformer, settings)
     places = _places(settings, configuration.accelerators)
     order = settings["order"]
-    sent = communications(transformer, configuration, _loads(transformer, settings), order)
+    sent = communications(transformer, configuration, loads_of(transformer, settings), order)
     return RankTraffic(
         transformer, configuration, order, settings.get("loads"), settings["iteration"], sent, places, by
     )
@@ -92,13 +89,3 @@ def _read_slots(path: str) -> list[int]:
     if wrong:
         raise InvalidInput(f'{path}: expected the accelerator of each rank, numbers from 0, got "{wrong[0]}"')
     return [int(number) for number in numbers]
-
-
-def _loads(model: TransformerModel, words: Mapping[str, Any]) -> ExpertLoads | None:
-    loads, iteration, seed = words.get("loads"), words["iteration"], words["seed"]
-    for word, value in (("iteration", iteration), ("seed", seed)):
-        if value < 0:
-            raise InvalidInput(f"{word}: must be >= 0, got {value}")
-        if value and loads is None:
-            raise InvalidInput(f"{word}: is for loads that change; give loads=zipf or a file, too")
-    return None if loads is None else find_loads(loads, model, iteration, seed)

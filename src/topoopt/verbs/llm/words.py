@@ -6,14 +6,16 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from topoopt.errors import check_known
+from topoopt.errors import InvalidInput, check_known
 from topoopt.files import is_file
 from topoopt.limits import whole
 from topoopt.llm import (
     ATTENTION_KERNELS,
     Calibration,
     Configuration,
+    ExpertLoads,
     System,
+    find_loads,
     named_calibration,
     usual_configuration,
     usual_system,
@@ -117,3 +119,20 @@ def check_attention(attention: str | None) -> None:
     """
     if attention is not None:
         check_known("attention", attention, ATTENTION_KERNELS)
+
+
+def loads_of(model: TransformerModel, words: Mapping[str, Any]) -> ExpertLoads | None:
+    """Return the loads of experts, or nothing for even ones.
+
+    Raises
+    ------
+    InvalidInput
+        If the model has no experts, or a word no value that it may have.
+    """
+    loads, iteration, seed = words.get("loads"), words["iteration"], words["seed"]
+    for word, value in (("iteration", iteration), ("seed", seed)):
+        if value < 0:
+            raise InvalidInput(f"{word}: must be >= 0, got {value}")
+        if value and loads is None:
+            raise InvalidInput(f"{word}: is for loads that change; give loads=zipf or a file, too")
+    return None if loads is None else find_loads(loads, model, iteration, seed)
