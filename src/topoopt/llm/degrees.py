@@ -64,6 +64,19 @@ def chunk_layers(layers: int, chunks: int) -> tuple[range, ...]:
     return tuple(range(begin, end) for begin, end in pairwise(begins))
 
 
+def trained_layers(model: TransformerModel, chunks: int) -> tuple[tuple[int, ...], ...]:
+    """Return the same with what predicts further tokens: to the last chunk each is the last layer once more.
+
+    Examples
+    --------
+    >>> from topoopt.transformer import find_transformer
+    >>> trained_layers(find_transformer("deepseek-v3"), 16)[-1]
+    (58, 59, 60, 60)
+    """
+    layers = [tuple(chunk) for chunk in chunk_layers(model.layers, chunks)]
+    return (*layers[:-1], layers[-1] + layers[-1][-1:] * model.mtp_layers)
+
+
 @cache
 def tensor_degrees(model: TransformerModel) -> tuple[int, ...]:
     """Return what divides the heads, suits those of keys and values, and divides a dense feed-forward part."""

@@ -165,6 +165,10 @@ class TransformerModel:
         Empty: attention in all of them.
     feed_forwards : str
         In the same way: ``-`` dense, ``E`` experts, ``.`` none. Empty: what ``experts`` says.
+    mtp_layers : int
+        Modules behind the last layer that predict one further token each: a projection, a layer like the last one, and
+        the output layer once more (multi-token prediction; DeepSeek-V3, section 2.2). Not among ``layers``, nor counted
+        among the model's parameters.
     """
 
     name: str
@@ -199,6 +203,7 @@ class TransformerModel:
     recurrence: Recurrence | None = None
     mixers: str = ""
     feed_forwards: str = ""
+    mtp_layers: int = 0
 
     def __post_init__(self) -> None:
         for key in ("layers", "hidden", "heads", "vocabulary", "sequence", "kv_heads", "head_dim"):
@@ -215,6 +220,8 @@ class TransformerModel:
                 f"{self.name}: window_layers: expected 0..{self.attention_layers} of its layers, got "
                 f"{self.window_layers}"
             )
+        if not 0 <= self.mtp_layers <= self.layers:
+            raise InvalidInput(f"{self.name}: mtp_layers: expected 0..{self.layers}, got {self.mtp_layers}")
         if self.heads % self.kv_heads:
             raise InvalidInput(
                 f"{self.name}: kv_heads: {self.heads} heads cannot be shared by {self.kv_heads} evenly"

@@ -11,7 +11,7 @@ NEEDED = ("layers", "hidden", "heads")
 VOCABULARY, SEQUENCE = 51200, 2048
 """Those of Megatron-LM's published GPT models (Narayanan et al. SC 2021)."""
 
-_AMOUNTS = ("experts", "shared_ffn", "capacity_factor")
+_AMOUNTS = ("experts", "shared_ffn", "capacity_factor", "mtp_layers")
 _OF_EXPERTS = {
     "experts": "count",
     "experts_per_token": "per_token",
@@ -34,6 +34,8 @@ class Shapes:
         Routed experts of a layer; 0 for none.
     experts_per_token, expert_ffn, shared_ffn, capacity_factor
         As of :class:`Experts`.
+    mtp_layers : int
+        Modules that predict further tokens; 0 for none.
     seq : int
         Tokens of a sequence.
     """
@@ -52,6 +54,7 @@ class Shapes:
     expert_ffn: int | None = None
     shared_ffn: int | None = None
     capacity_factor: float | None = None
+    mtp_layers: int | None = None
     seq: int | None = None
 
     def __post_init__(self) -> None:
@@ -102,6 +105,7 @@ def model_of_shapes(shapes: Shapes) -> TransformerModel:
         positions=0 if gated else sequence,
         norm="rmsnorm" if gated else "layernorm",
         experts=_experts(shapes, None, ffn),
+        mtp_layers=shapes.mtp_layers or 0,
         **dict.fromkeys(("attention_bias", "output_bias", "mlp_bias"), not gated),  # type: ignore[arg-type]
     )
 

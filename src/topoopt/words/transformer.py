@@ -39,6 +39,8 @@ class ShapeWords(TypedDict, total=False):
     """Inner size of the shared experts together; 0."""
     capacity_factor: Annotated[float, Word("X")]
     """Tokens that an expert takes at most, over the even share; no limit."""
+    mtp_layers: int
+    """Modules that predict further tokens (multi-token prediction), 0 for none; the model's own."""
     seq: int
     """Tokens of a sequence; the model's own."""
 

@@ -1,5 +1,7 @@
 """Parameters of all ranks are those of the model, each once."""
 
+from dataclasses import replace
+
 import pytest
 
 from topoopt.llm import Configuration, rank_parameters
@@ -9,7 +11,7 @@ from topoopt.transformer import TRANSFORMERS, count_parameters, find_transformer
 @pytest.mark.parametrize("pp", [1, 3])
 def test_stages_hold_every_parameter_once(pp: int) -> None:
     for name in TRANSFORMERS:
-        model = find_transformer(name)
+        model = replace(find_transformer(name), mtp_layers=0)
         one = Configuration(tp=1, pp=pp, dp=1, global_batch=1, sequence=128)
         held = [rank_parameters(model, one, stage) for stage in range(pp)]
         twice = held[0].embedding if model.tied and pp > 1 else 0
@@ -19,9 +21,22 @@ def test_stages_hold_every_parameter_once(pp: int) -> None:
 @pytest.mark.parametrize("name", ["gpt3-175b", "llama3-70b", "mixtral-8x7b", "deepseek-v3"])
 def test_slices_and_what_is_whole_add_up(name: str) -> None:
     """Eight ranks hold the model once, and seven times more what each of them has whole."""
-    model = find_transformer(name)
+    model = replace(find_transformer(name), mtp_layers=0)
     experts = 0 if model.experts is None else 8
     one = Configuration(tp=8, pp=1, dp=1, ep=max(experts, 1), global_batch=1, sequence=128)
     held = rank_parameters(model, one, 0)
     whole = held.replicated + model.positions * model.hidden + model.extra_parameters
     assert 8 * held.total - 7 * whole == count_parameters(model).total
+
+
+def test_modules_for_further_tokens_are_on_the_last_stage() -> None:
+    """DeepSeek-V3's has 14 billion parameters with an embedding and an output layer, which it shares (its README)."""
+    model = find_transformer("deepseek-v3")
+    one = Configuration(tp=1, pp=4, dp=1, global_batch=4, sequence=128)
+    held = [
+        [rank_parameters(each, one, stage).total for stage in range(4)]
+        for each in (model, replace(model, mtp_layers=0))
+    ]
+    assert held[0][:3] == held[1][:3]
+    more = held[0][3] - held[1][3]
+    assert more + 2 * model.vocabulary * model.hidden == pytest.approx(14e9, rel=0.05)

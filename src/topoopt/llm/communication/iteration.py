@@ -12,7 +12,7 @@ from topoopt.llm.communication.rank_adapters import trained_parameters
 from topoopt.llm.communication.rank_parameters import rank_parameters
 from topoopt.llm.communication.ranks import ORDER, Ranks, rank_numbers
 from topoopt.llm.configuration import Configuration
-from topoopt.llm.degrees import chunk_layers
+from topoopt.llm.degrees import trained_layers
 from topoopt.llm.experts.loads import ExpertLoads, expert_layers, uniform_loads
 from topoopt.transformer import TransformerModel
 
@@ -43,7 +43,7 @@ def communications(
     ranks = rank_numbers(configuration, order)
     of_experts = _loads_of(model, loads)
     sent: list[Communication] = []
-    for chunk, layers in enumerate(chunk_layers(model.layers, configuration.pp * configuration.vpp)):
+    for chunk, layers in enumerate(trained_layers(model, configuration.pp * configuration.vpp)):
         sent += Passes(model, configuration, ranks, of_experts, chunk, layers).communications()
     for stage in range(configuration.pp):
         sent += _weights(model, configuration, ranks, stage)

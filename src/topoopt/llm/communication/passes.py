@@ -1,6 +1,6 @@
 """What goes with the passes of micro-batches through a chunk: tensor, context, expert and pipeline parallelism."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +24,7 @@ class Passes:
     ranks: Ranks
     loads: ExpertLoads
     chunk: int
-    layers: range
+    layers: Sequence[int]
 
     @property
     def stage(self) -> int:
@@ -150,13 +150,13 @@ class Passes:
 
     def _logits(self) -> Iterator[Communication]:
         """Yield what the split output layer and its cross-entropy need: maximum, sum and the target's logit."""
-        size = self.activation_bytes
+        size, often = self.activation_bytes, 1 + self.model.mtp_layers
         if self.configuration.sequence_parallel:
-            yield from self._done("tp", "logits", "all-gather", size, (1, 1, 0))
-            yield from self._done("tp", "logits", "reduce-scatter", size, (0, 1, 0))
+            yield from self._done("tp", "logits", "all-gather", size, (often, often, 0))
+            yield from self._done("tp", "logits", "reduce-scatter", size, (0, often, 0))
         else:
-            yield from self._done("tp", "logits", "allreduce", size, (0, 1, 0))
-        yield from self._done("tp", "loss", "allreduce", 4 * self.tokens, (3, 0, 0))
+            yield from self._done("tp", "logits", "allreduce", size, (0, often, 0))
+        yield from self._done("tp", "loss", "allreduce", 4 * self.tokens, (3 * often, 0, 0))
 
     def _experts(self, layers: list[int]) -> Iterator[Communication]:
         """Yield what routed experts need; layers of equal loads together.

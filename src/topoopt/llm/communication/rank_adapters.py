@@ -2,7 +2,7 @@
 
 from topoopt.llm.communication.rank_parameters import RankParameters, rank_parameters
 from topoopt.llm.configuration import Configuration
-from topoopt.llm.degrees import chunk_layers
+from topoopt.llm.degrees import trained_layers
 from topoopt.transformer import TransformerModel, adapter_parameters
 
 
@@ -11,7 +11,7 @@ def trained_parameters(model: TransformerModel, configuration: Configuration, st
     rank = configuration.adapter_rank
     if rank == 0:
         return rank_parameters(model, configuration, stage)
-    chunks = chunk_layers(model.layers, configuration.pp * configuration.vpp)
+    chunks = trained_layers(model, configuration.pp * configuration.vpp)
     layers = [layer for chunk in chunks[stage :: configuration.pp] for layer in chunk]
     of_kind = {
         moe: adapter_parameters(model, moe, configuration.adapters)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from topoopt.llm.configuration import Configuration
-from topoopt.llm.degrees import chunk_layers
+from topoopt.llm.degrees import trained_layers
 from topoopt.transformer import LayerParameters, TransformerModel, layer_kinds, layer_parameters
 
 
@@ -56,7 +56,7 @@ def rank_parameters(model: TransformerModel, configuration: Configuration, stage
     842534912
     """
     pp, tp = configuration.pp, configuration.tp
-    chunks = chunk_layers(model.layers, pp * configuration.vpp)
+    chunks = trained_layers(model, pp * configuration.vpp)
     layers = [layer for chunk in chunks[stage::pp] for layer in chunk]
     of_layer = {
         layer: (kind.model, layer_parameters(kind.model, kind.is_moe))
@@ -69,6 +69,7 @@ def rank_parameters(model: TransformerModel, configuration: Configuration, stage
     others = model.positions * model.hidden * first
     if last:
         others += norm + model.extra_parameters + (0 if model.tied else table)
+        others += model.mtp_layers * (2 * model.hidden**2 // tp + 3 * norm)
     return RankParameters(
         dense=tuple(_dense(kind, row, tp) for kind, row in rows),
         experts=tuple(_experts(kind, row, configuration) for kind, row in rows),

@@ -64,7 +64,10 @@ def moment_of(
         layer=widest_gradients(model, table, fused)
         + element * (model.hidden * arriving + context_buffers(model, table)),
         hidden=2 * element * model.hidden,
-        logits=(element * (1 + others) + framework.logit_bytes) * model.vocabulary / ranks,
+        logits=(element * (1 + others) + framework.logit_bytes)
+        * (1 + model.mtp_layers)
+        * model.vocabulary
+        / ranks,
         weights=weights,
         outside=outside,
         output=output,

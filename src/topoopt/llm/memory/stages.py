@@ -42,6 +42,9 @@ def stage_of(
     and output layer take the place of a layer each.
     """
     layers, moe_layers = _layers(model, table, index, ends_are_layers)
+    if model.mtp_layers:
+        further = model.mtp_layers * (index == table.pp - 1)
+        layers, moe_layers = layers + further, moe_layers + further * model.is_moe(model.layers - 1)
     first, last = index == 0, index == table.pp - 1
     if np.any(mirrored := two_way(table)):  # a rank has a stage and its mirror image
         first, last = first | (mirrored & last), last | (mirrored & first)

@@ -154,4 +154,5 @@ def _ends(model: TransformerModel, table: ConfigurationTable, stage: Stage) -> F
     first = count.embedding / table.tp + count.positions + count.extra
     own = np.where(table.pp > 1, count.embedding, count.output)
     last = own / table.tp + model.norm_parameters
+    last = last + model.mtp_layers * (2 * model.hidden**2 / table.tp + 3 * model.norm_parameters)
     return np.where(stage.is_first, first, 0.0) + np.where(stage.is_last, last, 0.0)

@@ -9,7 +9,7 @@ from topoopt.llm.communication.rank_adapters import trained_parameters
 from topoopt.llm.communication.rank_parameters import rank_parameters
 from topoopt.llm.communication.server_groups import Places, server_groups
 from topoopt.llm.configuration import Configuration
-from topoopt.llm.degrees import chunk_layers
+from topoopt.llm.degrees import trained_layers
 from topoopt.llm.pipeline.exchanges import exchange_of, hidden_and_not, merged, merged_exchanges
 from topoopt.llm.step_time.collective_time import Links
 from topoopt.pipelined_step import COLLECTIVE_KINDS, PASSES, Exchange, Synchronization
@@ -114,7 +114,7 @@ def _by_chunk(
     """Yield the chunks of a stage with their part of its bytes, in whole bytes that add up to ``total``."""
     of_stage = rank_parameters if one.collective == "all-gather" else trained_parameters
     held = of_stage(model, configuration, one.stage)
-    chunks = chunk_layers(model.layers, configuration.pp * configuration.vpp)[one.stage :: configuration.pp]
+    chunks = trained_layers(model, configuration.pp * configuration.vpp)[one.stage :: configuration.pp]
     of_experts = one.part.endswith(EXPERTS)
     of_layer = iter(held.experts if of_experts else held.dense)
     weights = [sum(islice(of_layer, len(layers))) for layers in chunks]

@@ -30,6 +30,9 @@ SHAPES = {
 }
 """Columns about a model, and the :class:`~topoopt.transformer.Shapes` that they are."""
 
+WITHOUT_MTP = r"\b(w/o|without|no) mtp\b"
+"""In a model's name: its modules for further tokens are left out."""
+
 USUAL = ("heads", "kv_heads", "ffn", "vocab")
 """Those that have a usual value where layers and hidden size are given."""
 
@@ -65,7 +68,8 @@ def _named(row: Row) -> TransformerModel | None:
     name = text(row, "model")
     for word in (name, re.sub(r"\(.*?\)", "", name).strip()):
         with suppress(InvalidInput):
-            return find_transformer(word)
+            known = find_transformer(word)
+            return replace(known, mtp_layers=0) if re.search(WITHOUT_MTP, name.lower()) else known
     return None
 
 

@@ -68,6 +68,12 @@ class Case:
         return self.table.tp.astype(np.float64)
 
     @cached_property
+    def outputs(self) -> Floats:
+        """Output layers behind the last layer: one more for each further token, which a projection goes before."""
+        shapes = self.shapes
+        return np.asarray(1 + shapes.mtp_layers * (1 + 2 * shapes.hidden / shapes.vocabulary), np.float64)
+
+    @cached_property
     def local_tp(self) -> Floats:
         """The degree by which norms and dropouts are split: ``tp`` with sequence parallelism."""
         return np.where(self.table.sequence_parallel > 0, self.tp, 1.0)

@@ -39,7 +39,7 @@ def chunk_times(
     ranks do, on average over its layers.
     """
     case = case_of(model, configuration_table([configuration]), system, calibration, loads)
-    layers = _chunk_layers(model.layers, configuration)
+    layers = _chunk_layers(model, configuration)
     if loads is not None:
         return _chunk_by_chunk(model, configuration, system, case, loads)
     return _chunk_times(configuration, system, case, layers)
@@ -49,7 +49,7 @@ def _chunk_by_chunk(
     model: TransformerModel, configuration: Configuration, system: System, case: Case, loads: ExpertLoads
 ) -> ChunkTimes:
     """Return the times of chunks whose layers have loads of their own."""
-    layers = _chunk_layers(model.layers, configuration)
+    layers = _chunk_layers(model, configuration)
     columns: list[list[float]] = []
     for chunk, own in enumerate(chunk_layers(model.layers, len(layers))):
         rows = [row for row, layer in enumerate(loads.layers) if layer in own]
@@ -62,14 +62,14 @@ def _chunk_by_chunk(
 
 
 def _chunk_times(configuration: Configuration, system: System, case: Case, layers: Floats) -> ChunkTimes:
-    one = micro_batch(case)
-    forward, backward = _passes(one, layers)
+    one, outputs = micro_batch(case), float(case.outputs)
+    forward, backward = _passes(one, layers, outputs)
     launches = layers * one.launch_s + one.chunk_launch_s
     # The host goes on launching while ranks wait, so launches are weighed against all waits before any is left out.
     longer = combined_s(forward + backward, launches) / (forward + backward)
     factor = longer * straggle(case)
-    within_forward, within_backward = _passes(_inside_a_server(one, configuration, system), layers)
-    kernels_s = sum(_passes(_waiting(one, 0.0, 0.0, 0.0), layers))
+    within_forward, within_backward = _passes(_inside_a_server(one, configuration, system), layers, outputs)
+    kernels_s = sum(_passes(_waiting(one, 0.0, 0.0, 0.0), layers, outputs))
     nothing = np.zeros(1)
     _, step_s = replica_times(case, layers[:1] * configuration.vpp, nothing, nothing)
     return ChunkTimes(
@@ -111,10 +111,10 @@ def forwarding_s(
     return float(forwarding_s_per_byte(case)[0])
 
 
-def _passes(one: MicroBatch, layers: Floats) -> tuple[Floats, Floats]:
+def _passes(one: MicroBatch, layers: Floats, outputs: float) -> tuple[Floats, Floats]:
     """Return the forward and backward time of each chunk without its launches; the last has the logits."""
     kernels, logits = one.kernels, np.zeros_like(layers)
-    logits[-1] = 1.0
+    logits[-1] = outputs
     waits = one.tp_s + one.cp_s + one.ep_s
     forward = layers * (kernels.forward_s + (1 - one.backward_share) * waits)
     backward = layers * (kernels.backward_s + one.recompute_s + one.backward_share * waits)
@@ -124,11 +124,13 @@ def _passes(one: MicroBatch, layers: Floats) -> tuple[Floats, Floats]:
     )
 
 
-def _chunk_layers(layers: int, configuration: Configuration) -> Floats:
+def _chunk_layers(model: TransformerModel, configuration: Configuration) -> Floats:
     """Return the layers of each chunk; those of a stage are spread over its chunks evenly, in fractions."""
-    fewest, spare = divmod(layers, configuration.pp)
+    fewest, spare = divmod(model.layers, configuration.pp)
     stages = np.array([fewest + (stage < spare) for stage in range(configuration.pp)], np.float64)
-    return np.tile(stages / configuration.vpp, configuration.vpp)
+    chunks = np.tile(stages / configuration.vpp, configuration.vpp)
+    chunks[-1] += model.mtp_layers
+    return chunks
 
 
 def _inside_a_server(one: MicroBatch, configuration: Configuration, system: System) -> MicroBatch:

@@ -118,33 +118,33 @@ class Stage:
 def busiest_stage(case: Case, one: MicroBatch) -> Stage:
     """Return the stage that the pipeline waits for.
 
-    Layers that do not divide evenly go to the first stages, so that the last, with the logits, has the fewest. A rank
-    of DualPipe has a stage and its mirror image, and half of the micro-batches go through either.
+    Layers that do not divide evenly go to the first stages, so that the last, with the logits and with what predicts
+    further tokens, has the fewest. A rank of DualPipe has a stage and its mirror image, and half of the micro-batches
+    go through either.
     """
     layers, pp, vpp = case.shapes.layers, case.table.pp.astype(np.float64), case.table.vpp.astype(np.float64)
     fewest = np.floor(layers / pp)
     spare = layers - fewest * pp
     most = fewest + (spare > 0)
     logits_s = one.kernels.logits_forward_s + one.kernels.logits_backward_s + one.logits_tp_s
-    last = stage_s(fewest, logits_s, one, vpp)
+    final = fewest + case.shapes.mtp_layers
+    last = stage_s(final, case.outputs * logits_s, one, vpp)
     first = stage_s(most, np.zeros(()), one, vpp)
     middle = np.where(spare > 0, stage_s(fewest, np.zeros(()), one, vpp), first)
     all_s = last + np.where(spare > 0, spare * first + (pp - 1 - spare) * middle, (pp - 1) * first)
     has_logits = last >= first
     busy = np.maximum(last, first)
-    found = Stage(
-        np.where(has_logits, fewest, most), has_logits.astype(np.float64), busy, all_s - busy, pp - 1
-    )
+    found = Stage(np.where(has_logits, final, most), has_logits * case.outputs, busy, all_s - busy, pp - 1)
     dual = case.table.has_word("schedule", "dualpipe")
     if not np.any(dual):
         return found
-    ends_s, half = (first + last) / 2, (most + fewest) / 2
+    ends_s, ends, half = (first + last) / 2, (most + final) / 2, (most + fewest) / 2
     even = spare > pp / 2  # the stages in the middle, and their mirror images, have the most layers
     middle_s = np.where(even, first, (first + middle) / 2)
     at_ends = ends_s >= middle_s
     return Stage(
-        np.where(dual, np.where(at_ends | ~even, half, most), found.layers),
-        np.where(dual, at_ends / 2, found.has_logits),
+        np.where(dual, np.where(at_ends, ends, np.where(even, most, half)), found.layers),
+        np.where(dual, at_ends * case.outputs / 2, found.has_logits),
         np.where(dual, np.maximum(ends_s, middle_s), found.busy_s),
         found.others_s,
         pp - 1,

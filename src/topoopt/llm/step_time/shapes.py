@@ -27,7 +27,7 @@ class Shapes:
         ``capacity`` is what experts compute over what tokens ask for: the capacity factor, or 1 without limit.
     route_groups, groups_per_token : array
         Of group-limited routing; 0 for none.
-    vocabulary : array
+    vocabulary, mtp_layers : array
     dense_parameters, replicated_parameters, expert_parameters, table_parameters : array
         Of an average layer: what tp splits, what every tp rank holds, routed experts; embedding with output.
     attention_share, recurrent_share, dense_share : array
@@ -66,6 +66,7 @@ class Shapes:
     route_groups: Floats
     groups_per_token: Floats
     vocabulary: Floats
+    mtp_layers: Floats
     dense_parameters: Floats
     replicated_parameters: Floats
     expert_parameters: Floats
@@ -156,6 +157,7 @@ def _row(model: TransformerModel) -> tuple[float, ...]:
         experts.route_groups if experts else 0,
         experts.groups_per_token if experts else 0,
         model.vocabulary,
+        model.mtp_layers,
         split,
         replicated,
         routed,
