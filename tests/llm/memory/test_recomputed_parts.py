@@ -20,7 +20,7 @@ from topoopt.llm import (
 from topoopt.transformer import TransformerModel, count_parameters, find_transformer
 
 LLAMA = replace(find_transformer("llama3-8b"), vocabulary=1, layers=8)
-DEEPSEEK = replace(find_transformer("deepseek-v3"), layers=4, vocabulary=1)
+DEEPSEEK = replace(find_transformer("deepseek-v3"), layers=4, mtp_layers=0, vocabulary=1)
 ONE = Configuration(tp=1, pp=1, dp=1, global_batch=1, sequence=4096)
 TOKENS = 4096
 
