@@ -1,7 +1,7 @@
 """The degrees that suit a model: what divides its heads, and which chunks its layers are cut into."""
 
 from functools import cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from topoopt.errors import InvalidInput
 from topoopt.transformer import TransformerModel
@@ -65,16 +65,25 @@ def chunk_layers(layers: int, chunks: int) -> tuple[range, ...]:
 
 
 def trained_layers(model: TransformerModel, chunks: int) -> tuple[tuple[int, ...], ...]:
-    """Return the same with what predicts further tokens: to the last chunk each is the last layer once more.
+    """Return the same with what predicts further tokens: each is the last layer once more, in the last chunk.
+
+    That chunk has as many layers less, and as many more for their output layers, where that leaves it some: Megatron
+    Bridge's recipes of DeepSeek-V3 cut its layers so.
 
     Examples
     --------
     >>> from topoopt.transformer import find_transformer
-    >>> trained_layers(find_transformer("deepseek-v3"), 16)[-1]
-    (58, 59, 60, 60)
+    >>> [len(chunk) for chunk in trained_layers(find_transformer("deepseek-v3"), 8)]
+    [8, 8, 8, 8, 8, 8, 8, 6]
     """
-    layers = [tuple(chunk) for chunk in chunk_layers(model.layers, chunks)]
-    return (*layers[:-1], layers[-1] + layers[-1][-1:] * model.mtp_layers)
+    mtp = model.mtp_layers
+    sizes = [len(chunk) for chunk in chunk_layers(model.layers + 2 * mtp, chunks)]
+    if mtp == 0 or sizes[-1] <= 2 * mtp:
+        layers = [tuple(chunk) for chunk in chunk_layers(model.layers, chunks)]
+    else:
+        ends = [0, *accumulate(sizes)]
+        layers = [tuple(range(begin, min(end, model.layers))) for begin, end in pairwise(ends)]
+    return (*layers[:-1], layers[-1] + layers[-1][-1:] * mtp)
 
 
 @cache

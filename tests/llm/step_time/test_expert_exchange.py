@@ -69,5 +69,7 @@ def test_a_capacity_below_one_drops_tokens_on_the_way() -> None:
 
 def test_what_hides_takes_processors_and_what_is_longer_is_waited_for() -> None:
     alone, computing = np.array([1.0, 1.0]), np.array([10.0, 0.25])
-    hidden = hidden_exchanges_s(alone, computing)
+    hidden = hidden_exchanges_s(alone, computing, np.array(False))
     assert hidden.tolist() == pytest.approx([COMMUNICATION_SHARE, 0.75])
+    dedicated = hidden_exchanges_s(alone, computing, np.array(True))  # 20 of 132 are never there to compute
+    assert dedicated.tolist() == pytest.approx([10 * 20 / 112, 0.75])

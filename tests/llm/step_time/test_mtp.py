@@ -14,6 +14,7 @@ from topoopt.llm import (
     memory,
     usual_system,
 )
+from topoopt.llm.degrees import trained_layers
 from topoopt.transformer import find_transformer
 
 MODEL = find_transformer("deepseek-v3")
@@ -34,8 +35,10 @@ def test_they_take_as_long_as_a_layer_and_an_output_layer() -> None:
 def test_only_the_last_chunk_has_them() -> None:
     one = replace(ONE, pp=4, dp=16, ep=16)
     mine, others = (chunk_times(each, one, SYSTEM, LAW).forward_s for each in (MODEL, WITHOUT))
-    assert mine[:3].tolist() == others[:3].tolist()
-    assert mine[3] > 1.05 * others[3]
+    assert mine.sum() > others.sum()
+    # 16 layers in the first three chunks; 13 and one more with another output layer in the last, which had 15.
+    assert mine[:3].tolist() == pytest.approx([others[0]] * 3)
+    assert trained_layers(MODEL, 4)[-1] == (*range(48, 61), 60)
     exchanged = [
         sum(each.wire_bytes for each in communications(model, one) if each.kind == "ep")
         for model in (MODEL, WITHOUT)

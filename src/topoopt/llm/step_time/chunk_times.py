@@ -126,10 +126,12 @@ def _passes(one: MicroBatch, layers: Floats, outputs: float) -> tuple[Floats, Fl
 
 def _chunk_layers(model: TransformerModel, configuration: Configuration) -> Floats:
     """Return the layers of each chunk; those of a stage are spread over its chunks evenly, in fractions."""
-    fewest, spare = divmod(model.layers, configuration.pp)
+    mtp = model.mtp_layers
+    given = 2 * mtp if (model.layers + 2 * mtp) // configuration.pp > 2 * mtp else 0
+    fewest, spare = divmod(model.layers + given, configuration.pp)
     stages = np.array([fewest + (stage < spare) for stage in range(configuration.pp)], np.float64)
     chunks = np.tile(stages / configuration.vpp, configuration.vpp)
-    chunks[-1] += model.mtp_layers
+    chunks[-1] += mtp - given
     return chunks
 
 

@@ -123,11 +123,14 @@ def busiest_stage(case: Case, one: MicroBatch) -> Stage:
     go through either.
     """
     layers, pp, vpp = case.shapes.layers, case.table.pp.astype(np.float64), case.table.vpp.astype(np.float64)
-    fewest = np.floor(layers / pp)
-    spare = layers - fewest * pp
+    mtp = case.shapes.mtp_layers
+    # The last stage gives up a layer for each further token, and one for its output layer, if it has so many.
+    given = np.where(np.floor((layers + 2 * mtp) / pp) > 2 * mtp, 2 * mtp, 0)
+    fewest = np.floor((layers + given) / pp)
+    spare = layers + given - fewest * pp
     most = fewest + (spare > 0)
     logits_s = one.kernels.logits_forward_s + one.kernels.logits_backward_s + one.logits_tp_s
-    final = fewest + case.shapes.mtp_layers
+    final = fewest - given + mtp
     last = stage_s(final, case.outputs * logits_s, one, vpp)
     first = stage_s(most, np.zeros(()), one, vpp)
     middle = np.where(spare > 0, stage_s(fewest, np.zeros(()), one, vpp), first)

@@ -84,13 +84,15 @@ def _places(case: Case, ranks: Floats) -> Floats:
     ]
 
 
-def hidden_exchanges_s(alone_s: Floats, computing_s: Floats) -> Floats:
+def hidden_exchanges_s(alone_s: Floats, computing_s: Floats, dedicated: Bools) -> Floats:
     """Return what overlapped all-to-alls add to the computation of another micro-batch that they run beside.
 
-    What goes on takes processors away, so computing goes on slower for as long; what is longer than the computation is
-    waited for.
+    What goes on takes processors away, so computing goes on slower for as long, or, where processors are dedicated to
+    it as in DualPipe (DeepSeek-V3, section 3.2.1), all of the time. What is longer than the computation is waited for.
     """
-    return np.maximum(alone_s - computing_s, COMMUNICATION_SHARE * alone_s)
+    always_s = COMMUNICATION_SHARE / (1 - COMMUNICATION_SHARE) * computing_s * (alone_s > 0)
+    slower_s = np.where(dedicated, always_s, COMMUNICATION_SHARE * alone_s)
+    return np.maximum(alone_s - computing_s, slower_s)
 
 
 def overlaps(case: Case) -> Bools:

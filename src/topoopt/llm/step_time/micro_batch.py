@@ -103,4 +103,7 @@ def _bare_exchanges_s(case: Case, alone_s: Floats, computing_s: Floats) -> Float
     if not np.any(overlapped) or not case.shapes.any_experts:
         return alone_s
     paired = paired_share(case.table) * overlapped
-    return np.asarray(alone_s + paired * (hidden_exchanges_s(alone_s, computing_s) - alone_s), np.float64)
+    dedicated = case.table.has_word("schedule", "dualpipe")
+    return np.asarray(
+        alone_s + paired * (hidden_exchanges_s(alone_s, computing_s, dedicated) - alone_s), np.float64
+    )
