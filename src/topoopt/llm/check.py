@@ -186,6 +186,11 @@ def _check_adapters(model: TransformerModel, one: Configuration) -> None:
             f"adapter_rank {one.adapter_rank}: is above the hidden size {model.hidden}, so that adapters would be "
             f"larger than what they adapt; at most {model.hidden}, or 0 to train everything"
         )
+    if one.adapter_rank and model.recurrent_layers:
+        raise InvalidInput(
+            f"adapter_rank {one.adapter_rank}: {model.name} has {model.recurrent_layers} layers with a recurrence, "
+            "whose adapters are not understood; leave it at 0"
+        )
     if one.adapters != ADAPTERS[0] and not one.adapter_rank:
         raise InvalidInput(f"adapters {one.adapters}: are of low rank; give adapter_rank, such as 16, too")
 

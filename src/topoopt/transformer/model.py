@@ -233,6 +233,11 @@ class TransformerModel:
         return self.hidden * (2 if self.norm == "layernorm" else 1)
 
     @property
+    def is_uniform(self) -> bool:
+        """Whether layers differ by their experts and windows only."""
+        return len(set(self.mixers)) < 2 and len(set(self.feed_forwards)) < 2
+
+    @property
     def attention_layers(self) -> int:
         """How many layers have attention."""
         return self._count(self.mixers, "*") if self.mixers else self.layers

@@ -96,7 +96,7 @@ def layer_parameters(model: TransformerModel, layer_is_moe: bool) -> LayerParame
     InvalidInput
         If experts are asked for and the model has none.
     """
-    if len(set(model.mixers)) > 1 or len(set(model.feed_forwards)) > 1:
+    if not model.is_uniform:
         return _mean_parameters(model, layer_is_moe)
     attention, replicated = _mixer(model)
     norms = model.norms_per_layer * model.norm_parameters

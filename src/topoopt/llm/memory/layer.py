@@ -16,6 +16,7 @@ from topoopt.llm.columns import Bools, Floats
 from topoopt.llm.configuration_table import ConfigurationTable
 from topoopt.llm.memory.context import kept_key_heads
 from topoopt.llm.memory.frameworks import Framework
+from topoopt.llm.memory.mixed_layers import mean_of_kinds, recurrence_kept
 from topoopt.transformer import TransformerModel
 
 ELEMENT_BYTES = np.array([4.0 if name in ("fp32", "tf32") else 2.0 for name in PRECISIONS])
@@ -77,6 +78,10 @@ def layer_activations(
     model: TransformerModel, table: ConfigurationTable, layer_is_moe: bool, fused: Bools, framework: Framework
 ) -> LayerActivations:
     """Return what a layer keeps, where ``fused`` says which configurations have fused attention."""
+    if not model.is_uniform:
+        return mean_of_kinds(
+            model, layer_is_moe, lambda one: layer_activations(one, table, layer_is_moe, fused, framework)
+        )
     element, kept = ELEMENT_BYTES[table.precision], INPUT_BYTES[table.precision]
     whole = np.where(table.sequence_parallel > 0, 1.0 / table.tp, 1.0)
     gathered = 1.0 if framework.keeps_gathered else whole
@@ -125,20 +130,23 @@ def product_inputs(
     model: TransformerModel, table: ConfigurationTable, layer_is_moe: bool, framework: Framework
 ) -> ProductInputs:
     """Return what only the gradients of weights need."""
+    if not model.is_uniform:
+        return mean_of_kinds(
+            model, layer_is_moe, lambda one: product_inputs(one, table, layer_is_moe, framework)
+        )
     element, kept = ELEMENT_BYTES[table.precision], INPUT_BYTES[table.precision]
     whole = np.where(table.sequence_parallel > 0, 1.0 / table.tp, 1.0)
     gathered = 1.0 if framework.keeps_gathered else whole
-    inner, arrived = float(model.ffn), 0.0
+    inner, arrived = _inner(model, layer_is_moe), 0.0
     if layer_is_moe:
-        assert model.experts is not None
-        inner = model.experts.shared_ffn + _visits(model) * model.experts.ffn
-        arrived = _visits(model) * model.hidden
+        arrived = _visits(model) * _expert_width(model)
     values = model.latent.value_head_dim if model.latent else model.head_dim
+    heads = model.heads * (model.mixer(0) == "*")
     return ProductInputs(
         feed_forward=np.asarray(kept * model.hidden * gathered * (model.norms_per_layer > 1), np.float64),
         last=np.asarray(kept * inner / table.tp, np.float64),
         experts=np.asarray(kept * arrived * table.etp / table.tp, np.float64),
-        output=np.where(kept < element, kept, 0.0) * model.heads * values / table.tp,
+        output=np.where(kept < element, kept, 0.0) * heads * values / table.tp,
     )
 
 
@@ -161,7 +169,7 @@ def widest_gradients(model: TransformerModel, table: ConfigurationTable, fused: 
         inner.append(np.where(fused, 0.0, scores - dense))
     if model.experts is not None:
         experts = model.experts
-        each = 2 * model.hidden * table.etp + matrices * experts.ffn
+        each = 2 * _expert_width(model) * table.etp + matrices * experts.ffn
         inner.append(element * _visits(model) * each / table.tp)
     return np.asarray(2 * element * model.hidden + np.max(inner, axis=0), np.float64)
 
@@ -173,10 +181,14 @@ def _projections(model: TransformerModel, table: ConfigurationTable, whole: Floa
     """
     element, kept, latent = ELEMENT_BYTES[table.precision], INPUT_BYTES[table.precision], model.latent
     values = latent.value_head_dim if latent else model.head_dim
+    if model.mixer(0) != "*":
+        nothing = np.zeros(len(table))
+        return nothing if model.mixer(0) == "." else recurrence_kept(model, table, element, kept), nothing
     cast = np.where(kept < element, kept, 0.0) * model.heads * values / table.tp
     if latent is None:
         keys = 2 * kept_key_heads(model, table)
-        queries = 2 * model.heads / table.tp
+        # A gate is kept, and what it makes of the core's output.
+        queries = (2 + 2 * model.attention_gate) * model.heads / table.tp
         plain = element * model.head_dim * (queries + keys) + cast
         return plain, np.zeros(len(table))
     ranks = latent.query_rank + latent.key_value_rank
@@ -191,7 +203,7 @@ def _core(model: TransformerModel, table: ConfigurationTable, fused: Bools) -> F
 
     Without dropout the softmax is what is multiplied by the values, so there is only one of them.
     """
-    heads, element = model.heads / table.tp, ELEMENT_BYTES[table.precision]
+    heads, element = model.heads * (model.mixer(0) == "*") / table.tp, ELEMENT_BYTES[table.precision]
     each = 2 * element + MASK_BYTES if has_dropout(model) else element
     return np.where(fused, SCORE_BYTES * heads, each * heads * table.sequence)
 
@@ -201,11 +213,7 @@ def _feed_forward(
 ) -> tuple[Floats, Floats]:
     """What enters the activation between feed-forward matrices, and what comes out of it and enters the last."""
     element, kept = ELEMENT_BYTES[table.precision], INPUT_BYTES[table.precision]
-    inner = float(model.ffn)
-    if layer_is_moe:
-        assert model.experts is not None
-        inner = model.experts.shared_ffn + _visits(model) * model.experts.ffn
-    columns = inner / table.tp
+    columns = _inner(model, layer_is_moe) / table.tp
     into = element * columns * (2 if model.gated else 1)
     return into, columns * (kept + element * framework.gate_copies * model.gated)
 
@@ -219,8 +227,22 @@ def _around_experts(model: TransformerModel, table: ConfigurationTable, whole: F
     experts = model.experts
     assert experts is not None
     router = 2 * SCORE_BYTES * experts.count * whole
-    arrived = _visits(model) * model.hidden * INPUT_BYTES[table.precision] * table.etp / table.tp
+    arrived = _visits(model) * _expert_width(model) * INPUT_BYTES[table.precision] * table.etp / table.tp
     return np.asarray(router + arrived, np.float64)
+
+
+def _inner(model: TransformerModel, layer_is_moe: bool) -> float:
+    """Return the numbers of a token between feed-forward matrices."""
+    if not layer_is_moe:
+        return 0.0 if model.feed_forwards == "." else float(model.ffn)
+    assert model.experts is not None
+    return model.experts.shared_ffn + _visits(model) * model.experts.ffn
+
+
+def _expert_width(model: TransformerModel) -> int:
+    """Return the size in which tokens come to routed experts."""
+    assert model.experts is not None
+    return model.experts.width or model.hidden
 
 
 def _visits(model: TransformerModel) -> float:
