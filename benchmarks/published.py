@@ -43,18 +43,13 @@ def judge(answer: PredictedRuns) -> Mapping[str, Judgment]:
 
 
 def _judgment(answer: PredictedRuns, ran: Sequence[Prediction]) -> Judgment:
-    measured = [(one, _measured_gb(answer, one)) for one in ran]
     return Judgment(
         len(ran),
         [one.error_percent for one in ran if not math.isnan(one.error_percent)],
         sum(one.fits for one in ran),
-        [100 * (one.memory_bytes / 1e9 / size - 1) for one, size in measured if size],
+        [one.memory_error_percent for one in ran if not math.isnan(one.memory_error_percent)],
         any(_in_sight(answer, one) for one in ran),
     )
-
-
-def _measured_gb(answer: PredictedRuns, one: Prediction) -> float:
-    return float(answer.runs.rows[one.run.place].get("mem_gb") or 0)
 
 
 def _in_sight(answer: PredictedRuns, one: Prediction) -> bool:

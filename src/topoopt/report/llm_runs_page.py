@@ -1,9 +1,10 @@
 """Estimates of a table of runs as a page: how far they are off, and what is not modelled."""
 
 from collections import defaultdict
+from collections.abc import Mapping
 
-from topoopt.llm import PredictedRuns
-from topoopt.report.page import Notes, Page, Section
+from topoopt.llm import Error, PredictedRuns
+from topoopt.report.page import Notes, Page, Section, Table
 from topoopt.report.rows import Entries, facts, joined, number, table, text
 
 SHOWN = 10
@@ -14,19 +15,27 @@ def llm_runs_page(runs: PredictedRuns) -> Page:
     """Return errors by data set, and what is not modelled."""
     sections = [Section("runs", "Runs", "", (facts(_entries(runs)),))]
     if runs.errors:
-        errors = table(
-            "",
-            joined(source=runs.errors, error=runs.errors.values()),
-            text("data set", "source"),
-            number("runs", "error.runs", ","),
-            number("MAPE", "error.mape_percent", ".1f"),
-            number("bias", "error.bias_percent", "+.1f"),
+        remark = "percent of the measured time"
+        sections.append(
+            Section("errors", "Errors of the iteration time", "", (_errors(runs.errors),), remark)
         )
-        title = "Errors of the iteration time"
-        sections.append(Section("errors", title, "", (errors,), "percent of the measured time"))
+    if runs.memory_errors:
+        title, remark = "Errors of the peak memory", "percent of the measured peak"
+        sections.append(Section("memory-errors", title, "", (_errors(runs.memory_errors),), remark))
     if runs.not_modelled:
         sections.append(Section("not-modelled", "Not modelled", "", (_not_modelled(runs),)))
     return Page("runs", f"Runs of {runs.runs_file}", sections=tuple(sections))
+
+
+def _errors(errors: Mapping[str, Error]) -> Table:
+    return table(
+        "",
+        joined(source=errors, error=errors.values()),
+        text("data set", "source"),
+        number("runs", "error.runs", ","),
+        number("MAPE", "error.mape_percent", ".1f"),
+        number("bias", "error.bias_percent", "+.1f"),
+    )
 
 
 def _entries(runs: PredictedRuns) -> Entries:

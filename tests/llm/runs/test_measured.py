@@ -89,6 +89,24 @@ def test_seconds_come_before_tokens_and_those_before_rates() -> None:
     assert math.isnan(only(tflops_per_gpu="100", status="oom").measured_s)
 
 
+def test_throughputs_of_all_accelerators_are_times_too() -> None:
+    """4 sequences of 2,048 tokens in 2 s."""
+    for cells in ({"tokens_per_s": "4096"}, {"sequences_per_s": "2"}, {"iter_time_ms": "2000"}):
+        assert only(**cells).measured_s == 2.0
+
+
+def test_a_measured_peak_of_memory_has_its_error() -> None:
+    row = {**ROW, "mem_gb": "60", "dataset": "mine"}
+    twin = {**ROW, "mem_gib": f"{60e9 / 2**30}"}
+    answer = predict_runs(runs_of((*row, "mem_gib"), [row, twin, ROW]))
+    first, second, third = answer.predictions
+    assert first.memory_error_percent == pytest.approx(100 * (first.memory_bytes / 60e9 - 1))
+    assert second.memory_error_percent == pytest.approx(first.memory_error_percent)
+    assert math.isnan(third.memory_error_percent)
+    assert (answer.memory_errors["mine"].runs, answer.memory_errors["all"].runs) == (1, 2)
+    assert "Errors of the peak memory" in str(answer)
+
+
 def test_a_rate_of_an_unknown_definition_is_refused() -> None:
     assert "tflops_def: expected one of megatron-model, megatron-hardware" in reason(
         tflops_per_gpu="100", tflops_def="somebody's"

@@ -17,8 +17,19 @@ from topoopt.llm.system import System
 from topoopt.transformer import TransformerModel, forward_flops
 
 TIME = re.compile(r"(.*?\d)\s*(ms|s)")
-TIME_COLUMNS = ("iter_time_s", "tokens_per_s_per_gpu", "tflops_per_gpu", "mfu_pct", "hfu_pct")
+TIME_COLUMNS = (
+    "iter_time_s",
+    "iter_time_ms",
+    "tokens_per_s_per_gpu",
+    "tokens_per_s",
+    "sequences_per_s",
+    "tflops_per_gpu",
+    "mfu_pct",
+    "hfu_pct",
+)
 """Columns that a time may come from; the first that has a number is taken."""
+
+TIMES = TIME_COLUMNS[:2]
 
 USUAL_DEFINITION = "matmul"
 """Of rates that say no other: matrix products without recomputation, attention not halved, as Megatron-LM counts."""
@@ -34,7 +45,7 @@ def measured_s(row: Row, model: TransformerModel, one: Configuration, system: Sy
         definition.
     """
     written = [name for name in TIME_COLUMNS if text(row, name)]
-    column = next((name for name in written if name == TIME_COLUMNS[0] or _amount(row, name) != 0), "")
+    column = next((name for name in written if name in TIMES or _amount(row, name) != 0), "")
     if not column:
         return math.nan, ""
     if _amount(row, column) <= 0:
@@ -42,6 +53,12 @@ def measured_s(row: Row, model: TransformerModel, one: Configuration, system: Sy
     seconds = _seconds(row, column, model, one, system)
     _check_rate(model, one, system, seconds)
     return seconds, column
+
+
+def measured_bytes(row: Row) -> float:
+    """Return the peak memory of an accelerator, from 10⁹ bytes or GiB; 0 where a row has none."""
+    gibibytes = number(row, "mem_gib", 0.0) * 2**30
+    return gibibytes or number(row, "mem_gb", 0.0) * 1e9
 
 
 def _amount(row: Row, column: str) -> float:
@@ -53,10 +70,16 @@ def _amount(row: Row, column: str) -> float:
 
 def _seconds(row: Row, column: str, model: TransformerModel, one: Configuration, system: System) -> float:
     amount = _amount(row, column)
-    if column == "iter_time_s":
-        return amount
-    if column == "tokens_per_s_per_gpu":
-        return one.global_batch * one.sequence / (amount * one.accelerators)
+    tokens = one.global_batch * one.sequence
+    plain = {
+        "iter_time_s": amount,
+        "iter_time_ms": amount / 1e3,
+        "tokens_per_s_per_gpu": tokens / (amount * one.accelerators),
+        "tokens_per_s": tokens / amount,
+        "sequences_per_s": one.global_batch / amount,
+    }
+    if column in plain:
+        return plain[column]
     usual = "hardware" if column == "hfu_pct" else ""
     rate = amount * (1e12 if column == "tflops_per_gpu" else _peak_flops(row, one, system))
     return _flops(text(row, "tflops_def") or usual, model, one) / rate / one.accelerators

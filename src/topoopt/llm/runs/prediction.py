@@ -47,15 +47,26 @@ class Prediction:
         """By how much the time is off; NaN where none was measured."""
         return 100 * (self.iteration_time_s / self.run.measured_s - 1)
 
+    @property
+    def memory_error_percent(self) -> float:
+        """By how much the memory is off the measured peak; NaN where none was measured."""
+        measured = self.run.peak_memory_bytes or math.nan
+        return 100 * (self.memory_bytes / measured - 1)
+
+
+def _percent(value: float) -> str | None:
+    return None if math.isnan(value) else f"{value:.2f}"
+
 
 PREDICTED: Mapping[str, Callable[[Prediction], Any]] = {
     "predicted_iter_time_s": lambda one: f"{one.iteration_time_s:.6g}",
-    "error_percent": lambda one: None if math.isnan(one.error_percent) else f"{one.error_percent:.2f}",
+    "error_percent": lambda one: _percent(one.error_percent),
     "predicted_compute_s": lambda one: f"{one.compute_s:.6g}",
     "predicted_exposed_communication_s": lambda one: f"{one.exposed_communication_s:.6g}",
     "predicted_bubble_s": lambda one: f"{one.bubble_s:.6g}",
     "predicted_tflops_per_gpu": lambda one: f"{one.model_flops_per_s / 1e12:.2f}",
     "predicted_memory_gb": lambda one: f"{one.memory_bytes / 1e9:.2f}",
+    "memory_error_percent": lambda one: _percent(one.memory_error_percent),
     "predicted_fits": lambda one: int(one.fits),
     "calibration": lambda one: one.calibration,
     "not_modelled": lambda one: None,
@@ -73,6 +84,8 @@ class PredictedRuns:
     runs_file : str
     errors : mapping from a data set to Error
         Of the runs that have a time; ``all`` is every run.
+    memory_errors : mapping from a data set to Error
+        Of the runs that have a peak of memory.
     """
 
     runs_file: str
@@ -80,6 +93,7 @@ class PredictedRuns:
     predictions: tuple[Prediction, ...]
     not_modelled: tuple[NotModelled, ...]
     errors: Mapping[str, Error]
+    memory_errors: Mapping[str, Error]
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -122,6 +136,8 @@ class PredictedRuns:
             "mape_by_dataset": {name: error.mape_percent for name, error in self.errors.items()},
             "bias_by_dataset": {name: error.bias_percent for name, error in self.errors.items()},
             "runs_by_dataset": {name: error.runs for name, error in self.errors.items()},
+            "memory_mape_by_dataset": {name: one.mape_percent for name, one in self.memory_errors.items()},
+            "memory_bias_by_dataset": {name: one.bias_percent for name, one in self.memory_errors.items()},
             "out_of_memory": {
                 "runs": len(oom),
                 "predicted_not_to_fit": sum(not one.fits for one in oom),
@@ -157,7 +173,9 @@ def predict_runs(runs: Runs, calibration: Calibration | None = None, runs_file: 
         predictions += _predicted(members, law, runs)
     predictions.sort(key=lambda one: one.run.place)
     others.sort(key=lambda one: one.place)
-    return PredictedRuns(runs_file, runs, tuple(predictions), tuple(others), _errors(predictions))
+    return PredictedRuns(
+        runs_file, runs, tuple(predictions), tuple(others), _errors(predictions), _memory_errors(predictions)
+    )
 
 
 def _predicted(members: list[Run], calibration: Calibration, runs: Runs) -> list[Prediction]:
@@ -188,3 +206,16 @@ def _errors(predictions: list[Prediction]) -> Mapping[str, Error]:
         return {}
     measured = timed_runs([one.run for one in timed])
     return dataset_errors(measured, np.array([one.iteration_time_s for one in timed]))
+
+
+def _memory_errors(predictions: list[Prediction]) -> Mapping[str, Error]:
+    groups: dict[str, list[float]] = defaultdict(list)
+    for one in predictions:
+        if not math.isnan(one.memory_error_percent) and not one.run.out_of_memory:
+            groups[one.run.dataset].append(one.memory_error_percent)
+    everything = {**groups, "all": [error for part in groups.values() for error in part]}
+    return {
+        name: Error(len(part), float(np.abs(part).mean()), float(np.mean(part)))
+        for name, part in everything.items()
+        if part
+    }

@@ -21,7 +21,7 @@ from topoopt.llm.runs.columns import (
     whole,
 )
 from topoopt.llm.runs.fields import rare_fields
-from topoopt.llm.runs.measured import measured_s
+from topoopt.llm.runs.measured import measured_bytes, measured_s
 from topoopt.llm.runs.model import run_model
 from topoopt.llm.runs.stack import run_framework, written_attention
 from topoopt.llm.runs.table import column_of, read_run_table
@@ -51,6 +51,8 @@ class Run:
         How it ran, ``fused`` or ``eager``; nothing where the row does not say, and the calibration does.
     time_from : str
         The column that the time comes from: as it stands there, or from tokens, a rate or a share of the peak.
+    peak_memory_bytes : float
+        Measured on an accelerator; 0 where none was published.
     """
 
     place: int
@@ -63,6 +65,7 @@ class Run:
     out_of_memory: bool
     attention: str = ""
     time_from: str = ""
+    peak_memory_bytes: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +134,17 @@ def _run(place: int, name: str, dataset: str, row: Row) -> Run:
     oom = out_of_memory(row)
     seconds, column = (math.nan, "") if oom else measured_s(row, model, configuration, system)
     return Run(
-        place, name, dataset, model, configuration, system, seconds, oom, written_attention(row), column
+        place,
+        name,
+        dataset,
+        model,
+        configuration,
+        system,
+        seconds,
+        oom,
+        written_attention(row),
+        column,
+        measured_bytes(row),
     )
 
 
