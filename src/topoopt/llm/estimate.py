@@ -1,6 +1,7 @@
 """The noun Estimate: time, rates and memory of one way of training a transformer."""
 
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 from topoopt.door import shows_itself
@@ -11,6 +12,7 @@ from topoopt.llm.configuration import Configuration
 from topoopt.llm.configuration_table import configuration_table
 from topoopt.llm.experts.loads import ExpertLoads
 from topoopt.llm.memory.accelerator import MemoryColumns, memory
+from topoopt.llm.remedy import Remedy, cheapest_change
 from topoopt.llm.step_time.apnet24 import apnet24
 from topoopt.llm.step_time.closed_form import estimate
 from topoopt.llm.step_time.documents import imbalance
@@ -103,6 +105,26 @@ class Estimate:
         return bool(self.memory.fits[0])
 
     @property
+    def missing_bytes(self) -> float:
+        """By how much it is too large for the memory; 0 where it fits."""
+        return max(float(self.memory.total[0]) - self.memory.capacity_bytes, 0.0)
+
+    @property
+    def largest_cause(self) -> str:
+        """What takes most of the memory."""
+        causes = self.memory.row(0)
+        return max(causes, key=causes.__getitem__)
+
+    @cached_property
+    def remedy(self) -> Remedy | None:
+        """The cheapest change that makes it fit; None where it fits, or none was found."""
+        if self.fits:
+            return None
+        return cheapest_change(
+            self.model, self.configuration, self.system, self.calibration, self.attention, self.framework
+        )
+
+    @property
     def transferred_from(self) -> str | None:
         """The accelerator whose runs the calibration is carried over from, if its own has none."""
         return None if self.calibration is None else self.calibration.provenance.get("transferred_from")
@@ -120,6 +142,9 @@ class Estimate:
             "calibrated_on": None if calibration is None else calibration.accelerator,
             **self.times.row(0),
             "memory_capacity_bytes": self.memory.capacity_bytes,
+            "missing_bytes": self.missing_bytes,
+            "largest_cause": self.largest_cause,
+            "remedy": None if self.remedy is None else asdict(self.remedy),
             **{name: getattr(self, name) for name in ANSWERS},
         }
 

@@ -84,7 +84,7 @@ def _memory(estimate: Estimate) -> tuple[Block, ...]:
         text("cause"),
         number("GiB", lambda row: row["size"] / 2**30, ".2f"),
     )
-    warnings = [] if estimate.fits else ["It does not fit into memory."]
+    warnings = [] if estimate.fits else [_too_large(estimate)]
     calibration = estimate.calibration
     if calibration is not None and calibration.accelerator != estimate.accelerator:
         warnings.append(f"The calibration is of {calibration.accelerator}, not of {estimate.accelerator}.")
@@ -94,3 +94,16 @@ def _memory(estimate: Estimate) -> tuple[Block, ...]:
             f"{estimate.transferred_from}. Fit your own with topoopt llm calibrate."
         )
     return memory, Notes(tuple(warnings), warn=True)
+
+
+def _too_large(estimate: Estimate) -> str:
+    """Return by how much it does not fit, what takes most, and the cheapest change."""
+    cause, remedy = estimate.largest_cause, estimate.remedy
+    text = (
+        f"It does not fit into memory: {format_memory(estimate.missing_bytes)} too much, with "
+        f"{format_memory(estimate.memory_bytes[cause])} of {cause}."
+    )
+    if remedy is None:
+        return f"{text} No change of ZeRO, recomputation, micro-batch or split is enough; take more accelerators."
+    more_s = remedy.iteration_time_s / estimate.iteration_time_s - 1
+    return f"{text} Cheapest change that fits: {remedy} ({more_s:+.1%} time)."

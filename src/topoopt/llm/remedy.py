@@ -1,0 +1,153 @@
+"""What to change of a configuration that does not fit into memory: the change that costs the least time."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from topoopt.errors import InvalidInput
+from topoopt.llm.calibration.parameters import Calibration
+from topoopt.llm.check import check_configuration
+from topoopt.llm.configuration import Configuration
+from topoopt.llm.configuration_table import configuration_table
+from topoopt.llm.memory.accelerator import memory
+from topoopt.llm.memory.frameworks import find_framework
+from topoopt.llm.step_time.apnet24 import apnet24
+from topoopt.llm.step_time.closed_form import estimate
+from topoopt.llm.system import System
+from topoopt.transformer import TransformerModel
+
+SPLIT = ("tp", "pp", "dp")
+SETTINGS = (
+    *("zero", "sequence_parallel", "recompute", "micro_batch"),
+    *("offload_optimizer", "offload_activations"),
+)
+"""What may change."""
+
+SLACK = 0.005
+"""Of the shortest time: of changes that cost less than this, the one of the fewest words is named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """A change that makes a configuration fit.
+
+    Attributes
+    ----------
+    changes : mapping
+        Fields of the configuration, and what they would be.
+    iteration_time_s, total_bytes : float
+        With the change.
+    """
+
+    changes: dict[str, Any]
+    iteration_time_s: float
+    total_bytes: float
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name} {_shown(value)}" for name, value in self.changes.items())
+
+
+def cheapest_change(
+    model: TransformerModel,
+    configuration: Configuration,
+    system: System,
+    calibration: Calibration | None,
+    attention: str,
+    framework: str,
+) -> Remedy | None:
+    """Return the change that makes a configuration fit and costs the least time; None where none is enough.
+
+    Tried, alone and together: to share out the optimizer's state, to split the sequence, to compute parts or layers
+    again, smaller micro-batches, more stages or tensor parallel ranks instead of replicas; and where all of that is
+    not enough, to offload what the framework can. The arithmetic, and what is stored in how many bits, stays as it is.
+    The published formula knows no parts and no host, so with it neither is tried.
+    """
+    parts = ["full"] if calibration is None else _parts(model)
+    for offload in (False, True) if calibration is not None else (False,):
+        tried = _changed(configuration, parts, find_framework(framework).offloads if offload else (), system)
+        valid = [one for one in tried if _is_valid(model, one, configuration)]
+        found = _cheapest(model, configuration, valid, system, calibration, (attention, framework))
+        if found is not None:
+            return found
+    return None
+
+
+def _cheapest(
+    model: TransformerModel,
+    before: Configuration,
+    valid: list[Configuration],
+    system: System,
+    calibration: Calibration | None,
+    stack: tuple[str, str],
+) -> Remedy | None:
+    if not valid:
+        return None
+    table = configuration_table(valid)
+    needed = memory(model, table, system.accelerator, *stack)
+    rows = np.flatnonzero(needed.fits)
+    if not len(rows):
+        return None
+    some = table.take(rows)
+    times = (
+        apnet24(model, some, system) if calibration is None else estimate(model, some, system, calibration)
+    )
+    time_s = times.iteration_time_s
+    changes = [_differences(before, valid[row]) for row in rows]
+    cheap = np.flatnonzero(time_s <= (1 + SLACK) * time_s.min())
+    best = min(cheap, key=lambda place: (len(changes[place]), time_s[place]))
+    return Remedy(changes[best], float(time_s[best]), float(needed.total[rows[best]]))
+
+
+def _parts(model: TransformerModel) -> list[str]:
+    parts = ["norms", "norms+activation", "core", "full"]
+    parts += ["norms+latent", "norms+latent+activation"] if model.latent is not None else []
+    return parts + (["experts", "experts+norms"] if model.experts is not None else [])
+
+
+def _changed(
+    one: Configuration, parts: list[str], host: tuple[str, ...], system: System
+) -> Iterator[Configuration]:
+    """Yield what could be tried, the configuration itself not among it."""
+    ways: list[list[Any]] = [
+        [one.zero, max(one.zero, 1)],
+        [one.sequence_parallel, True],
+        [one.recompute, *parts] if not one.recompute_layers else [one.recompute],
+        [one.micro_batch, max(one.micro_batch // 2, 1), 1],
+        [one.offload_optimizer, *([1.0] if "optimizer" in host else [])],
+        [one.offload_activations, *([0.5] if "activations" in host else [])],
+    ]
+    for values in product(*map(dict.fromkeys, ways)):
+        for split in _splits(one, system.accelerators_per_server):
+            changed = replace(one, **dict(zip(SETTINGS, values, strict=True)), **split)
+            changed = replace(changed, sequence_parallel=changed.sequence_parallel and changed.tp > 1)
+            if changed != one:
+                yield changed
+
+
+def _splits(one: Configuration, most_tp: int) -> Iterator[dict[str, Any]]:
+    yield {}
+    for times in (2, 4):
+        if one.dp % times == 0:
+            yield {"pp": one.pp * times, "dp": one.dp // times}
+            if one.tp * times <= most_tp:
+                yield {"tp": one.tp * times, "dp": one.dp // times}
+
+
+def _is_valid(model: TransformerModel, one: Configuration, before: Configuration) -> bool:
+    try:
+        check_configuration(model, one, before.accelerators, uneven_stages=one.pp == before.pp)
+    except InvalidInput:
+        return False
+    return True
+
+
+def _differences(before: Configuration, after: Configuration) -> dict[str, Any]:
+    names = (*SPLIT, *SETTINGS)
+    return {name: getattr(after, name) for name in names if getattr(after, name) != getattr(before, name)}
+
+
+def _shown(value: object) -> str:
+    return {True: "on", False: "off"}[value] if isinstance(value, bool) else f"{value}"
