@@ -2,7 +2,7 @@
 
 import pytest
 
-from topoopt.transformer import AdapterParameters, adapter_parameters, find_transformer
+from topoopt.transformer import AdapterParameters, adapter_parameters, find_transformer, layer_kinds
 
 
 @pytest.mark.parametrize(
@@ -37,3 +37,17 @@ def test_latent_attention_has_five_projections() -> None:
         expert_whole=0,
         expert_split=0,
     )
+
+
+def test_layers_that_mix_tokens_in_other_ways_have_adapters_among_all_linear_ones_only() -> None:
+    """Nemotron-H-8B: hidden 4096; 24 layers of a recurrence from 18560 and 8192 values, 4 of attention, 24 of 21504."""
+    model = find_transformer("nemotron-h-8b")
+    kinds = {kind.mixer + kind.feed_forward: kind for kind in layer_kinds(model)}
+    one = kinds["M."].model
+    assert adapter_parameters(one, False, "attention") == AdapterParameters(0, 0, 0, 0)
+    recurrence = one.recurrence
+    assert recurrence is not None
+    assert adapter_parameters(one, False, "all-linear") == AdapterParameters(
+        2 * 4096, recurrence.projected + recurrence.inner, 0, 0
+    )
+    assert adapter_parameters(kinds[".-"].model, False, "all-linear").split == 2 * 21504

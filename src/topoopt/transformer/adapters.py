@@ -1,7 +1,8 @@
 """Low-rank adapters (LoRA): which linear layers have one, and how many parameters that is."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
+from topoopt.transformer.layer_kinds import layer_kinds
 from topoopt.transformer.model import TransformerModel
 
 ADAPTERS = ("all-linear", "attention", "qkv")
@@ -35,7 +36,8 @@ def adapter_parameters(model: TransformerModel, layer_is_moe: bool, adapters: st
     """Return the adapter parameters of a layer.
 
     Queries, keys and values share an adapter, and so do the two matrices of a gated feed-forward part, as these
-    are one matrix each in Megatron. Every routed expert has its own.
+    are one matrix each in Megatron. Every routed expert has its own. Of a model whose layers mix tokens in different
+    ways: the mean of those with experts, or without.
 
     Examples
     --------
@@ -44,19 +46,38 @@ def adapter_parameters(model: TransformerModel, layer_is_moe: bool, adapters: st
     >>> adapter_parameters(llama, False, "qkv")
     AdapterParameters(whole=8192, split=10240, expert_whole=0, expert_split=0)
     """
-    whole, split = _attention(model, adapters)
+    if len(set(model.mixers)) > 1 or len(set(model.feed_forwards)) > 1:
+        return _mean_parameters(model, layer_is_moe, adapters)
+    whole, split = _mixer(model, adapters)
     if adapters != "all-linear":
         return AdapterParameters(whole, split, 0, 0)
     experts = model.experts if layer_is_moe else None
     ffn = model.ffn if experts is None else experts.shared_ffn
     into = 2 if model.gated else 1
-    if ffn:
+    if ffn and model.feed_forwards != ".":
         whole, split = whole + 2 * model.hidden, split + (into + 1) * ffn
     if experts is None:
         return AdapterParameters(whole, split, 0, 0)
-    return AdapterParameters(
-        whole, split, experts.count * 2 * model.hidden, experts.count * (into + 1) * experts.ffn
-    )
+    outside = experts.count * 2 * (experts.width or model.hidden)
+    return AdapterParameters(whole, split, outside, experts.count * (into + 1) * experts.ffn)
+
+
+def _mean_parameters(model: TransformerModel, layer_is_moe: bool, adapters: str) -> AdapterParameters:
+    """Return the mean of layers that mix tokens in different ways, rounded."""
+    kinds = [kind for kind in layer_kinds(model) if kind.is_moe == layer_is_moe]
+    rows = [(len(kind.layers), adapter_parameters(kind.model, layer_is_moe, adapters)) for kind in kinds]
+    layers = max(sum(count for count, _ in rows), 1)
+    names = [one.name for one in fields(AdapterParameters)]
+    sums = {name: sum(count * getattr(row, name) for count, row in rows) for name in names}
+    return AdapterParameters(**{name: round(value / layers) for name, value in sums.items()})
+
+
+def _mixer(model: TransformerModel, adapters: str) -> tuple[int, int]:
+    """Return what tensor parallel ranks hold whole and what they split; a recurrence is one of all linear layers."""
+    if model.mixer(0) == "*":
+        return _attention(model, adapters)
+    one = model.recurrence if model.mixer(0) == "M" and adapters == "all-linear" else None
+    return (0, 0) if one is None else (2 * model.hidden, one.projected + one.inner)
 
 
 def _attention(model: TransformerModel, adapters: str) -> tuple[int, int]:
@@ -64,7 +85,8 @@ def _attention(model: TransformerModel, adapters: str) -> tuple[int, int]:
     value = model.head_dim if latent is None else latent.value_head_dim
     output = (0, 0) if adapters == "qkv" else (hidden, model.heads * value)
     if latent is None:
-        return hidden + output[0], (model.heads + 2 * model.kv_heads) * model.head_dim + output[1]
+        heads = model.heads * (1 + model.attention_gate) + 2 * model.kv_heads
+        return hidden + output[0], heads * model.head_dim + output[1]
     # Projections down to the ranks are whole everywhere, in and out.
     queries = model.heads * (latent.nope_head_dim + latent.rope_head_dim)
     up = queries + model.heads * (latent.nope_head_dim + latent.value_head_dim)

@@ -3,7 +3,7 @@
 from topoopt.llm.communication.rank_parameters import RankParameters, rank_parameters
 from topoopt.llm.configuration import Configuration
 from topoopt.llm.degrees import trained_layers
-from topoopt.transformer import TransformerModel, adapter_parameters
+from topoopt.transformer import TransformerModel, adapter_parameters, layer_kinds
 
 
 def trained_parameters(model: TransformerModel, configuration: Configuration, stage: int) -> RankParameters:
@@ -13,11 +13,12 @@ def trained_parameters(model: TransformerModel, configuration: Configuration, st
         return rank_parameters(model, configuration, stage)
     chunks = trained_layers(model, configuration.pp * configuration.vpp)
     layers = [layer for chunk in chunks[stage :: configuration.pp] for layer in chunk]
-    of_kind = {
-        moe: adapter_parameters(model, moe, configuration.adapters)
-        for moe in {model.is_moe(layer) for layer in layers}
+    of_layer = {
+        layer: adapter_parameters(kind.model, kind.is_moe, configuration.adapters)
+        for kind in layer_kinds(model)
+        for layer in kind.layers
     }
-    rows = [of_kind[model.is_moe(layer)] for layer in layers]
+    rows = [of_layer[layer] for layer in layers]
     ep, etp, tp = configuration.ep, configuration.etp, configuration.tp
     return RankParameters(
         dense=tuple(rank * (row.whole + row.split // tp) for row in rows),

@@ -96,6 +96,11 @@ def _linears(shapes: Shapes, kind: Ints, by: _Split) -> Iterator[_Linear]:
     inner = np.maximum(shapes.ffn / by.tp, 1)
     yield _Linear(dense, by.tokens, shapes.hidden, shapes.into * inner)
     yield _Linear(dense, by.tokens, inner, shapes.hidden)
+    if shapes.any_recurrence:
+        mixing = in_all * shapes.recurrent_share
+        inner = np.maximum(shapes.recurrent_inner / by.tp, 1)
+        yield _Linear(mixing, by.tokens, shapes.hidden, np.maximum(shapes.recurrent_into / by.tp, 1))
+        yield _Linear(mixing, by.tokens, inner, shapes.hidden)
     if not shapes.any_experts:
         return
     shared = in_all * shapes.moe_share * (shapes.shared_ffn > 0)

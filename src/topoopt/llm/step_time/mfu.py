@@ -16,7 +16,13 @@ from topoopt.errors import InvalidInput, check_known
 from topoopt.llm.configuration import Configuration
 from topoopt.llm.configuration_table import configuration_table
 from topoopt.llm.step_time.documents import tokens_seen
-from topoopt.transformer import TransformerModel, adapter_parameters, count_parameters, forward_flops
+from topoopt.transformer import (
+    TransformerModel,
+    adapter_parameters,
+    count_parameters,
+    forward_flops,
+    layer_kinds,
+)
 
 
 def megatron_flops(model: TransformerModel, sequences: int, sequence: int, passes: int = 3) -> float:
@@ -90,8 +96,10 @@ def iteration_flops(model: TransformerModel, configuration: Configuration) -> fl
     if one.adapter_rank == 0:
         return 3.0 * forward.total_flops * tokens
     core = forward.layers.core_flops
-    kinds = [(model.layers - model.moe_layers, False), (model.moe_layers, True)]
-    added = sum(count * _adapter_flops(model, moe, one.adapters) for count, moe in kinds if count)
+    added = sum(
+        len(kind.layers) * _adapter_flops(kind.model, kind.is_moe, one.adapters)
+        for kind in layer_kinds(model)
+    )
     return (2.0 * (forward.total_flops - core) + 3.0 * (core + one.adapter_rank * added)) * tokens
 
 
