@@ -3,6 +3,8 @@
 Of every data set: errors of the iteration time; how many of the runs, all of which ran, are said to fit into memory;
 errors of the peak memory where a row has one (``mem_gb``). A data set is *in sight* where its errors were known when a
 constant of the model was chosen by hand; the others are held out.
+
+And of some jobs that were published with their layout: where that stands in the list of ``topoopt llm search``.
 """
 
 import math
@@ -11,10 +13,29 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import topoopt
 from topoopt.llm import PredictedRuns, Prediction, predict_runs, read_runs
 
 RUNS = Path(__file__).parent / "data" / "published_runs.csv"
+JOBS: Mapping[str, Mapping[str, Any]] = {
+    "llama3-405b": {"accelerators": 16384, "global_batch": 2048},
+    "gpt3-175b": {"accelerators": 1024, "accelerator": "a100-80gb", "global_batch": 768},
+    "deepseek-v3": {
+        "accelerators": 2048,
+        "accelerator": "h800",
+        "global_batch": 15360,
+        "precision": "fp8",
+        "schedule": "dualpipe",
+        "overlap_experts": True,
+        "dispatch": "fp8",
+        "moments": "bf16",
+    },
+    "mixtral-8x7b": {"accelerators": 64, "global_batch": 256},
+}
+"""Jobs whose layout is published, and what their publication says that a search does not vary."""
+
 HEADINGS = ("data set", "runs", "MAPE", "bias", "fit", "memory MAPE", "bias", "")
 
 
@@ -81,7 +102,17 @@ def main(words: Sequence[str] = ()) -> int:
         print("  ".join(cells).rstrip())
     for row in answer.not_modelled:
         print(f"not modelled: {row.name}: {row.reason}")
+    for model, job in JOBS.items():
+        print(found_line(model, job))
     return 0
+
+
+def found_line(model: str, job: Mapping[str, Any]) -> str:
+    """Return where the layout that was published for a job stands in the list of the search."""
+    one = topoopt.llm.search(model, **job).published[0]
+    share = f"the best {one.rank / one.compared:.1%} of {one.compared:,}"
+    fits = "fits" if one.fits else "does not fit"
+    return f"{model} on {job['accelerators']:,}: {one.name}: {one.over_best:+.1%}, {share}; {fits} ({one.source})"
 
 
 if __name__ == "__main__":
