@@ -77,6 +77,8 @@ class Configuration:
         Whether the all-to-alls of experts run beside the computation of another micro-batch.
     exchange : str
         One of :data:`EXCHANGES`.
+    graphs : bool
+        Whether the kernels of an iteration are launched as graphs (CUDA graphs), so that the host has nothing to do.
     dispatch, weights, gradients, moments : str
         One of :data:`STORED_PRECISIONS`: of tokens on their way to experts, of the weights that are computed with, of
         the gradients that are summed up and reduced, of Adam's moments.
@@ -122,6 +124,7 @@ class Configuration:
     document: int = 0
     document_spread: float = 0.0
     exchange: str = "hierarchical"
+    graphs: bool = False
 
     def __post_init__(self) -> None:
         for key in COUNTS:

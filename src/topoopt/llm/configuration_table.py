@@ -67,6 +67,7 @@ class ConfigurationTable:
     document: Ints
     document_spread: Floats
     exchange: Ints
+    graphs: Ints
 
     def __len__(self) -> int:
         return len(self.tp)
@@ -117,7 +118,7 @@ _TO_COLUMN: Mapping[str, Callable[[Any], Any]] = {
 _FROM_COLUMN: Mapping[str, Callable[[Any], Any]] = {
     **dict.fromkeys(COLUMNS, int),
     **dict.fromkeys(FLOATS, float),
-    **dict.fromkeys(("sequence_parallel", "overlap_experts"), bool),
+    **dict.fromkeys(("sequence_parallel", "overlap_experts", "graphs"), bool),
     **{name: _word_of(words) for name, words in _WORDS.items()},
     "recompute": recomputation_word,
 }

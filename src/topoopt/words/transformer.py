@@ -93,6 +93,8 @@ class DetailWords(TypedDict, total=False):
     """How tokens get to experts: a copy for each, or one for each server that forwards it (DeepEP, HybridEP)."""
     dispatch: Annotated[str, Word("bf16|fp8|fp32")]
     """Precision of tokens on their way to experts; bf16."""
+    graphs: Switch
+    """Launch the kernels of whole iterations as graphs (CUDA graphs), so that the host takes no time to launch them."""
     overlap_experts: Switch
     """Hide the all-to-alls of experts behind the computation of another micro-batch; dualpipe always does."""
     adapter_rank: Annotated[int, Word("N", 0)]

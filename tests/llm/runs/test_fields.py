@@ -35,6 +35,7 @@ MOVING: dict[str, tuple[dict[str, str], str]] = {
     "schedule": (MIXED, "dualpipe"),
     "overlap_experts": (MIXED, "yes"),
     "exchange": (MIXED, "flat"),
+    "graphs": (MIXED, "yes"),
     "dispatch": (MIXED, "fp8"),
     "weights": (DENSE, "fp8"),
     "gradients": (DENSE, "bf16"),

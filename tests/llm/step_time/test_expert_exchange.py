@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from topoopt.llm import Configuration, System, configuration_table, find_calibration
+from topoopt.llm import Configuration, System, configuration_table, estimate, find_calibration
 from topoopt.llm.experts.spread import expected_places
 from topoopt.llm.step_time.case import case_of
 from topoopt.llm.step_time.expert_exchange import COMMUNICATION_SHARE, exchanges_s, hidden_exchanges_s
@@ -73,3 +73,15 @@ def test_what_hides_takes_processors_and_what_is_longer_is_waited_for() -> None:
     assert hidden.tolist() == pytest.approx([COMMUNICATION_SHARE, 0.75])
     dedicated = hidden_exchanges_s(alone, computing, np.array(True))  # 20 of 132 are never there to compute
     assert dedicated.tolist() == pytest.approx([10 * 20 / 112, 0.75])
+
+
+def test_graphs_leave_the_host_nothing_to_launch() -> None:
+    """Layers that take 5 ms to launch are as long as their kernels once graphs launch them."""
+    slow = replace(IDEAL, layer_launch_s=5e-3)
+    model = find_transformer("qwen3-30b-a3b")
+    one = Configuration(tp=1, pp=1, dp=8, ep=8, global_batch=64, sequence=4096)
+    table = configuration_table([one, replace(one, graphs=True)])
+    times = estimate(model, table, H800, slow)
+    kernels = estimate(model, table, H800, replace(slow, layer_launch_s=1e-5, expert_launch=0.2))
+    assert times.compute_s[0] > 2 * times.compute_s[1]
+    assert times.compute_s[1] == pytest.approx(kernels.compute_s[1])

@@ -59,6 +59,7 @@ _READ: Mapping[str, Callable[[Row, str], Any]] = {
     "context": _word,
     "schedule": _word,
     "overlap_experts": _switch,
+    "graphs": _switch,
     "exchange": _word,
     "dispatch": _word,
     "weights": _word,

@@ -23,6 +23,7 @@ from topoopt.llm.runs.columns import (
 from topoopt.llm.runs.fields import rare_fields
 from topoopt.llm.runs.measured import measured_bytes, measured_s
 from topoopt.llm.runs.model import run_model
+from topoopt.llm.runs.recipes import recipe_fields
 from topoopt.llm.runs.stack import run_framework, written_attention
 from topoopt.llm.runs.table import column_of, read_run_table
 from topoopt.llm.runs.words import precision, recomputation, zero_stage
@@ -197,7 +198,8 @@ def _configuration(row: Row, model: TransformerModel, accelerators: int, system:
         zero=zero_stage(row),
         sequence_parallel=switched_on(row, "seq_parallel", degrees["tp"] > 1),
         precision=precision(row) or _likely_precision(row, system),
-        **rare_fields(row, degrees["tp"], system),
+        **recipe_fields(row, degrees["pp"], degrees["vpp"], degrees["ep"])
+        | rare_fields(row, degrees["tp"], system),
     )
 
 

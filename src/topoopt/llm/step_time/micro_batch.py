@@ -44,7 +44,7 @@ class MicroBatch:
     ep_alone_s: Floats
     backward_share: Floats
     launch_s: Floats
-    chunk_launch_s: float
+    chunk_launch_s: Floats
     logits_tp_s: Floats
 
 
@@ -61,6 +61,7 @@ def micro_batch(case: Case) -> MicroBatch:
     bare = 1 - calibration.tensor_overlap * (table.sequence_parallel > 0)
     recompute_s = again_s(case, layer)
     alone_s = (2 + routed) * exchanges_s(case)
+    by_host = table.graphs == 0
     crowd = calibration.group_launch * np.square(case.tp / 8) * (case.tp > 1)
     return MicroBatch(
         kernels=layer,
@@ -70,11 +71,12 @@ def micro_batch(case: Case) -> MicroBatch:
         ep_s=_bare_exchanges_s(case, alone_s, layer.forward_s + layer.backward_s + recompute_s),
         ep_alone_s=alone_s,
         backward_share=(1 + full) / passes,
-        launch_s=calibration.layer_launch_s
+        launch_s=by_host
+        * calibration.layer_launch_s
         * passes
         * (shapes.parts / 2 + calibration.expert_launch * shapes.moe_share)
         * (1 + crowd),
-        chunk_launch_s=calibration.chunk_launch_s,
+        chunk_launch_s=np.asarray(calibration.chunk_launch_s * by_host, np.float64),
         logits_tp_s=2 * gather,
     )
 
