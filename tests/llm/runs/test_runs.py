@@ -71,6 +71,8 @@ def test_words_of_other_tables_are_understood(tmp_path: Path) -> None:
         ("H100 80GB PCIe", "H100-PCIE-80GB"),
         ("8xH100", "H100-SXM5-80GB"),
         ("64 x GB200", "GB200-NVL72"),
+        ("8 H100s", "H100-SXM5-80GB"),
+        ("L40S", "L40S"),
         ("A100-SXM…", "A100-SXM4-40GB"),
         ("A100 SXM4 80 GB", "A100-SXM4-80GB"),
         ("A100-80G", "A100-SXM4-80GB"),

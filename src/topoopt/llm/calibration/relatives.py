@@ -69,11 +69,19 @@ def written_accelerator(text: str) -> str:
     InvalidInput
         If there is none, with the nearest names.
     """
-    plain = re.sub(r"\(.*?\)|…|\.\.\.|^\s*\d+\s*[x×*]\s*", "", text).strip()
+    plain = re.sub(r"\(.*?\)|…|\.\.\.|^\s*\d+\s*[x×*]\s*|^\s*\d+\s+(?=[A-Za-z])", "", text).strip()
     words = re.sub(r"(?i)\b(nvidia|amd|google|tesla|dgx|hgx|instinct|aws|gpus?)\b", " ", plain).split()
     known = re.split(r"[-_ ]", " ".join(words))
     joined = "-".join(words)
-    for name in (plain, joined, "".join(words), *_in_parts(joined), known[0], "".join(known[:2])):
+    for name in (
+        plain,
+        joined,
+        "".join(words),
+        *_in_parts(joined),
+        known[0],
+        "".join(known[:2]),
+        joined.rstrip("sS"),
+    ):
         with suppress(InvalidInput):
             return find_accelerator(name).name
     return find_accelerator(plain).name
