@@ -84,6 +84,14 @@ def test_models_of_the_same_kind_and_size_stand_in() -> None:
     assert {one.model for one in found} <= {"llama3-70b", "megatron-76.1b", "falcon-40b"}
 
 
+def test_another_architecture_stands_in_only_with_as_much_memory() -> None:
+    own = search("llama3-70b", accelerators=64, global_batch=128).published
+    assert {one.accelerator for one in own} <= {"H100-SXM5-80GB"}
+    other = search("llama3-70b", accelerators=64, global_batch=128, accelerator="mi300x").published
+    assert other
+    assert {one.accelerator for one in other} <= {"GB200-NVL72", "GB300-NVL72", "B200-SXM", "B300-SXM"}
+
+
 def test_nothing_is_named_where_nobody_published_anything_alike() -> None:
     assert search("gpt2", accelerators=8, global_batch=512).published == ()
 

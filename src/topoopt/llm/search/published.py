@@ -31,7 +31,8 @@ MOST_SCALED = 64.0
 """Times more or fewer accelerators than published for which a way of training is still taken."""
 
 ALIKE = 1.5
-"""Times the parameters within which another model of the same kind is alike, where a model has nothing published."""
+"""Times the parameters within which another model of the same kind is alike, where a model has nothing published; and
+times the memory within which an accelerator of another architecture is."""
 
 NEAR_SEQUENCES = 2.0
 """Times the tokens of a sequence within which it is split alike."""
@@ -91,7 +92,7 @@ def _nearest(request: SearchRequest) -> dict[Configuration, Publication]:
     rows = sorted(_suited(request), key=lambda row: _distance(request, row))
     other = [row for row in rows if _kind(request, row) == OTHER_ARCHITECTURE]
     found: dict[Configuration, Publication] = {}
-    for group in (rows[: len(rows) - len(other)], other):
+    for group in (rows[: len(rows) - len(other)], [row for row in other if _has_as_much(request, row)]):
         for row in group:
             with suppress(InvalidInput):
                 found.setdefault(_scaled(request, row), row)
@@ -132,6 +133,11 @@ def _kind(request: SearchRequest, row: Publication) -> int:
     if here == there:
         return 0
     return 1 if here.architecture == there.architecture else OTHER_ARCHITECTURE
+
+
+def _has_as_much(request: SearchRequest, row: Publication) -> bool:
+    here, there = find_accelerator(request.system.accelerator), find_accelerator(row.accelerator)
+    return _factor(here.memory_bytes, there.memory_bytes) <= ALIKE
 
 
 def _scaled(request: SearchRequest, row: Publication) -> Configuration:
