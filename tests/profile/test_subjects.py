@@ -98,3 +98,8 @@ def test_tensor_degrees_are_those_that_divide_the_heads() -> None:
     assert norm.sizes == (PartSize(1),)
     with pytest.raises(InvalidInput, match="tensor_parallel: none of 5, 8 divides the 12 heads"):
         subject_of_transformer(model, tensor_degrees=(5, 8))
+
+
+def test_layers_with_a_recurrence_are_not_measured() -> None:
+    with pytest.raises(InvalidInput, match="23 layers with a recurrence, which are not measured"):
+        subject_of_transformer(find_transformer("nemotron-3-nano"))

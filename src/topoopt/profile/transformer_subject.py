@@ -35,8 +35,13 @@ def subject_of_transformer(
     Raises
     ------
     InvalidInput
-        If no tensor degree divides the heads.
+        If no tensor degree divides the heads, or the model has layers with a recurrence.
     """
+    if model.recurrent_layers:
+        raise InvalidInput(
+            f"model: {model.name} has {model.recurrent_layers} layers with a recurrence, which are not measured; "
+            "measure a model that has attention in every layer"
+        )
     degrees = [degree for degree in sorted({*tensor_degrees}) if model.heads % degree == 0]
     if not degrees:
         refused = ", ".join(str(degree) for degree in tensor_degrees)
@@ -78,7 +83,7 @@ def _layer(model: TransformerModel) -> Iterator[tuple[str, str, Shape, str]]:
 def _attention(model: TransformerModel) -> Iterator[tuple[str, str, Shape, str]]:
     tokens, heads, latent = model.sequence, model.heads, model.latent
     if latent is None:
-        width = (heads + 2 * model.kv_heads) * model.head_dim
+        width = (heads * (1 + model.attention_gate) + 2 * model.kv_heads) * model.head_dim
         yield "qkv", "dense", DenseShape(model.hidden, width, tokens, model.attention_bias), "out"
         yield "core", "attention core", CoreShape(heads, model.head_dim, model.head_dim, tokens), "out"
         output = heads * model.head_dim
