@@ -91,6 +91,7 @@ from topoopt.llm.pipeline.step import pipelined_step as pipelined_step
 from topoopt.llm.recomputation import RECOMPUTATIONS as RECOMPUTATIONS
 from topoopt.llm.recomputation import RECOMPUTED_PARTS as RECOMPUTED_PARTS
 from topoopt.llm.recomputation import recomputation_bits as recomputation_bits
+from topoopt.llm.remedy import Remedy as Remedy
 from topoopt.llm.runs.memory import run_memory as run_memory
 from topoopt.llm.runs.prediction import PredictedRuns as PredictedRuns
 from topoopt.llm.runs.prediction import Prediction as Prediction
