@@ -31,6 +31,9 @@ TIME_COLUMNS = (
 
 TIMES = TIME_COLUMNS[:2]
 
+LARGEST_PEAK = 1e6
+"""TFLOP/s."""
+
 USUAL_DEFINITION = "matmul"
 """Of rates that say no other: matrix products without recomputation, attention not halved, as Megatron-LM counts."""
 
@@ -51,6 +54,8 @@ def measured_s(row: Row, model: TransformerModel, one: Configuration, system: Sy
     if _amount(row, column) <= 0:
         raise InvalidInput(f"{column}: must be positive, got {_amount(row, column):g}")
     seconds = _seconds(row, column, model, one, system)
+    if not 0 < seconds < math.inf:
+        raise InvalidInput(f"{column}: {text(row, column)} would be {seconds:g} s an iteration")
     _check_rate(model, one, system, seconds)
     return seconds, column
 
@@ -132,7 +137,10 @@ def _peak_flops(row: Row, one: Configuration, system: System) -> float:
     word = text(row, "mfu_precision").lower()
     peaks = peak_rates(system.accelerator)
     if word and not meaning("precision", word):
-        return number(row, "mfu_precision") * 1e12
+        peak = number(row, "mfu_precision")
+        if not 0 < peak < LARGEST_PEAK:
+            raise InvalidInput(f"mfu_precision: expected a precision or a peak in TFLOP/s, got {peak:g}")
+        return peak * 1e12
     precision = meaning("precision", word) or one.precision
     if precision not in peaks:
         part = find_accelerator(system.accelerator).name

@@ -38,6 +38,10 @@ SCALE_UP_BANDWIDTH_BPS = 400e9
 """The same inside a server: one link of AMD's xGMI, 50 GB/s, stands for links of unknown rate."""
 
 
+SLOWEST_GBPS, FASTEST_GBPS = 1e-3, 1e6
+"""Of links; rates beyond these are slips of the keyboard."""
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """One training run that can be modelled.
@@ -157,13 +161,21 @@ def run_system(row: Row, accelerators: int) -> System:
     per_server = whole(row, "gpus_per_node", domain)
     if domain > LARGEST_SERVER:  # joins hosts, whatever a table calls a node
         per_server = max(per_server, domain)
-    network_bps = number(row, "nic_gbps_per_gpu") * 1e9
+    network_bps = _rate_bps(row, "nic_gbps_per_gpu")
     if math.isnan(network_bps):
         network_bps = part.nic_bandwidth_bps or NETWORK_BANDWIDTH_BPS
-    scale_up_bps = number(row, "scale_up_gbps_per_gpu") * 1e9
+    scale_up_bps = _rate_bps(row, "scale_up_gbps_per_gpu")
     if math.isnan(scale_up_bps):
         scale_up_bps = part.scale_up_bandwidth_bps or max(SCALE_UP_BANDWIDTH_BPS, network_bps)
     return System(part.name, min(per_server, accelerators), scale_up_bps, network_bps)
+
+
+def _rate_bps(row: Row, column: str) -> float:
+    """Return the rate of a link; NaN for an empty cell."""
+    rate = number(row, column)
+    if not math.isnan(rate) and not SLOWEST_GBPS <= rate <= FASTEST_GBPS:
+        raise InvalidInput(f"{column}: expected {SLOWEST_GBPS:g}..{FASTEST_GBPS:g} Gb/s, got {rate:g}")
+    return rate * 1e9
 
 
 def _configuration(row: Row, model: TransformerModel, accelerators: int, system: System) -> Configuration:
