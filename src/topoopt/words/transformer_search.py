@@ -38,6 +38,8 @@ class LimitWords(TypedDict, total=False):
     """Powers of two up to it are tried."""
     uneven_stages: Switch
     """Stages need not have equally many layers."""
+    any_schedule: Switch
+    """Try every schedule of stages, and all-to-alls of experts that overlap."""
 
 
 class BatchWords(TypedDict, total=False):

@@ -1,5 +1,7 @@
 """Enumerated configurations are valid, and none that is valid is missing."""
 
+from contextlib import suppress
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -8,6 +10,7 @@ from tests.llm.shapes import PAPER_MODEL, SMALL_EXPERTS, small_model
 from topoopt.errors import InvalidInput
 from topoopt.llm import (
     RECOMPUTATIONS,
+    SCHEDULES,
     Configuration,
     Limits,
     check_configuration,
@@ -123,3 +126,37 @@ def test_what_is_not_searched_is_as_it_is_pinned() -> None:
     assert max(ring.tp * ring.cp) > 32
     assert set(pinned.tp * pinned.cp) == {1, 2, 4, 8, 16, 32}
     assert all(32 % (tp * cp) == 0 for tp, cp in zip(pinned.tp, pinned.cp, strict=True))
+
+
+def test_any_schedule_is_every_schedule_that_is_valid() -> None:
+    """Against the check of one configuration; DualPipe overlaps all-to-alls in any case, and is there once."""
+    model = find_transformer("mixtral-8x7b")
+    limits = Limits(max_tp=1, max_pp=8, max_micro_batch=1, max_vpp=2, any_schedule=True)
+    choices = replace(usual_choices(model, 16, 8, 4096, limits), zero=(1,), recompute=(0,), cp=(1,), etp=(1,))
+    found = enumerate_configurations(model, 16, 64, 4096, choices)
+    rows = {
+        (one.pp, one.vpp, one.ep, one.schedule, one.overlap_experts)
+        for one in map(found.row, range(len(found)))
+    }
+    assert len(rows) == len(found)
+    expected = set()
+    for pp, vpp, ep, schedule, overlaps in product(
+        (1, 2, 4, 8), (1, 2), (1, 2, 4, 8), SCHEDULES, (False, True)
+    ):
+        with suppress(InvalidInput):
+            one = Configuration(
+                tp=1, pp=pp, vpp=vpp, ep=ep, dp=16 // pp, global_batch=64, sequence=4096, zero=1, schedule=schedule,
+                overlap_experts=overlaps,
+            )  # fmt: skip
+            check_configuration(model, one, 16)
+            if not (overlaps and schedule == "dualpipe"):
+                expected.add((pp, vpp, ep, schedule, overlaps))
+    assert rows == expected
+
+
+def test_a_schedule_that_is_given_is_kept_where_any_is_tried() -> None:
+    model = find_transformer("mixtral-8x7b")
+    choices = usual_choices(model, 16, 8, 4096, Limits(max_tp=1, any_schedule=True)).pinned(schedule=1)
+    found = enumerate_configurations(model, 16, 64, 4096, choices)
+    assert set(found.schedule.tolist()) == {1}
+    assert set(found.overlap_experts.tolist()) == {0}

@@ -34,6 +34,8 @@ class Choices:
         micro-batch; DeepSpeed and Megatron-LM refuse it.
     uneven_stages : bool
         Whether layers may be cut into any number of chunks.
+    any_schedule : bool
+        Whether every schedule of stages is tried, and all-to-alls of experts that overlap.
     others : mapping
         Columns that all configurations have alike, and their value; the rest are as in a
         :class:`~topoopt.llm.Configuration`.
@@ -52,6 +54,7 @@ class Choices:
     sequence_parallel: Values
     zero_in_pipelines: bool = False
     uneven_stages: bool = False
+    any_schedule: bool = False
     others: Mapping[str, float] = field(default_factory=dict)
 
     def pinned(self, **values: float) -> "Choices":
@@ -81,11 +84,12 @@ class Limits:
     max_vpp: int = MAX_VPP
     max_micro_batch: int = MAX_MICRO_BATCH
     uneven_stages: bool = False
+    any_schedule: bool = False
 
     def __post_init__(self) -> None:
         for column in fields(self):
             value = getattr(self, column.name)
-            if value is not None and column.name != "uneven_stages" and value < 1:
+            if value is not None and not isinstance(value, bool) and value < 1:
                 raise InvalidInput(f"{column.name}: expected an integer >= 1, got {value}")
 
 
@@ -118,6 +122,7 @@ def usual_choices(
         zero=ZERO_STAGES,
         sequence_parallel=(0, 1),
         uneven_stages=limits.uneven_stages,
+        any_schedule=limits.any_schedule,
     )
 
 

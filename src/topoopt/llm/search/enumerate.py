@@ -16,9 +16,8 @@ from topoopt.llm.configuration import CONTEXTS
 from topoopt.llm.configuration_table import ConfigurationTable, table_of_columns
 from topoopt.llm.degrees import chunk_counts, tensor_degrees, ulysses_degrees
 from topoopt.llm.search.choices import Choices
+from topoopt.llm.search.schedules import SCHEDULED, Columns, schedule_rules
 from topoopt.transformer import TransformerModel
-
-Columns = dict[str, Ints]
 
 
 def enumerate_configurations(
@@ -47,23 +46,32 @@ def enumerate_configurations(
             (by["sequence_parallel"] == 0) | ((by["tp"] > 1) & (sequence % (by["tp"] * by["cp"]) == 0))
         ),
     }
+    values = {name: getattr(choices, name, ()) for name in rules}
+    if choices.any_schedule:
+        rules = {**rules, **schedule_rules(accelerators, global_batch)}
+        values |= {name: _either(choices, name, len(words)) for name, words in SCHEDULED.items()}
     columns: Columns = {}
     if model.positions and sequence > model.positions:
         rules = {**rules, "tp": lambda by: np.zeros(len(by["tp"]), bool)}
     for name, is_valid in rules.items():
-        columns = _crossed(columns, name, getattr(choices, name))
+        columns = _crossed(columns, name, values[name])
         kept = is_valid(columns)
         columns = {key: column[kept] for key, column in columns.items()}
     size = len(columns["tp"])
     table = table_of_columns(
         **columns,
-        **{name: np.array(value) for name, value in choices.others.items()},
+        **{name: np.array(value) for name, value in choices.others.items() if name not in columns},
         dp=_replicas(columns, accelerators),
         global_batch=np.full(size, global_batch),
         sequence=np.full(size, sequence),
         precision=np.full(size, PRECISIONS.index(precision)),
     )
     return _checked(model, table, accelerators, choices) if choices.others else table
+
+
+def _either(choices: Choices, name: str, count: int) -> tuple[int, ...]:
+    """Return the one value of a column that is pinned, or all of them."""
+    return (int(choices.others[name]),) if name in choices.others else tuple(range(count))
 
 
 def _checked(

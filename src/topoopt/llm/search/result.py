@@ -20,7 +20,7 @@ from topoopt.llm.step_time.times import StepTimes
 SPLIT = ("tp", "pp", "dp", "cp", "ep", "etp", "vpp", "micro_batch")
 """Rows that agree in these are variants of one another: they recompute, share out or store differently."""
 
-VARIANT = ("zero", "recompute", "sequence_parallel")
+VARIANT = ("zero", "recompute", "sequence_parallel", "schedule", "overlap_experts")
 
 
 @shows_itself
