@@ -12,6 +12,7 @@ from topoopt.llm.communication.ranks import Ranks
 from topoopt.llm.communication.routing import Routing
 from topoopt.llm.configuration import Configuration
 from topoopt.llm.experts.loads import ExpertLoads, experts_of, rank_shares, taken_shares
+from topoopt.llm.recomputation import part_bit, recomputation_bits
 from topoopt.transformer import TransformerModel
 
 
@@ -45,20 +46,30 @@ class Passes:
         """Yield what goes with the passes."""
         one, experts = self.configuration, self.model.experts
         moe = [layer for layer in self.layers if self.model.is_moe(layer)]
-        shared = experts is not None and experts.shared_ffn > 0
-        dense = sum(self.model.feed_forward(layer) == "-" for layer in self.layers)
-        mixers = "".join(self.model.mixer(layer) for layer in self.layers)
-        yield from self._tensor("attention", mixers.count("*"))
-        yield from self._tensor("recurrence", mixers.count("M"))
-        yield from self._tensor("feed-forward", dense + (len(moe) if shared else 0))
-        yield from self._context(mixers.count("*"))
-        yield from self._states(mixers.count("M"))
+        shared = moe if experts is not None and experts.shared_ffn > 0 else []
+        dense = [layer for layer in self.layers if self.model.feed_forward(layer) == "-"]
+        attention, recurrence = (
+            [layer for layer in self.layers if self.model.mixer(layer) == kind] for kind in "*M"
+        )
+        yield from self._tensor("attention", attention)
+        yield from self._tensor("recurrence", recurrence)
+        yield from self._tensor("feed-forward", dense, shared)
+        yield from self._context(attention)
+        yield from self._states(recurrence)
         if self.chunk == 0:
             yield from self._embedding()
         if self.chunk == one.pp * one.vpp - 1:
             yield from self._logits()
         yield from self._experts(moe)
         yield from self._sends()
+
+    def _again(self, layers: Sequence[int], what: str = "full") -> int:
+        """Return how many of some layers compute something again; of each chunk the first ones do."""
+        one = self.configuration
+        if not recomputation_bits(one.recompute) & part_bit(what):
+            return 0
+        some = self.layers[: one.recompute_layers or None]
+        return sum(layer in some for layer in layers)
 
     def _done(
         self,
@@ -87,7 +98,7 @@ class Passes:
         if groups.shape[1] < 2 or size_bytes == 0:
             return
         forward, backward, again = times
-        backward += again if self.configuration.recompute == "full" else 0
+        backward += again
         for direction, count in (("forward", forward), ("backward", backward)):
             if count:
                 yield Communication(
@@ -104,29 +115,30 @@ class Passes:
                     routing,
                 )
 
-    def _tensor(self, part: str, layers: int) -> Iterator[Communication]:
-        """Yield the collectives of column- and row-parallel pairs of matrices."""
-        size = self.activation_bytes
+    def _tensor(self, part: str, layers: list[int], shared: Sequence[int] = ()) -> Iterator[Communication]:
+        """Yield the collectives of column- and row-parallel pairs of matrices, in layers and in shared experts."""
+        size, count = self.activation_bytes, len(layers) + len(shared)
+        times = (count, count, self._again(layers) + self._again(shared, "experts"))
         if not self.configuration.sequence_parallel:
-            yield from self._done("tp", part, "allreduce", size, (layers, layers, layers))
+            yield from self._done("tp", part, "allreduce", size, times)
             return
         for collective in ("all-gather", "reduce-scatter"):
-            yield from self._done("tp", part, collective, size, (layers, layers, layers))
+            yield from self._done("tp", part, collective, size, times)
         # The input is kept in slices, and gathered once more for the gradients of the weights.
-        yield from self._done("tp", f"{part}, input again", "all-gather", size, (0, layers, 0))
+        yield from self._done("tp", f"{part}, input again", "all-gather", size, (0, count, 0))
 
-    def _context(self, layers: int) -> Iterator[Communication]:
+    def _context(self, layers: list[int]) -> Iterator[Communication]:
         """Yield how context parallel ranks come by all keys and values."""
         if self.configuration.cp > 1:
             for part, collective, size, times in context_messages(self.model, self.configuration):
                 weights = None
                 if collective == "all-to-all":
                     weights = np.full((self.configuration.cp,) * 2, 1 / self.configuration.cp)
-                forward, backward, again = (count * layers for count in times)
-                counts = (forward, backward, again)
+                forward, backward, again = times
+                counts = (forward * len(layers), backward * len(layers), again * self._again(layers))
                 yield from self._done("cp", part, collective, size, counts, weights=weights)
 
-    def _states(self, layers: int) -> Iterator[Communication]:
+    def _states(self, layers: list[int]) -> Iterator[Communication]:
         """Yield the exchange of heads for tokens around a recurrence, so that each rank follows whole sequences."""
         one, recurrence = self.configuration, self.model.recurrence
         if one.cp == 1 or recurrence is None or not layers:
@@ -134,7 +146,7 @@ class Passes:
         even = np.full((one.cp, one.cp), 1 / one.cp)
         for part, width in (("into", recurrence.projected), ("out of", recurrence.inner)):
             size = self.tokens * width // one.tp * wire_element_bytes(one.precision)
-            counts = (layers, layers, layers)
+            counts = (len(layers), len(layers), self._again(layers))
             yield from self._done("cp", f"{part} a recurrence", "all-to-all", size, counts, weights=even)
 
     def _embedding(self) -> Iterator[Communication]:
@@ -168,7 +180,7 @@ class Passes:
             return
         one, experts = self.configuration, experts_of(self.model)
         if not one.sequence_parallel:
-            times = (len(layers), len(layers), len(layers))
+            times = (len(layers), len(layers), self._again(layers, "experts"))
             yield from self._done("tp", "tokens behind experts", "all-gather", self.activation_bytes, times)
         row_of = {layer: row for row, layer in enumerate(self.loads.layers)}
         of_rank = rank_shares(taken_shares(self.loads, experts), one.ep)
@@ -176,10 +188,11 @@ class Passes:
         for layer in layers:
             alike.setdefault(of_rank[row_of[layer]].tobytes(), []).append(layer)
         for same in alike.values():
-            yield from self._expert_layers(of_rank[row_of[same[0]]], len(same), experts.per_token)
+            yield from self._expert_layers(of_rank[row_of[same[0]]], same, experts.per_token)
 
-    def _expert_layers(self, share: Floats, count: int, per_token: int) -> Iterator[Communication]:
+    def _expert_layers(self, share: Floats, layers: list[int], per_token: int) -> Iterator[Communication]:
         one = self.configuration
+        times = (len(layers), len(layers), self._again(layers, "experts"))
         width = experts_of(self.model).width or self.model.hidden
         size = round(self.activation_bytes * width / self.model.hidden * per_token / one.tp)
         there = np.tile(share, (one.ep, 1))
@@ -190,7 +203,6 @@ class Passes:
         )
         for part, sent, weights in ways:
             routing = Routing(experts_of(self.model), part == "combine") if routed else None
-            times = count, count, count
             yield from self._done("ep", part, "all-to-all", sent, times, weights=weights, routing=routing)
         if one.etp == 1:
             return
@@ -203,7 +215,7 @@ class Passes:
         for whole, indices in by_size.items():
             some = groups[np.isin(place, indices)]
             for collective in ("all-gather", "reduce-scatter"):
-                yield from self._done("tp", "experts", collective, whole, (count, count, count), some)
+                yield from self._done("tp", "experts", collective, whole, times, some)
 
     def _dispatch_bytes(self, per_token: int) -> int:
         """Return the bytes of a rank's tokens on their way to experts, with the scales of few bits."""
