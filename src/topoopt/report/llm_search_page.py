@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from topoopt.llm import SCHEDULED, SPLIT, ConfigurationSearch
+from topoopt.llm import SPLIT, ConfigurationSearch
 from topoopt.report.page import Block, Notes, Page, Section, Table
 from topoopt.report.published_layouts import published_sections
 from topoopt.report.rows import Entries, facts, number, table, text
@@ -54,14 +54,13 @@ def _entries(search: ConfigurationSearch) -> Entries:
 
 def _fastest(search: ConfigurationSearch, rows: Sequence[Row]) -> tuple[Block, ...]:
     hidden = {name for name in ("cp", "ep", "etp") if all(row[name] == 1 for row in rows)}
-    tried = search.request.limits.any_schedule
     fastest = table(
         "",
         rows,
         *(number(HEADINGS.get(name, name), name) for name in (*SPLIT, "zero") if name not in hidden),
         text("recompute", "recompute", _word),
         text("sp", "sequence_parallel", _word),
-        *(text(name.replace("_", " "), name, _word) for name in SCHEDULED if tried),
+        *((text("schedule", _schedule),) if search.request.limits.any_schedule else ()),
         number("iteration", "iteration_time_s"),
         number("MFU", "mfu", ".1%"),
         number("tokens/s", "tokens_per_s", ",.0f"),
@@ -91,6 +90,10 @@ def _share(name: str, row: Row) -> float:
 def _in_short(row: Row) -> str:
     degrees = [f"{name}{row[name]}" for name in SPLIT[:-1] if row[name] > 1]
     return " ".join([*degrees, f"mb{row['micro_batch']}"])
+
+
+def _schedule(row: Row) -> str:
+    return str(row["schedule"]) + (", overlap" if row["overlap_experts"] else "")
 
 
 def _word(value: Any) -> str:
