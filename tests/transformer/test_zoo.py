@@ -1,11 +1,21 @@
 """The zoo finds published transformers however they are spelled, and has their parameters."""
 
 import re
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from topoopt.errors import InvalidInput
-from topoopt.transformer import TRANSFORMERS, count_parameters, find_transformer, is_transformer
+from topoopt.transformer import (
+    TRANSFORMERS,
+    count_parameters,
+    find_transformer,
+    is_transformer,
+    read_config,
+)
+
+CONFIGS = Path(__file__).parent / "configs"
 
 
 @pytest.mark.parametrize("name", TRANSFORMERS)
@@ -89,3 +99,19 @@ def test_shapes_of_the_models_of_the_mixnet_paper() -> None:
         "qwen-moe": (24, 64),
         "deepseek-r1": (61, 256),
     }
+
+
+def test_models_of_the_zoo_are_what_their_files_say() -> None:
+    files = {path.stem: read_config(path) for path in CONFIGS.glob("*.json") if path.stem in TRANSFORMERS}
+    assert len(files) > 60
+    for name, read in files.items():
+        model = find_transformer(name)
+        # Files say the longest sequence, and those here leave out groups of experts and further tokens.
+        same = replace(read, sequence=model.sequence, mtp_layers=model.mtp_layers, positions=model.positions)
+        if model.experts is not None and read.experts is not None:
+            groups = {
+                "route_groups": model.experts.route_groups,
+                "groups_per_token": model.experts.groups_per_token,
+            }
+            same = replace(same, experts=replace(read.experts, **groups))
+        assert same == model, name
