@@ -4,6 +4,8 @@ from topoopt.job.file import cluster_places as cluster_places
 from topoopt.job.file import job_from_mapping as job_from_mapping
 from topoopt.job.file import read_cluster_part as read_cluster_part
 from topoopt.job.file import read_job as read_job
+from topoopt.job.headroom import TIGHT as TIGHT
+from topoopt.job.headroom import is_tight as is_tight
 from topoopt.job.job import Job as Job
 from topoopt.job.job import job_mfu as job_mfu
 from topoopt.job.job import job_on as job_on

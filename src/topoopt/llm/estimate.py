@@ -6,6 +6,7 @@ from typing import Any
 
 from topoopt.door import shows_itself
 from topoopt.hardware import find_accelerator
+from topoopt.job import is_tight
 from topoopt.llm.calibration.parameters import Calibration
 from topoopt.llm.calibration.relatives import peak_rates
 from topoopt.llm.configuration import Configuration
@@ -22,7 +23,7 @@ from topoopt.llm.system import System
 from topoopt.transformer import TransformerModel
 
 ANSWERS = (
-    *("accelerator", "transferred_from", "attention", "framework", "fits", "memory_bytes"),
+    *("accelerator", "transferred_from", "attention", "framework", "fits", "tight", "memory_bytes"),
     *("imbalance", "mfu", "flops_per_accelerator", "flops_per_iteration", "tokens_per_s"),
 )
 """Fields and properties of an :class:`Estimate` that its JSON has by the same names."""
@@ -103,6 +104,11 @@ class Estimate:
     def fits(self) -> bool:
         """Whether it fits into memory."""
         return bool(self.memory.fits[0])
+
+    @property
+    def tight(self) -> bool:
+        """Whether it fits, but leaves next to nothing free: estimates of memory are good to some GiB."""
+        return is_tight(float(self.memory.total[0]), self.memory.capacity_bytes)
 
     @property
     def missing_bytes(self) -> float:

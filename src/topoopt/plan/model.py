@@ -155,6 +155,7 @@ class MemoryPart(Strict):
     total_bytes: float
     available_bytes: float
     fits: bool
+    tight: bool = Field(default=False, description="fits, but leaves less than 5 % free")
 
 
 class ProvenancePart(Strict):

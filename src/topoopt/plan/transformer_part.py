@@ -9,7 +9,7 @@ import numpy as np
 from topoopt.errors import InvalidInput
 from topoopt.files import noun_from
 from topoopt.hardware import find_accelerator
-from topoopt.job import Layout, PublishedLayout, TransformerWork, job_mfu, transformer_of
+from topoopt.job import Layout, PublishedLayout, TransformerWork, is_tight, job_mfu, transformer_of
 from topoopt.pipelined_step import PipelinedStep
 from topoopt.plan import model
 from topoopt.plan.plan import Plan
@@ -61,6 +61,7 @@ def _memory(work: TransformerWork, layout: Layout) -> dict[str, Any]:
         "total_bytes": layout.total_memory_bytes,
         "available_bytes": work.capacity_bytes,
         "fits": layout.total_memory_bytes <= work.capacity_bytes,
+        "tight": is_tight(layout.total_memory_bytes, work.capacity_bytes),
     }
 
 

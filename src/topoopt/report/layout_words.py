@@ -39,7 +39,7 @@ def layout_words(training: TransformerWork, layout: Layout) -> Entries:
         "shared out": f"{kept.get(int(zero), '')} (ZeRO-{zero})",
         "ranks": f"numbered in the order {layout.order}, servers filled one after the other",
         "stages": _stages(layout),
-        "memory": f"{total} of {capacity} on the fullest accelerator ({causes})",
+        "memory": f"{total} of {capacity}{_share(training, layout)} on the fullest accelerator ({causes})",
     }
 
 
@@ -52,6 +52,10 @@ def with_words(unusual: Mapping[str, object]) -> str:
     'context ulysses, adapter rank 16'
     """
     return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in unusual.items())
+
+
+def _share(training: TransformerWork, layout: Layout) -> str:
+    return f", {layout.total_memory_bytes / training.capacity_bytes:.1%}," if training.capacity_bytes else ""
 
 
 def _stages(layout: Layout) -> list[str]:

@@ -1,5 +1,6 @@
 """An estimate of a transformer's training as a page."""
 
+from topoopt.job import TIGHT
 from topoopt.llm import STEP_PARTS, Estimate
 from topoopt.report.layout_words import with_words
 from topoopt.report.page import Block, Notes, Page, Section, Table, Tile
@@ -85,6 +86,8 @@ def _memory(estimate: Estimate) -> tuple[Block, ...]:
         number("GiB", lambda row: row["size"] / 2**30, ".2f"),
     )
     warnings = [] if estimate.fits else [_too_large(estimate)]
+    if estimate.tight:
+        warnings.append(f"It leaves less than {1 - TIGHT:.0%} of the memory free: try it first.")
     calibration = estimate.calibration
     if calibration is not None and calibration.accelerator != estimate.accelerator:
         warnings.append(f"The calibration is of {calibration.accelerator}, not of {estimate.accelerator}.")

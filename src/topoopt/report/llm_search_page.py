@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from topoopt.job import TIGHT
 from topoopt.llm import SPLIT, ConfigurationSearch
 from topoopt.report.page import Block, Notes, Page, Section, Table
 from topoopt.report.published_layouts import published_sections
@@ -13,9 +14,6 @@ from topoopt.units import format_memory, format_time
 
 SPENT = ("compute", "bubble", "tp", "cp", "ep", "pp", "dp")
 """Where the time goes."""
-
-TIGHT = 0.95
-"""Of the memory: what needs more may not run, since estimates of memory are good to some GiB."""
 
 HEADINGS = {"micro_batch": "mb"}
 

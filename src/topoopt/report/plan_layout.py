@@ -128,6 +128,21 @@ def memory_chart(plan: Plan) -> BarChart:
         bars(layouts, "name", parts, 2**30),
         stacked=True,
         horizontal=True,
+        note=_capacity(plan),
+    )
+
+
+def _capacity(plan: Plan) -> str:
+    """Return what an accelerator has, what the plan needs of it, and what most of that is."""
+    work = transformer_of(plan.job)
+    layout = work.layout(plan.strategy)
+    needed, capacity = layout.total_memory_bytes, work.capacity_bytes
+    if not (layout.memory_bytes and capacity):
+        return ""
+    cause = max(layout.memory_bytes, key=lambda name: layout.memory_bytes[name])
+    return (
+        f"An accelerator has {format_memory(capacity)}. {layout.name} needs {format_memory(needed)}, "
+        f"{needed / capacity:.1%} of it; most of that is {cause}, {format_memory(layout.memory_bytes[cause])}."
     )
 
 

@@ -5,11 +5,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
 from topoopt.hardware import find_accelerator
-from topoopt.job import operators_of, transformer_of
+from topoopt.job import TIGHT, is_tight, operators_of, transformer_of
 from topoopt.plan import Plan
 from topoopt.search.start import fullest_server
 from topoopt.strategy import part_samples
-from topoopt.units import format_bytes
+from topoopt.units import format_bytes, format_memory
 from topoopt.workload import DeviceProfile, PartSize, signature_of
 
 
@@ -80,6 +80,11 @@ def _unmeasured(plan: Plan, profile: DeviceProfile) -> Iterator[tuple[str, str]]
 def _layout_caveats(plan: Plan) -> list[str]:
     work = transformer_of(plan.job)
     needed = work.layout(plan.strategy).total_memory_bytes
+    if is_tight(needed, work.capacity_bytes):
+        return [
+            f"Leaves less than {1 - TIGHT:.0%} of the memory free: an accelerator needs {format_memory(needed)} of "
+            f"{format_memory(work.capacity_bytes)}, and estimates are good to some GiB: try it first."
+        ]
     if needed <= work.capacity_bytes:
         return []
     return [

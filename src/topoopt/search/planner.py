@@ -26,6 +26,7 @@ from topoopt.search.layout_baselines import layouts_on_baselines
 from topoopt.search.operators import search_operators
 from topoopt.search.options import SearchOptions
 from topoopt.search.progress import Progress, silent
+from topoopt.search.recommended import recommended
 from topoopt.search.wiring import wire_layouts, wire_traffic
 from topoopt.search.worth import bounds, outcome, routing_gap
 from topoopt.strategy import ParallelStrategy
@@ -70,7 +71,7 @@ def make_plan(
     check_fabrics(names)
     table = find_prices(prices)
     starts, searched, record = SEARCHES[job.work.kind](job, options, on_progress)
-    best = min([*searched, *starts], key=lambda row: row.time_s)
+    best = recommended(job, [*searched, *starts])
     if options.balance:
         best = balanced(job, best)
     skipped: list[tuple[str, str]] = []

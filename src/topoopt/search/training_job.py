@@ -32,6 +32,7 @@ from topoopt.llm import (
     published_layouts,
     search_configurations,
     system_of,
+    weighed_s,
 )
 from topoopt.search.bounds import moore_hops
 from topoopt.search.progress import Progress, silent
@@ -92,7 +93,11 @@ def _job_of(request: JobRequest, on_progress: Progress) -> Job:
         system, network_bandwidth_bps=system.network_bandwidth_bps / _fewest_hops(training.cluster)
     )
     forwarded = estimate(training.model, ranked.table, relayed, calibration, loads).iteration_time_s
-    places = diverse(ranked.table, (ranked.times.iteration_time_s, forwarded), training.candidates)
+    times_s = (
+        weighed_s(seconds, ranked.memory.total, ranked.memory.capacity_bytes)
+        for seconds in (ranked.times.iteration_time_s, forwarded)
+    )
+    places = diverse(ranked.table, tuple(times_s), training.candidates)
     layouts: list[Layout] = []
     for index, place in enumerate(places):
         on_progress("laying out configurations", index, len(places))

@@ -1,5 +1,6 @@
 """The search finds what fits and is fastest, and says why the others are not."""
 
+import re
 import time
 from dataclasses import replace
 
@@ -16,6 +17,7 @@ from topoopt.llm import (
     find_calibration,
     memory,
     search_configurations,
+    weighed_s,
 )
 from topoopt.transformer import find_transformer
 
@@ -41,7 +43,9 @@ def test_every_row_fits_and_has_the_memory_and_time_that_it_has_alone(gpt3: Conf
 
 def test_rows_are_in_the_order_of_time_up_to_a_thousandth(gpt3: ConfigurationSearch) -> None:
     times = gpt3.times.iteration_time_s
-    assert (times[1:] > times[:-1] / 1.001).all()
+    weighed = weighed_s(times, gpt3.memory.total, gpt3.memory.capacity_bytes)
+    assert (weighed[1:] > weighed[:-1] / 1.001).all()
+    assert (times[1:] > times[:-1] / 1.012).all()
     assert gpt3.tokens_per_s[0] == pytest.approx(1536 * 2048 / times[0])
     assert 0.2 < gpt3.mfu[0] < 0.8
 
@@ -96,7 +100,7 @@ def test_where_nothing_fits_the_nearest_and_a_remedy_are_said() -> None:
         search_configurations(replace(GPT3, accelerators=8, global_batch=64), CALIBRATION)
     message = str(caught.value)
     assert "does not fit on 8 A100-SXM4-80GB: the smallest of" in message
-    assert "too much; 64 of them would do" in message
+    assert re.search(r"GiB too much \(optimizer: \d+ GiB\); 64 of them would do", message)
     assert "\n" not in message
 
 
@@ -112,3 +116,18 @@ def test_experts_are_searched_over_all_their_degrees() -> None:
     found = search_configurations(asked, CALIBRATION)
     assert len(set(found.table.ep)) > 1
     assert found.table.ep[0] > 1
+
+
+def test_what_is_fixed_and_does_not_fit_names_the_cheapest_change() -> None:
+    """Of all single releases of what is fixed the fastest that fits is named, with its value and its time."""
+    request = replace(GPT3, fixed={"tp": 8, "pp": 1, "recompute": "none", "zero": 0})
+    with pytest.raises(Infeasible) as caught:
+        search_configurations(request, CALIBRATION)
+    match = re.search(
+        r"the cheapest change is pp (\d+) instead of 1 \((.*?) an iteration\)", str(caught.value)
+    )
+    assert match is not None
+    released = search_configurations(
+        replace(request, fixed={"tp": 8, "recompute": "none", "zero": 0}), CALIBRATION
+    )
+    assert int(match[1]) in set(released.table.pp[:5])

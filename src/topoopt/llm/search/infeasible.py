@@ -1,29 +1,39 @@
 """What to say when no configuration fits: the nearest, by how much it is too large, and what would help."""
 
+from dataclasses import replace
+from itertools import combinations
+
 import numpy as np
 
 from topoopt.errors import Infeasible
 from topoopt.hardware import accelerators, find_accelerator
+from topoopt.llm.calibration.parameters import Calibration
 from topoopt.llm.configuration import Configuration
 from topoopt.llm.configuration_table import ConfigurationTable
 from topoopt.llm.memory.accelerator import MemoryColumns
 from topoopt.llm.memory.frameworks import capacity_bytes
 from topoopt.llm.search.request import SearchRequest
-from topoopt.units import format_memory
+from topoopt.llm.step_time.closed_form import estimate
+from topoopt.units import format_memory, format_time
 
 MORE = (2, 4, 8, 16, 32, 64)
 """Times the accelerators that are tried for a remedy."""
 
 
-def infeasible(request: SearchRequest, table: ConfigurationTable, needed: MemoryColumns) -> Infeasible:
+def infeasible(
+    request: SearchRequest, table: ConfigurationTable, needed: MemoryColumns, calibration: Calibration
+) -> Infeasible:
     """Return the error for configurations none of which fits."""
     nearest = int(np.argmin(needed.total))
     total, capacity = float(needed.total[nearest]), needed.capacity_bytes
     part = find_accelerator(request.system.accelerator)
+    causes = needed.row(nearest)
+    cause = max(causes, key=causes.__getitem__)
     return Infeasible(
         f"{request.model.name} does not fit on {request.accelerators:,} {part.name}: the smallest of {len(table):,} "
         f"configurations, {in_short(table.row(nearest))}, needs {format_memory(total)} of {format_memory(capacity)} "
-        f"an accelerator, {format_memory(total - capacity)} too much; {_remedies(request, total)}"
+        f"an accelerator, {format_memory(total - capacity)} too much ({cause}: {format_memory(causes[cause])}); "
+        f"{_remedies(request, total, calibration)}"
     )
 
 
@@ -44,9 +54,9 @@ def in_short(one: Configuration) -> str:
     return ", ".join([*degrees, *rest])
 
 
-def _remedies(request: SearchRequest, total: float) -> str:
-    """Name more accelerators, and other accelerators, that would do."""
-    remedies = []
+def _remedies(request: SearchRequest, total: float, calibration: Calibration) -> str:
+    """Name the cheapest change of what is fixed, and more accelerators, and other accelerators, that would do."""
+    remedies = [_released(request, calibration)] if request.fixed else []
     for scale in MORE:
         table = request.enumerated(scale)
         if len(table) and request.memory(table).fits.any():
@@ -54,7 +64,32 @@ def _remedies(request: SearchRequest, total: float) -> str:
             break
     larger = sorted((part for part in accelerators() if capacity_bytes(part) >= total), key=capacity_bytes)
     if larger:
-        remedies.append(f"or as many {larger[0].name} ({format_memory(capacity_bytes(larger[0]))})")
+        remedies.append(f"as many {larger[0].name} ({format_memory(capacity_bytes(larger[0]))})")
     if request.fixed:
-        remedies.append(f"or let {', '.join(request.fixed)} be searched, too")
-    return ", ".join(remedies) or "give more accelerators, or ones with more memory"
+        remedies.append(f"let {', '.join(request.fixed)} be searched, too")
+    return ", or ".join(filter(None, remedies)) or "give more accelerators, or ones with more memory"
+
+
+def _released(request: SearchRequest, calibration: Calibration) -> str:
+    """Return the fastest configuration with one or two other values than are fixed, in words; nothing if none fits."""
+    for count in (1, 2):
+        ways = []
+        for names in combinations(request.fixed, count):
+            kept = {name: value for name, value in request.fixed.items() if name not in names}
+            freer = replace(request, fixed=kept)
+            table = freer.enumerated()
+            table = table.take(freer.memory(table).fits) if len(table) else table
+            if not len(table):
+                continue
+            seconds = estimate(
+                request.model, table, request.system, calibration, request.loads
+            ).iteration_time_s
+            best = int(np.argmin(seconds))
+            ways.append((float(seconds[best]), names, table.row(best)))
+        if ways:
+            seconds_s, names, one = min(ways, key=lambda way: way[0])
+            changed = " and ".join(
+                f"{name} {getattr(one, name)} instead of {request.fixed[name]}" for name in names
+            )
+            return f"the cheapest change is {changed} ({format_time(seconds_s)} an iteration)"
+    return ""

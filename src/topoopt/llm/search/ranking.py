@@ -18,6 +18,7 @@ from topoopt.llm.columns import Bools, Floats, Ints, take_rows
 from topoopt.llm.configuration import Configuration
 from topoopt.llm.configuration_table import ConfigurationTable
 from topoopt.llm.memory.accelerator import MemoryColumns
+from topoopt.llm.memory.headroom import weighed_s
 from topoopt.llm.search.infeasible import infeasible
 from topoopt.llm.search.request import SearchRequest
 from topoopt.llm.search.result import SPLIT, ConfigurationSearch
@@ -47,10 +48,10 @@ def search_configurations(request: SearchRequest, calibration: Calibration) -> C
     needed = request.memory(table)
     fit = needed.fits
     if not fit.any():
-        raise infeasible(request, table, needed)
+        raise infeasible(request, table, needed, calibration)
     kept = table.take(fit)
     times = estimate(request.model, kept, request.system, calibration, request.loads)
-    order = _ranking(times.iteration_time_s, needed.total[fit])
+    order = _ranking(times.iteration_time_s, needed.total[fit], needed.capacity_bytes)
     table_in_order = kept.take(order)
     times = take_rows(times, order)
     seconds = times.iteration_time_s
@@ -84,8 +85,8 @@ def too_large(needed: MemoryColumns) -> Mapping[str, int]:
     }
 
 
-def _ranking(seconds: Floats, needed_bytes: Floats) -> Ints:
-    rounded = np.floor(np.log(seconds) / np.log1p(SAME_TIME))
+def _ranking(seconds: Floats, needed_bytes: Floats, capacity_bytes: float) -> Ints:
+    rounded = np.floor(np.log(weighed_s(seconds, needed_bytes, capacity_bytes)) / np.log1p(SAME_TIME))
     return np.lexsort((seconds, needed_bytes, rounded))
 
 
