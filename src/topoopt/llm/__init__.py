@@ -114,6 +114,8 @@ from topoopt.llm.search.ranking import search_configurations as search_configura
 from topoopt.llm.search.request import SearchRequest as SearchRequest
 from topoopt.llm.search.result import SPLIT as SPLIT
 from topoopt.llm.search.result import ConfigurationSearch as ConfigurationSearch
+from topoopt.llm.software import GATHERS as GATHERS
+from topoopt.llm.software import UNFUSED_PARTS as UNFUSED_PARTS
 from topoopt.llm.step_time.apnet24 import Apnet24 as Apnet24
 from topoopt.llm.step_time.apnet24 import apnet24 as apnet24
 from topoopt.llm.step_time.apnet24 import apnet24_gap as apnet24_gap

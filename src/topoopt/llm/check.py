@@ -35,6 +35,7 @@ def check_configuration(
     _check_context(model, configuration)
     _check_documents(configuration)
     _check_adapters(model, configuration)
+    _check_shard(model, configuration)
     _check_batch(configuration)
     check_recomputation(model, configuration)
     _check_stored(configuration)
@@ -193,6 +194,25 @@ def _check_adapters(model: TransformerModel, one: Configuration) -> None:
         )
     if one.adapters != ADAPTERS[0] and not one.adapter_rank:
         raise InvalidInput(f"adapters {one.adapters}: are of low rank; give adapter_rank, such as 16, too")
+
+
+def _check_shard(model: TransformerModel, one: Configuration) -> None:
+    shard, replicas, of_experts = one.shard, one.dp * one.cp, one.ep * one.etp
+    if not shard:
+        return
+    _check_divides(
+        "shard", shard, replicas, f"dp {one.dp} x cp {one.cp} = {replicas} ranks with the same weights"
+    )
+    if one.zero == 0:
+        raise InvalidInput(
+            f"shard {shard}: without ZeRO nothing is shared out; give zero=3, or zero=1 or 2, too"
+        )
+    if model.experts is not None and (one.tp * shard) % of_experts and of_experts % (one.tp * shard):
+        whole = [value for value in divisors(replicas) if not (one.tp * value) % of_experts]
+        raise InvalidInput(
+            f"shard {shard}: tp·shard = {one.tp * shard} and ep·etp = {of_experts} ranks with all experts: one must "
+            f"divide the other; {nearest(shard, whole or [replicas])}"
+        )
 
 
 def _check_batch(one: Configuration) -> None:

@@ -68,7 +68,7 @@ class Configuration:
     recompute_layers : int
         Layers of each chunk that ``recompute`` is about; 0 for all.
     shard : int
-        Ranks over which ZeRO 2 and 3 share out a state; replicas of it beyond those keep one each (HSDP). 0 for all.
+        Of the dp·cp ranks, those over which ZeRO shares out: each shard of so many has all (HSDP). 0 for all of them.
     context : str
         One of :data:`CONTEXTS`.
     schedule : str

@@ -67,7 +67,7 @@ def calibration_words(profile: DeviceProfile) -> tuple[str, str]:
     kernels = law.calibration
     return (
         f"large matrix products reach {kernels.gemm_efficiency:.0%} of the peak, the attention's core "
-        f"{kernels.attention_efficiency:.0%}, norms {kernels.memory_efficiency:.0%} of the memory's rate; the law of "
+        f"{kernels.fused_attention:.0%}, norms {kernels.memory_efficiency:.0%} of the memory's rate; the law of "
         f"products is off by {law.product_error:.1%} (median of {law.products})",
         "",
     )

@@ -87,6 +87,8 @@ class DetailWords(TypedDict, total=False):
 
     context: Annotated[str, Word("ring|ulysses|all-gather", "ring")]
     """How cp ranks come by all keys and values: in a ring, by exchanging tokens for heads, or by gathering them."""
+    shard: Annotated[int, Word("N", 0)]
+    """Of the dp·cp ranks, those over which ZeRO shares out; every shard of N has all (HSDP). 0 for all of them."""
     schedule: Annotated[str, Word("1f1b|zero-bubble|dualpipe", "1f1b")]
     """Order of passes: 1F1B, interleaved with ``vpp``; gradients of weights fill the bubble; stages from both ends."""
     exchange: Annotated[str, Word("flat|hierarchical", "hierarchical")]

@@ -40,11 +40,16 @@ TARGETS = {
     "bigscience_a100": 8.5,
     "mosaic_mpt": 10.0,
     "megatron_bridge": 15.0,
+    "flagperf_megatron": 10.0,
+    "flagperf_others": 8.0,
+    "flagperf_paddle": 15.0,
+    "flash_attention": 10.0,
+    "internlm": 6.0,
 }
 
 
 def test_the_shipped_calibrations_meet_their_targets_in_sample() -> None:
-    off: dict[str, list[float]] = {name: [] for name in TARGETS}
+    off: dict[str, list[float]] = {run.dataset: [] for run in RUNS.timed}
     for accelerator in {run.system.accelerator for run in RUNS.timed}:
         chosen = timed_runs([run for run in RUNS.timed if run.system.accelerator == accelerator])
         errors = np.abs(chosen.times(find_calibration(accelerator)).iteration_time_s / chosen.measured_s - 1)
@@ -63,7 +68,7 @@ def test_their_provenance_says_that_held_out_runs_meet_them_too() -> None:
 def test_their_provenance_is_what_is_measured() -> None:
     """The file of the A100 has the numbers that its parameters give today."""
     a100 = find_calibration("a100-80gb")
-    runs = timed_runs([run for run in RUNS.timed if run.system.accelerator.startswith("A100-SXM4")])
+    runs = timed_runs([run for run in RUNS.timed if run.system.accelerator[:4] in ("A100", "A800")])
     found = dataset_errors(runs, runs.times(a100).iteration_time_s)
     for name, percent in re.findall(r"(\w+) ([\d.]+)", a100.provenance["mape_percent"]):
         assert found[name].mape_percent == pytest.approx(float(percent), abs=0.1)
@@ -82,7 +87,7 @@ def published() -> Mapping[str, Error]:
         ("korthikanti22", 6),
         ("megascale_megatron", 5),
         ("torchtitan_a100", 8),
-        ("torchtitan_h100", 10),
+        ("torchtitan_h100", 11),
         ("mlperf_405b_h100", 5),
         ("mlperf_405b_gb200", 6),
         ("dgxc_nemotron_fp8", 6),

@@ -78,7 +78,7 @@ def test_the_law_of_products_is_found(measured: DeviceProfile, base: Calibration
 
 def test_attention_and_memory_are_found(measured: DeviceProfile, base: Calibration) -> None:
     found = profiled_calibration(measured, base).calibration
-    assert found.attention_efficiency == pytest.approx(ATTENTION, rel=0.01)
+    assert found.fused_attention == pytest.approx(ATTENTION, rel=0.01)
     assert found.memory_efficiency == pytest.approx(MEMORY, rel=0.01)
     assert found.attention == "fused"
 

@@ -94,19 +94,48 @@ def test_interleaving_sends_at_every_boundary_of_chunks_and_around() -> None:
 
 
 def test_zero_shares_out_gradients_and_parameters() -> None:
-    model = small_model()
-    plain = wire_bytes(model, PLAIN, "dp")
+    model, short = small_model(), replace(PLAIN, gradients="bf16")
+    plain = wire_bytes(model, short, "dp")
     often = PLAIN.micro_batches
-    assert wire_bytes(model, replace(PLAIN, zero=1), "dp") == plain
-    assert wire_bytes(model, replace(PLAIN, zero=2), "dp") == plain * (often + 1) / 2
-    assert wire_bytes(model, replace(PLAIN, zero=3), "dp") == plain * 3 * often / 2
-    layers = counts(model, replace(PLAIN, zero=3), "dp")
+    assert wire_bytes(model, replace(short, zero=1), "dp") == plain
+    assert wire_bytes(model, replace(short, zero=2), "dp") == plain * (often + 1) / 2
+    assert wire_bytes(model, replace(short, zero=3), "dp") == plain * 3 * often / 2
+    layers = counts(model, replace(short, zero=3), "dp")
     assert max(layers.values()) == 4 * 2 * often
+
+
+def test_gradients_of_bf16_are_summed_in_32_bits_until_they_are_shared_out() -> None:
+    """As Megatron-LM does it (``accumulate_allreduce_grads_in_fp32``); FSDP reduces in the precision of weights."""
+    model = small_model()
+    by_stage = [wire_bytes(model, replace(PLAIN, zero=zero), "dp") for zero in range(4)]
+    short = [wire_bytes(model, replace(PLAIN, zero=zero, gradients="bf16"), "dp") for zero in range(4)]
+    assert [whole / half for whole, half in zip(by_stage, short, strict=True)] == [2, 1.5, 1, 1]
+    fp32 = [wire_bytes(model, replace(PLAIN, zero=zero, gradients="fp32"), "dp") for zero in (2, 3)]
+    often = PLAIN.micro_batches
+    assert fp32 == [short[2] * (2 * often + 1) / (often + 1), short[3] * 4 / 3]
+
+
+def test_shards_gather_and_scatter_within_and_sum_up_once_among_each_other() -> None:
+    """HSDP: with 8 replicas in shards of 4, AllReduces of a quarter of the gradients between 2."""
+    model, one = small_model(), replace(PLAIN, dp=8, zero=3, shard=4, global_batch=64)
+    found = [each for each in communications(model, one) if each.kind == "dp"]
+    sizes = {each.collective: each.groups.shape[1] for each in found}
+    assert sizes == {"all-gather": 4, "reduce-scatter": 4, "allreduce": 2}
+    total = {
+        kind: sum(one.message_bytes * one.count for one in found if one.collective == kind) for kind in sizes
+    }
+    assert total["reduce-scatter"] == total["allreduce"] * 4 * one.micro_batches
+    for each in found:
+        assert sorted(each.groups.ravel().tolist()) == sorted(set(each.groups.ravel().tolist()))
+    whole = replace(one, shard=8)
+    assert not [
+        each for each in communications(model, whole) if each.kind == "dp" and each.collective == "allreduce"
+    ]
 
 
 def test_tied_embeddings_are_summed_over_the_ends_of_a_pipeline_only() -> None:
     tied = replace(small_model(), tied=True)
-    assert counts(tied, PLAIN, "embedding") == {("allreduce", 2 * 1024 * 64 // 2): 1}
+    assert counts(tied, PLAIN, "embedding") == {("allreduce", 4 * 1024 * 64 // 2): 1}
     assert not of_kind(tied, replace(PLAIN, pp=1), "embedding")
     assert not of_kind(small_model(), PLAIN, "embedding")
 

@@ -26,8 +26,11 @@ def data_parallel(one: Configuration, kind: str = "dp") -> Counter[tuple[str, st
 
 def test_replicas_reduce_the_gradients_of_adapters_only() -> None:
     size = 2 * 16 * 16 * (EACH.whole + EACH.split // 2)
-    assert data_parallel(ONE) == {("gradients", "reduce-scatter"): size, ("parameters", "all-gather"): size}
-    assert data_parallel(replace(ONE, zero=0)) == {("gradients", "allreduce"): size}
+    assert data_parallel(ONE) == {
+        ("gradients", "reduce-scatter"): 2 * size,
+        ("parameters", "all-gather"): size,
+    }
+    assert data_parallel(replace(ONE, zero=0)) == {("gradients", "allreduce"): 2 * size}
 
 
 def test_zero_3_gathers_frozen_weights_and_scatters_gradients_of_adapters() -> None:
@@ -41,7 +44,7 @@ def test_zero_3_gathers_frozen_weights_and_scatters_gradients_of_adapters() -> N
 
 
 def test_halves_that_every_tensor_parallel_rank_has_are_summed_up_once() -> None:
-    whole = 2 * 16 * 16 * EACH.whole
+    whole = 4 * 16 * 16 * EACH.whole
     for parallel in (False, True):
         sums = data_parallel(replace(ONE, sequence_parallel=parallel), "tp")
         assert sums == {("gradients of norms and what else is whole", "allreduce"): whole}

@@ -188,6 +188,12 @@ REAL = {
         "llama3-8b",
         configured(4, 4, 4, 16, sequence=32768, vpp=2, document=2048, document_spread=1.0),
     ),
+    "ZeRO 3 with stages": ("llama3-8b", configured(2, 2, 16, 8, sequence=8192, zero=3)),
+    "ZeRO 3 with interleaved stages": ("llama3-8b", configured(2, 2, 16, 4, sequence=8192, zero=3, vpp=2)),
+    "HSDP": ("llama3-8b", configured(2, 1, 32, 4, sequence=8192, zero=3, shard=8)),
+    "HSDP with stages": ("llama3-8b", configured(2, 2, 16, 8, sequence=8192, zero=2, shard=4)),
+    "optimizer states in shards": ("llama3-8b", configured(2, 2, 16, 8, sequence=8192, zero=1, shard=4)),
+    "experts in shards": ("mixtral-8x7b", configured(1, 2, 32, 8, sequence=4096, ep=8, zero=1, shard=16)),
     "uneven stages": ("llama3-8b", configured(8, 3, 2, 16, sequence=8192)),
 }
 

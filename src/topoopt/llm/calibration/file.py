@@ -28,6 +28,8 @@ _DATA = resources.files("topoopt.llm") / "data"
 class _File(Strict):
     accelerator: str
     attention: str = "auto"
+    unfused: str = "none"
+    gathers: str = "ahead"
     parameters: dict[str, float]
     provenance: dict[str, str | int | float] = Field(default_factory=dict)
 
@@ -138,6 +140,14 @@ def calibration_text(calibration: Calibration) -> str:
         "# How fast one kind of accelerator runs transformers; made by: topoopt llm calibrate",
         f"accelerator = {json.dumps(calibration.accelerator)}",
         f"attention = {json.dumps(calibration.attention)}",
+        *(
+            f"{name} = {json.dumps(value)}"
+            for name, value, usual in (
+                ("unfused", calibration.unfused, "none"),
+                ("gathers", calibration.gathers, "ahead"),
+            )
+            if value != usual
+        ),
         "",
         "[parameters]",
     ]
@@ -165,6 +175,8 @@ def _parsed(text: str, place: str, name: str) -> Calibration:
             name=name,
             accelerator=find_accelerator(content.accelerator).name,
             attention=content.attention,
+            unfused=content.unfused,
+            gathers=content.gathers,
             provenance={key: str(value) for key, value in content.provenance.items()},
         )
     except InvalidInput as error:

@@ -27,6 +27,9 @@ ROBUST_FROM = 1.5
 NOTHING = 1e-9
 """Smaller values are none: where a share ends at its lower bound, the search stops just above."""
 
+BEGINNINGS = 4
+"""Points around the start at which a fit begins, too."""
+
 FEWEST_RUNS = 2
 
 
@@ -57,7 +60,8 @@ def fit(
 ) -> Calibration:
     """Return the calibration that explains the runs best, near ``start``.
 
-    The search begins at ``guess``, if there is one: it is over sooner there, and ends at the same place.
+    The search begins at ``start``, and at :data:`BEGINNINGS` points around it that are the same every time, for there
+    are several places where no small step is better; at ``guess`` alone, if there is one, which is over sooner.
 
     Raises
     ------
@@ -77,20 +81,28 @@ def fit(
         times = runs.times(_from_vector(vector, start)).iteration_time_s
         return np.concatenate([scale * (np.log(times) - logs), strength * (vector - origin) / spread])
 
-    begin = origin if guess is None else _to_vector(guess.parameters())
-    inside = np.clip(begin, low + 1e-6 * spread, high - 1e-6 * spread)
     from scipy.optimize import least_squares  # noqa: PLC0415 - takes half a second to import
 
-    solution = least_squares(
-        residuals,
-        inside,
-        bounds=(low, high),
-        loss="soft_l1",
-        f_scale=ROBUST_FROM,
-        x_scale=spread,
-        max_nfev=100,
-    )
-    return _from_vector(solution.x, start)
+    solutions = [
+        least_squares(
+            residuals,
+            np.clip(begin, low + 1e-6 * spread, high - 1e-6 * spread),
+            bounds=(low, high),
+            loss="soft_l1",
+            f_scale=ROBUST_FROM,
+            x_scale=spread,
+            max_nfev=100,
+        )
+        for begin in _beginnings(origin, spread, guess)
+    ]
+    return _from_vector(min(solutions, key=lambda one: float(one.cost)).x, start)
+
+
+def _beginnings(origin: Floats, spread: Floats, guess: Calibration | None) -> list[Floats]:
+    if guess is not None:
+        return [_to_vector(guess.parameters())]
+    around = np.random.default_rng(0).normal(size=(BEGINNINGS, len(origin)))
+    return [origin, *(origin + around * spread)]
 
 
 def _to_vector(parameters: Mapping[str, float]) -> Floats:

@@ -90,7 +90,7 @@ def profiled_calibration(
         )
     values, error = _law_of_products(products, flops)
     laws = (
-        ("attention_efficiency", {"attention core": _attention_flops_per_s}, flops),
+        ("fused_attention", {"attention core": _attention_flops_per_s}, flops),
         (
             "memory_efficiency",
             {"activation": _activation_bytes_per_s, "norm": _norm_bytes_per_s},

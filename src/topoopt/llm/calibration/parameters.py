@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, fields, replace
 
 from topoopt.errors import InvalidInput, check_known
 from topoopt.files import packaged_rows
+from topoopt.llm.software import GATHERS, unfused_bits
 
 ATTENTIONS = ("auto", "fused", "eager")
 """How the attention's core runs: fused (FlashAttention), eager (scores in memory), or auto: fused with ZeRO-3."""
@@ -43,6 +44,10 @@ class Calibration:
         A name of the catalogue.
     attention : str
         One of :data:`ATTENTIONS`.
+    unfused : str
+        ``none``, ``all``, or some of :data:`~topoopt.llm.UNFUSED_PARTS` joined by ``+``.
+    gathers : str
+        One of :data:`~topoopt.llm.GATHERS`.
     provenance : mapping of text to text
         Rows used, errors, the command that made it.
     """
@@ -54,6 +59,7 @@ class Calibration:
     gemm_half_side: float
     low_precision_gain: float
     attention_efficiency: float
+    fused_attention: float
     sharded_attention: float
     memory_efficiency: float
     misaligned_slowdown: float
@@ -68,9 +74,12 @@ class Calibration:
     gather_overlap: float
     gradient_overlap: float
     straggling: float
+    slow_straggling: float
     expert_launch: float = 3.0
     exchange_efficiency: float = 0.88
     attention: str = "auto"
+    unfused: str = "none"
+    gathers: str = "ahead"
     provenance: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
@@ -81,6 +90,8 @@ class Calibration:
                     f"calibration {self.name}: {name}: must lie in {bounds.low:g}..{bounds.high:g}, got {value}"
                 )
         check_known(f"calibration {self.name}: attention", self.attention, ATTENTIONS)
+        check_known(f"calibration {self.name}: gathers", self.gathers, GATHERS)
+        unfused_bits(self.unfused)
 
     def parameters(self) -> dict[str, float]:
         """Return the fitted numbers by name."""

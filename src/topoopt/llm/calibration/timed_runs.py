@@ -10,6 +10,7 @@ from topoopt.llm.calibration.parameters import ATTENTIONS, Calibration
 from topoopt.llm.columns import Floats, Ints, take_rows
 from topoopt.llm.configuration_table import ConfigurationTable, configuration_table
 from topoopt.llm.runs.run import Run
+from topoopt.llm.software import GATHERS, unfused_bits
 from topoopt.llm.step_time.case import Case
 from topoopt.llm.step_time.closed_form import step_times
 from topoopt.llm.step_time.machine import Machine, stacked_machines
@@ -31,6 +32,8 @@ class TimedRuns:
         Parameters of each run's model.
     attention : array
         Place in :data:`~topoopt.llm.ATTENTIONS` of how attention ran; ``auto`` where a run does not say.
+    unfused, gathers : array
+        As in :class:`~topoopt.llm.step_time.case.Case`; -1 where a run does not say.
     """
 
     shapes: Shapes
@@ -40,13 +43,19 @@ class TimedRuns:
     datasets: NDArray[np.str_]
     parameters: Floats
     attention: Ints
+    unfused: Ints
+    gathers: Ints
 
     def __len__(self) -> int:
         return len(self.measured_s)
 
     def times(self, calibration: Calibration) -> StepTimes:
         """Return the step times of all runs."""
-        return step_times(Case(self.shapes, self.table, self.machine, calibration, self.attention))
+        return step_times(
+            Case(
+                self.shapes, self.table, self.machine, calibration, self.attention, self.unfused, self.gathers
+            )
+        )
 
     def take(self, rows: Ints) -> "TimedRuns":
         """Return some runs."""
@@ -65,4 +74,6 @@ def timed_runs(runs: Sequence[Run]) -> TimedRuns:
         np.array([run.dataset for run in runs], np.str_),
         shapes.layers * inside + shapes.table_parameters,
         np.array([ATTENTIONS.index(run.attention or "auto") for run in runs], np.int64),
+        np.array([unfused_bits(run.unfused) if run.unfused else -1 for run in runs], np.int64),
+        np.array([GATHERS.index(run.gathers) if run.gathers else -1 for run in runs], np.int64),
     )

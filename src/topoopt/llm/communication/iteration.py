@@ -6,7 +6,7 @@ import numpy as np
 
 from topoopt.errors import InvalidInput
 from topoopt.llm.columns import Ints
-from topoopt.llm.communication.message import Communication, wire_element_bytes
+from topoopt.llm.communication.message import Communication, gradient_bytes, weight_bytes
 from topoopt.llm.communication.passes import Passes
 from topoopt.llm.communication.rank_adapters import trained_parameters
 from topoopt.llm.communication.rank_parameters import rank_parameters
@@ -75,19 +75,40 @@ def _weights(
     Frozen weights have no gradients; with ZeRO 3 they are gathered like all others.
     """
     held, trained = (of(model, configuration, stage) for of in (rank_parameters, trained_parameters))
-    width, adapted = wire_element_bytes(configuration.precision), configuration.adapter_rank > 0
+    adapted, width = configuration.adapter_rank > 0, gradient_bytes(configuration)
     if configuration.sequence_parallel or adapted:
         part = "gradients of norms and what else is whole"
         groups = ranks.stage_groups("tp", stage)
         yield from _some("tp", part, "allreduce", groups, trained.replicated * width, 1, stage)
     for kind, of in (("dp", ""), ("expert-dp", " of experts")):
-        groups = ranks.stage_groups(kind, stage)
+        groups, between = _shards(configuration, ranks.stage_groups(kind, stage), kind)
+        if between.shape[1] > 1:
+            blocks = trained.experts if of else (*trained.dense, trained.embedding + trained.others)
+            for size, count in _messages(configuration.zero, blocks):
+                size_bytes = -(-size * width // groups.shape[1])
+                yield from _some(
+                    "dp", "gradients between shards" + of, "allreduce", between, size_bytes, count, stage
+                )
         for collective, part, times in _shared_out(configuration):
             all_of_them = adapted and configuration.zero == 3 and collective == "all-gather"
             for one in (held, trained) if all_of_them else (trained,):
                 blocks = one.experts if of else (*one.dense, one.embedding + one.others)
+                each = weight_bytes(configuration) if part == "parameters" else width
                 for size, count in _messages(configuration.zero, blocks):
-                    yield from _some("dp", part + of, collective, groups, size * width, count * times, stage)
+                    yield from _some("dp", part + of, collective, groups, size * each, count * times, stage)
+
+
+def _shards(configuration: Configuration, groups: Ints, kind: str) -> tuple[Ints, Ints]:
+    """Return the groups that share out, and those of the ranks that have the same share: with HSDP all shards of one.
+
+    Experts are on fewer ranks, so that a shard has fewer of them.
+    """
+    inside = groups.shape[1]
+    if configuration.shard and configuration.zero:
+        owners = configuration.tp * configuration.shard // (configuration.ep * configuration.etp)
+        inside = configuration.shard if kind == "dp" else max(owners, 1)
+    cut = groups.reshape(len(groups), -1, inside)
+    return cut.reshape(-1, inside), cut.swapaxes(1, 2).reshape(-1, cut.shape[1])
 
 
 def _messages(zero: int, blocks: tuple[int, ...]) -> list[tuple[int, int]]:
@@ -120,7 +141,7 @@ def _tied_embedding(
 ) -> Iterator[Communication]:
     """Yield the sum of the gradients of an embedding that the first and the last stage both hold."""
     if model.tied and configuration.pp > 1 and configuration.adapter_rank == 0:
-        width = wire_element_bytes(configuration.precision)
+        width = gradient_bytes(configuration)
         size = rank_parameters(model, configuration, 0).embedding * width
         groups = ranks.groups("embedding")
         yield from _some("embedding", "tied embedding", "allreduce", groups, size, 1, 0)

@@ -16,6 +16,7 @@ import numpy as np
 from topoopt.hardware import BYTES_PER_ELEMENT
 from topoopt.llm.columns import Floats, Ints
 from topoopt.llm.communication.routing import Routing
+from topoopt.llm.configuration import Configuration
 
 KINDS = ("tp", "cp", "ep", "pp", "dp", "embedding")
 """Why ranks communicate; ``dp`` includes the gradients of experts."""
@@ -24,6 +25,8 @@ KINDS = ("tp", "cp", "ep", "pp", "dp", "embedding")
 DISPATCH_BYTES = {"fp32": 4.0, "bf16": 2.0, "fp8": 1 + 4 / 128}
 """Of an element of a token on its way to experts; in 8 bits with a scale of 4 bytes for each 128 (DeepSeek-V3, section
 3.3.1)."""
+SUMMED_IN_32_BITS = ("bf16", "fp8", "fp4")
+"""Precisions in which sums of many gradients lose too much."""
 
 
 def no_weights() -> Floats:
@@ -110,6 +113,24 @@ def wire_factor(collective: str, size: int, weights: Floats) -> float:
     if collective == "ring-exchange":
         return float(size if size > 1 else 0)
     return {"allreduce": 2.0 * (size - 1), "send": 1.0}.get(collective, float(size - 1))
+
+
+def weight_bytes(configuration: Configuration) -> int:
+    """Return the bytes of a weight that is gathered: those of ``weights`` in 8 bits, else of the precision."""
+    return 1 if configuration.weights == "fp8" else wire_element_bytes(configuration.precision)
+
+
+def gradient_bytes(configuration: Configuration) -> int:
+    """Return the bytes of a gradient that is reduced.
+
+    Those of ``gradients``. If that is not given: 32 bits for bf16 and fewer bits with ZeRO 0 and 1, as Megatron-LM sums
+    and reduces them (arguments.py: ``bf16`` sets ``accumulate_allreduce_grads_in_fp32``), else those of the precision.
+    PyTorch's FSDP reduces in the precision of the weights unless told otherwise.
+    """
+    if configuration.gradients:
+        return {"fp32": 4, "bf16": 2, "fp8": 1}[configuration.gradients]
+    summed_in_32_bits = configuration.precision in SUMMED_IN_32_BITS and configuration.zero < 2
+    return 4 if summed_in_32_bits else wire_element_bytes(configuration.precision)
 
 
 def wire_element_bytes(precision: str) -> int:

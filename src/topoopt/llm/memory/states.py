@@ -2,7 +2,7 @@
 
 ZeRO shares out the optimizer state (1), gradients (2)
 and parameters (3) over the replicas of a parameter: ``dp·cp``, or those of an expert (Rajbhandari 2020). Where there
-are more than ``shard`` replicas, ZeRO 2 and 3 share out over so many of them (HSDP).
+are more than ``shard`` replicas, it shares out over so many of them (HSDP).
 """
 
 from dataclasses import dataclass
@@ -76,7 +76,7 @@ def stage_states(parameters: StageParameters, table: ConfigurationTable, framewo
     copies = np.where(two_way(table), 2.0, 1.0)
     replicas = np.asarray(copies * table.dp * table.cp, np.float64)
     expert_replicas = np.maximum(table.tp * replicas / (table.ep * table.etp), 1.0)
-    sharing = np.where((table.shard > 0) & (table.zero > 1), table.shard, replicas)
+    sharing = np.where(table.shard > 0, table.shard, replicas)
     shares, expert_shares = np.minimum(replicas, sharing), np.minimum(expert_replicas, sharing)
     in_layers, experts = copies * parameters.layers, copies * parameters.experts
     dense = in_layers + parameters.ends

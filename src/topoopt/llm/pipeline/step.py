@@ -96,17 +96,18 @@ def pipelined_step(
     places = Places(np.asarray(servers_of_rank, np.int64), replica)
     parts = places.server[ranks.dense].reshape(configuration.pp, configuration.dp, -1)
     spread = int(np.ptp(parts, axis=2).max()) > 0  # else every worker is inside a server, and has one part
-    overlap = calibration.gather_overlap if configuration.zero == 3 else calibration.gradient_overlap
     setting = model, configuration, system, calibration
+    hidden = hidden_shares(*setting)
     exchanges = pass_exchanges(
-        sent, configuration.micro_batches, places, links, hidden_shares(*setting), forwarding_s(*setting)
+        sent, configuration.micro_batches, places, links, hidden, forwarding_s(*setting)
     )
+    of_weights = weight_exchanges(model, configuration, sent, places, links, hidden.get("dp", 0.0))
     return PipelinedStep(
         servers=int(places.server.max()) + 1,
         micro_batches=configuration.micro_batches,
         chunks=_chunks(times, sent, 1 if spread else parts.shape[2], links),
         part_servers=parts if spread else parts[:, :, :1],
-        exchanges=(*exchanges, *weight_exchanges(model, configuration, sent, places, links, overlap)),
+        exchanges=(*exchanges, *of_weights),
         synchronizations=synchronizations(configuration, sent, places, links),
         gradient_buckets=gradient_buckets(calibration),
         optimizer_s=times.step_s,

@@ -105,7 +105,8 @@ def weight_exchanges(
 
 def _every_pass(one: Communication, configuration: Configuration) -> bool:
     """Return whether replicas communicate weights with every micro-batch instead of once."""
-    return one.kind == "dp" and configuration.zero >= (3 if one.collective == "all-gather" else 2)
+    from_stage = {"all-gather": 3, "reduce-scatter": 2}  # an AllReduce is that of gradients, once
+    return one.kind == "dp" and configuration.zero >= from_stage.get(one.collective, 4)
 
 
 def _by_chunk(

@@ -24,7 +24,7 @@ from topoopt.llm.runs.fields import rare_fields
 from topoopt.llm.runs.measured import measured_bytes, measured_s
 from topoopt.llm.runs.model import run_model
 from topoopt.llm.runs.recipes import recipe_fields
-from topoopt.llm.runs.stack import run_framework, written_attention
+from topoopt.llm.runs.stack import run_framework, written_attention, written_gathers, written_unfused
 from topoopt.llm.runs.table import column_of, read_run_table
 from topoopt.llm.runs.words import precision, recomputation, zero_stage
 from topoopt.llm.step_time.machine import sixteen_bit_flops
@@ -58,6 +58,8 @@ class Run:
         The column that the time comes from: as it stands there, or from tokens, a rate or a share of the peak.
     peak_memory_bytes : float
         Measured on an accelerator; 0 where none was published.
+    unfused, gathers : str
+        Parts of a layer that ran operation by operation, and how ZeRO-3 gathered; nothing as above.
     """
 
     place: int
@@ -71,6 +73,8 @@ class Run:
     attention: str = ""
     time_from: str = ""
     peak_memory_bytes: float = 0.0
+    unfused: str = ""
+    gathers: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,19 +142,8 @@ def _run(place: int, name: str, dataset: str, row: Row) -> Run:
     configuration = _configuration(row, model, accelerators, system)
     oom = out_of_memory(row)
     seconds, column = (math.nan, "") if oom else measured_s(row, model, configuration, system)
-    return Run(
-        place,
-        name,
-        dataset,
-        model,
-        configuration,
-        system,
-        seconds,
-        oom,
-        written_attention(row),
-        column,
-        measured_bytes(row),
-    )
+    how = written_attention(row), column, measured_bytes(row), written_unfused(row), written_gathers(row)
+    return Run(place, name, dataset, model, configuration, system, seconds, oom, *how)
 
 
 def run_system(row: Row, accelerators: int) -> System:

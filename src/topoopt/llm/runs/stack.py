@@ -1,11 +1,12 @@
-"""The software of one row of a table of runs: its framework, and how its attention ran."""
+"""The software of a row of a table of runs: its framework, how attention and kernels around it ran, its gathers."""
 
 import re
 
-from topoopt.errors import unknown_name
+from topoopt.errors import check_known, unknown_name
 from topoopt.llm.memory.accelerator import ATTENTION_KERNELS
 from topoopt.llm.memory.frameworks import find_framework
 from topoopt.llm.runs.columns import Row, meaning, switched_on, text
+from topoopt.llm.software import GATHERS, UNFUSED_PARTS, unfused_bits
 
 ATTENTION_COLUMNS = ("attention", "attention_kernel", "attn", "kernel", "flash_attention", "flash_attn")
 """Columns that may say how attention ran, by a word or, where the name has ``flash``, by yes or no."""
@@ -15,6 +16,17 @@ EAGER_WORDS = (
     r"|\b(torch|megatron) (attention|softmax|kernel)|\bkernels?[:= ]+(torch|megatron|fused)\b"
 )
 """In notes; a fused kernel beside Megatron's and PyTorch's is its softmax, which reads and writes all scores."""
+
+KERNEL_LIST = r"\bkernels?="
+"""In notes, before kernels that are named one by one: what is not among them was not fused."""
+
+UNFUSED_IN = {"scaling": "all", "scaling-norm-kernel": "rotary+activation", "torchtitan-eager-loss": "all"}
+"""Of frameworks that are written in PyTorch and are not compiled."""
+
+KERNELS_OF_PARTS = {"norms": r"rms|norm", "rotary": r"rotary|rope", "activation": r"swiglu|silu|glu\b"}
+
+LATE_STACKS = r"mosaic|llm-foundry|composer"
+DEEPSPEED_OF_2021 = r"\b20(20|21)\b|\b0\.[34]\.\d"
 
 FLASH_WORD = "flash"
 PLACES = ("note", "recompute", "source", "dataset", "zero")
@@ -50,6 +62,50 @@ def written_attention(row: Row) -> str:
     if re.search(EAGER_WORDS, words):
         return "eager"
     return "fused" if FLASH_WORD in words else ""
+
+
+def written_unfused(row: Row) -> str:
+    """Return which of :data:`~topoopt.llm.UNFUSED_PARTS` a row says to have run operation by operation.
+
+    Joined by ``+``, ``none`` or ``all``; nothing where the row does not say.
+
+    Raises
+    ------
+    InvalidInput
+        If its column ``unfused`` has an unknown word.
+    """
+    word = text(row, "unfused").lower()
+    if word:
+        unfused_bits(word)
+        return word
+    known = UNFUSED_IN.get(run_framework(row))
+    if known:
+        return known
+    words = _words(row)
+    if not re.search(KERNEL_LIST, words):
+        return ""
+    return "+".join(part for part in UNFUSED_PARTS if not re.search(KERNELS_OF_PARTS[part], words)) or "none"
+
+
+def written_gathers(row: Row) -> str:
+    """Return how ZeRO-3 gathered, one of :data:`~topoopt.llm.GATHERS`; nothing where a row does not say.
+
+    MosaicML's stack gathers late, DeepSpeed of 2020 and 2021 every parameter by itself.
+
+    Raises
+    ------
+    InvalidInput
+        If its column ``gathers`` has an unknown word.
+    """
+    word = text(row, "gathers").lower()
+    if word:
+        check_known("gathers", word, GATHERS)
+        return word
+    words = _words(row)
+    if re.search(LATE_STACKS, words):
+        return "after"
+    old = run_framework(row) == "deepspeed" and re.search(DEEPSPEED_OF_2021, words)
+    return "each" if old else ""
 
 
 def run_attention(row: Row) -> str:

@@ -107,6 +107,9 @@ def _context_is_valid(
     valid = (accelerators % inside == 0) & (sequence % by["cp"] == 0)
     if choices.dp:
         valid &= np.isin(accelerators // inside, choices.dp)
+    shard = choices.others.get("shard", 0)
+    if shard:
+        valid &= (accelerators // inside * by["cp"]) % shard == 0
     if choices.others.get("context") == CONTEXTS.index("ulysses"):
         for tp in choices.tp:
             valid &= (by["tp"] != tp) | np.isin(by["cp"], ulysses_degrees(model, tp))

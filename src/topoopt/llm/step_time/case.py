@@ -8,13 +8,20 @@ import numpy as np
 from topoopt.hardware import PRECISIONS
 from topoopt.llm.calibration.parameters import ATTENTIONS, Calibration
 from topoopt.llm.columns import Bools, Floats, Ints
+from topoopt.llm.communication.message import SUMMED_IN_32_BITS, wire_element_bytes
 from topoopt.llm.configuration_table import ConfigurationTable
 from topoopt.llm.experts.loads import ExpertLoads, experts_of, hottest_rank, taken_shares
+from topoopt.llm.software import GATHERS, UNFUSED_PARTS, unfused_bits
 from topoopt.llm.step_time.collective_time import Links
 from topoopt.llm.step_time.machine import Machine, machine_of
 from topoopt.llm.step_time.shapes import Shapes, shapes_of
 from topoopt.llm.system import System
 from topoopt.transformer import TransformerModel
+
+_WIRE_BYTES = np.array([wire_element_bytes(name) for name in PRECISIONS], np.float64)
+_SUMMED_BYTES = np.where(np.isin(PRECISIONS, SUMMED_IN_32_BITS), 4.0, _WIRE_BYTES)
+_STORED_BYTES = np.array([0.0, 4.0, 2.0, 1.0])
+"""By index of :data:`~topoopt.llm.configuration.STORED_PRECISIONS`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +32,10 @@ class Case:
     ----------
     attention : array of shape () or (configurations,)
         Place in :data:`~topoopt.llm.ATTENTIONS` of how attention ran; ``auto`` for as the calibration has it.
+    unfused : array of shape () or (configurations,)
+        Bits of :mod:`topoopt.llm.software` of what runs operation by operation; -1 for as the calibration has it.
+    gathers : array of shape () or (configurations,)
+        Place in :data:`~topoopt.llm.GATHERS`; -1 for as the calibration has it.
     """
 
     shapes: Shapes
@@ -32,6 +43,8 @@ class Case:
     machine: Machine
     calibration: Calibration
     attention: Ints = field(default_factory=lambda: np.array(ATTENTIONS.index("auto")))
+    unfused: Ints = field(default_factory=lambda: np.array(-1))
+    gathers: Ints = field(default_factory=lambda: np.array(-1))
     shares: Floats = field(default_factory=lambda: np.zeros((0, 1)))
     """Of the tokens of experts, those that each takes, shape (layers, experts); no layers for even ones."""
     padded: bool = False
@@ -79,6 +92,35 @@ class Case:
         return np.where(self.table.sequence_parallel > 0, self.tp, 1.0)
 
     @cached_property
+    def replicas(self) -> Floats:
+        """Ranks that hold the same dense parameters before ZeRO: ``dp·cp``, twice as many with DualPipe."""
+        return np.asarray(self.copies * self.table.dp * self.table.cp, np.float64)
+
+    @cached_property
+    def copies(self) -> Floats:
+        """Stages that an accelerator holds: with DualPipe its own and the mirror image."""
+        return np.where(self.table.has_word("schedule", "dualpipe"), 2.0, 1.0)
+
+    @cached_property
+    def shard(self) -> Floats:
+        """Of the replicas, those over which ZeRO shares out: all, or the ``shard`` of hybrid sharding."""
+        return np.where(self.table.shard > 0, np.minimum(self.table.shard, self.replicas), self.replicas)
+
+    @cached_property
+    def weight_bytes(self) -> Floats:
+        """Of a weight that is gathered, as :func:`~topoopt.llm.communication.message.weight_bytes`."""
+        return np.where(self.table.has_word("weights", "fp8"), 1.0, _WIRE_BYTES[self.table.precision])
+
+    @cached_property
+    def gradient_bytes(self) -> Floats:
+        """Of a gradient that is reduced, as :func:`~topoopt.llm.communication.message.gradient_bytes`."""
+        summed = _SUMMED_BYTES[self.table.precision]
+        usual = np.where(self.table.zero < 2, summed, _WIRE_BYTES[self.table.precision])
+        if not np.any(self.table.gradients > 0):
+            return usual
+        return np.where(self.table.gradients > 0, _STORED_BYTES[self.table.gradients], usual)
+
+    @cached_property
     def ep(self) -> Floats:
         """Expert parallel degree."""
         return self.table.ep.astype(np.float64)
@@ -102,8 +144,21 @@ class Case:
     @cached_property
     def attention_efficiency(self) -> Floats:
         """Share of the peak rate that the attention's core reaches."""
-        slower = np.where(self.table.zero == 3, self.calibration.sharded_attention, 1.0)
-        return np.asarray(slower * self.calibration.attention_efficiency, np.float64)
+        law = self.calibration
+        kernel = np.where(self.fused, law.fused_attention, law.attention_efficiency)
+        others = ~(self.gathers_by("ahead") | self.gathers_by("each")) | (self.machine.newer_kernels > 0)
+        slower = np.where((self.table.zero == 3) & others, law.sharded_attention, 1.0)
+        return np.asarray(slower * kernel, np.float64)
+
+    def runs_apart(self, part: str) -> Bools:
+        """Return where one of :data:`~topoopt.llm.UNFUSED_PARTS` runs operation by operation."""
+        bits = np.where(self.unfused < 0, unfused_bits(self.calibration.unfused), self.unfused)
+        return np.asarray(bits >> UNFUSED_PARTS.index(part) & 1 > 0)
+
+    def gathers_by(self, word: str) -> Bools:
+        """Return where ZeRO-3 gathers by one of :data:`~topoopt.llm.GATHERS`."""
+        own = GATHERS.index(self.calibration.gathers)
+        return np.asarray(np.where(self.gathers < 0, own, self.gathers) == GATHERS.index(word))
 
     @cached_property
     def usual_flops(self) -> Floats:

@@ -13,12 +13,13 @@ from topoopt.llm.degrees import chunk_layers
 from topoopt.llm.experts.loads import ExpertLoads
 from topoopt.llm.recomputation import part_bit, recomputation_bits
 from topoopt.llm.step_time.case import Case, case_of
-from topoopt.llm.step_time.closed_form import combined_s, straggle
+from topoopt.llm.step_time.closed_form import busiest_stage, combined_s, straggle
 from topoopt.llm.step_time.context_time import key_round_s
 from topoopt.llm.step_time.expert_exchange import forwarding_s_per_byte, overlaps
 from topoopt.llm.step_time.layer_time import layer_kernels
 from topoopt.llm.step_time.micro_batch import MicroBatch, micro_batch
-from topoopt.llm.step_time.replica_time import replica_times
+from topoopt.llm.step_time.replica_time import optimizer_step_s
+from topoopt.llm.step_time.sharded import hidden_share
 from topoopt.llm.step_time.times import ChunkTimes
 from topoopt.llm.system import LARGEST_SERVER, System
 from topoopt.transformer import TransformerModel
@@ -70,8 +71,7 @@ def _chunk_times(configuration: Configuration, system: System, case: Case, layer
     factor = longer * straggle(case)
     within_forward, within_backward = _passes(_inside_a_server(one, configuration, system), layers, outputs)
     kernels_s = sum(_passes(_waiting(one, 0.0, 0.0, 0.0), layers, outputs))
-    nothing = np.zeros(1)
-    _, step_s = replica_times(case, layers[:1] * configuration.vpp, nothing, nothing)
+    step_s = optimizer_step_s(case, layers[:1] * configuration.vpp)
     return ChunkTimes(
         forward * factor - (forward - within_forward),
         backward * factor - (backward - within_backward),
@@ -87,10 +87,14 @@ def hidden_shares(
 
     Tensor-parallel collectives hide only with sequence parallelism, by the calibrated share. Keys and values that go
     round the context-parallel ranks hide behind the attention's core, as far as it is long enough; what they
-    exchange or gather does not.
+    exchange or gather does not. Of what ZeRO 2 and 3 exchange with every micro-batch that is hidden which
+    :func:`estimate` hides.
     """
     shares = {"tp": calibration.tensor_overlap if configuration.sequence_parallel else 0.0}
     case = case_of(model, configuration_table([configuration]), system, calibration)
+    if configuration.zero > 1:
+        one = micro_batch(case)
+        shares["dp"] = float(hidden_share(case, busiest_stage(case, one).layers, one)[0])
     if bool(overlaps(case)) and configuration.ep > 1:
         one = micro_batch(case)
         shares["ep"] = 1 - float(one.ep_s[0] / one.ep_alone_s[0])

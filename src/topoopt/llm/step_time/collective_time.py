@@ -9,7 +9,7 @@ Apache-2.0); beyond a few servers NCCL takes double binary trees, whose steps gr
 import numpy as np
 
 from topoopt.llm.calibration.parameters import Calibration
-from topoopt.llm.columns import Floats, Ints
+from topoopt.llm.columns import Bools, Floats, Ints
 from topoopt.llm.communication.server_groups import ServerGroup
 from topoopt.llm.step_time.machine import Machine
 from topoopt.llm.system import LARGEST_SERVER
@@ -60,6 +60,32 @@ class Links:
         steps = np.minimum(servers - 1, 2 * np.log2(servers))
         latency = self.start_s + SCALE_UP_STEP_S * (inside - 1) + self.network_step_s * steps
         return np.where(size > 1, latency + size_bytes * self.around_s_per_byte(size, inside), 0.0)
+
+    def ring_gather_s(
+        self,
+        size: Floats,
+        stride: Floats,
+        size_bytes: Floats,
+        messages: Ints | int = 1,
+        flat: Bools | bool = False,
+    ) -> Floats:
+        """Return the time of an all-gather or a reduce-scatter as NCCL does them: rings of all ranks, never trees.
+
+        Parameters
+        ----------
+        messages
+            Collectives that the bytes are sent in.
+        flat
+            Whether there is one ring, which enters a server by one rank's network interface, instead of one for each.
+        """
+        inside = self.members_inside(size, stride)
+        servers = size / inside
+        hops = SCALE_UP_STEP_S * (size - servers) + self.network_step_s * (servers - 1)
+        wire = self.around_s_per_byte(size, inside)
+        if np.any(flat):
+            one_ring = np.where(servers > 1, (size - 1) / size * self.network_s_per_byte, wire)
+            wire = np.where(flat, one_ring, wire)
+        return np.where(size > 1, messages * (self.start_s + hops) + size_bytes * wire, 0.0)
 
     def ring_s(self, size: Floats, stride: Floats, size_bytes: Floats) -> Floats:
         """Return the time in which parts of ``size_bytes`` in all go round, from each member to the next at a time.

@@ -9,10 +9,17 @@ from topoopt.llm.step_time.adapter_time import adapter_kernels
 from topoopt.llm.step_time.case import Case
 from topoopt.llm.step_time.documents import imbalance, tokens_seen
 from topoopt.llm.step_time.recurrence_time import RECURRENT_BACKWARD, between_s
+from topoopt.llm.step_time.streamed_bytes import activation_bytes, streamed_bytes, summed_bytes
 from topoopt.llm.step_time.windows import computed_share
 
-EAGER_BYTES_PER_SCORE = 13.0
-"""Scores in memory, forward: written, read and written by softmax and dropout with its mask, read by the product."""
+EAGER_BYTES_PER_SCORE = 9.0
+"""Scores in memory, forward, beside the two products: read and written by softmax (4), by dropout with its mask (5)."""
+
+EAGER_BYTES_PER_SCORE_BACKWARD = 11.0
+"""Gradients of dropout (5) and of softmax, which reads its output, too (6)."""
+
+SCORE_BYTES = 2.0
+"""Each product with a matrix of scores writes or reads them in 16 bits, at the memory's rate at best."""
 
 FUSED_BACKWARD = 2.5
 """Work of FlashAttention's backward pass over that of its forward pass: five matrix products instead of two."""
@@ -35,6 +42,7 @@ class LayerKernels:
     forward_s: Floats
     backward_s: Floats
     core_s: Floats
+    last_s: Floats
     logits_forward_s: Floats
     logits_backward_s: Floats
     weights_s: Floats
@@ -78,7 +86,7 @@ class _Kernels:
         """Return all kernels."""
         shapes, case = self.case.shapes, self.case
         linear = shapes.attention_share * self._projections() + self._feed_forward()
-        streamed = self._streamed_bytes() * self.s_per_byte
+        streamed = streamed_bytes(case) * self.s_per_byte
         core_forward, core_backward = self._core()
         adapters = np.zeros(()), np.zeros(())
         if np.any(case.table.adapter_rank > 0):
@@ -92,18 +100,21 @@ class _Kernels:
         products = np.where(
             case.table.adapter_rank > 0, 1, 2
         )  # frozen weights have no gradients, only their input has
+        summed, summed_ends = (self.s_per_byte * size for size in summed_bytes(case))
         return LayerKernels(
             linear + streamed + core_forward + between + adapters[0],
             products * linear
             + STREAMED_BACKWARD * streamed
             + core_backward
             + RECURRENT_BACKWARD * between
-            + adapters[1],
+            + adapters[1]
+            + summed,
             core_forward,
+            self._last_product() if np.any(case.table.zero == 3) else np.zeros(()),
             logits + loss / 2,
-            products * logits + loss / 2,
-            (products - 1) * linear + adapters[0],
-            (products - 1) * logits,
+            products * logits + loss / 2 + summed_ends,
+            (products - 1) * linear + adapters[0] + summed,
+            (products - 1) * logits + summed_ends,
         )
 
     def parts(self) -> dict[str, Floats]:
@@ -117,7 +128,7 @@ class _Kernels:
             experts = shapes.moe_share * self._mixed()
         return {
             "norms": norms,
-            "activation": self._activation_bytes() * self.s_per_byte,
+            "activation": activation_bytes(self.case) * self.s_per_byte,
             "experts": experts,
             "latent": latent,
         }
@@ -178,6 +189,12 @@ class _Kernels:
         permuted = 8 * rows * shapes.expert_width * self.s_per_byte  # rows are sorted by expert, and back
         return routed + permuted + shared * (shapes.shared_ffn > 0) + self._to_expert_width()
 
+    def _last_product(self) -> Floats:
+        """Return the product that ends a layer; that of the dense layers only, where others have experts."""
+        shapes, case = self.case.shapes, self.case
+        inner = np.maximum(shapes.ffn, 1) / case.tp
+        return shapes.dense_share * self.product_s(case.tokens, shapes.hidden, inner, case.peak_flops)
+
     def _two_products(self, rows: Floats, inner: Floats, width: Floats) -> Floats:
         flops = self.case.peak_flops
         into = self.product_s(rows, self.case.shapes.into * inner, width, flops)
@@ -192,19 +209,6 @@ class _Kernels:
         there = self.product_s(case.tokens / case.tp, shapes.expert_width, shapes.hidden, case.peak_flops)
         back = self.product_s(case.tokens / case.tp, shapes.hidden, shapes.expert_width, case.peak_flops)
         return np.where(narrow, there + back, 0.0)
-
-    def _streamed_bytes(self) -> Floats:
-        """Two norms and two residual sums with dropout of the hidden size; the activation of the inner size."""
-        shapes, case = self.case.shapes, self.case
-        outside = 11 * shapes.parts * shapes.hidden / case.local_tp
-        return case.tokens * outside + self._activation_bytes()
-
-    def _activation_bytes(self) -> Floats:
-        shapes, case = self.case.shapes, self.case
-        inner = shapes.ffn * shapes.dense_share + shapes.moe_share * (
-            shapes.per_token * shapes.expert_ffn + shapes.shared_ffn
-        )
-        return case.tokens * 2 * (shapes.into + 1) * inner / case.tp
 
     def _seen(self) -> Floats:
         """Return the tokens that one token meets, where the heaviest packed sequences are waited for.
@@ -226,12 +230,15 @@ class _Kernels:
         products = 2 * scores * (shapes.head_dim + shapes.value_dim)
         odd = np.where(shapes.head_dim % 4 == 0, self.misaligned ** (2 / 3), self.misaligned)
         slow = np.where(shapes.head_dim % 8 == 0, 1.0, odd)
-        full = slow * products / (case.usual_flops * case.attention_efficiency)
-        softmax = slow * scores * EAGER_BYTES_PER_SCORE * self.s_per_byte
+        flops = case.usual_flops * case.attention_efficiency
         # A causal mask halves the work of fused kernels, a window leaves less.
-        half = full / 2 * computed_share(shapes, seen)
+        half = slow * products / flops / 2 * computed_share(shapes, seen)
         if np.any(shapes.indexed > 0):  # an indexer looks at all tokens, on every tensor parallel rank
             looks = case.tokens * seen * shapes.attention_share * shapes.indexed
-            half = half + looks / (case.usual_flops * case.attention_efficiency)
-        forward = np.where(case.fused, half, full + softmax)
-        return forward, np.where(case.fused, FUSED_BACKWARD * half, 2 * full + STREAMED_BACKWARD * softmax)
+            half = half + looks / flops
+        # Eager: two products forward and four backward, each bound by its work or by the scores.
+        pair = slow * np.maximum(products / flops, 2 * scores * SCORE_BYTES * self.s_per_byte)
+        softmax = slow * scores * self.s_per_byte
+        forward = np.where(case.fused, half, pair + EAGER_BYTES_PER_SCORE * softmax)
+        eager_backward = 2 * pair + EAGER_BYTES_PER_SCORE_BACKWARD * softmax
+        return forward, np.where(case.fused, FUSED_BACKWARD * half, eager_backward)

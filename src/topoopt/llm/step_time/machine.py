@@ -10,6 +10,9 @@ from topoopt.llm.calibration.relatives import peak_rates
 from topoopt.llm.columns import Floats
 from topoopt.llm.system import System
 
+WITH_FLASH_ATTENTION_2 = ("Volta", "Turing", "Ampere", "Ada")
+"""Architectures for which FlashAttention 2 is as good as it gets."""
+
 
 @dataclass(frozen=True, eq=False)
 class Machine:
@@ -27,6 +30,9 @@ class Machine:
         One hop of the network.
     host_bytes_per_s : array
         To the memory of the host, each way; NaN where that is not known.
+    newer_kernels : array
+        1 where Megatron's fused attention is newer than PyTorch's, 0 where both are FlashAttention 2: since Hopper it
+        is cuDNN's or FlashAttention 3, which make use of what FlashAttention 2 does not know (Shah 2024, figure 5).
     """
 
     peak_flops: Floats
@@ -36,6 +42,7 @@ class Machine:
     per_server: Floats
     latency_s: Floats
     host_bytes_per_s: Floats
+    newer_kernels: Floats
 
 
 def machine_of(system: System) -> Machine:
@@ -76,4 +83,5 @@ def _row(system: System) -> tuple[list[float], tuple[float, ...]]:
         float(system.accelerators_per_server),
         system.network_latency_s,
         host_bytes_per_s(part) or np.nan,
+        float(not part.architecture.startswith(WITH_FLASH_ATTENTION_2)),
     )

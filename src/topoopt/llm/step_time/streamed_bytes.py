@@ -1,0 +1,58 @@
+"""Bytes that kernels between products read and write: norms, sums, rotary embedding, activation, gradient sums."""
+
+import numpy as np
+
+from topoopt.llm.columns import Floats
+from topoopt.llm.step_time.case import Case
+
+APART_PER_NORMED = 36.0
+"""RMSNorm as PyTorch runs it, operation by operation, for a number of the hidden size: to 32 bits (6), squared (8),
+mean (4), scaled (8), to 16 bits (6), times the weight (4). One kernel reads and writes 4."""
+
+ROTATED_BYTES = 4.0
+"""Of a number of queries and keys: read and written by one kernel of rotary embedding."""
+
+APART_PER_ROTATED = 20.0
+"""Operation by operation: half negated (2), halves joined (4), two products (8), their sum (6)."""
+
+APART_PER_GATED = 10.0
+"""Operation by operation: SiLU (4), its product with the other half (6); one kernel reads and writes 6."""
+
+
+def streamed_bytes(case: Case) -> Floats:
+    """Return the bytes of one forward pass through an average layer.
+
+    A norm and a residual sum with dropout for each part of a layer, of the hidden size; rotary embedding; the
+    activation of the inner size. Parts that are not fused read and write every intermediate result.
+    """
+    shapes = case.shapes
+    gated = shapes.into > 1  # the models with rotary embedding and RMSNorm, as far as runs say
+    hidden = shapes.parts * shapes.hidden / case.local_tp
+    rotated = gated * shapes.attention_share * (shapes.heads + shapes.kv_heads) * shapes.head_dim / case.tp
+    fused = 11 * hidden + ROTATED_BYTES * rotated
+    more = case.runs_apart("norms") * gated * (APART_PER_NORMED - 4) * hidden
+    more = more + case.runs_apart("rotary") * (APART_PER_ROTATED - ROTATED_BYTES) * rotated
+    return np.asarray(case.tokens * (fused + more) + activation_bytes(case), np.float64)
+
+
+def activation_bytes(case: Case) -> Floats:
+    """Return the bytes of the activation alone, of the dense layers and of experts."""
+    shapes = case.shapes
+    inner = shapes.ffn * shapes.dense_share + shapes.moe_share * (
+        shapes.per_token * shapes.expert_ffn + shapes.shared_ffn
+    )
+    more = case.runs_apart("activation") * (shapes.into > 1) * (APART_PER_GATED - 6)
+    return np.asarray(case.tokens * (2 * (shapes.into + 1) + more) * inner / case.tp, np.float64)
+
+
+def summed_bytes(case: Case) -> tuple[Floats, Floats]:
+    """Return the bytes by which gradients of a layer's and of the output's weights are added to their sums.
+
+    With every micro-batch: a gradient in 16 bits is read, its sum read and written. With few tokens in a micro-batch
+    that takes as long as some of the products. Frozen weights have no gradients.
+    """
+    shapes = case.shapes
+    each = (2 + 2 * case.gradient_bytes) * (case.table.adapter_rank == 0)
+    layer = shapes.dense_parameters / case.tp + shapes.replicated_parameters
+    layer = layer + shapes.expert_parameters / (case.ep * case.etp)
+    return each * layer, each * shapes.vocabulary / case.tp * shapes.hidden
