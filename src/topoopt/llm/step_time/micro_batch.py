@@ -87,7 +87,7 @@ def _left_out_s(case: Case, layer: LayerKernels) -> Floats:
     That is the input of a layer's last product (``torch.utils.checkpoint.set_checkpoint_early_stop``). Megatron's own
     recomputation does all of a layer, and so did Composer and DeepSpeed in the runs that are known.
     """
-    return (case.table.zero == 3) * case.gathers_by("ahead") * layer.last_s
+    return np.asarray((case.table.zero == 3) * case.gathers_by("ahead") * layer.last_s, np.float64)
 
 
 def _tensor_s(case: Case, hidden_bytes: Floats, gather: Floats) -> Floats:
