@@ -64,7 +64,7 @@ def test_the_published_formula_is_another_estimator(topoopt: Topoopt) -> None:
 def test_the_table_warns_of_memory_and_of_numbers_that_are_carried_over(topoopt: Topoopt) -> None:
     ran = topoopt(*GPT3, "--accelerator", "v100", "--precision", "fp16")
     assert "gpt3-175b on 256 x V100-SXM2-16GB" in ran.out
-    assert "It does not fit into memory." in ran.out
+    assert "It does not fit into memory: " in ran.out
     assert "carried over from a100-sxm4-80gb" in ran.out
 
 

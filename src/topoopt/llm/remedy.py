@@ -24,7 +24,10 @@ SETTINGS = (
     *("zero", "sequence_parallel", "recompute", "micro_batch"),
     *("offload_optimizer", "offload_activations"),
 )
-"""What may change."""
+"""What may change, beside ``recompute_layers``."""
+
+SOME_LAYERS = (1, 2, 3, 4, 6, 8)
+"""Of a chunk, which whole layers are computed again where not all of them need to be."""
 
 SLACK = 0.005
 """Of the shortest time: of changes that cost less than this, the one of the fewest words is named."""
@@ -102,9 +105,16 @@ def _cheapest(
 
 
 def _parts(model: TransformerModel) -> list[str]:
-    parts = ["norms", "norms+activation", "core", "full"]
-    parts += ["norms+latent", "norms+latent+activation"] if model.latent is not None else []
-    return parts + (["experts", "experts+norms"] if model.experts is not None else [])
+    """Return what can be computed again by itself; norms and activations only where no kernel joins them to products.
+
+    Transformer Engine joins norms to the products behind them in layers that have neither experts nor latent attention.
+    """
+    parts = ["core", "full"]
+    if model.latent is not None:
+        parts += ["norms+latent", "norms+latent+activation"]
+    if model.experts is not None:
+        parts += ["norms", "norms+activation", "experts", "experts+norms"]
+    return parts
 
 
 def _changed(
@@ -125,6 +135,8 @@ def _changed(
             changed = replace(changed, sequence_parallel=changed.sequence_parallel and changed.tp > 1)
             if changed != one:
                 yield changed
+            if changed.recompute == "full" != one.recompute:
+                yield from (replace(changed, recompute_layers=layers) for layers in SOME_LAYERS)
 
 
 def _splits(one: Configuration, most_tp: int) -> Iterator[dict[str, Any]]:
@@ -145,7 +157,7 @@ def _is_valid(model: TransformerModel, one: Configuration, before: Configuration
 
 
 def _differences(before: Configuration, after: Configuration) -> dict[str, Any]:
-    names = (*SPLIT, *SETTINGS)
+    names = (*SPLIT, *SETTINGS, "recompute_layers")
     return {name: getattr(after, name) for name in names if getattr(after, name) != getattr(before, name)}
 
 

@@ -16,6 +16,9 @@ Values = tuple[int, ...]
 TOKENS_PER_CONTEXT_RANK = 4096
 """A sequence is split by context parallelism into parts of at least so many tokens, unless a limit is given."""
 
+OF_LATENT = ("norms+latent",)
+"""With latent attention, beside nothing, the core and everything (DeepSeek-V3, section 3.2.3)."""
+
 MAX_VPP = 12
 MAX_MICRO_BATCH = 16
 
@@ -118,7 +121,7 @@ def usual_choices(
         etp=(1,) if model.experts is None else tp,
         vpp=tuple(range(1, limits.max_vpp + 1)),
         micro_batch=tuple(2**power for power in range(limits.max_micro_batch.bit_length())),
-        recompute=tuple(map(recomputation_bits, RECOMPUTATIONS)),
+        recompute=tuple(map(recomputation_bits, (*RECOMPUTATIONS, *OF_LATENT * (model.latent is not None)))),
         zero=ZERO_STAGES,
         sequence_parallel=(0, 1),
         uneven_stages=limits.uneven_stages,
