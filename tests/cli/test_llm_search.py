@@ -13,7 +13,8 @@ GPT3 = (
     "llm", "search", "gpt3-175b", "--accelerators", "1024", "--accelerator", "a100-80gb", "--global-batch", "1536",
 )  # fmt: skip
 ROW = [
-    "tp", "pp", "dp", "cp", "ep", "etp", "vpp", "micro_batch", "zero", "recompute", "sequence_parallel", "schedule", "overlap_experts",
+    "tp", "pp", "dp", "cp", "ep", "etp", "vpp", "micro_batch", "zero", "recompute", "sequence_parallel",
+    "schedule", "overlap_experts",
     "micro_batches", "iteration_time_s", "compute_s", "tp_s", "cp_s", "ep_s", "pp_s", "dp_s", "bubble_s",
     "exposed_communication_s", "mfu", "tokens_per_s", "memory_bytes",
 ]  # fmt: skip
