@@ -154,6 +154,22 @@ REAL = {
     "experts cut like the rest": ("mixtral-8x7b", configured(4, 2, 8, 8, sequence=4096, ep=4, etp=4, zero=1)),
     "EP inside servers": ("mixtral-8x7b", configured(2, 4, 8, 16, sequence=4096, ep=8, zero=1)),
     "EP across servers": ("qwen3-30b-a3b", configured(1, 2, 16, 16, sequence=4096, ep=16, zero=1)),
+    "EP across servers, a copy for each expert": (
+        "qwen3-30b-a3b",
+        configured(1, 2, 16, 16, sequence=4096, ep=16, zero=1, exchange="flat"),
+    ),
+    "EP across servers, in 8 bits": (
+        "qwen3-30b-a3b",
+        configured(1, 2, 16, 16, sequence=4096, ep=16, zero=1, dispatch="fp8"),
+    ),
+    "EP across servers, overlapped": (
+        "qwen3-30b-a3b",
+        configured(1, 2, 16, 16, sequence=4096, ep=16, zero=1, vpp=4, overlap_experts=True),
+    ),
+    "EP inside servers, overlapped, launched as graphs": (
+        "qwen3-30b-a3b",
+        configured(1, 1, 16, 16, sequence=4096, ep=8, zero=1, overlap_experts=True, graphs=True),
+    ),
     "CP across servers": ("llama3-8b", configured(4, 2, 2, 8, sequence=32768, cp=4, zero=1)),
     "CP across servers, attention computed again": (
         "llama3-8b",
@@ -213,3 +229,29 @@ def test_estimate_closed_form_and_flow_simulator_agree(name: str) -> None:
     assert pipelined_time(step, fabric).iteration_time_s == pytest.approx(flow_s, rel=1e-2)
     estimated = estimate(model, configuration_table([configuration]), SYSTEM, CALIBRATION)
     assert estimated.iteration_time_s[0] == pytest.approx(flow_s, rel=2e-2)
+
+
+@pytest.mark.parametrize("exchange", ["flat", "hierarchical"])
+def test_hot_experts_take_as_long_in_all_three(exchange: str) -> None:
+    """In closed form a layer is an average one; in the others every layer has loads of its own."""
+    model = find_transformer("qwen3-30b-a3b")
+    one = configured(1, 2, 16, 16, sequence=4096, ep=16, zero=1, exchange=exchange)
+    loads = zipf_loads(model, 1.0)
+    step = make_pipelined_step(model, one, SYSTEM, CALIBRATION, loads)
+    fabric = switched(step)
+    flow_s = simulate("flow", pipeline_task_graph(step), fabric).iteration_time_s
+    assert pipelined_time(step, fabric).iteration_time_s == pytest.approx(flow_s, rel=1e-2)
+    estimated, even = (
+        estimate(model, configuration_table([one]), SYSTEM, CALIBRATION, each).iteration_time_s[0]
+        for each in (loads, None)
+    )
+    assert estimated == pytest.approx(flow_s, rel=5e-2)
+    assert estimated > 1.2 * even
+
+
+def test_other_schedules_than_1f1b_are_refused() -> None:
+    one = configured(1, 2, 16, 16, schedule="zero-bubble")
+    with pytest.raises(
+        InvalidInput, match="schedule zero-bubble: is known in closed form only; .* schedule=1f1b"
+    ):
+        make_pipelined_step(small_model(), one, SYSTEM, CALIBRATION)

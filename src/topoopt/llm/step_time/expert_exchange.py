@@ -5,6 +5,7 @@ import numpy as np
 from topoopt.llm.columns import Bools, Floats
 from topoopt.llm.communication.message import DISPATCH_BYTES
 from topoopt.llm.configuration import STORED_PRECISIONS
+from topoopt.llm.experts.loads import rank_shares
 from topoopt.llm.experts.spread import expected_places
 from topoopt.llm.step_time.case import Case
 
@@ -27,7 +28,7 @@ def exchanges_s(case: Case) -> Floats:
     inner, outer = _links_s_per_byte(case, inside)
     s_per_byte = np.minimum(shapes.capacity, 1.0) * _together(case, inner, outer)
     token_bytes = shapes.expert_width * (_DISPATCH_BYTES[case.table.dispatch] + COMBINE_BYTES)
-    wire_s = case.tokens / case.tp * token_bytes * case.hottest * s_per_byte
+    wire_s = case.tokens / case.tp * token_bytes * s_per_byte
     both_s = 2 * links.exchange_start_s(ep, inside) + wire_s
     return np.where(ep > 1, shapes.moe_share * both_s, 0.0)
 
@@ -54,7 +55,41 @@ def _links_s_per_byte(case: Case, inside: Floats) -> tuple[Floats, Floats]:
         servers = ep / inside
         inner = np.where(hierarchical, _places(case, ep) * (inside - 1) / inside, inner)
         outer = np.where(hierarchical, _places(case, servers) * (servers - 1) / servers, outer)
+    if len(case.shares):  # the hottest rank gets most inside its server, and the hottest server from others
+        inner, outer = (
+            inner * _hottest(case, ep, hierarchical),
+            outer * _hottest(case, ep / inside, hierarchical),
+        )
     return inner * case.links.scale_up_s_per_byte, outer * case.links.exchange_s_per_byte
+
+
+def _hottest(case: Case, parts: Floats, once: Bools) -> Floats:
+    """Return the copies that the hottest of so many servers or ranks gets, over those of even loads.
+
+    Where a token goes to each of them ``once``, what is hot gets few copies more.
+    """
+    shapes = case.shapes
+    per_token, *limits = (
+        float(one) for one in (shapes.per_token, shapes.route_groups, shapes.groups_per_token)
+    )
+    experts = case.shares.shape[1]
+
+    def copies(share: float, dedup: bool) -> float:
+        return share * expected_places(experts, per_token, 1 / share, *limits) if dedup else share
+
+    def factor(count: int, dedup: bool) -> float:
+        if count < 2 or experts % count:
+            return 1.0
+        most = rank_shares(case.shares, count).max(axis=-1).tolist()
+        return float(np.mean([copies(share, dedup) for share in most])) / copies(1 / count, dedup)
+
+    whole, kinds = (
+        np.rint(np.broadcast_to(parts, case.ep.shape)).astype(np.int64),
+        np.broadcast_to(once, case.ep.shape),
+    )
+    rows = list(zip(whole.tolist(), kinds.tolist(), strict=True))
+    known = {row: factor(*row) for row in set(rows)}
+    return np.array([known[row] for row in rows])
 
 
 def _together(case: Case, inner: Floats, outer: Floats) -> Floats:
