@@ -16,7 +16,7 @@ from topoopt.report.plan_choice import bounds_chart, convergence_chart
 from topoopt.report.plan_facts import bounds_facts, network_facts, time_facts, trust
 from topoopt.report.plan_network import hops_chart, topology_circle
 from topoopt.report.plan_tables import bill_blocks
-from topoopt.report.plan_time import busiest_server, iteration_timeline, where_the_time_goes
+from topoopt.report.plan_time import where_the_time_goes
 from topoopt.report.plan_traffic import link_load_distribution, traffic_maps
 from topoopt.report.rows import Entries, facts
 from topoopt.report.words import counted, usd
@@ -97,14 +97,14 @@ def _pictures(
     plan: Plan, rows: tuple[ComparedFabric, ...], result: SimResult
 ) -> dict[str, tuple[Block, ...]]:
     """Return the charts and details that a browser has room for, by section."""
-    work, server = work_page(plan), busiest_server(result)
+    work = work_page(plan)
     strategies = (plan.strategy, *(row.strategy for row in plan.baselines))
     waits = [work.waits(plan, strategy) for strategy in strategies]
     priced = [cost_against_time(rows)] if any(row.cost_usd is not None for row in rows) else []
     return {
         "strategy": work.details(plan),
         "network": (topology_circle(plan, result), hops_chart(plan, result)),
-        "time": (where_the_time_goes(result), iteration_timeline(result, server)),
+        "time": (where_the_time_goes(result), work.timeline(plan, result)),
         "quality": (bounds_chart(plan),),
         "search": convergence_chart(plan),
         "fabrics": (time_by_fabric(rows, waits), *priced, figure_table(rows), *bill_blocks(plan)),

@@ -2,8 +2,10 @@
 
 from topoopt.job import job_mfu, transformer_of
 from topoopt.plan import Plan
+from topoopt.report.chart import TimelineChart
 from topoopt.report.layout_words import layout_words
 from topoopt.report.page import Section, Tile
+from topoopt.report.pipeline_timeline import pipeline_timeline
 from topoopt.report.plan_layout import (
     fabric_layouts,
     layout_table,
@@ -16,7 +18,7 @@ from topoopt.report.published_layouts import published_line, published_sections
 from topoopt.report.rows import Entries, facts
 from topoopt.report.words import counted
 from topoopt.report.work_page import WorkPage, cluster_words
-from topoopt.simulate import compute_and_bubble, inside_servers_s
+from topoopt.simulate import SimResult, compute_and_bubble, inside_servers_s
 from topoopt.strategy import ParallelStrategy
 from topoopt.units import format_bytes, format_time
 
@@ -112,6 +114,11 @@ def waits(plan: Plan, strategy: ParallelStrategy) -> dict[str, float]:
     }
 
 
+def timeline(plan: Plan, result: SimResult) -> TimelineChart:
+    """Return the passes of every micro-batch through the stages of one replica."""
+    return pipeline_timeline(transformer_of(plan.job).layout(plan.strategy).step, result)
+
+
 def search_facts(plan: Plan) -> Entries:
     """Return how the configurations were found."""
     record = plan.search
@@ -164,6 +171,7 @@ TRANSFORMER_PAGE = WorkPage(
     rates=rates,
     compute=compute_facts,
     waits=waits,
+    timeline=timeline,
     free="the network is free: compute, collectives inside servers, pipeline bubble",
     tiles=rate_tiles,
     compared="each with the best of these configurations",

@@ -5,9 +5,12 @@ from dataclasses import dataclass
 
 from topoopt.hardware import ClusterSpec
 from topoopt.plan import Plan
+from topoopt.report.chart import TimelineChart
 from topoopt.report.page import Block, Section, Tile
+from topoopt.report.plan_time import busiest_server, iteration_timeline
 from topoopt.report.rows import Entries
 from topoopt.report.words import counted
+from topoopt.simulate import SimResult
 from topoopt.strategy import ParallelStrategy
 from topoopt.units import format_bandwidth, format_time
 
@@ -27,6 +30,10 @@ def _no_entries(plan: Plan) -> Entries:
 
 def _no_waits(plan: Plan, strategy: ParallelStrategy) -> Mapping[str, float]:
     return {}
+
+
+def _busiest_timeline(plan: Plan, result: SimResult) -> TimelineChart:
+    return iteration_timeline(result, busiest_server(result))
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +58,8 @@ class WorkPage:
         What the iteration takes with free communication, by cause.
     waits : function
         The seconds of that with a strategy in which nothing is computed, by cause.
+    timeline : function
+        What happens when in an iteration that was simulated.
     free : str
         What that time is, as the first of the lower bounds.
     compared : str
@@ -68,6 +77,7 @@ class WorkPage:
     tiles: Callable[[Plan], tuple[Tile, ...]] = _nothing
     compute: Callable[[Plan], Entries] = compute_fact
     waits: Callable[[Plan, ParallelStrategy], Mapping[str, float]] = _no_waits
+    timeline: Callable[[Plan, SimResult], TimelineChart] = _busiest_timeline
     free: str = "free communication"
     compared: str = ""
     plain: str = "Data parallelism with round-robin tables"
