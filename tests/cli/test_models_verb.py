@@ -50,7 +50,7 @@ def test_naming_another_model_shows_no_transformers(topoopt: Topoopt) -> None:
     [
         ("lama3-70b", "did you mean llama3-70b"),
         ("dlmr", "did you mean dlrm"),
-        ("Nemotron_3_Nano", "Mamba-2"),
+        ("jamba", "seven of eight layers are Mamba"),
         ("nowhere.json", "no such file"),
     ],
 )

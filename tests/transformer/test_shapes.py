@@ -51,6 +51,16 @@ def test_shapes_beside_a_model_change_it() -> None:
     assert model("mixtral-8x7b", experts=0).experts is None
 
 
+def test_windows_by_hand() -> None:
+    every = model("llama3-8b", window=1024)
+    assert (every.window, every.window_layers) == (1024, 32)
+    some = model("llama3-8b", window=1024, window_layers=24)
+    assert (some.window, some.window_layers) == (1024, 24)
+    assert model("gpt-oss-20b", window=0).window_layers == 0
+    assert model("gpt-oss-20b", window=256).window_layers == 12
+    assert model(layers=4, hidden=64, heads=4, window=32).window_layers == 4
+
+
 def test_experts_by_hand() -> None:
     mixed = model("llama3-8b", experts=16, expert_ffn=2048, capacity_factor=1.25).experts
     assert mixed is not None
@@ -69,6 +79,8 @@ def test_experts_by_hand() -> None:
         ({"layers": 0, "hidden": 64, "heads": 4}, "layers: expected an integer >= 1, got 0"),
         ({"name": "llama3-8b", "kv_heads": 5}, "32 heads cannot be shared by 5"),
         ({"name": "llama3-8b", "seq": -1}, "seq: expected an integer >= 1"),
+        ({"name": "llama3-8b", "window_layers": 4}, "window_layers 4: give the window, too"),
+        ({"name": "llama3-8b", "window": 64, "window_layers": 33}, "window_layers: expected 0..32"),
         ({"name": "llama3-8b", "expert_ffn": 64}, "expert_ffn: the model has no experts"),
         ({"name": "llama3-8b", "capacity_factor": float("nan"), "experts": 8}, "capacity_factor"),
         ({"name": "deepseek-v3", "head_dim": 64}, "head_dim: deepseek-v3 has latent attention"),

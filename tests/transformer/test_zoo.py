@@ -109,9 +109,7 @@ def test_models_of_the_zoo_are_what_their_files_say() -> None:
         # Files say the longest sequence, and those here leave out groups of experts and further tokens.
         same = replace(read, sequence=model.sequence, mtp_layers=model.mtp_layers, positions=model.positions)
         if model.experts is not None and read.experts is not None:
-            groups = {
-                "route_groups": model.experts.route_groups,
-                "groups_per_token": model.experts.groups_per_token,
-            }
-            same = replace(same, experts=replace(read.experts, **groups))
+            groups, few = model.experts.route_groups, model.experts.groups_per_token
+            experts = replace(read.experts, route_groups=groups, groups_per_token=few)
+            same = replace(same, experts=experts)
         assert same == model, name

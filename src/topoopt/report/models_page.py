@@ -60,7 +60,8 @@ def _overview(models: Sequence[ListedModel]) -> Section:
 
 def _transformers(rows: Sequence[ListedTransformer]) -> Section:
     lines = (
-        "Keys: heads of keys and values. Experts: those of a token / all. Active: what one token meets.",
+        "Keys: heads of keys and values. Inner: size of a dense feed-forward part. Experts: those of a token / all. "
+        "Active: what one token meets.",
         "Shapes and parameters of one: topoopt models llama3-70b, or topoopt models config.json",
     )
     shapes = table(
@@ -71,7 +72,7 @@ def _transformers(rows: Sequence[ListedTransformer]) -> Section:
         number("hidden", "model.hidden"),
         number("heads", "model.heads"),
         number("keys", "model.kv_heads"),
-        number("feed-forward", "model.ffn"),
+        number("inner", "model.ffn"),
         number("sequence", "model.sequence"),
         number("experts", lambda row: _experts(row.model.experts)),
         number("parameters", "parameters.total", _billions),

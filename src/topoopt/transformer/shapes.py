@@ -11,7 +11,7 @@ NEEDED = ("layers", "hidden", "heads")
 VOCABULARY, SEQUENCE = 51200, 2048
 """Those of Megatron-LM's published GPT models (Narayanan et al. SC 2021)."""
 
-_AMOUNTS = ("experts", "shared_ffn", "capacity_factor", "mtp_layers")
+_AMOUNTS = ("experts", "shared_ffn", "capacity_factor", "mtp_layers", "window", "window_layers")
 _OF_EXPERTS = {
     "experts": "count",
     "experts_per_token": "per_token",
@@ -36,6 +36,8 @@ class Shapes:
         As of :class:`Experts`.
     mtp_layers : int
         Modules that predict further tokens; 0 for none.
+    window, window_layers : int
+        Tokens that a layer of sliding-window attention sees, 0 for all; layers with such a window.
     seq : int
         Tokens of a sequence.
     """
@@ -55,6 +57,8 @@ class Shapes:
     shared_ffn: int | None = None
     capacity_factor: float | None = None
     mtp_layers: int | None = None
+    window: int | None = None
+    window_layers: int | None = None
     seq: int | None = None
 
     def __post_init__(self) -> None:
@@ -106,6 +110,8 @@ def model_of_shapes(shapes: Shapes) -> TransformerModel:
         norm="rmsnorm" if gated else "layernorm",
         experts=_experts(shapes, None, ffn),
         mtp_layers=shapes.mtp_layers or 0,
+        window=shapes.window or 0,
+        window_layers=_window_layers(shapes, shapes.window or 0, 0, layers),
         **dict.fromkeys(("attention_bias", "output_bias", "mlp_bias"), not gated),  # type: ignore[arg-type]
     )
 
@@ -134,14 +140,26 @@ def changed_model(model: TransformerModel, shapes: Shapes) -> TransformerModel:
         raise InvalidInput(f"head_dim: {model.name} has latent attention, whose head sizes are its own")
     layers = changes.get("layers", model.layers)
     whole = replace(model, layers=layers, window_layers=0)
-    changes["window_layers"] = round(
-        model.window_layers * whole.attention_layers / max(model.attention_layers, 1)
+    own = round(model.window_layers * whole.attention_layers / max(model.attention_layers, 1))
+    changes["window_layers"] = _window_layers(
+        shapes, changes.get("window", model.window), own, whole.attention_layers
     )
     changed = replace(
         model, **changes, experts=_experts(shapes, model.experts, changes.get("ffn", model.ffn))
     )
     same = changed in (model, replace(model, sequence=changed.sequence))
     return changed if same else replace(changed, name=f"{model.name}, changed")
+
+
+def _window_layers(shapes: Shapes, window: int, own: int, most: int) -> int:
+    """Return how many layers have a window: those said, the model's own, or all where only now there is one."""
+    if shapes.window_layers and not window:
+        raise InvalidInput(f"window_layers {shapes.window_layers}: give the window, too, in tokens")
+    if not window:
+        return 0
+    if shapes.window_layers is not None:
+        return shapes.window_layers
+    return own or most
 
 
 def _changes(shapes: Shapes, names: Mapping[str, str]) -> dict[str, Any]:

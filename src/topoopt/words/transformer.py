@@ -41,6 +41,10 @@ class ShapeWords(TypedDict, total=False):
     """Tokens that an expert takes at most, over the even share; no limit."""
     mtp_layers: int
     """Modules that predict further tokens (multi-token prediction), 0 for none; the model's own."""
+    window: Annotated[int, Word("TOKENS")]
+    """Tokens that a layer of sliding-window attention sees, 0 for all; the model's own."""
+    window_layers: int
+    """Layers with such a window; the model's own, or all."""
     seq: int
     """Tokens of a sequence; the model's own."""
 
