@@ -21,6 +21,9 @@ from topoopt.llm.calibration.parameters import ATTENTIONS as ATTENTIONS
 from topoopt.llm.calibration.parameters import PARAMETERS as PARAMETERS
 from topoopt.llm.calibration.parameters import Bounds as Bounds
 from topoopt.llm.calibration.parameters import Calibration as Calibration
+from topoopt.llm.calibration.quality import GRADES as GRADES
+from topoopt.llm.calibration.quality import Quality as Quality
+from topoopt.llm.calibration.quality import calibration_quality as calibration_quality
 from topoopt.llm.calibration.relatives import are_alike as are_alike
 from topoopt.llm.calibration.relatives import peak_rates as peak_rates
 from topoopt.llm.calibration.timed_runs import TimedRuns as TimedRuns

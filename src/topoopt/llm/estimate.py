@@ -8,6 +8,7 @@ from topoopt.door import shows_itself
 from topoopt.hardware import find_accelerator
 from topoopt.job import is_tight
 from topoopt.llm.calibration.parameters import Calibration
+from topoopt.llm.calibration.quality import Quality, calibration_quality
 from topoopt.llm.calibration.relatives import peak_rates
 from topoopt.llm.configuration import Configuration
 from topoopt.llm.configuration_table import configuration_table
@@ -135,6 +136,11 @@ class Estimate:
         """The accelerator whose runs the calibration is carried over from, if its own has none."""
         return None if self.calibration is None else self.calibration.provenance.get("transferred_from")
 
+    @property
+    def quality(self) -> Quality | None:
+        """What the calibration rests on; None for the published formula."""
+        return None if self.calibration is None else calibration_quality(self.calibration)
+
     def to_json(self) -> dict[str, Any]:
         """Return the answer as plain values."""
         calibration = self.calibration
@@ -146,6 +152,7 @@ class Estimate:
             "estimator": "apnet24" if calibration is None else "calibrated",
             "calibration": None if calibration is None else calibration.name,
             "calibrated_on": None if calibration is None else calibration.accelerator,
+            "calibration_quality": None if self.quality is None else asdict(self.quality),
             **self.times.row(0),
             "memory_capacity_bytes": self.memory.capacity_bytes,
             "missing_bytes": self.missing_bytes,

@@ -53,6 +53,7 @@ def _entries(estimate: Estimate) -> Entries:
         "tokens": f"{estimate.tokens_per_s:,.0f} a second",
         "model FLOP/s": f"{rate:.0f} T on each, {100 * estimate.mfu:.1f} % of the peak",
         "estimator": "apnet24" if calibration is None else calibration.name,
+        "calibration": "" if estimate.quality is None else str(estimate.quality),
         "attention": estimate.attention,
     }
 

@@ -124,6 +124,13 @@ def test_what_the_runs_have_no_say_in_stays() -> None:
         assert getattr(found, name) == pytest.approx(getattr(start, name), rel=1e-3), name
 
 
+def test_shipped_calibrations_have_what_no_run_of_theirs_has_a_say_in_from_their_start() -> None:
+    """No run on GB200 had its scores in memory, or ZeRO-3 over a slow network."""
+    gb200, h100 = find_calibration("gb200"), find_calibration("h100")
+    for name in ("attention_efficiency", "misaligned_slowdown", "slow_straggling"):
+        assert getattr(gb200, name) == pytest.approx(getattr(h100, name), rel=1e-3), name
+
+
 def test_a_strong_start_hardly_moves() -> None:
     runs, start = of("vtrain_multi"), starting_calibration("neutral", "a100-80gb")
     weak, strong = (fit(runs, start, EVEN, strength) for strength in (1.0, 300.0))

@@ -1,6 +1,7 @@
 """Calibrations by the words that people give: those shipped, one per accelerator, TOML files, measured profiles."""
 
 import json
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
@@ -55,6 +56,8 @@ def find_calibration(accelerator: str) -> Calibration:
             f"{', '.join(shipped)}"
         )
     source = shipped[relative.source]
+    if name in _fitted_with(source):
+        return replace(source, accelerator=name, attention=relative.attention)
     efficiency = min(source.gemm_efficiency * relative.gemm_factor, PARAMETERS["gemm_efficiency"].high)
     return replace(
         source.with_parameters({"gemm_efficiency": efficiency}),
@@ -67,6 +70,12 @@ def find_calibration(accelerator: str) -> Calibration:
             "reason": relative.reason,
         },
     )
+
+
+def _fitted_with(source: Calibration) -> set[str]:
+    """Return the accelerators whose runs a calibration was fitted to, as its provenance says."""
+    found = re.search(r"--accelerator (\S+)", source.provenance.get("command", ""))
+    return {find_accelerator(word).name for word in found[1].split(",")} if found else set()
 
 
 def named_calibration(word: str | None, accelerator: str = "") -> Calibration:

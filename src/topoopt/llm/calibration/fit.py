@@ -62,6 +62,7 @@ def fit(
 
     The search begins at ``start``, and at :data:`BEGINNINGS` points around it that are the same every time, for there
     are several places where no small step is better; at ``guess`` alone, if there is one, which is over sooner.
+    Parameters in which the runs have no say stay as they are in ``start``.
 
     Raises
     ------
@@ -95,7 +96,9 @@ def fit(
         )
         for begin in _beginnings(origin, spread, guess)
     ]
-    return _from_vector(min(solutions, key=lambda one: float(one.cost)).x, start)
+    best = min(solutions, key=lambda one: float(one.cost))
+    has_say = np.any(np.abs(best.jac[: len(runs)]) > NOTHING, axis=0)
+    return _from_vector(np.where(has_say, best.x, origin), start)
 
 
 def _beginnings(origin: Floats, spread: Floats, guess: Calibration | None) -> list[Floats]:
