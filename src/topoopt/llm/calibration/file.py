@@ -74,7 +74,7 @@ def find_calibration(accelerator: str) -> Calibration:
 
 def _fitted_with(source: Calibration) -> set[str]:
     """Return the accelerators whose runs a calibration was fitted to, as its provenance says."""
-    found = re.search(r"--accelerator (\S+)", source.provenance.get("command", ""))
+    found = re.search(r"-accelerator (\S+)", source.provenance.get("command", ""))
     return {find_accelerator(word).name for word in found[1].split(",")} if found else set()
 
 

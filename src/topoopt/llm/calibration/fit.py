@@ -97,7 +97,7 @@ def fit(
         for begin in _beginnings(origin, spread, guess)
     ]
     best = min(solutions, key=lambda one: float(one.cost))
-    has_say = np.any(np.abs(best.jac[: len(runs)]) > NOTHING, axis=0)
+    has_say = np.any(np.abs(np.asarray(best.jac)[: len(runs)]) > NOTHING, axis=0)
     return _from_vector(np.where(has_say, best.x, origin), start)
 
 
