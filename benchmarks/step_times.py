@@ -19,6 +19,7 @@ from topoopt.llm import (
     estimate,
     find_calibration,
     fit,
+    memory,
     read_runs,
     recomputation_bits,
     starting_calibration,
@@ -40,6 +41,9 @@ def figures() -> Iterator[Figure]:
         yield Figure(
             f"step times, {name}", ROWS / seconds, "1/CPU s", 300_000, more_is_better=True, original=100
         )
+        held = best_cpu_seconds(lambda model=model: memory(model, table, "h100"))  # type: ignore[misc]
+        both = ROWS / (seconds + held)
+        yield Figure(f"step times and memory, {name}", both, "1/CPU s", 600_000, more_is_better=True)
     runs = timed_runs([run for run in read_runs(RUNS).timed if run.system.accelerator.startswith("A100")])
     start = starting_calibration("neutral", "a100-80gb")
     seconds = best_cpu_seconds(lambda: fit(runs, start, Weights({}), 1.0), repeats=1)

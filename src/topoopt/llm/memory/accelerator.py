@@ -6,12 +6,13 @@ first layers are dense, the last has the logits. The fullest counts.
 
 from dataclasses import dataclass, fields
 from functools import reduce
+from typing import Any
 
 import numpy as np
 
 from topoopt.errors import InvalidInput, check_known
 from topoopt.hardware import find_accelerator
-from topoopt.llm.columns import Bools, Floats, Ints
+from topoopt.llm.columns import Bools, Floats, Ints, blocks_of
 from topoopt.llm.configuration_table import ConfigurationTable
 from topoopt.llm.memory.adapters import adapted_states
 from topoopt.llm.memory.frameworks import FRAMEWORKS, Framework, capacity_bytes, find_framework
@@ -115,7 +116,21 @@ def memory(
     rules = find_framework(framework)
     check_offload(table, framework)
     capacity = capacity_bytes(find_accelerator(accelerator))
-    fused = np.full(len(table), attention == "fused")
+    blocks = [
+        _memory_of_block(model, table, attention == "fused", rules, capacity) for table in blocks_of(table)
+    ]
+    columns = {
+        name: np.concatenate([block[name] for block in blocks])
+        for name in (*MEMORY_CAUSES, "total", "slack", "stage")
+    }
+    return MemoryColumns(**columns, capacity_bytes=capacity)
+
+
+def _memory_of_block(
+    model: TransformerModel, table: ConfigurationTable, is_fused: bool, rules: Framework, capacity: float
+) -> dict[str, Any]:
+    """Return the columns of a few configurations, which stay in the processor's cache."""
+    fused = np.full(len(table), is_fused)
     common = Common(
         model, table, rules, layer_kinds(model, table, fused, rules), moment_of(model, table, fused, rules)
     )
@@ -124,12 +139,15 @@ def memory(
         _stage_memory(common, stage_of(model, table, index, rules.ends_are_layers), capacity)
         for index in (np.zeros_like(last), np.minimum(1, last), last)
     ]
-    fullest = np.argmax([stage.total for stage in stages], axis=0)
-    columns = {
-        name: np.choose(fullest, [getattr(stage, name) for stage in stages])
-        for name in (*MEMORY_CAUSES, "total", "slack", "stage")
-    }
-    return MemoryColumns(**columns, capacity_bytes=capacity)
+    first, second, third = stages
+    of_second = second.total > first.total
+    of_third = third.total > np.maximum(first.total, second.total)
+
+    def fullest(name: str) -> Any:
+        here = np.where(of_second, getattr(second, name), getattr(first, name))
+        return np.where(of_third, getattr(third, name), here)
+
+    return {name: fullest(name) for name in (*MEMORY_CAUSES, "total", "slack", "stage")}
 
 
 def check_offload(table: ConfigurationTable, framework: str) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from topoopt.llm.calibration.parameters import Calibration
-from topoopt.llm.columns import Floats, join_rows, take_rows
+from topoopt.llm.columns import Floats, blocks_of, join_rows
 from topoopt.llm.configuration_table import ConfigurationTable
 from topoopt.llm.experts.loads import ExpertLoads
 from topoopt.llm.step_time.adapter_time import adapter_flops_per_token
@@ -24,9 +24,6 @@ from topoopt.llm.step_time.times import StepTimes
 from topoopt.llm.step_time.windows import allowed_tokens
 from topoopt.llm.system import System
 from topoopt.transformer import TransformerModel
-
-BLOCK = 8192
-"""Configurations that are timed at once: their columns stay in the processor's cache."""
 
 SLOW_NETWORK_BYTES_PER_S = 12.5e9
 """Below 100 Gb/s an accelerator waiting for others grows, to the calibrated ``slow_straggling`` at half of it: the two
@@ -56,9 +53,7 @@ def estimate(
     True
     """
     whole = case_of(model, table, system, calibration, loads)
-    starts = range(0, len(table), BLOCK) or [0]
-    blocks = (np.arange(first, min(first + BLOCK, len(table))) for first in starts)
-    return join_rows([step_times(replace(whole, table=take_rows(table, rows))) for rows in blocks])
+    return join_rows([step_times(replace(whole, table=block)) for block in blocks_of(table)])
 
 
 def step_times(case: Case) -> StepTimes:
