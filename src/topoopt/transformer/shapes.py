@@ -11,13 +11,24 @@ NEEDED = ("layers", "hidden", "heads")
 VOCABULARY, SEQUENCE = 51200, 2048
 """Those of Megatron-LM's published GPT models (Narayanan et al. SC 2021)."""
 
-_AMOUNTS = ("experts", "shared_ffn", "capacity_factor", "mtp_layers", "window", "window_layers")
+_AMOUNTS = (
+    "experts",
+    "shared_ffn",
+    "capacity_factor",
+    "mtp_layers",
+    "route_groups",
+    "groups_per_token",
+    "window",
+    "window_layers",
+)
 _OF_EXPERTS = {
     "experts": "count",
     "experts_per_token": "per_token",
     "expert_ffn": "ffn",
     "shared_ffn": "shared_ffn",
     "capacity_factor": "capacity_factor",
+    "route_groups": "route_groups",
+    "groups_per_token": "groups_per_token",
 }
 """Shapes of experts, and the fields of :class:`Experts` that they are."""
 
@@ -32,7 +43,7 @@ class Shapes:
         As of :class:`TransformerModel`.
     experts : int
         Routed experts of a layer; 0 for none.
-    experts_per_token, expert_ffn, shared_ffn, capacity_factor
+    experts_per_token, expert_ffn, shared_ffn, capacity_factor, route_groups, groups_per_token
         As of :class:`Experts`.
     mtp_layers : int
         Modules that predict further tokens; 0 for none.
@@ -56,6 +67,8 @@ class Shapes:
     expert_ffn: int | None = None
     shared_ffn: int | None = None
     capacity_factor: float | None = None
+    route_groups: int | None = None
+    groups_per_token: int | None = None
     mtp_layers: int | None = None
     window: int | None = None
     window_layers: int | None = None

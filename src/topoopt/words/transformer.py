@@ -39,6 +39,10 @@ class ShapeWords(TypedDict, total=False):
     """Inner size of the shared experts together; 0."""
     capacity_factor: Annotated[float, Word("X")]
     """Tokens that an expert takes at most, over the even share; no limit."""
+    route_groups: int
+    """Groups of experts that routing is limited to; the model's own, 0 for no limit."""
+    groups_per_token: int
+    """Groups that the experts of a token lie in at most."""
     mtp_layers: int
     """Modules that predict further tokens (multi-token prediction), 0 for none; the model's own."""
     window: Annotated[int, Word("TOKENS")]

@@ -26,6 +26,8 @@ SHAPES = {
     "experts_per_token": "experts_per_token",
     "expert_ffn": "expert_ffn",
     "shared_ffn": "shared_ffn",
+    "route_groups": "route_groups",
+    "groups_per_token": "groups_per_token",
     "head_dim": "head_dim",
 }
 """Columns about a model, and the :class:`~topoopt.transformer.Shapes` that they are."""
@@ -107,7 +109,7 @@ def _by_shapes(row: Row) -> TransformerModel:
     mixture: dict[str, Any] = {
         field: whole(row, column)
         for column, field in SHAPES.items()
-        if "expert" in field + column or column == "shared_ffn"
+        if "expert" in field + column or column in ("shared_ffn", "route_groups", "groups_per_token")
         if text(row, column)
     }
     if text(row, "capacity_factor"):
