@@ -9,7 +9,7 @@ from topoopt.llm.calibration.parameters import Calibration
 from topoopt.llm.columns import Floats
 from topoopt.llm.configuration import Configuration
 from topoopt.llm.configuration_table import configuration_table
-from topoopt.llm.degrees import chunk_layers
+from topoopt.llm.degrees import trained_layers
 from topoopt.llm.experts.loads import ExpertLoads
 from topoopt.llm.recomputation import part_bit, recomputation_bits
 from topoopt.llm.step_time.case import Case, case_of
@@ -52,7 +52,7 @@ def _chunk_by_chunk(
     """Return the times of chunks whose layers have loads of their own."""
     layers = _chunk_layers(model, configuration)
     columns: list[list[float]] = []
-    for chunk, own in enumerate(chunk_layers(model.layers, len(layers))):
+    for chunk, own in enumerate(trained_layers(model, len(layers))):
         rows = [row for row, layer in enumerate(loads.layers) if layer in own]
         times = _chunk_times(configuration, system, replace(case, shares=case.shares[rows]), layers)
         columns.append(
