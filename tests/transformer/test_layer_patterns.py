@@ -153,3 +153,42 @@ def test_the_same_keys_with_values_that_change_nothing_are_fine() -> None:
         "hc_mult": 1,
     }
     assert config_to_model(config("llama2-7b", **more), "x") == plain
+
+
+def test_keys_of_parts_that_no_layer_has_are_fine() -> None:
+    plain = config_to_model(config("nemotron-h-8b"), "x")
+    saved = {"n_routed_experts": 8, "moe_intermediate_size": 7688, "n_shared_experts": 1}
+    assert config_to_model(config("nemotron-h-8b", **saved), "x") == plain
+    dense = config("granite-4.0-h-micro", layer_types=["attention"] * 40)
+    assert config_to_model(dense, "x").recurrence is None
+    assert config_to_model(config("hunyuan-7b", num_experts=1, num_shared_expert=1), "x").experts is None
+
+
+def test_starcoder_2_has_its_window() -> None:
+    model = config_to_model(config("starcoder2-15b", sliding_window=4096), "x")
+    assert (model.window, model.window_layers) == (4096, 40)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("olmo3-7b", {"layer_types": [[1]] * 32}),
+        ("olmo3-7b", {"num_hidden_layers": 2**70}),
+        ("exaone4-32b", {"num_hidden_layers": 2**70, "layer_types": None}),
+        ("minimax-text-01", {"attn_type_list": [1.0] * 80, "layer_types": None}),
+        ("kimi-linear-48b-a3b", {"linear_attn_config": {"full_attn_layers": ["a"], "kda_layers": [2]}}),
+        ("granite-4.0-h-small", {"mamba_d_head": {}}),
+        ("llama4-maverick", {"no_rope_layers": ["a"] * 48}),
+        ("llama4-maverick", {"moe_layers": [[]], "num_hidden_layers": 2**70}),
+        ("nemotron-3-nano", {"hybrid_override_pattern": "M*E" * 50_000, "num_hidden_layers": 150_000}),
+        ("hunyuan-a13b", {"moe_topk": [{}] * 32}),
+        ("glm-5", {"indexer_types": [3]}),
+    ],
+)
+def test_spoiled_patterns_end_in_a_line(name: str, changes: dict[str, Any]) -> None:
+    assert refusal(config(name, **changes))
+
+
+def test_a_long_pattern_is_kept_as_it_is() -> None:
+    pattern = "M" * 1500 + "*"
+    assert period(pattern) == pattern

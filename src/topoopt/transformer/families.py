@@ -6,9 +6,10 @@ from dataclasses import fields
 from importlib import resources
 from typing import Any
 
+from topoopt.errors import InvalidInput
 from topoopt.transformer.config_fields import ConfigFields
 from topoopt.transformer.family_rules import RULES
-from topoopt.transformer.model import Experts, Indexer, LatentAttention, TransformerModel
+from topoopt.transformer.model import MOST_LAYERS, Experts, Indexer, LatentAttention, TransformerModel
 from topoopt.transformer.recurrence import Recurrence
 from topoopt.transformer.shape_keys import refuse_unread
 
@@ -32,6 +33,8 @@ def family_model(family: str, config: ConfigFields) -> TransformerModel:
         If a key is missing, is out of range, or makes a model that shapes cannot tell.
     """
     reader = _Reader(config, FAMILIES[family])
+    if reader.shape("layers") > MOST_LAYERS:  # before anything goes through all of them
+        raise InvalidInput(f"layers: expected an integer <= {MOST_LAYERS}, got {reader.shape('layers')}")
     for rule in reader.rules.get("must", ()):
         expected = reader.formula(rule["be"])
         if reader.read({**rule, "or": expected}) != expected:

@@ -96,7 +96,9 @@ def _chunked_layers(config: ConfigFields, shape: Shape) -> int:
         return 0
     if words:
         return words.count("chunked_attention")
-    if rotary and (len(rotary) != shape("layers") or any(one not in (0, 1) for one in rotary)):
+    if rotary and (
+        len(rotary) != shape("layers") or any(type(one) is not int or one not in (0, 1) for one in rotary)
+    ):
         raise config.refuse("no_rope_layers", f"expected 0 or 1 for each of {shape('layers')} layers")
     interval = config.integer_or("no_rope_layer_interval", 4)
     return sum(rotary) if rotary else shape("layers") - shape("layers") // interval
@@ -170,7 +172,7 @@ def _granite_ffn(config: ConfigFields, shape: Shape) -> int:
 def _granite_mamba_head(config: ConfigFields, shape: Shape) -> int:
     inner, heads = config.integer_or("mamba_expand", 2) * config.integer("hidden_size"), shape("heads")
     said = config.value("mamba_d_head")
-    if inner % heads or (said not in (None, "auto") and said * heads != inner):
+    if inner % heads or (said not in (None, "auto") and (type(said) is not int or said * heads != inner)):
         raise config.refuse("mamba_d_head", f"{heads} heads of it are not the inner size {inner}")
     return int(inner // heads)
 

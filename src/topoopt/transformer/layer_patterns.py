@@ -14,6 +14,9 @@ SPARSE = ("deepseek_sparse_attention",)
 MIXERS = {**dict.fromkeys(ATTENTION + SPARSE, "*"), "linear_attention": "M", "mamba": "M", "mamba2": "M"}
 """Words of ``layer_types``, and what mixes the tokens there."""
 
+LONGEST_PERIOD = 1000
+"""Longer patterns are kept as they are."""
+
 FEED_FORWARDS = {"dense": "-", "sparse": "E"}
 """Words of ``mlp_layer_types``."""
 
@@ -37,7 +40,7 @@ def layer_words(config: ConfigFields, key: str, layers: int, known: Mapping[str,
     """
     words = config.items(key)
     for place, word in enumerate(words):
-        if word not in known:
+        if not isinstance(word, str) or word not in known:
             raise InvalidInput(
                 f'{config.place}: {key}[{place}]: unknown kind of layer "{word}"; known: {", ".join(known)}'
             )
@@ -55,10 +58,10 @@ def period(pattern: str, usual: str = "") -> str:
     ('MMM*', '')
     """
     size = len(pattern)
-    for length in range(1, size + 1):
+    for length in range(1, min(size, LONGEST_PERIOD) + 1):
         if (pattern[:length] * (size // length + 1))[:size] == pattern:
             return "" if pattern[:length] == usual else pattern[:length]
-    return ""
+    return pattern
 
 
 def typed_mixers(config: ConfigFields, shape: Shape) -> str:
@@ -80,7 +83,7 @@ def lightning_mixers(config: ConfigFields, shape: Shape) -> str:
     kinds, typed = config.items("attn_type_list"), typed_mixers(config, shape)
     if not kinds:
         return typed if config.items("layer_types") else "*M"
-    if any(kind not in (0, 1) for kind in kinds) or len(kinds) != shape("layers"):
+    if any(type(kind) is not int or kind not in (0, 1) for kind in kinds) or len(kinds) != shape("layers"):
         raise config.refuse("attn_type_list", f"expected 0 or 1 for each of {shape('layers')} layers")
     return period("".join("M*"[kind] for kind in kinds), "*")
 
@@ -91,7 +94,8 @@ def kimi_mixers(config: ConfigFields, shape: Shape) -> str:
         return typed_mixers(config, shape)
     said, layers = config.mapping("linear_attn_config"), shape("layers")
     full, linear = said.items("full_attn_layers"), said.items("kda_layers")
-    if sorted(full + linear) != list(range(1, layers + 1)):
+    numbers = [layer for layer in full + linear if type(layer) is int]
+    if len(full + linear) != layers or sorted(numbers) != list(range(1, layers + 1)):
         raise said.refuse("kda_layers", f"with full_attn_layers, expected each of 1..{layers} once")
     return period("".join("*" if layer + 1 in full else "M" for layer in range(layers)), "*")
 
