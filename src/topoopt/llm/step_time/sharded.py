@@ -152,7 +152,10 @@ def _passes(one: MicroBatch) -> tuple[Floats, Floats]:
 
 
 def _of_a_layer(case: Case) -> Exchanges:
-    """Return the collectives of an average layer; of adapters, all weights are gathered and few gradients reduced."""
+    """Return the collectives of an average layer; of adapters few gradients are reduced, and ZeRO 3 gathers all weights.
+
+    ZeRO 2 keeps weights whole: it gathers what a step has changed.
+    """
     shapes = case.shapes
     dense = shapes.dense_parameters / case.tp + shapes.replicated_parameters
     expert = shapes.expert_parameters / (case.ep * case.etp)
@@ -161,13 +164,17 @@ def _of_a_layer(case: Case) -> Exchanges:
         return _exchanges(case, whole, whole)
     adapted, added = case.table.adapter_rank > 0, adapter_parameters(case)
     trained = np.where(adapted, added[0], dense), np.where(adapted, added[1], expert)
-    return _exchanges(case, (dense, expert), trained)
+    third = case.table.zero == 3
+    held = np.where(third, dense, trained[0]), np.where(third, expert, trained[1])
+    return _exchanges(case, held, trained)
 
 
 def _of_the_ends(case: Case) -> Exchanges:
     """Return the collectives of embedding and output layer, which adapters leave frozen."""
     tables = case.shapes.table_parameters / case.tp / np.minimum(case.table.pp, 2)
-    return _exchanges(case, (tables, None), (tables * (case.table.adapter_rank == 0), None))
+    trained = tables * (case.table.adapter_rank == 0)
+    held = np.where(case.table.zero == 3, tables, trained)
+    return _exchanges(case, (held, None), (trained, None))
 
 
 def _exchanges(
@@ -178,7 +185,7 @@ def _exchanges(
     Parameters
     ----------
     held, trained
-        Parameters on an accelerator before ZeRO, of every replica and of routed experts: all, and those with gradients.
+        Parameters on an accelerator before ZeRO, of every replica and of routed experts: gathered, and with gradients.
     """
     weight, gradient = case.weight_bytes, case.gradient_bytes
     gather_s = _in_shard_s(case, weight, held)
