@@ -152,7 +152,7 @@ def _passes(one: MicroBatch) -> tuple[Floats, Floats]:
 
 
 def _of_a_layer(case: Case) -> Exchanges:
-    """Return the collectives of an average layer; of adapters few gradients are reduced, and ZeRO 3 gathers all weights.
+    """Return the collectives of an average layer; of adapters few gradients are reduced; ZeRO 3 gathers all weights.
 
     ZeRO 2 keeps weights whole: it gathers what a step has changed.
     """
