@@ -92,9 +92,14 @@ def test_utilization_is_the_papers_where_it_has_one() -> None:
 
 @pytest.mark.parametrize(
     ("change", "words"),
-    [({"cp": 2}, "context parallelism"), ({"zero": 3}, "shared out"), ({"ep": 2}, "expert parallelism")],
+    [
+        ({"cp": 2}, "context parallelism"),
+        ({"zero": 3}, "shared out"),
+        ({"ep": 2}, "expert parallelism"),
+        ({"schedule": "zero-bubble"}, "schedule zero-bubble; allowed: 1f1b"),
+    ],
 )
-def test_what_the_formula_does_not_have_is_refused(change: dict[str, int], words: str) -> None:
+def test_what_the_formula_does_not_have_is_refused(change: dict[str, object], words: str) -> None:
     table = configuration_table([replace(PAPER_CONFIGURATION, **change)])  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match=f"apnet24: the published formula has no term for .*{words}"):
         apnet24(PAPER_MODEL, table, SYSTEM)

@@ -24,6 +24,7 @@ from topoopt.errors import InvalidInput
 from topoopt.hardware import BYTES_PER_ELEMENT, PRECISIONS, find_accelerator
 from topoopt.llm.columns import Bools, Floats, Ints
 from topoopt.llm.communication.message import wire_element_bytes
+from topoopt.llm.configuration import SCHEDULES
 from topoopt.llm.configuration_table import ConfigurationTable
 from topoopt.llm.step_time.times import StepTimes
 from topoopt.llm.system import System
@@ -132,6 +133,9 @@ def apnet24_gap(model: TransformerModel, table: ConfigurationTable) -> str:
     """Return what the formula has no term for, in words; empty where it has all."""
     if model.experts is not None:
         return f"the published formula has no term for experts, and {model.name} has them; use the calibrated estimator"
+    other = sorted({SCHEDULES[one] for one in np.atleast_1d(table.schedule).tolist() if one})
+    if other:
+        return f"the published formula has no term for schedule {other[0]}; allowed: {SCHEDULES[0]}"
     for key, least, words in (
         ("cp", 1, "context parallelism"),
         ("ep", 1, "expert parallelism"),
