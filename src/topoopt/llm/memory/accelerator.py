@@ -4,7 +4,7 @@ The first, second and last stage are computed: the first holds most micro-batche
 first layers are dense, the last has the logits. The fullest counts.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import reduce
 from typing import Any
 
@@ -18,8 +18,8 @@ from topoopt.llm.memory.adapters import adapted_states
 from topoopt.llm.memory.frameworks import FRAMEWORKS, Framework, capacity_bytes, find_framework
 from topoopt.llm.memory.kept import LayerKeeps, layer_kinds, stage_activations
 from topoopt.llm.memory.moment import Moment, moment_bytes, moment_of
-from topoopt.llm.memory.stages import Stage, stage_of
-from topoopt.llm.memory.states import stage_parameters, stage_states
+from topoopt.llm.memory.stages import stage_of
+from topoopt.llm.memory.states import cast_bytes, stage_parameters, stage_states
 from topoopt.transformer import TransformerModel
 
 ATTENTION_KERNELS = ("fused", "eager")
@@ -112,34 +112,22 @@ def memory(
     ----------
     .. [1] V. Korthikanti et al., "Reducing Activation Recomputation in Large Transformer Models", 2022.
     """
-    check_known("attention", attention, ATTENTION_KERNELS)
-    rules = find_framework(framework)
-    check_offload(table, framework)
-    capacity = capacity_bytes(find_accelerator(accelerator))
     blocks = [
-        _memory_of_block(model, table, attention == "fused", rules, capacity) for table in blocks_of(table)
+        _memory_of_block(common_of(model, block, accelerator, attention, framework))
+        for block in blocks_of(table)
     ]
     columns = {
         name: np.concatenate([block[name] for block in blocks])
         for name in (*MEMORY_CAUSES, "total", "slack", "stage")
     }
-    return MemoryColumns(**columns, capacity_bytes=capacity)
+    return MemoryColumns(**columns, capacity_bytes=capacity_bytes(find_accelerator(accelerator)))
 
 
-def _memory_of_block(
-    model: TransformerModel, table: ConfigurationTable, is_fused: bool, rules: Framework, capacity: float
-) -> dict[str, Any]:
+def _memory_of_block(common: "Common") -> dict[str, Any]:
     """Return the columns of a few configurations, which stay in the processor's cache."""
-    fused = np.full(len(table), is_fused)
-    common = Common(
-        model, table, rules, layer_kinds(model, table, fused, rules), moment_of(model, table, fused, rules)
-    )
-    last = table.pp - 1
-    stages = [
-        _stage_memory(common, stage_of(model, table, index, rules.ends_are_layers), capacity)
-        for index in (np.zeros_like(last), np.minimum(1, last), last)
-    ]
-    first, second, third = stages
+    last = common.table.pp - 1
+    indices = (np.zeros_like(last), np.minimum(1, last), last)
+    first, second, third = (stage_memory(common, index) for index in indices)
     of_second = second.total > first.total
     of_third = third.total > np.maximum(first.total, second.total)
 
@@ -175,13 +163,31 @@ class Common:
     framework: Framework
     kinds: tuple[LayerKeeps, ...]
     moment: Moment
+    casts: float
+    capacity: float
 
 
-def _stage_memory(common: Common, stage: Stage, capacity: float) -> MemoryColumns:
-    """Return the memory of an accelerator of one stage."""
+def common_of(
+    model: TransformerModel, table: ConfigurationTable, accelerator: str, attention: str, framework: str
+) -> Common:
+    """Return what all stages have in common; arguments as in :func:`memory`."""
+    check_known("attention", attention, ATTENTION_KERNELS)
+    rules = find_framework(framework)
+    check_offload(table, framework)
+    if rules.whole_in_pipelines and np.any(table.pp > 1):
+        table = replace(table, zero=np.where(table.pp > 1, np.minimum(table.zero, 1), table.zero))
+    part = find_accelerator(accelerator)
+    fused = np.full(len(table), attention == "fused")
+    kinds, moment = layer_kinds(model, table, fused, rules), moment_of(model, table, fused, rules)
+    return Common(model, table, rules, kinds, moment, cast_bytes(part), capacity_bytes(part))
+
+
+def stage_memory(common: Common, index: Ints) -> MemoryColumns:
+    """Return the memory of an accelerator of stage ``index``."""
     model, table, framework = common.model, common.table, common.framework
+    stage = stage_of(model, table, index, framework.ends_are_layers)
     tokens = table.sequence * table.micro_batch / table.cp
-    everything = stage_states(stage_parameters(model, table, stage), table, framework)
+    everything = stage_states(stage_parameters(model, table, stage), table, framework, common.casts)
     states = adapted_states(model, table, stage, framework, everything)
     kept, again = stage_activations(table, stage, model, common.kinds, framework)
     activations = (kept + np.where(stage.is_last, 2 * common.kinds[0].entry, 0.0)) * tokens
@@ -198,4 +204,6 @@ def _stage_memory(common: Common, stage: Stage, capacity: float) -> MemoryColumn
     }
     total = reduce(np.add, causes.values())
     slack = framework.held * moving + np.minimum(states.step, moving)
-    return MemoryColumns(**causes, total=total, slack=slack, stage=stage.index, capacity_bytes=capacity)
+    return MemoryColumns(
+        **causes, total=total, slack=slack, stage=stage.index, capacity_bytes=common.capacity
+    )

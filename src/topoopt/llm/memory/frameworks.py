@@ -72,6 +72,8 @@ class Framework:
     gathers : float
         Layers whose weights are gathered to 16 bits at once, while what is outside of layers stays gathered (FSDP); 0
         where whole weights are stored.
+    whole_in_pipelines : bool
+        Whether stages of a pipeline gather weights once an iteration, and scatter gradients once.
     every_second_product : bool
         Whether ``selective`` means to keep every second product and attention, not all but its core.
     offloads : tuple of str
@@ -96,6 +98,7 @@ class Framework:
     ends_are_layers: bool = False
     dummy_gradients: bool = False
     gathers: float = 0.0
+    whole_in_pipelines: bool = False
     every_second_product: bool = False
     offloads: tuple[str, ...] = ()
     held: float = 0.0

@@ -61,19 +61,20 @@ def stage_activations(
     """Return bytes per token that a stage keeps, and those of the one layer that is being computed again."""
     kept, again = np.zeros(len(table)), np.zeros(len(table))
     share = recomputed_share(table, stage.layers)
-    for one, layers in zip(kinds, (stage.layers - stage.moe_layers, stage.moe_layers), strict=False):
-        kept = kept + layers * (one.everything - share * (one.everything - one.keeps))
+    held = (stage.kept_layers - stage.kept_moe_layers, stage.kept_moe_layers)
+    there = (stage.layers - stage.moe_layers, stage.moe_layers)
+    for one, times, layers in zip(kinds, held, there, strict=False):
+        kept = kept + times * (one.everything - share * (one.everything - one.keeps))
         again = np.maximum(again, np.where(layers > 0, one.again, 0.0))
     entry = kinds[0].entry
-    kept = kept + np.where(
-        stage.is_first, entry / ELEMENT_BYTES[table.precision] * has_dropout(model), 0.0
-    )  # the mask
+    mask = entry / ELEMENT_BYTES[table.precision] * has_dropout(model)
+    kept = kept + stage.in_flight * np.where(stage.is_first, mask, 0.0)
     if framework.keeps_outputs:
-        kept = kept + entry * (table.pp > 1) * ~stage.is_last
+        kept = kept + stage.in_flight * entry * (table.pp > 1) * ~stage.is_last
     if np.any(table.offload_activations):
         # Of what is in the host's memory, one layer is on its way.
         kept = np.maximum(kept * (1 - table.offload_activations), kept / np.maximum(stage.layers, 1.0))
-    return stage.in_flight * kept, again
+    return kept, again
 
 
 def recomputed_share(table: ConfigurationTable, layers: Floats) -> Floats:

@@ -21,6 +21,8 @@ class Stage:
         Layers on it, and those of them with experts.
     in_flight : float array
         Micro-batches whose activations it holds for all of its layers; not whole when interleaved.
+    kept_layers, kept_moe_layers : float array
+        Layers whose activations it holds, once for each micro-batch; chunks that are passed first are held most often.
     is_first, is_last : bool array
     """
 
@@ -28,6 +30,8 @@ class Stage:
     layers: Floats
     moe_layers: Floats
     in_flight: Floats
+    kept_layers: Floats
+    kept_moe_layers: Floats
     is_first: Bools
     is_last: Bools
 
@@ -41,14 +45,17 @@ def stage_of(
     than they may be. Where the chunks divide two layers more than there are, ``ends_are_layers`` says that embedding
     and output layer take the place of a layer each.
     """
-    layers, moe_layers = _layers(model, table, index, ends_are_layers)
+    in_flight = count_in_flight(table, index)
+    layers, moe_layers, kept, kept_moe = _layers(model, table, index, ends_are_layers, in_flight)
     if model.mtp_layers:
         further = model.mtp_layers * (index == table.pp - 1)
-        layers, moe_layers = layers + further, moe_layers + further * model.is_moe(model.layers - 1)
+        moe = further * model.is_moe(model.layers - 1)
+        layers, moe_layers = layers + further, moe_layers + moe
+        kept, kept_moe = kept + further * in_flight, kept_moe + moe * in_flight
     first, last = index == 0, index == table.pp - 1
     if np.any(mirrored := two_way(table)):  # a rank has a stage and its mirror image
         first, last = first | (mirrored & last), last | (mirrored & first)
-    return Stage(index, layers, moe_layers, count_in_flight(table, index), first, last)
+    return Stage(index, layers, moe_layers, in_flight, kept, kept_moe, first, last)
 
 
 def two_way(table: ConfigurationTable) -> Bools:
@@ -73,24 +80,41 @@ def count_in_flight(table: ConfigurationTable, index: Ints) -> Floats:
 
 
 def _layers(
-    model: TransformerModel, table: ConfigurationTable, index: Ints, ends: bool
-) -> tuple[Floats, Floats]:
-    """Return the layers of stage ``index``, and those of them with experts.
+    model: TransformerModel, table: ConfigurationTable, index: Ints, ends: bool, in_flight: Floats
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return the layers of stage ``index`` and those of them with experts, on it and held for micro-batches in flight.
 
-    They follow from stages and chunks, of which there are few, so each pair is looked up.
+    They follow from stages and chunks, of which there are few, so each pair is looked up. With interleaving ``pp``
+    micro-batches pass a chunk before they pass the next one.
     """
     stages, turns = int(table.pp.max(initial=1)) + 1, int(table.vpp.max(initial=1)) + 1
     key = (table.pp * turns + table.vpp) * stages + index
-    layers, with_experts = np.zeros(stages * turns * stages), np.zeros(stages * turns * stages)
+    present = np.flatnonzero(np.bincount(key, minlength=1))
+    row_of = np.zeros(stages * turns * stages, np.int64)
+    row_of[present] = np.arange(len(present))
+    row = row_of[key]
+    # Of the first chunks of a stage: all layers, and those with experts.
+    first = np.zeros((2, len(present), turns))
     before = np.cumsum([0, *(model.is_moe(layer) for layer in range(model.layers))])
-    for one in np.flatnonzero(np.bincount(key, minlength=1)):
-        rest, stage = divmod(int(one), stages)
+    for place, one in enumerate(present.tolist()):
+        rest, stage = divmod(one, stages)
         pp, vpp = divmod(rest, turns)
-        for chunk in range(stage, pp * vpp, pp):
-            begin, end = (_begin(model.layers, place, pp * vpp, ends) for place in (chunk, chunk + 1))
-            layers[one] += end - begin
-            with_experts[one] += before[end] - before[begin]
-    return layers[key], with_experts[key]
+        for turn in range(vpp):
+            chunk = stage + turn * pp
+            begin, end = (_begin(model.layers, part, pp * vpp, ends) for part in (chunk, chunk + 1))
+            here = (end - begin, before[end] - before[begin])
+            first[:, place, turn + 1] = first[:, place, turn] + here
+    rounds, more = np.divmod(np.rint(in_flight * table.vpp).astype(np.int64), table.pp * table.vpp)
+    done, some = np.divmod(more, table.pp)
+    following = np.minimum(done + 1, table.vpp)
+    layers, held = [], []
+    for sums in first if model.experts is not None else first[:1]:
+        layers.append(sums[row, table.vpp])
+        now = sums[row, done]
+        held.append(table.pp * (rounds * layers[-1] + now) + some * (sums[row, following] - now))
+    if model.experts is None:
+        layers, held = [*layers, np.zeros(len(table))], [*held, np.zeros(len(table))]
+    return layers[0], layers[1], held[0], held[1]
 
 
 def _begin(layers: int, chunk: int, chunks: int, ends: bool) -> int:

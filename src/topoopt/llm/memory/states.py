@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topoopt.hardware import PRECISIONS
+from topoopt.hardware import PRECISIONS, Accelerator
 from topoopt.llm.columns import Floats, Ints
 from topoopt.llm.configuration import STORED_PRECISIONS
 from topoopt.llm.configuration_table import ConfigurationTable
@@ -20,9 +20,12 @@ from topoopt.transformer import TransformerModel, count_parameters, layer_parame
 STORED_BYTES = np.array([np.nan, 4.0, 2.0, 1.0])
 """By index of :data:`~topoopt.llm.configuration.STORED_PRECISIONS`; the first is what the framework does."""
 
-CAST_BYTES = 2.0
+CAST_BYTES, ONE_CAST_BYTES = 2.0, 1.0
 """Of weights in 8 bits: a copy by rows for the forward pass, and one by columns for the gradients of inputs, which
-kernels of 8 bits read in that order (Transformer Engine, ``columnwise_usage``)."""
+kernels of 8 bits read in that order (Transformer Engine, ``columnwise_usage``); or one, which they read both ways."""
+
+READ_BOTH_WAYS = ("Blackwell", "Blackwell Ultra", "Rubin")
+"""Architectures with such kernels, for scales of whole tensors (``is_non_tn_fp8_gemm_supported`` there)."""
 
 FROZEN_CAST_BYTES = 1.0
 """The same of frozen weights: NVIDIA's recipes of adapters do not keep the copy by columns
@@ -70,8 +73,15 @@ class StageParameters:
     experts: Floats
 
 
-def stage_states(parameters: StageParameters, table: ConfigurationTable, framework: Framework) -> States:
-    """Return the states of one accelerator of a stage."""
+def cast_bytes(part: Accelerator) -> float:
+    """Return the bytes of a weight that products in 8 bits read, by rows and, where that takes a copy, by columns."""
+    return ONE_CAST_BYTES if part.architecture in READ_BOTH_WAYS else CAST_BYTES
+
+
+def stage_states(
+    parameters: StageParameters, table: ConfigurationTable, framework: Framework, casts: float = CAST_BYTES
+) -> States:
+    """Return the states of one accelerator of a stage, where weights in 8 bits have ``casts`` bytes."""
     # DualPipe: a stage and its mirror image, whose replica another rank has.
     copies = np.where(two_way(table), 2.0, 1.0)
     replicas = np.asarray(copies * table.dp * table.cp, np.float64)
@@ -88,7 +98,7 @@ def stage_states(parameters: StageParameters, table: ConfigurationTable, framewo
         name: _by_precision(framework, table, name) for name in ("weights", "gradients", "optimizer", "step")
     }
     own = held[1 if framework.gathers else 3]
-    stored, in_eight = _weight_bytes(framework, table, each["weights"])
+    stored, in_eight = _weight_bytes(framework, table, each["weights"], casts)
     weights = stored * own
     if in_eight is not stored:
         weights = weights + (in_eight - stored) * (in_layers + experts) * own / np.maximum(whole, 1.0)
@@ -131,7 +141,9 @@ def _given(column: Ints, usual: Floats) -> Floats:
     return np.where(column > 0, STORED_BYTES[column], usual) if np.any(column) else usual
 
 
-def _weight_bytes(framework: Framework, table: ConfigurationTable, usual: Floats) -> tuple[Floats, Floats]:
+def _weight_bytes(
+    framework: Framework, table: ConfigurationTable, usual: Floats, trained_casts: float
+) -> tuple[Floats, Floats]:
     """Return the bytes of a weight outside of layers, and in a layer, whose products may be in 8 bits.
 
     Those products read casts of the weights, which are kept over the micro-batches: beside weights of 16 or 32 bits, or
@@ -143,7 +155,7 @@ def _weight_bytes(framework: Framework, table: ConfigurationTable, usual: Floats
     if not np.any(arithmetic):
         return stored, stored
     only = (table.weights == eight) | ((table.weights == 0) & (framework.fp8_weights == "fp8"))
-    casts = np.where(table.adapter_rank > 0, FROZEN_CAST_BYTES, CAST_BYTES)
+    casts = np.where(table.adapter_rank > 0, FROZEN_CAST_BYTES, trained_casts)
     beside = 0.0 if framework.gathers else casts
     return stored, np.where(arithmetic, np.where(only, casts, stored + beside), stored)
 
