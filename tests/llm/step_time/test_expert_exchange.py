@@ -29,7 +29,7 @@ def deepseek() -> TransformerModel:
     return replace(model, experts=replace(model.experts, route_groups=8, groups_per_token=4))
 
 
-@pytest.mark.parametrize(("ep", "tolerance"), [(8, 0.3), (16, 0.3), (32, 0.16), (64, 0.16)])
+@pytest.mark.parametrize(("ep", "tolerance"), [(8, 0.15), (16, 0.3), (32, 0.05), (64, 0.05)])
 def test_exchanges_take_as_long_as_deepep_publishes(ep: int, tolerance: float) -> None:
     model = deepseek() if ep > 8 else find_transformer("qwen3-30b-a3b")
     limits = (8, 4) if ep > 8 else (0, 0)  # inside a server its test has no groups

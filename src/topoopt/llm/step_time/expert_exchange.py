@@ -96,7 +96,7 @@ def _together(case: Case, inner: Floats, outer: Floats) -> Floats:
     """Return the time of both kinds of links: the longer one flat, somewhat more where tokens are forwarded.
 
     Forwarding goes on while others arrive, but both compete for the processors that do it. With the 3-norm DeepEP's
-    published bandwidths come out within 7 % on 32 and 64 ranks, and within 30 % on 8 and 16.
+    published bandwidths come out within 4 % on 32 and 64 ranks, 13 % too fast on 8 and 27 % on 16.
     """
     longer = np.maximum(np.maximum(inner, outer), 1e-30)
     ratio = np.minimum(inner, outer) / longer
