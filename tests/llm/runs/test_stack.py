@@ -1,0 +1,40 @@
+"""What a row says of kernels that are not fused, and of how ZeRO-3 gathered."""
+
+import pytest
+
+from topoopt.errors import InvalidInput
+from topoopt.llm.runs.stack import written_gathers, written_unfused
+
+
+@pytest.mark.parametrize(
+    ("row", "unfused"),
+    [
+        ({}, ""),
+        ({"unfused": "norms+rotary"}, "norms+rotary"),
+        ({"framework": "scaling"}, "all"),
+        ({"framework": "scaling-norm-kernel"}, "rotary+activation"),
+    ],
+)
+def test_parts_that_are_not_fused(row: dict[str, str], unfused: str) -> None:
+    assert written_unfused(row) == unfused
+
+
+@pytest.mark.parametrize(
+    ("row", "gathers"),
+    [
+        ({"framework": "fsdp"}, ""),
+        ({"gathers": "alone"}, "alone"),
+        ({"source": "mosaicml/llm-foundry"}, "after"),
+        ({"framework": "deepspeed", "source": "Narayanan et al. SC 2021"}, "each"),
+        ({"framework": "deepspeed", "source": "DeepSpeed, 2023"}, ""),
+    ],
+)
+def test_how_weights_are_gathered(row: dict[str, str], gathers: str) -> None:
+    assert written_gathers(row) == gathers
+
+
+def test_unknown_words_are_refused_with_the_known_ones() -> None:
+    with pytest.raises(InvalidInput, match="ahead"):
+        written_gathers({"gathers": "never"})
+    with pytest.raises(InvalidInput, match="rotary"):
+        written_unfused({"unfused": "softmax"})
