@@ -160,3 +160,10 @@ def test_a_schedule_that_is_given_is_kept_where_any_is_tried() -> None:
     found = enumerate_configurations(model, 16, 64, 4096, choices)
     assert set(found.schedule.tolist()) == {1}
     assert set(found.overlap_experts.tolist()) == {0}
+
+
+def test_parts_that_a_model_lacks_are_not_computed_again() -> None:
+    dense = find_transformer("llama3-8b")
+    for word, there in (("norms", True), ("experts", False), ("latent+norms", False), ("full", True)):
+        choices = usual_choices(dense, 8, 8, 8192).pinned(recompute=recomputation_bits(word))
+        assert (len(enumerate_configurations(dense, 8, 8, 8192, choices)) > 0) == there

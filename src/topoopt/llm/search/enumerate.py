@@ -15,6 +15,7 @@ from topoopt.llm.columns import Bools, Ints
 from topoopt.llm.configuration import CONTEXTS
 from topoopt.llm.configuration_table import ConfigurationTable, table_of_columns
 from topoopt.llm.degrees import chunk_counts, tensor_degrees, ulysses_degrees
+from topoopt.llm.recomputation import FULL, part_bit
 from topoopt.llm.search.choices import Choices
 from topoopt.llm.search.schedules import SCHEDULED, Columns, schedule_rules
 from topoopt.transformer import TransformerModel
@@ -40,7 +41,7 @@ def enumerate_configurations(
         "etp": lambda by: _expert_group_is_valid(model, by, accelerators),
         "vpp": lambda by: _stages_are_valid(model, by, choices.uneven_stages),
         "micro_batch": lambda by: _batch_is_valid(by, accelerators, global_batch),
-        "recompute": lambda by: np.ones(len(by["tp"]), bool),
+        "recompute": lambda by: _parts_are_there(model, by["recompute"]),
         "zero": lambda by: choices.zero_in_pipelines | (by["pp"] == 1) | (by["zero"] < 2),
         "sequence_parallel": lambda by: (
             (by["sequence_parallel"] == 0) | ((by["tp"] > 1) & (sequence % (by["tp"] * by["cp"]) == 0))
@@ -128,6 +129,12 @@ def _expert_group_is_valid(model: TransformerModel, by: Columns, accelerators: i
 def _stages_are_valid(model: TransformerModel, by: Columns, uneven: bool) -> Bools:
     whole = np.isin(by["pp"] * by["vpp"], chunk_counts(model.layers, uneven))
     return np.asarray(whole & ((by["pp"] > 1) | (by["vpp"] == 1)))
+
+
+def _parts_are_there(model: TransformerModel, bits: Ints) -> Bools:
+    """Only what the model has is computed again by itself."""
+    lacking = part_bit("experts") * (model.experts is None) | part_bit("latent") * (model.latent is None)
+    return np.asarray((bits & FULL > 0) | (bits & lacking == 0))
 
 
 def _batch_is_valid(by: Columns, accelerators: int, global_batch: int) -> Bools:
