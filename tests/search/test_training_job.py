@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import topoopt.search.training_job
 from topoopt.errors import Infeasible, InvalidInput, TopoOptError
 from topoopt.job import Job, JobRequest, job_from_mapping, job_traffic, transformer_of
 from topoopt.search import SearchOptions, default_baselines, is_transformer, job_of, make_plan
@@ -176,3 +177,11 @@ def test_stages_are_cut_unevenly_only_if_that_is_asked_for(tmp_path: Path) -> No
         job_of(request(tmp_path, pp=3, accelerators=24, global_batch=24))
     uneven = job_of(request(tmp_path, pp=3, accelerators=24, global_batch=24, uneven_stages=True))
     assert {layout.configuration["pp"] for layout in transformer_of(uneven).layouts} == {3}
+
+
+def test_of_large_simulations_fewer_are_made_unless_their_number_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(topoopt.search.training_job, "MOST_SIMULATED", 1)
+    assert len({one.name for one in transformer_of(job_of(request(tmp_path))).layouts}) <= 2
+    assert len(transformer_of(job_of(request(tmp_path, candidates=4))).layouts) >= 4

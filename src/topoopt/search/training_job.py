@@ -36,7 +36,8 @@ from topoopt.llm import (
 )
 from topoopt.search.bounds import moore_hops
 from topoopt.search.progress import Progress, silent
-from topoopt.search.training_request import TrainingRequest, is_transformer, training_request
+from topoopt.search.training_request import CANDIDATES, TrainingRequest, is_transformer, training_request
+from topoopt.simulate import simulated_flows
 from topoopt.transformer import count_parameters
 
 OTHER_ORDER = "tp-cp-ep-pp-dp"
@@ -44,6 +45,10 @@ OTHER_ORDER = "tp-cp-ep-pp-dp"
 
 DIVERSE = ("tp", "pp", "dp", "cp", "ep")
 """Configurations that agree in these would be wired alike; the fastest of them stands for all."""
+
+MOST_SIMULATED = 6_000_000
+"""Flows of all layouts together after which no further one is tried, unless their number is given: they are simulated
+on ten networks, in some minutes of CPU time at worst."""
 
 Floats = NDArray[np.float64]
 
@@ -97,11 +102,14 @@ def _job_of(request: JobRequest, on_progress: Progress) -> Job:
         weighed_s(seconds, ranked.memory.total, ranked.memory.capacity_bytes)
         for seconds in (ranked.times.iteration_time_s, forwarded)
     )
-    places = diverse(ranked.table, tuple(times_s), training.candidates)
+    places = diverse(ranked.table, tuple(times_s), training.candidates or CANDIDATES)
     layouts: list[Layout] = []
     for index, place in enumerate(places):
         on_progress("laying out configurations", index, len(places))
         layouts += _layouts(training, system, calibration, ranked, place, loads)
+        simulated = sum(simulated_flows(layout.step) for layout in layouts)
+        if not training.candidates and simulated > MOST_SIMULATED:
+            break
     return training_job(
         TransformerWork(
             training.model,

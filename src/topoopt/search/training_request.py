@@ -37,6 +37,8 @@ class TrainingRequest:
         A name or file; empty for the accelerator's own.
     loads : str
         Of experts, as :func:`topoopt.llm.find_loads` reads them; empty for even ones.
+    candidates : int
+        Configurations that get a network; 0 for :data:`CANDIDATES`, or fewer where each is a large simulation.
     attention : str, optional
         ``fused`` or ``eager``; what the calibration has where it is not given.
     framework : str
@@ -125,7 +127,7 @@ def training_request(request: JobRequest) -> TrainingRequest:
         int(words.get("global_batch", usual_batch(sequence, cluster.total_accelerators))),
         fixed_fields(words),
         str(words.get("calibration", "")),
-        int(words.get("candidates", CANDIDATES)),
+        int(words.get("candidates", 0)),
         str(words.get("loads", "")),
         words.get("attention"),
         str(words.get("framework", "megatron")),

@@ -66,6 +66,7 @@ from topoopt.simulate.pipeline.closed_form import inside_servers_s as inside_ser
 from topoopt.simulate.pipeline.closed_form import pipelined_time as pipelined_time
 from topoopt.simulate.pipeline.steady import analytic_flows as analytic_flows
 from topoopt.simulate.pipeline.steady import analytic_step as analytic_step
+from topoopt.simulate.pipeline.steady import simulated_flows as simulated_flows
 from topoopt.simulate.pipeline.task_graph import pipeline_task_graph as pipeline_task_graph
 from topoopt.simulate.report import Report as Report
 from topoopt.simulate.result import SimResult as SimResult

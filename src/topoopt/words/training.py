@@ -59,4 +59,4 @@ class TrainingWords(ScaleWords, DegreeWords, DetailWords, total=False):
     loads: Annotated[str, Word("uniform|zipf[:A]|FILE.csv")]
     """Of experts, as topoopt llm traffic has them; even if not given."""
     candidates: Annotated[int, Word("K")]
-    """Configurations that get a network of their own and are simulated on it; 8."""
+    """Configurations that get a network of their own and are simulated on it; 8, fewer of very large ones."""

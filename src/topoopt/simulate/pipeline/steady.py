@@ -68,6 +68,15 @@ def analytic_flows(step: PipelinedStep) -> int:
     return (tasks_of_micro_batch(step) + sum(pairs)) * step.micro_batches
 
 
+def simulated_flows(step: PipelinedStep) -> int:
+    """Return what of these flows is simulated where the pipeline is soon in step."""
+    return (
+        analytic_flows(step)
+        * min(sum(_lengths(step)[:3]) or step.micro_batches, step.micro_batches)
+        // step.micro_batches
+    )
+
+
 def _lengths(step: PipelinedStep) -> list[int]:
     """Return numbers of micro-batches, a round apart, that are whole rounds below those of the step.
 
