@@ -100,11 +100,21 @@ def test_a_measured_peak_of_memory_has_its_error() -> None:
     twin = {**ROW, "mem_gib": f"{60e9 / 2**30}"}
     answer = predict_runs(runs_of((*row, "mem_gib"), [row, twin, ROW]))
     first, second, third = answer.predictions
-    assert first.memory_error_percent == pytest.approx(100 * (first.memory_bytes / 60e9 - 1))
+    assert first.memory_error_percent == pytest.approx(100 * (first.peak_bytes / 60e9 - 1))
     assert second.memory_error_percent == pytest.approx(first.memory_error_percent)
     assert math.isnan(third.memory_error_percent)
     assert (answer.memory_errors["mine"].runs, answer.memory_errors["all"].runs) == (1, 2)
     assert "Errors of the peak memory" in str(answer)
+
+
+def test_a_peak_of_memory_is_of_tensors_of_the_allocator_or_of_the_accelerator() -> None:
+    rows = [
+        {**ROW, "mem_gb": "60", "mem_def": word}
+        for word in ("max_memory_allocated", "reserved", "nvidia-smi", "")
+    ]
+    tensors, held, shown, unsaid = predict_runs(runs_of(tuple(rows[0]), rows)).predictions
+    assert tensors.peak_bytes < tensors.memory_bytes <= held.peak_bytes
+    assert shown.peak_bytes == unsaid.peak_bytes <= held.peak_bytes
 
 
 def test_a_rate_of_an_unknown_definition_is_refused() -> None:

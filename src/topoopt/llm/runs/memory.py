@@ -8,7 +8,7 @@ from topoopt.llm.columns import take_rows
 from topoopt.llm.configuration_table import configuration_table
 from topoopt.llm.memory.accelerator import MemoryColumns, memory
 from topoopt.llm.recomputation import RECOMPUTATIONS
-from topoopt.llm.runs.columns import Row, text
+from topoopt.llm.runs.columns import Row, meaning, text
 from topoopt.llm.runs.run import Run
 from topoopt.llm.runs.stack import run_attention, run_framework
 
@@ -27,3 +27,16 @@ def run_memory(run: Run, row: Row) -> MemoryColumns:
         run_framework(row),
     )
     return take_rows(needed, np.array([np.argmin(needed.total)]))
+
+
+def counted_bytes(needed: MemoryColumns, row: Row) -> float:
+    """Return as much of the memory of a run as its measurement counts, by the row's ``mem_def``.
+
+    ``allocated`` is what tensors take; ``reserved`` what the framework's allocator holds, which keeps some of what it
+    once had; and nvidia-smi, which is meant where a row does not say, shows that as far as the accelerator has it.
+    """
+    kind = meaning("mem_def", text(row, "mem_def").lower())
+    if kind == "allocated":
+        return float(needed.total[0] - needed.overhead[0])
+    held = float(needed.total[0] + needed.slack[0])
+    return held if kind == "reserved" else min(held, max(needed.capacity_bytes, float(needed.total[0])))

@@ -16,7 +16,7 @@ from topoopt.llm.calibration.file import find_calibration
 from topoopt.llm.calibration.parameters import Calibration
 from topoopt.llm.calibration.relatives import are_alike
 from topoopt.llm.calibration.timed_runs import timed_runs
-from topoopt.llm.runs.memory import run_memory
+from topoopt.llm.runs.memory import counted_bytes, run_memory
 from topoopt.llm.runs.run import NotModelled, Run, Runs
 
 
@@ -28,6 +28,8 @@ class Prediction:
     ----------
     memory_bytes : float
         On the fullest accelerator.
+    peak_bytes : float
+        Of that, and of what the allocator keeps beyond it, as much as the row's measurement counts.
     model_flops_per_s : float
         Of one accelerator, without recomputation.
     """
@@ -41,6 +43,7 @@ class Prediction:
     model_flops_per_s: float
     memory_bytes: float
     fits: bool
+    peak_bytes: float
 
     @property
     def error_percent(self) -> float:
@@ -51,7 +54,7 @@ class Prediction:
     def memory_error_percent(self) -> float:
         """By how much the memory is off the measured peak; NaN where none was measured."""
         measured = self.run.peak_memory_bytes or math.nan
-        return 100 * (self.memory_bytes / measured - 1)
+        return 100 * (self.peak_bytes / measured - 1)
 
 
 def _percent(value: float) -> str | None:
@@ -195,6 +198,7 @@ def _predicted(members: list[Run], calibration: Calibration, runs: Runs) -> list
                 float(times.model_flops[index]) / row["iteration_time_s"],
                 float(memory.total[0]),
                 bool(memory.fits[0]),
+                counted_bytes(memory, runs.rows[run.place]),
             )
         )
     return made
