@@ -33,6 +33,9 @@ FORWARD_PHASES = PHASES.index("forward"), PHASES.index("activation")
 MOST_LENGTHS = 4
 """Numbers of micro-batches that are tried at most; the longest takes the most memory."""
 
+LARGEST = 1_500_000
+"""Tasks at once, about a gigabyte, beyond which no fourth number is tried."""
+
 WORTH = 0.75
 """The rounds simulated have at most this share of all micro-batches together."""
 
@@ -70,11 +73,8 @@ def analytic_flows(step: PipelinedStep) -> int:
 
 def simulated_flows(step: PipelinedStep) -> int:
     """Return what of these flows is simulated where the pipeline is soon in step."""
-    return (
-        analytic_flows(step)
-        * min(sum(_lengths(step)[:3]) or step.micro_batches, step.micro_batches)
-        // step.micro_batches
-    )
+    tried = sum(_lengths(step)[:3]) or step.micro_batches
+    return analytic_flows(step) * tried // step.micro_batches
 
 
 def _lengths(step: PipelinedStep) -> list[int]:
@@ -82,15 +82,19 @@ def _lengths(step: PipelinedStep) -> list[int]:
 
     None if three of them are not worth their while.
     """
-    a_round = max(step.stages, 2)
-    first = a_round + step.micro_batches % a_round
+    each, most = tasks_of_micro_batch(step), WORTH * step.micro_batches
+    least = a_round = max(step.stages, 2)
+    if (
+        step.chunks_per_stage == 1 and 3 * each * least > LARGEST
+    ):  # where shorter rounds need not be whole ones
+        a_round = max(least // 4, 2)
+    first = least + (step.micro_batches - least) % a_round
     lengths = [first + a_round * rounds for rounds in range(MOST_LENGTHS)]
-    simulated = np.cumsum(lengths)
-    kept = [
-        length
-        for length, total in zip(lengths, simulated, strict=True)
-        if total <= WORTH * step.micro_batches
-    ]
+    kept: list[int] = []
+    for length in lengths:
+        if sum(kept) + length > most or (len(kept) > 2 and each * length > LARGEST):
+            break
+        kept.append(length)
     return kept if len(kept) > 2 else []
 
 
