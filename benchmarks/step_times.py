@@ -47,7 +47,7 @@ def figures() -> Iterator[Figure]:
     runs = timed_runs([run for run in read_runs(RUNS).timed if run.system.accelerator.startswith("A100")])
     start = starting_calibration("neutral", "a100-80gb")
     seconds = best_cpu_seconds(lambda: fit(runs, start, Weights({}), 1.0), repeats=1)
-    yield Figure("calibration fitted to 1,048 runs", seconds, "CPU s", 10)
+    yield Figure("calibration fitted to 1,092 runs", seconds, "CPU s", 10)
 
 
 def _many(one: Configuration) -> ConfigurationTable:
