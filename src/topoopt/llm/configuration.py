@@ -79,9 +79,10 @@ class Configuration:
         One of :data:`EXCHANGES`.
     graphs : bool
         Whether the kernels of an iteration are launched as graphs (CUDA graphs), so that the host has nothing to do.
-    dispatch, weights, gradients, moments : str
+    dispatch, weights, gradients, moments, activation_inputs : str
         One of :data:`STORED_PRECISIONS`: of tokens on their way to experts, of the weights that are computed with, of
-        the gradients that are summed up and reduced, of Adam's moments.
+        the gradients that are summed up and reduced, of Adam's moments, of what enters the activation between
+        feed-forward matrices while it is kept for the backward pass (DeepSeek-V3, section 3.3.3).
     offload_optimizer, offload_activations : float
         Share of them that the host's memory holds.
     adapter_rank : int
@@ -117,6 +118,7 @@ class Configuration:
     weights: str = ""
     gradients: str = ""
     moments: str = ""
+    activation_inputs: str = ""
     offload_optimizer: float = 0.0
     offload_activations: float = 0.0
     adapter_rank: int = 0
@@ -144,7 +146,7 @@ class Configuration:
                 f"document_spread: expected a number from 0 to {LARGEST_SPREAD}, got {self.document_spread}"
             )
         check_known("exchange", self.exchange, EXCHANGES)
-        for key in ("dispatch", "weights", "gradients", "moments"):
+        for key in ("dispatch", "weights", "gradients", "moments", "activation_inputs"):
             if getattr(self, key):
                 check_known(key, getattr(self, key), STORED_PRECISIONS[1:])
 

@@ -18,9 +18,12 @@ _WORDS: Mapping[str, Sequence[str]] = {
     "schedule": SCHEDULES,
     "adapters": ADAPTERS,
     "exchange": EXCHANGES,
-    **dict.fromkeys(("dispatch", "weights", "gradients", "moments"), STORED_PRECISIONS),
+    **dict.fromkeys(("dispatch", "weights", "gradients", "moments", "activation_inputs"), STORED_PRECISIONS),
 }
 """Columns that hold indices of words."""
+
+STORED_BYTES = np.array([np.nan, 4.0, 2.0, 1.0])
+"""By index of :data:`~topoopt.llm.STORED_PRECISIONS`; the first is what the framework does."""
 
 FLOATS = ("offload_optimizer", "offload_activations", "document_spread")
 """Columns that hold no integers."""
@@ -31,10 +34,10 @@ class ConfigurationTable:
     """Configurations by columns, each an array of shape (configurations,), or () where all of them are alike.
 
     ``recompute`` holds the bits of :mod:`topoopt.llm.recomputation`. ``precision``, ``context``, ``schedule``,
-    ``exchange``, ``dispatch``, ``weights``, ``gradients``, ``moments`` and ``adapters`` hold indices of their words in
-    :data:`~topoopt.hardware.PRECISIONS`, ``CONTEXTS``, ``SCHEDULES``, ``EXCHANGES``, ``STORED_PRECISIONS`` and
-    ``ADAPTERS``; switches 0 or 1; the others as in :class:`~topoopt.llm.Configuration`. ``tp`` to ``precision`` always
-    have a row axis.
+    ``exchange``, ``dispatch``, ``weights``, ``gradients``, ``moments``, ``activation_inputs`` and ``adapters`` hold
+    indices of their words in :data:`~topoopt.hardware.PRECISIONS`, ``CONTEXTS``, ``SCHEDULES``, ``EXCHANGES``,
+    ``STORED_PRECISIONS`` and ``ADAPTERS``; switches 0 or 1; the others as in :class:`~topoopt.llm.Configuration`.
+    ``tp`` to ``precision`` always have a row axis.
     """
 
     tp: Ints
@@ -60,6 +63,7 @@ class ConfigurationTable:
     weights: Ints
     gradients: Ints
     moments: Ints
+    activation_inputs: Ints
     offload_optimizer: Floats
     offload_activations: Floats
     adapter_rank: Ints

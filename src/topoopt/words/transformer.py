@@ -119,6 +119,8 @@ class DetailWords(TypedDict, total=False):
     """Of the gradients that are summed up; the framework's."""
     moments: Annotated[str, Word("fp32|bf16|fp8")]
     """Of Adam's moments; fp32."""
+    activation_inputs: Annotated[str, Word("bf16|fp8")]
+    """Of what enters the activation between feed-forward matrices, while it is kept; as other activations."""
     offload_optimizer: Annotated[float, Word("SHARE", 0.0)]
     """Of the optimizer's state that the memory of the host keeps."""
     offload_activations: Annotated[float, Word("SHARE", 0.0)]

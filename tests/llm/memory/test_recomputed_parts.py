@@ -70,6 +70,12 @@ def test_eight_bits_keep_the_inputs_of_products_in_eight_bits() -> None:
     assert less == 8 * TOKENS * (2 * 4096 + 14336 - 4096)
 
 
+def test_what_enters_swiglu_may_be_kept_in_eight_bits() -> None:
+    """Megatron Core's ``--activation-func-fp8-input-store``: gate and up, in 1 byte instead of 2."""
+    less = of(LLAMA, ONE).activations[0] - of(LLAMA, replace(ONE, activation_inputs="fp8")).activations[0]
+    assert less == 8 * TOKENS * 2 * 14336
+
+
 @pytest.mark.parametrize(
     ("words", "framework", "each"),
     [

@@ -13,7 +13,7 @@ import numpy as np
 
 from topoopt.hardware import PRECISIONS
 from topoopt.llm.columns import Bools, Floats
-from topoopt.llm.configuration_table import ConfigurationTable
+from topoopt.llm.configuration_table import STORED_BYTES, ConfigurationTable
 from topoopt.llm.memory.context import kept_key_heads
 from topoopt.llm.memory.frameworks import Framework
 from topoopt.llm.memory.mixed_layers import mean_of_kinds, recurrence_kept
@@ -214,7 +214,8 @@ def _feed_forward(
     """What enters the activation between feed-forward matrices, and what comes out of it and enters the last."""
     element, kept = ELEMENT_BYTES[table.precision], INPUT_BYTES[table.precision]
     columns = _inner(model, layer_is_moe) / table.tp
-    into = element * columns * (2 if model.gated else 1)
+    stored = np.where(table.activation_inputs > 0, STORED_BYTES[table.activation_inputs], element)
+    into = stored * columns * (2 if model.gated else 1)
     return into, columns * (kept + element * framework.gate_copies * model.gated)
 
 

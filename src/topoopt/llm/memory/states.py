@@ -12,13 +12,10 @@ import numpy as np
 from topoopt.hardware import PRECISIONS, Accelerator
 from topoopt.llm.columns import Floats, Ints
 from topoopt.llm.configuration import STORED_PRECISIONS
-from topoopt.llm.configuration_table import ConfigurationTable
+from topoopt.llm.configuration_table import STORED_BYTES, ConfigurationTable
 from topoopt.llm.memory.frameworks import Framework
 from topoopt.llm.memory.stages import Stage, two_way
 from topoopt.transformer import TransformerModel, count_parameters, layer_parameters
-
-STORED_BYTES = np.array([np.nan, 4.0, 2.0, 1.0])
-"""By index of :data:`~topoopt.llm.configuration.STORED_PRECISIONS`; the first is what the framework does."""
 
 CAST_BYTES, ONE_CAST_BYTES = 2.0, 1.0
 """Of weights in 8 bits: a copy by rows for the forward pass, and one by columns for the gradients of inputs, which

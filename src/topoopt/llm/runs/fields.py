@@ -65,6 +65,7 @@ _READ: Mapping[str, Callable[[Row, str], Any]] = {
     "weights": _word,
     "gradients": _word,
     "moments": _word,
+    "activation_inputs": _word,
     "offload_optimizer": _share,
     "offload_activations": _share,
     "adapter_rank": _count,

@@ -9,7 +9,7 @@ from topoopt.hardware import PRECISIONS
 from topoopt.llm.calibration.parameters import ATTENTIONS, Calibration
 from topoopt.llm.columns import Bools, Floats, Ints
 from topoopt.llm.communication.message import SUMMED_IN_32_BITS, wire_element_bytes
-from topoopt.llm.configuration_table import ConfigurationTable
+from topoopt.llm.configuration_table import STORED_BYTES, ConfigurationTable
 from topoopt.llm.experts.loads import ExpertLoads, experts_of, hottest_rank, taken_shares
 from topoopt.llm.software import GATHERS, UNFUSED_PARTS, unfused_bits
 from topoopt.llm.step_time.collective_time import Links
@@ -20,8 +20,6 @@ from topoopt.transformer import TransformerModel
 
 _WIRE_BYTES = np.array([wire_element_bytes(name) for name in PRECISIONS], np.float64)
 _SUMMED_BYTES = np.where(np.isin(PRECISIONS, SUMMED_IN_32_BITS), 4.0, _WIRE_BYTES)
-_STORED_BYTES = np.array([0.0, 4.0, 2.0, 1.0])
-"""By index of :data:`~topoopt.llm.configuration.STORED_PRECISIONS`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +116,7 @@ class Case:
         usual = np.where(self.table.zero < 2, summed, _WIRE_BYTES[self.table.precision])
         if not np.any(self.table.gradients > 0):
             return usual
-        return np.where(self.table.gradients > 0, _STORED_BYTES[self.table.gradients], usual)
+        return np.where(self.table.gradients > 0, STORED_BYTES[self.table.gradients], usual)
 
     @cached_property
     def ep(self) -> Floats:
