@@ -96,11 +96,11 @@ def _draw_section(console: Console, section: Section, heading: bool) -> None:
 
 def _draw_notes(console: Console, notes: Notes) -> None:
     if notes.apart:
-        console.print("\n" + "\n".join(notes.lines), highlight=False, markup=False)
+        _draw_trimmed(console, Text("\n" + "\n".join(notes.lines)))
         return
     mark, style = ("! ", "yellow") if notes.warn else ("", "")
     for line in notes.lines:
-        console.print(Text(f"  {mark}{line}", style=style))
+        _draw_trimmed(console, Text(f"  {mark}{line}", style=style))
 
 
 def _draw_trimmed(console: Console, block: RenderableType, width: int = 0) -> None:
