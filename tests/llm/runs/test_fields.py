@@ -40,7 +40,7 @@ MOVING: dict[str, tuple[dict[str, str], str]] = {
     "weights": (DENSE, "fp8"),
     "gradients": (DENSE, "bf16"),
     "moments": (DENSE, "bf16"),
-    "activation_inputs": (MIXED, "fp8"),
+    "activation_inputs": ({**DENSE, "recompute": "none"}, "fp8"),
     "offload_optimizer": (DENSE, "0.5"),
     "offload_activations": (DENSE, "0.5"),
     "adapter_rank": (DENSE, "16"),
