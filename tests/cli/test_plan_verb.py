@@ -287,7 +287,10 @@ def test_ctrl_c_for_real(tmp_path: Path) -> None:
     with pytest.raises(subprocess.TimeoutExpired):
         running.wait(4)
     running.send_signal(signal.SIGINT)
-    _, errors = running.communicate(timeout=60)
+    try:
+        _, errors = running.communicate(timeout=60)
+    finally:
+        running.kill()
     assert running.returncode == 130, errors
     assert "Traceback" not in errors
     for path in tmp_path.iterdir():
