@@ -33,7 +33,7 @@ FLOATS = ("offload_optimizer", "offload_activations", "document_spread")
 class ConfigurationTable:
     """Configurations by columns, each an array of shape (configurations,), or () where all of them are alike.
 
-    ``recompute`` holds the bits of :mod:`topoopt.llm.recomputation`. ``precision``, ``context``, ``schedule``,
+    ``recompute`` holds the bits of :func:`~topoopt.llm.recomputation_bits`. ``precision``, ``context``, ``schedule``,
     ``exchange``, ``dispatch``, ``weights``, ``gradients``, ``moments``, ``activation_inputs`` and ``adapters`` hold
     indices of their words in :data:`~topoopt.hardware.PRECISIONS`, ``CONTEXTS``, ``SCHEDULES``, ``EXCHANGES``,
     ``STORED_PRECISIONS`` and ``ADAPTERS``; switches 0 or 1; the others as in :class:`~topoopt.llm.Configuration`.

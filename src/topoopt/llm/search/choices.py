@@ -27,7 +27,7 @@ MAX_MICRO_BATCH = 16
 class Choices:
     """The values that each column of a :class:`~topoopt.llm.ConfigurationTable` may have.
 
-    ``recompute`` holds bits of :mod:`topoopt.llm.recomputation`, ``sequence_parallel`` 0 and 1; ``dp`` is
+    ``recompute`` holds bits of :func:`~topoopt.llm.recomputation_bits`, ``sequence_parallel`` 0 and 1; ``dp`` is
     what the other degrees leave, and an empty ``dp`` allows any.
 
     Attributes

@@ -49,7 +49,7 @@ def analytic_step(step: PipelinedStep, fabric: Fabric) -> SimResult | None:
     Raises
     ------
     NoRoute, InvalidInput
-        As :func:`~topoopt.simulate.analytic`.
+        As ``analytic``.
     """
     if analytic_flows(step) <= MANY_FLOWS or fabric.reconfiguration is not None:
         return None
