@@ -1,6 +1,6 @@
 """Which activations the backward pass computes again: a word, and its bits in a column."""
 
-from topoopt.errors import check_known
+from topoopt.llm.parts import bits_of_parts
 
 RECOMPUTED_PARTS = ("core", "norms", "activation", "experts", "latent")
 """Parts of a layer that can be computed again by themselves: the attention's core (Korthikanti 2022), norms, the
@@ -29,16 +29,10 @@ def recomputation_bits(word: str) -> int:
     >>> recomputation_bits("selective"), recomputation_bits("core+norms"), recomputation_word(3)
     (1, 3, 'core+norms')
     """
-    if word == "none":
-        return 0
-    if word == "full":
-        return _EVERYTHING
-    bits, parts = 0, word.split("+")
-    known = RECOMPUTED_PARTS if len(parts) > 1 else (*RECOMPUTATIONS, *RECOMPUTED_PARTS)
-    for part in parts:
-        check_known("recompute", part, known)
-        bits |= 1 << RECOMPUTED_PARTS.index("core" if part == "selective" else part)
-    return bits
+    alone = {"none": 0, "selective": part_bit("core"), "full": _EVERYTHING}
+    return (
+        alone[word] if word in alone else bits_of_parts("recompute", word, RECOMPUTED_PARTS, RECOMPUTATIONS)
+    )
 
 
 def recomputation_word(bits: int) -> str:

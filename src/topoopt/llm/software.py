@@ -1,6 +1,6 @@
 """What of the software moves a step time besides attention: kernels that are not fused, how ZeRO-3 gathers."""
 
-from topoopt.errors import InvalidInput, check_known
+from topoopt.llm.parts import bits_of_parts
 
 UNFUSED_PARTS = ("norms", "rotary", "activation")
 """Parts of a layer that may run operation by operation, as PyTorch runs them uncompiled: RMSNorm, rotary embedding,
@@ -25,14 +25,5 @@ def unfused_bits(word: str) -> int:
     >>> unfused_bits("none"), unfused_bits("norms+activation"), unfused_bits("all")
     (0, 5, 7)
     """
-    if word in ("", "none"):
-        return 0
-    if word == "all":
-        return (1 << len(UNFUSED_PARTS)) - 1
-    bits = 0
-    for part in word.split("+"):
-        check_known("unfused", part, ("none", "all", *UNFUSED_PARTS))
-        if part in ("none", "all"):
-            raise InvalidInput(f"unfused: {part} stands alone, got {word}")
-        bits |= 1 << UNFUSED_PARTS.index(part)
-    return bits
+    alone = {"": 0, "none": 0, "all": (1 << len(UNFUSED_PARTS)) - 1}
+    return alone[word] if word in alone else bits_of_parts("unfused", word, UNFUSED_PARTS, ("none", "all"))
