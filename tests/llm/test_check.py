@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from topoopt.errors import InvalidInput
-from topoopt.llm import Configuration, check_configuration, chunk_counts, divisors
+from topoopt.llm import Configuration, check_configuration, chunk_counts, chunk_layers, divisors
 from topoopt.transformer import find_transformer
 
 LLAMA = find_transformer("llama3-70b")  # 80 layers, 64 heads, 8 of keys and values, 28672 = 2^12 · 7
@@ -117,7 +117,24 @@ def test_any_number_that_divides_the_layers_is_a_number_of_chunks(layers: int) -
     assert set(divisors(layers)) <= set(counts)
     assert counts == tuple(sorted(set(counts)))
     assert counts[0] >= 1
-    assert counts[-1] == layers
+    assert counts[-1] == layers + 2
+    assert sum(map(len, chunk_layers(layers, counts[-1]))) == layers
+
+
+def test_128_chunks_of_126_layers_are_those_of_llama_3() -> None:
+    """Dubey et al. 2024, section 3.3.2: the first chunk has the embedding alone, the last one the output layer."""
+    one = replace(PLAIN, tp=8, pp=16, vpp=8, dp=1, global_batch=16)
+    check_configuration(find_transformer("llama3-405b"), one, one.accelerators)
+    sizes = [len(chunk) for chunk in chunk_layers(126, 128)]
+    assert (sizes[0], sizes[-1], set(sizes[1:-1])) == (0, 0, {1})
+    assert "does not divide 126 layers" in refusal("llama3-405b", pp=128)
+
+
+def test_precisions_that_make_no_sense_are_not_among_those_that_are_named() -> None:
+    with pytest.raises(InvalidInput, match=r'gradients: unknown name "int8"; Known: bf16, fp32$'):
+        replace(PLAIN, gradients="int8")
+    assert "gradients fp8: sums" in refusal("llama3-70b", gradients="fp8")
+    assert "activation_inputs fp32: " in refusal("llama3-70b", activation_inputs="fp32")
 
 
 @given(tp=st.integers(1, 130))
@@ -147,7 +164,7 @@ def test_documents_are_no_longer_than_sequences() -> None:
         "a sequence"
     )
     assert refusal("llama3-70b", document_spread=1.0) == (
-        "document_spread 1: is of documents that are packed; give document, their average"
+        "document_spread 1: is of documents that are packed; give document=2048, or what their average is, too"
     )
     check_configuration(LLAMA, replace(PLAIN, document=512, document_spread=1.0), 512)
 

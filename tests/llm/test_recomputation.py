@@ -23,7 +23,22 @@ def test_whole_layers_include_their_parts() -> None:
     assert table.recomputes("full").tolist() == [True, False]
 
 
-@pytest.mark.parametrize("word", ["some", "core+", "full+core+x"])
+@pytest.mark.parametrize("word", ["some", "core+", "core+x+full"])
 def test_unknown_parts_are_refused(word: str) -> None:
-    with pytest.raises(InvalidInput, match="recompute: unknown name"):
+    with pytest.raises(InvalidInput, match=r"^recompute[^:]*: unknown name"):
+        recomputation_bits(word)
+
+
+def test_whoever_misspells_one_of_several_parts_learns_of_all_words() -> None:
+    with pytest.raises(InvalidInput) as error:
+        recomputation_bits("cor+norms")
+    assert str(error.value) == (
+        'recompute cor+norms: unknown name "cor"; did you mean core or norms? Known: activation, core, experts, '
+        "latent, norms; none, selective, full stand alone"
+    )
+
+
+@pytest.mark.parametrize("word", ["selective+norms", "norms+full", "none+core"])
+def test_words_that_stand_alone_are_not_joined(word: str) -> None:
+    with pytest.raises(InvalidInput, match=r'" stands alone; parts that may be joined by \+: core, norms, '):
         recomputation_bits(word)

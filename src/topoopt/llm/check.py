@@ -112,7 +112,7 @@ def _check_stages(model: TransformerModel, one: Configuration, uneven: bool) -> 
     counts = chunk_counts(layers, uneven)
     if vpp > 1 and pp == 1:
         raise InvalidInput(f"vpp {vpp}: interleaving needs stages; give pp=2 or more, or vpp=1")
-    if pp not in counts and not (vpp > 1 and pp * vpp in counts):
+    if (pp not in counts or pp > layers) and not (vpp > 1 and pp * vpp in counts):
         remedy = "" if pp > layers else ", or uneven_stages"
         raise InvalidInput(
             f"pp {pp}: does not divide {layers} layers; {nearest(pp, divisors(layers))}{remedy}"
@@ -177,7 +177,8 @@ def _check_documents(one: Configuration) -> None:
         )
     if one.document_spread and not one.document:
         raise InvalidInput(
-            f"document_spread {one.document_spread:g}: is of documents that are packed; give document, their average"
+            f"document_spread {one.document_spread:g}: is of documents that are packed; give document=2048, or what "
+            "their average is, too"
         )
 
 
@@ -232,6 +233,10 @@ def _check_batch(one: Configuration) -> None:
 def _check_stored(one: Configuration) -> None:
     if one.gradients == "fp8":
         raise InvalidInput("gradients fp8: sums of gradients would lose what is small; give bf16 or fp32")
+    if one.activation_inputs == "fp32":
+        raise InvalidInput(
+            "activation_inputs fp32: would be more than other activations have; give bf16 or fp8"
+        )
     if one.weights == "fp8" and one.precision not in ("fp8", "fp4"):
         raise InvalidInput(
             f"weights fp8: precision {one.precision} computes with more bits; give precision=fp8"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
-from topoopt.errors import InvalidInput, check_known
+from topoopt.errors import InvalidInput, check_known, unknown_name
 from topoopt.llm.recomputation import recomputation_bits
 from topoopt.transformer import ADAPTERS
 
@@ -27,6 +27,15 @@ there to each rank that has some of them (DeepSeek-V3, section 3.2.2; Megatron C
 
 STORED_PRECISIONS = ("", "fp32", "bf16", "fp8")
 """Of what is kept or sent; nothing for what the framework does."""
+
+KEPT_IN = {
+    "dispatch": STORED_PRECISIONS[1:],
+    "weights": STORED_PRECISIONS[1:],
+    "gradients": ("fp32", "bf16"),
+    "moments": STORED_PRECISIONS[1:],
+    "activation_inputs": ("bf16", "fp8"),
+}
+"""The precisions that make sense for each of what is kept or sent, to name to whoever writes another."""
 
 LARGEST_SPREAD = 10
 
@@ -146,9 +155,9 @@ class Configuration:
                 f"document_spread: expected a number from 0 to {LARGEST_SPREAD}, got {self.document_spread}"
             )
         check_known("exchange", self.exchange, EXCHANGES)
-        for key in ("dispatch", "weights", "gradients", "moments", "activation_inputs"):
-            if getattr(self, key):
-                check_known(key, getattr(self, key), STORED_PRECISIONS[1:])
+        for key, sensible in KEPT_IN.items():
+            if getattr(self, key) not in STORED_PRECISIONS:
+                raise unknown_name(key, getattr(self, key), sensible)
 
     @property
     def accelerators(self) -> int:

@@ -3,7 +3,10 @@
 from functools import cache
 from itertools import accumulate, pairwise
 
+import numpy as np
+
 from topoopt.errors import InvalidInput
+from topoopt.llm.columns import Bools, Ints
 from topoopt.transformer import TransformerModel
 
 
@@ -26,26 +29,37 @@ def chunk_counts(layers: int, uneven: bool = False) -> tuple[int, ...]:
     They divide the layers; or the layers and two more, where the embedding and the output layer take the
     place of a layer each, as Llama 3's 126 layers on 16 stages do (Dubey et al. 2024, section 3.3.2). A prime
     number of layers, such as DeepSeek-V3's 61, is cut into any number of chunks, and so is every one if they may be
-    ``uneven``.
+    ``uneven``. Two chunks more than layers are those of Llama 3: 128 on 16 stages, of which the first has the embedding
+    alone and the last the output layer.
 
     Examples
     --------
     >>> chunk_counts(6)
-    (1, 2, 3, 4, 6)
+    (1, 2, 3, 4, 6, 8)
     >>> len(chunk_counts(61))
-    61
+    62
     """
-    whole = divisors(layers)
+    whole, with_ends = divisors(layers), divisors(layers + 2)
     if uneven or len(whole) == 2:
-        return tuple(range(1, layers + 1))
-    with_ends = (count for count in divisors(layers + 2) if count <= layers)
+        whole = tuple(range(1, layers + 1))
     return tuple(sorted({*whole, *with_ends}))
+
+
+def can_be_chunked(layers: int, pp: Ints, vpp: Ints, uneven: bool = False) -> Bools:
+    """Return where every stage has layers, and the chunks are as many as :func:`chunk_counts` has, as a column.
+
+    Examples
+    --------
+    >>> can_be_chunked(126, np.array([16, 128, 126]), np.array([8, 1, 1])).tolist()
+    [True, False, True]
+    """
+    return np.asarray(np.isin(pp * vpp, chunk_counts(layers, uneven)) & ((vpp > 1) | (pp <= layers)))
 
 
 def chunk_layers(layers: int, chunks: int) -> tuple[range, ...]:
     """Return the layers of each chunk, as even as can be; the first chunks have one more.
 
-    Chunk c runs on stage ``c % pp``.
+    Chunk c runs on stage ``c % pp``. Of two chunks more than layers the first and the last have none.
 
     Raises
     ------
@@ -56,9 +70,15 @@ def chunk_layers(layers: int, chunks: int) -> tuple[range, ...]:
     --------
     >>> chunk_layers(10, 4)
     (range(0, 3), range(3, 6), range(6, 8), range(8, 10))
+    >>> chunk_layers(2, 4)
+    (range(0, 0), range(0, 1), range(1, 2), range(2, 2))
     """
+    if chunks == layers + 2:
+        return (range(0), *chunk_layers(layers, layers), range(layers, layers))
     if not 1 <= chunks <= layers:
-        raise InvalidInput(f"pp·vpp: {layers} layers can be cut into 1..{layers} chunks, got {chunks}")
+        raise InvalidInput(
+            f"pp·vpp: {layers} layers can be cut into 1..{layers} or {layers + 2} chunks, got {chunks}"
+        )
     size, more = divmod(layers, chunks)
     begins = [chunk * size + min(chunk, more) for chunk in range(chunks + 1)]
     return tuple(range(begin, end) for begin, end in pairwise(begins))
@@ -83,7 +103,7 @@ def trained_layers(model: TransformerModel, chunks: int) -> tuple[tuple[int, ...
     else:
         ends = [0, *accumulate(sizes)]
         layers = [tuple(range(begin, min(end, model.layers))) for begin, end in pairwise(ends)]
-    return (*layers[:-1], layers[-1] + layers[-1][-1:] * mtp)
+    return (*layers[:-1], layers[-1] + (model.layers - 1,) * mtp)
 
 
 @cache

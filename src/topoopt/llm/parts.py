@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from topoopt.errors import check_known
+from topoopt.errors import InvalidInput, hint
 
 
 def bits_of_parts(key: str, word: str, parts: Sequence[str], alone: Sequence[str]) -> int:
@@ -18,7 +18,7 @@ def bits_of_parts(key: str, word: str, parts: Sequence[str], alone: Sequence[str
     Raises
     ------
     InvalidInput
-        For an unknown part, with the known ones.
+        For an unknown part, with the known ones and with the words that stand alone; for one of those beside others.
 
     Examples
     --------
@@ -27,5 +27,17 @@ def bits_of_parts(key: str, word: str, parts: Sequence[str], alone: Sequence[str
     """
     written = word.split("+")
     for part in written:
-        check_known(key, part, parts if len(written) > 1 else (*alone, *parts))
+        if part not in parts:
+            raise _unknown(key, word, part, parts, alone)
     return sum(1 << parts.index(part) for part in dict.fromkeys(written))
+
+
+def _unknown(key: str, word: str, part: str, parts: Sequence[str], alone: Sequence[str]) -> InvalidInput:
+    place = key if word == part else f"{key} {word}"
+    if part in alone:
+        return InvalidInput(
+            f'{place}: "{part}" stands alone; parts that may be joined by +: {", ".join(parts)}'
+        )
+    known = hint(part, (*alone, *parts) if word == part else parts)
+    rest = "" if word == part else f"; {', '.join(alone)} stand alone"
+    return InvalidInput(f'{place}: unknown name "{part}"; {known}{rest}')

@@ -80,7 +80,8 @@ class ConfigFields:
 
     def refuse(self, key: str, reason: str) -> InvalidInput:
         """Return the error for a key whose value makes a model that cannot be told by its shapes."""
-        return InvalidInput(f"{self.place}: {key} {_shown(self.values.get(key))}: {reason}")
+        value = self.values.get(key)
+        return InvalidInput(f"{self.place}: {key}{'' if value is None else f' {_shown(value)}'}: {reason}")
 
     def _integer(self, key: str, least: int) -> int:
         value = self.values[key]

@@ -53,6 +53,8 @@ LAYOUTS = {
     "experts cut like the rest": configured(8, 2, 8, ep=8, etp=8),
     "experts inside servers, ZeRO 2": configured(1, 1, 32, ep=8, zero=2),
     "experts cut in two, ZeRO 3": configured(2, 4, 8, ep=2, etp=2, zero=3),
+    "embedding and output layer in chunks of their own": configured(8, 2, 2, vpp=5, zero=1),
+    "embedding and output layer in chunks of their own, ZeRO 3": configured(1, 2, 16, vpp=5, zero=3),
 }
 
 
@@ -210,6 +212,7 @@ REAL = {
     "HSDP with stages": ("llama3-8b", configured(2, 2, 16, 8, sequence=8192, zero=2, shard=4)),
     "optimizer states in shards": ("llama3-8b", configured(2, 2, 16, 8, sequence=8192, zero=1, shard=4)),
     "experts in shards": ("mixtral-8x7b", configured(1, 2, 32, 8, sequence=4096, ep=8, zero=1, shard=16)),
+    "two chunks more than layers": ("llama3-8b", configured(8, 2, 2, 16, sequence=8192, vpp=17)),
     "uneven stages": ("llama3-8b", configured(8, 3, 2, 16, sequence=8192)),
 }
 

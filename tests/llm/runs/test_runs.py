@@ -148,10 +148,38 @@ def test_a_time_may_be_missing_or_follow_from_tokens(tmp_path: Path) -> None:
         ({"gbs": "2"}, "2 sequences do not go round 4 replicas"),
         ({"arch": "moe"}, 'experts: not in the table, and the zoo has no model "GPT"'),
         ({"ep": "2"}, "experts: not in the table"),
+        ({"gbs": "62"}, "global_batch 62: not a multiple of dp 4 x micro-batch 1 = 4; nearest: 60, 64"),
+        (
+            {"model": "llama3-8b", "layers": "", "hidden": "", "heads": "", "ep": "2"},
+            "has no experts; leave it",
+        ),
+        (
+            {"heads": "24", "hidden": "3072", "tp": "8", "gpus": "64", "kv_heads": "6"},
+            "tp 8: neither divides 6",
+        ),
+        ({"shard": "3", "zero": "3"}, "shard 3: does not divide dp 4 x cp 1 = 4"),
+        ({"shard": "2"}, "shard 2: without ZeRO nothing is shared out"),
+        ({"weights": "fp8"}, "weights fp8: precision bf16 computes with more bits"),
+        ({"lora_rank": "9999"}, "adapter_rank 9999: is above the hidden size 2048"),
+        ({"pp": "4", "schedule": "zb", "vpp": "2"}, "schedule zero-bubble: has one chunk in each stage"),
     ],
 )
 def test_a_row_that_cannot_be_modelled_says_why(tmp_path: Path, changes: dict[str, str], words: str) -> None:
     assert words in reason(tmp_path, **changes)
+
+
+def test_words_that_a_degree_of_1_leaves_nothing_to_do_are_those_of_other_rows(tmp_path: Path) -> None:
+    words = {
+        "schedule": "zb",
+        "dispatch": "fp8",
+        "overlap_experts": "1",
+        "context": "a2a",
+        "sp": "1",
+        "tp": "1",
+    }
+    one = only(tmp_path, **words).configuration
+    assert (one.schedule, one.dispatch, one.overlap_experts, one.context) == ("1f1b", "", False, "ring")
+    assert not one.sequence_parallel
 
 
 def test_what_is_no_table_is_one_line(tmp_path: Path) -> None:

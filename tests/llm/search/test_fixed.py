@@ -27,7 +27,7 @@ def test_what_no_search_varies_is_left_out_where_it_is_usual() -> None:
         ({"shard": -1}, "shard: expected an integer >= 0, got -1"),
         ({"context": "rings"}, 'context: unknown name "rings"; did you mean ring?'),
         ({"offload_optimizer": 1.5}, "offload_optimizer: expected a share from 0 to 1, got 1.5"),
-        ({"recompute": "core+norm"}, 'recompute: unknown name "norm"'),
+        ({"recompute": "core+norm"}, 'recompute core+norm: unknown name "norm"'),
     ],
 )
 def test_a_value_that_a_field_cannot_have_is_refused(words: dict[str, object], message: str) -> None:

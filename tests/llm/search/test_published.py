@@ -59,7 +59,7 @@ def test_llama_3_on_16384_is_found_among_the_best() -> None:
     """Meta's tp 8, pp 16 fits, with gradients shared out, and stands within the best 5 % of the list."""
     found = search("llama3-405b", accelerators=16384, global_batch=2048).published[0]
     assert found.fits
-    assert (found.name, found.source[:14]) == ("tp8 pp16 dp128 vpp4 mb1", "Llama 3 report")
+    assert (found.name, found.source[:14]) == ("tp8 pp16 dp128 vpp8 mb1", "Llama 3 report")
     assert found.rank <= 0.05 * found.compared
 
 

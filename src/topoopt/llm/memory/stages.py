@@ -43,7 +43,7 @@ def stage_of(
 
     Layers that do not divide by the chunks go one each to the first chunks, so early stages are never less full
     than they may be. Where the chunks divide two layers more than there are, ``ends_are_layers`` says that embedding
-    and output layer take the place of a layer each.
+    and output layer take the place of a layer each; they do so where the chunks are two more than the layers.
     """
     in_flight = count_in_flight(table, index)
     layers, moe_layers, kept, kept_moe = _layers(model, table, index, ends_are_layers, in_flight)
@@ -120,6 +120,6 @@ def _layers(
 def _begin(layers: int, chunk: int, chunks: int, ends: bool) -> int:
     """Return the first layer of a chunk, or of all that follow."""
     base, rest = divmod(layers, chunks)
-    if ends and rest and (layers + 2) % chunks == 0:
+    if chunks > layers or (ends and rest and (layers + 2) % chunks == 0):
         return min(max(chunk * ((layers + 2) // chunks) - 1, 0), layers)
     return chunk * base + min(chunk, rest)

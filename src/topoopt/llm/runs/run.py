@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from topoopt.errors import InvalidInput, TopoOptError
 from topoopt.hardware import find_accelerator
 from topoopt.llm.calibration.relatives import peak_rates, written_accelerator
+from topoopt.llm.check import check_configuration
 from topoopt.llm.configuration import Configuration
 from topoopt.llm.runs.columns import (
     Row,
@@ -37,6 +38,9 @@ NETWORK_BANDWIDTH_BPS = 100e9
 SCALE_UP_BANDWIDTH_BPS = 400e9
 """The same inside a server: one link of AMD's xGMI, 50 GB/s, stands for links of unknown rate."""
 
+
+IDLE_AT_1 = {"pp": ("schedule",), "ep": ("dispatch", "overlap_experts", "exchange"), "cp": ("context",)}
+"""Columns that say how something is done, and the degree by which there is something to do."""
 
 SLOWEST_GBPS, FASTEST_GBPS = 1e-3, 1e6
 """Of links; rates beyond these are slips of the keyboard."""
@@ -184,15 +188,11 @@ def _configuration(row: Row, model: TransformerModel, accelerators: int, system:
         raise InvalidInput(
             f"ep·etp = {degrees['ep'] * etp} does not divide tp·cp·dp = {accelerators // degrees['pp']}"
         )
-    if degrees["pp"] * degrees["vpp"] > model.layers + 2:  # embedding and logits may be counted as layers
-        raise InvalidInput(
-            f"pp·vpp = {degrees['pp'] * degrees['vpp']} is more than the {model.layers} layers"
-        )
     sequence = whole(row, "seq", model.sequence)
     batch = _global_batch(row, sequence, dp)
     if batch < dp:
         raise InvalidInput(f"gbs: {batch} sequences do not go round {dp} replicas")
-    return Configuration(
+    configuration = Configuration(
         **degrees,
         etp=etp,
         dp=dp,
@@ -201,11 +201,19 @@ def _configuration(row: Row, model: TransformerModel, accelerators: int, system:
         micro_batch=whole(row, "mbs", 1),
         recompute=recomputation(row),
         zero=zero_stage(row),
-        sequence_parallel=switched_on(row, "seq_parallel", degrees["tp"] > 1),
+        sequence_parallel=switched_on(row, "seq_parallel", True) and degrees["tp"] > 1,
         precision=precision(row) or _likely_precision(row, system),
         **recipe_fields(row, degrees["pp"], degrees["vpp"], degrees["ep"])
-        | rare_fields(row, degrees["tp"], system),
+        | _with_effect(rare_fields(row, degrees["tp"], system), degrees),
     )
+    check_configuration(model, configuration, accelerators, uneven_stages=True)
+    return configuration
+
+
+def _with_effect(rare: dict[str, Any], degrees: Mapping[str, int]) -> dict[str, Any]:
+    """Return the words of a row without those that a degree of 1 leaves nothing to do: a column is of all rows."""
+    idle = {name for degree, names in IDLE_AT_1.items() if degrees[degree] == 1 for name in names}
+    return {name: value for name, value in rare.items() if name not in idle}
 
 
 def _global_batch(row: Row, sequence: int, dp: int) -> int:

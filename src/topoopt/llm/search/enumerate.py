@@ -14,7 +14,7 @@ from topoopt.llm.check import check_configuration
 from topoopt.llm.columns import Bools, Ints
 from topoopt.llm.configuration import CONTEXTS
 from topoopt.llm.configuration_table import ConfigurationTable, table_of_columns
-from topoopt.llm.degrees import chunk_counts, tensor_degrees, ulysses_degrees
+from topoopt.llm.degrees import can_be_chunked, tensor_degrees, ulysses_degrees
 from topoopt.llm.recomputation import FULL, part_bit
 from topoopt.llm.search.choices import Choices
 from topoopt.llm.search.schedules import SCHEDULED, Columns, schedule_rules
@@ -127,7 +127,7 @@ def _expert_group_is_valid(model: TransformerModel, by: Columns, accelerators: i
 
 
 def _stages_are_valid(model: TransformerModel, by: Columns, uneven: bool) -> Bools:
-    whole = np.isin(by["pp"] * by["vpp"], chunk_counts(model.layers, uneven))
+    whole = can_be_chunked(model.layers, by["pp"], by["vpp"], uneven)
     return np.asarray(whole & ((by["pp"] > 1) | (by["vpp"] == 1)))
 
 

@@ -5,21 +5,18 @@ estimated iteration time.
 """
 
 from collections.abc import Mapping
-from math import prod
 from time import process_time
 
 import numpy as np
 
-from topoopt.errors import InvalidInput
 from topoopt.hardware import find_accelerator
 from topoopt.llm.calibration.parameters import Calibration
-from topoopt.llm.check import check_configuration
 from topoopt.llm.columns import Bools, Floats, Ints, take_rows
-from topoopt.llm.configuration import Configuration
 from topoopt.llm.configuration_table import ConfigurationTable
 from topoopt.llm.memory.accelerator import MemoryColumns
 from topoopt.llm.memory.headroom import weighed_s
 from topoopt.llm.search.infeasible import infeasible
+from topoopt.llm.search.nothing_valid import nothing_valid
 from topoopt.llm.search.request import SearchRequest
 from topoopt.llm.search.result import SPLIT, ConfigurationSearch
 from topoopt.llm.step_time.closed_form import estimate
@@ -44,7 +41,7 @@ def search_configurations(request: SearchRequest, calibration: Calibration) -> C
     peak = find_accelerator(request.system.accelerator).peak_flops(request.precision)
     table = request.enumerated()
     if len(table) == 0:
-        raise _nothing_valid(request)
+        raise nothing_valid(request)
     needed = request.memory(table)
     fit = needed.fits
     if not fit.any():
@@ -102,28 +99,3 @@ def _is_twin(seconds: Floats, needed_bytes: Floats) -> Bools:
     """Return which rows take the time and the memory of the row before: cp 2 with twice the micro-batch, say."""
     same = [np.isclose(column[1:], column[:-1], rtol=1e-6) for column in (seconds, needed_bytes)]
     return np.concatenate([[False], same[0] & same[1]])
-
-
-def _nothing_valid(request: SearchRequest) -> InvalidInput:
-    """Return what is wrong with the plainest configuration that has all that is fixed."""
-    fixed = dict(request.fixed)
-    inside = prod(int(fixed.get(name, 1)) for name in ("tp", "pp", "cp"))
-    plain = Configuration(
-        **{
-            "tp": 1,
-            "pp": 1,
-            "dp": max(request.accelerators // inside, 1),
-            "global_batch": request.global_batch,
-            "sequence": request.sequence,
-            "precision": request.precision,
-            **fixed,
-        }  # type: ignore[arg-type]
-    )
-    try:
-        check_configuration(request.model, plain, request.accelerators, request.limits.uneven_stages)
-    except InvalidInput as error:
-        return error
-    return InvalidInput(
-        f"no valid configuration of {request.model.name} on {request.accelerators:,} accelerators with a batch of "
-        f"{request.global_batch:,} lies within these limits; raise them, or fix fewer degrees"
-    )
