@@ -14,6 +14,7 @@ from topoopt.llm.configuration import Configuration
 from topoopt.llm.configuration_table import configuration_table
 from topoopt.llm.experts.loads import ExpertLoads
 from topoopt.llm.memory.accelerator import MemoryColumns, memory
+from topoopt.llm.memory.frameworks import shared_by
 from topoopt.llm.remedy import Remedy, cheapest_change
 from topoopt.llm.step_time.apnet24 import apnet24
 from topoopt.llm.step_time.closed_form import estimate
@@ -187,7 +188,7 @@ def estimate_configuration(
     InvalidInput
         If the accelerator lacks the precision, or for an unknown framework.
     """
-    table = configuration_table([configuration])
+    table = shared_by(configuration_table([configuration]), framework)
     kernel = (attention or "fused") if calibration is None else calibration.attention
     times = (
         apnet24(model, table, system)

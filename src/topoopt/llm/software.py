@@ -1,15 +1,38 @@
-"""What of the software moves a step time besides attention: kernels that are not fused, how ZeRO-3 gathers."""
+"""What of the software moves a step time besides attention: what is not fused, how ZeRO gathers and scatters."""
 
 from topoopt.llm.parts import bits_of_parts
 
-UNFUSED_PARTS = ("norms", "rotary", "activation")
-"""Parts of a layer that may run operation by operation, as PyTorch runs them uncompiled: RMSNorm, rotary embedding,
-the gated activation. PyTorch's own LayerNorm and GELU are one kernel each."""
+UNFUSED_PARTS = (
+    *("norms", "rotary", "activation", "queries", "gate"),
+    *("step", "sums", "loss", "logits", "sends"),
+)
+"""What may run operation by operation, as PyTorch runs it uncompiled, or whole where a slice would do.
+
+========== =========================================================================================================
+norms      RMSNorm; PyTorch's own LayerNorm is one kernel
+rotary     rotary embedding of queries and keys
+activation the gated activation; PyTorch's own GELU is one kernel
+queries    queries, keys and values as products of their own
+gate       the gate and the matrix beside it as products of their own
+step       whole gradients are copied into buckets and reduced, though ZeRO 1 needs a slice of them
+sums       tensor-parallel sums are not cut into pieces that go on beside the products, as Megatron's user buffers
+           and PyTorch's asynchronous tensor parallelism do it
+loss       logits are turned to 32 bits, their softmax and its gradients are written
+logits     every tensor-parallel rank gathers all logits, and has the loss of all
+sends      every tensor-parallel rank sends all activations to the next stage, not its slice (Narayanan 2021, 4.1)
+========== =========================================================================================================
+
+Without sequence parallelism, every matrix that is a product of its own sums up the gradient of its input over the
+tensor-parallel ranks by itself.
+"""
 
 GATHERS = ("ahead", "after", "alone", "each")
 """How ZeRO-3 gathers weights: those of the next layer while this one computes (PyTorch's ``BACKWARD_PRE``, its
 default); in the backward pass after that (``BACKWARD_POST``, the default of MosaicML's Composer); with no computation
-beside it, as runs with PyTorch 1.13 look like; or every parameter by itself, as DeepSpeed did until 0.4 of 2021."""
+beside it, as runs with PyTorch 1.13 look like; or every parameter by itself, as DeepSpeed did until 0.4 of 2021.
+
+ZeRO-2 scatters gradients beside the backward pass, too, but ``alone`` in PaddlePaddle (``_reduce_overlap`` of
+``group_sharded_stage2.py`` is off) and in DeepSpeed unless ``overlap_comm`` is set, which is so for ZeRO-3 only."""
 
 
 def unfused_bits(word: str) -> int:
@@ -23,7 +46,7 @@ def unfused_bits(word: str) -> int:
     Examples
     --------
     >>> unfused_bits("none"), unfused_bits("norms+activation"), unfused_bits("all")
-    (0, 5, 7)
+    (0, 5, 1023)
     """
     alone = {"": 0, "none": 0, "all": (1 << len(UNFUSED_PARTS)) - 1}
     return alone[word] if word in alone else bits_of_parts("unfused", word, UNFUSED_PARTS, ("none", "all"))

@@ -87,7 +87,7 @@ def published() -> Mapping[str, Error]:
         ("korthikanti22", 6),
         ("megascale_megatron", 5),
         ("torchtitan_a100", 8),
-        ("torchtitan_h100", 11),
+        ("torchtitan_h100", 10),
         ("mlperf_405b_h100", 5),
         ("mlperf_405b_gb200", 6),
         ("dgxc_nemotron_fp8", 6),

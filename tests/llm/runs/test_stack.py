@@ -11,8 +11,8 @@ from topoopt.llm.runs.stack import written_gathers, written_unfused
     [
         ({}, ""),
         ({"unfused": "norms+rotary"}, "norms+rotary"),
-        ({"framework": "scaling"}, "all"),
-        ({"framework": "scaling-norm-kernel"}, "rotary+activation"),
+        ({"framework": "scaling"}, "norms+rotary+activation+gate+step+sums+loss+logits+sends"),
+        ({"framework": "scaling-norm-kernel"}, "rotary+activation+gate+step+sums+loss+logits+sends"),
     ],
 )
 def test_parts_that_are_not_fused(row: dict[str, str], unfused: str) -> None:
@@ -27,6 +27,9 @@ def test_parts_that_are_not_fused(row: dict[str, str], unfused: str) -> None:
         ({"source": "mosaicml/llm-foundry"}, "after"),
         ({"framework": "deepspeed", "source": "Narayanan et al. SC 2021"}, "each"),
         ({"framework": "deepspeed", "source": "DeepSpeed, 2023"}, ""),
+        ({"framework": "deepspeed", "source": "DeepSpeed, 2023", "zero": "2"}, "alone"),
+        ({"note": "PaddlePaddle 2.5.1", "zero": "2"}, "alone"),
+        ({"note": "PaddlePaddle 2.5.1", "zero": "1"}, ""),
     ],
 )
 def test_how_weights_are_gathered(row: dict[str, str], gathers: str) -> None:

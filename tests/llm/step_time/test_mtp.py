@@ -24,13 +24,14 @@ ONE = Configuration(tp=1, pp=1, dp=64, ep=64, global_batch=128, sequence=4096)
 
 
 def test_they_take_as_long_as_a_layer_and_an_output_layer() -> None:
-    table = configuration_table([ONE])
-    times = [
-        estimate(each, table, SYSTEM, LAW).iteration_time_s[0]
+    table = configuration_table([replace(ONE, zero=1)])
+    answers = (
+        estimate(each, table, SYSTEM, LAW)
         for each in (MODEL, WITHOUT, replace(WITHOUT, layers=62), replace(WITHOUT, vocabulary=2 * 129280))
-    ]
-    # A larger vocabulary has more gradients to reduce, too; the output layer of the module is the model's own.
-    assert times[0] - times[1] == pytest.approx(times[2] + times[3] - 2 * times[1], rel=0.2)
+    )
+    # A larger vocabulary has more gradients to reduce; the output layer of the module is the model's own.
+    times = [answer.iteration_time_s[0] - answer.dp_s[0] for answer in answers]
+    assert times[0] - times[1] == pytest.approx(times[2] + times[3] - 2 * times[1], rel=0.15)
 
 
 def test_only_the_last_chunk_has_them() -> None:

@@ -10,6 +10,7 @@ from topoopt.llm import (
     GATHERS,
     Configuration,
     System,
+    communications,
     configuration_table,
     estimate,
     find_calibration,
@@ -78,3 +79,25 @@ def test_pipelines_may_share_out_parameters(zero: int) -> None:
 def test_published_runs_of_fsdp_and_zero_3_are_met(dataset: str, percent: float) -> None:
     """PyTorch's and IBM's blogs of FSDP, the ZeRO-3 rows of Narayanan 2021 (table 2), torchtitan; none is fitted to."""
     assert predict_runs(read_runs(PUBLISHED)).errors[dataset].mape_percent < percent
+
+
+def test_interleaved_chunks_scatter_gradients_once_a_round() -> None:
+    """Of 16 micro-batches in 4 stages of 2 chunks, 4 go through a chunk before the next: 4 scatters instead of 16."""
+    staged = replace(ONE, pp=4, dp=16, global_batch=256, zero=2)
+    sent = [
+        sum(one.wire_bytes for one in communications(MODEL, each) if one.collective == "reduce-scatter")
+        for each in (staged, replace(staged, vpp=2))
+    ]
+    assert sent[0] == pytest.approx(4 * sent[1], rel=1e-3)
+    slow = [waits_s(each, 5) for each in (staged, replace(staged, vpp=2))]
+    assert slow[1] < slow[0] / 2
+
+
+def test_gradients_of_zero_2_hide_like_those_of_zero_3() -> None:
+    hides, bare = (
+        waits_s(replace(ONE, zero=2), law=LAW.with_parameters({"gather_overlap": share}))
+        for share in (0.9, 0.0)
+    )
+    assert hides < bare / 3
+    alone = waits_s(replace(ONE, zero=2), law=replace(LAW, gathers="alone"))
+    assert alone == pytest.approx(bare)

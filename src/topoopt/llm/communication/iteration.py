@@ -124,14 +124,17 @@ def _messages(zero: int, blocks: tuple[int, ...]) -> list[tuple[int, int]]:
 def _shared_out(configuration: Configuration) -> tuple[tuple[str, str, int], ...]:
     """Return the collectives of the weights by the stage of ZeRO (Rajbhandari 2020), and how often each is done.
 
-    Who keeps only a slice of the gradients reduces those of every micro-batch at once; who keeps only a slice of the
+    Who keeps only a slice of the gradients reduces those of every micro-batch at once, in an interleaved pipeline those
+    of as many as there are stages, which go through a chunk one after the other; who keeps only a slice of the
     parameters gathers them for every forward and every backward pass.
     """
     often = configuration.micro_batches
+    in_turns = configuration.pp > 1 and configuration.vpp > 1
+    turns = -(-often // configuration.pp) if in_turns else often
     return (
         (("allreduce", "gradients", 1),),
         (("reduce-scatter", "gradients", 1), ("all-gather", "parameters", 1)),
-        (("reduce-scatter", "gradients", often), ("all-gather", "parameters", 1)),
+        (("reduce-scatter", "gradients", turns), ("all-gather", "parameters", 1)),
         (("reduce-scatter", "gradients", often), ("all-gather", "parameters", 2 * often)),
     )[configuration.zero]
 

@@ -4,7 +4,7 @@ The first, second and last stage are computed: the first holds most micro-batche
 first layers are dense, the last has the logits. The fullest counts.
 """
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import reduce
 from typing import Any
 
@@ -15,7 +15,7 @@ from topoopt.hardware import find_accelerator
 from topoopt.llm.columns import Bools, Floats, Ints, blocks_of
 from topoopt.llm.configuration_table import ConfigurationTable
 from topoopt.llm.memory.adapters import adapted_states
-from topoopt.llm.memory.frameworks import FRAMEWORKS, Framework, capacity_bytes, find_framework
+from topoopt.llm.memory.frameworks import FRAMEWORKS, Framework, capacity_bytes, find_framework, shared_by
 from topoopt.llm.memory.kept import LayerKeeps, layer_kinds, stage_activations
 from topoopt.llm.memory.moment import Moment, moment_bytes, moment_of
 from topoopt.llm.memory.stages import stage_of
@@ -174,8 +174,7 @@ def common_of(
     check_known("attention", attention, ATTENTION_KERNELS)
     rules = find_framework(framework)
     check_offload(table, framework)
-    if rules.whole_in_pipelines and np.any(table.pp > 1):
-        table = replace(table, zero=np.where(table.pp > 1, np.minimum(table.zero, 1), table.zero))
+    table = shared_by(table, framework)
     part = find_accelerator(accelerator)
     fused = np.full(len(table), attention == "fused")
     kinds, moment = layer_kinds(model, table, fused, rules), moment_of(model, table, fused, rules)

@@ -6,11 +6,14 @@ gradients, and in what contexts, communicators, buckets and the allocator take.
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
+
+import numpy as np
 
 from topoopt.errors import check_known
 from topoopt.hardware import Accelerator
+from topoopt.llm.configuration_table import ConfigurationTable
 
 GIBIBYTE = 2.0**30
 
@@ -73,7 +76,8 @@ class Framework:
         Layers whose weights are gathered to 16 bits at once, while what is outside of layers stays gathered (FSDP); 0
         where whole weights are stored.
     whole_in_pipelines : bool
-        Whether stages of a pipeline gather weights once an iteration, and scatter gradients once.
+        Whether stages of a pipeline gather weights once an iteration, and scatter gradients once: in time, traffic and
+        memory they are ZeRO 1, whatever is asked for.
     every_second_product : bool
         Whether ``selective`` means to keep every second product and attention, not all but its core.
     offloads : tuple of str
@@ -141,6 +145,19 @@ def find_framework(name: str) -> Framework:
     """
     check_known("framework", name, FRAMEWORKS)
     return FRAMEWORKS[name]
+
+
+def shared_by(table: ConfigurationTable, framework: str) -> ConfigurationTable:
+    """Return configurations with ZeRO as a framework has it: at most 1 in pipelines that gather and scatter once.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such framework, with the nearest names.
+    """
+    if not find_framework(framework).whole_in_pipelines or not np.any((table.pp > 1) & (table.zero > 1)):
+        return table
+    return replace(table, zero=np.where(table.pp > 1, np.minimum(table.zero, 1), table.zero))
 
 
 def capacity_bytes(accelerator: Accelerator) -> float:

@@ -12,6 +12,8 @@ from topoopt.hardware import find_accelerator
 from topoopt.llm.calibration.relatives import peak_rates, written_accelerator
 from topoopt.llm.check import check_configuration
 from topoopt.llm.configuration import Configuration
+from topoopt.llm.configuration_table import configuration_table
+from topoopt.llm.memory.frameworks import shared_by
 from topoopt.llm.runs.columns import (
     Row,
     degree,
@@ -139,11 +141,12 @@ def runs_of(columns: Sequence[str], rows: Sequence[Row]) -> Runs:
 
 
 def _run(place: int, name: str, dataset: str, row: Row) -> Run:
-    run_framework(row)  # whose name is looked up before anything is predicted
+    framework = run_framework(row)  # whose name is looked up before anything is predicted
     model = run_model(row)
     accelerators = whole(row, "gpus")
     system = run_system(row, accelerators)
-    configuration = _configuration(row, model, accelerators, system)
+    written = configuration_table([_configuration(row, model, accelerators, system)])
+    configuration = shared_by(written, framework).row(0)
     oom = out_of_memory(row)
     seconds, column = (math.nan, "") if oom else measured_s(row, model, configuration, system)
     how = written_attention(row), column, measured_bytes(row), written_unfused(row), written_gathers(row)

@@ -6,7 +6,8 @@ from topoopt.errors import check_known, unknown_name
 from topoopt.llm.memory.accelerator import ATTENTION_KERNELS
 from topoopt.llm.memory.frameworks import find_framework
 from topoopt.llm.runs.columns import Row, meaning, switched_on, text
-from topoopt.llm.software import GATHERS, UNFUSED_PARTS, unfused_bits
+from topoopt.llm.runs.words import zero_stage
+from topoopt.llm.software import GATHERS, unfused_bits
 
 ATTENTION_COLUMNS = ("attention", "attention_kernel", "attn", "kernel", "flash_attention", "flash_attn")
 """Columns that may say how attention ran, by a word or, where the name has ``flash``, by yes or no."""
@@ -20,8 +21,20 @@ EAGER_WORDS = (
 KERNEL_LIST = r"\bkernels?="
 """In notes, before kernels that are named one by one: what is not among them was not fused."""
 
-UNFUSED_IN = {"scaling": "all", "scaling-norm-kernel": "rotary+activation", "torchtitan-eager-loss": "all"}
-"""Of frameworks that are written in PyTorch and are not compiled."""
+_SCALING = "rotary+activation+gate+step+sums+loss+logits+sends"
+
+UNFUSED_IN = {
+    "scaling": f"norms+{_SCALING}",
+    "scaling-norm-kernel": _SCALING,
+    "torchtitan-eager-loss": "norms+rotary+activation+queries+gate+sums+loss",
+}
+"""Of frameworks that are written in PyTorch and are not compiled.
+
+Aleph-Alpha/scaling (7848929, src/scaling) has one matrix for queries, keys and values (core/nn/attention), two beside
+each other in its SwiGLU (core/nn/mlp.py), of which each sums up the gradient of its input
+(core/nn/linear/column_parallel_linear.py); it reduces whole gradients in 32 bits with ZeRO 1 (core/optimizer), gathers
+logits and has its loss in 32 bits (transformer/model/layers/lm_head.py, losses/cross_entropy.py), and sends what a
+layer returns, whole without sequence parallelism (core/nn/parallel_module/communicator.py)."""
 
 KERNELS_OF_PARTS = {"norms": r"rms|norm", "rotary": r"rotary|rope", "activation": r"swiglu|silu|glu\b"}
 
@@ -84,13 +97,15 @@ def written_unfused(row: Row) -> str:
     words = _words(row)
     if not re.search(KERNEL_LIST, words):
         return ""
-    return "+".join(part for part in UNFUSED_PARTS if not re.search(KERNELS_OF_PARTS[part], words)) or "none"
+    apart = (part for part, kernel in KERNELS_OF_PARTS.items() if not re.search(kernel, words))
+    return "+".join(apart) or "none"
 
 
 def written_gathers(row: Row) -> str:
     """Return how ZeRO-3 gathered, one of :data:`~topoopt.llm.GATHERS`; nothing where a row does not say.
 
-    MosaicML's stack gathers late, DeepSpeed of 2020 and 2021 every parameter by itself.
+    MosaicML's stack gathers late, DeepSpeed of 2020 and 2021 every parameter by itself. PaddlePaddle and
+    DeepSpeed scatter gradients with ZeRO 2 while nothing computes.
 
     Raises
     ------
@@ -104,6 +119,8 @@ def written_gathers(row: Row) -> str:
     words = _words(row)
     if re.search(LATE_STACKS, words):
         return "after"
+    if zero_stage(row) == 2 and (run_framework(row) == "deepspeed" or "paddle" in words):
+        return "alone"
     old = run_framework(row) == "deepspeed" and re.search(DEEPSPEED_OF_2021, words)
     return "each" if old else ""
 

@@ -8,6 +8,7 @@ from topoopt.llm.configuration import Configuration
 from topoopt.llm.configuration_table import RARE_COLUMNS, ConfigurationTable, column_value
 from topoopt.llm.experts.loads import ExpertLoads
 from topoopt.llm.memory.accelerator import MemoryColumns, memory
+from topoopt.llm.memory.frameworks import shared_by
 from topoopt.llm.search.choices import Choices, Limits, usual_choices
 from topoopt.llm.search.enumerate import enumerate_configurations
 from topoopt.llm.system import System
@@ -56,9 +57,12 @@ class SearchRequest:
         return usual.pinned(**{name: column_value(name, value) for name, value in self.fixed.items()})
 
     def enumerated(self, scale: int = 1) -> ConfigurationTable:
-        """Return the valid configurations on ``scale`` times the accelerators with as much more of a batch."""
+        """Return the valid configurations on ``scale`` times the accelerators with as much more of a batch.
+
+        ZeRO is as the framework has it, see :func:`~topoopt.llm.memory.frameworks.shared_by`.
+        """
         accelerators = self.accelerators * scale
-        return enumerate_configurations(
+        valid = enumerate_configurations(
             self.model,
             accelerators,
             self.global_batch * scale,
@@ -66,6 +70,7 @@ class SearchRequest:
             self.choices(accelerators),
             self.precision,
         )
+        return shared_by(valid, self.framework)
 
     def memory(self, table: ConfigurationTable) -> MemoryColumns:
         """Return the memory of configurations."""

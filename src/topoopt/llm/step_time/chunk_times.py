@@ -90,8 +90,9 @@ def hidden_shares(
     exchange or gather does not. Of what ZeRO 2 and 3 exchange with every micro-batch that is hidden which
     :func:`estimate` hides.
     """
-    shares = {"tp": calibration.tensor_overlap if configuration.sequence_parallel else 0.0}
     case = case_of(model, configuration_table([configuration]), system, calibration)
+    fused = configuration.sequence_parallel and not bool(case.runs_apart("sums"))
+    shares = {"tp": calibration.tensor_overlap if fused else 0.0}
     if configuration.zero > 1:
         one = micro_batch(case)
         shares["dp"] = float(hidden_share(case, busiest_stage(case, one).layers, one)[0])

@@ -9,7 +9,7 @@ from topoopt.llm.step_time.adapter_time import adapter_kernels
 from topoopt.llm.step_time.case import Case
 from topoopt.llm.step_time.documents import imbalance, tokens_seen
 from topoopt.llm.step_time.recurrence_time import RECURRENT_BACKWARD, between_s
-from topoopt.llm.step_time.streamed_bytes import activation_bytes, streamed_bytes, summed_bytes
+from topoopt.llm.step_time.streamed_bytes import activation_bytes, joined_bytes, streamed_bytes, summed_bytes
 from topoopt.llm.step_time.windows import computed_share
 
 EAGER_BYTES_PER_SCORE = 9.0
@@ -29,6 +29,13 @@ STREAMED_BACKWARD = 1.5
 
 LOSS_BYTES_PER_LOGIT = 24.0
 """Logits written in 16 bits, and read and written in 32 bits by the loss and its gradient."""
+
+APART_LOSS_BYTES = 40.0
+"""Operation by operation: to 32 bits (6), logarithms of the softmax (8), the best one (4); gradients of the chosen (4),
+of the softmax (12), and to 16 bits (6)."""
+
+JOINED_LOGIT_BYTES = 8.0
+"""Of logits that are gathered in pieces: copied out of the receive buffer (4), and joined (4)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +103,7 @@ class _Kernels:
             linear = linear + shapes.recurrent_share * self._recurrent_projections()
             between = shapes.recurrent_share * between_s(case, self.s_per_byte)
         logits = self.product_s(case.tokens, shapes.vocabulary / case.tp, shapes.hidden, case.usual_flops)
-        loss = case.tokens * shapes.vocabulary / case.tp * LOSS_BYTES_PER_LOGIT * self.s_per_byte
+        loss = case.tokens * shapes.vocabulary / case.tp * self._loss_bytes() * self.s_per_byte
         products = np.where(
             case.table.adapter_rank > 0, 1, 2
         )  # frozen weights have no gradients, only their input has
@@ -108,7 +115,8 @@ class _Kernels:
             + core_backward
             + RECURRENT_BACKWARD * between
             + adapters[1]
-            + summed,
+            + summed
+            + joined_bytes(case) * self.s_per_byte,
             core_forward,
             self._last_product() if np.any(case.table.zero == 3) else np.zeros(()),
             logits + loss / 2,
@@ -116,6 +124,13 @@ class _Kernels:
             (products - 1) * linear + adapters[0] + summed,
             (products - 1) * logits + summed_ends,
         )
+
+    def _loss_bytes(self) -> Floats:
+        """Return the bytes that the loss and its gradient take for a logit of this rank's."""
+        case = self.case
+        each = np.where(case.runs_apart("loss"), APART_LOSS_BYTES, LOSS_BYTES_PER_LOGIT)
+        whole = case.runs_apart("logits") & (case.tp > 1)
+        return np.where(whole, case.tp * (each + JOINED_LOGIT_BYTES), each)
 
     def parts(self) -> dict[str, Floats]:
         """Return norms, activations, experts with all that is routed, and what latent attention projects up."""
@@ -141,6 +156,11 @@ class _Kernels:
         keys_values = np.maximum(shapes.kv_heads / case.tp, 1) * (shapes.head_dim + shapes.value_dim)
         queries = into_heads * shapes.query_parts
         plain = self.product_s(tokens, queries + keys_values, shapes.hidden, flops)
+        apart = case.runs_apart("queries")
+        if np.any(apart):
+            alone = self.product_s(tokens, queries, shapes.hidden, flops)
+            pair = 2 * self.product_s(tokens, keys_values / 2, shapes.hidden, flops)
+            plain = np.where(apart, alone + pair, plain)
         if not shapes.any_latent:
             return plain + back
         latent = shapes.key_value_rank > 0
@@ -172,7 +192,13 @@ class _Kernels:
 
     def _feed_forward(self) -> Floats:
         shapes, case = self.case.shapes, self.case
-        dense = self._two_products(case.tokens, np.maximum(shapes.ffn / case.tp, 1), shapes.hidden)
+        inner = np.maximum(shapes.ffn / case.tp, 1)
+        dense = self._two_products(case.tokens, inner, shapes.hidden)
+        apart = case.runs_apart("gate") & (shapes.into > 1)
+        if np.any(apart):
+            each = self.product_s(case.tokens, inner, shapes.hidden, case.peak_flops)
+            back = self.product_s(case.tokens, shapes.hidden, inner, case.peak_flops)
+            dense = np.where(apart, 2 * each + back, dense)
         if not shapes.any_experts:
             return dense
         return dense * shapes.dense_share + self._mixed() * shapes.moe_share

@@ -58,26 +58,30 @@ def micro_batch(case: Case) -> MicroBatch:
     hidden_bytes = 2 * case.tokens * shapes.hidden
     gather = case.links.gather_s(case.tp, np.ones_like(case.tp), hidden_bytes)
     passes = 2 + full
-    bare = 1 - calibration.tensor_overlap * (table.sequence_parallel > 0)
+    bare = 1 - calibration.tensor_overlap * (table.sequence_parallel > 0) * ~case.runs_apart("sums")
+    tp_s = passes * _tensor_s(case, hidden_bytes, gather) * bare
+    apart_s = _apart_s(case, gather)
     recompute_s = again_s(case, layer) - full * _left_out_s(case, layer)
     alone_s = (2 + routed) * exchanges_s(case)
     by_host = table.graphs == 0
     crowd = calibration.group_launch * np.square(case.tp / 8) * (case.tp > 1)
+    cp_s = context_s(case, layer, table.recomputes("core") * share)
+    ep_s = _bare_exchanges_s(case, alone_s, layer.forward_s + layer.backward_s + recompute_s)
     return MicroBatch(
         kernels=layer,
         recompute_s=recompute_s + offloaded_layer_s(case, layer.forward_s, layer.backward_s + recompute_s),
-        tp_s=passes * _tensor_s(case, hidden_bytes, gather) * bare,
-        cp_s=context_s(case, layer, table.recomputes("core") * share),
-        ep_s=_bare_exchanges_s(case, alone_s, layer.forward_s + layer.backward_s + recompute_s),
+        tp_s=tp_s + apart_s,
+        cp_s=cp_s,
+        ep_s=ep_s,
         ep_alone_s=alone_s,
-        backward_share=(1 + full) / passes,
+        backward_share=_backward_share((1 + full) / passes, tp_s + cp_s + ep_s, apart_s),
         launch_s=by_host
         * calibration.layer_launch_s
         * passes
         * (shapes.parts / 2 + calibration.expert_launch * shapes.moe_share)
         * (1 + crowd),
         chunk_launch_s=np.asarray(calibration.chunk_launch_s * by_host, np.float64),
-        logits_tp_s=2 * gather,
+        logits_tp_s=2 * gather + _joined_logits_s(case),
     )
 
 
@@ -106,6 +110,35 @@ def _tensor_s(case: Case, hidden_bytes: Floats, gather: Floats) -> Floats:
     cut = case.links.gather_s(case.etp, np.ones_like(case.tp), received)
     again = gather * (case.table.sequence_parallel == 0)
     return np.asarray(2 * pairs * gather + shapes.moe_share * (2 * cut + again), np.float64)
+
+
+def _apart_s(case: Case, gather: Floats) -> Floats:
+    """Return the AllReduces of a backward pass that come to those of :func:`_tensor_s` where matrices stand alone.
+
+    Each of them sums up the gradient of its input by itself; with sequence parallelism all of them have one gather.
+    """
+    three, two = case.runs_apart("queries"), case.runs_apart("gate") & (case.shapes.into > 1)
+    alone = (case.table.sequence_parallel == 0) & (case.table.tp > 1)
+    if not np.any(alone) or not (np.any(three) or np.any(two)):
+        return np.zeros(())
+    more = 2 * three * case.shapes.attention_share + two * case.shapes.dense_share
+    return np.asarray(alone * more * 2 * gather, np.float64)
+
+
+def _joined_logits_s(case: Case) -> Floats:
+    """Return the all-gather of logits where every tensor-parallel rank has the loss of all."""
+    whole = case.runs_apart("logits")
+    if not np.any(whole):
+        return np.zeros(())
+    size_bytes = 2 * case.tokens * case.shapes.vocabulary
+    return np.asarray(whole * case.links.gather_s(case.tp, np.ones_like(case.tp), size_bytes), np.float64)
+
+
+def _backward_share(usual: Floats, waits_s: Floats, apart_s: Floats) -> Floats:
+    """Return the share of the waits that falls into the backward pass, where ``apart_s`` come to it."""
+    if not np.any(apart_s):
+        return usual
+    return np.asarray((usual * waits_s + apart_s) / np.maximum(waits_s + apart_s, 1e-30), np.float64)
 
 
 def _bare_exchanges_s(case: Case, alone_s: Floats, computing_s: Floats) -> Floats:

@@ -2,12 +2,19 @@
 
 import numpy as np
 
-from topoopt.llm.columns import Floats
+from topoopt.llm.columns import Bools, Floats
 from topoopt.llm.step_time.adapter_time import adapter_parameters
 from topoopt.llm.step_time.case import Case
 from topoopt.llm.step_time.micro_batch import MicroBatch
 from topoopt.llm.step_time.offload_time import offloaded_step_s
 from topoopt.llm.step_time.sharded import between_shards_s, longer_by_s, sharded_s
+
+COPIED_BYTES = 12.0
+"""Of a whole gradient of 16 bits before a step operation by operation: copied into a bucket (4), scaled (4), and back
+(4)."""
+
+TURNED_BYTES = 12.0
+"""Where it is reduced in 32 bits: turned to them (6) and back (6)."""
 
 OPTIMIZER_BYTES_PER_PARAMETER = 30.0
 """Adam: gradient read, master weight and two moments read and written in 32 bits, weight written in 16 bits."""
@@ -30,7 +37,8 @@ def replica_waits_s(case: Case, layers: Floats, one: MicroBatch) -> Floats:
         return sharded_s(case, layers, one)
     wire_s = _once_s(case, layers)
     behind_s = layers * one.kernels.backward_s / case.table.vpp
-    once_s = wire_s - case.calibration.gradient_overlap * (wire_s - longer_by_s(wire_s, behind_s))
+    overlap = case.calibration.gradient_overlap * ~case.runs_apart("step")
+    once_s = wire_s - overlap * (wire_s - longer_by_s(wire_s, behind_s))
     return np.where(often, sharded_s(case, layers, one), once_s) if np.any(often) else once_s
 
 
@@ -40,7 +48,16 @@ def optimizer_step_s(case: Case, layers: Floats) -> Floats:
     kept = (dense + expert) / np.where(case.table.zero > 0, case.shard, 1.0)
     rate = case.machine.memory_bytes_per_s * case.calibration.memory_efficiency
     adam_s = kept * OPTIMIZER_BYTES_PER_PARAMETER / rate
+    apart = _steps_apart(case)
+    if np.any(apart):
+        copied = COPIED_BYTES + TURNED_BYTES * (case.gradient_bytes > 2)
+        adam_s = adam_s + apart * copied * (dense + expert) / rate
     return case.calibration.step_overhead_s + adam_s + offloaded_step_s(case, kept)
+
+
+def _steps_apart(case: Case) -> Bools:
+    """Return where whole gradients are copied into buckets and reduced before the step; ZeRO 2 and 3 have slices."""
+    return np.asarray(case.runs_apart("step") & (case.table.zero < 2))
 
 
 def _trained(case: Case, layers: Floats) -> tuple[Floats, Floats]:
@@ -56,9 +73,14 @@ def _trained(case: Case, layers: Floats) -> tuple[Floats, Floats]:
 
 
 def _once_s(case: Case, layers: Floats) -> Floats:
-    """Return what replicas exchange once: gradients scattered, weights gathered, or with ZeRO 0 gradients reduced."""
+    """Return what replicas exchange once: gradients scattered, weights gathered, or with ZeRO 0 gradients reduced.
+
+    Who steps operation by operation reduces whole gradients with ZeRO 1, too, and gathers weights after that.
+    """
     dense, expert = _trained(case, layers)
-    both = case.gradient_bytes + np.where(case.table.zero > 0, case.weight_bytes, case.gradient_bytes)
+    first = case.table.zero > 0
+    both = case.gradient_bytes * np.where(first & _steps_apart(case), 2, 1)
+    both = both + np.where(first, case.weight_bytes, case.gradient_bytes)
     among = np.where(case.table.zero > 0, case.shard, case.replicas)
     wire_s = _pair_s(case, among, case.tp, both * dense)
     if case.shapes.any_experts:

@@ -7,6 +7,10 @@ nothing, and of everything else a share is in the way whatever the time: kernels
 memory bandwidth from those beside them. With hybrid sharding (HSDP) all of this stays within a shard, and the shards
 sum up their gradients once an iteration.
 
+Who shares out gradients in an interleaved pipeline scatters those of a chunk when the last of the micro-batches that go
+through it one after the other is done, as many as there are stages (Chu 2025, "Scaling Llama 3 Training with Efficient
+Parallelism Strategies", section 3.1.3; from memory, unconfirmed).
+
 All-gathers and reduce-scatters are rings in NCCL, whose latency grows with their members (src/graph/tuning.cc: trees
 are for AllReduce only). DeepSpeed until version 0.4 gathered every parameter by itself, also for the recomputation,
 over one ring: each server receives all bytes over the network interface of one rank. Its issues 1069, 1170 and 1174
@@ -55,17 +59,17 @@ def sharded_s(case: Case, layers: Floats, one: MicroBatch) -> Floats:
     layer, ends = _of_a_layer(case), _of_the_ends(case)
     overlap = _overlap(case)
     all_s, at_least_s = _every_micro_batch(case, layers, one, layer, ends)
-    often = case.batches * _exposed_s(all_s, at_least_s, overlap)
+    often = case.batches / _turns(case) * _exposed_s(all_s, at_least_s, overlap)
     forward_s, backward_s = _passes(one)
     beside = layers * longer_by_s(layer.reduce_s, backward_s)
     once = _exposed_s(layers * layer.reduce_s, beside, overlap) + ends.reduce_s
     third = case.table.zero == 3
-    gathered = _gathered_once_s(layers, layer, ends, forward_s, case.calibration.gradient_overlap)
+    gathered = _gathered_once_s(layers, layer, ends, forward_s, overlap)
     return often + once + np.where(third, 0.0, gathered)
 
 
 def hidden_share(case: Case, layers: Floats, one: MicroBatch) -> Floats:
-    """Return the share of what ZeRO 2 and 3 exchange with every micro-batch that hides behind computation."""
+    """Return the share of what ZeRO 2 and 3 exchange with the micro-batches that hides behind computation."""
     all_s, at_least_s = _every_micro_batch(case, layers, one, _of_a_layer(case), _of_the_ends(case))
     return 1 - _exposed_s(all_s, at_least_s, _overlap(case)) / np.maximum(all_s, 1e-30)
 
@@ -97,9 +101,10 @@ def _owners(case: Case, ranks: Floats) -> Floats:
 def _every_micro_batch(
     case: Case, layers: Floats, one: MicroBatch, layer: Exchanges, ends: Exchanges
 ) -> tuple[Floats, Floats]:
-    """Return the time of what is exchanged with a micro-batch, and what of it is waited for at least."""
+    """Return the time of what is exchanged with the micro-batches of a turn, and what is waited for at least."""
     table, third = case.table, case.table.zero == 3
     forward_s, backward_s = _passes(one)
+    backward_s = backward_s * _turns(case)
     again = np.where(case.gathers_by("each"), table.recomputes("full"), 0.0)
     before = np.where(third, layer.gather_s, 0.0)
     late = np.where(case.gathers_by("after"), before, 0.0)  # beside the scatter only
@@ -111,11 +116,16 @@ def _every_micro_batch(
     return layers * (before + behind + late) + outside, bare + peeking
 
 
+def _turns(case: Case) -> Floats:
+    """Return how many micro-batches go through a chunk before its gradients are scattered."""
+    table = case.table
+    waits = (table.zero == 2) & (table.vpp > 1) & (table.pp > 1)
+    return np.where(waits, np.minimum(table.pp, np.maximum(case.batches, 1.0)), 1.0)
+
+
 def _overlap(case: Case) -> Floats:
     """Return the share that hides of what can."""
-    law = case.calibration
-    ahead = law.gather_overlap * ~case.gathers_by("alone")
-    return np.where(case.table.zero == 3, ahead, law.gradient_overlap)
+    return np.where(case.gathers_by("alone"), 0.0, case.calibration.gather_overlap)
 
 
 def longer_by_s(exchange_s: Floats, computation_s: Floats) -> Floats:
@@ -135,7 +145,7 @@ def _exposed_s(all_s: Floats, at_least_s: Floats, overlap: Floats | float) -> Fl
 
 
 def _gathered_once_s(
-    layers: Floats, layer: Exchanges, ends: Exchanges, forward_s: Floats, overlap: float
+    layers: Floats, layer: Exchanges, ends: Exchanges, forward_s: Floats, overlap: Floats
 ) -> Floats:
     """Return what ZeRO 2 waits for after the step: the weights, gathered while the next forward pass begins."""
     all_s = layers * layer.gather_s + ends.gather_s

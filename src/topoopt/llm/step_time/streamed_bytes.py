@@ -45,6 +45,19 @@ def activation_bytes(case: Case) -> Floats:
     return np.asarray(case.tokens * (2 * (shapes.into + 1) + more) * inner / case.tp, np.float64)
 
 
+def joined_bytes(case: Case) -> Floats:
+    """Return the bytes by which a backward pass adds up the gradients of an input that several matrices read.
+
+    Where queries, keys and values, or gate and the matrix beside it, are products of their own, each makes a gradient
+    of the whole input: two are read, their sum is written.
+    """
+    three, two = case.runs_apart("queries"), case.runs_apart("gate") & (case.shapes.into > 1)
+    if not (np.any(three) or np.any(two)):
+        return np.zeros(())
+    more = 2 * three * case.shapes.attention_share + two * case.shapes.dense_share
+    return np.asarray(6 * more * case.tokens * case.shapes.hidden, np.float64)
+
+
 def summed_bytes(case: Case) -> tuple[Floats, Floats]:
     """Return the bytes by which gradients of a layer's and of the output's weights are added to their sums.
 
