@@ -17,6 +17,7 @@ from topoopt.llm import (
     layer_activations,
     memory,
 )
+from topoopt.llm.memory.stages import stage_of
 from topoopt.transformer import TransformerModel, count_parameters, find_transformer
 
 LLAMA = replace(find_transformer("llama3-8b"), vocabulary=1, layers=8)
@@ -118,6 +119,35 @@ def test_pipelines_from_both_ends_hold_every_stage_twice_and_one_micro_batch_mor
     assert of(model, both).parameters[0] > 1.9 * of(model, straight).parameters[0]
     table = configuration_table([both])
     assert [count_in_flight(table, np.array([stage]))[0] for stage in range(4)] == [5] * 4
+
+
+def test_a_rank_of_a_pipeline_from_both_ends_holds_most_micro_batches_of_its_first_stage() -> None:
+    """8 layers on 4 stages, the first two dense: of rank 0 four micro-batches, and one of its mirror image."""
+    model = small_model(replace(SMALL_EXPERTS, every=1, first_dense_layers=2))
+    table = configuration_table(
+        [Configuration(tp=1, pp=4, dp=1, global_batch=16, sequence=64, schedule="dualpipe")]
+    )
+    ranks = [stage_of(model, table, np.array([rank])) for rank in range(4)]
+    assert [one.kept_layers[0] for one in ranks] == [4 * 2 + 1 * 2, 3 * 2 + 2 * 2, 10, 10]
+    assert [one.kept_moe_layers[0] for one in ranks] == [1 * 2, 10, 10, 1 * 2]
+    assert [one.layers[0] for one in ranks] == [4] * 4
+    assert [bool(one.is_first[0] and one.is_last[0]) for one in ranks] == [True, False, False, True]
+
+
+def test_deepseek_keeps_the_output_of_attention_once_and_casts_weights_for_each_product() -> None:
+    """12 bits of 128 heads of 128, not 16 and 8 (technical report, section 3.3.3); two bytes a weight, not four."""
+    eight = replace(ONE, precision="fp8")
+    usual, own = (of(DEEPSEEK, eight, name) for name in ("megatron", "hai-llm"))
+    assert usual.activations[0] - own.activations[0] == 4 * TOKENS * (3 - 1.5) * 128 * 128
+    count = count_parameters(DEEPSEEK)
+    assert own.parameters[0] == 2 * count.total
+    assert usual.parameters[0] == pytest.approx(4 * count.total, rel=1e-4)
+
+
+@pytest.mark.parametrize(("precision", "each"), [("bf16", 10), ("fp8", 12)])
+def test_apex_stores_the_lower_half_of_weights_beside_those_in_16_bits(precision: str, each: float) -> None:
+    found = of(LLAMA, replace(ONE, precision=precision), "nemo-apex")
+    assert found.optimizer[0] == pytest.approx(each * count_parameters(LLAMA).total, rel=1e-4)
 
 
 def test_shards_of_eight_keep_an_eighth_whatever_the_replicas() -> None:

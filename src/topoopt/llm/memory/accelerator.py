@@ -15,9 +15,10 @@ from topoopt.hardware import find_accelerator
 from topoopt.llm.columns import Bools, Floats, Ints, blocks_of
 from topoopt.llm.configuration_table import ConfigurationTable
 from topoopt.llm.memory.adapters import adapted_states
+from topoopt.llm.memory.communicators import communicator_bytes
 from topoopt.llm.memory.frameworks import FRAMEWORKS, Framework, capacity_bytes, find_framework, shared_by
 from topoopt.llm.memory.kept import LayerKeeps, layer_kinds, stage_activations
-from topoopt.llm.memory.moment import Moment, moment_bytes, moment_of
+from topoopt.llm.memory.moment import Moment, lost_bytes, moment_bytes, moment_of
 from topoopt.llm.memory.stages import stage_of
 from topoopt.llm.memory.states import cast_bytes, stage_parameters, stage_states
 from topoopt.transformer import TransformerModel
@@ -163,6 +164,7 @@ class Common:
     framework: Framework
     kinds: tuple[LayerKeeps, ...]
     moment: Moment
+    overhead: Floats
     casts: float
     capacity: float
 
@@ -178,7 +180,8 @@ def common_of(
     part = find_accelerator(accelerator)
     fused = np.full(len(table), attention == "fused")
     kinds, moment = layer_kinds(model, table, fused, rules), moment_of(model, table, fused, rules)
-    return Common(model, table, rules, kinds, moment, cast_bytes(part), capacity_bytes(part))
+    overhead = rules.reserved_bytes + communicator_bytes(table, rules)
+    return Common(model, table, rules, kinds, moment, overhead, cast_bytes(part), capacity_bytes(part))
 
 
 def stage_memory(common: Common, index: Ints) -> MemoryColumns:
@@ -191,6 +194,7 @@ def stage_memory(common: Common, index: Ints) -> MemoryColumns:
     kept, again = stage_activations(table, stage, model, common.kinds, framework)
     activations = (kept + np.where(stage.is_last, 2 * common.kinds[0].entry, 0.0)) * tokens
     logits, buffers = moment_bytes(common.moment, stage, again, tokens)
+    buffers = buffers + lost_bytes(common.moment, stage, states.gradients + activations, tokens)
     moving = activations + logits + buffers
     causes = {
         "parameters": states.parameters,
@@ -199,7 +203,7 @@ def stage_memory(common: Common, index: Ints) -> MemoryColumns:
         "activations": activations,
         "logits": logits,
         "buffers": buffers + np.maximum(states.step - moving, 0.0),
-        "overhead": np.full(len(table), framework.reserved_bytes),
+        "overhead": common.overhead,
     }
     total = reduce(np.add, causes.values())
     slack = framework.held * moving + np.minimum(states.step, moving)

@@ -17,9 +17,9 @@ from topoopt.llm.configuration_table import ConfigurationTable
 
 GIBIBYTE = 2.0**30
 
-USABLE = 0.989
-"""Of the memory that a part is sold with: PyTorch's messages name 79.1 GiB as the capacity of an A100 or H100 of 80
-(from memory, unconfirmed)."""
+USABLE = 79.14 / 80
+"""Of the memory that a part is sold with: PyTorch's messages name 79.14 to 79.33 GiB as the capacity of an A100 or H100
+of 80, by its driver, 79.25 in github.com/wbfwonderful/Vad-R1/issues/11; the least of those."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +48,21 @@ class Framework:
     Attributes
     ----------
     fp32, fp16, bf16 : Recipe
-        ``bf16`` also holds for 8 and 4 bits, which are for the arithmetic only.
+        ``bf16`` mostly also holds for 8 and 4 bits, which are for the arithmetic only.
+    fp8 : Recipe
+        Of 8 and 4 bits, where it is another one than ``bf16``.
     reserved_bytes : float
-        CUDA context, communicators, workspaces, buckets.
+        CUDA context, workspaces, buckets.
     source : str
     logit_bytes : float
         Per logit beside the logit itself: its copy in fp32, softmax and gradients, as far as they live at once.
+    group_bytes : float
+        Buffers of a communicator, of each kind of groups that a rank belongs to.
     fp8_weights : str
-        ``fp8`` where layers have no other weights under fp8; else they keep 16 bits, and 8 bits beside them.
+        ``fp8`` where layers have no other weights under fp8; ``online`` where weights of 16 bits are cast for each
+        product; else they keep 16 bits, and 8 bits beside them.
+    output_bytes : float
+        Of a number of attention's output under fp8, where one copy serves attention and the projection behind it.
     whole_logits : bool
         Whether every tensor-parallel rank has all logits of its tokens, not those of its part of the vocabulary.
     keeps_logits : bool
@@ -64,6 +71,15 @@ class Framework:
         What a norm keeps beside its input and output, in 16-bit copies of the hidden size; 0 for one kernel.
     gate_copies : float
         The same for a gated activation, in copies of the inner size.
+    joint_projection : bool
+        Whether values are a view of what queries, keys and values are projected to in one, all of which stays.
+    reordered_output : bool
+        Whether attention's output is copied to another order where a micro-batch has several sequences.
+    rotary_tables : float
+        What each layer keeps of sines and cosines, in numbers per token and number of a head.
+    splits_blocks : bool
+        Whether gradients that autograd allocates settle in blocks that the loss has freed, which stay split (without
+        expandable segments).
     keeps_gathered : bool
         Whether what is gathered from a split sequence is kept for the backward pass, not gathered again.
     keeps_outputs : bool
@@ -89,14 +105,21 @@ class Framework:
     fp32: Recipe
     fp16: Recipe
     bf16: Recipe
+    fp8: Recipe
     reserved_bytes: float
     source: str
     logit_bytes: float
+    group_bytes: float = 0.0
     fp8_weights: str = ""
+    output_bytes: float = 0.0
     whole_logits: bool = False
     keeps_logits: bool = False
     norm_copies: float = 0.0
     gate_copies: float = 0.0
+    joint_projection: bool = False
+    reordered_output: bool = False
+    rotary_tables: float = 0.0
+    splits_blocks: bool = False
     keeps_gathered: bool = False
     keeps_outputs: bool = False
     ends_are_layers: bool = False
@@ -111,7 +134,7 @@ class Framework:
         """Return the bytes per parameter at a precision."""
         if precision in ("fp32", "tf32"):
             return self.fp32
-        return self.fp16 if precision == "fp16" else self.bf16
+        return {"fp16": self.fp16, "fp8": self.fp8, "fp4": self.fp8}.get(precision, self.bf16)
 
 
 def _frameworks() -> Mapping[str, Framework]:
@@ -122,8 +145,10 @@ def _frameworks() -> Mapping[str, Framework]:
         name: Framework(
             fp32=recipes["full"],
             fp16=recipes[row.pop("fp16")],
+            fp8=recipes[row.pop("fp8", row["bf16"])],
             bf16=recipes[row.pop("bf16")],
             reserved_bytes=row.pop("reserved_gibibytes") * GIBIBYTE,
+            group_bytes=row.pop("group_gibibytes", 0.0) * GIBIBYTE,
             offloads=tuple(row.pop("offloads", ())),
             **row,
         )

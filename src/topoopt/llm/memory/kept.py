@@ -9,7 +9,7 @@ from topoopt.llm.configuration_table import ConfigurationTable
 from topoopt.llm.memory.adapters import adapted_activations
 from topoopt.llm.memory.frameworks import Framework
 from topoopt.llm.memory.layer import ELEMENT_BYTES, LayerActivations, has_dropout, layer_activations
-from topoopt.llm.memory.stages import Stage
+from topoopt.llm.memory.stages import Stage, two_way
 from topoopt.transformer import TransformerModel
 
 
@@ -81,7 +81,8 @@ def recomputed_share(table: ConfigurationTable, layers: Floats) -> Floats:
     """Return the share of a stage's layers that ``recompute`` is about, from ``recompute_layers`` of each chunk."""
     if not np.any(table.recompute_layers):
         return np.ones(())
-    some = np.minimum(table.recompute_layers * table.vpp / np.maximum(layers, 1.0), 1.0)
+    chunks = table.vpp * np.where(two_way(table), 2, 1)
+    some = np.minimum(table.recompute_layers * chunks / np.maximum(layers, 1.0), 1.0)
     return np.where(table.recompute_layers > 0, some, 1.0)
 
 

@@ -89,7 +89,7 @@ def layer_activations(
     entry = element * hidden * whole
     masks = MASK_BYTES * 2 * has_dropout(model) * hidden * whole
     copies = framework.norm_copies * element * hidden * whole
-    attention, latent = _projections(model, table, whole)
+    attention, latent = _projections(model, table, whole, framework)
     into, activated = _feed_forward(model, table, layer_is_moe, framework)
     own = _around_experts(model, table, whole) if layer_is_moe else 0.0
     return LayerActivations(
@@ -146,7 +146,7 @@ def product_inputs(
         feed_forward=np.asarray(kept * model.hidden * gathered * (model.norms_per_layer > 1), np.float64),
         last=np.asarray(kept * inner / table.tp, np.float64),
         experts=np.asarray(kept * arrived * table.etp / table.tp, np.float64),
-        output=np.where(kept < element, kept, 0.0) * heads * values / table.tp,
+        output=(_output_bytes(element, kept, framework) - element) * heads * values / table.tp,
     )
 
 
@@ -174,28 +174,47 @@ def widest_gradients(model: TransformerModel, table: ConfigurationTable, fused: 
     return np.asarray(2 * element * model.hidden + np.max(inner, axis=0), np.float64)
 
 
-def _projections(model: TransformerModel, table: ConfigurationTable, whole: Floats) -> tuple[Floats, Floats]:
-    """Queries, keys, values and the input of the output projection: what is not, and what is projected up from ranks.
-
-    In 8 bits the input of the output projection is a copy of the core's output, which that keeps.
-    """
+def _projections(
+    model: TransformerModel, table: ConfigurationTable, whole: Floats, framework: Framework
+) -> tuple[Floats, Floats]:
+    """Queries, keys, values and attention's output: what is not, and what is projected up from ranks."""
     element, kept, latent = ELEMENT_BYTES[table.precision], INPUT_BYTES[table.precision], model.latent
     values = latent.value_head_dim if latent else model.head_dim
     if model.mixer(0) != "*":
         nothing = np.zeros(len(table))
         return nothing if model.mixer(0) == "." else recurrence_kept(model, table, element, kept), nothing
-    cast = np.where(kept < element, kept, 0.0) * model.heads * values / table.tp
+    output = _output_bytes(element, kept, framework) * model.heads * values / table.tp
     if latent is None:
         keys = 2 * kept_key_heads(model, table)
         # A gate is kept, and what it makes of the core's output.
-        queries = (2 + 2 * model.attention_gate) * model.heads / table.tp
-        plain = element * model.head_dim * (queries + keys) + cast
-        return plain, np.zeros(len(table))
+        queries = (1 + 2 * model.attention_gate) * model.heads / table.tp
+        plain = element * model.head_dim * (queries + keys) + output
+        return plain + _copies(model, table, framework), np.zeros(len(table))
     ranks = latent.query_rank + latent.key_value_rank
     down = element * (ranks + latent.rope_head_dim) + kept * ranks  # their norms' inputs, and outputs
     query = latent.nope_head_dim + latent.rope_head_dim
     up = element * model.heads * (2 * query + values) / table.tp
-    return down * whole + element * model.heads * values / table.tp + cast, np.asarray(up, np.float64)
+    return down * whole + output, np.asarray(up, np.float64)
+
+
+def _output_bytes(element: Floats, kept: Floats, framework: Framework) -> Floats:
+    """Of a number of the core's output, which that keeps, and in 8 bits a copy that enters the output projection."""
+    both = np.where(kept < element, element + kept, element)
+    return np.where(kept < element, framework.output_bytes, both) if framework.output_bytes else both
+
+
+def _copies(model: TransformerModel, table: ConfigurationTable, framework: Framework) -> Floats | float:
+    """What eager code keeps around attention beside what its backward pass needs.
+
+    Queries and keys as they were before rotation, in the storage that values are a view of; attention's output in
+    another order of tokens; sines and cosines that were looked up for each token.
+    """
+    copies: Floats | float = 0.0
+    if framework.joint_projection:
+        copies = model.heads / table.tp + model.kv_heads / np.minimum(table.tp, model.kv_heads)
+    if framework.reordered_output:
+        copies = copies + (table.micro_batch > 1) * model.heads / table.tp
+    return ELEMENT_BYTES[table.precision] * model.head_dim * (copies + framework.rotary_tables)
 
 
 def _core(model: TransformerModel, table: ConfigurationTable, fused: Bools) -> Floats:

@@ -16,6 +16,9 @@ from topoopt.llm.memory.stages import Stage
 from topoopt.llm.memory.states import dense_parameters
 from topoopt.transformer import TransformerModel, layer_parameters
 
+LOSS_BYTES = 4.0
+"""Of a logit in the loss, where that is in fp32."""
+
 REDUCED_BYTES = 4.0
 """Of a gradient while FSDP scatters it: in fp32, from a buffer beside the gradient."""
 
@@ -38,6 +41,8 @@ class Moment:
         The same of embeddings and output layer, through all of the step.
     output : float array
         Of the output layer alone, on the last stage.
+    block : float array
+        Per token: a block of logits in fp32, where smaller tensors settle in one that the loss has freed.
     """
 
     layer: Floats
@@ -46,6 +51,7 @@ class Moment:
     weights: Floats
     outside: Floats
     output: Floats
+    block: Floats
 
 
 def moment_of(
@@ -71,6 +77,7 @@ def moment_of(
         weights=weights,
         outside=outside,
         output=output,
+        block=np.asarray(LOSS_BYTES * framework.splits_blocks * model.vocabulary / ranks, np.float64),
     )
 
 
@@ -81,6 +88,17 @@ def moment_bytes(moment: Moment, stage: Stage, again: Floats, tokens: Floats) ->
     loss = logits + np.where(stage.is_last, moment.hidden, 0.0) * tokens
     layer = (again + moment.layer) * tokens
     return logits, np.maximum(loss, layer) - logits + always + moment.weights
+
+
+def lost_bytes(moment: Moment, stage: Stage, settled: Floats, tokens: Floats) -> Floats | float:
+    """Return what is left of a block that the loss had, once gradients and inputs that stay have settled in it.
+
+    PyTorch's caching allocator gives the smallest free block that is large enough, splits it, and can give it again as
+    a whole only when all parts are free: the next loss needs another one. This is the least that is lost.
+    """
+    if not np.any(moment.block):
+        return 0.0
+    return np.where(stage.is_last, np.maximum(moment.block * tokens - settled, 0.0), 0.0)
 
 
 def _whole_weights(

@@ -20,7 +20,8 @@ class Stage:
     layers, moe_layers : float array
         Layers on it, and those of them with experts.
     in_flight : float array
-        Micro-batches whose activations it holds for all of its layers; not whole when interleaved.
+        Micro-batches whose activations it holds for all of its layers; not whole when interleaved. In a pipeline from
+        both ends those of the rank's two stages, whose layers are together here.
     kept_layers, kept_moe_layers : float array
         Layers whose activations it holds, once for each micro-batch; chunks that are passed first are held most often.
     is_first, is_last : bool array
@@ -46,16 +47,31 @@ def stage_of(
     and output layer take the place of a layer each; they do so where the chunks are two more than the layers.
     """
     in_flight = count_in_flight(table, index)
-    layers, moe_layers, kept, kept_moe = _layers(model, table, index, ends_are_layers, in_flight)
-    if model.mtp_layers:
-        further = model.mtp_layers * (index == table.pp - 1)
-        moe = further * model.is_moe(model.layers - 1)
-        layers, moe_layers = layers + further, moe_layers + moe
-        kept, kept_moe = kept + further * in_flight, kept_moe + moe * in_flight
-    first, last = index == 0, index == table.pp - 1
-    if np.any(mirrored := two_way(table)):  # a rank has a stage and its mirror image
-        first, last = first | (mirrored & last), last | (mirrored & first)
+    if not np.any(both := two_way(table)):
+        here = _one_way(model, table, index, ends_are_layers, in_flight)
+        return Stage(index, *here[:2], in_flight, *here[2:], index == 0, index == table.pp - 1)
+    mirror = table.pp - index - 1
+    own, other = (
+        _one_way(model, table, place, ends_are_layers, np.where(both, _straight(table, place), in_flight))
+        for place in (index, mirror)
+    )
+    layers, moe_layers, kept, kept_moe = (
+        here + np.where(both, there, 0.0) for here, there in zip(own, other, strict=True)
+    )
+    first, last = (((index == end) | (both & (mirror == end))) for end in (0, table.pp - 1))
     return Stage(index, layers, moe_layers, in_flight, kept, kept_moe, first, last)
+
+
+def _one_way(
+    model: TransformerModel, table: ConfigurationTable, index: Ints, ends: bool, in_flight: Floats
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return the layers of a stage, those with experts, and both as often as micro-batches hold them; MTP is last."""
+    layers, moe_layers, kept, kept_moe = _layers(model, table, index, ends, in_flight)
+    if not model.mtp_layers:
+        return layers, moe_layers, kept, kept_moe
+    further = model.mtp_layers * (index == table.pp - 1)
+    moe = further * model.is_moe(model.layers - 1)
+    return layers + further, moe_layers + moe, kept + further * in_flight, kept_moe + moe * in_flight
 
 
 def two_way(table: ConfigurationTable) -> Bools:
@@ -68,13 +84,19 @@ def count_in_flight(table: ConfigurationTable, index: Ints) -> Floats:
 
     1F1B: the forward passes before the first backward, ``p - i``. Interleaved: ``2(p - i - 1) + (v - 1)p + 1``
     chunks of ``1/v`` of the layers, which is ``1 + (p - 1)/(p v)`` times the layers of the model on stage 0
-    (Korthikanti 2022, section 4.2.3). DualPipe: ``p + 1`` on all stages (DeepSeek-V3, Table 2); ZB-H1 as 1F1B (Qi
-    2023, Table 2).
+    (Korthikanti 2022, section 4.2.3). DualPipe: ``p + 1`` on all ranks (DeepSeek-V3, Table 2), ``p - i`` of stage ``i``
+    and ``i + 1`` of its mirror image; ZB-H1 as 1F1B (Qi 2023, Table 2).
     """
+    straight = _straight(table, index)
+    if np.any(both := two_way(table)):
+        return np.where(both, straight + _straight(table, table.pp - index - 1), straight)
+    return straight
+
+
+def _straight(table: ConfigurationTable, index: Ints) -> Floats:
+    """Return how many micro-batches pass stage ``index`` in one direction before the first of them comes back."""
     behind = table.pp - index - 1
     chunks = np.where(table.vpp > 1, 2 * behind + (table.vpp - 1) * table.pp + 1, behind + 1)
-    if np.any(both := two_way(table)):
-        chunks = np.where(both, table.pp + 1, chunks)
     micro_batches = np.maximum(table.global_batch // (table.dp * table.micro_batch), 1)
     return np.asarray(np.minimum(chunks, micro_batches * table.vpp) / table.vpp, np.float64)
 

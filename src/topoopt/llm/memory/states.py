@@ -79,13 +79,13 @@ def stage_states(
     parameters: StageParameters, table: ConfigurationTable, framework: Framework, casts: float = CAST_BYTES
 ) -> States:
     """Return the states of one accelerator of a stage, where weights in 8 bits have ``casts`` bytes."""
-    # DualPipe: a stage and its mirror image, whose replica another rank has.
+    # DualPipe: each of a rank's two stages is on the rank of its mirror image, too.
     copies = np.where(two_way(table), 2.0, 1.0)
     replicas = np.asarray(copies * table.dp * table.cp, np.float64)
     expert_replicas = np.maximum(table.tp * replicas / (table.ep * table.etp), 1.0)
     sharing = np.where(table.shard > 0, table.shard, replicas)
     shares, expert_shares = np.minimum(replicas, sharing), np.minimum(expert_replicas, sharing)
-    in_layers, experts = copies * parameters.layers, copies * parameters.experts
+    in_layers, experts = parameters.layers, parameters.experts
     dense = in_layers + parameters.ends
 
     whole = dense + experts
@@ -144,7 +144,7 @@ def _weight_bytes(
     """Return the bytes of a weight outside of layers, and in a layer, whose products may be in 8 bits.
 
     Those products read casts of the weights, which are kept over the micro-batches: beside weights of 16 or 32 bits, or
-    as the only ones. FSDP casts what it has gathered.
+    as the only ones. FSDP casts what it has gathered; who casts online keeps none.
     """
     eight = STORED_PRECISIONS.index("fp8")
     stored = np.where(table.weights == eight, usual, _given(table.weights, usual))
@@ -153,7 +153,7 @@ def _weight_bytes(
         return stored, stored
     only = (table.weights == eight) | ((table.weights == 0) & (framework.fp8_weights == "fp8"))
     casts = np.where(table.adapter_rank > 0, FROZEN_CAST_BYTES, trained_casts)
-    beside = 0.0 if framework.gathers else casts
+    beside = 0.0 if framework.gathers or framework.fp8_weights == "online" else casts
     return stored, np.where(arithmetic, np.where(only, casts, stored + beside), stored)
 
 
