@@ -60,6 +60,7 @@ def plan_to_mapping(plan: Plan) -> dict[str, Any]:
             "seed_times_s": plan.search.seed_times_s,
             "convergence": plan.search.convergence,
             "cpu_s": plan.search.cpu_s,
+            "left_out": plan.search.left_out,
         },
         "baselines": [baseline_to_mapping(row, plan.outcome.iteration_time_s) for row in plan.baselines],
         "skipped_fabrics": plan.skipped_fabrics,

@@ -104,6 +104,9 @@ class BaselinePart(OutcomePart):
     layout: Count = Field(default=0, description="of a transformer, index into training.layouts")
     layout_times_s: tuple[Amount, ...] = Field(default=(), description="of a transformer, by layout")
     rule: str = Field(default="", description="by which the fabric was dimensioned, as a sweep names it")
+    left_out: tuple[Count, ...] = Field(
+        default=(), description="layouts that cannot be the fastest, with what they take at least"
+    )
 
 
 class SearchPart(Strict):
@@ -116,6 +119,9 @@ class SearchPart(Strict):
     seed_times_s: tuple[Amount, ...]
     convergence: tuple[tuple[Count, Amount], ...]
     cpu_s: Amount
+    left_out: tuple[Count, ...] = Field(
+        default=(), description="layouts that cannot be the fastest, with what they take at least"
+    )
 
 
 class BillLinePart(Strict):

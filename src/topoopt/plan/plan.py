@@ -63,13 +63,18 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class SearchRecord:
-    """How the search went; ``cpu_s`` and rates are measurements, not part of the reproducible bytes."""
+    """How the search went; ``cpu_s`` and rates are measurements, not part of the reproducible bytes.
+
+    ``left_out`` are layouts of a transformer that could not become the fastest; of these ``seed_times_s`` has only
+    what they take at least.
+    """
 
     proposals: int
     stopped_because: str
     seed_times_s: tuple[float, ...]
     convergence: tuple[tuple[int, float], ...]
     cpu_s: float
+    left_out: tuple[int, ...] = ()
 
     @property
     def proposals_per_s(self) -> float:
@@ -96,8 +101,9 @@ class RoutingGap:
 class Baseline:
     """The same job on another fabric, with a strategy searched for it.
 
-    ``layout_times_s`` are the iteration times with each layout of a transformer; other jobs have none. ``rule`` is the
-    name of the rule by which the fabric was dimensioned, see ``topoopt.search.BASELINE_RULES``.
+    ``layout_times_s`` are the iteration times with each layout of a transformer; other jobs have none. Of those that
+    are ``left_out``, since they could not be the fastest, it has what they take at least. ``rule`` is the name of the
+    rule by which the fabric was dimensioned, see ``topoopt.search.BASELINE_RULES``.
     """
 
     fabric: str
@@ -109,6 +115,7 @@ class Baseline:
     proposals: int
     layout_times_s: tuple[float, ...] = ()
     rule: str = ""
+    left_out: tuple[int, ...] = ()
 
 
 @shows_itself

@@ -15,11 +15,7 @@ from topoopt.report.fabrics import name_apart
 from topoopt.report.page import Table
 from topoopt.report.rows import Source, bars, joined, number, table, text
 from topoopt.report.words import time_unit
-from topoopt.search import is_large
-from topoopt.simulate import free_time_s
 from topoopt.units import format_memory, format_time
-
-ROUNDING = 1e-9
 
 
 def placement_map(plan: Plan) -> HeatmapChart:
@@ -57,20 +53,15 @@ def _layouts_and_times(plan: Plan) -> list[dict[str, Any]]:
     """Return every layout with its time on a network wired for it, not a number where that was not tried."""
     layouts, times_s = transformer_of(plan.job).layouts, plan.search.seed_times_s
     rows = []
-    for layout, time_s in zip_longest(layouts, times_s):
-        tried = time_s is not None and not left_out(plan, layout, time_s)
-        wired = "not tried" if time_s is None else _time_or_bound(plan, layout, time_s)
+    for index, (layout, time_s) in enumerate(zip_longest(layouts, times_s)):
+        tried = time_s is not None and index not in plan.search.left_out
+        wired = "not tried" if time_s is None else _time_or_bound(time_s, tried)
         rows.append({"layout": layout, "tried": tried, "time_s": time_s if tried else nan, "wired": wired})
     return rows
 
 
-def left_out(plan: Plan, layout: Layout, time_s: float) -> bool:
-    """Return whether a time is that with free communication: the layout could not win and was not simulated."""
-    return is_large(plan.job) and abs(time_s - free_time_s(layout.step)) <= ROUNDING * time_s
-
-
-def _time_or_bound(plan: Plan, layout: Layout, time_s: float) -> str:
-    return f"≥ {format_time(time_s)}" if left_out(plan, layout, time_s) else format_time(time_s)
+def _time_or_bound(time_s: float, tried: bool) -> str:
+    return format_time(time_s) if tried else f"≥ {format_time(time_s)}"
 
 
 def layout_times(plan: Plan) -> BarChart:
@@ -102,17 +93,17 @@ def fabric_layouts(plan: Plan) -> tuple[Table, ...]:
         "Every configuration on every fabric",
         joined(number=range(len(layouts)), layout=layouts),
         text("configuration", "layout.name"),
-        number("wired for it", partial(_time, plan, plan.search.seed_times_s)),
-        *(number(name(row), partial(_time, plan, row.layout_times_s)) for row in others),
+        number("wired for it", partial(_time, plan.search.seed_times_s, plan.search.left_out)),
+        *(number(name(row), partial(_time, row.layout_times_s, row.left_out)) for row in others),
         detail=True,
     )
     return (times,)
 
 
-def _time(plan: Plan, times_s: Sequence[float], row: Mapping[str, Any]) -> str:
+def _time(times_s: Sequence[float], left_out: Sequence[int], row: Mapping[str, Any]) -> str:
     """Return the time of a layout by its number, nothing where it was not tried."""
-    tried = row["number"] < len(times_s)
-    return _time_or_bound(plan, row["layout"], times_s[row["number"]]) if tried else ""
+    number = row["number"]
+    return _time_or_bound(times_s[number], number not in left_out) if number < len(times_s) else ""
 
 
 def memory_chart(plan: Plan) -> BarChart:

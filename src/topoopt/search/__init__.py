@@ -32,4 +32,3 @@ from topoopt.search.worth import bounds as bounds
 from topoopt.search.worth import outcome as outcome
 from topoopt.search.worth import routing_gap as routing_gap
 from topoopt.search.worth import simulated as simulated
-from topoopt.search.worth_simulating import is_large as is_large

@@ -43,7 +43,7 @@ def earliest(graph: TaskGraph) -> Earliest:
         if len(waits):
             rows, starts = _rows(first, waits)
             before = predecessor[rows]
-            chains_s = np.maximum.reduceat((start_s + work_s)[before], starts)
+            chains_s = np.maximum.reduceat(start_s[before] + work_s[before], starts)
             start_s[waits] = np.maximum(chains_s, sets.work_before_s(waits, before, starts))
         after, done = np.unique(graph.successor[_rows(graph.successor_first, ready)[0]], return_counts=True)
         waiting[after] -= done

@@ -1,15 +1,18 @@
 """The layouts of a transformer on the fabrics that a plan is compared with: each is simulated on every one."""
 
 from collections.abc import Mapping, Sequence
+from math import inf
 
 from topoopt.cost import PartTable
 from topoopt.job import Job
 from topoopt.plan import Baseline, Outcome
 from topoopt.routing import Fabric
 from topoopt.search.baselines import LARGEST_TO_TRY_ALL, BaselineRule, outcome_on, price_usd, ringed
-from topoopt.search.fidelity import Fidelity
+from topoopt.search.fidelity import ANALYTIC, Fidelity
 from topoopt.search.progress import Progress
-from topoopt.search.worth_simulating import least_time_s
+from topoopt.search.worth import outcome, raced
+from topoopt.search.worth_simulating import least_time_s, to_beat_s
+from topoopt.simulate import AtLeast
 from topoopt.strategy import ParallelStrategy
 
 
@@ -25,25 +28,42 @@ def layouts_on_baselines(
     """Return each fabric with the fastest layout on it.
 
     A layout goes through all fabrics before the next one, for its task graph is large. On circuits that change only
-    the first is tried for more than :data:`LARGEST_TO_TRY_ALL` servers. Of a large job a layout is left out that could
-    not be the fastest if communication were free, and has that time.
+    the first is tried for more than :data:`LARGEST_TO_TRY_ALL` servers. Of a large job a layout is left out as soon as
+    it shows that it cannot be the fastest, and has the time that it takes at least.
     """
     ready = [_ready(job, fabric, layouts, seed) for _, fabric in fabrics]
     tried: list[dict[int, Outcome]] = [{} for _ in fabrics]
     times_s: list[list[float]] = [[] for _ in fabrics]
     for index, layout in enumerate(layouts):
         on_progress("simulating other fabrics", index, len(layouts))
-        least_s = least_time_s(job, index)
         for place, laid in enumerate(ready):
-            if index and least_s >= min(times_s[place]):
-                times_s[place].append(least_s)
-            elif index < len(laid):
-                tried[place][index] = outcome_on(job, layout, laid[index], fidelity)
-                times_s[place].append(tried[place][index].iteration_time_s)
+            if index < len(laid):
+                limit_s = to_beat_s(job, min(times_s[place], default=inf))
+                found = _raced(job, index, layout, laid[index], fidelity, limit_s)
+                if isinstance(found, AtLeast):
+                    times_s[place].append(found.least_s)
+                    continue
+                tried[place][index] = found
+                times_s[place].append(found.iteration_time_s)
     return tuple(
         _baseline(job, rule, outcomes, of_layouts, layouts, prices)
         for (rule, _), outcomes, of_layouts in zip(fabrics, tried, times_s, strict=True)
     )
+
+
+def _raced(
+    job: Job, index: int, layout: ParallelStrategy, fabric: Fabric, fidelity: Fidelity, limit_s: float
+) -> Outcome | AtLeast:
+    """Return what a layout takes on a fabric, or at least if that is not less than ``limit_s``."""
+    if limit_s == inf:
+        return outcome_on(job, layout, fabric, fidelity)
+    least_s = least_time_s(job, index)
+    if least_s >= limit_s:
+        return AtLeast(least_s)
+    if fidelity != ANALYTIC or fabric.reconfiguration is not None:
+        return outcome_on(job, layout, fabric, fidelity)
+    result = raced(job, layout, fabric, limit_s)
+    return result if isinstance(result, AtLeast) else outcome(result)
 
 
 def _ready(job: Job, fabric: Fabric, layouts: Sequence[ParallelStrategy], seed: int) -> list[Fabric]:
@@ -61,6 +81,7 @@ def _baseline(
     prices: PartTable,
 ) -> Baseline:
     best = min(outcomes, key=lambda index: outcomes[index].iteration_time_s)
+    all_tried = len(times_s) == len(layouts)
     interfaces, bandwidth_bps = rule.interfaces(job.cluster, prices)
     return Baseline(
         rule.fabric,
@@ -70,6 +91,7 @@ def _baseline(
         price_usd(rule.fabric, job.cluster.servers, interfaces, bandwidth_bps, prices),
         layouts[best],
         0,
-        tuple(times_s) if len(times_s) == len(layouts) else (),
+        tuple(times_s) if all_tried else (),
         rule.key,
+        tuple(index for index in range(len(layouts)) if index not in outcomes) if all_tried else (),
     )

@@ -7,14 +7,17 @@ that wires well can overtake one that ranks well.
 
 import time
 from dataclasses import replace
+from math import inf
 
-from topoopt.finder import DEGREE_SPLITS
-from topoopt.job import Job
+from topoopt.finder import DEGREE_SPLITS, FinderRules
+from topoopt.job import Job, job_traffic
 from topoopt.plan import SearchRecord
-from topoopt.search.candidate import Candidate, wired_candidate
+from topoopt.search.candidate import Candidate, fabric_for, wired_candidate
 from topoopt.search.options import SearchOptions
 from topoopt.search.progress import Progress
-from topoopt.search.worth_simulating import least_time_s
+from topoopt.search.worth import raced, with_rings
+from topoopt.search.worth_simulating import least_time_s, to_beat_s
+from topoopt.simulate import AtLeast
 from topoopt.strategy import ParallelStrategy
 
 
@@ -35,39 +38,69 @@ def wire_layouts(
 ) -> tuple[list[Candidate], list[Candidate], SearchRecord]:
     """Return the first layout and the best wiring of every one, all simulated, and how it went.
 
-    Ctrl-C ends with what was tried so far. Of a large job a layout is left out that could not be the fastest if
-    communication were free; the record then has that time.
+    Ctrl-C ends with what was tried so far. Of a large job a layout is left out as soon as it shows that it cannot be
+    the fastest; the record then has what it takes at least.
     """
     began = time.process_time()
     rows: list[Candidate] = []
     times_s: list[float] = []
+    left_out: list[int] = []
     convergence: list[tuple[int, float]] = []
     strategies, because, wired = job.work.choices(job.cluster.servers), "every layout tried", 0
     for index, strategy in enumerate(strategies):
         on_progress("wiring for each layout", index, len(strategies))
-        least_s = least_time_s(job, index)
-        if convergence and least_s >= convergence[-1][1]:
-            times_s.append(least_s)
-            continue
+        limit_s = to_beat_s(job, min((row.time_s for row in rows), default=inf))
         try:
-            wirings = _wirings(job, strategy, options)
+            wirings, least_s, networks = _raced(job, index, strategy, options, limit_s)
         except KeyboardInterrupt:
             if not rows:
                 raise
             because = "interrupted"
             break
-        wired += len(wirings)
-        best = min(wirings, key=lambda row: row.time_s)
-        rows.append(best)
-        times_s.append(best.time_s)
-        if not convergence or best.time_s < convergence[-1][1]:
+        wired += networks
+        best = min(wirings, key=lambda row: row.time_s, default=None)
+        times_s.append(best.time_s if best else least_s)
+        if best is None:
+            left_out.append(index)
+            continue
+        if not rows or best.time_s < convergence[-1][1]:
             convergence.append((wired, best.time_s))
+        rows.append(best)
     cpu_s = time.process_time() - began
-    return rows[:1], rows, SearchRecord(wired, because, tuple(times_s), tuple(convergence), cpu_s)
+    record = SearchRecord(wired, because, tuple(times_s), tuple(convergence), cpu_s, tuple(left_out))
+    return rows[:1], rows, record
+
+
+def _raced(
+    job: Job, index: int, strategy: ParallelStrategy, options: SearchOptions, limit_s: float
+) -> tuple[list[Candidate], float, int]:
+    """Return the wirings of a layout that may be the fastest, the least time of the others, and how many there are.
+
+    ``limit_s`` is the time to beat; it falls with every wiring.
+    """
+    least_s = [least_time_s(job, index)] if limit_s < inf else []
+    if least_s and least_s[0] >= limit_s:
+        return [], least_s[0], 0
+    wirings, beaten_s = list[Candidate](), list[float]()
+    splits = _rules(options)
+    for rules in splits:
+        fabric = fabric_for(job, strategy, rules, options.seed)
+        ready = with_rings(fabric, job_traffic(job, strategy), job.cluster.degree, options.seed)
+        result = raced(job, strategy, ready, limit_s)
+        if isinstance(result, AtLeast):
+            beaten_s.append(result.least_s)
+            continue
+        wirings.append(Candidate(strategy, ready, result, rules))
+        limit_s = min(limit_s, to_beat_s(job, result.iteration_time_s))
+    return wirings, min(beaten_s, default=0.0), len(splits)
 
 
 def _wirings(job: Job, strategy: ParallelStrategy, options: SearchOptions) -> list[Candidate]:
     """Return a strategy wired by every degree split, the one that was asked for first."""
+    return [wired_candidate(job, strategy, rules, options.seed) for rules in _rules(options)]
+
+
+def _rules(options: SearchOptions) -> list[FinderRules]:
+    """Return the rules with every degree split, the one that was asked for first."""
     splits = dict.fromkeys((options.degree_split, *DEGREE_SPLITS))
-    rules = [replace(options.rules, degree_split=split) for split in splits]
-    return [wired_candidate(job, strategy, rule, options.seed) for rule in rules]
+    return [replace(options.rules, degree_split=split) for split in splits]

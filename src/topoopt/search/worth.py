@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from topoopt.files import noun_from
 from topoopt.finder import lay_rings
-from topoopt.job import Job, TransformerWork
+from topoopt.job import Job, TransformerWork, transformer_of
 from topoopt.plan import Bounds, Outcome, RoutingGap
 from topoopt.routing import Fabric, link_loads, max_load_s, optimal_max_load
 from topoopt.search.bounds import Released, lower_bounds
@@ -16,6 +16,7 @@ from topoopt.search.task_graphs import task_graph_of
 from topoopt.simulate import (
     COLLECTIVE,
     COLLECTIVES,
+    AtLeast,
     SimResult,
     SimulationOptions,
     TaskGraph,
@@ -52,10 +53,16 @@ def simulated(
 ) -> SimResult:
     """Simulate one iteration; of many micro-batches in a pipeline as many as are needed to know all of them."""
     if isinstance(job.work, TransformerWork) and (simulator, options or DEFAULT) == ("analytic", DEFAULT):
-        result = analytic_step(job.work.layout(strategy).step, fabric)
-        if result is not None:
-            return result
+        result = raced(job, strategy, fabric, np.inf)
+        assert isinstance(result, SimResult)
+        return result
     return simulate(simulator, task_graph_of(job, strategy), fabric, options or DEFAULT)
+
+
+def raced(job: Job, strategy: ParallelStrategy, fabric: Fabric, to_beat_s: float) -> SimResult | AtLeast:
+    """Simulate one iteration of a transformer until it shows that it does not take less than ``to_beat_s``."""
+    result = analytic_step(transformer_of(job).layout(strategy).step, fabric, to_beat_s)
+    return simulate("analytic", task_graph_of(job, strategy), fabric, DEFAULT) if result is None else result
 
 
 def outcome(result: SimResult) -> Outcome:

@@ -64,6 +64,7 @@ from topoopt.simulate.pipeline.closed_form import compute_and_bubble as compute_
 from topoopt.simulate.pipeline.closed_form import free_time_s as free_time_s
 from topoopt.simulate.pipeline.closed_form import inside_servers_s as inside_servers_s
 from topoopt.simulate.pipeline.closed_form import pipelined_time as pipelined_time
+from topoopt.simulate.pipeline.steady import AtLeast as AtLeast
 from topoopt.simulate.pipeline.steady import analytic_flows as analytic_flows
 from topoopt.simulate.pipeline.steady import analytic_step as analytic_step
 from topoopt.simulate.pipeline.steady import simulated_flows as simulated_flows

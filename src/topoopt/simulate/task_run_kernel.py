@@ -38,18 +38,25 @@ def note_device(t: TaskRun, device: int) -> None:
 def run_devices(t: TaskRun, now: float) -> None:
     """Start the first queued task of every idle device that may start one."""
     for i in range(t.tally[DIRTY]):
-        device = t.dirty[i]
-        t.is_dirty[device] = 0
-        task = t.head[device]
-        if t.busy[device] == 1 or task < 0:
-            continue
-        t.head[device] = t.after[task]
-        if t.head[device] < 0:
-            t.tail[device] = -1
-        t.busy[device] = 1
-        t.start[task] = now
-        schedule(t, now + t.duration[task], task)
+        task = start_next(t, t.dirty[i], now)
+        if task >= 0:
+            schedule(t, now + t.duration[task], task)
     t.tally[DIRTY] = 0
+
+
+@compiled
+def start_next(t: TaskRun, device: int, now: float) -> int:
+    """Start the first queued task of a noted device and return it; -1 if the device is busy, or nothing is queued."""
+    t.is_dirty[device] = 0
+    task: int = t.head[device]
+    if t.busy[device] == 1 or task < 0:
+        return -1
+    t.head[device] = t.after[task]
+    if t.head[device] < 0:
+        t.tail[device] = -1
+    t.busy[device] = 1
+    t.start[task] = now
+    return task
 
 
 @compiled

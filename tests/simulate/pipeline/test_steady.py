@@ -6,7 +6,7 @@ import pytest
 
 from tests.simulate.pipeline.steps import equal_chunks, own_links, pipeline
 from topoopt.pipelined_step import Chunk, Exchange, PipelinedStep, Synchronization
-from topoopt.simulate import analytic_step, free_time_s, pipeline_task_graph, simulate
+from topoopt.simulate import AtLeast, SimResult, analytic_step, free_time_s, pipeline_task_graph, simulate
 from topoopt.simulate.pipeline import closed_form, steady
 from topoopt.simulate.pipeline.play import play as real
 
@@ -28,7 +28,7 @@ def test_the_extended_iteration_is_the_simulated_one(name: str, monkeypatch: pyt
     step, fabric = STEPS[name], own_links(STEPS[name].servers)
     monkeypatch.setattr(steady, "MANY_FLOWS", 100)
     short, full = analytic_step(step, fabric), simulate("analytic", pipeline_task_graph(step), fabric)
-    assert short is not None
+    assert isinstance(short, SimResult)
     assert short.left_out is not None
     assert len(short.graph) < 0.3 * len(full.graph)
     for figure in ("iteration_time_s", "compute_time_s", "bubble_s", "link_bytes_max", "bandwidth_tax"):
@@ -45,7 +45,24 @@ def test_hidden_exchanges_that_fall_behind_are_not_taken_for_a_beat(monkeypatch:
     full = simulate("analytic", pipeline_task_graph(step), fabric)
     short = analytic_step(step, fabric)
     assert full.iteration_time_s > 1.05 * full.compute_time_s
+    assert not isinstance(short, AtLeast)
     assert short is None or short.iteration_time_s == pytest.approx(full.iteration_time_s, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["equal stages", "interleaved", "one stage", "hidden exchanges"])
+def test_what_is_too_slow_is_broken_off_with_a_time_that_it_takes_at_least(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step, fabric = STEPS[name], own_links(STEPS[name].servers)
+    monkeypatch.setattr(steady, "MANY_FLOWS", 100)
+    whole = analytic_step(step, fabric)
+    assert isinstance(whole, SimResult)
+    faster = analytic_step(step, fabric, 1.01 * whole.iteration_time_s)
+    assert isinstance(faster, SimResult)
+    assert faster.iteration_time_s == whole.iteration_time_s
+    slower = analytic_step(step, fabric, 0.9 * whole.iteration_time_s)
+    assert isinstance(slower, AtLeast)
+    assert 0.9 * whole.iteration_time_s <= slower.least_s <= whole.iteration_time_s * (1 + 1e-9)
 
 
 def test_few_micro_batches_are_all_simulated(monkeypatch: pytest.MonkeyPatch) -> None:

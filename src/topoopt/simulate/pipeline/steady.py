@@ -9,7 +9,7 @@ that are left are added. Steps of 128 to 512 accelerators that were simulated in
 
 import weakref
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -40,11 +40,21 @@ WORTH = 0.75
 """The rounds simulated have at most this share of all micro-batches together."""
 
 
-def analytic_step(step: PipelinedStep, fabric: Fabric) -> SimResult | None:
+@dataclass(frozen=True, slots=True)
+class AtLeast:
+    """What is known of a step that was not simulated to its end, for it takes too long in any case."""
+
+    least_s: float
+
+
+def analytic_step(
+    step: PipelinedStep, fabric: Fabric, to_beat_s: float = np.inf
+) -> SimResult | AtLeast | None:
     """Return the result of the analytic simulator on a step of many tasks, from fewer of its micro-batches.
 
     None where the step is small, or is not soon in step: then all micro-batches have to be simulated. Of a step that
-    is too large for that the last rounds that were tried count; ``left_out.drift`` says how they differ.
+    is too large for that the last rounds that were tried count; ``left_out.drift`` says how they differ. Where it
+    shows before that the step does not take less than ``to_beat_s``, what it takes at least is returned.
 
     Raises
     ------
@@ -54,15 +64,19 @@ def analytic_step(step: PipelinedStep, fabric: Fabric) -> SimResult | None:
     if analytic_flows(step) <= MANY_FLOWS or fabric.reconfiguration is not None:
         return None
     lengths = _lengths(step)
+    a_round = lengths[1] - lengths[0] if lengths else 0
     results: list[SimResult] = []
     for length in lengths:
         results.append(analytic(_graph(step, length), fabric))
         if len(results) > 2 and _drift(results[-3:]) <= IN_STEP:
             break
+        least_s = _least_s(step, fabric, length, a_round, results[-2:])
+        if least_s >= to_beat_s:
+            return AtLeast(least_s)
     else:
         if not results or tasks_of_micro_batch(step) * step.micro_batches <= MOST_TASKS:
             return None
-    return _extended(results[-3:], lengths[1] - lengths[0], step.micro_batches - length)
+    return _extended(results[-3:], a_round, step.micro_batches - length)
 
 
 def analytic_flows(step: PipelinedStep) -> int:
@@ -96,6 +110,22 @@ def _lengths(step: PipelinedStep) -> list[int]:
             break
         kept.append(length)
     return kept if len(kept) > 2 else []
+
+
+def _least_s(
+    step: PipelinedStep, fabric: Fabric, length: int, a_round: int, results: Sequence[SimResult]
+) -> float:
+    """Return what a step takes at least, of which ``length`` micro-batches take what the last of the results says.
+
+    Every further one keeps the busiest worker computing, and the busiest link sending as in the round before.
+    """
+    chunks = [step.chunks[stage :: step.stages] for stage in range(step.stages)]
+    each_s = max(sum(chunk.forward_s + chunk.backward_s for chunk in of_stage) for of_stage in chunks)
+    if len(results) > 1:
+        before, last = results
+        sent = (last.link_bytes - before.link_bytes) / a_round
+        each_s = max(each_s, float((sent * 8 / fabric.topology.bandwidth_bps).max(initial=0.0)))
+    return results[-1].iteration_time_s + (step.micro_batches - length) * each_s
 
 
 def _drift(results: Sequence[SimResult]) -> float:
