@@ -29,8 +29,21 @@ class TransformerEntry:
     source: str
 
 
+OWNER = re.compile(r"^[\w.-]+/(?=[\w.-]+$)")
+"""In front of a name on Hugging Face."""
+
+TUNED = re.compile(
+    r"[-_ ]+(instruct|base|chat|it|hf|pt|pretrain|v0\.1|bf16|fp8|lora|sft)$|^meta[-_ ](?=llama)",
+    re.IGNORECASE,
+)
+"""Words in the name of a model that change no shapes: how it was trained further, or how its weights are stored."""
+
+
 def find_transformer(name: str) -> TransformerModel:
     """Return the model with this name or alias; capitals, ``-``, ``_`` and spaces do not matter.
+
+    Neither do its owner on Hugging Face, and that it was tuned: ``meta-llama/Llama-3.1-8B-Instruct`` has the shapes of
+    ``llama3-8b``.
 
     Raises
     ------
@@ -42,7 +55,7 @@ def find_transformer(name: str) -> TransformerModel:
     >>> find_transformer("LLAMA3_70B").hidden, find_transformer("Mixtral 8x7B").layers
     (8192, 32)
     """
-    key = _key(name)
+    key = _known_key(name)
     if key in _by_key():
         return _by_key()[key].model
     if key in _others():
@@ -57,7 +70,15 @@ def find_transformer(name: str) -> TransformerModel:
 
 def is_transformer(name: str) -> bool:
     """Return whether a model of the zoo has this name or alias."""
-    return _key(name) in _by_key()
+    return _known_key(name) in _by_key()
+
+
+def _known_key(name: str) -> str:
+    """Return the key of a name, or if nobody knows it, of what is left without its owner and what it was tuned to."""
+    plain, before = name.strip(), ""
+    while plain != before and _key(plain) not in _by_key():
+        before, plain = plain, TUNED.sub("", OWNER.sub("", plain))
+    return _key(plain)
 
 
 def _key(name: str) -> str:

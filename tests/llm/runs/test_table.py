@@ -12,7 +12,8 @@ from topoopt.llm.runs.columns import (
     out_of_memory,
     switched_on,
 )
-from topoopt.llm.runs.table import column_of, read_run_table
+from topoopt.llm.runs.headings import column_of
+from topoopt.llm.runs.table import read_run_table
 from topoopt.llm.runs.words import precision, recomputation, zero_stage
 
 HEADINGS = "gpus,gpu,gbs,layers,hidden,heads,seq,tp,mbs,iter_time_s,note"

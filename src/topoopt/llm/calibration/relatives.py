@@ -69,7 +69,11 @@ def written_accelerator(text: str) -> str:
     InvalidInput
         If there is none, with the nearest names.
     """
-    plain = re.sub(r"\(.*?\)|…|\.\.\.|^\s*\d+\s*[x×*]\s*|^\s*\d+\s+(?=[A-Za-z])", "", text).strip()
+    plain = (
+        re.sub(r"\(.*?\)|…|\.\.\.|^\s*\d+\s*[x×*]\s*|^\s*\d+\s+(?=[A-Za-z])", "", text)
+        .replace("_", " ")
+        .strip()
+    )
     words = re.sub(r"(?i)\b(nvidia|amd|google|tesla|dgx|hgx|instinct|aws|gpus?)\b", " ", plain).split()
     known = re.split(r"[-_ ]", " ".join(words))
     joined = "-".join(words)

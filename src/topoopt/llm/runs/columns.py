@@ -9,10 +9,21 @@ from topoopt.files import packaged_rows
 
 Row = Mapping[str, str]
 
+LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+"""In Markdown: what it shows counts."""
+
+REMARK_BEHIND = re.compile(r"(.*?\d\S*)\s*[(\[].*")
+"""A number, and what stands behind it in parentheses, such as that of another precision."""
+
 THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+(\.\d*)?")
 SIZED = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg])i?", re.IGNORECASE)
 SIZES = {"k": 2**10, "m": 2**20, "g": 2**30}
 """Of counts: a sequence of 8k has 8,192 tokens, and a batch of 4M about so many as 512 of them."""
+
+OUTCOMES = ("status", "iter_time_s", "iter_time_ms", "tflops_per_gpu", "mfu_pct", "mem_gb", "mem_gib")
+"""Columns that may say that a run did not fit into memory."""
+
+BYTES = {"mb": 1e6, "gb": 1e9, "mib": 2.0**20, "gib": 2.0**30}
 
 EMPTY_WORDS = ("nan", "na", "n/a", "null", "-", "–", "—", "?", "unknown", "unspecified", "not stated")
 """Cells that say no more than an empty one."""
@@ -26,14 +37,14 @@ for _row in packaged_rows("llm", "run_words"):
 
 def text(row: Row, column: str) -> str:
     """Return a cell without blanks around it; a column that is not there is empty, and so is ``n/a`` and its like."""
-    cell = (row.get(column) or "").strip()
+    cell = LINK.sub(r"\1", row.get(column) or "").strip().strip("*`").strip()
     return "" if cell.lower() in EMPTY_WORDS else cell
 
 
 def out_of_memory(row: Row) -> bool:
     """Return whether a run did not fit into memory, by its status."""
-    status = text(row, "status").lower()
-    return "oom" in status or "out of memory" in status or "out-of-memory" in status
+    cells = (text(row, column).lower() for column in OUTCOMES)
+    return any(re.search(r"\boom\b|out[- ]of[- ]memory", cell) for cell in cells)
 
 
 def number(row: Row, column: str, default: float = math.nan) -> float:
@@ -47,14 +58,25 @@ def number(row: Row, column: str, default: float = math.nan) -> float:
     cell = text(row, column)
     if not cell or cell.lower() == "none":
         return default
-    cell = cell.lstrip("~≈≃ ").rstrip("? ")  # about so many, or so it is thought
+    remark = REMARK_BEHIND.fullmatch(cell)
+    cell = (remark[1] if remark else cell).lstrip("~≈≃ ").rstrip("? ")  # about so many, or so it is thought
     try:
         value = float(cell.replace(",", "") if THOUSANDS.fullmatch(cell) else cell)
     except ValueError:
-        raise InvalidInput(f'{column}: expected a number, got "{cell}"') from None
+        like = " such as 5.5" if re.fullmatch(r"\d+,\d+", cell) else ""
+        raise InvalidInput(f'{column}: expected a number{like}, got "{cell}"') from None
     if not math.isfinite(value):
         raise InvalidInput(f'{column}: expected a finite number, got "{cell}"')
     return value
+
+
+def size_bytes(row: Row, column: str, unit_bytes: float) -> float:
+    """Return an amount of memory, in the unit of its cell (``69GB``) or of its column; 0 where it is empty."""
+    cell = text(row, column)
+    match = re.fullmatch(r"(.*?\d)\s*([mg]i?b)", cell, re.IGNORECASE)
+    if match is None:
+        return number(row, column, 0.0) * unit_bytes
+    return number({column: match[1]}, column) * BYTES[match[2].lower()]
 
 
 def degree(row: Row, column: str) -> int:

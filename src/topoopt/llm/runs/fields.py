@@ -6,7 +6,7 @@ from typing import Any
 
 from topoopt.errors import InvalidInput
 from topoopt.llm.runs.adapters import adapter_fields
-from topoopt.llm.runs.columns import WORDS, Row, number, switched_on, text, whole
+from topoopt.llm.runs.columns import SIZED, WORDS, Row, number, switched_on, text, whole
 from topoopt.llm.runs.words import is_hybrid_shard
 from topoopt.llm.system import System
 
@@ -37,6 +37,11 @@ def _word(row: Row, column: str) -> str:
 
 def _count(row: Row, column: str) -> int:
     return 0 if text(row, column) in ("0", "0.0") else whole(row, column)
+
+
+def _mean(row: Row, column: str) -> int:
+    """Return the whole number next to a mean; ``2k`` is 2,048."""
+    return whole(row, column) if SIZED.fullmatch(text(row, column)) else round(number(row, column))
 
 
 def _switch(row: Row, column: str) -> bool:
@@ -70,6 +75,6 @@ _READ: Mapping[str, Callable[[Row, str], Any]] = {
     "offload_activations": _share,
     "adapter_rank": _count,
     "adapters": _word,
-    "document": _count,
+    "document": _mean,
     "document_spread": number,
 }

@@ -9,7 +9,7 @@ from topoopt.llm.calibration.relatives import peak_rates
 from topoopt.llm.configuration import Configuration
 from topoopt.llm.configuration_table import configuration_table
 from topoopt.llm.recomputation import part_bit, recomputation_bits
-from topoopt.llm.runs.columns import Row, meaning, number, text
+from topoopt.llm.runs.columns import Row, meaning, number, size_bytes, text
 from topoopt.llm.step_time.closed_form import model_flops
 from topoopt.llm.step_time.mfu import FLOPS_DEFINITIONS, flops_per_iteration, iteration_flops
 from topoopt.llm.step_time.shapes import shapes_of
@@ -62,8 +62,7 @@ def measured_s(row: Row, model: TransformerModel, one: Configuration, system: Sy
 
 def measured_bytes(row: Row) -> float:
     """Return the peak memory of an accelerator, from 10⁹ bytes or GiB; 0 where a row has none."""
-    gibibytes = number(row, "mem_gib", 0.0) * 2**30
-    return gibibytes or number(row, "mem_gb", 0.0) * 1e9
+    return size_bytes(row, "mem_gib", 2.0**30) or size_bytes(row, "mem_gb", 1e9)
 
 
 def _amount(row: Row, column: str) -> float:

@@ -36,6 +36,8 @@ def counted_bytes(needed: MemoryColumns, row: Row) -> float:
     once had; and nvidia-smi, which is meant where a row does not say, shows that as far as the accelerator has it.
     """
     kind = meaning("mem_def", text(row, "mem_def").lower())
+    if not kind and run_framework(row).startswith("torchtitan"):
+        kind = "reserved"  # its logs print what PyTorch's allocator had reserved at most
     if kind == "allocated":
         return float(needed.total[0] - needed.overhead[0])
     held = float(needed.total[0] + needed.slack[0])

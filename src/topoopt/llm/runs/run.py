@@ -24,11 +24,13 @@ from topoopt.llm.runs.columns import (
     whole,
 )
 from topoopt.llm.runs.fields import rare_fields
+from topoopt.llm.runs.headings import column_of
 from topoopt.llm.runs.measured import measured_bytes, measured_s
 from topoopt.llm.runs.model import run_model
 from topoopt.llm.runs.recipes import recipe_fields
 from topoopt.llm.runs.stack import run_framework, written_attention, written_gathers, written_unfused
-from topoopt.llm.runs.table import column_of, read_run_table
+from topoopt.llm.runs.table import read_run_table
+from topoopt.llm.runs.together import with_cells
 from topoopt.llm.runs.words import precision, recomputation, zero_stage
 from topoopt.llm.step_time.machine import sixteen_bit_flops
 from topoopt.llm.system import LARGEST_SERVER, System, accelerators_of_a_server
@@ -140,7 +142,8 @@ def runs_of(columns: Sequence[str], rows: Sequence[Row]) -> Runs:
     return Runs(tuple(columns), tuple(rows), tuple(modelled), tuple(others))
 
 
-def _run(place: int, name: str, dataset: str, row: Row) -> Run:
+def _run(place: int, name: str, dataset: str, cells: Row) -> Run:
+    row = with_cells(cells)
     framework = run_framework(row)  # whose name is looked up before anything is predicted
     model = run_model(row)
     accelerators = whole(row, "gpus")
@@ -149,7 +152,13 @@ def _run(place: int, name: str, dataset: str, row: Row) -> Run:
     configuration = shared_by(written, framework).row(0)
     oom = out_of_memory(row)
     seconds, column = (math.nan, "") if oom else measured_s(row, model, configuration, system)
-    how = written_attention(row), column, measured_bytes(row), written_unfused(row), written_gathers(row)
+    how = (
+        written_attention(row),
+        column,
+        0.0 if oom else measured_bytes(row),
+        written_unfused(row),
+        written_gathers(row),
+    )
     return Run(place, name, dataset, model, configuration, system, seconds, oom, *how)
 
 
@@ -180,7 +189,9 @@ def _rate_bps(row: Row, column: str) -> float:
 
 def _configuration(row: Row, model: TransformerModel, accelerators: int, system: System) -> Configuration:
     degrees: dict[str, Any] = {key: degree(row, key) for key in ("tp", "pp", "vpp", "cp", "ep")}
-    etp = whole(row, "etp", 1 if degrees["ep"] > 1 else degrees["tp"])
+    etp = degrees["tp"]
+    if model.experts is not None:
+        etp = whole(row, "etp", 1 if degrees["ep"] > 1 else degrees["tp"])
     inside = degrees["tp"] * degrees["pp"] * degrees["cp"]
     if accelerators % inside:
         raise InvalidInput(f"tp·pp·cp = {inside} does not divide {accelerators} accelerators")

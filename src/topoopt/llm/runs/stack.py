@@ -55,6 +55,7 @@ def run_framework(row: Row) -> str:
     """
     framework = text(row, "framework").lower()
     if framework:
+        framework = meaning("framework", framework) or framework
         find_framework(framework)
         return framework
     return meaning("framework", _words(row)) or "megatron"

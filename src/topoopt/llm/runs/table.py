@@ -4,36 +4,25 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from topoopt.errors import InvalidInput
-from topoopt.files import csv_lines, packaged_rows, read_text
+from topoopt.files import csv_lines, read_text
+from topoopt.llm.runs.headings import column_of
 
 NEEDED_COLUMNS = ("gpus", "gpu", "gbs")
 
-SEPARATORS = ",;\t"
+INSTEAD = {"gpus": ("nodes",), "gbs": ("gbs_tokens", "grad_accum", "local_batch")}
+"""Columns that a needed one follows from."""
 
-_NAMES = {
-    name: row["column"]
-    for row in packaged_rows("llm", "run_columns")
-    for name in (row["column"], *row["other_names"].split())
-}
-"""The column of each of its names; capitals, blanks and hyphens do not matter."""
+SEPARATORS = ",;\t|"
 
-
-def column_of(written: str) -> str:
-    """Return the column that a heading means; nothing for one that is not known.
-
-    Examples
-    --------
-    >>> column_of(" Micro-Batch Size"), column_of("TP"), column_of("weather")
-    ('mbs', 'tp', '')
-    """
-    return _NAMES.get("_".join(written.strip().lower().replace("-", " ").split()), "")
+RULE = set("|:- ")
+"""Of these is the line between headings and cells of a table in Markdown."""
 
 
 def read_run_table(path: str | Path) -> tuple[tuple[str, ...], list[dict[str, str]]]:
     """Return the headings as written, and the rows, in which every known column also has its usual name.
 
     Lines without any cell are left out. Cells are separated by commas, or where the first line has more of them by
-    semicolons or tabs.
+    semicolons, tabs or bars, as in Markdown.
 
     Raises
     ------
@@ -42,7 +31,9 @@ def read_run_table(path: str | Path) -> tuple[tuple[str, ...], list[dict[str, st
     """
     text = read_text(path)
     separator = max(SEPARATORS, key=text.partition("\n")[0].count)
-    rows = csv_lines(text, str(path), separator, strict=True)
+    if separator == "|":
+        text = _without_borders(text)
+    rows = csv_lines(text, str(path), separator, strict=separator != "|")
     lines = [(number, line) for number, line in rows if any(cell.strip() for cell in line)]
     columns = tuple(lines[0][1]) if lines else ()
     names = _names(columns, path)
@@ -57,6 +48,13 @@ def read_run_table(path: str | Path) -> tuple[tuple[str, ...], list[dict[str, st
     ]
 
 
+def _without_borders(text: str) -> str:
+    """Return the lines of a table in Markdown without their outer bars and without the rule below the headings."""
+    lines = [line.strip() for line in text.splitlines()]
+    inner = ("" if set(line) <= RULE else line.removeprefix("|").removesuffix("|") for line in lines)
+    return "\n".join("|".join(cell.strip() for cell in line.split("|")) for line in inner)
+
+
 def _names(columns: Sequence[str], path: str | Path) -> list[str]:
     """Return the usual name of each column, or as it is written where nobody knows it."""
     names = [column_of(written) or written for written in columns]
@@ -67,8 +65,21 @@ def _names(columns: Sequence[str], path: str | Path) -> list[str]:
                 f'{path}: the columns "{first}" and "{columns[place]}" say the same; leave one of them out'
             )
     for needed in NEEDED_COLUMNS:
-        if needed not in names and not (needed == "gbs" and "gbs_tokens" in names):
-            raise InvalidInput(
-                f"{path}: not a table of runs: there is no column {needed}; needed: {', '.join(NEEDED_COLUMNS)}"
-            )
+        if not {needed, *INSTEAD.get(needed, ())} & set(names):
+            raise _lacking(path, needed, columns, names)
     return names
+
+
+def _lacking(path: str | Path, needed: str, columns: Sequence[str], names: Sequence[str]) -> InvalidInput:
+    """Return the error for a column that is not there, with a heading that might be meant."""
+    kind = {"gbs": "batch", "gpus": "gpus", "gpu": "gpu"}[needed]
+    likely = [
+        column
+        for column, name in zip(columns, names, strict=True)
+        if kind in column.lower() and not column_of(name)
+    ]
+    hint = f'; if that is "{likely[0].strip()}", call it {needed}' if likely else ""
+    ways = "; ".join(f"or {' or '.join(others)} for {name}" for name, others in INSTEAD.items())
+    return InvalidInput(
+        f"{path}: not a table of runs: there is no column {needed}{hint}; needed: {', '.join(NEEDED_COLUMNS)}; {ways}"
+    )

@@ -1,0 +1,52 @@
+"""Headings of tables of runs: which column each means, however its units, signs and blanks are written."""
+
+import re
+
+from topoopt.files import packaged_rows
+
+_SIGNS = (
+    (r"#\s*-?\s*(of\b)?|\b(number|num|no)\.?\s*of\b", " num "),
+    (r"%", " pct "),
+    (r"/", " per "),
+    (r"[()\[\]*_`,.-]", " "),
+)
+"""Patterns in a heading, and what they say: ``#-GPUs``, ``Number of GPUs``, ``MFU (%)``, ``Tokens / sec / GPU``."""
+
+_SAME_WORDS = {
+    **dict.fromkeys(("sec", "secs", "second", "seconds"), "s"),
+    **dict.fromkeys(("tok", "toks", "token"), "tokens"),
+    **dict.fromkeys(("chip", "device", "accelerator"), "gpu"),
+    **dict.fromkeys(("chips", "devices", "accelerators"), "gpus"),
+    **dict.fromkeys(("sample", "samples", "sequence", "seqs"), "sequences"),
+    **dict.fromkeys(("tflop", "tflops", "teraflop", "teraflops"), "tflops"),
+}
+"""Words of one meaning, in any heading."""
+
+
+def column_of(written: str) -> str:
+    """Return the column that a heading means; nothing for one that is not known.
+
+    Examples
+    --------
+    >>> column_of(" Micro-Batch Size"), column_of("TP"), column_of("weather")
+    ('mbs', 'tp', '')
+    >>> column_of("#-GPUs"), column_of("Tokens / sec / GPU"), column_of("Time per Global Step (s)")
+    ('gpus', 'tokens_per_s_per_gpu', 'iter_time_s')
+    """
+    return _NAMES.get(_plain(written), "")
+
+
+def _plain(written: str) -> str:
+    """Return a heading without capitals, signs and what else differs between writers."""
+    plain = written.lower()
+    for pattern, word in _SIGNS:
+        plain = re.sub(pattern, word, plain)
+    return " ".join(_SAME_WORDS.get(word, word) for word in plain.split())
+
+
+_NAMES = {
+    _plain(name): row["column"]
+    for row in packaged_rows("llm", "run_columns")
+    for name in (row["column"], *row["other_names"].split())
+}
+"""The column of each of its names."""
