@@ -111,7 +111,7 @@ def test_tables_of_torchtitan(tmp_path: Path) -> None:
     assert [(one.tp, one.pp, one.cp, one.dp, one.zero) for one in of] == [
         (1, 1, 1, 8, 3),
         (1, 1, 2, 4, 3),
-        (8, 8, 1, 8, 3),
+        (8, 8, 1, 8, 1),
     ]
     assert [(one.global_batch, one.micro_batch, one.precision) for one in of] == [
         (16, 2, "fp8"),
