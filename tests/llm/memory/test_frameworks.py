@@ -1,14 +1,16 @@
 """Frameworks whose pipelines gather and scatter once an iteration: time, traffic and memory are those of ZeRO 1."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from topoopt.errors import InvalidInput
-from topoopt.llm import Configuration, configuration_table, find_calibration, usual_system
+from topoopt.llm import Configuration, configuration_table, find_calibration, memory, usual_system
 from topoopt.llm.estimate import estimate_configuration
 from topoopt.llm.memory.frameworks import shared_by
 from topoopt.llm.runs.run import runs_of
-from topoopt.transformer import find_transformer
+from topoopt.transformer import find_transformer, layer_parameters
 
 STAGED = Configuration(tp=8, pp=4, dp=4, global_batch=64, sequence=8192, zero=3)
 
@@ -43,3 +45,14 @@ def test_rows_of_runs_have_it_too() -> None:
     rows = [{**row, "zero": "fsdp", "framework": name} for name in ("torchtitan", "fsdp")]
     runs = runs_of(tuple(rows[0]), rows)
     assert [run.configuration.zero for run in runs.modelled] == [1, 3]
+
+
+def test_interleaved_zero_2_sums_up_a_chunk() -> None:
+    """Gradients of 5 layers in 32 bits wait for their scatter, not of one: 80 layers in 4 stages of 4 chunks."""
+    model = find_transformer("llama3-70b")
+    one = Configuration(tp=8, pp=4, dp=4, vpp=20, global_batch=64, sequence=8192, zero=2)
+    table = configuration_table([one, replace(one, vpp=4)])
+    needed = memory(model, table, "h100", framework="fsdp")
+    layer = layer_parameters(model, False)
+    whole = layer.replicated + layer.split / 8
+    assert needed.buffers[1] - needed.buffers[0] == pytest.approx(4 * (5 - 1) * whole)

@@ -124,7 +124,8 @@ def _whole_weights(
     whole = layer + (experts.experts / (table.ep * table.etp) if experts else 0.0)
     sharded = table.zero > 2
     if framework.gathers:
-        one = whole * (element * (sharded * framework.gathers + trained) + REDUCED_BYTES * trained)
+        summed = REDUCED_BYTES * _layers_of_a_turn(model, table)
+        one = whole * (element * (sharded * framework.gathers + trained) + summed * trained)
         ends = table_entries * (1.0 if model.tied else 2.0)
         return (
             weights + shared * one,
@@ -132,4 +133,15 @@ def _whole_weights(
             output + shared * trained * element * table_entries,
         )
     unit = np.maximum(whole, table_entries)
-    return weights + shared * element * unit * (2.0 * sharded + trained), outside, output
+    gradients = np.maximum(unit, whole * _layers_of_a_turn(model, table))
+    return weights + shared * element * (2.0 * sharded * unit + trained * gradients), outside, output
+
+
+def _layers_of_a_turn(model: TransformerModel, table: ConfigurationTable) -> Floats:
+    """Return the layers whose whole gradients are summed up before they are scattered.
+
+    One, but in interleaved pipelines of ZeRO 2 those of a chunk, through which several micro-batches go one after the
+    other (:mod:`topoopt.llm.step_time.sharded`).
+    """
+    in_turns = (table.zero == 2) & (table.pp > 1) & (table.vpp > 1)
+    return np.where(in_turns, np.ceil(model.layers / (table.pp * table.vpp)), 1.0)
