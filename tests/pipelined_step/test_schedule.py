@@ -5,13 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from topoopt.errors import InvalidInput
-from topoopt.pipelined_step import stage_schedule
+from topoopt.pipelined_step.schedule import stage_schedule
 
 
 def words(stage: int, stages: int, chunks_per_stage: int, micro_batches: int) -> str:
     """The order in short: F0.1 is the forward pass of micro-batch 1 through the worker's first chunk."""
     order = stage_schedule(stage, stages, chunks_per_stage, micro_batches)
-    rows = zip(order.backward, order.chunk // stages, order.micro_batch, strict=True)
+    rows = zip(order.direction, order.chunk // stages, order.micro_batch, strict=True)
     return " ".join(f"{'FB'[back]}{local}.{batch}" for back, local, batch in rows)
 
 
@@ -48,7 +48,7 @@ def test_every_pass_is_taken_once_and_back_after_forth(
     micro_batches = groups * stages if chunks_per_stage > 1 else data.draw(st.integers(1, 12))
     stage = data.draw(st.integers(0, stages - 1))
     order = stage_schedule(stage, stages, chunks_per_stage, micro_batches)
-    rows = list(zip(order.backward.tolist(), order.chunk.tolist(), order.micro_batch.tolist(), strict=True))
+    rows = list(zip(order.direction.tolist(), order.chunk.tolist(), order.micro_batch.tolist(), strict=True))
     assert len(set(rows)) == len(rows) == 2 * chunks_per_stage * micro_batches
     assert {chunk % stages for _, chunk, _ in rows} == {stage}
     place = {row: at for at, row in enumerate(rows)}

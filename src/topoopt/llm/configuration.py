@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 
 from topoopt.errors import InvalidInput, check_known, unknown_name
 from topoopt.llm.recomputation import recomputation_bits
+from topoopt.pipelined_step import ORDERS
 from topoopt.transformer import ADAPTERS
 
 LARGEST_COUNT = 10**9
@@ -17,9 +18,9 @@ CONTEXTS = ("ring", "ulysses", "all-gather")
 """How context parallel ranks see all keys and values: they go round (Liu 2023), heads are exchanged for tokens (Jacobs
 2023), or every rank gathers them (Llama 3, section 3.3.2)."""
 
-SCHEDULES = ("1f1b", "zero-bubble", "dualpipe")
+SCHEDULES = tuple(ORDERS)
 """Order of the passes in a pipeline: 1F1B, interleaved with several chunks; the gradients of weights fill the bubble
-(Qi 2023); from both ends at once (DeepSeek-V3, section 3.2.1)."""
+(ZB-H1 of Qi 2023); from both ends at once (DeepSeek-V3, section 3.2.1)."""
 
 EXCHANGES = ("flat", "hierarchical")
 """How tokens get to their experts: a copy for each expert (an all-to-all of NCCL), or one for each server, forwarded
@@ -168,6 +169,20 @@ class Configuration:
     def micro_batches(self) -> int:
         """Micro-batches of a replica in one iteration."""
         return self.global_batch // (self.dp * self.micro_batch)
+
+    @property
+    def ends(self) -> int:
+        """From how many ends of a pipeline its micro-batches enter: 2 with DualPipe."""
+        return ORDERS[self.schedule].ends
+
+    @property
+    def chunk_batches(self) -> int:
+        """Of the micro-batches of a replica, those that go through a chunk."""
+        return self.micro_batches // self.ends
+
+    def stage_of(self, chunk: int) -> int:
+        """Return the stage of a chunk: of those from the other end, which come second, the last stage has the first."""
+        return chunk % self.pp if self.ends == 1 or chunk < self.pp else 2 * self.pp - 1 - chunk
 
     @property
     def unusual(self) -> dict[str, object]:

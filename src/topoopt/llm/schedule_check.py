@@ -33,6 +33,10 @@ def _check_order(one: Configuration) -> None:
         )
     if one.schedule != "dualpipe":
         return
+    if one.zero > 1:
+        raise InvalidInput(
+            f"{word}: both stages of a rank sum up gradients for all of an iteration, got zero {one.zero}; give zero=1"
+        )
     if one.pp % 2:
         raise InvalidInput(
             f"{word}: pairs stages from both ends, got pp {one.pp}; nearest: {one.pp - 1}, {one.pp + 1}"

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 
 from topoopt.errors import InvalidInput, check_known
 
-PASSES = ("forward", "backward")
+PASSES = ("forward", "backward", "weights")
+"""Of a micro-batch through a chunk. ``weights`` makes the gradients of weights: a pass of its own where the schedule
+splits the backward pass, and part of it elsewhere."""
 COLLECTIVE_KINDS = ("allreduce", "reduce-scatter", "all-gather", "all-to-all")
 SWEEPS = {"allreduce": 2, "reduce-scatter": 1, "all-gather": 1}
 """How often a ring collective takes the bytes around: an AllReduce is a reduce-scatter and an all-gather."""

@@ -1,4 +1,4 @@
-"""1F1B and its interleaved form: the order in which the worker of a stage takes its passes.
+"""The noun Schedule, and 1F1B with its interleaved form: the order in which the worker of a stage takes its passes.
 
 References
 ----------
@@ -16,20 +16,26 @@ from topoopt.traffic import Ints
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """Passes of one worker in their order, each array of shape (2 · chunks · micro-batches,).
+    """Passes of one worker in their order, each array of shape (passes,).
 
     Attributes
     ----------
-    backward : int64 array
-        0 for a forward pass, 1 for a backward pass.
+    direction : int64 array
+        Index into :data:`~topoopt.pipelined_step.PASSES`.
     chunk : int64 array
-        Of all chunks of the pipeline; those of one stage are ``stages`` apart.
+        Of all chunks of the pipeline.
     micro_batch : int64 array
+        Of those that pass through the chunk.
+    begin, end : int64 arrays
+        Places of the first and the last pass of those that are done as one: they begin when all of them can, and what
+        they make leaves when all of them are done. The place itself for a pass that is alone.
     """
 
-    backward: Ints
+    direction: Ints
     chunk: Ints
     micro_batch: Ints
+    begin: Ints
+    end: Ints
 
     def __len__(self) -> int:
         return len(self.chunk)
@@ -78,7 +84,7 @@ def stage_schedule(stage: int, stages: int, chunks_per_stage: int, micro_batches
     Examples
     --------
     >>> order = stage_schedule(0, 2, 1, 3)
-    >>> ["FB"[b] + str(i) for b, i in zip(order.backward, order.micro_batch)]
+    >>> ["FB"[d] + str(i) for d, i in zip(order.direction, order.micro_batch)]
     ['F0', 'F1', 'B0', 'F2', 'B1', 'B2']
     """
     check_schedule(stages, chunks_per_stage, micro_batches)
@@ -93,7 +99,8 @@ def stage_schedule(stage: int, stages: int, chunks_per_stage: int, micro_batches
     for place, own in ((forward_place, local), (backward_place, chunks_per_stage - 1 - local)):
         chunk[place] = own * stages + stage
         batch[place] = micro_batch
-    return Schedule(backward, chunk, batch)
+    place = np.arange(2 * total)
+    return Schedule(backward, chunk, batch, place, place)
 
 
 def _interleaved(number: Ints, stages: int, chunks_per_stage: int) -> tuple[Ints, Ints]:

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
-from topoopt.errors import InvalidInput
+from topoopt.errors import InvalidInput, check_known
 from topoopt.pipelined_step.groups import Exchange, Synchronization
-from topoopt.pipelined_step.schedule import Schedule, check_schedule, stage_schedule
+from topoopt.pipelined_step.orders import ORDERS, Order
+from topoopt.pipelined_step.schedule import Schedule
 from topoopt.pipelined_step.traffic import Rows, iteration_traffic
 from topoopt.traffic import Ints, Traffic
 
@@ -35,6 +37,8 @@ class Chunk:
         Whether a worker goes on only when what it sends between this chunk and the next has arrived.
     inside_s : float
         Of the time of both passes: collectives among accelerators of one server. It changes no time, it names one.
+    weights_s : float
+        Of ``backward_s``: what makes the gradients of weights, which no other chunk waits for.
     """
 
     forward_s: float
@@ -43,11 +47,12 @@ class Chunk:
     output_delay_s: float = 0.0
     blocking: bool = False
     inside_s: float = 0.0
+    weights_s: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class PipelinedStep:
-    """An iteration of 1F1B, or of interleaved 1F1B where there are more chunks than stages.
+    """An iteration by one of :data:`ORDERS`; 1F1B is interleaved where there are more chunks than stages.
 
     A *worker* is the accelerators that hold one stage of one replica of the model; it works as one device.
 
@@ -56,9 +61,9 @@ class PipelinedStep:
     servers : int
         Servers are numbered from 0.
     micro_batches : int
-        Of each replica.
+        Of each replica that pass through a chunk: with DualPipe half of them, since as many enter at the other end.
     chunks : tuple of Chunk
-        Chunk c runs on stage ``c % stages``.
+        On the stages that :attr:`chunk_stage` says. With DualPipe those from the other end come second.
     part_servers : int64 array, shape (stages, replicas, parts)
         Where the parts of each worker are; one part where every worker fits into a server.
     exchanges : tuple of Exchange
@@ -68,6 +73,8 @@ class PipelinedStep:
         one after the other, while the last backward pass of their chunk goes on.
     optimizer_s : float
         On every worker, when its gradients are there.
+    schedule : str
+        One of :data:`ORDERS`.
     """
 
     servers: int
@@ -78,6 +85,7 @@ class PipelinedStep:
     synchronizations: tuple[Synchronization, ...] = ()
     gradient_buckets: int = 0
     optimizer_s: float = 0.0
+    schedule: str = "1f1b"
 
     def __post_init__(self) -> None:
         shape = self.part_servers.shape
@@ -93,6 +101,7 @@ class PipelinedStep:
         _check_number("pipelined step: micro_batches", self.micro_batches, 1)
         _check_number("pipelined step: gradient_buckets", self.gradient_buckets, 0)
         _check_seconds("optimizer_s", self.optimizer_s)
+        check_known("schedule", self.schedule, ORDERS)
         self._check_chunks()
         for one in self.exchanges:
             self._check_group((one.chunk,), one.replicas, one.members)
@@ -106,10 +115,15 @@ class PipelinedStep:
                 f"pipelined step: {count} chunks cannot be shared by {stages} stages evenly; "
                 f"allowed are {stages}, {2 * stages}, {3 * stages}, …"
             )
-        check_schedule(stages, count // stages, self.micro_batches)
+        self._order.check(stages, count // stages, self.micro_batches)
         for index, chunk in enumerate(self.chunks):
-            for name in ("forward_s", "backward_s", "output_delay_s", "inside_s"):
+            for name in ("forward_s", "backward_s", "output_delay_s", "inside_s", "weights_s"):
                 _check_seconds(f"chunk {index}: {name}", getattr(chunk, name))
+            if chunk.weights_s > chunk.backward_s:
+                raise InvalidInput(
+                    f"pipelined step: chunk {index}: weights_s {chunk.weights_s:g} is part of backward_s "
+                    f"{chunk.backward_s:g} and cannot be longer"
+                )
             _check_number(f"chunk {index}: output_bytes", chunk.output_bytes, 0)
 
     def _check_group(
@@ -138,12 +152,57 @@ class PipelinedStep:
 
     @property
     def chunks_per_stage(self) -> int:
-        """1, or more where the schedule is interleaved."""
+        """1, or more where the schedule is interleaved; 2 with DualPipe."""
         return len(self.chunks) // self.stages
 
-    def schedule(self, stage: int) -> Schedule:
+    @property
+    def ends(self) -> int:
+        """From how many ends of the pipeline micro-batches enter."""
+        return self._order.ends
+
+    @property
+    def splits(self) -> bool:
+        """Whether gradients of weights are passes of their own."""
+        return self._order.splits
+
+    @property
+    def _order(self) -> Order:
+        return ORDERS[self.schedule]
+
+    @cached_property
+    def chunk_stage(self) -> Ints:
+        """Stage of each chunk: ``c % stages``; from the other end the last stage comes first."""
+        forth = np.arange(len(self.chunks)) % self.stages
+        return (
+            forth if self.ends == 1 else np.concatenate((forth[: self.stages], forth[self.stages - 1 :: -1]))
+        )
+
+    def chunks_on(self, stage: int) -> tuple[Chunk, ...]:
+        """Return the chunks of a stage, in their order."""
+        return tuple(self.chunks[chunk] for chunk in np.flatnonzero(self.chunk_stage == stage).tolist())
+
+    def neighbor(self, chunk: int, step: int) -> int | None:
+        """Return the chunk that comes next (1) or before (-1), if there is one."""
+        length = len(self.chunks) // self.ends
+        return chunk + step if 0 <= chunk % length + step < length else None
+
+    @cached_property
+    def last_chunks(self) -> tuple[int, ...]:
+        """Those that turn back: the last one, seen from each end."""
+        length = len(self.chunks) // self.ends
+        return tuple(range(length - 1, len(self.chunks), length))
+
+    @cached_property
+    def pass_s(self) -> NDArray[np.float64]:
+        """Seconds of the passes through each chunk, shape (directions, chunks)."""
+        forward, backward, weights = np.array(
+            [[chunk.forward_s, chunk.backward_s, chunk.weights_s] for chunk in self.chunks]
+        ).T
+        return np.stack((forward, backward - weights, weights) if self.splits else (forward, backward))
+
+    def order_of(self, stage: int) -> Schedule:
         """Return the order in which the workers of a stage take their passes."""
-        return stage_schedule(stage, self.stages, self.chunks_per_stage, self.micro_batches)
+        return self._order.of_stage(stage, self.stages, self.chunks_per_stage, self.micro_batches)
 
     @cached_property
     def worker_accelerator(self) -> Ints:
@@ -168,9 +227,11 @@ class PipelinedStep:
     def _sent(self) -> Rows:
         """Return source, destination and bytes of all activations and their gradients."""
         columns: list[Rows] = [(np.zeros(0, np.int64),) * 3]
-        for index, chunk in enumerate(self.chunks[:-1]):
-            here = self.part_servers[index % self.stages].ravel()
-            there = self.part_servers[(index + 1) % self.stages].ravel()
+        for index, chunk in enumerate(self.chunks):
+            after = self.neighbor(index, 1)
+            if after is None:
+                continue
+            here, there = (self.part_servers[self.chunk_stage[one]].ravel() for one in (index, after))
             size = np.full(len(here), chunk.output_bytes * self.micro_batches)
             columns += [(here, there, size), (there, here, size)]
         src, dst, size = (np.concatenate(column) for column in zip(*columns, strict=True))

@@ -23,6 +23,7 @@ class StepPart(Strict):
     synchronizations: tuple[Synchronization, ...] = ()
     gradient_buckets: Count = 0
     optimizer_s: Amount = 0.0
+    schedule: str = "1f1b"
 
 
 class LayoutPart(Strict):

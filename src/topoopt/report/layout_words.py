@@ -17,6 +17,10 @@ DEGREE_WORDS = {
     "etp": "tensor inside an expert",
 }
 MOST_STAGES = 4
+SCHEDULE_WORDS = {
+    "zero-bubble": "zero-bubble (ZB-H1), gradients of weights in passes of their own",
+    "dualpipe": "DualPipe, half of the micro-batches from each end",
+}
 
 
 def layout_words(training: TransformerWork, layout: Layout) -> Entries:
@@ -31,8 +35,8 @@ def layout_words(training: TransformerWork, layout: Layout) -> Entries:
     total, capacity = format_memory(layout.total_memory_bytes), format_memory(training.capacity_bytes)
     return {
         "parallel": ", ".join(degrees) or "one accelerator holds and does everything",
-        "batch": f"{training.global_batch:,} sequences of {training.sequence:,} tokens; {step.micro_batches:,} "
-        f"micro-batches of {configuration['micro_batch']} for each replica",
+        "batch": f"{training.global_batch:,} sequences of {training.sequence:,} tokens; "
+        f"{step.ends * step.micro_batches:,} micro-batches of {configuration['micro_batch']} for each replica",
         "schedule": _schedule(layout),
         "recomputed": str(configuration.get("recompute", "")),
         "with": with_words(unusual_fields(configuration)),
@@ -70,6 +74,8 @@ def _schedule(layout: Layout) -> str:
     chunks = layout.step.chunks_per_stage
     if layout.step.stages == 1:
         return "one stage"
+    if layout.step.schedule in SCHEDULE_WORDS:
+        return f"{layout.step.stages} stages, {SCHEDULE_WORDS[layout.step.schedule]}"
     way = f"interleaved 1F1B, {chunks} chunks a stage" if chunks > 1 else "1F1B"
     return f"{layout.step.stages} stages, {way}"
 

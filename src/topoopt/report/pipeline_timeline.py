@@ -19,7 +19,12 @@ MOST_STAGES = 8
 MOST_BARS = 3000
 """Of more bars those at the beginning and at the end are drawn one by one."""
 
-PASSES = {"forward": "forward pass", "backward": "backward pass", "other": "optimizer"}
+PASSES = {
+    "forward": "forward pass",
+    "backward": "backward pass",
+    "weights": "gradients of weights",
+    "other": "optimizer",
+}
 SENT = {
     "activation": "activations sent",
     "gradient": "gradients sent",
@@ -88,8 +93,11 @@ def _sent(step: PipelinedStep, result: SimResult, stage: int, replica: int) -> I
     """Return what the servers of a worker send for its stage: activations, gradients, exchanges, synchronizations."""
     graph, servers = result.graph, np.unique(step.part_servers[stage, replica])
     backward = graph.phase == PHASES.index("gradient")
-    of_stage = graph.operator % step.stages == stage
-    before = (graph.operator + 1) % step.stages == stage  # gradients are labeled by the chunk that they go to
+    # Gradients are labeled by the chunk that they go to; what belongs to no chunk is of no stage.
+    after = [step.neighbor(chunk, 1) for chunk in range(len(step.chunks))]
+    next_stage = [-1 if chunk is None else int(step.chunk_stage[chunk]) for chunk in after]
+    of_stage = np.append(step.chunk_stage, (-1, -1))[graph.operator] == stage
+    before = np.array([*next_stage, -1, -1])[graph.operator] == stage
     transfer = (graph.kind == TRANSFER) & np.isin(graph.src, servers) & (graph.src != graph.dst)
     member = np.zeros(len(graph), bool)
     owner = np.repeat(np.arange(len(graph)), np.diff(graph.member_first))

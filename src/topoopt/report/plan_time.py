@@ -10,6 +10,7 @@ from topoopt.units import format_time
 PHASES = {
     "forward": ("forward computation", "compute"),
     "backward": ("backward computation", "compute"),
+    "weights": ("gradients of weights", "compute"),
     "activation": ("activations sent", "transfers"),
     "gradient": ("gradients sent", "transfers"),
     "allreduce": ("AllReduce", "AllReduce"),

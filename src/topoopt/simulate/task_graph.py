@@ -25,8 +25,10 @@ COLLECTIVES = ("allreduce", "reduce-scatter", "all-gather", "all-to-all")
 """Collective kinds; an index into this tuple is stored."""
 ALL_TO_ALL = COLLECTIVES.index("all-to-all")
 
-PHASES = ("forward", "backward", "activation", "gradient", "allreduce", "other")
-"""What a task is for: compute, compute, transfer, transfer, weight synchronisation, anything else."""
+PHASES = ("forward", "backward", "activation", "gradient", "allreduce", "other", "weights")
+"""What a task is for: compute, compute, transfer, transfer, weight synchronisation, anything else; compute again, of
+gradients of weights that are not part of backward."""
+OTHER = PHASES.index("other")
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +161,7 @@ class TaskRows:
     collective: Ints | int = -1
     members: tuple[tuple[int, ...], ...] = ()
     operator: Ints | int = -1
-    phase: Ints | int = len(PHASES) - 1
+    phase: Ints | int = OTHER
     iteration: Ints | int = 0
     accelerator: Ints | int = 0
 

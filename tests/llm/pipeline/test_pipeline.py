@@ -55,6 +55,10 @@ LAYOUTS = {
     "experts cut in two, ZeRO 3": configured(2, 4, 8, ep=2, etp=2, zero=3),
     "embedding and output layer in chunks of their own": configured(8, 2, 2, vpp=5, zero=1),
     "embedding and output layer in chunks of their own, ZeRO 3": configured(1, 2, 16, vpp=5, zero=3),
+    "zero-bubble, ZeRO 2": configured(8, 4, 2, zero=2, schedule="zero-bubble"),
+    "DualPipe, ZeRO 1": configured(8, 4, 2, zero=1, schedule="dualpipe"),
+    "DualPipe of experts over servers": configured(2, 2, 8, ep=8, etp=2, zero=1, schedule="dualpipe"),
+    "DualPipe of adapters": configured(4, 4, 4, adapter_rank=4, schedule="dualpipe"),
 }
 
 
@@ -214,6 +218,40 @@ REAL = {
     "experts in shards": ("mixtral-8x7b", configured(1, 2, 32, 8, sequence=4096, ep=8, zero=1, shard=16)),
     "two chunks more than layers": ("llama3-8b", configured(8, 2, 2, 16, sequence=8192, vpp=17)),
     "uneven stages": ("llama3-8b", configured(8, 3, 2, 16, sequence=8192)),
+    "zero-bubble": ("llama3-8b", configured(8, 4, 2, 16, sequence=8192, schedule="zero-bubble")),
+    "zero-bubble, bound by launches": (
+        "llama3-8b",
+        configured(8, 4, 2, 8, sequence=2048, schedule="zero-bubble"),
+    ),
+    "zero-bubble, most in the last stage": (
+        "llama3-8b",
+        configured(4, 8, 2, 16, sequence=8192, zero=1, schedule="zero-bubble"),
+    ),
+    "zero-bubble, ZeRO 2": (
+        "llama3-8b",
+        configured(2, 2, 16, 8, sequence=8192, zero=2, schedule="zero-bubble"),
+    ),
+    "zero-bubble, ZeRO 3": (
+        "llama3-8b",
+        configured(2, 2, 16, 8, sequence=8192, zero=3, schedule="zero-bubble"),
+    ),
+    "zero-bubble of experts": (
+        "mixtral-8x7b",
+        configured(2, 4, 8, 16, sequence=4096, ep=8, zero=1, schedule="zero-bubble"),
+    ),
+    "DualPipe": ("llama3-8b", configured(4, 8, 2, 32, sequence=8192, zero=1, schedule="dualpipe")),
+    "DualPipe on two stages": (
+        "llama3-8b",
+        configured(4, 2, 2, 8, sequence=8192, zero=1, schedule="dualpipe"),
+    ),
+    "DualPipe of experts": (
+        "mixtral-8x7b",
+        configured(2, 4, 8, 16, sequence=4096, ep=8, zero=1, schedule="dualpipe"),
+    ),
+    "DualPipe of experts across servers": (
+        "qwen3-30b-a3b",
+        configured(1, 8, 16, 64, sequence=4096, ep=16, zero=1, schedule="dualpipe"),
+    ),
 }
 
 
@@ -252,7 +290,25 @@ def test_hot_experts_take_as_long_in_all_three(exchange: str) -> None:
     assert estimated > 1.2 * even
 
 
-def test_other_schedules_than_1f1b_are_refused() -> None:
-    one = configured(1, 2, 16, 16, schedule="zero-bubble")
-    with pytest.raises(InvalidInput, match=r"zero-bubble: is known in closed form only; .* schedule=1f1b"):
-        make_pipelined_step(small_model(), one, SYSTEM, CALIBRATION)
+@pytest.mark.parametrize("schedule", ["1f1b", "zero-bubble", "dualpipe"])
+def test_gradients_of_weights_are_passes_of_their_own_where_the_schedule_splits(schedule: str) -> None:
+    """A layer's gradients of weights take as long as its forward products, which attention is not part of."""
+    one = configured(8, 4, 2, 16, sequence=8192, zero=1, schedule=schedule)
+    step = make_pipelined_step(find_transformer("llama3-8b"), one, SYSTEM, CALIBRATION)
+    assert (step.schedule, step.ends * step.micro_batches) == (schedule, 16)
+    for chunk in step.chunks:
+        assert 0.2 * chunk.backward_s < chunk.weights_s < 0.5 * chunk.backward_s
+    assert len(step.pass_s) == (2 if schedule == "1f1b" else 3)
+
+
+def test_both_stages_of_a_rank_sum_up_gradients_with_dualpipe() -> None:
+    """The layers of stage 0 are on the first servers and on the last ones, in every replica."""
+    step = make_pipelined_step(
+        find_transformer("llama3-8b"),
+        configured(8, 4, 2, 16, zero=1, schedule="dualpipe"),
+        SYSTEM,
+        CALIBRATION,
+    )
+    summed = {sync.chunks: sync.members for sync in step.synchronizations if sync.size_bytes}
+    assert summed == {(0, 4): (0, 1, 6, 7), (1, 5): (2, 3, 4, 5), (2, 6): (2, 3, 4, 5), (3, 7): (0, 1, 6, 7)}
+    assert step.chunk_stage.tolist() == [0, 1, 2, 3, 3, 2, 1, 0]

@@ -1,6 +1,7 @@
 """All communication of an iteration: what goes with the passes, and what the weights need beside them."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -43,7 +44,9 @@ def communications(
     ranks = rank_numbers(configuration, order)
     of_experts = _loads_of(model, loads)
     sent: list[Communication] = []
-    for chunk, layers in enumerate(trained_layers(model, configuration.pp * configuration.vpp)):
+    for chunk, layers in enumerate(
+        configuration.ends * trained_layers(model, configuration.pp * configuration.vpp)
+    ):
         sent += Passes(model, configuration, ranks, of_experts, chunk, layers).communications()
     for stage in range(configuration.pp):
         sent += _weights(model, configuration, ranks, stage)
@@ -70,18 +73,23 @@ def _loads_of(model: TransformerModel, loads: ExpertLoads | None) -> ExpertLoads
 def _weights(
     model: TransformerModel, configuration: Configuration, ranks: Ranks, stage: int
 ) -> Iterator[Communication]:
-    """Yield the gradients and parameters of a stage that its ranks have in common.
+    """Yield the gradients and parameters of a stage that its ranks have in common, of DualPipe those of both stages.
 
     Frozen weights have no gradients; with ZeRO 3 they are gathered like all others.
     """
     held, trained = (of(model, configuration, stage) for of in (rank_parameters, trained_parameters))
     adapted, width = configuration.adapter_rank > 0, gradient_bytes(configuration)
+    holders = (stage, configuration.pp - 1 - stage)[: configuration.ends]
     if configuration.sequence_parallel or adapted:
         part = "gradients of norms and what else is whole"
-        groups = ranks.stage_groups("tp", stage)
-        yield from _some("tp", part, "allreduce", groups, trained.replicated * width, 1, stage)
+        for holder in holders:
+            groups = ranks.stage_groups("tp", holder)
+            yield from _some("tp", part, "allreduce", groups, trained.replicated * width, 1, holder)
+    if len(holders) > 1 and stage and model.tied:  # the ranks of the first stage sum up the table of both
+        held, trained = replace(held, embedding=0), replace(trained, embedding=0)
     for kind, of in (("dp", ""), ("expert-dp", " of experts")):
-        groups, between = _shards(configuration, ranks.stage_groups(kind, stage), kind)
+        alike = np.concatenate([ranks.stage_groups(kind, holder) for holder in holders], axis=1)
+        groups, between = _shards(configuration, alike, kind)
         if between.shape[1] > 1:
             blocks = trained.experts if of else (*trained.dense, trained.embedding + trained.others)
             for size, count in _messages(configuration.zero, blocks):
@@ -142,8 +150,11 @@ def _shared_out(configuration: Configuration) -> tuple[tuple[str, str, int], ...
 def _tied_embedding(
     model: TransformerModel, configuration: Configuration, ranks: Ranks
 ) -> Iterator[Communication]:
-    """Yield the sum of the gradients of an embedding that the first and the last stage both hold."""
-    if model.tied and configuration.pp > 1 and configuration.adapter_rank == 0:
+    """Yield the sum of the gradients of an embedding that the first and the last stage both hold.
+
+    With DualPipe either rank holds both stages, and they are replicas of each other.
+    """
+    if model.tied and configuration.pp > 1 and configuration.adapter_rank == 0 and configuration.ends == 1:
         width = gradient_bytes(configuration)
         size = rank_parameters(model, configuration, 0).embedding * width
         groups = ranks.groups("embedding")

@@ -53,12 +53,13 @@ class Communication:
         reduce-scatter, what a rank has for all ranks of an all-to-all, what is sent.
     count : int
     stage : int
-        Pipeline stage of the groups; of a ``send`` the sender's, of ``embedding`` the first.
+        Pipeline stage of the groups; of a ``send`` the sender's, of ``embedding`` the first. What DualPipe does with
+        the weights of a stage, its ranks do together with those of the mirrored one.
     direction : str
         With which pass of a micro-batch it goes, ``forward`` or ``backward`` (recomputation is part of the latter), or
         ``step``: with none.
     chunk : int
-        Chunk with whose passes it goes, chunk c on stage ``c % pp``; -1 for a ``step``.
+        Chunk with whose passes it goes, on stage ``configuration.stage_of(c)``; -1 for a ``step``.
     weights : float64 array, shape (size, size)
         Of an all-to-all: the share of ``message_bytes`` that goes from each member to each, itself included. Empty
         for others.

@@ -30,7 +30,12 @@ class Passes:
     @property
     def stage(self) -> int:
         """Which stage the chunk is on."""
-        return self.chunk % self.configuration.pp
+        return self.configuration.stage_of(self.chunk)
+
+    @property
+    def place(self) -> int:
+        """Which of the chunks that a micro-batch goes through it is."""
+        return self.chunk % (self.configuration.pp * self.configuration.vpp)
 
     @property
     def tokens(self) -> int:
@@ -56,9 +61,9 @@ class Passes:
         yield from self._tensor("feed-forward", dense, shared)
         yield from self._context(attention)
         yield from self._states(recurrence)
-        if self.chunk == 0:
+        if self.place == 0:
             yield from self._embedding()
-        if self.chunk == one.pp * one.vpp - 1:
+        if self.place == one.pp * one.vpp - 1:
             yield from self._logits()
         yield from self._experts(moe)
         yield from self._sends()
@@ -107,7 +112,7 @@ class Passes:
                     collective,
                     groups,
                     size_bytes,
-                    count * self.configuration.micro_batches,
+                    count * self.configuration.chunk_batches,
                     self.stage,
                     direction,
                     self.chunk,
@@ -232,11 +237,11 @@ class Passes:
         if one.pp == 1:
             return
         size = self.activation_bytes // (one.tp if one.sequence_parallel else 1)
-        ways = (("forward", chunk + 1, "activations"), ("backward", chunk - 1, "gradients of activations"))
-        for direction, other, part in ways:
-            if 0 <= other < one.pp * one.vpp:
-                here, there = (self.ranks.dense[c % one.pp].ravel() for c in (chunk, other))
+        ways = (("forward", 1, "activations"), ("backward", -1, "gradients of activations"))
+        for direction, step, part in ways:
+            if 0 <= self.place + step < one.pp * one.vpp:
+                here, there = (self.ranks.dense[one.stage_of(c)].ravel() for c in (chunk, chunk + step))
                 pairs = np.stack([here, there], axis=1)
                 yield Communication(
-                    "pp", part, "send", pairs, size, one.micro_batches, self.stage, direction, chunk
+                    "pp", part, "send", pairs, size, one.chunk_batches, self.stage, direction, chunk
                 )

@@ -85,7 +85,8 @@ def count_in_flight(table: ConfigurationTable, index: Ints) -> Floats:
     1F1B: the forward passes before the first backward, ``p - i``. Interleaved: ``2(p - i - 1) + (v - 1)p + 1``
     chunks of ``1/v`` of the layers, which is ``1 + (p - 1)/(p v)`` times the layers of the model on stage 0
     (Korthikanti 2022, section 4.2.3). DualPipe: ``p + 1`` on all ranks (DeepSeek-V3, Table 2), ``p - i`` of stage ``i``
-    and ``i + 1`` of its mirror image; ZB-H1 as 1F1B (Qi 2023, Table 2).
+    and ``i + 1`` of its mirror image. ZB-H1: ``p`` on all stages, as the first one of 1F1B (Qi 2023, section 2.2):
+    those that are back wait for the gradients of weights.
     """
     straight = _straight(table, index)
     if np.any(both := two_way(table)):
@@ -97,6 +98,8 @@ def _straight(table: ConfigurationTable, index: Ints) -> Floats:
     """Return how many micro-batches pass stage ``index`` in one direction before the first of them comes back."""
     behind = table.pp - index - 1
     chunks = np.where(table.vpp > 1, 2 * behind + (table.vpp - 1) * table.pp + 1, behind + 1)
+    if np.any(table.schedule):
+        chunks = np.where(table.has_word("schedule", "zero-bubble"), table.pp, chunks)
     micro_batches = np.maximum(table.global_batch // (table.dp * table.micro_batch), 1)
     return np.asarray(np.minimum(chunks, micro_batches * table.vpp) / table.vpp, np.float64)
 

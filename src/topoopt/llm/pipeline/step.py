@@ -25,6 +25,10 @@ from topoopt.transformer import TransformerModel
 
 MOST_BUCKETS = 8
 
+ASYNCHRONOUS = ("zero-bubble", "dualpipe")
+"""Schedules whose workers go on while what they send is under way, as their public codes do (sail-sg's runtime of
+zero-bubble pipelines; DualPipe, whose transfers hide behind the next passes)."""
+
 
 def make_pipelined_step(
     model: TransformerModel,
@@ -36,8 +40,8 @@ def make_pipelined_step(
 ) -> PipelinedStep:
     """Return the iteration of a configuration with ranks placed on servers by their numbers.
 
-    A worker goes on only when what it sends to another stage has arrived, as in Megatron-LM unless it overlaps the
-    transfers of interleaved schedules, and as :func:`~topoopt.llm.estimate` has it.
+    With 1F1B a worker goes on only when what it sends to another stage has arrived, as in Megatron-LM unless it
+    overlaps the transfers of interleaved schedules, and as :func:`~topoopt.llm.estimate` has it.
 
     Parameters
     ----------
@@ -85,11 +89,6 @@ def pipelined_step(
     sent : sequence of Communication
         As of :func:`~topoopt.llm.communications`, in the same order of ranks.
     """
-    if configuration.schedule != "1f1b":
-        raise InvalidInput(
-            f"schedule {configuration.schedule}: is known in closed form only; for plans and simulations "
-            "give schedule=1f1b"
-        )
     ranks, links = rank_numbers(configuration, order), Links(machine_of(system), calibration)
     replica = np.zeros(configuration.accelerators, np.int64)
     replica[ranks.dense] = np.arange(configuration.dp)[None, :, None, None]
@@ -99,18 +98,19 @@ def pipelined_step(
     setting = model, configuration, system, calibration
     hidden = hidden_shares(*setting)
     exchanges = pass_exchanges(
-        sent, configuration.micro_batches, places, links, hidden, forwarding_s(*setting)
+        sent, configuration.chunk_batches, places, links, hidden, forwarding_s(*setting)
     )
     of_weights = weight_exchanges(model, configuration, sent, places, links, hidden.get("dp", 0.0))
     return PipelinedStep(
         servers=int(places.server.max()) + 1,
-        micro_batches=configuration.micro_batches,
-        chunks=_chunks(times, sent, 1 if spread else parts.shape[2], links),
+        micro_batches=configuration.chunk_batches,
+        chunks=_chunks(configuration, times, sent, 1 if spread else parts.shape[2], links),
         part_servers=parts if spread else parts[:, :, :1],
         exchanges=(*exchanges, *of_weights),
         synchronizations=synchronizations(configuration, sent, places, links),
         gradient_buckets=gradient_buckets(calibration),
         optimizer_s=times.step_s,
+        schedule=configuration.schedule,
     )
 
 
@@ -119,16 +119,33 @@ def gradient_buckets(calibration: Calibration) -> int:
     return min(round(1 / max(1 - calibration.gradient_overlap, 1 / MOST_BUCKETS)), MOST_BUCKETS)
 
 
-def _chunks(times: ChunkTimes, sent: Sequence[Communication], joined: int, links: Links) -> tuple[Chunk, ...]:
+def _chunks(
+    configuration: Configuration,
+    times: ChunkTimes,
+    sent: Sequence[Communication],
+    joined: int,
+    links: Links,
+) -> tuple[Chunk, ...]:
+    """Return the chunks; those from the other end of the pipeline take as long as those from the first stage."""
     if len(times.forward_s) != len(times.backward_s):
         raise InvalidInput("chunk times: there must be as many forward as backward passes")
-    size = dict.fromkeys(range(len(times.forward_s)), 0)
+    size = [0] * (configuration.ends * len(times.forward_s))
     for one in sent:
         if one.kind == "pp" and one.direction == "forward":
             size[one.chunk] = one.message_bytes
-    columns = times.forward_s, times.backward_s, times.inside_s
-    rows = zip(*(column.tolist() for column in columns), size.values(), strict=True)
+    blocking = configuration.schedule not in ASYNCHRONOUS
+    whole = np.broadcast_to(times.weights_s, times.forward_s.shape)
+    columns = times.forward_s, times.backward_s, times.inside_s, whole
+    rows = zip(*(column.tolist() * configuration.ends for column in columns), size, strict=True)
     return tuple(
-        Chunk(forward_s, backward_s, joined * output, links.starts_s(1) if output else 0.0, True, inside_s)
-        for forward_s, backward_s, inside_s, output in rows
+        Chunk(
+            forward_s,
+            backward_s,
+            joined * output,
+            links.starts_s(1) if output else 0.0,
+            blocking,
+            inside_s,
+            weights_s,
+        )
+        for forward_s, backward_s, inside_s, weights_s, output in rows
     )

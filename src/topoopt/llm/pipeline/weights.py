@@ -12,7 +12,7 @@ from topoopt.llm.configuration import Configuration
 from topoopt.llm.degrees import trained_layers
 from topoopt.llm.pipeline.exchanges import exchange_of, hidden_and_not, merged, merged_exchanges
 from topoopt.llm.step_time.collective_time import Links
-from topoopt.pipelined_step import COLLECTIVE_KINDS, PASSES, Exchange, Synchronization
+from topoopt.pipelined_step import COLLECTIVE_KINDS, ORDERS, Exchange, Synchronization
 from topoopt.transformer import TransformerModel
 
 EXPERTS = " of experts"
@@ -45,10 +45,12 @@ def _once(
 ) -> Iterator[Synchronization]:
     """Yield the synchronizations of what is communicated once, a group of servers after the other."""
     of_replicas, gathers = one.kind == "dp", one.collective == "all-gather"
-    chunks = tuple(range(one.stage, configuration.pp * configuration.vpp, configuration.pp))
+    chunks = tuple(
+        range(one.stage, configuration.ends * configuration.pp * configuration.vpp, configuration.pp)
+    )
     if not of_replicas:
         last = configuration.pp * configuration.vpp - 1
-        chunks = (0, last) if one.kind == "embedding" else chunks[-1:]
+        chunks = (0, last) if one.kind == "embedding" else _last_on(configuration, one.stage)
     total = one.message_bytes * one.count
     for group in server_groups(one.groups, places, across=not of_replicas):
         whole = Synchronization(
@@ -66,6 +68,12 @@ def _once(
         yield whole
 
 
+def _last_on(configuration: Configuration, stage: int) -> tuple[int]:
+    """Return the last chunk on a stage."""
+    chunks = range(configuration.ends * configuration.pp * configuration.vpp)
+    return (max(chunk for chunk in chunks if configuration.stage_of(chunk) == stage),)
+
+
 def weight_exchanges(
     model: TransformerModel,
     configuration: Configuration,
@@ -76,7 +84,8 @@ def weight_exchanges(
 ) -> tuple[Exchange, ...]:
     """Return what ZeRO 2 and 3 do with every micro-batch.
 
-    Gradients are reduced after each backward pass; with ZeRO 3, parameters are gathered before each pass.
+    Gradients are reduced after each backward pass, or after that for the gradients of weights where it is split; with
+    ZeRO 3, parameters are gathered before each forward and backward pass.
 
     Parameters
     ----------
@@ -84,6 +93,7 @@ def weight_exchanges(
         How much of this can hide behind other passes; the rest is inside the pass that it belongs to.
     """
     exchanges: list[Exchange] = []
+    reducing = "weights" if ORDERS[configuration.schedule].splits else "backward"
     for one in communications:
         if one.chunk >= 0 or not _every_pass(one, configuration):
             continue
@@ -91,7 +101,7 @@ def weight_exchanges(
         times = configuration.micro_batches * (2 if gathers else 1)
         count = max(one.count // times // configuration.vpp, 1)
         turn = WEIGHT_TURN + COLLECTIVE_KINDS.index(one.collective)
-        moment, directions = ("before", PASSES) if gathers else ("after", PASSES[1:])
+        moment, directions = ("before", ("forward", "backward")) if gathers else ("after", (reducing,))
         for group in server_groups(one.groups, places, across=False):
             for chunk, size in _by_chunk(model, configuration, one, one.message_bytes * one.count // times):
                 delay_s = links.inside_ring_s(one.collective, group, size, count)

@@ -28,7 +28,7 @@ def schedule_rules(accelerators: int, global_batch: int) -> Mapping[str, Callabl
     def ordered(by: Columns) -> Bools:
         one_chunk = (by["pp"] > 1) & (by["vpp"] == 1)
         count = batches(by)
-        paired = (by["pp"] % 2 == 0) & (count % 2 == 0) & (count >= 2 * by["pp"])
+        paired = (by["pp"] % 2 == 0) & (count % 2 == 0) & (count >= 2 * by["pp"]) & (by["zero"] < 2)
         plain = by["schedule"] == INTERLEAVED
         return np.asarray(plain | (one_chunk & ((by["schedule"] == ZERO_BUBBLE) | paired)))
 

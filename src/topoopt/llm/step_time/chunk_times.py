@@ -51,15 +51,13 @@ def _chunk_by_chunk(
 ) -> ChunkTimes:
     """Return the times of chunks whose layers have loads of their own."""
     layers = _chunk_layers(model, configuration)
+    names = "forward_s", "backward_s", "inside_s", "weights_s"
     columns: list[list[float]] = []
     for chunk, own in enumerate(trained_layers(model, len(layers))):
         rows = [row for row, layer in enumerate(loads.layers) if layer in own]
         times = _chunk_times(configuration, system, replace(case, shares=case.shares[rows]), layers)
-        columns.append(
-            [float(times.forward_s[chunk]), float(times.backward_s[chunk]), float(times.inside_s[chunk])]
-        )
-    forward, backward, inside = np.array(columns).T
-    return ChunkTimes(forward, backward, times.step_s, inside)
+        columns.append([float(getattr(times, name)[chunk]) for name in names])
+    return ChunkTimes(step_s=times.step_s, **dict(zip(names, np.array(columns).T, strict=True)))
 
 
 def _chunk_times(configuration: Configuration, system: System, case: Case, layers: Floats) -> ChunkTimes:
@@ -77,7 +75,15 @@ def _chunk_times(configuration: Configuration, system: System, case: Case, layer
         backward * factor - (backward - within_backward),
         float(step_s[0]),
         within_forward + within_backward - kernels_s,
+        _weights_s(one, layers, outputs) * factor,
     )
+
+
+def _weights_s(one: MicroBatch, layers: Floats, outputs: float) -> Floats:
+    """Return what of the backward pass of each chunk makes gradients of weights."""
+    of_logits = np.zeros_like(layers)
+    of_logits[-1] = outputs
+    return np.asarray(layers * one.kernels.weights_s + of_logits * one.kernels.logits_weights_s, np.float64)
 
 
 def hidden_shares(

@@ -18,7 +18,7 @@ from topoopt.llm.step_time.case import Case, case_of
 from topoopt.llm.step_time.documents import tokens_seen
 from topoopt.llm.step_time.micro_batch import MicroBatch, micro_batch
 from topoopt.llm.step_time.replica_time import optimizer_step_s, replica_waits_s
-from topoopt.llm.step_time.schedules import StagePasses, bubble_s, paired_share
+from topoopt.llm.step_time.schedules import StagePasses, hidden_transfers, split_bubble_s
 from topoopt.llm.step_time.shapes import Shapes
 from topoopt.llm.step_time.times import StepTimes
 from topoopt.llm.step_time.windows import allowed_tokens
@@ -68,10 +68,8 @@ def step_times(case: Case) -> StepTimes:
     waits = batches * slow * stage.layers
     tp_s = waits * one.tp_s + batches * slow * stage.has_logits * one.logits_tp_s
     cp_s, ep_s = waits * one.cp_s, waits * one.ep_s
-    # DualPipe's transfers hide where two micro-batches are at work.
-    hidden = table.has_word("schedule", "dualpipe") * paired_share(table)
-    pp_s = batches * hop_s * (1 - hidden)
-    bubble = bubble_s(table, _passes(one, stage), hop_s)
+    pp_s = batches * hop_s * (1 - hidden_transfers(table))
+    bubble = _bubble_s(case, one, stage, hop_s)
     return StepTimes(
         iteration_time_s=busy + pp_s + bubble + dp_s + step_s,
         compute_s=busy - tp_s - cp_s - ep_s + step_s,
@@ -166,16 +164,40 @@ def combined_s(kernels_s: Floats, launches_s: Floats) -> Floats:
     return longer * factor
 
 
-def _passes(one: MicroBatch, stage: Stage) -> StagePasses:
-    """Return the passes of the busiest stage for the law of its schedule."""
-    layers, logits, kernels = stage.layers, stage.has_logits, one.kernels
-    bare_s = layers * (one.ep_alone_s - one.ep_s)
-    backward = layers * (kernels.backward_s + one.recompute_s)
-    waits = one.tp_s + one.cp_s + one.ep_alone_s
-    backward = backward + layers * one.backward_share * waits + logits * kernels.logits_backward_s
-    others_s = stage.others_s + bare_s * stage.other_stages
-    weights_s = layers * kernels.weights_s + logits * kernels.logits_weights_s
-    return StagePasses(stage.busy_s + bare_s, stage.busy_s, backward, weights_s, others_s)
+def _bubble_s(case: Case, one: MicroBatch, stage: Stage, hop_s: Floats) -> Floats:
+    """Return what the busiest stage waits for others while the pipeline fills and drains.
+
+    With 1F1B that is both passes in all others, with v chunks in each stage a v-th of it.
+    """
+    table = case.table
+    others_s = stage.others_s + stage.layers * (one.ep_alone_s - one.ep_s) * stage.other_stages
+    usual_s: Floats = (others_s + (table.pp - 1) * hop_s) / table.vpp
+    if not np.any(table.schedule):
+        return usual_s
+    return split_bubble_s(table, _passes(case, one, stage, others_s), hop_s, usual_s)
+
+
+def _passes(case: Case, one: MicroBatch, stage: Stage, others_s: Floats) -> StagePasses:
+    """Return the passes of the busiest stage and of all others; launches make all of them longer alike."""
+    kernels, waits = one.kernels, one.tp_s + one.cp_s + one.ep_alone_s
+    layers, logits = stage.layers, stage.has_logits
+    other_layers = np.maximum(case.shapes.layers + case.shapes.mtp_layers - layers, 0.0)
+    other_logits = case.outputs - logits
+    backward_s = kernels.backward_s + one.recompute_s + one.backward_share * waits
+    both_s = kernels.forward_s + backward_s + (1 - one.backward_share) * waits - one.ep_alone_s + one.ep_s
+    both_logits_s = kernels.logits_forward_s + kernels.logits_backward_s + one.logits_tp_s
+    longer = stage.busy_s / (layers * both_s + logits * both_logits_s)
+    longer_others = stage.others_s / np.maximum(other_layers * both_s + other_logits * both_logits_s, 1e-30)
+    return StagePasses(
+        paired_s=stage.busy_s,
+        weights_s=longer * (layers * kernels.weights_s + logits * kernels.logits_weights_s),
+        others_s=others_s,
+        others_paired_s=stage.others_s,
+        others_backward_s=longer_others
+        * (other_layers * backward_s + other_logits * kernels.logits_backward_s),
+        others_weights_s=longer_others
+        * (other_layers * kernels.weights_s + other_logits * kernels.logits_weights_s),
+    )
 
 
 def straggle(case: Case) -> Floats:

@@ -1,7 +1,7 @@
-"""What a pipeline waits for while it fills and drains, by the order in which its stages take their passes.
+"""What a pipeline waits for while it fills and drains where its schedule splits the backward pass.
 
 With forward and backward passes of F and B seconds in each of p stages, and W of B for the gradients of weights, which
-no other stage waits for, a stage is idle for so long:
+no other stage waits for, equal stages are idle for so long:
 
 ========== ==========================
 1F1B       (p - 1)·(F + B)
@@ -28,47 +28,65 @@ from topoopt.llm.configuration_table import ConfigurationTable
 
 @dataclass(frozen=True, slots=True)
 class StagePasses:
-    """Seconds of one micro-batch in the busiest stage, as columns.
+    """Seconds of one micro-batch in the busiest stage, and in all others together, as columns.
 
     Attributes
     ----------
-    both_s : array
-        Forward and backward pass one after the other, with all waits.
-    paired_s : array
+    paired_s, others_paired_s : array
         Forward and backward pass of two micro-batches at once.
-    backward_s : array
-        The backward pass alone, with its waits.
-    weights_s : array
-        The part of it that makes the gradients of weights.
     others_s : array
-        Both passes in all other stages together.
+        The same one after the other, with all waits.
+    others_backward_s : array
+        The backward pass alone, with its waits.
+    weights_s, others_weights_s : array
+        The part of it that makes the gradients of weights.
     """
 
-    both_s: Floats
     paired_s: Floats
-    backward_s: Floats
     weights_s: Floats
     others_s: Floats
+    others_paired_s: Floats
+    others_backward_s: Floats
+    others_weights_s: Floats
 
 
-def bubble_s(table: ConfigurationTable, passes: StagePasses, hop_s: Floats) -> Floats:
-    """Return the idle time of the busiest stage.
+def split_bubble_s(table: ConfigurationTable, passes: StagePasses, hop_s: Floats, usual_s: Floats) -> Floats:
+    """Return the idle time of the busiest stage, ``usual_s`` by 1F1B.
+
+    Where it has more to do than the others it is idle for less. ZB-H1: as the last stage, it begins when the first
+    micro-batch has come through the others, and what it waits for at the end it fills with its own gradients of
+    weights. DualPipe: as the first or the last stage, which are alike, it fills its gaps with what it has more to do,
+    twice for each other stage, but for those in which inputs are waited for (so the order of [3]_ comes out if it is
+    played, within a twentieth of the formula above where W is as long as F, and an eighth where it is shorter).
 
     Parameters
     ----------
     hop_s : array
         Of what one micro-batch sends from stage to stage and back.
     """
-    hops = (table.pp - 1) * hop_s
-    usual: Floats = (passes.others_s + hops) / table.vpp
-    if not np.any(table.schedule):
-        return usual
-    busy_share = np.minimum(2 * passes.weights_s / passes.both_s, 1.0)
-    zero = passes.others_s * (1 - busy_share) + hops
-    from_both = np.maximum(passes.paired_s + passes.backward_s - 3 * passes.weights_s, 0.0) + hop_s
-    dual = np.maximum(table.pp / 2 - 1, 0) * from_both
+    others, pairs = np.maximum(table.pp - 1, 1), np.maximum(table.pp / 2 - 1, 0)
+    inputs_s = passes.others_backward_s - passes.others_weights_s
+    later_s = passes.weights_s * table.pp - passes.others_weights_s / others
+    zero = passes.others_s - passes.others_backward_s + np.maximum(inputs_s - later_s, 0.0) + others * hop_s
+    gap_s = (inputs_s - passes.others_weights_s) / others
+    more_s = (others * passes.paired_s - passes.others_paired_s) / np.maximum(table.pp - 2, 1)
+    from_both = (passes.others_paired_s - passes.others_weights_s) / others + gap_s
+    filled = pairs * from_both - 2 * others * np.maximum(more_s, 0.0)
+    dual = np.maximum(filled, pairs * np.maximum(gap_s, 0.0)) + pairs * hop_s
     kinds = [table.has_word("schedule", "zero-bubble"), table.has_word("schedule", "dualpipe")]
-    return np.asarray(np.select(kinds, [zero, dual], usual), np.float64)
+    return np.asarray(np.select(kinds, [zero, dual], usual_s), np.float64)
+
+
+def hidden_transfers(table: ConfigurationTable) -> Floats:
+    """Return the share of the transfers between stages that hide behind passes while the pipeline is full.
+
+    With ZB-H1 the gradients of weights that come between passes give them time. DualPipe's hide where two micro-batches
+    are at work.
+    """
+    if not np.any(table.schedule):
+        return np.zeros(())
+    dual = table.has_word("schedule", "dualpipe") * paired_share(table)
+    return np.where(table.has_word("schedule", "zero-bubble"), 1.0, dual)
 
 
 def paired_share(table: ConfigurationTable) -> Floats:

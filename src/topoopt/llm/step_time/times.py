@@ -1,6 +1,8 @@
 """The nouns StepTimes and ChunkTimes: where the seconds of an iteration go."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import numpy as np
 
 from topoopt.llm.columns import Floats
 
@@ -63,9 +65,12 @@ class ChunkTimes:
         After the last micro-batch, on every accelerator: the optimizer and what is fixed.
     inside_s : float64 array, shape (pp · vpp,)
         Of both passes together: those collectives.
+    weights_s : float64 array, shape (pp · vpp,)
+        Of ``backward_s``: the gradients of weights, which no other chunk waits for.
     """
 
     forward_s: Floats
     backward_s: Floats
     step_s: float
     inside_s: Floats
+    weights_s: Floats = field(default_factory=lambda: np.zeros(()))

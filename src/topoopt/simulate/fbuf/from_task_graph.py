@@ -167,7 +167,8 @@ def _rows(graph: TaskGraph, plan: RingPlan) -> _Rows:
     order = np.argsort(origin, kind="stable")
     origin = origin[order]
     types = np.where(graph.kind == COMPUTE, FORWARD, NOMINAL_COMM)
-    types[(graph.kind == COMPUTE) & (graph.phase == PHASES.index("backward"))] = BACKWARD
+    backward = [PHASES.index(name) for name in ("backward", "weights")]
+    types[(graph.kind == COMPUTE) & np.isin(graph.phase, backward)] = BACKWARD
     types[graph.collective == _ALLREDUCE] = ALLREDUCE
     rows = types[origin].astype(np.int16), src[order], dst[order], size_bytes[order]
     return _Rows(origin, *rows, tuple(members))

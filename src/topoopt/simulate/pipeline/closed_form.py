@@ -24,6 +24,7 @@ from topoopt.routing import Fabric
 from topoopt.simulate.options import DEFAULT_OPTIONS, SimulationOptions
 from topoopt.simulate.pipeline.operations import Operations, operations
 from topoopt.simulate.pipeline.play import PassTimes, Played, play
+from topoopt.simulate.pipeline.play_split import play_split
 from topoopt.simulate.pipeline.queues import Around, Key, Queues
 from topoopt.simulate.pipeline.wrap_up import wrap_up_s
 from topoopt.simulate.task_graph import Floats
@@ -103,7 +104,7 @@ def compute_and_bubble(step: PipelinedStep) -> tuple[float, float]:
     Communication is free: what is left is the schedule, and stages that are not equal.
     """
     compute_s = step.micro_batches * sum(chunk.forward_s + chunk.backward_s for chunk in _busiest(step))
-    return compute_s, _passes_s(step, np.zeros((2, len(step.chunks)))) - compute_s
+    return compute_s, _passes_s(step, np.zeros(step.pass_s.shape)) - compute_s
 
 
 def free_time_s(step: PipelinedStep) -> float:
@@ -117,7 +118,7 @@ def inside_servers_s(step: PipelinedStep) -> float:
 
 
 def _busiest(step: PipelinedStep) -> tuple[Chunk, ...]:
-    stages = (step.chunks[stage :: step.stages] for stage in range(step.stages))
+    stages = (step.chunks_on(stage) for stage in range(step.stages))
     return max(stages, key=lambda chunks: sum(chunk.forward_s + chunk.backward_s for chunk in chunks))
 
 
@@ -126,19 +127,23 @@ def _passes_s(step: PipelinedStep, inside_s: Floats) -> float:
 
     Of many micro-batches a few rounds are played. Once each stage ends as much later with every round, so it goes on.
     """
-    times = _pass_times(step, inside_s, np.zeros_like(inside_s))
+    times = _pass_times(step, inside_s, np.zeros((2, len(step.chunks))))
     a_round = step.stages
     length, ends = a_round + step.micro_batches % a_round, list[Floats]()
     while ROUNDS_TO_PLAY * a_round < step.micro_batches and length < step.micro_batches:
         few = replace(step, micro_batches=length)
-        ends.append(np.array(play(few, times, _queues(few, {}, 0)).stage_end_s))
+        ends.append(np.array(_play(few, times, _queues(few, {}, 0)).stage_end_s))
         length += a_round
         if len(ends) > 2:
             moved = np.diff(ends[-3:], axis=0)
             if np.abs(moved - moved[-1, 0]).max() <= IN_STEP * moved[-1, 0]:
                 left = (step.micro_batches - length + a_round) / a_round
                 return float(ends[-1].max() + left * moved[-1, 0])
-    return max(play(step, times, _queues(step, {}, 0)).stage_end_s)
+    return max(_play(step, times, _queues(step, {}, 0)).stage_end_s)
+
+
+def _play(step: PipelinedStep, times: PassTimes, queues: tuple[Queues, ...]) -> Played:
+    return play_split(step, times, queues) if step.splits else play(step, times, queues)
 
 
 def _replicas(step: PipelinedStep, known: Operations) -> tuple[Played, ...]:
@@ -150,7 +155,7 @@ def _replicas(step: PipelinedStep, known: Operations) -> tuple[Played, ...]:
         sent_s.reshape(-1, step.replicas).T, axis=0, return_index=True, return_inverse=True
     )
     played = [
-        play(
+        _play(
             step,
             _pass_times(step, known.inside_s, row.reshape(2, -1)),
             _queues(step, known.around_s, replica),
@@ -161,19 +166,18 @@ def _replicas(step: PipelinedStep, known: Operations) -> tuple[Played, ...]:
 
 
 def _pass_times(step: PipelinedStep, inside_s: Floats, sent_s: Floats) -> PassTimes:
-    compute_s = np.array([[chunk.forward_s, chunk.backward_s] for chunk in step.chunks]).T
-    return PassTimes(*(compute_s + inside_s).tolist(), *sent_s.tolist())
+    return PassTimes((step.pass_s + inside_s).tolist(), *sent_s.tolist())
 
 
 def _queues(step: PipelinedStep, around_s: dict[Exchange, Around], replica: int) -> tuple[Queues, ...]:
     """Return the exchanges around passes that a replica takes part in, by stage."""
     by_stage = []
     for stage in range(step.stages):
-        order = step.schedule(stage)
-        queues = Queues(list(zip(order.backward.tolist(), order.chunk.tolist(), strict=True)))
+        order = step.order_of(stage)
+        queues = Queues(list(zip(order.direction.tolist(), order.chunk.tolist(), strict=True)))
         kinds: dict[tuple[str, tuple[int, ...]], dict[Key, Around]] = defaultdict(dict)
         for one, seconds in around_s.items():
-            if one.chunk % step.stages == stage and replica in one.replicas:
+            if step.chunk_stage[one.chunk] == stage and replica in one.replicas:
                 kinds[one.moment, one.members][PASSES.index(one.direction), one.chunk] = seconds
         for (moment, _), of_pass in kinds.items():
             queues.add(of_pass, before=moment == "before")

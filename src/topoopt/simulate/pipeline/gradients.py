@@ -20,10 +20,10 @@ def add_end(
     optimizer = _add_optimizer(draft, step)
     draft.wait(end, optimizer)
     for one, tasks in around.last:
-        draft.wait(tasks[:, None], optimizer[one.chunk % step.stages, list(one.replicas)])
+        draft.wait(tasks[:, None], optimizer[step.chunk_stage[one.chunk], list(one.replicas)])
     for one, tasks in around.first:
         draft.wait(
-            optimizer[one.chunk % step.stages, list(one.replicas)][:, None], tasks, next_iteration=True
+            optimizer[step.chunk_stage[one.chunk], list(one.replicas)][:, None], tasks, next_iteration=True
         )
     _add_synchronizations(draft, step, passes, end, optimizer)
     _add_gathers(draft, step, passes, optimizer)
@@ -88,7 +88,7 @@ class _Turns:
     """Which synchronizations of lower turns each worker has."""
 
     def __init__(self, step: PipelinedStep) -> None:
-        self._stages = step.stages
+        self._stage = step.chunk_stage.tolist()
         self._of_worker: dict[tuple[int, int], list[tuple[int, int]]] = {}
 
     def before(self, sync: Synchronization) -> Ints:
@@ -107,7 +107,7 @@ class _Turns:
             self._of_worker.setdefault(worker, []).append((sync.turn, task))
 
     def _workers(self, sync: Synchronization) -> list[tuple[int, int]]:
-        return [(chunk % self._stages, replica) for chunk in sync.chunks for replica in sync.replicas]
+        return [(self._stage[chunk], replica) for chunk in sync.chunks for replica in sync.replicas]
 
 
 def _chunks(sync: Synchronization) -> tuple[Ints, Ints]:
@@ -115,7 +115,7 @@ def _chunks(sync: Synchronization) -> tuple[Ints, Ints]:
 
 
 def _workers(step: PipelinedStep, sync: Synchronization) -> tuple[Ints, Ints]:
-    stages = sorted({chunk % step.stages for chunk in sync.chunks})
+    stages = sorted({int(step.chunk_stage[chunk]) for chunk in sync.chunks})
     return np.ix_(stages, sync.replicas)  # type: ignore[return-value]
 
 

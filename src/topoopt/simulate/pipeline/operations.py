@@ -24,7 +24,7 @@ class Operations:
     ----------
     sent_s : float64 array, shape (2, chunks, replicas)
         Of what chunk c sends on, and of what comes back to it; 0 inside a server.
-    inside_s : float64 array, shape (2, chunks)
+    inside_s : float64 array, shape (directions, chunks)
         Of all exchanges inside a pass.
     around_s : mapping from an exchange before or after a pass to its seconds
         See :data:`~topoopt.simulate.pipeline.queues.Around`.
@@ -76,8 +76,11 @@ def _around_s(one: Exchange, tasks: Ints, links: LinkTime) -> Around:
 
 def _add_sends(draft: Draft, step: PipelinedStep) -> dict[tuple[int, int], tuple[Ints, Ints]]:
     sends = {}
-    for chunk in range(len(step.chunks) - 1):
-        ends = [step.part_servers[c % step.stages] for c in (chunk, chunk + 1)]
+    for chunk in range(len(step.chunks)):
+        after = step.neighbor(chunk, 1)
+        if after is None:
+            continue
+        ends = [step.part_servers[step.chunk_stage[one]] for one in (chunk, after)]
         for direction, (src, dst) in ((FORWARD, ends), (BACKWARD, ends[::-1])):
             owner, _, tasks = add_transfers(draft, (src, dst), step.chunks[chunk], direction, chunk, 1)
             sends[direction, chunk] = owner, tasks[:, 0]
@@ -93,12 +96,12 @@ def _sent_s(step: PipelinedStep, sends: dict[tuple[int, int], tuple[Ints, Ints]]
 
 
 def _inside_s(step: PipelinedStep, exchanges: list[Ints], links: LinkTime) -> Floats:
-    """Return the sum over turns of the longest exchange of each turn, shape (2, chunks)."""
+    """Return the sum over turns of the longest exchange of each turn, shape (directions, chunks)."""
     turns: dict[tuple[int, int, int], list[int]] = defaultdict(list)
     for index, one in enumerate(step.exchanges):
         if one.moment == "inside":
             turns[PASSES.index(one.direction), one.chunk, one.turn].append(index)
-    inside_s = np.zeros((2, len(step.chunks)))
+    inside_s = np.zeros(step.pass_s.shape)
     for (direction, chunk, _), indices in turns.items():
         tasks = [exchanges[index] for index in indices]
         taken_s = links.together(np.concatenate(tasks))

@@ -24,8 +24,8 @@ def add_order(draft: Draft, step: PipelinedStep, passes: Passes) -> tuple[StageT
     """Let each worker take its passes in the order of the schedule, and return them so."""
     by_stage = []
     for stage in range(step.stages):
-        order = step.schedule(stage)
-        where = order.backward, order.chunk, slice(None), order.micro_batch
+        order = step.order_of(stage)
+        where = order.direction, order.chunk, slice(None), order.micro_batch
         tasks = StageTasks(order, passes.head[where].T, passes.tail[where].T)
         draft.wait(tasks.tail[:, :-1], tasks.head[:, 1:])
         by_stage.append(tasks)
@@ -37,16 +37,20 @@ def add_sends(draft: Draft, step: PipelinedStep, passes: Passes, stages: tuple[S
 
     What a worker sends to one server in one direction goes one after the other, as with NCCL.
     """
-    last = len(step.chunks) - 1
-    draft.wait(passes.tail[FORWARD, last], passes.head[BACKWARD, last])
+    for last in step.last_chunks:
+        draft.wait(passes.done[FORWARD, last], passes.ready[BACKWARD, last])
     for direction in (FORWARD, BACKWARD):
         for stage in range(step.stages):
             tasks = stages[stage]
-            place = _places(tasks.schedule, len(step.chunks), step.micro_batches)[direction]
+            place = _places(tasks.schedule, step)[direction]
+            ways = (
+                (chunk, step.neighbor(chunk, -1 if direction else 1))
+                for chunk in np.flatnonzero(step.chunk_stage == stage).tolist()
+            )
             sent = [
-                _send(draft, step, passes, direction, chunk, place[chunk], tasks)
-                for chunk in range(stage, last + 1, step.stages)
-                if 0 <= chunk + (-1 if direction else 1) <= last
+                _send(draft, step, passes, direction, (chunk, to), place[chunk], tasks)
+                for chunk, to in ways
+                if to is not None
             ]
             if sent:
                 pair, moment, task = (np.concatenate(column) for column in zip(*sent, strict=True))
@@ -55,10 +59,13 @@ def add_sends(draft: Draft, step: PipelinedStep, passes: Passes, stages: tuple[S
                 draft.wait(task[order][:-1][same], task[order][1:][same])
 
 
-def _places(order: Schedule, chunks: int, micro_batches: int) -> Ints:
-    """Return where in its worker's order each pass stands, shape (2, chunks, micro_batches)."""
-    place = np.zeros((2, chunks, micro_batches), np.int64)
-    place[order.backward, order.chunk, order.micro_batch] = np.arange(len(order))
+def _places(order: Schedule, step: PipelinedStep) -> Ints:
+    """Return where in its worker's order each pass, with all done as one with it, ends.
+
+    Shape (directions, chunks, micro_batches).
+    """
+    place = np.zeros((len(step.pass_s), len(step.chunks), step.micro_batches), np.int64)
+    place[order.direction, order.chunk, order.micro_batch] = order.end
     return place
 
 
@@ -67,16 +74,16 @@ def _send(
     step: PipelinedStep,
     passes: Passes,
     direction: int,
-    chunk: int,
+    way: tuple[int, int],
     place: Ints,
     own: StageTasks,
 ) -> tuple[Ints, Ints, Ints]:
-    """Send from the workers of a chunk; return pair of servers, place of the pass and task of each transfer."""
-    to = chunk + (-1 if direction else 1)
-    servers = step.part_servers[chunk % step.stages], step.part_servers[to % step.stages]
-    ends = passes.tail[direction, chunk], passes.head[direction, to]
-    between = step.chunks[min(chunk, to)]
-    owner, pair, tasks = add_transfers(draft, servers, between, direction, min(chunk, to), step.micro_batches)
+    """Send from the workers of a chunk to another's; return pair of servers, place of the pass and task of each."""
+    chunk, to = way
+    servers = step.part_servers[step.chunk_stage[chunk]], step.part_servers[step.chunk_stage[to]]
+    ends = passes.done[direction, chunk], passes.ready[direction, to]
+    between = step.chunks[min(way)]
+    owner, pair, tasks = add_transfers(draft, servers, between, direction, min(way), step.micro_batches)
     alone = np.setdiff1d(np.arange(step.replicas), owner)
     draft.wait(ends[0][alone], ends[1][alone])
     draft.wait(ends[0][owner], tasks)
@@ -147,9 +154,9 @@ def add_surroundings(draft: Draft, step: PipelinedStep, stages: tuple[StageTasks
     for one in step.exchanges:
         if one.moment == "inside":
             continue
-        tasks = stages[one.chunk % step.stages]
+        tasks = stages[step.chunk_stage[one.chunk]]
         order = tasks.schedule
-        mine = np.flatnonzero((order.chunk == one.chunk) & (order.backward == PASSES.index(one.direction)))
+        mine = np.flatnonzero((order.chunk == one.chunk) & (order.direction == PASSES.index(one.direction)))
         if one.moment == "after":
             rows = _after(draft, one, tasks, mine)
             around.last.append((one, np.array([rows[-1][1]])))

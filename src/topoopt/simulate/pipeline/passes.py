@@ -8,9 +8,9 @@ from topoopt.pipelined_step import PASSES, Exchange, PipelinedStep
 from topoopt.simulate.draft import Draft
 from topoopt.simulate.task_graph import COMPUTE, PHASES, TRANSFER, Ints, TaskRows
 
-FORWARD, BACKWARD = range(2)
+FORWARD, BACKWARD, WEIGHTS = range(3)
 COMPUTE_PHASE = tuple(PHASES.index(name) for name in PASSES)
-SENDING_PHASE = PHASES.index("activation"), PHASES.index("gradient")
+SENDING_PHASE = PHASES.index("activation"), PHASES.index("gradient"), PHASES.index("gradient")
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,14 +19,19 @@ class Passes:
 
     Attributes
     ----------
-    head, tail : int64 arrays, shape (2, chunks, replicas, micro_batches)
+    head, tail : int64 arrays, shape (directions, chunks, replicas, micro_batches)
         Forward passes first.
+    ready, done : int64 arrays, likewise
+        The same of all that is done as one with a pass: what it needs has to be there before ``ready``, and what it
+        makes is there after ``done``.
     bucket : int64 array, shape (buckets, chunks, replicas)
-        After which task of the last backward pass each gradient bucket is there.
+        After which task of the last pass that makes gradients of weights each gradient bucket is there.
     """
 
     head: Ints
     tail: Ints
+    ready: Ints
+    done: Ints
     bucket: Ints
 
 
@@ -38,13 +43,13 @@ def add_passes(draft: Draft, step: PipelinedStep, *, one_by_one: bool) -> Passes
     one_by_one : bool
         Whether a pass is cut at every exchange inside it, or exchanges all its bytes at its end.
     """
-    shape = (2, len(step.chunks), step.replicas, step.micro_batches)
+    shape = (len(step.pass_s), len(step.chunks), step.replicas, step.micro_batches)
     head, tail = np.zeros((2, *shape), np.int64)
     bucket = np.zeros((step.gradient_buckets, *shape[1:3]), np.int64)
     last = np.array([step.micro_batches - 1])
     for direction, chunk in np.ndindex(shape[:2]):
         cut = _cut(step, direction, chunk, one_by_one=one_by_one)
-        apart = direction == BACKWARD and step.gradient_buckets > 0
+        apart = direction == len(step.pass_s) - 1 and step.gradient_buckets > 0
         batches = np.arange(step.micro_batches - apart)
         tails = _add_pieces(draft, step, cut, batches, head[direction, chunk])
         tail[direction, chunk][:, batches] = tails[-1]
@@ -55,7 +60,20 @@ def add_passes(draft: Draft, step: PipelinedStep, *, one_by_one: bool) -> Passes
             for part in range(step.gradient_buckets):
                 leaves = -(-(part + 1) * finer.pieces // step.gradient_buckets) - 1
                 bucket[part, chunk] = tails[leaves][:, 0]
-    return Passes(head, tail, bucket)
+    return Passes(head, tail, *_done_as_one(step, head, tail), bucket)
+
+
+def _done_as_one(step: PipelinedStep, head: Ints, tail: Ints) -> tuple[Ints, Ints]:
+    """Return the task that the first of the passes done as one begins with, and the one that the last ends with."""
+    if step.ends == 1:
+        return head, tail
+    ready, done = head.copy(), tail.copy()
+    for stage in range(step.stages):
+        order = step.order_of(stage)
+        where = order.direction, order.chunk, slice(None), order.micro_batch
+        ready[where] = head[where][order.begin]
+        done[where] = tail[where][order.end]
+    return ready, done
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +103,11 @@ def _cut(step: PipelinedStep, direction: int, chunk: int, *, one_by_one: bool) -
 
 def _add_pieces(draft: Draft, step: PipelinedStep, cut: _Cut, batches: Ints, head: Ints) -> list[Ints]:
     """Add the passes of some micro-batches, and return the tasks that end each piece; note those that begin them."""
-    stage, chunk = cut.chunk % step.stages, step.chunks[cut.chunk]
+    stage = step.chunk_stage[cut.chunk]
     row = TaskRows(
         COMPUTE,
         step.replicas * len(batches),
-        (chunk.forward_s, chunk.backward_s)[cut.direction] / cut.pieces,
+        float(step.pass_s[cut.direction, cut.chunk]) / cut.pieces,
         server=np.repeat(step.part_servers[stage, :, 0], len(batches)),
         accelerator=np.repeat(step.worker_accelerator[stage], len(batches)),
         operator=cut.chunk,

@@ -18,14 +18,13 @@ class PassTimes:
 
     Attributes
     ----------
-    forward_s, backward_s : lists, one per chunk
+    seconds : list of lists, one per direction and chunk
         With the exchanges inside.
     output_s, gradient_s : lists, one per chunk
         Of activations from the chunk to the next, and of the gradients that come back; the last is not read.
     """
 
-    forward_s: Seconds
-    backward_s: Seconds
+    seconds: list[Seconds]
     output_s: Seconds
     gradient_s: Seconds
 
@@ -55,7 +54,7 @@ def play(step: PipelinedStep, times: PassTimes, queues: tuple[Queues, ...]) -> P
     free_s, place = [0.0] * stages, [0] * stages
     sent_s = [[0.0] * stages, [0.0] * stages]
     begin_s, end_s = [0.0] * (last + 1), [0.0] * (last + 1)
-    seconds = times.forward_s, times.backward_s
+    seconds = times.seconds
     stage = waiting = 0
     while waiting < stages:
         order, at = orders[stage], place[stage]
@@ -102,6 +101,6 @@ def _sent_s(times: PassTimes, backward: int, chunk: int, last: int) -> float:
 
 
 def _passes(step: PipelinedStep, stage: int) -> list[tuple[int, int, int]]:
-    order = step.schedule(stage)
-    columns = order.backward.tolist(), order.chunk.tolist(), order.micro_batch.tolist()
+    order = step.order_of(stage)
+    columns = order.direction.tolist(), order.chunk.tolist(), order.micro_batch.tolist()
     return list(zip(*columns, strict=True))

@@ -4,7 +4,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 Key = tuple[int, int]
-"""1 for a backward pass, and the chunk."""
+"""Direction of a pass as an index into ``PASSES``, and the chunk."""
 Around = tuple[float, float, int]
 """Seconds of an exchange before it needs links, those for which it would hold them alone, and its operations."""
 TIE_S = 1e-15
@@ -37,7 +37,7 @@ class Queues:
 
     Attributes
     ----------
-    order : list of (backward, chunk)
+    order : list of (direction, chunk)
         Of the stage's passes.
     """
 

@@ -76,7 +76,7 @@ def analytic_step(
     else:
         if not results or tasks_of_micro_batch(step) * step.micro_batches <= MOST_TASKS:
             return None
-    return _extended(results[-3:], a_round, step.micro_batches - length)
+    return _extended(results[-3:], a_round, step.micro_batches - length, step.ends)
 
 
 def analytic_flows(step: PipelinedStep) -> int:
@@ -99,7 +99,7 @@ def _lengths(step: PipelinedStep) -> list[int]:
     each, most = tasks_of_micro_batch(step), WORTH * step.micro_batches
     least = a_round = max(step.stages, 2)
     if (
-        step.chunks_per_stage == 1 and 3 * each * least > LARGEST
+        step.chunks_per_stage == step.ends and 3 * each * least > LARGEST
     ):  # where shorter rounds need not be whole ones
         a_round = max(least // 4, 2)
     first = least + (step.micro_batches - least) % a_round
@@ -119,7 +119,7 @@ def _least_s(
 
     Every further one keeps the busiest worker computing, and the busiest link sending as in the round before.
     """
-    chunks = [step.chunks[stage :: step.stages] for stage in range(step.stages)]
+    chunks = [step.chunks_on(stage) for stage in range(step.stages)]
     each_s = max(sum(chunk.forward_s + chunk.backward_s for chunk in of_stage) for of_stage in chunks)
     if len(results) > 1:
         before, last = results
@@ -151,8 +151,10 @@ def _late_ends_s(result: SimResult) -> Floats:
     return np.concatenate((ends_s[ends_s >= 0], devices_s[devices_s >= 0]))
 
 
-def _extended(results: Sequence[SimResult], a_round: int, missing: int) -> SimResult:
+def _extended(results: Sequence[SimResult], a_round: int, missing: int, ends: int) -> SimResult:
     """Return the last of three results, a round apart each, with as many micro-batches more as are ``missing``.
+
+    They are ``missing`` from each of the ``ends`` at which they enter the pipeline.
 
     Where the last two rounds differ the longer one counts, and never less than computing takes.
     """
@@ -167,7 +169,7 @@ def _extended(results: Sequence[SimResult], a_round: int, missing: int) -> SimRe
         return one + rounds * (one - other)
 
     left = LeftOut(
-        missing,
+        missing * ends,
         rounds,
         before.graph,
         rounds * iteration_s,

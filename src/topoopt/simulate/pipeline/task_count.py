@@ -9,8 +9,8 @@ from topoopt.simulate.task_graph import MOST_TASKS, distinct
 
 def tasks_of_micro_batch(step: PipelinedStep) -> int:
     """Return the tasks of one micro-batch of every replica: passes, what chunks send each other, exchanges."""
-    passes = 2 * len(step.chunks) * step.replicas
-    sent = 2 * sum(_transfers(step, chunk) for chunk in range(len(step.chunks) - 1))
+    passes = len(step.pass_s) * len(step.chunks) * step.replicas
+    sent = 2 * sum(_transfers(step, chunk) for chunk in range(len(step.chunks)))
     exchanged = (2 + len(one.members) ** 2 if one.pair_bytes else 1 for one in step.exchanges)
     return passes + sent + sum(exchanged)
 
@@ -26,10 +26,11 @@ def refuse_too_many_tasks(step: PipelinedStep, iterations: int = 1) -> None:
     each = tasks_of_micro_batch(step) * iterations
     total = each * step.micro_batches
     if total > MOST_TASKS:
-        rounds = step.stages if step.chunks_per_stage > 1 else 1
+        rounds = step.stages if step.chunks_per_stage > step.ends else 1
         most = max(MOST_TASKS // each // rounds, 1) * rounds
+        batches = step.ends * step.micro_batches
         raise InvalidInput(
-            f"global_batch: {step.micro_batches:,} micro-batches of {step.replicas} replicas each would be {total:,} "
+            f"global_batch: {batches:,} micro-batches of {step.replicas} replicas each would be {total:,} "
             f"tasks to simulate, more than {MOST_TASKS:,}; give fewer sequences ({most / step.micro_batches:.2g} × as "
             "many would do), or larger micro-batches"
         )
@@ -37,9 +38,10 @@ def refuse_too_many_tasks(step: PipelinedStep, iterations: int = 1) -> None:
 
 def _transfers(step: PipelinedStep, chunk: int) -> int:
     """Return how many transfers take the output of a chunk to the next, each replica's equal ends together."""
-    if not step.chunks[chunk].output_bytes:
+    after = step.neighbor(chunk, 1)
+    if after is None or not step.chunks[chunk].output_bytes:
         return 0
-    src, dst = (step.part_servers[index % step.stages].astype(np.int64) for index in (chunk, chunk + 1))
+    src, dst = (step.part_servers[step.chunk_stage[index]].astype(np.int64) for index in (chunk, after))
     replica = np.arange(step.replicas)[:, None]
     key = (replica * step.servers + src) * step.servers + dst
     return len(distinct(key[src != dst]))

@@ -42,5 +42,10 @@ def pipeline_task_graph(step: PipelinedStep, iterations: int = 1, *, one_by_one:
     add_sends(draft, step, passes, stages)
     around = add_surroundings(draft, step, stages)
     add_end(draft, step, passes, stages, around)
-    names = *(f"chunk {index}" for index in range(len(step.chunks))), OPTIMIZER
-    return draft.graph(step.servers, iterations, names)
+    return draft.graph(step.servers, iterations, (*_chunk_names(step), OPTIMIZER))
+
+
+def _chunk_names(step: PipelinedStep) -> list[str]:
+    length = len(step.chunks) // step.ends
+    ends = ("", " from the other end")
+    return [f"chunk {index % length}{ends[index // length]}" for index in range(len(step.chunks))]

@@ -51,7 +51,7 @@ def _turns(step: PipelinedStep) -> list[int]:
 
 
 def _workers(step: PipelinedStep, sync: Synchronization) -> tuple[Ints, ...]:
-    return np.ix_(sorted({chunk % step.stages for chunk in sync.chunks}), sync.replicas)
+    return np.ix_(sorted({int(step.chunk_stage[chunk]) for chunk in sync.chunks}), sync.replicas)
 
 
 def _ready_s(step: PipelinedStep, sync: Synchronization, played: Sequence[Played]) -> list[float]:
@@ -59,7 +59,7 @@ def _ready_s(step: PipelinedStep, sync: Synchronization, played: Sequence[Played
     buckets = step.gradient_buckets
     workers = [(played[replica], chunk) for replica in sync.replicas for chunk in sync.chunks]
     if not buckets:
-        return [max(each.stage_end_s[chunk % step.stages] for each, chunk in workers)]
+        return [max(each.stage_end_s[step.chunk_stage[chunk]] for each, chunk in workers)]
     shares = [(bucket + 1) / buckets for bucket in range(buckets)]
     return [
         max(
