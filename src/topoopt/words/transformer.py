@@ -83,7 +83,7 @@ class UsualSplitWords(TypedDict, total=False):
     """Split norms and dropouts over the tp ranks, along the sequence."""
     uneven_stages: Switch
     """Let the layers be cut into any number of stages, where they do not come out even."""
-    precision: Annotated[str, Word("bf16|fp16|fp8|fp32")]
+    precision: Annotated[str, Word("bf16|fp16|fp8|fp4|fp32")]
     """Of the matrix products; bf16 where the accelerator has it."""
 
 

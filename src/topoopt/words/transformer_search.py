@@ -12,8 +12,8 @@ from topoopt.words.word import Switch, Word, panel
 class FixedWords(DegreeWords, DetailWords, total=False):
     """Fields of a configuration that are not searched where they are given."""
 
-    recompute: Annotated[str, Word("none|selective|full")]
-    """Activations computed again."""
+    recompute: Annotated[str, Word("none|selective|full|PARTS")]
+    """Activations computed again; parts are joined by +, and only searched where they are given."""
     zero: Annotated[int, Word("0|1|2|3")]
     """What replicas share out; 2 and 3 without stages unless ``pp`` is given, too."""
     sequence_parallel: bool
@@ -53,7 +53,7 @@ class BatchWords(TypedDict, total=False):
 class MeasureWords(TypedDict, total=False):
     """By what times and memory are counted."""
 
-    precision: Annotated[str, Word("bf16|fp16|fp8|fp32")]
+    precision: Annotated[str, Word("bf16|fp16|fp8|fp4|fp32")]
     """Of the matrix products; bf16 where the accelerator has it."""
     attention: Annotated[str, Word("fused|eager")]
     """FlashAttention, or scores in memory; fused unless the calibration is eager."""
