@@ -218,7 +218,8 @@ def _hop_s(case: Case) -> Floats:
     """Return the transfers of one micro-batch from stage to stage and back; each tp rank sends its part, if it may."""
     table = case.table
     stride = case.tp * table.cp * table.dp
-    slices = np.where(case.runs_apart("sends"), case.local_tp, case.tp)
+    whole = case.runs_apart("sends")
+    slices = np.where(whole, case.local_tp, case.tp) if np.any(whole) else case.tp
     sent = 2 * case.tokens * case.shapes.hidden / slices
     return (table.pp > 1) * 2 * case.links.transfer_s(stride, sent) * table.vpp
 

@@ -129,8 +129,10 @@ class _Kernels:
         """Return the bytes that the loss and its gradient take for a logit of this rank's."""
         case = self.case
         each = np.where(case.runs_apart("loss"), APART_LOSS_BYTES, LOSS_BYTES_PER_LOGIT)
-        whole = case.runs_apart("logits") & (case.tp > 1)
-        return np.where(whole, case.tp * (each + JOINED_LOGIT_BYTES), each)
+        whole = case.runs_apart("logits")
+        if not np.any(whole):
+            return each
+        return np.where(whole & (case.tp > 1), case.tp * (each + JOINED_LOGIT_BYTES), each)
 
     def parts(self) -> dict[str, Floats]:
         """Return norms, activations, experts with all that is routed, and what latent attention projects up."""

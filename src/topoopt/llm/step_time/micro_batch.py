@@ -118,9 +118,9 @@ def _apart_s(case: Case, gather: Floats) -> Floats:
     Each of them sums up the gradient of its input by itself; with sequence parallelism all of them have one gather.
     """
     three, two = case.runs_apart("queries"), case.runs_apart("gate") & (case.shapes.into > 1)
-    alone = (case.table.sequence_parallel == 0) & (case.table.tp > 1)
-    if not np.any(alone) or not (np.any(three) or np.any(two)):
+    if not (np.any(three) or np.any(two)):
         return np.zeros(())
+    alone = (case.table.sequence_parallel == 0) & (case.table.tp > 1)
     more = 2 * three * case.shapes.attention_share + two * case.shapes.dense_share
     return np.asarray(alone * more * 2 * gather, np.float64)
 

@@ -48,8 +48,8 @@ def optimizer_step_s(case: Case, layers: Floats) -> Floats:
     kept = (dense + expert) / np.where(case.table.zero > 0, case.shard, 1.0)
     rate = case.machine.memory_bytes_per_s * case.calibration.memory_efficiency
     adam_s = kept * OPTIMIZER_BYTES_PER_PARAMETER / rate
-    apart = _steps_apart(case)
-    if np.any(apart):
+    if np.any(case.runs_apart("step")):
+        apart = _steps_apart(case)
         copied = COPIED_BYTES + TURNED_BYTES * (case.gradient_bytes > 2)
         adam_s = adam_s + apart * copied * (dense + expert) / rate
     return case.calibration.step_overhead_s + adam_s + offloaded_step_s(case, kept)
@@ -79,8 +79,9 @@ def _once_s(case: Case, layers: Floats) -> Floats:
     """
     dense, expert = _trained(case, layers)
     first = case.table.zero > 0
-    both = case.gradient_bytes * np.where(first & _steps_apart(case), 2, 1)
-    both = both + np.where(first, case.weight_bytes, case.gradient_bytes)
+    both = case.gradient_bytes + np.where(first, case.weight_bytes, case.gradient_bytes)
+    if np.any(case.runs_apart("step")):
+        both = both + (first & _steps_apart(case)) * case.gradient_bytes
     among = np.where(case.table.zero > 0, case.shard, case.replicas)
     wire_s = _pair_s(case, among, case.tp, both * dense)
     if case.shapes.any_experts:
