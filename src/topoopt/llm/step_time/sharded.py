@@ -120,6 +120,8 @@ def _turns(case: Case) -> Floats:
     """Return how many micro-batches go through a chunk before its gradients are scattered."""
     table = case.table
     waits = (table.zero == 2) & (table.vpp > 1) & (table.pp > 1)
+    if not np.any(waits):
+        return np.ones(())
     return np.where(waits, np.minimum(table.pp, np.maximum(case.batches, 1.0)), 1.0)
 
 
