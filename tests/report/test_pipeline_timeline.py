@@ -1,12 +1,13 @@
 """The timeline of a pipeline has a bar for every pass of every micro-batch, in a lane of its stage."""
 
+import dataclasses
 from collections import Counter
 from itertools import pairwise
 
 import pytest
 
 from tests.simulate.pipeline.steps import equal_chunks, own_links, pipeline
-from topoopt.pipelined_step import PipelinedStep, Synchronization
+from topoopt.pipelined_step import Chunk, PipelinedStep, Synchronization
 from topoopt.report.chart import Bar, TimelineChart
 from topoopt.report.pipeline_timeline import ALIKE, MOST_BARS, MOST_STAGES, pipeline_timeline
 from topoopt.simulate import SimResult, pipeline_task_graph, simulate
@@ -20,6 +21,14 @@ def simulated(step: PipelinedStep) -> SimResult:
 
 def drawn(step: PipelinedStep) -> TimelineChart:
     return pipeline_timeline(step, simulated(step))
+
+
+def split(schedule: str, output_bytes: int) -> PipelinedStep:
+    """Eight micro-batches through four stages."""
+    ends = 2 if schedule == "dualpipe" else 1
+    chunk = Chunk(1.0, 2.0, output_bytes, weights_s=0.8)
+    way = (*(chunk,) * 3, dataclasses.replace(chunk, output_bytes=0))
+    return pipeline(4, 1, 8 // ends, way * ends, schedule=schedule, optimizer_s=0.5)
 
 
 def of_lane(chart: TimelineChart, name: str) -> list[Bar]:
@@ -36,6 +45,27 @@ def test_every_pass_is_a_bar_and_lasts_as_long_as_it_takes() -> None:
         lasting = {bar.kind: bar.finish_s - bar.start_s for bar in bars}
         assert lasting == pytest.approx({"forward pass": 1.0, "backward pass": 2.0, "optimizer": 0.5})
         assert "micro-batch 6" in max(bars[:-1], key=lambda bar: bar.finish_s).label
+
+
+@pytest.mark.parametrize("schedule", ["zero-bubble", "dualpipe"])
+def test_gradients_of_weights_have_bars_of_their_own_kind(schedule: str) -> None:
+    step = split(schedule, 500)
+    chart = drawn(step)
+    for stage in range(4):
+        bars = of_lane(chart, f"stage {stage}")
+        passes = {"forward pass": 8, "backward pass": 8, "gradients of weights": 8}
+        assert Counter(bar.kind for bar in bars) == {**passes, "optimizer": 1}
+        lasting = {bar.kind: bar.finish_s - bar.start_s for bar in bars}
+        assert lasting["gradients of weights"] == pytest.approx(0.8)
+    assert ("from the other end" in chart.note) == (schedule == "dualpipe")
+
+
+def test_workers_of_dualpipe_send_both_ways() -> None:
+    """The two in the middle activations of 8 micro-batches and gradients of 8, the outer ones of 4 each."""
+    chart = drawn(split("dualpipe", 50_000_000))
+    sent = {lane: Counter(bar.kind for bar in chart.bars if bar.lane == lane) for lane in (1, 3, 5, 7)}
+    inner, outer = ({"activations sent": count, "gradients sent": count} for count in (8, 4))
+    assert sent == {1: outer, 3: inner, 5: inner, 7: outer}
 
 
 @pytest.mark.parametrize("chunks", [4, 8])

@@ -60,6 +60,10 @@ def pipeline_timeline(step: PipelinedStep, result: SimResult) -> TimelineChart:
 
 def _note(step: PipelinedStep, result: SimResult, drawn: int) -> str:
     notes = ["Drag over a part to enlarge it."]
+    if step.ends > 1:
+        notes.append(
+            "Passes of micro-batches from the other end are in the same lanes; those done as one stand together."
+        )
     if drawn < step.stages:
         notes.append(f"{drawn} of {step.stages} stages are drawn.")
     if result.left_out is not None:

@@ -182,6 +182,22 @@ def test_chunks_take_as_long_as_the_estimate_says(one: Configuration) -> None:
     assert one.micro_batches * waits_s == pytest.approx(times.tp_s[0] + times.cp_s[0], rel=0.05)
 
 
+def test_of_two_chunks_more_than_layers_the_first_has_nothing_to_do_and_the_last_the_output_layer() -> None:
+    """As Llama 3's 128 chunks of 126 layers: the embedding costs no products."""
+    one = replace(BASE, pp=7, vpp=14)
+    assert one.vpp * one.pp == GPT3.layers + 2
+    chunks = chunk_times(GPT3, one, SYSTEM, USUAL)
+    assert chunks.forward_s[0] == chunks.backward_s[0] == 0
+    assert 0 < chunks.forward_s[-1] < 0.5 * chunks.forward_s[1]
+    assert np.ptp(chunks.forward_s[1:-1]) == pytest.approx(0, abs=1e-12)
+
+
+def test_gradients_of_weights_are_as_many_products_as_the_forward_pass_has_without_attention() -> None:
+    eager = chunk_times(GPT3, BASE, SYSTEM, USUAL)
+    assert np.all(0.5 * eager.forward_s < eager.weights_s)
+    assert np.all(eager.weights_s < 0.5 * eager.backward_s)
+
+
 def test_chunks_leave_out_groups_that_span_servers() -> None:
     wide = replace(BASE, tp=16, pp=4)
     inside = chunk_times(GPT3, wide, SYSTEM, USUAL)

@@ -65,7 +65,8 @@ def _chunk_times(configuration: Configuration, system: System, case: Case, layer
     forward, backward = _passes(one, layers, outputs)
     launches = layers * one.launch_s + one.chunk_launch_s
     # The host goes on launching while ranks wait, so launches are weighed against all waits before any is left out.
-    longer = combined_s(forward + backward, launches) / (forward + backward)
+    kernels_and_waits_s = np.maximum(forward + backward, 1e-12)  # a chunk with the embedding alone has none
+    longer = combined_s(kernels_and_waits_s, launches) / kernels_and_waits_s
     factor = longer * straggle(case)
     within_forward, within_backward = _passes(_inside_a_server(one, configuration, system), layers, outputs)
     kernels_s = sum(_passes(_waiting(one, 0.0, 0.0, 0.0), layers, outputs))
@@ -136,14 +137,19 @@ def _passes(one: MicroBatch, layers: Floats, outputs: float) -> tuple[Floats, Fl
 
 
 def _chunk_layers(model: TransformerModel, configuration: Configuration) -> Floats:
-    """Return the layers of each chunk; those of a stage are spread over its chunks evenly, in fractions."""
-    mtp = model.mtp_layers
+    """Return the layers of each chunk; those of a stage are spread over its chunks evenly, in fractions.
+
+    Of chunks of one layer the first has none, but the embedding, and the last the output layer alone.
+    """
+    mtp, chunks = model.mtp_layers, configuration.pp * configuration.vpp
+    if chunks > model.layers:
+        return np.array([len(layers) for layers in trained_layers(model, chunks)], np.float64)
     given = 2 * mtp if (model.layers + 2 * mtp) // configuration.pp > 2 * mtp else 0
     fewest, spare = divmod(model.layers + given, configuration.pp)
     stages = np.array([fewest + (stage < spare) for stage in range(configuration.pp)], np.float64)
-    chunks = np.tile(stages / configuration.vpp, configuration.vpp)
-    chunks[-1] += mtp - given
-    return chunks
+    layers = np.tile(stages / configuration.vpp, configuration.vpp)
+    layers[-1] += mtp - given
+    return layers
 
 
 def _inside_a_server(one: MicroBatch, configuration: Configuration, system: System) -> MicroBatch:
