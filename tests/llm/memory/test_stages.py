@@ -1,0 +1,51 @@
+"""What stages hold is what the order of their passes leaves in flight."""
+
+import numpy as np
+import pytest
+
+from tests.llm.shapes import small_model
+from topoopt.llm import Configuration, configuration_table
+from topoopt.llm.memory.stages import count_in_flight, stage_of
+from topoopt.pipelined_step import ORDERS
+
+FORWARD, BACKWARD, WEIGHTS = range(3)
+
+
+def most_in_flight(one: Configuration, stage: int, chunk: int | None = None) -> int:
+    """Passes through the chunks of a stage, or through one, from forward to the last that needs what is kept."""
+    order = ORDERS[one.schedule].of_stage(stage, one.pp, one.vpp * one.ends, one.chunk_batches)
+    released = WEIGHTS if ORDERS[one.schedule].splits else BACKWARD
+    change = (order.direction == FORWARD) * 1 - (order.direction == released) * 1
+    if chunk is not None:
+        change = np.where(order.chunk == chunk, change, 0)
+    return int(np.cumsum(change).max())
+
+
+@pytest.mark.parametrize("batches", [16, 24])
+@pytest.mark.parametrize(("schedule", "vpp"), [("1f1b", 1), ("1f1b", 3), ("zero-bubble", 1), ("dualpipe", 1)])
+@pytest.mark.parametrize("pp", [2, 4, 8])
+def test_every_stage_holds_what_its_order_leaves_in_flight(
+    pp: int, schedule: str, vpp: int, batches: int
+) -> None:
+    one = Configuration(tp=1, pp=pp, dp=1, vpp=vpp, global_batch=batches, sequence=64, schedule=schedule)
+    table = configuration_table([one])
+    for stage in range(pp):
+        held = count_in_flight(table, np.array([stage]))[0]
+        assert held * vpp == most_in_flight(one, stage)
+
+
+def test_fewer_micro_batches_than_stages_are_all_that_is_held() -> None:
+    for schedule in ("1f1b", "zero-bubble"):
+        one = Configuration(tp=1, pp=8, dp=1, global_batch=3, sequence=64, schedule=schedule)
+        held = [count_in_flight(configuration_table([one]), np.array([stage]))[0] for stage in range(8)]
+        assert held == [most_in_flight(one, stage) for stage in range(8)]
+
+
+def test_layers_of_both_directions_of_dualpipe_are_held_as_often_as_the_order_says() -> None:
+    """Of the stage that is nearer to the entrance p - i micro-batches, of its mirror image i + 1."""
+    model = small_model(layers=8)
+    one = Configuration(tp=1, pp=4, dp=1, global_batch=16, sequence=64, schedule="dualpipe")
+    for stage in range(4):
+        kept = stage_of(model, configuration_table([one]), np.array([stage])).kept_layers[0]
+        both = [most_in_flight(one, stage, chunk) for chunk in (stage, 7 - stage)]
+        assert kept == 2 * sum(both)
