@@ -125,8 +125,10 @@ def busiest_stage(case: Case, one: MicroBatch) -> Stage:
     first = stage_s(most, np.zeros(()), one, vpp)
     middle = np.where(spare > 0, stage_s(fewest, np.zeros(()), one, vpp), first)
     all_s = last + np.where(spare > 0, spare * first + (pp - 1 - spare) * middle, (pp - 1) * first)
-    has_logits = last >= first
-    busy = np.maximum(last, first)
+    has_logits = (last >= first) | (
+        pp == 1
+    )  # frozen logits may take less than the layers that they took away
+    busy = np.where(has_logits, last, first)
     found = Stage(np.where(has_logits, final, most), has_logits * case.outputs, busy, all_s - busy, pp - 1)
     dual = case.table.has_word("schedule", "dualpipe")
     if not np.any(dual):
