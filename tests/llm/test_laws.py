@@ -39,6 +39,10 @@ MUCH = 1.005
 """What hides may hide behind less: by so much an iteration may change against the law of what changes beside it."""
 
 
+MORE = {"1f1b": MUCH, "zero-bubble": 1.03, "dualpipe": 1.03}
+"""The same by schedule: what is longer fills more of a bubble, and more micro-batches overlap with more of them."""
+
+
 @st.composite
 def runs(draw: st.DrawFn) -> tuple[TransformerModel, Configuration, System]:
     """Return a model, a configuration that is valid for it, and machines."""
@@ -162,7 +166,11 @@ def test_twice_the_batch_takes_longer_and_at_most_twice_as_long(
 ) -> None:
     model, one, system = run
     now = seconds(model, one, system)
-    assert now <= seconds(model, replace(one, global_batch=2 * one.global_batch), system) <= 2 * now * MUCH
+    assert (
+        now
+        <= seconds(model, replace(one, global_batch=2 * one.global_batch), system)
+        <= 2 * now * MORE[one.schedule]
+    )
 
 
 @many
@@ -190,7 +198,7 @@ def test_graphs_and_zero_bubbles_save_time_and_hot_experts_cost_it(
     if model.experts is not None:
         loads, calibration = zipf_loads(model, 1.0), find_calibration(system.accelerator)
         hot = estimate(model, configuration_table([one]), system, calibration, loads).iteration_time_s[0]
-        assert hot >= now / MUCH
+        assert hot >= now / MORE[one.schedule]
 
 
 def test_one_stage_has_the_logits_even_where_layers_take_longer() -> None:
