@@ -19,7 +19,7 @@ from topoopt.llm.step_time.closed_form import estimate
 from topoopt.llm.system import System
 from topoopt.transformer import TransformerModel
 
-SPLIT = ("tp", "pp", "dp")
+SPLIT = ("tp", "pp", "dp", "cp", "ep", "vpp")
 SETTINGS = (
     *("zero", "sequence_parallel", "recompute", "micro_batch"),
     *("offload_optimizer", "offload_activations"),
@@ -63,14 +63,18 @@ def cheapest_change(
 ) -> Remedy | None:
     """Return the change that makes a configuration fit and costs the least time; None where none is enough.
 
-    Tried, alone and together: to share out the optimizer's state, to split the sequence, to compute parts or layers
-    again, smaller micro-batches, more stages or tensor parallel ranks instead of replicas; and where all of that is
-    not enough, to offload what the framework can. The arithmetic, and what is stored in how many bits, stays as it is.
-    The published formula knows no parts and no host, so with it neither is tried.
+    Tried, alone and together: to share out the optimizer's state, or more or less with FSDP, to split the sequence, to
+    compute parts, layers or nothing again, smaller micro-batches, more stages, tensor or context parallel ranks instead
+    of replicas, experts on more ranks, fewer chunks; and where all of that is not enough, to offload what the framework
+    can. The arithmetic, and what is stored in how many bits, stays as it is.
+    The published formula knows no parts, no contexts and no host, so with it none of these is tried.
     """
-    parts = ["full"] if calibration is None else _parts(model)
-    for offload in (False, True) if calibration is not None else (False,):
-        tried = _changed(configuration, parts, find_framework(framework).offloads if offload else (), system)
+    rules, known = find_framework(framework), calibration is not None
+    recomputed = ["none", *_parts(model)] if known else ["none", "full"]
+    shares = [1, 2, 3] if rules.gathers else [max(configuration.zero, 1)]
+    splits = list(_splits(configuration, system.accelerators_per_server, model, known))
+    for offload in (False, True) if known else (False,):
+        tried = _changed(configuration, recomputed, shares, splits, rules.offloads if offload else ())
         valid = [one for one in tried if _is_valid(model, one, configuration)]
         found = _cheapest(model, configuration, valid, system, calibration, (attention, framework))
         if found is not None:
@@ -118,19 +122,23 @@ def _parts(model: TransformerModel) -> list[str]:
 
 
 def _changed(
-    one: Configuration, parts: list[str], host: tuple[str, ...], system: System
+    one: Configuration,
+    recomputed: list[str],
+    shares: list[int],
+    splits: list[dict[str, Any]],
+    host: tuple[str, ...],
 ) -> Iterator[Configuration]:
     """Yield what could be tried, the configuration itself not among it."""
     ways: list[list[Any]] = [
-        [one.zero, max(one.zero, 1)],
+        [one.zero, *shares],
         [one.sequence_parallel, True],
-        [one.recompute, *parts] if not one.recompute_layers else [one.recompute],
+        [one.recompute, *recomputed] if not one.recompute_layers else [one.recompute],
         [one.micro_batch, max(one.micro_batch // 2, 1), 1],
         [one.offload_optimizer, *([1.0] if "optimizer" in host else [])],
         [one.offload_activations, *([0.5] if "activations" in host else [])],
     ]
     for values in product(*map(dict.fromkeys, ways)):
-        for split in _splits(one, system.accelerators_per_server):
+        for split in splits:
             changed = replace(one, **dict(zip(SETTINGS, values, strict=True)), **split)
             changed = replace(changed, sequence_parallel=changed.sequence_parallel and changed.tp > 1)
             if changed != one:
@@ -139,13 +147,26 @@ def _changed(
                 yield from (replace(changed, recompute_layers=layers) for layers in SOME_LAYERS)
 
 
-def _splits(one: Configuration, most_tp: int) -> Iterator[dict[str, Any]]:
+def _splits(
+    one: Configuration, most_tp: int, model: TransformerModel, known: bool
+) -> Iterator[dict[str, Any]]:
+    """Yield other ways of splitting the job over as many accelerators."""
     yield {}
     for times in (2, 4):
         if one.dp % times == 0:
             yield {"pp": one.pp * times, "dp": one.dp // times}
+            if one.vpp > 1:
+                yield {"pp": one.pp * times, "dp": one.dp // times, "vpp": max(one.vpp // times, 1)}
             if one.tp * times <= most_tp:
                 yield {"tp": one.tp * times, "dp": one.dp // times}
+    if not known:
+        return
+    if one.dp % 2 == 0:
+        yield {"cp": one.cp * 2, "dp": one.dp // 2}
+    if model.experts is not None:
+        yield from ({"ep": one.ep * times} for times in (2, 4))
+    if one.vpp > 1:
+        yield from ({"vpp": chunks} for chunks in dict.fromkeys((one.vpp // 2, 1)))
 
 
 def _is_valid(model: TransformerModel, one: Configuration, before: Configuration) -> bool:
