@@ -1,9 +1,9 @@
-"""What a row says of kernels that are not fused, and of how ZeRO-3 gathered."""
+"""What a row says of its framework, of kernels that are not fused, and of how ZeRO-3 gathered."""
 
 import pytest
 
 from topoopt.errors import InvalidInput
-from topoopt.llm.runs.stack import written_gathers, written_unfused
+from topoopt.llm.runs.stack import run_framework, written_gathers, written_unfused
 
 
 @pytest.mark.parametrize(
@@ -41,3 +41,10 @@ def test_unknown_words_are_refused_with_the_known_ones() -> None:
         written_gathers({"gathers": "never"})
     with pytest.raises(InvalidInput, match="rotary"):
         written_unfused({"unfused": "softmax"})
+
+
+@pytest.mark.parametrize(
+    ("cell", "name"), [("nemo-apex", "nemo-apex"), ("NeMo 24.09", "nemo"), ("llama3", "llama3")]
+)
+def test_the_name_of_a_framework_is_itself_before_it_is_a_word_for_another(cell: str, name: str) -> None:
+    assert run_framework({"framework": cell}) == name

@@ -84,6 +84,8 @@ class Framework:
         Whether what is gathered from a split sequence is kept for the backward pass, not gathered again.
     keeps_outputs : bool
         Whether a stage keeps what it has sent on for as long as its activations.
+    frees_inputs : bool
+        Whether what enters a chunk is freed, for its first norm goes backward from what came out of it.
     ends_are_layers : bool
         Whether embedding and output layer may take the place of a layer each in a pipeline's stages.
     dummy_gradients : bool
@@ -122,6 +124,7 @@ class Framework:
     splits_blocks: bool = False
     keeps_gathered: bool = False
     keeps_outputs: bool = False
+    frees_inputs: bool = False
     ends_are_layers: bool = False
     dummy_gradients: bool = False
     gathers: float = 0.0

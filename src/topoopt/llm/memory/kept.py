@@ -71,6 +71,9 @@ def stage_activations(
     kept = kept + stage.in_flight * np.where(stage.is_first, mask, 0.0)
     if framework.keeps_outputs:
         kept = kept + stage.in_flight * entry * (table.pp > 1) * ~stage.is_last
+    if framework.frees_inputs:
+        chunks = np.minimum(stage.in_flight * table.vpp, stage.kept_layers)
+        kept = kept - chunks * entry * ((table.pp > 1) & ~table.recomputes("full"))
     if np.any(table.offload_activations):
         # Of what is in the host's memory, one layer is on its way.
         kept = np.maximum(kept * (1 - table.offload_activations), kept / np.maximum(stage.layers, 1.0))

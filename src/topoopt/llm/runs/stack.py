@@ -4,7 +4,7 @@ import re
 
 from topoopt.errors import check_known, unknown_name
 from topoopt.llm.memory.accelerator import ATTENTION_KERNELS
-from topoopt.llm.memory.frameworks import find_framework
+from topoopt.llm.memory.frameworks import FRAMEWORKS, find_framework
 from topoopt.llm.runs.columns import Row, meaning, switched_on, text
 from topoopt.llm.runs.words import zero_stage
 from topoopt.llm.software import GATHERS, unfused_bits
@@ -55,7 +55,8 @@ def run_framework(row: Row) -> str:
     """
     framework = text(row, "framework").lower()
     if framework:
-        framework = meaning("framework", framework) or framework
+        if framework not in FRAMEWORKS:
+            framework = meaning("framework", framework) or framework
         find_framework(framework)
         return framework
     return meaning("framework", _words(row)) or "megatron"
