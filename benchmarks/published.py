@@ -31,6 +31,8 @@ JOBS: Mapping[str, Mapping[str, Any]] = {
         "overlap_experts": True,
         "dispatch": "fp8",
         "moments": "bf16",
+        "activation_inputs": "fp8",
+        "framework": "hai-llm",
     },
     "mixtral-8x7b": {"accelerators": 64, "global_batch": 256},
 }

@@ -7,6 +7,7 @@ import numpy as np
 from topoopt.llm.columns import take_rows
 from topoopt.llm.configuration_table import configuration_table
 from topoopt.llm.memory.accelerator import MemoryColumns, memory
+from topoopt.llm.memory.frameworks import find_framework
 from topoopt.llm.recomputation import RECOMPUTATIONS
 from topoopt.llm.runs.columns import Row, meaning, text
 from topoopt.llm.runs.run import Run
@@ -41,4 +42,6 @@ def counted_bytes(needed: MemoryColumns, row: Row) -> float:
     if kind == "allocated":
         return float(needed.total[0] - needed.overhead[0])
     held = float(needed.total[0] + needed.slack[0])
-    return held if kind == "reserved" else min(held, max(needed.capacity_bytes, float(needed.total[0])))
+    if kind == "reserved":  # communicators are outside of it
+        return held - float(needed.overhead[0]) + find_framework(run_framework(row)).reserved_bytes
+    return min(held, max(needed.capacity_bytes, float(needed.total[0])))
