@@ -49,3 +49,12 @@ def test_the_published_formula_has_a_remedy_too() -> None:
         "sequence_parallel",
         "recompute",
     }
+
+
+def test_nothing_is_left_to_a_host_whose_link_nobody_has_published() -> None:
+    """What does not fit is said, and no word is refused that nobody gave."""
+    found = of("llama-65b", accelerator="gaudi2", accelerators=8, tp=2, zero=1, recompute="full")
+    assert not found.fits
+    assert found.remedy is None or not {"offload_optimizer", "offload_activations"} & set(
+        found.remedy.changes
+    )

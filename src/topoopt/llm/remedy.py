@@ -16,6 +16,7 @@ from topoopt.llm.memory.accelerator import memory
 from topoopt.llm.memory.frameworks import find_framework
 from topoopt.llm.step_time.apnet24 import apnet24
 from topoopt.llm.step_time.closed_form import estimate
+from topoopt.llm.step_time.machine import machine_of
 from topoopt.llm.system import System
 from topoopt.transformer import TransformerModel
 
@@ -73,7 +74,8 @@ def cheapest_change(
     recomputed = ["none", *_parts(model)] if known else ["none", "full"]
     shares = [1, 2, 3] if rules.gathers else [max(configuration.zero, 1)]
     splits = list(_splits(configuration, system.accelerators_per_server, model, known))
-    for offload in (False, True) if known else (False,):
+    to_host = known and machine_of(system).host_bytes_per_s > 0  # NaN where nobody has published it
+    for offload in (False, True) if to_host else (False,):
         tried = _changed(configuration, recomputed, shares, splits, rules.offloads if offload else ())
         valid = [one for one in tried if _is_valid(model, one, configuration)]
         found = _cheapest(model, configuration, valid, system, calibration, (attention, framework))
