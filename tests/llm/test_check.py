@@ -178,3 +178,12 @@ def test_adapters_are_of_low_rank() -> None:
         refusal("llama3-70b", adapters="qkv")
         == "adapters qkv: are of low rank; give adapter_rank, such as 16, too"
     )
+
+
+def test_layers_are_cut_as_even_as_can_be_and_ends_may_count_as_layers() -> None:
+    """Llama 3's 126 layers on 16 stages are 8 each, with the embedding and the output layer for one (section 3.3.2)."""
+    sizes = [len(chunk) for chunk in chunk_layers(126, 16)]
+    assert sizes == [7, *[8] * 14, 7]
+    assert [len(chunk) for chunk in chunk_layers(126, 64)] == [1, *[2] * 62, 1]
+    assert [len(chunk) for chunk in chunk_layers(126, 128)] == [0, *[1] * 126, 0]
+    assert [len(chunk) for chunk in chunk_layers(80, 3)] == [27, 27, 26]

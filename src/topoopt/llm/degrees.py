@@ -1,5 +1,6 @@
 """The degrees that suit a model: what divides its heads, and which chunks its layers are cut into."""
 
+from collections.abc import Sequence
 from functools import cache
 from itertools import accumulate, pairwise
 
@@ -59,7 +60,9 @@ def can_be_chunked(layers: int, pp: Ints, vpp: Ints, uneven: bool = False) -> Bo
 def chunk_layers(layers: int, chunks: int) -> tuple[range, ...]:
     """Return the layers of each chunk, as even as can be; the first chunks have one more.
 
-    Chunk c runs on stage ``c % pp``. Of two chunks more than layers the first and the last have none.
+    Chunk c runs on stage ``c % pp``. Chunks that divide two layers more than there are have as many each, with the
+    embedding in the first and the output layer in the last for one: so Megatron-LM accounts for both, and torchtitan
+    does. Of two chunks more than layers the first and the last have none.
 
     Raises
     ------
@@ -68,19 +71,32 @@ def chunk_layers(layers: int, chunks: int) -> tuple[range, ...]:
 
     Examples
     --------
-    >>> chunk_layers(10, 4)
-    (range(0, 3), range(3, 6), range(6, 8), range(8, 10))
+    >>> chunk_layers(11, 4), chunk_layers(10, 4)
+    ((range(0, 3), range(3, 6), range(6, 9), range(9, 11)), (range(0, 2), range(2, 5), range(5, 8), range(8, 10)))
     >>> chunk_layers(2, 4)
     (range(0, 0), range(0, 1), range(1, 2), range(2, 2))
     """
-    if chunks == layers + 2:
-        return (range(0), *chunk_layers(layers, layers), range(layers, layers))
-    if not 1 <= chunks <= layers:
+    if not 1 <= chunks <= layers and chunks != layers + 2:
         raise InvalidInput(
             f"pp·vpp: {layers} layers can be cut into 1..{layers} or {layers + 2} chunks, got {chunks}"
         )
+    if ends_count_as_layers(layers, chunks):
+        size = (layers + 2) // chunks
+        return _cut([min(max(chunk * size - 1, 0), layers) for chunk in range(chunks + 1)])
+    return _evenly(layers, chunks)
+
+
+def ends_count_as_layers(layers: int, chunks: int) -> bool:
+    """Return whether embedding and output layer take the place of a layer each, as :func:`chunk_layers` has it."""
+    return layers % chunks > 0 and (layers + 2) % chunks == 0
+
+
+def _evenly(layers: int, chunks: int) -> tuple[range, ...]:
     size, more = divmod(layers, chunks)
-    begins = [chunk * size + min(chunk, more) for chunk in range(chunks + 1)]
+    return _cut([chunk * size + min(chunk, more) for chunk in range(chunks + 1)])
+
+
+def _cut(begins: Sequence[int]) -> tuple[range, ...]:
     return tuple(range(begin, end) for begin, end in pairwise(begins))
 
 
@@ -97,7 +113,7 @@ def trained_layers(model: TransformerModel, chunks: int) -> tuple[tuple[int, ...
     [8, 8, 8, 8, 8, 8, 8, 6]
     """
     mtp = model.mtp_layers
-    sizes = [len(chunk) for chunk in chunk_layers(model.layers + 2 * mtp, chunks)]
+    sizes = [len(chunk) for chunk in _evenly(model.layers + 2 * mtp, chunks)]
     if mtp == 0 or sizes[-1] <= 2 * mtp:
         layers = [tuple(chunk) for chunk in chunk_layers(model.layers, chunks)]
     else:

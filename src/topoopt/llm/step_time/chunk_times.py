@@ -9,7 +9,7 @@ from topoopt.llm.calibration.parameters import Calibration
 from topoopt.llm.columns import Floats
 from topoopt.llm.configuration import Configuration
 from topoopt.llm.configuration_table import configuration_table
-from topoopt.llm.degrees import trained_layers
+from topoopt.llm.degrees import ends_count_as_layers, trained_layers
 from topoopt.llm.experts.loads import ExpertLoads
 from topoopt.llm.recomputation import part_bit, recomputation_bits
 from topoopt.llm.step_time.case import Case, case_of
@@ -70,7 +70,7 @@ def _chunk_times(configuration: Configuration, system: System, case: Case, layer
     factor = longer * straggle(case)
     within_forward, within_backward = _passes(_inside_a_server(one, configuration, system), layers, outputs)
     kernels_s = sum(_passes(_waiting(one, 0.0, 0.0, 0.0), layers, outputs))
-    step_s = optimizer_step_s(case, layers[:1] * configuration.vpp)
+    step_s = optimizer_step_s(case, layers[: configuration.pp].max(keepdims=True) * configuration.vpp)
     return ChunkTimes(
         forward * factor - (forward - within_forward),
         backward * factor - (backward - within_backward),
@@ -147,6 +147,9 @@ def _chunk_layers(model: TransformerModel, configuration: Configuration) -> Floa
     given = 2 * mtp if (model.layers + 2 * mtp) // configuration.pp > 2 * mtp else 0
     fewest, spare = divmod(model.layers + given, configuration.pp)
     stages = np.array([fewest + (stage < spare) for stage in range(configuration.pp)], np.float64)
+    if mtp == 0 and ends_count_as_layers(model.layers, chunks):
+        stages = np.full(configuration.pp, (model.layers + 2) / configuration.pp)
+        stages[[0, -1]] -= 1
     layers = np.tile(stages / configuration.vpp, configuration.vpp)
     layers[-1] += mtp - given
     return layers
