@@ -66,6 +66,18 @@ def test_workers_of_one_server_are_devices_of_their_own() -> None:
     assert step.worker_accelerator.tolist() == [[0, 0], [1, 1]]
 
 
+def test_a_worker_of_dualpipe_has_a_chunk_and_its_mirror_image() -> None:
+    chunks = (Chunk(1.0, 2.0, 100), Chunk(1.0, 2.0), Chunk(1.0, 3.0, 200), Chunk(1.0, 3.0))
+    step = two_stages(chunks=chunks, schedule="dualpipe")
+    assert (step.ends, step.chunks_per_stage, step.last_chunks) == (2, 2, (1, 3))
+    assert step.chunk_stage.tolist() == [0, 1, 1, 0]
+    assert step.chunks_on(0) == (chunks[0], chunks[3])
+    assert [step.neighbor(chunk, 1) for chunk in range(4)] == [1, None, 3, None]
+    assert [step.neighbor(chunk, -1) for chunk in range(4)] == [None, 0, None, 2]
+    # Three micro-batches from either end: activations one way, gradients the other, in both directions.
+    assert list(step.traffic.transfers)[0] == Transfer(0, 2, 3 * (100 + 200))
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -82,6 +94,14 @@ def test_workers_of_one_server_are_devices_of_their_own() -> None:
         (
             {"exchanges": (Exchange(0, "forward", "inside", (0,), (0, 4), "allreduce", 1),)},
             "a group's servers must be different ones of 0..3",
+        ),
+        ({"schedule": "zero-buble"}, 'schedule: .*"zero-buble".*zero-bubble'),
+        ({"schedule": "dualpipe"}, "a chunk for each of 2 stages and its mirror image, got 2"),
+        ({"chunks": (Chunk(1.0, 2.0, weights_s=2.5),) * 2}, "chunk 0: weights_s 2.5 is part of backward_s 2"),
+        ({"chunks": (Chunk(1.0, 2.0, weights_s=-1.0),) * 2}, "chunk 0: weights_s: expected seconds >= 0"),
+        (
+            {"exchanges": (Exchange(0, "weights", "after", (0,), (0, 1), "allreduce", 1),)},
+            "schedule 1f1b has no passes for gradients of weights; give the exchange of chunk 0 direction=backward",
         ),
     ],
 )

@@ -104,6 +104,11 @@ class PipelinedStep:
         check_known("schedule", self.schedule, ORDERS)
         self._check_chunks()
         for one in self.exchanges:
+            if one.direction == "weights" and not self.splits:
+                raise InvalidInput(
+                    f"pipelined step: schedule {self.schedule} has no passes for gradients of weights; give the exchange "
+                    f"of chunk {one.chunk} direction=backward"
+                )
             self._check_group((one.chunk,), one.replicas, one.members)
         for sync in self.synchronizations:
             self._check_group(sync.chunks, sync.replicas, sync.members)
