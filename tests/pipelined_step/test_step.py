@@ -75,7 +75,7 @@ def test_a_worker_of_dualpipe_has_a_chunk_and_its_mirror_image() -> None:
     assert [step.neighbor(chunk, 1) for chunk in range(4)] == [1, None, 3, None]
     assert [step.neighbor(chunk, -1) for chunk in range(4)] == [None, 0, None, 2]
     # Three micro-batches from either end: activations one way, gradients the other, in both directions.
-    assert list(step.traffic.transfers)[0] == Transfer(0, 2, 3 * (100 + 200))
+    assert next(iter(step.traffic.transfers)) == Transfer(0, 2, 3 * (100 + 200))
 
 
 @pytest.mark.parametrize(

@@ -106,8 +106,8 @@ class PipelinedStep:
         for one in self.exchanges:
             if one.direction == "weights" and not self.splits:
                 raise InvalidInput(
-                    f"pipelined step: schedule {self.schedule} has no passes for gradients of weights; give the exchange "
-                    f"of chunk {one.chunk} direction=backward"
+                    f"pipelined step: schedule {self.schedule} has no passes for gradients of weights; give the "
+                    f"exchange of chunk {one.chunk} direction=backward"
                 )
             self._check_group((one.chunk,), one.replicas, one.members)
         for sync in self.synchronizations:
