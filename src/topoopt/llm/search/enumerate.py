@@ -13,7 +13,7 @@ from topoopt.hardware import PRECISIONS
 from topoopt.llm.check import check_configuration
 from topoopt.llm.columns import Bools, Ints
 from topoopt.llm.configuration import CONTEXTS
-from topoopt.llm.configuration_table import ConfigurationTable, table_of_columns
+from topoopt.llm.configuration_table import COLUMNS, ConfigurationTable, table_of_columns
 from topoopt.llm.degrees import can_be_chunked, tensor_degrees, ulysses_degrees
 from topoopt.llm.recomputation import FULL, part_bit
 from topoopt.llm.search.choices import Choices
@@ -78,7 +78,10 @@ def _either(choices: Choices, name: str, count: int) -> tuple[int, ...]:
 def _checked(
     model: TransformerModel, table: ConfigurationTable, accelerators: int, choices: Choices
 ) -> ConfigurationTable:
-    """Return the rows that go together with what no search varies, of which the rules above need not know."""
+    """Return the rows that go together with what no search varies, of which the rules above need not know.
+
+    Of rows that are alike in what the checks of these words read one is checked.
+    """
 
     def is_valid(row: int) -> bool:
         try:
@@ -87,7 +90,45 @@ def _checked(
             return False
         return True
 
-    return table.take(np.array([is_valid(row) for row in range(len(table))], bool))
+    read = dict.fromkeys(name for word in choices.others for name in READ.get(word, COLUMNS))
+    first, kind = _kinds([getattr(table, name) for name in read], len(table))
+    return table.take(np.array([is_valid(row) for row in first.tolist()], bool)[kind])
+
+
+_ORDER = ("pp", "vpp", "dp", "micro_batch", "ep", "schedule", "overlap_experts")
+
+READ: Mapping[str, tuple[str, ...]] = {
+    "recompute_layers": ("pp", "vpp", "recompute"),
+    "shard": ("tp", "cp", "dp", "ep", "etp", "zero"),
+    "context": ("tp", "cp"),
+    "dispatch": ("ep",),
+    "schedule": _ORDER,
+    "overlap_experts": _ORDER,
+    "adapter_rank": (),
+    "adapters": (),
+    "document": (),
+    "document_spread": (),
+    "exchange": (),
+    "graphs": (),
+    "weights": (),
+    "gradients": (),
+    "moments": (),
+    "activation_inputs": (),
+    "offload_optimizer": (),
+    "offload_activations": (),
+}
+"""By column that no search varies: what else :func:`~topoopt.llm.check_configuration` reads to judge it."""
+
+
+def _kinds(columns: list[Ints], rows: int) -> tuple[Ints, Ints]:
+    """Return the first row of each kind of rows, which are alike in all columns, and the kind of every row."""
+    kind = np.zeros(rows, np.int64)
+    for column in columns:
+        if np.ndim(column):
+            values, place = np.unique(column, return_inverse=True)
+            kind = np.unique(kind * len(values) + place, return_inverse=True)[1]
+    _, first = np.unique(kind, return_index=True)
+    return first, kind
 
 
 def _crossed(columns: Columns, name: str, values: tuple[int, ...]) -> Columns:
