@@ -131,7 +131,7 @@ def training_request(request: JobRequest) -> TrainingRequest:
         str(words.get("loads", "")),
         words.get("attention"),
         str(words.get("framework", "megatron")),
-        Limits(uneven_stages=bool(words.get("uneven_stages"))),
+        Limits(**{word: bool(words.get(word)) for word in ("uneven_stages", "any_schedule")}),
     )
 
 

@@ -50,6 +50,8 @@ class TrainingWords(ScaleWords, DegreeWords, DetailWords, total=False):
     """Split norms and dropouts over the tp ranks, or not."""
     uneven_stages: Switch
     """Stages need not have equally many layers."""
+    any_schedule: Switch
+    """Try every schedule of stages, and all-to-alls of experts that overlap."""
     attention: Annotated[str, Word("fused|eager")]
     """FlashAttention, or scores in memory; fused unless the calibration is eager."""
     framework: Annotated[str, Word("megatron|deepspeed|half-gradients|fsdp")]
