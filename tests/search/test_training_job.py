@@ -179,6 +179,17 @@ def test_stages_are_cut_unevenly_only_if_that_is_asked_for(tmp_path: Path) -> No
     assert {layout.configuration["pp"] for layout in transformer_of(uneven).layouts} == {3}
 
 
+def test_any_schedule_is_tried_if_that_is_asked_for(tmp_path: Path) -> None:
+    """With four stages of one chunk the bubble is what a split backward pass fills; a plan comes out of it."""
+    pinned = {"pp": 4, "vpp": 1, "tp": 2, "candidates": 1}
+    plain, any_order = (job_of(request(tmp_path, **pinned, **words)) for words in ({}, {"any_schedule": True}))
+    assert {one.configuration["schedule"] for one in transformer_of(plain).layouts} == {"1f1b"}
+    (schedule,) = {one.configuration["schedule"] for one in transformer_of(any_order).layouts}
+    assert schedule in ("zero-bubble", "dualpipe")
+    plans = [make_plan(job, SearchOptions(), fabrics=()) for job in (plain, any_order)]
+    assert plans[1].outcome.iteration_time_s < plans[0].outcome.iteration_time_s
+
+
 def test_of_large_simulations_fewer_are_made_unless_their_number_is_given(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,6 +9,9 @@ from topoopt.pipelined_step import PipelinedStep
 ORDER = "tp-cp-ep-dp-pp"
 """The usual order of ranks, the first changing fastest (Megatron-LM)."""
 
+PLAIN = "1f1b"
+"""The schedule of stages that names do not say."""
+
 Words = Mapping[str, int | str | bool]
 """A configuration by its fields, those of :class:`topoopt.llm.Configuration`."""
 
@@ -60,19 +63,23 @@ class Layout:
 
 
 def layout_name(configuration: Words) -> str:
-    """Return the degrees of a configuration in short.
+    """Return the degrees of a configuration in short, and its schedule where that is not 1F1B.
 
     Examples
     --------
     >>> layout_name({"tp": 8, "pp": 4, "dp": 16, "vpp": 2})
     'tp8 pp4 dp16 vpp2 mb1'
+    >>> layout_name({"tp": 1, "pp": 16, "dp": 128, "ep": 64, "schedule": "dualpipe"})
+    'tp1 pp16 dp128 ep64 mb1 dualpipe'
     """
     degrees = [f"{key}{configuration[key]}" for key in ("tp", "pp", "dp")]
     more = [key for key in ("cp", "ep", "vpp") if configuration.get(key, 1) != 1]
+    schedule = str(configuration.get("schedule", PLAIN))
     return " ".join(
         [
             *degrees,
             *(f"{key}{configuration[key]}" for key in more),
             f"mb{configuration.get('micro_batch', 1)}",
+            *([] if schedule == PLAIN else [schedule]),
         ]
     )

@@ -11,6 +11,7 @@ from topoopt.simulate import (
     TRANSFER,
     TaskGraph,
     TaskRows,
+    analytic_flows,
     build_task_graph,
     pipeline_task_graph,
     task_graph_from_edges,
@@ -22,6 +23,10 @@ LARGEST_TO_KEEP = 256
 
 LAYOUTS_TO_KEEP = 32
 """Task graphs of layouts that are kept: all of them are simulated on every fabric."""
+
+LARGE_GRAPH = 300_000
+"""Tasks from which on only the last graph of a layout is kept: about 200 bytes a task. A layout goes through all
+fabrics before the next one."""
 
 
 def task_graph_of(job: Job, strategy: ParallelStrategy, iterations: int = 1) -> TaskGraph:
@@ -61,12 +66,24 @@ def _of_traffic(job: Job, strategy: ParallelStrategy, iterations: int) -> TaskGr
 
 
 def _of_transformer(job: Job, strategy: ParallelStrategy, iterations: int) -> TaskGraph:
-    return _of_step(transformer_of(job).layout(strategy).step, iterations)
+    step = transformer_of(job).layout(strategy).step
+    large = analytic_flows(step) * iterations >= LARGE_GRAPH
+    return (_last_of_step if large else _of_step)(step, iterations)
 
 
 @lru_cache(maxsize=LAYOUTS_TO_KEEP)
 def _of_step(step: PipelinedStep, iterations: int) -> TaskGraph:
     return pipeline_task_graph(step, iterations)
+
+
+def _last_of_step(step: PipelinedStep, iterations: int) -> TaskGraph:
+    if (step, iterations) not in _LAST:
+        _LAST.clear()  # before the next one is made
+        _LAST[step, iterations] = pipeline_task_graph(step, iterations)
+    return _LAST[step, iterations]
+
+
+_LAST: dict[tuple[PipelinedStep, int], TaskGraph] = {}
 
 
 TASK_GRAPHS: Mapping[str, Callable[[Job, ParallelStrategy, int], TaskGraph]] = {

@@ -15,6 +15,7 @@ from topoopt.plan import SearchRecord
 from topoopt.search.candidate import Candidate, fabric_for, wired_candidate
 from topoopt.search.options import SearchOptions
 from topoopt.search.progress import Progress
+from topoopt.search.recommended import recommended
 from topoopt.search.worth import raced, with_rings
 from topoopt.search.worth_simulating import least_time_s, to_beat_s
 from topoopt.simulate import AtLeast
@@ -36,24 +37,26 @@ def wire_traffic(
 def wire_layouts(
     job: Job, options: SearchOptions, on_progress: Progress
 ) -> tuple[list[Candidate], list[Candidate], SearchRecord]:
-    """Return the first layout and the best wiring of every one, all simulated, and how it went.
+    """Return the first layout and the one that is to be recommended, both simulated, and how it went.
 
+    Each is wired by every rule, and only these two are kept: the result of a large simulation takes much memory.
     Ctrl-C ends with what was tried so far. Of a large job a layout is left out as soon as it shows that it cannot be
     the fastest; the record then has what it takes at least.
     """
     began = time.process_time()
-    rows: list[Candidate] = []
+    first: Candidate | None = None
+    chosen: list[Candidate] = []
     times_s: list[float] = []
     left_out: list[int] = []
     convergence: list[tuple[int, float]] = []
     strategies, because, wired = job.work.choices(job.cluster.servers), "every layout tried", 0
     for index, strategy in enumerate(strategies):
         on_progress("wiring for each layout", index, len(strategies))
-        limit_s = to_beat_s(job, min((row.time_s for row in rows), default=inf))
+        limit_s = to_beat_s(job, convergence[-1][1] if convergence else inf)
         try:
             wirings, least_s, networks = _raced(job, index, strategy, options, limit_s)
         except KeyboardInterrupt:
-            if not rows:
+            if first is None:
                 raise
             because = "interrupted"
             break
@@ -63,12 +66,14 @@ def wire_layouts(
         if best is None:
             left_out.append(index)
             continue
-        if not rows or best.time_s < convergence[-1][1]:
+        if not convergence or best.time_s < convergence[-1][1]:
             convergence.append((wired, best.time_s))
-        rows.append(best)
+        first = first or best
+        chosen = [recommended(job, [*chosen, best])]
     cpu_s = time.process_time() - began
     record = SearchRecord(wired, because, tuple(times_s), tuple(convergence), cpu_s, tuple(left_out))
-    return rows[:1], rows, record
+    assert first is not None
+    return [first], chosen, record
 
 
 def _raced(

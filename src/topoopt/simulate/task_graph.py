@@ -221,8 +221,11 @@ def distinct(values: Ints) -> Ints:
 
 def _column(rows: list[TaskRows], name: str) -> Any:
     dtype = np.float64 if name == "duration_s" else np.int64
-    parts = [np.broadcast_to(np.asarray(getattr(row, name), dtype), (row.count,)) for row in rows]
-    return np.concatenate([np.zeros(0, dtype), *parts])
+    column, first = np.empty(sum(row.count for row in rows), dtype), 0
+    for row in rows:
+        column[first : first + row.count] = getattr(row, name)
+        first += row.count
+    return column
 
 
 def _check(graph: TaskGraph) -> None:

@@ -33,7 +33,12 @@ WORDS: dict[str, tuple[Any, ...]] = {
     "exchange": ("flat",),
     "graphs": (True,),
 }
-MODELS = {"llama3-8b": "full", "mixtral-8x7b": "selective", "deepseek-v2-lite": "norms", "nemotron-h-8b": "none"}
+MODELS = {
+    "llama3-8b": "full",
+    "mixtral-8x7b": "selective",
+    "deepseek-v2-lite": "norms",
+    "nemotron-h-8b": "none",
+}
 
 
 def table_of(name: str, words: dict[str, Any], any_schedule: bool) -> tuple[ConfigurationTable, Any]:

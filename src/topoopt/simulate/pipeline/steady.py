@@ -36,6 +36,10 @@ MOST_LENGTHS = 4
 LARGEST = 1_500_000
 """Tasks at once, about a gigabyte, beyond which no fourth number is tried."""
 
+MANY_TASKS = 500_000
+"""Tasks of three rounds beyond which rounds are a quarter as long, where chunks allow that: such pipelines fall into a
+beat of one micro-batch, and those whose links are shared unevenly into none for long."""
+
 WORTH = 0.75
 """The rounds simulated have at most this share of all micro-batches together."""
 
@@ -99,7 +103,7 @@ def _lengths(step: PipelinedStep) -> list[int]:
     each, most = tasks_of_micro_batch(step), WORTH * step.micro_batches
     least = a_round = max(step.stages, 2)
     if (
-        step.chunks_per_stage == step.ends and 3 * each * least > LARGEST
+        step.chunks_per_stage == step.ends and 3 * each * least > MANY_TASKS
     ):  # where shorter rounds need not be whole ones
         a_round = max(least // 4, 2)
     first = least + (step.micro_batches - least) % a_round
