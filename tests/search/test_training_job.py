@@ -182,7 +182,9 @@ def test_stages_are_cut_unevenly_only_if_that_is_asked_for(tmp_path: Path) -> No
 def test_any_schedule_is_tried_if_that_is_asked_for(tmp_path: Path) -> None:
     """With four stages of one chunk the bubble is what a split backward pass fills; a plan comes out of it."""
     pinned = {"pp": 4, "vpp": 1, "tp": 2, "candidates": 1}
-    plain, any_order = (job_of(request(tmp_path, **pinned, **words)) for words in ({}, {"any_schedule": True}))
+    plain, any_order = (
+        job_of(request(tmp_path, **pinned, **words)) for words in ({}, {"any_schedule": True})
+    )
     assert {one.configuration["schedule"] for one in transformer_of(plain).layouts} == {"1f1b"}
     (schedule,) = {one.configuration["schedule"] for one in transformer_of(any_order).layouts}
     assert schedule in ("zero-bubble", "dualpipe")
