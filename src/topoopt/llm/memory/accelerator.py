@@ -19,8 +19,8 @@ from topoopt.llm.memory.communicators import communicator_bytes
 from topoopt.llm.memory.frameworks import FRAMEWORKS, Framework, capacity_bytes, find_framework, shared_by
 from topoopt.llm.memory.kept import LayerKeeps, layer_kinds, stage_activations
 from topoopt.llm.memory.moment import Moment, lost_bytes, moment_bytes, moment_of
-from topoopt.llm.memory.stages import stage_of
-from topoopt.llm.memory.states import cast_bytes, stage_parameters, stage_states
+from topoopt.llm.memory.stages import first_holds_most, stage_of
+from topoopt.llm.memory.states import StateBytes, cast_bytes, stage_parameters, stage_states, state_bytes
 from topoopt.transformer import TransformerModel
 
 ATTENTION_KERNELS = ("fused", "eager")
@@ -82,6 +82,8 @@ MEMORY_CAUSES = tuple(
 )
 """What memory goes to."""
 
+_BY_STAGE = (*MEMORY_CAUSES, "total", "slack", "stage")
+
 
 def memory(
     model: TransformerModel,
@@ -117,26 +119,20 @@ def memory(
         _memory_of_block(common_of(model, block, accelerator, attention, framework))
         for block in blocks_of(table)
     ]
-    columns = {
-        name: np.concatenate([block[name] for block in blocks])
-        for name in (*MEMORY_CAUSES, "total", "slack", "stage")
-    }
+    columns = {name: np.concatenate([block[name] for block in blocks]) for name in _BY_STAGE}
     return MemoryColumns(**columns, capacity_bytes=capacity_bytes(find_accelerator(accelerator)))
 
 
 def _memory_of_block(common: "Common") -> dict[str, Any]:
     """Return the columns of a few configurations, which stay in the processor's cache."""
     last = common.table.pp - 1
-    indices = (np.zeros_like(last), np.minimum(1, last), last)
-    first, second, third = (stage_memory(common, index) for index in indices)
-    of_second = second.total > first.total
-    of_third = third.total > np.maximum(first.total, second.total)
-
-    def fullest(name: str) -> Any:
-        here = np.where(of_second, getattr(second, name), getattr(first, name))
-        return np.where(of_third, getattr(third, name), here)
-
-    return {name: fullest(name) for name in (*MEMORY_CAUSES, "total", "slack", "stage")}
+    fullest = vars(stage_memory(common, np.zeros_like(last)))
+    between = () if first_holds_most(common.model, common.table, common.framework.ends_are_layers) else (1,)
+    for index in (*(np.minimum(place, last) for place in between), last):
+        other = vars(stage_memory(common, index))
+        more = other["total"] > fullest["total"]
+        fullest = {name: np.where(more, other[name], fullest[name]) for name in _BY_STAGE}
+    return fullest
 
 
 def check_offload(table: ConfigurationTable, framework: str) -> None:
@@ -165,7 +161,7 @@ class Common:
     kinds: tuple[LayerKeeps, ...]
     moment: Moment
     overhead: Floats
-    casts: float
+    states: StateBytes
     capacity: float
 
 
@@ -181,7 +177,8 @@ def common_of(
     fused = np.full(len(table), attention == "fused")
     kinds, moment = layer_kinds(model, table, fused, rules), moment_of(model, table, fused, rules)
     overhead = rules.reserved_bytes + communicator_bytes(table, rules)
-    return Common(model, table, rules, kinds, moment, overhead, cast_bytes(part), capacity_bytes(part))
+    states = state_bytes(table, rules, cast_bytes(part))
+    return Common(model, table, rules, kinds, moment, overhead, states, capacity_bytes(part))
 
 
 def stage_memory(common: Common, index: Ints) -> MemoryColumns:
@@ -189,7 +186,7 @@ def stage_memory(common: Common, index: Ints) -> MemoryColumns:
     model, table, framework = common.model, common.table, common.framework
     stage = stage_of(model, table, index, framework.ends_are_layers)
     tokens = table.sequence * table.micro_batch / table.cp
-    everything = stage_states(stage_parameters(model, table, stage), table, framework, common.casts)
+    everything = stage_states(stage_parameters(model, table, stage), table, framework, common.states)
     states = adapted_states(model, table, stage, framework, everything)
     kept, again = stage_activations(table, stage, model, common.kinds, framework)
     activations = (kept + np.where(stage.is_last, 2 * common.kinds[0].entry, 0.0)) * tokens

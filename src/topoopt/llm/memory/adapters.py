@@ -13,7 +13,7 @@ from topoopt.llm.configuration_table import ConfigurationTable
 from topoopt.llm.memory.frameworks import Framework
 from topoopt.llm.memory.layer import ELEMENT_BYTES, LayerActivations, product_inputs
 from topoopt.llm.memory.stages import Stage
-from topoopt.llm.memory.states import StageParameters, States, stage_states
+from topoopt.llm.memory.states import StageParameters, States, stage_states, state_bytes
 from topoopt.transformer import ADAPTERS, TransformerModel, adapter_parameters
 
 ADAPTED = {"qkv": 1, "attention": 2, "all-linear": 4}
@@ -26,7 +26,9 @@ def adapted_states(
     """Return the states of a stage, of which only adapters are trained where there are some."""
     if not np.any(table.adapter_rank > 0):
         return all_states
-    added = stage_states(_stage_adapters(model, table, stage), table, framework)
+    added = stage_states(
+        _stage_adapters(model, table, stage), table, framework, state_bytes(table, framework)
+    )
     adapted = table.adapter_rank > 0
     trained = {
         name: np.where(adapted, getattr(added, name), getattr(all_states, name))

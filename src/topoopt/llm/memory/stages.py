@@ -62,6 +62,19 @@ def stage_of(
     return Stage(index, layers, moe_layers, in_flight, kept, kept_moe, first, last)
 
 
+def first_holds_most(model: TransformerModel, table: ConfigurationTable, ends_are_layers: bool) -> bool:
+    """Return whether no stage between the first and the last can hold more than the first, in any configuration.
+
+    So it is where layers are alike and no stage has more of them: later stages have fewer micro-batches in flight.
+    """
+    if model.experts is not None and any(not model.is_moe(layer) for layer in range(model.layers)):
+        return False
+    if np.any(two_way(table)):
+        return False
+    chunks = table.pp * table.vpp
+    return not (ends_are_layers and np.any((model.layers % chunks > 0) & ((model.layers + 2) % chunks == 0)))
+
+
 def _one_way(
     model: TransformerModel, table: ConfigurationTable, index: Ints, ends: bool, in_flight: Floats
 ) -> tuple[Floats, Floats, Floats, Floats]:

@@ -54,6 +54,29 @@ class States:
 
 
 @dataclass(frozen=True, eq=False)
+class StateBytes:
+    """Of a parameter, whatever the stage, each of shape (configurations,) or ().
+
+    Attributes
+    ----------
+    replicas, expert_replicas : float array
+        Over how many its states are shared out.
+    weights, in_eight : float array
+        Outside of layers, and in a layer, whose products may be in 8 bits; one array where they do not differ.
+    gradients, optimizer, step : float array
+        As in :class:`States`.
+    """
+
+    replicas: Floats
+    expert_replicas: Floats
+    weights: Floats
+    in_eight: Floats
+    gradients: Floats
+    optimizer: Floats
+    step: Floats
+
+
+@dataclass(frozen=True, eq=False)
 class StageParameters:
     """Parameters on one accelerator before ZeRO, each of shape (configurations,).
 
@@ -75,38 +98,51 @@ def cast_bytes(part: Accelerator) -> float:
     return ONE_CAST_BYTES if part.architecture in READ_BOTH_WAYS else CAST_BYTES
 
 
-def stage_states(
-    parameters: StageParameters, table: ConfigurationTable, framework: Framework, casts: float = CAST_BYTES
-) -> States:
-    """Return the states of one accelerator of a stage, where weights in 8 bits have ``casts`` bytes."""
+def state_bytes(table: ConfigurationTable, framework: Framework, casts: float = CAST_BYTES) -> StateBytes:
+    """Return what every stage's states follow from, where weights in 8 bits have ``casts`` bytes."""
     # DualPipe: each of a rank's two stages is on the rank of its mirror image, too.
-    copies = np.where(two_way(table), 2.0, 1.0)
+    copies = np.where(both, 2.0, 1.0) if np.any(both := two_way(table)) else 1.0
     replicas = np.asarray(copies * table.dp * table.cp, np.float64)
     expert_replicas = np.maximum(table.tp * replicas / (table.ep * table.etp), 1.0)
     sharing = np.where(table.shard > 0, table.shard, replicas)
-    shares, expert_shares = np.minimum(replicas, sharing), np.minimum(expert_replicas, sharing)
-    in_layers, experts = parameters.layers, parameters.experts
-    dense = in_layers + parameters.ends
-
-    whole = dense + experts
-    in_shards = dense / shares + (experts / expert_shares if np.any(experts) else 0.0)
-    held = {stage: np.where(table.zero >= stage, in_shards, whole) for stage in (1, 2, 3)}
     each = {
         name: _by_precision(framework, table, name) for name in ("weights", "gradients", "optimizer", "step")
     }
-    own = held[1 if framework.gathers else 3]
-    stored, in_eight = _weight_bytes(framework, table, each["weights"], casts)
-    weights = stored * own
-    if in_eight is not stored:
-        weights = weights + (in_eight - stored) * (in_layers + experts) * own / np.maximum(whole, 1.0)
-    if framework.gathers:
-        weights = weights + GATHERED_BYTES * held[3] * ((table.zero == 1) | (table.zero == 2))
     summed = _given(table.gradients, each["gradients"])
     step = np.where(table.gradients > 0, np.maximum(4.0 - summed, 0.0), each["step"])
     moments = (STORED_BYTES[table.moments] - 4.0) * MOMENTS
-    optimizer = each["optimizer"] + np.where(table.moments > 0, moments, 0.0)
-    here = held[1] * (1 - table.offload_optimizer)
-    return States(weights, summed * held[2], optimizer * here, step * here)
+    here = 1 - table.offload_optimizer
+    weights, in_eight = _weight_bytes(framework, table, each["weights"], casts)
+    return StateBytes(
+        replicas=np.minimum(replicas, sharing),
+        expert_replicas=np.minimum(expert_replicas, sharing),
+        weights=weights,
+        in_eight=in_eight,
+        gradients=summed,
+        optimizer=here * (each["optimizer"] + np.where(table.moments > 0, moments, 0.0)),
+        step=here * step,
+    )
+
+
+def stage_states(
+    parameters: StageParameters, table: ConfigurationTable, framework: Framework, each: StateBytes
+) -> States:
+    """Return the states of one accelerator of a stage."""
+    in_layers, experts = parameters.layers, parameters.experts
+    whole = in_layers + parameters.ends
+    in_shards = whole / each.replicas
+    if np.any(experts):
+        whole, in_shards = whole + experts, in_shards + experts / each.expert_replicas
+    held = {stage: np.where(table.zero >= stage, in_shards, whole) for stage in (1, 2, 3)}
+    own = held[1 if framework.gathers else 3]
+    weights = each.weights * own
+    if each.in_eight is not each.weights:
+        weights = weights + (each.in_eight - each.weights) * (in_layers + experts) * own / np.maximum(
+            whole, 1.0
+        )
+    if framework.gathers:
+        weights = weights + GATHERED_BYTES * held[3] * ((table.zero == 1) | (table.zero == 2))
+    return States(weights, each.gradients * held[2], each.optimizer * held[1], each.step * held[1])
 
 
 def stage_parameters(model: TransformerModel, table: ConfigurationTable, stage: Stage) -> StageParameters:
