@@ -1,12 +1,16 @@
 """What stages hold is what the order of their passes leaves in flight."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from tests.llm.shapes import small_model
-from topoopt.llm import Configuration, configuration_table
+from tests.llm.shapes import SMALL_EXPERTS, small_model
+from topoopt.llm import Configuration, configuration_table, memory
+from topoopt.llm.memory.accelerator import common_of, stage_memory
 from topoopt.llm.memory.stages import count_in_flight, stage_of
 from topoopt.pipelined_step import ORDERS
+from topoopt.transformer import Experts
 
 FORWARD, BACKWARD, WEIGHTS = range(3)
 
@@ -49,3 +53,24 @@ def test_layers_of_both_directions_of_dualpipe_are_held_as_often_as_the_order_sa
         kept = stage_of(model, configuration_table([one]), np.array([stage])).kept_layers[0]
         both = [most_in_flight(one, stage, chunk) for chunk in (stage, 7 - stage)]
         assert kept == 2 * sum(both)
+
+
+@pytest.mark.parametrize("framework", ["megatron", "deepspeed", "llama3", "scaling"])
+@pytest.mark.parametrize("layers", [6, 8, 11, 14])
+@pytest.mark.parametrize("experts", [None, replace(SMALL_EXPERTS, every=1), SMALL_EXPERTS])
+def test_the_fullest_stage_is_found_among_all(framework: str, layers: int, experts: Experts | None) -> None:
+    """With fewer layers on the first stage, in 16 chunks of 14, the second is the fullest."""
+    model = small_model(experts, layers=layers)
+    jobs = [
+        Configuration(tp=1, pp=pp, dp=2, vpp=vpp, global_batch=64, sequence=256, zero=1, schedule=schedule)
+        for pp in (1, 2, 4, 8)
+        for vpp in (1, 2, 4)
+        for schedule in ("1f1b", "dualpipe")
+        if pp > 1 or (vpp, schedule) == (1, "1f1b")
+        if pp * vpp <= layers + 2 and (vpp == 1 or schedule == "1f1b")
+    ]
+    found = memory(model, configuration_table(jobs), "h100", "fused", framework)
+    for row, one in enumerate(jobs):
+        common = common_of(model, configuration_table([one]), "h100", "fused", framework)
+        stages = [stage_memory(common, np.array([stage])).total[0] for stage in range(one.pp)]
+        assert found.total[row] == pytest.approx(max(stages))

@@ -1,6 +1,8 @@
 """Layers of a pipeline stage, and how many micro-batches of activations it holds at its fullest moment."""
 
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
 
 import numpy as np
 
@@ -72,7 +74,10 @@ def first_holds_most(model: TransformerModel, table: ConfigurationTable, ends_ar
     if np.any(two_way(table)):
         return False
     chunks = table.pp * table.vpp
-    return not (ends_are_layers and np.any((model.layers % chunks > 0) & ((model.layers + 2) % chunks == 0)))
+    fewer = chunks > model.layers
+    if ends_are_layers:
+        fewer = fewer | ((model.layers % chunks > 0) & ((model.layers + 2) % chunks == 0))
+    return not np.any(fewer)
 
 
 def _one_way(
@@ -122,37 +127,52 @@ def _layers(
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Return the layers of stage ``index`` and those of them with experts, on it and held for micro-batches in flight.
 
-    They follow from stages and chunks, of which there are few, so each pair is looked up. With interleaving ``pp``
-    micro-batches pass a chunk before they pass the next one.
+    They follow from stages, chunks and chunks in flight, of which few go together, so they are looked up.
     """
     stages, turns = int(table.pp.max(initial=1)) + 1, int(table.vpp.max(initial=1)) + 1
-    key = (table.pp * turns + table.vpp) * stages + index
+    flying = np.rint(in_flight * table.vpp).astype(np.int64)
+    most = int(flying.max(initial=0)) + 1
+    key = ((table.pp * turns + table.vpp) * stages + index) * most + flying
     present = np.flatnonzero(np.bincount(key, minlength=1))
-    row_of = np.zeros(stages * turns * stages, np.int64)
+    row_of = np.zeros(int(present.max(initial=0)) + 1, np.int64)
     row_of[present] = np.arange(len(present))
-    row = row_of[key]
-    # Of the first chunks of a stage: all layers, and those with experts.
-    first = np.zeros((2, len(present), turns))
-    before = np.cumsum([0, *(model.is_moe(layer) for layer in range(model.layers))])
+    experts = _experts_before(model)
+    rows = np.empty((4, len(present)))
     for place, one in enumerate(present.tolist()):
-        rest, stage = divmod(one, stages)
-        pp, vpp = divmod(rest, turns)
-        for turn in range(vpp):
-            chunk = stage + turn * pp
-            begin, end = (_begin(model.layers, part, pp * vpp, ends) for part in (chunk, chunk + 1))
-            here = (end - begin, before[end] - before[begin])
-            first[:, place, turn + 1] = first[:, place, turn] + here
-    rounds, more = np.divmod(np.rint(in_flight * table.vpp).astype(np.int64), table.pp * table.vpp)
-    done, some = np.divmod(more, table.pp)
-    following = np.minimum(done + 1, table.vpp)
-    layers, held = [], []
-    for sums in first if model.experts is not None else first[:1]:
-        layers.append(sums[row, table.vpp])
-        now = sums[row, done]
-        held.append(table.pp * (rounds * layers[-1] + now) + some * (sums[row, following] - now))
-    if model.experts is None:
-        layers, held = [*layers, np.zeros(len(table))], [*held, np.zeros(len(table))]
-    return layers[0], layers[1], held[0], held[1]
+        rest, held = divmod(one, most)
+        rest, stage = divmod(rest, stages)
+        rows[:, place] = _of_stage(experts, (*divmod(rest, turns), stage, held), ends)
+    row = row_of[key]
+    layers, moe_layers, kept, kept_moe = (of[row] for of in rows)
+    return layers, moe_layers, kept, kept_moe
+
+
+@lru_cache
+def _experts_before(model: TransformerModel) -> tuple[int, ...]:
+    """Return how many layers with experts are before each layer, and in all."""
+    return tuple(accumulate((int(model.is_moe(layer)) for layer in range(model.layers)), initial=0))
+
+
+@lru_cache(maxsize=4096)
+def _of_stage(
+    before: tuple[int, ...], place: tuple[int, int, int, int], ends: bool
+) -> tuple[float, float, float, float]:
+    """Return layers and layers with experts of stage ``(pp, vpp, index, chunks in flight)``, and those that are held.
+
+    ``before`` counts the layers with experts before each layer. With interleaving ``pp`` micro-batches pass a chunk
+    before they pass the next one.
+    """
+    pp, vpp, index, flying = place
+    sums = np.zeros((vpp + 1, 2), np.int64)
+    for turn in range(vpp):
+        chunk = index + turn * pp
+        begin, end = (_begin(len(before) - 1, part, pp * vpp, ends) for part in (chunk, chunk + 1))
+        sums[turn + 1] = sums[turn] + (end - begin, before[end] - before[begin])
+    rounds, more = divmod(flying, pp * vpp)
+    done, some = divmod(more, pp)
+    now, following = sums[done], sums[min(done + 1, vpp)]
+    held = pp * (rounds * sums[vpp] + now) + some * (following - now)
+    return sums[vpp][0], sums[vpp][1], held[0], held[1]
 
 
 def _begin(layers: int, chunk: int, chunks: int, ends: bool) -> int:
