@@ -1,6 +1,7 @@
 """Published ways of training: every row of the table is valid, and the nearest are named beside the best."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -115,3 +116,25 @@ def test_a_plan_keeps_them_in_its_file_and_names_them(tmp_path: Path) -> None:
     write_plan(tmp_path / "plan.json", plan)
     assert transformer_of(read_plan(tmp_path / "plan.json").job).published == published
     assert published[0].source.split(",")[0] in str(plan)
+
+
+@pytest.mark.parametrize(
+    ("model", "asked"),
+    [
+        ("llama3-70b", {"accelerators": 64}),
+        ("mixtral-8x7b", {"accelerators": 64}),
+        ("qwen3-235b-a22b", {"accelerators": 256, "accelerator": "gb200"}),
+    ],
+)
+def test_what_is_said_of_a_published_layout_is_what_an_estimate_of_it_says(
+    model: str, asked: dict[str, Any]
+) -> None:
+    found = search(model, **asked)
+    seconds = found.times.iteration_time_s
+    for one in found.published:
+        batch = found.request.global_batch
+        alone = topoopt.llm.estimate(model, **{"global_batch": batch, **asked, **one.configuration})
+        assert alone.iteration_time_s == pytest.approx(one.estimated_s)
+        assert (float(alone.memory.total[0]), alone.fits) == (pytest.approx(one.memory_bytes), one.fits)
+        assert one.best_s == seconds.min()
+        assert one.rank == 1 + (seconds < one.estimated_s).sum()
