@@ -21,6 +21,7 @@ from topoopt.llm.memory.kept import LayerKeeps, layer_kinds, stage_activations
 from topoopt.llm.memory.moment import Moment, lost_bytes, moment_bytes, moment_of
 from topoopt.llm.memory.stages import first_holds_most, stage_of
 from topoopt.llm.memory.states import StateBytes, cast_bytes, stage_parameters, stage_states, state_bytes
+from topoopt.llm.memory.waiting import inner_stage
 from topoopt.transformer import TransformerModel
 
 ATTENTION_KERNELS = ("fused", "eager")
@@ -127,8 +128,12 @@ def _memory_of_block(common: "Common") -> dict[str, Any]:
     """Return the columns of a few configurations, which stay in the processor's cache."""
     last = common.table.pp - 1
     fullest = vars(stage_memory(common, np.zeros_like(last)))
-    between = () if first_holds_most(common.model, common.table, common.framework.ends_are_layers) else (1,)
-    for index in (*(np.minimum(place, last) for place in between), last):
+    table, between = common.table, list[Ints]()
+    if not first_holds_most(common.model, table, common.framework.ends_are_layers):
+        between.append(np.minimum(1, last))
+    if np.any(table.schedule):
+        between.append(inner_stage(table))
+    for index in (*between, last):
         other = vars(stage_memory(common, index))
         more = other["total"] > fullest["total"]
         fullest = {name: np.where(more, other[name], fullest[name]) for name in _BY_STAGE}

@@ -10,6 +10,7 @@ from topoopt.llm.memory.adapters import adapted_activations
 from topoopt.llm.memory.frameworks import Framework
 from topoopt.llm.memory.layer import ELEMENT_BYTES, LayerActivations, has_dropout, layer_activations
 from topoopt.llm.memory.stages import Stage, two_way
+from topoopt.llm.memory.waiting import longer_kept
 from topoopt.transformer import TransformerModel
 
 
@@ -66,6 +67,11 @@ def stage_activations(
     for one, times, layers in zip(kinds, held, there, strict=False):
         kept = kept + times * (one.everything - share * (one.everything - one.keeps))
         again = np.maximum(again, np.where(layers > 0, one.again, 0.0))
+    if np.any(table.schedule):
+        rows = list(zip(kinds, there, strict=False))
+        whole = np.sum([layers * one.everything for one, layers in rows], axis=0)
+        freed = np.sum([layers * share * (one.everything - one.keeps) for one, layers in rows], axis=0)
+        kept = kept + longer_kept(table, stage, whole, freed, kept)
     entry = kinds[0].entry
     mask = entry / ELEMENT_BYTES[table.precision] * has_dropout(model)
     kept = kept + stage.in_flight * np.where(stage.is_first, mask, 0.0)
