@@ -62,10 +62,21 @@ def test_the_fullest_stage_is_found_among_all(framework: str, layers: int, exper
     """With fewer layers on the first stage, in 16 chunks of 14, the second is the fullest."""
     model = small_model(experts, layers=layers)
     jobs = [
-        Configuration(tp=1, pp=pp, dp=2, vpp=vpp, global_batch=64, sequence=256, zero=1, schedule=schedule)
+        Configuration(
+            tp=1,
+            pp=pp,
+            dp=2,
+            vpp=vpp,
+            global_batch=64,
+            sequence=256,
+            zero=1,
+            schedule=schedule,
+            recompute=recompute,
+        )
         for pp in (1, 2, 4, 8)
         for vpp in (1, 2, 4)
-        for schedule in ("1f1b", "dualpipe")
+        for schedule in ORDERS
+        for recompute in ("none", "full")
         if pp > 1 or (vpp, schedule) == (1, "1f1b")
         if pp * vpp <= layers + 2 and (vpp == 1 or schedule == "1f1b")
     ]

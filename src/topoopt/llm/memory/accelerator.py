@@ -21,7 +21,7 @@ from topoopt.llm.memory.kept import LayerKeeps, layer_kinds, stage_activations
 from topoopt.llm.memory.moment import Moment, lost_bytes, moment_bytes, moment_of
 from topoopt.llm.memory.stages import first_holds_most, stage_of
 from topoopt.llm.memory.states import StateBytes, cast_bytes, stage_parameters, stage_states, state_bytes
-from topoopt.llm.memory.waiting import inner_stage
+from topoopt.llm.memory.waiting import inner_stages
 from topoopt.transformer import TransformerModel
 
 ATTENTION_KERNELS = ("fused", "eager")
@@ -132,7 +132,7 @@ def _memory_of_block(common: "Common") -> dict[str, Any]:
     if not first_holds_most(common.model, table, common.framework.ends_are_layers):
         between.append(np.minimum(1, last))
     if np.any(table.schedule):
-        between.append(inner_stage(table))
+        between += inner_stages(table, common.model.layers)
     for index in (*between, last):
         other = vars(stage_memory(common, index))
         more = other["total"] > fullest["total"]

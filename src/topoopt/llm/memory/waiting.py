@@ -33,6 +33,12 @@ def longer_kept(
     return np.asarray(zero * later * computed_again + dual * np.maximum(at_the_end - kept, 0.0), np.float64)
 
 
-def inner_stage(table: ConfigurationTable) -> Ints:
-    """Return which stage between the first and the last has most that waits: the last but one, or one in the middle."""
-    return np.where(two_way(table), table.pp // 2, np.maximum(table.pp - 2, 0))
+def inner_stages(table: ConfigurationTable, layers: int) -> tuple[Ints, Ints]:
+    """Return which stages between the first and the last may have most that waits.
+
+    Those in the middle and the last but one, or the last of those that have a layer more than others.
+    """
+    before = np.maximum(table.pp - 2, 0)
+    return np.where(two_way(table), table.pp // 2, before), np.where(
+        layers % table.pp, layers % table.pp - 1, before
+    )
