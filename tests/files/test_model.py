@@ -88,6 +88,18 @@ def test_a_misspelled_key_is_named_before_the_key_that_it_leaves_missing() -> No
     )
 
 
+class Whole(Strict):
+    """A file with a part."""
+
+    speed: float = 1.0
+    nics: Nic | None = None
+
+
+def test_a_key_that_another_part_of_the_file_has_is_sent_there() -> None:
+    with pytest.raises(InvalidInput, match=r'^f: unknown key "ports"; it belongs under nics$'):
+        validated(Whole, {"ports": 2}, "f")
+
+
 @dataclass(frozen=True)
 class Cable:
     """A noun that is part of a file."""

@@ -138,7 +138,9 @@ def _one_line(detail: ErrorDetails, model_class: type[BaseModel], place: str) ->
     schema, known = _schema_at(model_class.model_json_schema(), loc)
     if detail["type"] in _UNKNOWN_KEY:
         parent = dotted(loc[:-1])
-        return f'{place}: {parent}unknown key "{loc[-1]}"; {hint(str(loc[-1]), known)}'
+        elsewhere = _elsewhere(model_class.model_json_schema(), str(loc[-1]))
+        remedy = f"it belongs {elsewhere}" if elsewhere else hint(str(loc[-1]), known)
+        return f'{place}: {parent}unknown key "{loc[-1]}"; {remedy}'
     if detail["type"] == "missing":
         remedy = _expected(schema.get("anyOf", [schema])[0], detail)
         remedy = "give a value" if remedy == detail["msg"] else f"expected {remedy}"
@@ -150,6 +152,19 @@ def _one_line(detail: ErrorDetails, model_class: type[BaseModel], place: str) ->
     if detail["type"] == "value_error":
         return f"{place}: {dotted(loc)}{detail['msg'].removeprefix('Value error, ')}"
     return f"{place}: {dotted(loc)}expected {_expected(schema, detail)}, got {shown(detail['input'])}"
+
+
+def _elsewhere(root: dict[str, Any], key: str) -> str:
+    """Return the one part of a file in which a key would be known, as ``under training``; nothing without one."""
+    own = root.get("properties", {})
+    parts = [
+        name
+        for name, part in own.items()
+        if key in _resolved(root, part).get("properties", {}) and name != key
+    ]
+    if key in own:
+        return "to the outermost keys"
+    return f"under {parts[0]}" if len(parts) == 1 else ""
 
 
 def _schema_at(root: dict[str, Any], loc: tuple[int | str, ...]) -> tuple[dict[str, Any], list[str]]:
