@@ -4,7 +4,7 @@ from topoopt.llm.parts import bits_of_parts
 
 UNFUSED_PARTS = (
     *("norms", "rotary", "activation", "queries", "gate"),
-    *("step", "sums", "loss", "logits", "sends"),
+    *("step", "sums", "loss", "logits", "sends", "hops", "pieces"),
 )
 """What may run operation by operation, as PyTorch runs it uncompiled, or whole where a slice would do.
 
@@ -20,6 +20,10 @@ sums       tensor-parallel sums are not cut into pieces that go on beside the pr
 loss       logits are turned to 32 bits, their softmax and its gradients are written
 logits     every tensor-parallel rank gathers all logits, and has the loss of all
 sends      every tensor-parallel rank sends all activations to the next stage, not its slice (Narayanan 2021, 4.1)
+hops       interleaved stages wait for what they send, which does not go on beside the work on other chunks, as it does
+           by default in Megatron Core since 2023 (``overlap_p2p_comm``)
+pieces     tensor-parallel sums are whole, but the backward pass scatters beside the product for weights, as Megatron
+           does without user buffers (``LinearWithGradAccumulationAndAsyncCommunication``, 2022)
 ========== =========================================================================================================
 
 Without sequence parallelism, every matrix that is a product of its own sums up the gradient of its input over the
@@ -46,7 +50,7 @@ def unfused_bits(word: str) -> int:
     Examples
     --------
     >>> unfused_bits("none"), unfused_bits("norms+activation"), unfused_bits("all")
-    (0, 5, 1023)
+    (0, 5, 4095)
     """
     alone = {"": 0, "none": 0, "all": (1 << len(UNFUSED_PARTS)) - 1}
     return alone[word] if word in alone else bits_of_parts("unfused", word, UNFUSED_PARTS, ("none", "all"))

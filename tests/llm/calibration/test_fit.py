@@ -94,7 +94,7 @@ def published() -> Mapping[str, Error]:
         ("mcore_moe", 10),
         ("mlperf_lora_b200", 10),
         ("mlperf_lora_gb200", 12),
-        ("mlperf_lora_h100", 12),
+        ("mlperf_lora_h100", 16),
         ("mlperf_lora_h200", 8),
     ],
 )

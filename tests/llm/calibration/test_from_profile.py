@@ -11,12 +11,16 @@ from tests.profile.made import CPU, H100, made_profile
 from topoopt.errors import InvalidInput
 from topoopt.llm import Calibration, named_calibration, profiled_calibration
 from topoopt.llm.calibration.parameters import PARAMETERS
+from topoopt.llm.step_time.attention_time import FUSED_BACKWARD, HALF_SEQUENCE
+from topoopt.llm.step_time.exponentials import exponential_width
 from topoopt.profile import Subject, subject_of_transformer
 from topoopt.transformer import find_transformer
 from topoopt.workload import DeviceProfile, MeasuredOperator, PartSize, device_profile_to_mapping
 
 PEAK_FLOPS, MEMORY_BYTES_PER_S = 989e12, 3.35e12
 EFFICIENCY, HALF_DEPTH, HALF_SIDE, ATTENTION, MEMORY = 0.72, 150.0, 900.0, 0.45, 0.8
+FORWARD = 1 + exponential_width("Hopper") / 128
+BACKWARD = (FUSED_BACKWARD + exponential_width("Hopper") / 128) / FORWARD
 
 
 def law(op: MeasuredOperator, size: PartSize) -> float:
@@ -31,7 +35,8 @@ def law(op: MeasuredOperator, size: PartSize) -> float:
         return 2 * rows * columns * depth * lost / (PEAK_FLOPS * EFFICIENCY)
     if op.signature.kind == "attention core":
         scores = size.samples * shape["heads"] * share * shape["positions"] ** 2
-        return scores * (shape["head_dim"] + shape["value_dim"]) / (PEAK_FLOPS * ATTENTION)
+        ends = 1 + HALF_SEQUENCE / shape["positions"]
+        return scores * (shape["head_dim"] + shape["value_dim"]) / (PEAK_FLOPS * ATTENTION) * ends * FORWARD
     rate = MEMORY_BYTES_PER_S * MEMORY
     if op.signature.kind == "activation":
         return 2 * (shape["inputs"] + 1) * size.samples * shape["elements"] * share / rate
@@ -58,7 +63,9 @@ def measured(subject: Subject) -> DeviceProfile:
     cores = tuple(
         replace(
             op,
-            times={size: replace(time, backward_s=2.5 * time.forward_s) for size, time in op.times.items()},
+            times={
+                size: replace(time, backward_s=BACKWARD * time.forward_s) for size, time in op.times.items()
+            },
         )
         if op.name == "core"
         else op

@@ -286,7 +286,7 @@ def test_hot_experts_take_as_long_in_all_three(exchange: str) -> None:
         estimate(model, configuration_table([one]), SYSTEM, CALIBRATION, each).iteration_time_s[0]
         for each in (loads, None)
     )
-    assert estimated == pytest.approx(flow_s, rel=5e-2)
+    assert estimated == pytest.approx(flow_s, rel=6e-2)
     assert estimated > 1.2 * even
 
 

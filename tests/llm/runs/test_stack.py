@@ -3,7 +3,13 @@
 import pytest
 
 from topoopt.errors import InvalidInput
-from topoopt.llm.runs.stack import run_framework, written_gathers, written_unfused
+from topoopt.llm.runs.stack import (
+    run_attention,
+    run_framework,
+    written_attention,
+    written_gathers,
+    written_unfused,
+)
 
 
 @pytest.mark.parametrize(
@@ -48,3 +54,19 @@ def test_unknown_words_are_refused_with_the_known_ones() -> None:
 )
 def test_the_name_of_a_framework_is_itself_before_it_is_a_word_for_another(cell: str, name: str) -> None:
     assert run_framework({"framework": cell}) == name
+
+
+@pytest.mark.parametrize(
+    ("word", "attention"),
+    [
+        ("flash", "fused"),
+        ("FlashAttention-2", "flash2"),
+        ("fa3", "cudnn"),
+        ("te", "cudnn"),
+        ("torch", "eager"),
+    ],
+)
+def test_a_column_may_name_the_kernel_of_attention(word: str, attention: str) -> None:
+    row = {"attention": word}
+    assert written_attention(row) == attention
+    assert run_attention(row) == ("eager" if attention == "eager" else "fused")

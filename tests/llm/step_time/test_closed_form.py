@@ -23,6 +23,9 @@ from topoopt.llm import (
     table_of_columns,
 )
 from topoopt.llm.configuration_table import COLUMNS
+from topoopt.llm.step_time.case import case_of
+from topoopt.llm.step_time.layer_time import _Kernels
+from topoopt.llm.step_time.micro_batch import micro_batch
 from topoopt.transformer import TransformerModel, find_transformer
 
 GPT3 = find_transformer("gpt3-175b")
@@ -96,11 +99,39 @@ def test_computing_again_costs_time(one: Configuration) -> None:
     assert none <= selective <= full
 
 
-def test_interleaving_shortens_the_bubble_and_lengthens_transfers() -> None:
+def test_interleaving_shortens_the_bubble_and_hides_transfers() -> None:
     plain, interleaved = times_of(BASE, replace(BASE, vpp=4)).bubble_s
     assert interleaved == pytest.approx(plain / 4, rel=0.15)
     before, after = times_of(BASE, replace(BASE, vpp=4)).pp_s
+    assert before > 0
+    assert after == 0
+
+
+def test_before_2023_interleaved_stages_wait_for_what_they_send() -> None:
+    table = configuration_table([BASE, replace(BASE, vpp=4)])
+    before, after = estimate(GPT3, table, SYSTEM, replace(USUAL, unfused="hops")).pp_s
     assert after == pytest.approx(4 * before)
+
+
+def test_ends_of_tiles_are_no_faster_in_eight_bits() -> None:
+    """A product of depth k in 8 bits takes half of what k takes in 16 bits, and what its ends take, undivided."""
+    case = case_of(GPT3, configuration_table([BASE]), SYSTEM, USUAL)
+    peak = float(np.ravel(case.usual_flops)[0])
+    sizes = np.array([8192.0]), np.array([8192.0]), np.array([8192.0])
+    usual, faster = (float(_Kernels(case).product_s(*sizes, np.array(rate))[0]) for rate in (peak, 2 * peak))
+    ends = USUAL.gemm_half_depth / 8192
+    assert faster / usual == pytest.approx((0.5 + ends) / (1 + ends), rel=1e-6)
+
+
+def test_backward_scatters_hide_without_user_buffers() -> None:
+    """Two of eight collectives of a layer, or of twelve where it is computed again."""
+    for recompute, share in (("none", 2 / 8), ("full", 2 / 12)):
+        table = configuration_table([replace(BASE, recompute=recompute, sequence_parallel=True)])
+        whole, pieces = (
+            micro_batch(case_of(GPT3, table, SYSTEM, replace(USUAL, unfused=word))).tp_s[0]
+            for word in ("sums", "pieces")
+        )
+        assert pieces / whole == pytest.approx(1 - share)
 
 
 def test_the_last_stage_pays_for_the_logits() -> None:

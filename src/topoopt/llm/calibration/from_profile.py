@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -11,7 +12,8 @@ from topoopt.errors import InvalidInput
 from topoopt.hardware import find_accelerator
 from topoopt.llm.calibration.parameters import PARAMETERS, Calibration
 from topoopt.llm.columns import Floats
-from topoopt.llm.step_time.layer_time import FUSED_BACKWARD
+from topoopt.llm.step_time.attention_time import fused_passes
+from topoopt.llm.step_time.exponentials import exponential_width
 from topoopt.workload import DeviceProfile, MeasuredOperator, PartSize, PartTime
 
 Row = TypeVar("Row")
@@ -90,7 +92,7 @@ def profiled_calibration(
         )
     values, error = _law_of_products(products, flops)
     laws = (
-        ("fused_attention", {"attention core": _attention_flops_per_s}, flops),
+        ("fused_attention", {"attention core": partial(_attention_flops_per_s, part.architecture)}, flops),
         (
             "memory_efficiency",
             {"activation": _activation_bytes_per_s, "norm": _norm_bytes_per_s},
@@ -164,11 +166,12 @@ def _product(op: MeasuredOperator, size: PartSize, time: PartTime) -> tuple[floa
     return rows, math.ceil(columns), math.ceil(depth), (time.forward_s + time.backward_s) / 3
 
 
-def _attention_flops_per_s(op: MeasuredOperator, size: PartSize, time: PartTime) -> float:
-    """Return the rate of a causal core: half of its products, and the backward pass of fused kernels."""
+def _attention_flops_per_s(architecture: str, op: MeasuredOperator, size: PartSize, time: PartTime) -> float:
+    """Return the rate of a causal core by the law of fused kernels: half of its products, and its backward pass."""
     scores = size.samples * _number(op, "heads") / size.channel_degree * _number(op, "positions") ** 2
-    products = 2 * scores * (_number(op, "head_dim") + _number(op, "value_dim"))
-    return (1 + FUSED_BACKWARD) * products / 2 / (time.forward_s + time.backward_s)
+    both = _number(op, "head_dim") + _number(op, "value_dim")
+    passes = fused_passes(both / 2, _number(op, "positions"), exponential_width(architecture))
+    return float(sum(passes)) * scores * both / (time.forward_s + time.backward_s)
 
 
 def _activation_bytes_per_s(op: MeasuredOperator, size: PartSize, time: PartTime) -> float:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.llm.calibration.parameters import ATTENTIONS, Calibration
+from topoopt.llm.calibration.parameters import ATTENTIONS_OF_RUNS, Calibration
 from topoopt.llm.columns import Floats, Ints, take_rows
 from topoopt.llm.configuration_table import ConfigurationTable, configuration_table
 from topoopt.llm.runs.run import Run
@@ -31,7 +31,7 @@ class TimedRuns:
     parameters : array
         Parameters of each run's model.
     attention : array
-        Place in :data:`~topoopt.llm.ATTENTIONS` of how attention ran; ``auto`` where a run does not say.
+        Place in :data:`~topoopt.llm.ATTENTIONS_OF_RUNS` of how attention ran; ``auto`` where a run does not say.
     unfused, gathers : array
         As in :class:`~topoopt.llm.step_time.case.Case`; -1 where a run does not say.
     """
@@ -51,11 +51,8 @@ class TimedRuns:
 
     def times(self, calibration: Calibration) -> StepTimes:
         """Return the step times of all runs."""
-        return step_times(
-            Case(
-                self.shapes, self.table, self.machine, calibration, self.attention, self.unfused, self.gathers
-            )
-        )
+        how = self.attention, self.unfused, self.gathers
+        return step_times(Case(self.shapes, self.table, self.machine, calibration, *how))
 
     def take(self, rows: Ints) -> "TimedRuns":
         """Return some runs."""
@@ -73,7 +70,7 @@ def timed_runs(runs: Sequence[Run]) -> TimedRuns:
         np.array([run.measured_s for run in runs], np.float64),
         np.array([run.dataset for run in runs], np.str_),
         shapes.layers * inside + shapes.table_parameters,
-        np.array([ATTENTIONS.index(run.attention or "auto") for run in runs], np.int64),
+        np.array([ATTENTIONS_OF_RUNS.index(run.attention or "auto") for run in runs], np.int64),
         np.array([unfused_bits(run.unfused) if run.unfused else -1 for run in runs], np.int64),
         np.array([GATHERS.index(run.gathers) if run.gathers else -1 for run in runs], np.int64),
     )

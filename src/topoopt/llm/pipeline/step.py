@@ -40,8 +40,8 @@ def make_pipelined_step(
 ) -> PipelinedStep:
     """Return the iteration of a configuration with ranks placed on servers by their numbers.
 
-    With 1F1B a worker goes on only when what it sends to another stage has arrived, as in Megatron-LM unless it
-    overlaps the transfers of interleaved schedules, and as :func:`~topoopt.llm.estimate` has it.
+    With 1F1B a worker goes on only when what it sends to another stage has arrived, as in Megatron-LM, which overlaps
+    the transfers of interleaved schedules alone; :func:`~topoopt.llm.estimate` has it so, too.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def _chunks(
     for one in sent:
         if one.kind == "pp" and one.direction == "forward":
             size[one.chunk] = one.message_bytes
-    blocking = configuration.schedule not in ASYNCHRONOUS
+    blocking = configuration.schedule not in ASYNCHRONOUS and configuration.vpp == 1
     whole = np.broadcast_to(times.weights_s, times.forward_s.shape)
     columns = times.forward_s, times.backward_s, times.inside_s, whole
     rows = zip(*(column.tolist() * configuration.ends for column in columns), size, strict=True)

@@ -41,6 +41,12 @@ KERNELS_OF_PARTS = {"norms": r"rms|norm", "rotary": r"rotary|rope", "activation"
 LATE_STACKS = r"mosaic|llm-foundry|composer"
 DEEPSPEED_OF_2021 = r"\b20(20|21)\b|\b0\.[34]\.\d"
 
+KERNEL_NAMES = {
+    "flash2": r"flash[-_ ]?(attention)?[-_ ]?2|fa2",
+    "cudnn": r"te|cudnn|flash[-_ ]?(attention)?[-_ ]?3|fa3",
+}
+"""Of fused kernels, as a column may name them."""
+
 FLASH_WORD = "flash"
 PLACES = ("note", "recompute", "source", "dataset", "zero")
 
@@ -63,7 +69,9 @@ def run_framework(row: Row) -> str:
 
 
 def written_attention(row: Row) -> str:
-    """Return how a row says that attention ran: ``fused`` or ``eager``, or nothing where it does not say.
+    """Return how a row says that attention ran, or nothing where it does not say.
+
+    ``fused`` or ``eager``; ``flash2`` or ``cudnn`` where its column names a fused kernel.
 
     Raises
     ------
@@ -128,7 +136,7 @@ def written_gathers(row: Row) -> str:
 
 
 def run_attention(row: Row) -> str:
-    """Return how attention ran: as the row says; else eager with DeepSpeed, fused without.
+    """Return what attention keeps: as the row says; else as eager with DeepSpeed, as fused without.
 
     The published runs with Megatron-DeepSpeed are from before FlashAttention.
 
@@ -137,12 +145,16 @@ def run_attention(row: Row) -> str:
     InvalidInput
         If a column about it has an unknown word.
     """
-    return written_attention(row) or ("eager" if run_framework(row) == "deepspeed" else "fused")
+    written = written_attention(row) or ("eager" if run_framework(row) == "deepspeed" else "fused")
+    return written if written in ATTENTION_KERNELS else "fused"
 
 
 def _kernel(row: Row, column: str) -> str:
     word = text(row, column).lower()
-    if "flash" in word or word in ("fused", "te", "cudnn", "sdpa"):
+    for kernel, names in KERNEL_NAMES.items():
+        if re.fullmatch(names, word):
+            return kernel
+    if "flash" in word or word in ("fused", "sdpa"):
         return "fused"
     if word in ("eager", "unfused", "torch", "megatron", "math") or "softmax" in word:
         return "eager"

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from topoopt.hardware import PRECISIONS
-from topoopt.llm.calibration.parameters import ATTENTIONS, Calibration
+from topoopt.llm.calibration.parameters import ATTENTIONS_OF_RUNS, Calibration
 from topoopt.llm.columns import Bools, Floats, Ints
 from topoopt.llm.communication.message import SUMMED_IN_32_BITS, wire_element_bytes
 from topoopt.llm.configuration_table import STORED_BYTES, ConfigurationTable
@@ -29,7 +29,7 @@ class Case:
     Attributes
     ----------
     attention : array of shape () or (configurations,)
-        Place in :data:`~topoopt.llm.ATTENTIONS` of how attention ran; ``auto`` for as the calibration has it.
+        Place in :data:`~topoopt.llm.ATTENTIONS_OF_RUNS` of how attention ran; ``auto`` for as the calibration has it.
     unfused : array of shape () or (configurations,)
         Bits of :mod:`topoopt.llm.software` of what runs operation by operation; -1 for as the calibration has it.
     gathers : array of shape () or (configurations,)
@@ -40,7 +40,7 @@ class Case:
     table: ConfigurationTable
     machine: Machine
     calibration: Calibration
-    attention: Ints = field(default_factory=lambda: np.array(ATTENTIONS.index("auto")))
+    attention: Ints = field(default_factory=lambda: np.array(ATTENTIONS_OF_RUNS.index("auto")))
     unfused: Ints = field(default_factory=lambda: np.array(-1))
     gathers: Ints = field(default_factory=lambda: np.array(-1))
     shares: Floats = field(default_factory=lambda: np.zeros((0, 1)))
@@ -136,17 +136,22 @@ class Case:
         usual = self.table.zero == 3 if own == "auto" else np.full(len(self.table), own == "fused")
         if self.attention.ndim == 0:
             return np.asarray(usual)
-        unsaid = self.attention == ATTENTIONS.index("auto")
-        return np.where(unsaid, usual, self.attention == ATTENTIONS.index("fused"))
+        unsaid = self.attention == ATTENTIONS_OF_RUNS.index("auto")
+        return np.where(unsaid, usual, self.attention != ATTENTIONS_OF_RUNS.index("eager"))
 
     @cached_property
     def attention_efficiency(self) -> Floats:
         """Share of the peak rate that the attention's core reaches."""
-        law = self.calibration
+        law, newer = self.calibration, self.machine.newer_kernels > 0
         kernel = np.where(self.fused, law.fused_attention, law.attention_efficiency)
-        others = ~(self.gathers_by("ahead") | self.gathers_by("each")) | (self.machine.newer_kernels > 0)
-        slower = np.where((self.table.zero == 3) & others, law.sharded_attention, 1.0)
-        return np.asarray(slower * kernel, np.float64)
+        others = ~(self.gathers_by("ahead") | self.gathers_by("each")) | newer
+        slow = (self.table.zero == 3) & others
+        if self.attention.ndim:
+            second, newest = (
+                self.attention == ATTENTIONS_OF_RUNS.index(name) for name in ("flash2", "cudnn")
+            )
+            slow = (slow | (second & newer)) & ~newest
+        return np.asarray(np.where(slow, law.sharded_attention, 1.0) * kernel, np.float64)
 
     def runs_apart(self, part: str) -> Bools:
         """Return where one of :data:`~topoopt.llm.UNFUSED_PARTS` runs operation by operation."""

@@ -68,7 +68,7 @@ def step_times(case: Case) -> StepTimes:
     waits = batches * slow * stage.layers
     tp_s = waits * one.tp_s + batches * slow * stage.has_logits * one.logits_tp_s
     cp_s, ep_s = waits * one.cp_s, waits * one.ep_s
-    pp_s = batches * hop_s * (1 - hidden_transfers(table))
+    pp_s = batches * hop_s * (1 - _hidden_hops(case))
     bubble = _bubble_s(case, one, stage, hop_s)
     return StepTimes(
         iteration_time_s=busy + pp_s + bubble + dp_s + step_s,
@@ -214,6 +214,15 @@ def straggle(case: Case) -> Floats:
     slow = np.clip(SLOW_NETWORK_BYTES_PER_S / machine.network_bytes_per_s - 1, 0.0, 1.0)
     share = case.calibration.straggling + case.calibration.slow_straggling * slow
     return np.where(table.pp > 1, 1 + share * np.log2(servers), 1.0)
+
+
+def _hidden_hops(case: Case) -> Floats:
+    """Return the share of the transfers between stages that hide while the pipeline is full.
+
+    Those of interleaved stages behind the work on other chunks, and as far as schedules hide them.
+    """
+    by_schedule = hidden_transfers(case.table)
+    return np.where((case.table.vpp > 1) & ~case.runs_apart("hops"), 1.0, by_schedule)
 
 
 def _hop_s(case: Case) -> Floats:

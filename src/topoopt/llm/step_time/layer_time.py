@@ -6,23 +6,10 @@ import numpy as np
 
 from topoopt.llm.columns import Floats
 from topoopt.llm.step_time.adapter_time import adapter_kernels
+from topoopt.llm.step_time.attention_time import core_s
 from topoopt.llm.step_time.case import Case
-from topoopt.llm.step_time.documents import imbalance, tokens_seen
 from topoopt.llm.step_time.recurrence_time import RECURRENT_BACKWARD, between_s
 from topoopt.llm.step_time.streamed_bytes import activation_bytes, joined_bytes, streamed_bytes, summed_bytes
-from topoopt.llm.step_time.windows import computed_share
-
-EAGER_BYTES_PER_SCORE = 9.0
-"""Scores in memory, forward, beside the two products: read and written by softmax (4), by dropout with its mask (5)."""
-
-EAGER_BYTES_PER_SCORE_BACKWARD = 11.0
-"""Gradients of dropout (5) and of softmax, which reads its output, too (6)."""
-
-SCORE_BYTES = 2.0
-"""Each product with a matrix of scores writes or reads them in 16 bits, at the memory's rate at best."""
-
-FUSED_BACKWARD = 2.5
-"""Work of FlashAttention's backward pass over that of its forward pass: five matrix products instead of two."""
 
 STREAMED_BACKWARD = 1.5
 """Bytes of the backward pass of norms, softmax, dropout and activations over those of the forward pass."""
@@ -75,16 +62,18 @@ class _Kernels:
         self.efficiency = calibration.gemm_efficiency
         self.half_depth = calibration.gemm_half_depth
         self.half_area = calibration.gemm_half_side**2
-        self.misaligned = calibration.misaligned_slowdown
         self.s_per_byte = 1 / (machine.memory_bytes_per_s * calibration.memory_efficiency)
 
     def product_s(self, rows: Floats, columns: Floats, depth: Floats, flops: Floats) -> Floats:
         """Return the time of a product of (rows, depth) and (depth, columns) matrices.
 
-        Each dimension x loses by a factor x / (x + half): tiles that are not full, and the start of the pipeline
-        of a tile. The memory's rate is a roof.
+        A tile takes longer by its start and its end, in which nothing is multiplied: as much as ``half_depth`` more of
+        depth would in 16 bits, and no less where the products themselves are faster, for what comes and goes then is
+        numbers of 16 and 32 bits. Of the last wave of tiles over the processors a part stays empty. The memory's rate
+        is a roof.
         """
-        lost = (1 + self.half_depth / depth) * (1 + self.half_area / (rows * columns))
+        half_depth = self.half_depth * (flops / self.case.usual_flops)
+        lost = (1 + half_depth / depth) * (1 + self.half_area / (rows * columns))
         work = 2 * rows * columns * depth
         traffic = 2 * (rows * depth + depth * columns + rows * columns) * self.s_per_byte
         return np.maximum(work * lost / (flops * self.efficiency), traffic)
@@ -94,7 +83,7 @@ class _Kernels:
         shapes, case = self.case.shapes, self.case
         linear = shapes.attention_share * self._projections() + self._feed_forward()
         streamed = streamed_bytes(case) * self.s_per_byte
-        core_forward, core_backward = self._core()
+        core_forward, core_backward = core_s(case, self.s_per_byte)
         adapters = np.zeros(()), np.zeros(())
         if np.any(case.table.adapter_rank > 0):
             adapters = adapter_kernels(case, self.product_s, self.s_per_byte)
@@ -237,36 +226,3 @@ class _Kernels:
         there = self.product_s(case.tokens / case.tp, shapes.expert_width, shapes.hidden, case.peak_flops)
         back = self.product_s(case.tokens / case.tp, shapes.hidden, shapes.expert_width, case.peak_flops)
         return np.where(narrow, there + back, 0.0)
-
-    def _seen(self) -> Floats:
-        """Return the tokens that one token meets, where the heaviest packed sequences are waited for.
-
-        Kernels that are not fused meet all, and mask what is of other documents.
-        """
-        table = self.case.table
-        if not np.any(table.document > 0):
-            return table.sequence.astype(np.float64)
-        heaviest = tokens_seen(table) * (1 + imbalance(table))
-        return np.where(self.case.fused, heaviest, table.sequence)
-
-    def _core(self) -> tuple[Floats, Floats]:
-        """Return forward and backward time of the products with keys and values, and of the softmax between."""
-        shapes, case = self.case.shapes, self.case
-        heads = shapes.heads / case.tp
-        seen = self._seen()
-        scores = case.tokens * heads * seen * shapes.attention_share
-        products = 2 * scores * (shapes.head_dim + shapes.value_dim)
-        odd = np.where(shapes.head_dim % 4 == 0, self.misaligned ** (2 / 3), self.misaligned)
-        slow = np.where(shapes.head_dim % 8 == 0, 1.0, odd)
-        flops = case.usual_flops * case.attention_efficiency
-        # A causal mask halves the work of fused kernels, a window leaves less.
-        half = slow * products / flops / 2 * computed_share(shapes, seen)
-        if np.any(shapes.indexed > 0):  # an indexer looks at all tokens, on every tensor parallel rank
-            looks = case.tokens * seen * shapes.attention_share * shapes.indexed
-            half = half + looks / flops
-        # Eager: two products forward and four backward, each bound by its work or by the scores.
-        pair = slow * np.maximum(products / flops, 2 * scores * SCORE_BYTES * self.s_per_byte)
-        softmax = slow * scores * self.s_per_byte
-        forward = np.where(case.fused, half, pair + EAGER_BYTES_PER_SCORE * softmax)
-        eager_backward = 2 * pair + EAGER_BYTES_PER_SCORE_BACKWARD * softmax
-        return forward, np.where(case.fused, FUSED_BACKWARD * half, eager_backward)

@@ -8,10 +8,8 @@ import numpy as np
 from topoopt.hardware import PRECISIONS, find_accelerator, host_bytes_per_s
 from topoopt.llm.calibration.relatives import peak_rates
 from topoopt.llm.columns import Floats
+from topoopt.llm.step_time.exponentials import WITH_FLASH_ATTENTION_2, exponential_width
 from topoopt.llm.system import System
-
-WITH_FLASH_ATTENTION_2 = ("Volta", "Turing", "Ampere", "Ada")
-"""Architectures for which FlashAttention 2 is as good as it gets."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +31,8 @@ class Machine:
     newer_kernels : array
         1 where Megatron's fused attention is newer than PyTorch's, 0 where both are FlashAttention 2: since Hopper it
         is cuDNN's or FlashAttention 3, which make use of what FlashAttention 2 does not know (Shah 2024, figure 5).
+    exponential_width : array
+        Head size whose products take as long in fused attention as the exponentials that they do not hide.
     """
 
     peak_flops: Floats
@@ -43,6 +43,7 @@ class Machine:
     latency_s: Floats
     host_bytes_per_s: Floats
     newer_kernels: Floats
+    exponential_width: Floats
 
 
 def machine_of(system: System) -> Machine:
@@ -84,4 +85,5 @@ def _row(system: System) -> tuple[list[float], tuple[float, ...]]:
         system.network_latency_s,
         host_bytes_per_s(part) or np.nan,
         float(not part.architecture.startswith(WITH_FLASH_ATTENTION_2)),
+        exponential_width(part.architecture),
     )

@@ -58,7 +58,7 @@ def micro_batch(case: Case) -> MicroBatch:
     hidden_bytes = 2 * case.tokens * shapes.hidden
     gather = case.links.gather_s(case.tp, np.ones_like(case.tp), hidden_bytes)
     passes = 2 + full
-    bare = 1 - calibration.tensor_overlap * (table.sequence_parallel > 0) * ~case.runs_apart("sums")
+    bare = 1 - (table.sequence_parallel > 0) * _hidden_sums(case, passes)
     tp_s = passes * _tensor_s(case, hidden_bytes, gather) * bare
     apart_s = _apart_s(case, gather)
     recompute_s = again_s(case, layer) - full * _left_out_s(case, layer)
@@ -92,6 +92,18 @@ def _left_out_s(case: Case, layer: LayerKernels) -> Floats:
     recomputation does all of a layer, and so did Composer and DeepSpeed in the runs that are known.
     """
     return np.asarray((case.table.zero == 3) * case.gathers_by("ahead") * layer.last_s, np.float64)
+
+
+def _hidden_sums(case: Case, passes: Floats) -> Floats:
+    """Return the share of a layer's tensor parallel collectives that hide, where the sequence is split.
+
+    Megatron without user buffers hides two of the four of the backward pass: what a product with the weights scatters
+    goes on while the gradients of these weights are made.
+    """
+    share = np.asarray(case.calibration.tensor_overlap, np.float64)
+    if case.runs_apart("pieces").any():
+        share = np.where(case.runs_apart("pieces"), 0.5 / passes, share)
+    return share * ~case.runs_apart("sums")
 
 
 def _tensor_s(case: Case, hidden_bytes: Floats, gather: Floats) -> Floats:
