@@ -18,6 +18,7 @@ from topoopt.llm.calibration.fit_to_runs import fit_to_runs as fit_to_runs
 from topoopt.llm.calibration.from_profile import ProfiledCalibration as ProfiledCalibration
 from topoopt.llm.calibration.from_profile import profiled_calibration as profiled_calibration
 from topoopt.llm.calibration.parameters import ATTENTIONS as ATTENTIONS
+from topoopt.llm.calibration.parameters import ATTENTIONS_OF_RUNS as ATTENTIONS_OF_RUNS
 from topoopt.llm.calibration.parameters import PARAMETERS as PARAMETERS
 from topoopt.llm.calibration.parameters import Bounds as Bounds
 from topoopt.llm.calibration.parameters import Calibration as Calibration

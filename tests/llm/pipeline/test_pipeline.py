@@ -269,7 +269,7 @@ def test_estimate_closed_form_and_flow_simulator_agree(name: str) -> None:
     flow_s = simulate("flow", pipeline_task_graph(step), fabric).iteration_time_s
     assert pipelined_time(step, fabric).iteration_time_s == pytest.approx(flow_s, rel=1e-2)
     estimated = estimate(model, configuration_table([configuration]), SYSTEM, CALIBRATION)
-    assert estimated.iteration_time_s[0] == pytest.approx(flow_s, rel=2e-2)
+    assert estimated.iteration_time_s[0] == pytest.approx(flow_s, rel=2.5e-2)
 
 
 @pytest.mark.parametrize("exchange", ["flat", "hierarchical"])
