@@ -23,6 +23,13 @@ def refuse_too_many_tasks(step: PipelinedStep, iterations: int = 1) -> None:
     InvalidInput
         With the number of micro-batches that would do.
     """
+    parts = len(step.chunks) * step.replicas + len(step.synchronizations)
+    cut = step.gradient_buckets * parts * iterations
+    if cut > MOST_TASKS:
+        raise InvalidInput(
+            f"gradient_buckets: {step.gradient_buckets:,} would be {cut:,} tasks to simulate, more than "
+            f"{MOST_TASKS:,}; at most {MOST_TASKS // (parts * iterations):,}"
+        )
     each = tasks_of_micro_batch(step) * iterations
     total = each * step.micro_batches
     if total > MOST_TASKS:
