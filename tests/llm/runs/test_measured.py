@@ -118,6 +118,23 @@ def test_a_peak_of_memory_is_of_tensors_of_the_allocator_or_of_the_accelerator()
     assert shown.peak_bytes - held.peak_bytes == pytest.approx(FRAMEWORKS["megatron"].group_bytes)
 
 
+def test_a_peak_of_rank_0_is_that_of_the_first_stage() -> None:
+    """The last stage has the logits of many words, and is the fullest."""
+    row = {
+        **ROW,
+        "vocab": "512000",
+        "pp": "4",
+        "tp": "2",
+        "gbs": "32",
+        "mem_gb": "60",
+        "mem_def": "allocated",
+    }
+    both = [row, {**row, "mem_def": "allocated on rank 0"}]
+    fullest, first = predict_runs(runs_of(tuple(row), both)).predictions
+    assert first.memory_bytes == fullest.memory_bytes
+    assert first.peak_bytes < fullest.peak_bytes
+
+
 def test_a_rate_of_an_unknown_definition_is_refused() -> None:
     assert "tflops_def: expected one of megatron-model, megatron-hardware" in reason(
         tflops_per_gpu="100", tflops_def="somebody's"

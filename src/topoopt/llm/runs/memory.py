@@ -1,17 +1,21 @@
 """Memory of a run in a table: by the framework and the attention that its row names, or that its source used."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
 
 from topoopt.llm.columns import take_rows
 from topoopt.llm.configuration_table import configuration_table
-from topoopt.llm.memory.accelerator import MemoryColumns, memory
+from topoopt.llm.memory.accelerator import MemoryColumns, common_of, memory, stage_memory
 from topoopt.llm.memory.frameworks import find_framework
 from topoopt.llm.recomputation import RECOMPUTATIONS
 from topoopt.llm.runs.columns import Row, meaning, text
 from topoopt.llm.runs.run import Run
 from topoopt.llm.runs.stack import run_attention, run_framework
+
+FIRST_STAGE = r"\brank[ _]?0\b|\bfirst (rank|stage)\b"
+"""In ``mem_def``, where the peak is that of the first stage, which need not be the fullest."""
 
 
 def run_memory(run: Run, row: Row) -> MemoryColumns:
@@ -20,13 +24,23 @@ def run_memory(run: Run, row: Row) -> MemoryColumns:
     Where the row does not say what was computed again, it is what needs least.
     """
     ways = [run.configuration.recompute] if text(row, "recompute") else RECOMPUTATIONS
-    needed = memory(
-        run.model,
-        configuration_table([replace(run.configuration, recompute=how) for how in ways]),
-        run.system.accelerator,
-        run_attention(row),
-        run_framework(row),
-    )
+    table = configuration_table([replace(run.configuration, recompute=how) for how in ways])
+    return _least(memory(run.model, table, *_stack(run, row)))
+
+
+def measured_bytes(run: Run, needed: MemoryColumns, row: Row) -> float:
+    """Return what a measurement of a run, whose fullest accelerator is given, would show by the row's ``mem_def``."""
+    if run.configuration.pp > 1 and re.search(FIRST_STAGE, text(row, "mem_def").lower()):
+        common = common_of(run.model, configuration_table([run.configuration]), *_stack(run, row))
+        needed = stage_memory(common, np.zeros(1, np.int64))
+    return counted_bytes(needed, row)
+
+
+def _stack(run: Run, row: Row) -> tuple[str, str, str]:
+    return run.system.accelerator, run_attention(row), run_framework(row)
+
+
+def _least(needed: MemoryColumns) -> MemoryColumns:
     return take_rows(needed, np.array([np.argmin(needed.total)]))
 
 

@@ -16,7 +16,7 @@ from topoopt.llm.calibration.file import find_calibration
 from topoopt.llm.calibration.parameters import Calibration
 from topoopt.llm.calibration.relatives import are_alike
 from topoopt.llm.calibration.timed_runs import timed_runs
-from topoopt.llm.runs.memory import counted_bytes, run_memory
+from topoopt.llm.runs.memory import measured_bytes, run_memory
 from topoopt.llm.runs.run import NotModelled, Run, Runs
 
 
@@ -198,7 +198,7 @@ def _predicted(members: list[Run], calibration: Calibration, runs: Runs) -> list
                 float(times.model_flops[index]) / row["iteration_time_s"],
                 float(memory.total[0]),
                 bool(memory.fits[0]),
-                counted_bytes(memory, runs.rows[run.place]),
+                measured_bytes(run, memory, runs.rows[run.place]),
             )
         )
     return made
