@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from topoopt.hardware import find_accelerator
 from topoopt.job import TIGHT
 from topoopt.llm import SPLIT, ConfigurationSearch
 from topoopt.report.page import Block, Notes, Page, Section, Table
@@ -45,9 +46,16 @@ def _entries(search: ConfigurationSearch) -> Entries:
         "fit": f"{search.feasible:,} into {format_memory(search.memory.capacity_bytes)}",
         "too large": ", ".join(over),
         "fixed": ", ".join(f"{name} {_word(value)}" for name, value in request.fixed.items()),
-        "times": f"calibration {search.calibration.name}, {request.attention} attention",
+        "times": f"calibration {search.calibration.name}{_of_another(search)}, {request.attention} attention",
         "memory": f"{request.framework}, {request.attention} attention",
     }
+
+
+def _of_another(search: ConfigurationSearch) -> str:
+    """Return whose runs a calibration was fitted to, if not those of the accelerator that is asked for."""
+    fitted = search.calibration.accelerator
+    same = fitted == find_accelerator(search.request.system.accelerator).name
+    return "" if same else f" (of {fitted}, not of this accelerator)"
 
 
 def _fastest(search: ConfigurationSearch, rows: Sequence[Row]) -> tuple[Block, ...]:
@@ -66,7 +74,8 @@ def _fastest(search: ConfigurationSearch, rows: Sequence[Row]) -> tuple[Block, .
     )
     full = TIGHT * search.memory.capacity_bytes
     tight = sum(row["memory_bytes"]["total"] > full for row in rows)
-    warning = f"{tight} of these leave less than {1 - TIGHT:.0%} of the memory free: try them first"
+    leave = "leaves" if tight == 1 else "leave"
+    warning = f"{tight} of these {leave} less than {1 - TIGHT:.0%} of the memory free: try them first"
     return fastest, Notes((warning,) if tight else (), warn=True)
 
 

@@ -193,7 +193,14 @@ def _parsed(text: str, place: str, name: str) -> Calibration:
 
 
 def _named(word: str) -> Calibration:
-    return read_calibration(word) if Path(word).suffix or "/" in word else find_calibration(word)
+    if Path(word).suffix or "/" in word:
+        return read_calibration(word)
+    try:
+        return find_calibration(word)
+    except InvalidInput as error:
+        raise InvalidInput(
+            f"start: expected neutral, an accelerator or a file; {str(error).removeprefix('accelerator: ')}"
+        ) from None
 
 
 @cache

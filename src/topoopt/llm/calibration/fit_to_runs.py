@@ -12,7 +12,7 @@ from topoopt.frame import Frame, frame
 from topoopt.hardware import find_accelerator
 from topoopt.llm.calibration.errors import Error, Fit, calibrate
 from topoopt.llm.calibration.file import starting_calibration
-from topoopt.llm.calibration.fit import Weights
+from topoopt.llm.calibration.fit import FEWEST_RUNS, Weights
 from topoopt.llm.calibration.parameters import ATTENTIONS, Calibration
 from topoopt.llm.calibration.relatives import are_alike
 from topoopt.llm.calibration.timed_runs import timed_runs
@@ -168,7 +168,14 @@ def _runs_to_fit(runs: Runs, accelerators: Sequence[str], place: str) -> tuple[s
     known = sorted(counts)
     if not accelerators:
         most = max(known, key=lambda name: counts[name])
-        return most, tuple(run for run in timed if are_alike(run.system.accelerator, most))
+        alike = tuple(run for run in timed if are_alike(run.system.accelerator, most))
+        if len(alike) <= FEWEST_RUNS < len(timed):
+            listed = ", ".join(f"{counts[name]} of {name}" for name in known)
+            raise InvalidInput(
+                f"{place}: needs {FEWEST_RUNS + 1} runs with a time on one accelerator or its relatives; it has "
+                f"{listed}"
+            )
+        return most, alike
     names = [find_accelerator(word).name for word in accelerators]
     of_these = tuple(run for run in timed if run.system.accelerator in names)
     if not of_these:
