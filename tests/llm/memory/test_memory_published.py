@@ -59,7 +59,7 @@ def test_what_fsdp_reserves_is_within_fifteen_percent(row: dict[str, str]) -> No
     found = needed(find_transformer(row["model"]), configuration(row), "h200", row["framework"])
     tensors = found.total[0] + found.slack[0] - found.overhead[0]
     reserved = (tensors + FRAMEWORKS[row["framework"]].reserved_bytes) / GIBIBYTE
-    assert reserved == pytest.approx(float(row["reserved_gib"]), rel=0.15 if row["id"] != "t6 cp8" else 0.18)
+    assert reserved == pytest.approx(float(row["reserved_gib"]), rel=0.15 if row["id"] != "t6 cp8" else 0.16)
 
 
 MEASURED = [row for row in rows("published_layouts.csv") if row["rank0_gib"]]
