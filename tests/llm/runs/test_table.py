@@ -56,6 +56,14 @@ def test_lines_without_cells_are_no_rows_and_a_cell_may_have_lines(tmp_path: Pat
     assert [row["note"] for row in rows] == ["plain", "two\nlines\u2028"]
 
 
+def test_a_vague_heading_beside_a_clear_one_is_not_read_but_named(tmp_path: Path) -> None:
+    found = read(tmp_path, f"{HEADINGS},System\n{CELLS},our cluster\n")
+    assert found.unknown_columns == ("System",)
+    assert found.modelled[0].system.accelerator == "A100-SXM4-80GB"
+    alone = read(tmp_path, f"{HEADINGS.replace('gpu,', 'System,')}\n{CELLS}\n")
+    assert alone.modelled == found.modelled
+
+
 def test_a_column_that_nobody_knows_is_named(tmp_path: Path) -> None:
     assert read(tmp_path, f"{HEADINGS},weather\n{CELLS},fine\n").unknown_columns == ("weather",)
 

@@ -1,6 +1,7 @@
 """Headings of tables of runs: which column each means, however its units, signs and blanks are written."""
 
 import re
+from collections.abc import Sequence
 
 from topoopt.files import packaged_rows
 
@@ -21,6 +22,30 @@ _SAME_WORDS = {
     **dict.fromkeys(("tflop", "tflops", "teraflop", "teraflops"), "tflops"),
 }
 """Words of one meaning, in any heading."""
+
+
+VAGUE = ("system", "hardware", "size", "model size", "memory", "mem", "layout", "strategy", "software")
+"""Headings that mean a column only where no other heading does: a system beside a GPU may be a cluster's name."""
+
+
+def columns_of(headings: Sequence[str]) -> list[str]:
+    """Return the column that each heading means; nothing for one that is not known, or vague beside a clearer one.
+
+    Examples
+    --------
+    >>> columns_of(["System", "GPU"]), columns_of(["System", "TP"])
+    (['', 'gpu'], ['gpu', 'tp'])
+    """
+    names = [column_of(written) for written in headings]
+    vague = [_plain(written) in VAGUE for written in headings]
+    return [
+        "" if vague[place] and names.count(name) > 1 and not all(_of(names, vague, name)) else name
+        for place, name in enumerate(names)
+    ]
+
+
+def _of(names: Sequence[str], vague: Sequence[bool], name: str) -> list[bool]:
+    return [one for one, other in zip(vague, names, strict=True) if other == name]
 
 
 def column_of(written: str) -> str:

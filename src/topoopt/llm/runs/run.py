@@ -24,7 +24,7 @@ from topoopt.llm.runs.columns import (
     whole,
 )
 from topoopt.llm.runs.fields import rare_fields
-from topoopt.llm.runs.headings import column_of
+from topoopt.llm.runs.headings import columns_of
 from topoopt.llm.runs.measured import measured_bytes, measured_s
 from topoopt.llm.runs.model import run_model
 from topoopt.llm.runs.recipes import recipe_fields
@@ -113,7 +113,8 @@ class Runs:
     @property
     def unknown_columns(self) -> tuple[str, ...]:
         """Headings that nothing is read from."""
-        return tuple(column for column in self.columns if not column_of(column))
+        read = columns_of(self.columns)
+        return tuple(column for column, name in zip(self.columns, read, strict=True) if not name)
 
 
 def read_runs(path: str | Path) -> Runs:

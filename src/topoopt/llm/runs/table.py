@@ -5,7 +5,7 @@ from pathlib import Path
 
 from topoopt.errors import InvalidInput
 from topoopt.files import csv_lines, read_text
-from topoopt.llm.runs.headings import column_of
+from topoopt.llm.runs.headings import column_of, columns_of
 
 NEEDED_COLUMNS = ("gpus", "gpu", "gbs")
 
@@ -57,7 +57,7 @@ def _without_borders(text: str) -> str:
 
 def _names(columns: Sequence[str], path: str | Path) -> list[str]:
     """Return the usual name of each column, or as it is written where nobody knows it."""
-    names = [column_of(written) or written for written in columns]
+    names = [name or written for name, written in zip(columns_of(columns), columns, strict=True)]
     for place, name in enumerate(names):
         if name in names[:place]:
             first = columns[names.index(name)]
