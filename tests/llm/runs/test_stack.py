@@ -61,6 +61,7 @@ def test_the_name_of_a_framework_is_itself_before_it_is_a_word_for_another(cell:
     [
         ("flash", "fused"),
         ("FlashAttention-2", "flash2"),
+        ("flash_attentionv1.0.8", "flash1"),
         ("fa3", "cudnn"),
         ("te", "cudnn"),
         ("torch", "eager"),
@@ -70,3 +71,8 @@ def test_a_column_may_name_the_kernel_of_attention(word: str, attention: str) ->
     row = {"attention": word}
     assert written_attention(row) == attention
     assert run_attention(row) == ("eager" if attention == "eager" else "fused")
+
+
+def test_a_note_may_name_the_first_flashattention() -> None:
+    notes = ("kernel=flash_attentionv1.0.8", "FlashAttention 1, Apex", "kernel=flash_attention2")
+    assert [written_attention({"note": note}) for note in notes] == ["flash1", "flash1", "fused"]

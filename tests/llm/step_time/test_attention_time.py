@@ -78,3 +78,14 @@ def test_a_run_may_name_its_kernel(word: str, slower: int) -> None:
     assert other.attention_efficiency[0] == pytest.approx(
         law.fused_attention * (1 if fastest else law.sharded_attention)
     )
+
+
+def test_the_first_flashattention_is_half_as_fast_as_the_second() -> None:
+    law = find_calibration("a100-80gb")
+    first, second = (
+        replace(case("a100-80gb"), attention=np.array([ATTENTIONS_OF_RUNS.index(word)]))
+        for word in ("flash1", "flash2")
+    )
+    assert second.attention_efficiency[0] == pytest.approx(law.fused_attention)
+    assert first.attention_efficiency[0] == pytest.approx(law.fused_attention / 2)
+    assert first.fused[0]

@@ -10,9 +10,10 @@ from topoopt.llm.software import GATHERS, unfused_bits
 ATTENTIONS = ("auto", "fused", "eager")
 """How the attention's core runs: fused (FlashAttention), eager (scores in memory), or auto: fused with ZeRO-3."""
 
-ATTENTIONS_OF_RUNS = (*ATTENTIONS, "flash2", "cudnn")
-"""Of a run that says which fused kernel: FlashAttention 2, or the newest of its accelerator (cuDNN's in Transformer
-Engine, FlashAttention 3). Where it does not, it is PyTorch's with ZeRO-3, which is the former, and Megatron's else."""
+ATTENTIONS_OF_RUNS = (*ATTENTIONS, "flash1", "flash2", "cudnn")
+"""Of a run that says which fused kernel: FlashAttention 1 or 2, or the newest of its accelerator (cuDNN's in
+Transformer Engine, FlashAttention 3). Where it does not, it is PyTorch's with ZeRO-3, which is the second, and
+Megatron's else."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,10 +42,14 @@ LATE_STACKS = r"mosaic|llm-foundry|composer"
 DEEPSPEED_OF_2021 = r"\b20(20|21)\b|\b0\.[34]\.\d"
 
 KERNEL_NAMES = {
+    "flash1": r"flash[-_ ]?(attention)?[-_ ]?v?1(\.\d+)*|fa1",
     "flash2": r"flash[-_ ]?(attention)?[-_ ]?2|fa2",
     "cudnn": r"te|cudnn|flash[-_ ]?(attention)?[-_ ]?3|fa3",
 }
 """Of fused kernels, as a column may name them."""
+
+OLD_FLASH = r"\bflash[-_ ]?attention[-_ ]?v?1\b"
+"""In notes."""
 
 FLASH_WORD = "flash"
 PLACES = ("note", "recompute", "source", "dataset", "zero")
@@ -71,7 +75,8 @@ def run_framework(row: Row) -> str:
 def written_attention(row: Row) -> str:
     """Return how a row says that attention ran, or nothing where it does not say.
 
-    ``fused`` or ``eager``; ``flash2`` or ``cudnn`` where its column names a fused kernel.
+    ``fused`` or ``eager``; ``flash1``, ``flash2`` or ``cudnn`` where its column names a fused kernel, or its note the
+    first of them.
 
     Raises
     ------
@@ -84,6 +89,8 @@ def written_attention(row: Row) -> str:
     words = _words(row)
     if re.search(EAGER_WORDS, words):
         return "eager"
+    if re.search(OLD_FLASH, words):
+        return "flash1"
     return "fused" if FLASH_WORD in words else ""
 
 

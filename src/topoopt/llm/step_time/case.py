@@ -21,6 +21,9 @@ from topoopt.transformer import TransformerModel
 _WIRE_BYTES = np.array([wire_element_bytes(name) for name in PRECISIONS], np.float64)
 _SUMMED_BYTES = np.where(np.isin(PRECISIONS, SUMMED_IN_32_BITS), 4.0, _WIRE_BYTES)
 
+FLASH_1 = 0.5
+"""Rate of FlashAttention 1 over that of 2 (Dao 2023, "FlashAttention-2", abstract: about twice as fast)."""
+
 
 @dataclass(frozen=True, eq=False)
 class Case:
@@ -147,10 +150,11 @@ class Case:
         others = ~(self.gathers_by("ahead") | self.gathers_by("each")) | newer
         slow = (self.table.zero == 3) & others
         if self.attention.ndim:
-            second, newest = (
-                self.attention == ATTENTIONS_OF_RUNS.index(name) for name in ("flash2", "cudnn")
+            first, second, newest = (
+                self.attention == ATTENTIONS_OF_RUNS.index(name) for name in ("flash1", "flash2", "cudnn")
             )
-            slow = (slow | (second & newer)) & ~newest
+            slow = (slow | ((first | second) & newer)) & ~newest
+            kernel = np.where(first, FLASH_1 * kernel, kernel)
         return np.asarray(np.where(slow, law.sharded_attention, 1.0) * kernel, np.float64)
 
     def runs_apart(self, part: str) -> Bools:
