@@ -32,6 +32,10 @@ def test_what_goes_together_is_allowed(words: dict[str, object]) -> None:
     [
         ({"pp": 1}, "schedule dualpipe: orders the passes of pipeline stages; give pp=2 or more"),
         ({"vpp": 2}, "schedule dualpipe: has one chunk in each stage, got vpp 2; give vpp=1"),
+        (
+            {"zero": 2},
+            "both stages of a rank sum up gradients for all of an iteration, got zero 2; give zero=1",
+        ),
         ({"global_batch": 48}, "at least 8 for pp 4, got 6; nearest: global_batch 64"),
         ({"global_batch": 72}, "needs an even number of micro-batches, .* got 9; nearest: global_batch 80"),
         (
