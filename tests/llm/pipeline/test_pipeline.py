@@ -240,6 +240,7 @@ REAL = {
         configured(2, 4, 8, 16, sequence=4096, ep=8, zero=1, schedule="zero-bubble"),
     ),
     "DualPipe": ("llama3-8b", configured(4, 8, 2, 32, sequence=8192, zero=1, schedule="dualpipe")),
+    "DualPipe, ZeRO 0": ("llama3-8b", configured(8, 4, 2, 16, sequence=8192, schedule="dualpipe")),
     "DualPipe on two stages": (
         "llama3-8b",
         configured(4, 2, 2, 8, sequence=8192, zero=1, schedule="dualpipe"),

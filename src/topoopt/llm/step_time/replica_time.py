@@ -38,8 +38,23 @@ def replica_waits_s(case: Case, layers: Floats, one: MicroBatch) -> Floats:
     wire_s = _once_s(case, layers)
     behind_s = layers * one.kernels.backward_s / case.table.vpp
     overlap = case.calibration.gradient_overlap * ~case.runs_apart("step")
-    once_s = wire_s - overlap * (wire_s - longer_by_s(wire_s, behind_s))
+    early_s = _early_s(case, wire_s)
+    late_s = wire_s - early_s
+    once_s = late_s - overlap * (late_s - longer_by_s(late_s, behind_s))
+    if np.any(early_s):
+        once_s = once_s + longer_by_s(early_s, behind_s)
     return np.where(often, sharded_s(case, layers, one), once_s) if np.any(often) else once_s
+
+
+def _early_s(case: Case, wire_s: Floats) -> Floats:
+    """Return what of it begins before the last backward pass: with DualPipe gradients of the other of a rank's stages.
+
+    Its last pass but one is of that stage, also on the ranks in the middle, which have least time left.
+    """
+    if not np.any(case.copies > 1):
+        return np.zeros(())
+    gathered = np.where(case.table.zero > 0, case.weight_bytes, case.gradient_bytes)
+    return np.where(case.copies > 1, wire_s / 2 * case.gradient_bytes / (case.gradient_bytes + gathered), 0.0)
 
 
 def optimizer_step_s(case: Case, layers: Floats) -> Floats:
