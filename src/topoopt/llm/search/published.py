@@ -39,7 +39,7 @@ NEAR_SEQUENCES = 2.0
 
 OTHER_ARCHITECTURE = 2
 
-TEXTS = ("recompute", "context", "schedule", "dispatch", "moments")
+TEXTS = ("recompute", "context", "schedule", "dispatch", "moments", "activation_inputs")
 COUNTS = ("tp", "pp", "cp", "ep", "etp", "vpp", "micro_batch", "zero")
 
 
