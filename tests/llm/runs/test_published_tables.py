@@ -210,6 +210,18 @@ def test_a_table_of_fine_tuning_with_uneven_lengths(tmp_path: Path) -> None:
     assert [one.document_spread for one in of] == pytest.approx([0.5, 0.3464, 1 / 3], abs=1e-4)
 
 
+def test_a_table_of_fine_tuning_tasks(tmp_path: Path) -> None:
+    text = """
+| Model | Task | #-GPUs | GPU | GBS | MBS | Packed Sequence Length | TP | PP | VP | Tokens / sec / GPU | Framework |
+|-------|------|---|---|---|---|---|---|---|---|---|---|
+| LLAMA3-70B | SFT | 32 | H100 | 32 | 1 | 4096 | 4 | 4 | 5 | 1595 | NeMo 24.12 |
+| LLAMA3-70B | LoRA | 8 | H100 | 32 | 1 | 4096 | 2 | 4 | 20 | 2579 | NeMo 24.12 |
+"""
+    of = [run.configuration for run in read(tmp_path, text).modelled]
+    assert [(one.adapter_rank, one.adapters) for one in of] == [(0, "all-linear"), (16, "qkv")]
+    assert "Task" not in read(tmp_path, text).unknown_columns
+
+
 @pytest.mark.parametrize(
     ("cells", "words"),
     [

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from topoopt.errors import InvalidInput
+from topoopt.files import packaged_rows
 from topoopt.llm import Runs, read_runs
 from topoopt.llm.runs.columns import (
     degree,
@@ -12,7 +13,7 @@ from topoopt.llm.runs.columns import (
     out_of_memory,
     switched_on,
 )
-from topoopt.llm.runs.headings import column_of
+from topoopt.llm.runs.headings import _plain, column_of
 from topoopt.llm.runs.table import read_run_table
 from topoopt.llm.runs.words import precision, recomputation, zero_stage
 
@@ -54,6 +55,15 @@ def test_lines_without_cells_are_no_rows_and_a_cell_may_have_lines(tmp_path: Pat
     columns, rows = read_run_table(_written(tmp_path, text))
     assert columns[0] == "gpus"
     assert [row["note"] for row in rows] == ["plain", "two\nlines\u2028"]
+
+
+def test_no_heading_means_two_columns() -> None:
+    meant: dict[str, set[str]] = {}
+    for row in packaged_rows("llm", "run_columns"):
+        for name in (row["column"], *row["other_names"].split()):
+            meant.setdefault(_plain(name), set()).add(row["column"])
+            assert column_of(name) == row["column"]
+    assert all(len(columns) == 1 for columns in meant.values())
 
 
 def test_a_vague_heading_beside_a_clear_one_is_not_read_but_named(tmp_path: Path) -> None:

@@ -11,6 +11,10 @@ from typing import Any
 
 from topoopt.llm.runs.columns import Row, meaning, switched_on, text
 
+ADAPTED = r"\bq?(lora|peft|dora)\b|adapter"
+WHOLE = r"\b(sft|full|fft|pre-?train\w*|fine-?tun\w*|cpt|none)\b"
+"""What a column about the task says: adapters, or all weights."""
+
 PLACES = ("framework", "source", "dataset", "note")
 
 
@@ -19,7 +23,11 @@ def adapter_fields(row: Row) -> dict[str, Any]:
     column = text(row, "lora").lower()
     if column.isdecimal() and int(column) > 1:
         return {"adapter_rank": int(column)}
-    if column and not switched_on(row, "lora", True):
+    if (
+        column
+        and not re.search(ADAPTED, column)
+        and (re.search(WHOLE, column) or not switched_on(row, "lora", True))
+    ):
         return {"adapter_rank": 0}
     said = f"{text(row, 'model')} {text(row, 'note')}".lower()
     if not (column or re.search(r"\bq?lora\b", said)) or text(row, "adapter_rank"):
