@@ -59,7 +59,7 @@ class SearchRequest:
     def enumerated(self, scale: int = 1) -> ConfigurationTable:
         """Return the valid configurations on ``scale`` times the accelerators with as much more of a batch.
 
-        ZeRO is as the framework has it, see :func:`~topoopt.llm.memory.frameworks.shared_by`.
+        ZeRO is as the framework has it: at most 1 in pipelines that gather and scatter once an iteration.
         """
         accelerators = self.accelerators * scale
         valid = enumerate_configurations(
