@@ -1,6 +1,8 @@
 """From a request to a job: operators and traffic as they are, a transformer with the layouts worth wiring."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +37,7 @@ from topoopt.llm import (
     weighed_s,
 )
 from topoopt.search.bounds import moore_hops
+from topoopt.search.overlooked import overlooked
 from topoopt.search.progress import Progress, silent
 from topoopt.search.training_request import CANDIDATES, TrainingRequest, is_transformer, training_request
 from topoopt.simulate import simulated_flows
@@ -49,6 +52,9 @@ DIVERSE = ("tp", "pp", "dp", "cp", "ep")
 MOST_SIMULATED = 6_000_000
 """Flows of all layouts together after which no further one is tried, unless their number is given: they are simulated
 on ten networks, in some minutes of CPU time at worst."""
+
+MOST_LOOKED_AT = 1_000
+"""Configurations of a small job that are looked at beyond those."""
 
 Floats = NDArray[np.float64]
 
@@ -98,18 +104,23 @@ def _job_of(request: JobRequest, on_progress: Progress) -> Job:
         system, network_bandwidth_bps=system.network_bandwidth_bps / _fewest_hops(training.cluster)
     )
     forwarded = estimate(training.model, ranked.table, relayed, calibration, loads).iteration_time_s
-    times_s = (
+    times_s = tuple(
         weighed_s(seconds, ranked.memory.total, ranked.memory.capacity_bytes)
         for seconds in (ranked.times.iteration_time_s, forwarded)
     )
-    places = diverse(ranked.table, tuple(times_s), training.candidates or CANDIDATES)
+    places = diverse(ranked.table, times_s, training.candidates or CANDIDATES)
+    lay_out = partial(_layouts, training, system, calibration, ranked, loads)
     layouts: list[Layout] = []
     for index, place in enumerate(places):
         on_progress("laying out configurations", index, len(places))
-        layouts += _layouts(training, system, calibration, ranked, place, loads)
+        layouts += lay_out(place)
         simulated = sum(simulated_flows(layout.step) for layout in layouts)
         if not training.candidates and simulated > MOST_SIMULATED:
             break
+    if not training.candidates:
+        on_progress("looking further", 0, 0)
+        layouts += _overlooked(training, layouts, ranked, times_s, places, lay_out)
+        layouts.sort(key=lambda layout: layout.estimated_s)
     return training_job(
         TransformerWork(
             training.model,
@@ -159,8 +170,8 @@ def _layouts(
     system: System,
     calibration: Calibration,
     ranked: ConfigurationSearch,
-    place: int,
     loads: ExpertLoads | None,
+    place: int,
 ) -> list[Layout]:
     """Return a configuration with its ranks in the usual order, and in another where that places them otherwise."""
     one = ranked.table.row(place)
@@ -175,6 +186,28 @@ def _layouts(
         )
         for order in _orders(one, system)
     ]
+
+
+def _overlooked(
+    training: TrainingRequest,
+    chosen: Sequence[Layout],
+    ranked: ConfigurationSearch,
+    times_s: tuple[Floats, ...],
+    places: Sequence[int],
+    lay_out: Callable[[int], list[Layout]],
+) -> list[Layout]:
+    """Return the layouts of a configuration that was not chosen, and is the fastest on a network of its own."""
+    capacity = ranked.memory.capacity_bytes
+    return overlooked(
+        training.cluster,
+        chosen,
+        (
+            (float(times_s[0][place]), partial(lay_out, place))
+            for place in diverse(ranked.table, times_s, MOST_LOOKED_AT)
+            if place not in places
+        ),
+        lambda layout, seconds: float(weighed_s(seconds, layout.total_memory_bytes, capacity)),
+    )
 
 
 def _orders(one: Configuration, system: System) -> tuple[str, ...]:
