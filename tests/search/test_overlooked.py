@@ -1,4 +1,4 @@
-"""Small jobs: what is recommended is the best of all configurations that differ in a degree, each on its own network."""
+"""Small jobs: the best of all configurations that differ in a degree is recommended, each on its own network."""
 
 from typing import Any
 
