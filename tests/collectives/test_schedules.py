@@ -33,10 +33,16 @@ def run(schedule: Schedule) -> Holdings:
 def start(schedule: Schedule) -> Holdings:
     n, chunks = schedule.ranks, schedule.chunks
     if schedule.collective == "all-gather":
-        return [{r: frozenset({r})} for r in range(n)]
+        return [{c: frozenset({r}) for c in shard(schedule, r)} for r in range(n)]
     if schedule.collective == "all-to-all":
         return [{r * n + d: frozenset({r}) for d in range(n)} for r in range(n)]
     return [{c: frozenset({r}) for c in range(chunks)} for r in range(n)]
+
+
+def shard(schedule: Schedule, rank: int) -> range:
+    """The chunks that are a rank's own."""
+    parts = schedule.chunks // schedule.ranks
+    return range(rank * parts, (rank + 1) * parts)
 
 
 def check_goal(schedule: Schedule) -> None:
@@ -44,9 +50,9 @@ def check_goal(schedule: Schedule) -> None:
     if schedule.collective == "allreduce":
         assert all(state[r][c] == everyone for r in range(n) for c in range(schedule.chunks))
     elif schedule.collective == "reduce-scatter":
-        assert all(state[r][r] == everyone for r in range(n))
+        assert all(state[r][c] == everyone for r in range(n) for c in shard(schedule, r))
     elif schedule.collective == "all-gather":
-        assert all(state[r][c] == {c} for r in range(n) for c in range(n))
+        assert all(state[r][c] == {o} for r in range(n) for o in range(n) for c in shard(schedule, o))
     else:
         assert all(state[d][s * n + d] == {s} for s in range(n) for d in range(n))
 

@@ -1,5 +1,11 @@
 """How a collective is run as steps of transfers, and the law of one transfer."""
 
+from topoopt.collectives.broadcast import BroadcastSteps as BroadcastSteps
+from topoopt.collectives.broadcast import broadcast_schedule as broadcast_schedule
+from topoopt.collectives.broadcast import broadcast_steps as broadcast_steps
+from topoopt.collectives.broadcast import reversed_links as reversed_links
+from topoopt.collectives.play import PlayedSchedule as PlayedSchedule
+from topoopt.collectives.play import play as play
 from topoopt.collectives.ring_law import RING_MODELS as RING_MODELS
 from topoopt.collectives.ring_law import RING_ROUNDS_PER_NEIGHBOR as RING_ROUNDS_PER_NEIGHBOR
 from topoopt.collectives.ring_law import ring_edge_bytes as ring_edge_bytes
@@ -19,3 +25,6 @@ from topoopt.collectives.transfer_time import packets as packets
 from topoopt.collectives.transfer_time import path_overhead as path_overhead
 from topoopt.collectives.transfer_time import path_overheads as path_overheads
 from topoopt.collectives.transfer_time import transfer_time_s as transfer_time_s
+from topoopt.collectives.transfers import Transfers as Transfers
+from topoopt.collectives.transfers import one_after_the_other as one_after_the_other
+from topoopt.collectives.transfers import transfers_of as transfers_of

@@ -30,8 +30,8 @@ class Schedule:
         Name in :data:`topoopt.collectives.ALGORITHMS`.
     collective : str
         What holds afterwards: ``allreduce`` (everyone has the sum of every chunk), ``reduce-scatter`` (rank
-        r has the sum of chunk r), ``all-gather`` (everyone has chunk r of every rank r) or ``all-to-all``
-        (rank d has chunk s·ranks + d of every rank s).
+        r has the sum of the r-th part of the chunks), ``all-gather`` (everyone has the r-th part of every rank r) or
+        ``all-to-all`` (rank d has chunk s·ranks + d of every rank s).
     chunks : int
         Equal pieces. Of an all-to-all, a rank's buffer holds ``ranks`` of them; of the others, all.
     """
