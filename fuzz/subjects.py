@@ -87,6 +87,7 @@ READERS = tuple(
 WORDS = {
     "plan": "dlrm --set tables=4 --servers 4 --budget 0 --fabrics none --json",
     "topology": "--servers 12 --degree 4 --json",
+    "collective": "--op allreduce --bytes 1MB --servers 12 --degree 4 --json",
     "traffic": "dlrm --set tables=4 --servers 4 --json",
     "llm estimate": "llama2-7b --accelerators 8 --json",
     "llm search": "llama2-7b --accelerators 8 --json",

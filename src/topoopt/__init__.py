@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import AvailabilityAnswer as AvailabilityAnswer
     from topoopt.verbs import ClusterResult as ClusterResult
     from topoopt.verbs import ClusterSpec as ClusterSpec
+    from topoopt.verbs import CollectiveAnswer as CollectiveAnswer
     from topoopt.verbs import Comparison as Comparison
     from topoopt.verbs import CostComparison as CostComparison
     from topoopt.verbs import FailureAnswer as FailureAnswer
@@ -46,6 +47,7 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import WrittenReport as WrittenReport
     from topoopt.verbs import check_chart_file as check_chart_file
     from topoopt.verbs import cluster as cluster
+    from topoopt.verbs import collective as collective
     from topoopt.verbs import compare as compare
     from topoopt.verbs import cost as cost
     from topoopt.verbs import cost_page as cost_page

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.collectives.closed_forms import closed_form_time_s, hierarchical_time_s
-from topoopt.collectives import ALGORITHMS, COLLECTIVE_NAMES, Algorithm
+from topoopt.collectives import ALGORITHMS, COLLECTIVE_NAMES, Algorithm, along, rank_moves
 from topoopt.collectives.ring import ring
 from topoopt.errors import InvalidInput
 from topoopt.finder import FabricRequest, build_fabric
@@ -28,7 +28,6 @@ from topoopt.simulate import (
     simulate,
     task_graph_from_edges,
 )
-from topoopt.simulate.schedules.moves import along, rank_moves
 from topoopt.simulate.schedules.tasks import with_schedules
 from topoopt.topology import Topology, circulant, ideal_switch
 from topoopt.units import format_time

@@ -29,6 +29,10 @@ DOORS: dict[str, tuple[str, Callable[[], Any]]] = {
         "fail plan.json --availability --runs 20 --days 3 --seed 5",
         lambda: topoopt.fail("plan.json", availability=True, runs=20, days=3, seed=5),
     ),
+    "collective": (
+        "collective --op all-gather --bytes 4MB --servers 16 --strides 3,4 --alpha 2us",
+        lambda: topoopt.collective("all-gather", bytes=4e6, servers=16, strides=(3, 4), alpha=2e-6),
+    ),
     "rewire": (
         "rewire plan.json other.json --no-relabel",
         lambda: topoopt.rewire("plan.json", "other.json", relabel=False),

@@ -16,6 +16,7 @@ VERBS: Mapping[str, str] = MappingProxyType(
     {
         "plan": "Find strategy, topology and routing together, and say what they are worth.",
         "topology": "Choose the AllReduce rings of all servers, and show the network that they make together.",
+        "collective": "Run a collective on a wiring: steps and bytes of every schedule, and the quickest for its size.",
         "traffic": "Show what one iteration moves: by pair of servers and by link.",
         "llm": "Transformers on accelerators: step time, memory, traffic and the best way of splitting them.",
         "compare": "Put the same job on other fabrics, each with a strategy searched for it.",

@@ -3,9 +3,20 @@
 from topoopt.collectives.broadcast import BroadcastSteps as BroadcastSteps
 from topoopt.collectives.broadcast import broadcast_schedule as broadcast_schedule
 from topoopt.collectives.broadcast import broadcast_steps as broadcast_steps
+from topoopt.collectives.broadcast import ports_of_all as ports_of_all
 from topoopt.collectives.broadcast import reversed_links as reversed_links
+from topoopt.collectives.moves import MOST_RANKS as MOST_RANKS
+from topoopt.collectives.moves import Moves as Moves
+from topoopt.collectives.moves import along as along
+from topoopt.collectives.moves import rank_moves as rank_moves
+from topoopt.collectives.msccl import msccl_xml as msccl_xml
+from topoopt.collectives.msccl_run import MscclRun as MscclRun
+from topoopt.collectives.msccl_run import run_msccl as run_msccl
 from topoopt.collectives.play import PlayedSchedule as PlayedSchedule
 from topoopt.collectives.play import play as play
+from topoopt.collectives.ring import all_gather as all_gather
+from topoopt.collectives.ring import reduce_scatter as reduce_scatter
+from topoopt.collectives.ring import ring as ring
 from topoopt.collectives.ring_law import RING_MODELS as RING_MODELS
 from topoopt.collectives.ring_law import RING_ROUNDS_PER_NEIGHBOR as RING_ROUNDS_PER_NEIGHBOR
 from topoopt.collectives.ring_law import ring_edge_bytes as ring_edge_bytes
@@ -26,5 +37,6 @@ from topoopt.collectives.transfer_time import path_overhead as path_overhead
 from topoopt.collectives.transfer_time import path_overheads as path_overheads
 from topoopt.collectives.transfer_time import transfer_time_s as transfer_time_s
 from topoopt.collectives.transfers import Transfers as Transfers
+from topoopt.collectives.transfers import along_orders as along_orders
 from topoopt.collectives.transfers import one_after_the_other as one_after_the_other
 from topoopt.collectives.transfers import transfers_of as transfers_of

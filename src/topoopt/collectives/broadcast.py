@@ -30,6 +30,9 @@ MOST_CHUNKS = 64
 """Parts of a shard; where the exact schedule needs more, the best with fewer is taken."""
 
 
+_FlowRoom = tuple[Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints]
+
+
 @dataclass(frozen=True, slots=True)
 class BroadcastSteps:
     """What an all-gather takes, step by step; a reduce-scatter is one the other way round.
@@ -103,7 +106,7 @@ def broadcast_steps(topology: Topology, ports: int | None = None) -> BroadcastSt
     reached = np.zeros(len(roots), np.int64)
     if wiring.widest <= MOST_LINKS_OF_SUBSETS:
         sets = np.empty((2, 1 << wiring.widest), np.int64)
-        count = fullest_by_subsets(*wiring.rows, roots, *wiring.room(), *sets, most, per, reached)
+        count = fullest_by_subsets(*wiring.rows, roots, *wiring.room(), sets[0], sets[1], most, per, reached)
     else:
         count = fullest_by_flow(*wiring.rows, roots, *wiring.room(), *wiring.flow_room(), most, per, reached)
     for row in np.flatnonzero(reached < topology.servers)[:1]:
@@ -130,7 +133,9 @@ def broadcast_schedule(topology: Topology, chunks: int) -> Transfers:
     while server < topology.servers:
         spare = (topology.servers + 1) * (wiring.widest + 1)
         rows = np.concatenate([rows, np.empty((5, spare), np.int64)], axis=1)
-        server, used = lay_broadcast(*wiring.rows, server, chunks, *room, *flow_room, used, *rows)
+        server, used = lay_broadcast(
+            *wiring.rows, server, chunks, *room, *flow_room, used, rows[0], rows[1], rows[2], rows[3], rows[4]
+        )
     step, link, shard, first, count = rows[:, :used]
     n = topology.servers
     moved = Transfers(
@@ -237,10 +242,9 @@ class _InLinks:
         servers = len(self.first) - 1
         return np.empty(servers, np.int32), np.empty(servers, np.int64), np.empty(servers, np.int32)
 
-    def flow_room(self) -> tuple[Ints, ...]:
+    def flow_room(self) -> _FlowRoom:
         servers = len(self.first) - 1
-        return (
-            *np.empty((3, servers), np.int64),
-            np.empty((servers, self.widest), np.int64),
-            *np.empty((4, self.widest), np.int64),
-        )
+        mask, count, of = np.empty((3, servers), np.int64)
+        load, came_class, came_link, line = np.empty((4, self.widest), np.int64)
+        flow = np.empty((servers, self.widest), np.int64)
+        return mask, count, of, flow, load, came_class, came_link, line

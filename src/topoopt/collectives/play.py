@@ -12,9 +12,6 @@ from topoopt.collectives.transfers import Transfers
 
 Words = NDArray[np.uint64]
 
-MOST_ENTRIES = 1 << 27
-"""Chunks in the buffers of all ranks together; 1 GB."""
-
 
 @dataclass(frozen=True, eq=False)
 class Buffers:

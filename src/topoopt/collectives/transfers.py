@@ -74,26 +74,17 @@ class Transfers:
 def one_after_the_other(first: Transfers, second: Transfers) -> Transfers:
     """Return the AllReduce of a reduce-scatter and an all-gather."""
     assert (first.ranks, first.chunks) == (second.ranks, second.chunks)
-    pairs = (
-        (first.step, second.step + first.steps),
-        (first.src, second.src),
-        (first.dst, second.dst),
-        (first.first, second.first),
-        (first.count, second.count),
-        (first.reduce, second.reduce),
-    )
-    step, src, dst, begin, count, reduce = (np.concatenate(pair) for pair in pairs)
     return Transfers(
         first.name,
         "allreduce",
         first.ranks,
         first.chunks,
-        step,
-        src,
-        dst,
-        begin,
-        count,
-        reduce.astype(np.bool_),
+        np.concatenate([first.step, second.step + first.steps]),
+        np.concatenate([first.src, second.src]),
+        np.concatenate([first.dst, second.dst]),
+        np.concatenate([first.first, second.first]),
+        np.concatenate([first.count, second.count]),
+        np.concatenate([first.reduce, second.reduce]),
     )
 
 
@@ -117,7 +108,7 @@ def transfers_of(schedule: Schedule) -> Transfers:
     return moved.in_order()
 
 
-def side_by_side_on(transfers: Transfers, orders: Sequence[Sequence[int]]) -> Transfers:
+def along_orders(transfers: Transfers, orders: Sequence[Sequence[int]]) -> Transfers:
     """Return the schedule along several orders of the servers at once, an equal part of the message along each.
 
     Of an all-gather and a reduce-scatter, part i of a server's shard is chunk i of it.

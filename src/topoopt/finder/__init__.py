@@ -5,11 +5,13 @@ from topoopt.finder.circuits import demand_circuits as demand_circuits
 from topoopt.finder.circuits import first_circuits as first_circuits
 from topoopt.finder.coin_rings import coin_patterns as coin_patterns
 from topoopt.finder.degree_split import DEGREE_SPLITS as DEGREE_SPLITS
+from topoopt.finder.direct_rings import direct_rings as direct_rings
 from topoopt.finder.fabric_request import FabricRequest as FabricRequest
 from topoopt.finder.fabric_request import FabricShape as FabricShape
 from topoopt.finder.fabrics import FABRICS as FABRICS
 from topoopt.finder.fabrics import FabricBuilder as FabricBuilder
 from topoopt.finder.fabrics import build_fabric as build_fabric
+from topoopt.finder.hamiltonian_rings import hamiltonian_rings as hamiltonian_rings
 from topoopt.finder.improved_circuits import improved_circuits as improved_circuits
 from topoopt.finder.matching import DAMPING as DAMPING
 from topoopt.finder.reconfigurable import ReconfigurableBuilder as ReconfigurableBuilder
@@ -20,6 +22,7 @@ from topoopt.finder.regional_circuits import exchange_time_s as exchange_time_s
 from topoopt.finder.regional_circuits import regional_circuits as regional_circuits
 from topoopt.finder.regional_optimum import best_regional_circuits as best_regional_circuits
 from topoopt.finder.ring_network import RingNetwork as RingNetwork
+from topoopt.finder.ring_network import listed_strides as listed_strides
 from topoopt.finder.ring_network import ring_network as ring_network
 from topoopt.finder.rings import lay_rings as lay_rings
 from topoopt.finder.rules import USUAL_RULES as USUAL_RULES

@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # a verb needs no other
     from topoopt.failure import AvailabilityAnswer as AvailabilityAnswer
     from topoopt.failure import FailureAnswer as FailureAnswer
     from topoopt.finder import RingNetwork as RingNetwork
+    from topoopt.frontier import CollectiveAnswer as CollectiveAnswer
     from topoopt.hardware import ClusterSpec as ClusterSpec
     from topoopt.hardware import HardwareTables as HardwareTables
     from topoopt.job import ModelList as ModelList
@@ -51,6 +52,7 @@ if TYPE_CHECKING:  # a verb needs no other
     from topoopt.transformer import TransformerModel as TransformerModel
     from topoopt.verbs import cluster as cluster
     from topoopt.verbs import llm as llm
+    from topoopt.verbs.collective import collective as collective
     from topoopt.verbs.compare import compare as compare
     from topoopt.verbs.cost import cost as cost
     from topoopt.verbs.fail import fail as fail

@@ -6,6 +6,7 @@ from topoopt.words.check import checked_words as checked_words
 from topoopt.words.check import pick as pick
 from topoopt.words.cluster import ClusterWords as ClusterWords
 from topoopt.words.cluster import GeneratorWords as GeneratorWords
+from topoopt.words.collective import CollectiveWords as CollectiveWords
 from topoopt.words.cost import CostWords as CostWords
 from topoopt.words.cost import NetworkWords as NetworkWords
 from topoopt.words.fail import FailureWords as FailureWords

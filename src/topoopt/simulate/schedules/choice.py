@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass
 
-from topoopt.collectives import ALGORITHMS, QUICKEST
+from topoopt.collectives import ALGORITHMS, MOST_RANKS, QUICKEST, Moves, along, rank_moves
 from topoopt.routing import Fabric
 from topoopt.simulate.options import SimulationOptions
 from topoopt.simulate.schedules.closed_form import CollectiveTime, ring_times, step_times
 from topoopt.simulate.schedules.collective_choice import CollectiveChoice
-from topoopt.simulate.schedules.moves import MOST_RANKS, Moves, along, rank_moves
 from topoopt.simulate.task_graph import COLLECTIVES, TaskGraph
 
 RING = "ring"

@@ -8,13 +8,12 @@ from typing import Protocol
 
 import numpy as np
 
-from topoopt.collectives import occupancy_bytes
+from topoopt.collectives import Moves, occupancy_bytes
 from topoopt.routing import Fabric, pair_links
 from topoopt.simulate.csr import owners
 from topoopt.simulate.link_classes import group_rings, laid, sum_by
 from topoopt.simulate.options import SimulationOptions
 from topoopt.simulate.ring_steps import ring_steps
-from topoopt.simulate.schedules.moves import Moves
 from topoopt.simulate.task_graph import Floats, Ints
 
 

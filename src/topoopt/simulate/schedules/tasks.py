@@ -2,12 +2,12 @@
 
 import numpy as np
 
+from topoopt.collectives import Moves
 from topoopt.errors import InvalidInput
 from topoopt.routing import Fabric
 from topoopt.simulate.options import SimulationOptions
 from topoopt.simulate.schedules.choice import choose
 from topoopt.simulate.schedules.collective_choice import CollectiveChoice
-from topoopt.simulate.schedules.moves import Moves
 from topoopt.simulate.task_graph import (
     COLLECTIVE,
     MOST_TASKS,

@@ -6,9 +6,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from topoopt.collectives import ALGORITHMS, Schedule
+from topoopt.arrays import Ints
+from topoopt.collectives.schedule import Schedule
+from topoopt.collectives.table import ALGORITHMS
 from topoopt.errors import InvalidInput
-from topoopt.simulate.task_graph import Ints
 
 MOST_RANKS = 1_024
 """Schedules of more ranks have tens of millions of sends."""

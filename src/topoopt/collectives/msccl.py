@@ -1,0 +1,195 @@
+"""A schedule as MSCCL's XML: what every accelerator's thread blocks send, receive and add up, and what they wait for.
+
+Here an accelerator sends to each neighbor from a thread block of its own, and receives from each in another. A thread
+block does its steps in order; across thread blocks a step waits for the last one that wrote what it reads or adds to.
+
+References
+----------
+.. [1] github.com/microsoft/msccl-tools, ``msccl/language/ir.py`` (``ir_to_xml``), and the runtime's reader of these
+   files in github.com/microsoft/msccl: elements, attributes and limits.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from xml.sax.saxutils import quoteattr
+
+from topoopt.collectives.transfers import Transfers
+from topoopt.errors import Infeasible, InvalidInput
+
+MOST_STEPS = 256
+"""Of a thread block; what is more goes on in another one, on the next channel."""
+MOST_COUNT = 71
+"""Chunks that one step moves."""
+MOST_CHANNELS = 32
+MOST_MESSAGES = 200_000
+"""A file of more is tens of megabytes for every accelerator to read."""
+
+COLLECTIVES = {
+    "allreduce": "allreduce",
+    "all-gather": "allgather",
+    "reduce-scatter": "reduce_scatter",
+    "all-to-all": "alltoall",
+}
+"""Our names, and MSCCL's."""
+BUFFERS = {"allreduce": "i", "all-gather": "o", "reduce-scatter": "i"}
+"""The buffer that holds the whole message, with MSCCL's in-place calls."""
+_PARTS = {"all-gather": "i", "reduce-scatter": "o"}
+"""The buffer that is a rank's own part of it."""
+
+_Place = tuple[int, int]  # thread block, step
+
+
+@dataclass(slots=True)
+class _Step:
+    type: str
+    src: tuple[str, int]
+    dst: tuple[str, int]
+    count: int
+    waits: _Place = (-1, -1)
+    waited_for: bool = False
+
+
+@dataclass(slots=True)
+class _Block:
+    peer: tuple[int, int]  # send, receive; -1 for none
+    channel: int
+    steps: list[_Step] = field(default_factory=list)
+    seen: dict[int, int] = field(default_factory=dict)  # how far this one has waited for others
+
+
+class _Accelerator:
+    """The thread blocks of one rank, and who wrote each chunk last."""
+
+    def __init__(self) -> None:
+        self.blocks: list[_Block] = []
+        self.block_of: dict[tuple[int, int, int], int] = {}
+        self.writer: dict[int, _Place] = {}
+
+    def block(self, send: int, receive: int, channel: int) -> int:
+        key = send, receive, channel
+        if key not in self.block_of:
+            self.block_of[key] = len(self.blocks)
+            self.blocks.append(_Block((send, receive), channel))
+        return self.block_of[key]
+
+    def waits_of(self, block: int, first: int, count: int) -> list[_Place]:
+        """Return the last steps of other thread blocks that wrote any of these chunks, where not yet waited for."""
+        last: dict[int, int] = {}
+        for chunk in range(first, first + count):
+            writer, step = self.writer.get(chunk, (block, 0))
+            if writer != block and step > self.blocks[block].seen.get(writer, -1):
+                last[writer] = max(last.get(writer, -1), step)
+        return sorted(last.items())
+
+    def add(self, block: int, step: _Step, waits: list[_Place]) -> _Place:
+        """Append a step, before it as many empty ones as it has more than one to wait for."""
+        steps, seen = self.blocks[block].steps, self.blocks[block].seen
+        for writer, at in waits:
+            self.blocks[writer].steps[at].waited_for = True
+            seen[writer] = at
+        for place in waits[:-1]:
+            steps.append(_Step("nop", ("i", -1), ("o", -1), 0, place))
+        if waits:
+            step.waits = waits[-1]
+        steps.append(step)
+        return block, len(steps) - 1
+
+
+def msccl_xml(transfers: Transfers, name: str, sizes: tuple[int, int]) -> str:
+    """Return the XML of a schedule.
+
+    Parameters
+    ----------
+    name
+        What NCCL's log calls it.
+    sizes
+        Least and most bytes of a call that takes it.
+
+    Raises
+    ------
+    InvalidInput
+        For more than :data:`MOST_MESSAGES` messages.
+    Infeasible
+        For more than :data:`MOST_CHANNELS` channels.
+    """
+    if len(transfers) > MOST_MESSAGES:
+        raise InvalidInput(
+            f"export: {len(transfers)} messages, MSCCL files are written of at most {MOST_MESSAGES}; take fewer servers"
+        )
+    ranks = _blocks(transfers)
+    channels = 1 + max(block.channel for rank in ranks for block in rank.blocks)
+    if channels > MOST_CHANNELS:
+        raise Infeasible(
+            f"export: {channels} channels of {MOST_STEPS} steps, MSCCL has {MOST_CHANNELS}; take fewer servers"
+        )
+    return "\n".join(_lines(transfers, ranks, channels, name, sizes)) + "\n"
+
+
+def _blocks(transfers: Transfers) -> list[_Accelerator]:
+    ranks = [_Accelerator() for _ in range(transfers.ranks)]
+    channel: dict[tuple[int, int], int] = defaultdict(int)
+    if transfers.collective == "all-to-all":
+        for rank, accelerator in enumerate(ranks):  # what a rank keeps
+            accelerator.add(accelerator.block(-1, -1, 0), _Step("cpy", ("i", rank), ("o", rank), 1), [])
+    for src, dst, first, count, reduce in _messages(transfers):
+        for _ in range(2):
+            sends = ranks[src].block(dst, -1, channel[src, dst])
+            receives = ranks[dst].block(-1, src, channel[src, dst])
+            before = ranks[src].waits_of(sends, first, count)
+            under = ranks[dst].waits_of(receives, first, count) if reduce else []
+            longest = max(
+                len(ranks[src].blocks[sends].steps) + len(before),
+                len(ranks[dst].blocks[receives].steps) + len(under),
+            )
+            if longest < MOST_STEPS - 1:
+                break
+            channel[src, dst] += 1
+        here, there = _places(transfers, src, dst, first)
+        ranks[src].add(sends, _Step("s", here, there, count), before)
+        kept = _Step("rrc" if reduce else "r", there if reduce else here, there, count)
+        place = ranks[dst].add(receives, kept, under)
+        ranks[dst].writer.update(dict.fromkeys(range(first, first + count), place))
+    return ranks
+
+
+def _messages(transfers: Transfers) -> Iterator[tuple[int, int, int, int, bool]]:
+    columns = (transfers.src, transfers.dst, transfers.first, transfers.count, transfers.reduce)
+    for src, dst, first, count, reduce in zip(*(column.tolist() for column in columns), strict=True):
+        for part in range(0, count, MOST_COUNT):
+            yield src, dst, first + part, min(MOST_COUNT, count - part), reduce
+
+
+def _places(transfers: Transfers, src: int, dst: int, first: int) -> tuple[tuple[str, int], tuple[str, int]]:
+    """Return buffer and offset at the sender and at the receiver."""
+    if transfers.collective == "all-to-all":
+        return ("i", dst), ("o", src)
+    buffer = BUFFERS[transfers.collective]
+    return (buffer, first), (buffer, first)
+
+
+def _lines(
+    transfers: Transfers, ranks: list[_Accelerator], channels: int, name: str, sizes: tuple[int, int]
+) -> Iterator[str]:
+    collective = transfers.collective
+    chunks = transfers.ranks if collective == "all-to-all" else transfers.chunks
+    part = _PARTS.get(collective, "")
+    size = {buffer: chunks // transfers.ranks if buffer == part else chunks for buffer in "io"}
+    yield (
+        f'<algo name={quoteattr(name)} proto="Simple" nchannels="{channels}" nchunksperloop="{chunks}" '
+        f'ngpus="{transfers.ranks}" coll="{COLLECTIVES[collective]}" inplace="{int(collective != "all-to-all")}" '
+        f'minBytes="{sizes[0]}" maxBytes="{sizes[1]}">'
+    )
+    for rank, accelerator in enumerate(ranks):
+        yield f'  <gpu id="{rank}" i_chunks="{size["i"]}" o_chunks="{size["o"]}" s_chunks="0">'
+        for index, block in enumerate(accelerator.blocks):
+            yield f'    <tb id="{index}" send="{block.peer[0]}" recv="{block.peer[1]}" chan="{block.channel}">'
+            for s, step in enumerate(block.steps):
+                yield (
+                    f'      <step s="{s}" type="{step.type}" srcbuf="{step.src[0]}" srcoff="{step.src[1]}" '
+                    f'dstbuf="{step.dst[0]}" dstoff="{step.dst[1]}" cnt="{step.count}" depid="{step.waits[0]}" '
+                    f'deps="{step.waits[1]}" hasdep="{int(step.waited_for)}"/>'
+                )
+            yield "    </tb>"
+        yield "  </gpu>"
+    yield "</algo>"

@@ -1,0 +1,40 @@
+"""Orders of all servers along which schedules are laid: rings over links of their own, else their numbers."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from topoopt.finder import direct_rings, hamiltonian_rings
+from topoopt.frontier.wiring import Wiring
+
+_Order = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """Orders of the servers, side by side; ``direct`` where neighbors in an order are joined by a link of its own."""
+
+    orders: tuple[_Order, ...]
+    direct: bool
+
+    def __len__(self) -> int:
+        return len(self.orders)
+
+
+def ring_orders(wiring: Wiring, seed: int = 0) -> Orders:
+    """Return as many rings as are found that share no link, at most one a port; else one in order of the servers.
+
+    A circulant has a ring along each stride that meets all servers. Where these leave ports idle, and where links go
+    both ways, disjoint Hamiltonian cycles are searched for, each walked both ways.
+    """
+    everyone = np.arange(wiring.servers)
+    rings = direct_rings(wiring.topology, everyone, wiring.ports)
+    if (
+        len(rings) < wiring.ports
+        and wiring.links == "duplex"
+        and len(wiring.topology) < wiring.servers**2 / 2
+    ):
+        rings = max(rings, hamiltonian_rings(wiring.topology, everyone, wiring.ports, seed), key=len)
+    if rings:
+        return Orders(tuple(ring.members for ring in rings), True)
+    return Orders((tuple(everyone.tolist()),), False)

@@ -1,0 +1,38 @@
+"""The words of a collective: on which wiring, by which schedule, what a step takes."""
+
+import os
+from collections.abc import Sequence
+from typing import Annotated, TypedDict
+
+from topoopt.words.word import Amount, Word, panel
+
+
+@panel("Wiring")
+class WiringWords(TypedDict, total=False):
+    """Who is joined with whom."""
+
+    servers: int
+    """Servers; those of the file where ``wiring`` is one."""
+    degree: int
+    """Ports of a server; 4, or those of the strides or of the file."""
+    wiring: Annotated[str | os.PathLike[str], Word("NAME|FILE")]
+    """A family: circulant (of the fewest hops), expander, torus, full-mesh; or a file of links: two servers a line,
+    or node-link JSON. circulant."""
+    strides: Annotated[str | Sequence[int], Word("LIST")]
+    """Join server i with i + p for each stride p, such as 1,15."""
+    links: Annotated[str, Word("duplex|directed")]
+    """A port is a fiber pair to one neighbor, or sends to one and hears another; duplex, or as the file says."""
+    bandwidth: Annotated[Amount, Word("RATE", "100Gbps")]
+    """Of one port."""
+    seed: Annotated[int, Word("N", 0)]
+    """Of an expander."""
+
+
+class CollectiveWords(WiringWords, total=False):
+    """All words that :func:`topoopt.collective` takes beside the operation and its bytes."""
+
+    schedule: Annotated[str, Word("best|ring|bfb|dbt|halving-doubling", "best")]
+    """best: the quickest for these bytes. bfb: breadth-first broadcast; dbt: double binary tree. An all-to-all has
+    direct and pairwise."""
+    alpha: Annotated[Amount, Word("TIME", "1us")]
+    """What each step takes beside its bytes."""

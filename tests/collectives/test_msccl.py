@@ -1,0 +1,106 @@
+"""MSCCL's XML: the interpreter sees every shard arrive, within the limits of MSCCL's own reader."""
+
+import re
+from collections.abc import Callable
+from functools import partial
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.collectives.wirings import BPS, diamond, kautz, lifted_128_4
+from topoopt.collectives import (
+    ALGORITHMS,
+    Transfers,
+    broadcast_schedule,
+    broadcast_steps,
+    msccl_xml,
+    one_after_the_other,
+    reversed_links,
+    run_msccl,
+    transfers_of,
+)
+from topoopt.collectives.msccl import MOST_STEPS
+from topoopt.collectives.ring import all_gather, reduce_scatter
+from topoopt.errors import InvalidInput
+from topoopt.topology import Topology, circulant
+
+SIZES = (0, 1 << 30)
+
+
+def both(wiring: Topology) -> Transfers:
+    chunks = broadcast_steps(wiring, 4).chunks
+    back = broadcast_schedule(reversed_links(wiring), chunks).backwards()
+    return one_after_the_other(back, broadcast_schedule(wiring, chunks))
+
+
+def of_table(name: str) -> Transfers:
+    return transfers_of(ALGORITHMS[name].schedules[0](12))
+
+
+SCHEDULES: dict[str, Callable[[], Transfers]] = {
+    "bfb on a circulant": lambda: both(circulant(16, (3, 4), BPS)),
+    "bfb on a digraph": lambda: both(kautz(4, 30)),
+    "bfb, gather": lambda: broadcast_schedule(diamond(), 2),
+    "bfb, scatter": lambda: broadcast_schedule(reversed_links(diamond()), 2).backwards(),
+    "ring, gather": lambda: transfers_of(all_gather(9)),
+    "ring, scatter": lambda: transfers_of(reduce_scatter(9)),
+    **{name: partial(of_table, name) for name in ALGORITHMS},
+}
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_every_shard_arrives(name: str) -> None:
+    transfers = SCHEDULES[name]()
+    ran = run_msccl(msccl_xml(transfers, name, SIZES))
+    assert ran.missing == 0
+    assert ran.messages >= len(transfers)
+
+
+def test_a_file_is_as_mscclls_reader_wants_it() -> None:
+    """Steps are numbered without a gap, stay below 256, and what is waited for says so."""
+    root = ElementTree.fromstring(msccl_xml(both(lifted_128_4()), "lifted", SIZES))
+    assert (root.attrib["coll"], root.attrib["ngpus"], root.attrib["inplace"]) == ("allreduce", "128", "1")
+    for gpu in root:
+        assert gpu.attrib["i_chunks"] == gpu.attrib["o_chunks"] == root.attrib["nchunksperloop"]
+        blocks = {tb.attrib["id"]: list(tb) for tb in gpu}
+        for steps in blocks.values():
+            assert [int(step.attrib["s"]) for step in steps] == list(range(len(steps)))
+            assert len(steps) <= MOST_STEPS
+            for step in steps:
+                assert 0 <= int(step.attrib["cnt"]) < 72
+                if step.attrib["depid"] != "-1":
+                    awaited = blocks[step.attrib["depid"]][int(step.attrib["deps"])]
+                    assert (awaited.attrib["hasdep"], awaited.attrib["type"] in ("r", "rrc")) == ("1", True)
+
+
+def test_long_thread_blocks_go_on_on_the_next_channel() -> None:
+    ran = run_msccl(msccl_xml(transfers_of(ALGORITHMS["ring"].schedules[0](200)), "ring", SIZES))
+    assert (ran.missing, ran.channels) == (0, 2)
+    assert ran.steps <= MOST_STEPS
+
+
+def test_a_gather_has_its_own_part_as_input() -> None:
+    root = ElementTree.fromstring(msccl_xml(broadcast_schedule(diamond(), 2), "diamond", SIZES))
+    assert (root.attrib["coll"], root.attrib["nchunksperloop"]) == ("allgather", "16")
+    assert (root[0].attrib["i_chunks"], root[0].attrib["o_chunks"]) == ("2", "16")
+
+
+def test_what_is_spoiled_is_noticed() -> None:
+    whole = msccl_xml(transfers_of(all_gather(5)), "ring", SIZES)
+    without_waits = re.sub(r'depid="\d+" deps="\d+"', 'depid="-1" deps="-1"', whole)
+    late = without_waits.replace(
+        's="0" type="s" srcbuf="o" srcoff="0"', 's="0" type="s" srcbuf="o" srcoff="3"'
+    )
+    with pytest.raises(InvalidInput, match=r"before it has it|from one place to another"):
+        run_msccl(late)
+    circle = re.sub(r'(type="r"[^>]*?)depid="-1" deps="-1"', r'\1depid="0" deps="1"', whole, count=1)
+    with pytest.raises(InvalidInput, match="waits forever"):
+        run_msccl(circle)
+    with pytest.raises(InvalidInput, match="not a file of MSCCL"):
+        run_msccl("<algo/>")
+
+
+def test_too_many_messages_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("topoopt.collectives.msccl.MOST_MESSAGES", 3)
+    with pytest.raises(InvalidInput, match="export: 20 messages, MSCCL files are written of at most 3"):
+        msccl_xml(transfers_of(all_gather(5)), "ring", SIZES)
