@@ -19,7 +19,11 @@ def test_times_are_drawn_over_sizes() -> None:
     [chart] = page_of(answer).charts
     assert isinstance(chart, LineChart)
     assert [series.name for series in chart.series] == ["direct", "pairwise"]
-    assert all(later > sooner for series in chart.series for sooner, later in zip(series.y, series.y[1:], strict=False))
+    assert all(
+        later > sooner
+        for series in chart.series
+        for sooner, later in zip(series.y, series.y[1:], strict=False)
+    )
 
 
 def test_the_frame_has_a_row_for_each_way() -> None:
