@@ -98,7 +98,7 @@ class DetailWords(TypedDict, total=False):
     shard: Annotated[int, Word("N", 0)]
     """Of the dp·cp ranks, those over which ZeRO shares out; every shard of N has all (HSDP). 0 for all of them."""
     schedule: Annotated[str, Word("1f1b|zero-bubble|dualpipe", "1f1b")]
-    """Order of passes: 1F1B, interleaved with ``vpp``; gradients of weights fill the bubble; stages from both ends."""
+    """Order of passes: 1F1B, interleaved with ``vpp``; ZB-H1, gradients of weights fill the bubble; from both ends."""
     exchange: Annotated[str, Word("flat|hierarchical", "hierarchical")]
     """How tokens get to experts: a copy for each, or one for each server that forwards it (DeepEP, HybridEP)."""
     dispatch: Annotated[str, Word("bf16|fp8|fp32")]
