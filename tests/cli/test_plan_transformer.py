@@ -59,8 +59,14 @@ def test_a_person_reads_the_same(topoopt: Topoopt, config: str) -> None:
         assert word in ran.out
 
 
-def test_every_verb_reads_the_plan(topoopt: Topoopt, config: str, tmp_path: Path) -> None:
-    (path := tmp_path / "plan.json").write_text(json.dumps(planned(topoopt, config, "--fabrics", "none")))
+@pytest.mark.parametrize("schedule", ["1f1b", "zero-bubble", "dualpipe"])
+def test_every_verb_reads_the_plan(topoopt: Topoopt, config: str, tmp_path: Path, schedule: str) -> None:
+    chosen = (
+        ("--fabrics", "none")
+        if schedule == "1f1b"
+        else ("--pp", "4", "--schedule", schedule, "--fabrics", "none")
+    )
+    (path := tmp_path / "plan.json").write_text(json.dumps(planned(topoopt, config, *chosen)))
     plan = str(path)
     for words in (
         ("simulate", plan, "--simulator", "flow"),
