@@ -70,13 +70,12 @@ class _Kernels:
         A tile takes longer by its start and its end, in which nothing is multiplied: as much as ``half_depth`` more of
         depth would in 16 bits, and no less where the products themselves are faster, for what comes and goes then is
         numbers of 16 and 32 bits. Of the last wave of tiles over the processors a part stays empty. The memory's rate
-        is a roof.
+        is a roof. So it takes 2·MNK·(1 + a²/MN)·(1/rate + k/(K·usual rate))/e for M rows, N columns and a depth of K.
         """
-        half_depth = self.half_depth * (flops / self.case.usual_flops)
-        lost = (1 + half_depth / depth) * (1 + self.half_area / (rows * columns))
-        work = 2 * rows * columns * depth
-        traffic = 2 * (rows * depth + depth * columns + rows * columns) * self.s_per_byte
-        return np.maximum(work * lost / (flops * self.efficiency), traffic)
+        written = rows * columns
+        s_per_two = depth / flops + self.half_depth / self.case.usual_flops
+        work_s = (written + self.half_area) * s_per_two * (2 / self.efficiency)
+        return np.maximum(work_s, (depth * (rows + columns) + written) * (2 * self.s_per_byte))
 
     def layer(self) -> LayerKernels:
         """Return all kernels."""
