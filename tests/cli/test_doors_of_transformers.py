@@ -73,6 +73,23 @@ def test_both_doors_give_the_same_answer(topoopt: Topoopt, name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "words",
+    [
+        ("llm", "estimate"),
+        ("llm", "search", "--top", "1"),
+        ("plan", "--fabrics", "none", "--candidates", "1"),
+    ],
+)
+def test_a_name_with_its_owner_is_no_path(topoopt: Topoopt, words: tuple[str, ...]) -> None:
+    named = "meta-llama/Llama-3.1-8B-Instruct"
+    ran = topoopt(*words, named, "--accelerators", "16")
+    assert (ran.code, "llama3-8b" in ran.out) == (0, True), ran.err
+    lost = topoopt(*words, "meta-llama/Llama-9-8B", "--accelerators", "16")
+    assert lost.code == 2
+    assert lost.err.startswith("error: meta-llama/Llama-9-8B: ")
+
+
+@pytest.mark.parametrize(
     "package_and_verb", [*(("topoopt.cli.llm", verb) for verb in LLM_VERBS), ("topoopt.cli", "plan")]
 )
 def test_help_in_80_columns_has_whole_names_and_choices(

@@ -7,6 +7,7 @@ from topoopt.errors import InvalidInput
 from topoopt.files import is_file, read_json, read_text, read_yaml
 from topoopt.job.file import job_from_mapping
 from topoopt.job.request import JobRequest
+from topoopt.transformer import is_transformer
 
 SUFFIXES = (".yaml", ".yml", ".json", ".csv", ".npy")
 
@@ -37,7 +38,7 @@ def request_of(word: str) -> JobRequest:
     """
     suffix = Path(word).suffix.lower()
     if suffix not in SUFFIXES:
-        if "/" in word or is_file(word):
+        if is_file(word) or ("/" in word and not is_transformer(word)):
             raise InvalidInput(
                 f"{word}: what kind of file is this? Expected one that ends in {', '.join(SUFFIXES)}"
             )

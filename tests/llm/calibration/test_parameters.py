@@ -11,6 +11,7 @@ from topoopt.llm import (
     PARAMETERS,
     are_alike,
     find_calibration,
+    named_calibration,
     peak_rates,
     read_calibration,
     starting_calibration,
@@ -93,6 +94,13 @@ def test_a_start_is_renamed_for_its_accelerator() -> None:
     start = starting_calibration("neutral", "v100", "eager")
     assert (start.accelerator, start.attention) == ("V100-SXM2-16GB", "eager")
     assert starting_calibration("h100", "h200").parameters() == find_calibration("h100").parameters()
+
+
+def test_a_calibration_that_there_is_not_is_a_mistake_in_its_own_word() -> None:
+    with pytest.raises(
+        InvalidInput, match=r'^calibration: expected an accelerator or a file; unknown name "h1000"'
+    ):
+        named_calibration("h1000")
 
 
 def test_bounds_hold_every_shipped_value() -> None:

@@ -98,7 +98,7 @@ def named_calibration(word: str | None, accelerator: str = "") -> Calibration:
         check_profile(profile, word)
         own = find_calibration(accelerator or profile.device.accelerator)
         return profiled_calibration(profile, own, word).calibration
-    return _named(word)
+    return _named(word, "calibration")
 
 
 def starting_calibration(word: str, accelerator: str, attention: str | None = None) -> Calibration:
@@ -117,7 +117,7 @@ def starting_calibration(word: str, accelerator: str, attention: str | None = No
         If there is no such start or accelerator.
     """
     part = find_accelerator(accelerator)
-    start = _packaged("neutral.toml") if word == NEUTRAL else _named(word)
+    start = _packaged("neutral.toml") if word == NEUTRAL else _named(word, "start")
     return replace(
         start,
         name=part.name.lower(),
@@ -192,14 +192,15 @@ def _parsed(text: str, place: str, name: str) -> Calibration:
         raise InvalidInput(f"{place}: {error}") from None
 
 
-def _named(word: str) -> Calibration:
+def _named(word: str, key: str) -> Calibration:
     if Path(word).suffix or "/" in word:
         return read_calibration(word)
     try:
         return find_calibration(word)
     except InvalidInput as error:
+        allowed = f"{NEUTRAL}, an accelerator" if key == "start" else "an accelerator"
         raise InvalidInput(
-            f"start: expected neutral, an accelerator or a file; {str(error).removeprefix('accelerator: ')}"
+            f"{key}: expected {allowed} or a file; {str(error).removeprefix('accelerator: ')}"
         ) from None
 
 

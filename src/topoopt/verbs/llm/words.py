@@ -25,6 +25,7 @@ from topoopt.transformer import (
     TransformerModel,
     changed_model,
     find_transformer,
+    is_transformer,
     model_of_shapes,
     read_config,
 )
@@ -50,7 +51,8 @@ def model_of(model: Transformer, words: Mapping[str, Any]) -> TransformerModel:
 
 
 def _named(word: str) -> TransformerModel:
-    if Path(word).suffix.lower() == ".json" or "/" in word or is_file(word):
+    """Return the model of a file, or of a name; with its owner in front a name looks like a path."""
+    if Path(word).suffix.lower() == ".json" or is_file(word) or ("/" in word and not is_transformer(word)):
         return read_config(word)
     return find_transformer(word)
 
