@@ -62,6 +62,7 @@ def test_the_bubble_is_that_of_the_paper_in_all_simulators(simulator: str, sched
         result = simulate(simulator, pipeline_task_graph(step), own_links(stages))
         assert result.iteration_time_s == pytest.approx(batches * 3.0 + bubble_s(schedule, stages, chunk))
         assert compute_and_bubble(step)[1] == pytest.approx(bubble_s(schedule, stages, chunk))
+        assert result.bubble_s == pytest.approx(bubble_s(schedule, stages, chunk))
 
 
 @settings(max_examples=40, deadline=None)
