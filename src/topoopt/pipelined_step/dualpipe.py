@@ -38,7 +38,7 @@ def check_dualpipe(stages: int, micro_batches: int) -> None:
         )
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=128)
 def dualpipe_schedule(stage: int, stages: int, micro_batches: int) -> Schedule:
     """Return the passes of a stage's worker, which has a chunk and its mirror image from the other end.
 
