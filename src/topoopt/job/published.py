@@ -1,7 +1,7 @@
 """The noun PublishedLayout: a way of training that somebody has published, beside the best that a search has found."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from topoopt.job.layout import Words, layout_name
 
@@ -33,6 +33,9 @@ class PublishedLayout:
         Place among the configurations that fit, the fastest first; that which it would have if it does not fit.
     compared : int
         Those configurations.
+    faster_with : mapping
+        Of one that is not among the first: what the fastest does otherwise, one after the other, and the share of the
+        time that each saves.
     """
 
     source: str
@@ -47,6 +50,7 @@ class PublishedLayout:
     fits: bool
     rank: int
     compared: int
+    faster_with: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -64,6 +68,7 @@ class PublishedLayout:
         return {
             **fields,
             "configuration": dict(self.configuration),
+            "faster_with": dict(self.faster_with),
             "name": self.name,
             "over_best": self.over_best,
         }

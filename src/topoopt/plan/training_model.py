@@ -55,6 +55,9 @@ class PublishedPart(Strict):
     fits: bool
     rank: Count
     compared: Count
+    faster_with: dict[str, float] = Field(
+        default={}, description="what the fastest does otherwise, and the share of the time that each saves"
+    )
 
 
 class TrainingPart(Strict):

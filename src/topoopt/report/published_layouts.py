@@ -5,7 +5,7 @@ from functools import partial
 
 from topoopt.job import PublishedLayout
 from topoopt.report.page import Section
-from topoopt.report.rows import number, table, text
+from topoopt.report.rows import facts, number, table, text
 from topoopt.report.words import yes_or_no
 from topoopt.units import format_memory
 
@@ -26,7 +26,15 @@ def published_sections(model: str, published: Sequence[PublishedLayout]) -> tupl
         text("published", partial(_origin, model)),
     )
     remark = "in closed form, with the replicas that there are accelerators for"
-    return (Section("published", "Published practice", "", (rows,), remark),)
+    slower = {one.name: _why_slower(one) for one in published if one.faster_with}
+    blocks = (rows, facts(slower)) if slower else (rows,)
+    return (Section("published", "Published practice", "", blocks, remark),)
+
+
+def _why_slower(one: PublishedLayout) -> str:
+    """Return what the fastest does otherwise, in a line."""
+    steps = [f"{words} saves {share:.1%}" for words, share in one.faster_with.items()]
+    return f"the fastest does otherwise: {', then '.join(steps)}"
 
 
 def published_line(one: PublishedLayout) -> str:

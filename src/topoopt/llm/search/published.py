@@ -21,6 +21,7 @@ from topoopt.llm.configuration import Configuration
 from topoopt.llm.configuration_table import RARE_COLUMNS, configuration_table
 from topoopt.llm.search.request import SearchRequest
 from topoopt.llm.search.result import ConfigurationSearch
+from topoopt.llm.search.why_slower import why_slower
 from topoopt.llm.step_time.closed_form import estimate
 from topoopt.transformer import TransformerModel, count_parameters, find_transformer
 
@@ -68,6 +69,7 @@ def published_layouts(search: ConfigurationSearch) -> tuple[PublishedLayout, ...
     times = estimate(request.model, table, request.system, search.calibration, request.loads).iteration_time_s
     needed = request.memory(table)
     ranked_s = search.times.iteration_time_s
+    ranks = [1 + int(np.sum(ranked_s < seconds * (1 - 1e-9))) for seconds in times]
     return tuple(
         PublishedLayout(
             row.source,
@@ -80,8 +82,9 @@ def published_layouts(search: ConfigurationSearch) -> tuple[PublishedLayout, ...
             float(ranked_s.min()),
             float(needed.total[place]),
             bool(needed.fits[place]),
-            1 + int(np.sum(ranked_s < times[place] * (1 - 1e-9))),
+            ranks[place],
             len(ranked_s),
+            why_slower(search, one, ranks[place]),
         )
         for place, (one, row) in enumerate(found.items())
     )
