@@ -8,7 +8,7 @@ from topoopt.llm.columns import Floats
 from topoopt.llm.step_time.adapter_time import adapter_kernels
 from topoopt.llm.step_time.attention_time import core_s
 from topoopt.llm.step_time.case import Case
-from topoopt.llm.step_time.recurrence_time import RECURRENT_BACKWARD, between_s
+from topoopt.llm.step_time.recurrence_time import RECURRENT_BACKWARD, between_s, copied_s
 from topoopt.llm.step_time.streamed_bytes import activation_bytes, joined_bytes, streamed_bytes, summed_bytes
 
 STREAMED_BACKWARD = 1.5
@@ -87,9 +87,11 @@ class _Kernels:
         if np.any(case.table.adapter_rank > 0):
             adapters = adapter_kernels(case, self.product_s, self.s_per_byte)
         between: Floats = np.zeros(())
+        copied: Floats = np.zeros(())
         if shapes.any_recurrence:
             linear = linear + shapes.recurrent_share * self._recurrent_projections()
             between = shapes.recurrent_share * between_s(case, self.s_per_byte)
+            copied = shapes.recurrent_share * copied_s(case, self.s_per_byte)
         logits = self.product_s(case.tokens, shapes.vocabulary / case.tp, shapes.hidden, case.usual_flops)
         loss = case.tokens * shapes.vocabulary / case.tp * self._loss_bytes() * self.s_per_byte
         products = np.where(
@@ -97,11 +99,12 @@ class _Kernels:
         )  # frozen weights have no gradients, only their input has
         summed, summed_ends = (self.s_per_byte * size for size in summed_bytes(case))
         return LayerKernels(
-            linear + streamed + core_forward + between + adapters[0],
+            linear + streamed + core_forward + between + copied + adapters[0],
             products * linear
             + STREAMED_BACKWARD * streamed
             + core_backward
             + RECURRENT_BACKWARD * between
+            + copied
             + adapters[1]
             + summed
             + joined_bytes(case) * self.s_per_byte,

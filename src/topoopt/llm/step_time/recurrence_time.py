@@ -21,6 +21,17 @@ def between_s(case: Case, s_per_byte: Floats) -> Floats:
     return np.asarray(case.tokens / case.tp * (on_units + shapes.recurrent_bytes * s_per_byte), np.float64)
 
 
+def copied_s(case: Case, s_per_byte: Floats) -> Floats:
+    """Return the time in which one pass of such a layer brings its sequences together, token after token, and back.
+
+    Megatron Core has tokens of all sequences of a micro-batch side by side, its recurrences want one after the other:
+    what is projected, and what comes out, is read and written (``MambaMixer._ssm_training``); one alone is not.
+    """
+    shapes = case.shapes
+    size = 4 * (shapes.recurrent_into + shapes.recurrent_inner) * (case.table.micro_batch > 1)
+    return np.asarray(case.tokens / case.tp * size * s_per_byte, np.float64)
+
+
 def state_exchange_s(case: Case) -> Floats:
     """Return what context parallel ranks wait for in one such layer, both passes.
 
