@@ -77,6 +77,8 @@ READERS = tuple(
     llm estimate llama2-7b --accelerators 8 --calibration @calibration.toml --json
     llm traffic mixtral-8x7b --accelerators 8 --ep 8 --loads @loads.csv --json
     llm traffic llama2-7b --accelerators 8 --tp 2 --slots @slots.txt --json
+    collective --op allreduce --bytes 1MB --wiring @cables.txt --json
+    collective --op all-gather --bytes 1MB --wiring @graph.json --json
     simulate @graph.fbuf --simulator analytic --json
     simulate @graph.fbuf --simulator flow --json
     simulate @graph.fbuf.xz --simulator packet --json
@@ -137,6 +139,7 @@ def make_files(folder: Path) -> None:
         ("prices.csv",) * 2,
         ("rates.yaml", "failure-rates.yaml"),
         ("runs.csv",) * 2,
+        ("cables.txt", "wirings/five.txt"),
     ):
         (folder / name).write_bytes((EXAMPLES / example).read_bytes())
     (folder / "few.csv").write_text("\n".join((folder / "runs.csv").read_text().splitlines()[:7]))
@@ -145,6 +148,8 @@ def make_files(folder: Path) -> None:
     (folder / "graph.fbuf.xz").write_bytes(packed)
     (folder / "graph.fbuf").write_bytes(lzma.decompress(packed))
     np.save(folder / "traffic.npy", np.array([[0, 1e6, 0], [0, 0, 2e6], [3e6, 0, 0]]))
+    arcs = [{"source": i, "target": (i + step) % 7} for i in range(7) for step in (1, 3)]
+    (folder / "graph.json").write_text(json.dumps({"directed": True, "links": arcs}))
     (folder / "measure_vgg.json").write_text(_flexnet())
     plan = "plan dlrm --set tables=4 --servers 4 --budget 0 --fabrics none"
     for name, line in (

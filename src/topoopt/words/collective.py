@@ -8,7 +8,7 @@ from topoopt.words.word import Amount, Word, panel
 
 
 @panel("Wiring")
-class WiringWords(TypedDict, total=False):
+class CollectiveWiringWords(TypedDict, total=False):
     """Who is joined with whom."""
 
     servers: int
@@ -28,7 +28,7 @@ class WiringWords(TypedDict, total=False):
     """Of an expander."""
 
 
-class CollectiveWords(WiringWords, total=False):
+class CollectiveWords(CollectiveWiringWords, total=False):
     """All words that :func:`topoopt.collective` takes beside the operation and its bytes."""
 
     schedule: Annotated[str, Word("best|ring|bfb|dbt|halving-doubling", "best")]
