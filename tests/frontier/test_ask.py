@@ -151,3 +151,28 @@ def test_more_servers_have_the_schedules_that_are_quick_to_make() -> None:
     assert answer.left_out == ("dbt", "halving-doubling")
     assert answer.played is None
     assert answer.to_json()["played"] is None
+
+
+def three_half_rate_rings() -> Wiring:
+    """K4 is three perfect matchings; any two of them are a ring of all servers, so each cable is in two rings."""
+    topology = wiring_of("K4", circulant(4, (1, 2), BPS)).topology
+    walks = ((0, 1, 2, 3), (0, 1, 3, 2), (0, 2, 1, 3))
+    return Wiring("K4", topology, 3, "duplex", tuple((walk, 0.5) for walk in walks))
+
+
+def test_rings_that_share_links_leave_no_port_of_an_odd_degree_idle() -> None:
+    way = ask(three_half_rate_rings()).quickest("ring")
+    assert (way.detail, way.steps) == ("6 rings, each at 0.5 of a link's rate", 6)
+    assert way.volume == pytest.approx(2 * 3 / 4)  # what no schedule undercuts
+    played = play(way.transfers())
+    assert played.missing == 0
+    # every link is in two of the six rings, each with a sixth of the message: a third of a shard a step
+    assert [float(share) for share in played.shards(4)] == pytest.approx([1 / 3] * 6)
+
+
+def test_a_ring_of_twice_the_share_carries_twice_as_much() -> None:
+    wiring = stride_wiring(5, (1, 2), BPS, "duplex")
+    known = Wiring("five", wiring.topology, 4, "duplex", (((0, 1, 2, 3, 4), 1.0), ((0, 2, 4, 1, 3), 0.5)))
+    way = ask(known).quickest("ring")
+    assert way.volume == pytest.approx(2 * 4 / 5 * 4 / 3)
+    assert play(way.transfers()).missing == 0

@@ -12,10 +12,19 @@ _Order = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Orders:
-    """Orders of the servers, side by side; ``direct`` where neighbors in an order are joined by a link of its own."""
+    """Orders of the servers, side by side.
+
+    Attributes
+    ----------
+    direct : bool
+        Whether neighbors in an order are joined by a link.
+    share : float
+        Part of a link's rate that an order has; below 1 where several cross the same link.
+    """
 
     orders: tuple[_Order, ...]
     direct: bool
+    share: float = 1.0
 
     def __len__(self) -> int:
         return len(self.orders)
@@ -27,6 +36,8 @@ def ring_orders(wiring: Wiring, seed: int = 0) -> Orders:
     A circulant has a ring along each stride that meets all servers. Where these leave ports idle, and where links go
     both ways, disjoint Hamiltonian cycles are searched for, each walked both ways.
     """
+    if wiring.rings:
+        return _known_orders(wiring)
     everyone = np.arange(wiring.servers)
     rings = direct_rings(wiring.topology, everyone, wiring.ports)
     if (
@@ -38,3 +49,13 @@ def ring_orders(wiring: Wiring, seed: int = 0) -> Orders:
     if rings:
         return Orders(tuple(ring.members for ring in rings), True)
     return Orders((tuple(everyone.tolist()),), False)
+
+
+def _known_orders(wiring: Wiring) -> Orders:
+    """Return the rings that the wiring brings, one of twice another's share twice; of cables, both ways around."""
+    least = min(share for _, share in wiring.rings)
+    orders = []
+    for walk, share in wiring.rings:
+        back = ((walk[0], *walk[:0:-1]),) if wiring.links == "duplex" else ()
+        orders += [walk, *back] * round(share / least)
+    return Orders(tuple(orders), True, least)

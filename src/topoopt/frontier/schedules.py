@@ -40,8 +40,9 @@ def ring_ways(routed: Routed, operation: str) -> list[Way]:
     """Return the rings that a wiring has, all at once: n - 1 steps, twice for an AllReduce."""
     wiring, orders = routed.wiring, ring_orders(routed.wiring)
     n, rounds = wiring.servers, _ROUNDS[operation]
-    steps, volume = n - 1, wiring.ports / len(orders) * (n - 1) / n
-    detail = f"{len(orders)} rings" if len(orders) > 1 else "1 ring"
+    steps, volume = n - 1, wiring.ports / (len(orders) * orders.share) * (n - 1) / n
+    rate = "" if orders.share == 1 else f", each at {orders.share:g} of a link's rate"
+    detail = (f"{len(orders)} rings" if len(orders) > 1 else "1 ring") + rate
     if not orders.direct:
         order = np.array(orders.orders[0])
         around = Moves(np.zeros(n, np.int64), order, np.roll(order, -1), np.ones(n, np.int64), n)

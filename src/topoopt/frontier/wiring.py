@@ -29,12 +29,15 @@ class Wiring:
         Of a server, each way; in some, a port may be idle.
     links : str
         ``duplex`` where every link has one back, else ``directed``.
+    rings : tuple of (servers in the order of visit, share of a link's rate)
+        Rings that are known from how it was made; none where they have to be looked for.
     """
 
     name: str
     topology: Topology
     ports: int
     links: str
+    rings: tuple[tuple[tuple[int, ...], float], ...] = ()
 
     @property
     def servers(self) -> int:
