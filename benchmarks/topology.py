@@ -6,9 +6,11 @@ import sys
 from collections.abc import Iterator
 
 from benchmarks.figure import Figure, best_cpu_seconds
+from topoopt.collectives import broadcast_steps
 from topoopt.finder import STRIDE_RULES, FinderRules, find_topology, lay_rings
 from topoopt.routing import Fabric, link_loads
 from topoopt.strategy import data_parallel, extract_traffic
+from topoopt.topology import expander
 from topoopt.traffic import AllReduceGroup, AllToAllGroup, Traffic
 from topoopt.workload import load_model
 
@@ -75,6 +77,10 @@ def figures() -> Iterator[Figure]:
         "find_topology and loads, n=4,096 d=8", best_cpu_seconds(lambda: hall(4096, 8)), "CPU s", 1.0
     )
     yield Figure("best strides, n=128 d=8, not remembered", best_cpu_seconds(best_strides), "CPU s", 0.020)
+    random = expander(1024, 4, BANDWIDTH_BPS)
+    broadcast_steps(random)  # compile the kernel
+    counted = best_cpu_seconds(lambda: broadcast_steps(random))
+    yield Figure("steps and bytes of a broadcast, n=1,024 d=4", counted, "CPU s", 0.040)
     fabric, groups = find(job, 4), all_groups(128)
     rings = best_cpu_seconds(lambda: rings_of_all_groups(fabric, groups))
     yield Figure("rings of all 127 groups, n=128 d=4", rings, "CPU s", 0.050)

@@ -14,6 +14,7 @@ allreduce of 1 MB, 128 servers, 4 duplex ports each
   schedule      bfb, shards in 4 chunks
   time          55.69 µs: 16 steps and 1.9844 messages at the bandwidth of a server
   bound         47.69 µs: 8 steps and 1.9844 messages; this takes 16.8% more
+                what 127 servers have must leave by 4 ports
   wiring        strides 1, 15, diameter 8, 5.354 hops on average
   a step        1 µs beside its bytes
   a server has  400 Gb/s over 4 ports
@@ -95,6 +96,7 @@ def test_a_wiring_from_a_file(topoopt: Topoopt, tmp_path: Path) -> None:
         (("--servers", "12", "--strides", "1,5", "--degree", "6"), "--strides: 1,5 take 4 duplex ports"),
         (("--servers", "12", "--strides", "1", "--wiring", "torus"), "--strides: are a wiring of their own"),
         (("--servers", "12", "--wiring", "fat-tree"), '--wiring: unknown name "fat-tree"'),
+        (("--servers", "12", "--wiring", "torus", "--links", "directed"), "--links: torus is made of cables"),
         (
             ("--servers", "9999", "--wiring", "expander"),
             "--servers: a collective is scheduled for at most 4096",

@@ -18,6 +18,7 @@ from tests.collectives.wirings import (
     without_offsets,
 )
 from topoopt.collectives import broadcast_steps
+from topoopt.frontier import collective_answer
 from topoopt.frontier.bound import bound_of, tightest_set
 from topoopt.frontier.wiring import Wiring, wiring_of
 from topoopt.topology import Topology, circulant, expander, hop_metrics
@@ -92,6 +93,19 @@ def test_an_all_to_all_crosses_its_hops() -> None:
     wiring = wiring_of("circulant", circulant(128, (1, 15), BPS))
     hops = hop_metrics(wiring.topology)
     assert bound_of("all-to-all", wiring, hops).volume == pytest.approx(hops.average_hops * 127 / 128)
+    large = wiring_of("lifted", lifted_128_4())
+    hops = hop_metrics(large.topology)
+    bound = bound_of("all-to-all", large, hops)
+    assert bound.volume == pytest.approx(hops.average_hops * 127 / 128)
+    assert bound.why == "every byte takes its shortest way"
+
+
+@pytest.mark.parametrize(("degree", "servers"), [(2, 12), (2, 24), (3, 36)])
+def test_on_kautz_no_shortest_ways_are_the_best_for_an_all_to_all(degree: int, servers: int) -> None:
+    """The best routing takes detours there: it is above what hops allow, and below all routings of shortest ways."""
+    answer = collective_answer("all-to-all", 1e6, wiring_of("kautz", kautz(degree, servers)), 1e-6)
+    assert answer.bound.volume > 1.03 * answer.hops.average_hops * (servers - 1) / servers
+    assert answer.chosen.volume > 1.03 * answer.bound.volume
 
 
 def test_directed_links_bound_both_halves_of_an_allreduce() -> None:

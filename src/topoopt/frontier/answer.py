@@ -140,7 +140,7 @@ class CollectiveAnswer:
                 "steps": self.bound.steps,
                 "volume": self.bound.volume,
                 "time_s": self.time_s(self.bound),
-                "servers_of_the_set": self.bound.servers,
+                "why": self.bound.why,
             },
             "schedules": self.rows(),
             "crossings": [

@@ -16,8 +16,11 @@ from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
 from topoopt.collectives import reversed_links
 from topoopt.frontier.wiring import Wiring
+from topoopt.routing import optimal_max_load
 from topoopt.topology import HopMetrics, Topology
 
+LARGEST_LP = 20_000
+"""Servers times links up to which the best routing of an all-to-all is computed: a second."""
 MOST_SERVERS = 512
 """Above, only single servers, and all but one, are looked at."""
 
@@ -30,13 +33,13 @@ class Bound:
     ----------
     volume : float
         As that of a :class:`~topoopt.frontier.Way`.
-    servers : int
-        How many servers are in the set that gives it: their bytes must leave it.
+    why : str
+        What gives the volume, in words.
     """
 
     steps: int
     volume: float
-    servers: int
+    why: str
 
     def time_s(self, size_bytes: float, alpha_s: float, server_bps: float) -> float:
         """Return the seconds for a message of so many bytes."""
@@ -46,17 +49,15 @@ class Bound:
 def bound_of(operation: str, wiring: Wiring, hops: HopMetrics) -> Bound:
     """Return the bound of an operation; an AllReduce is a reduce-scatter and an all-gather."""
     if operation == "all-to-all":
-        # every byte takes as many links as the shortest way has, and a server has so many ports
-        crossed = hops.average_hops * (wiring.servers - 1) / wiring.servers
-        return Bound(hops.diameter, crossed, wiring.servers)
+        return Bound(hops.diameter, *_all_to_all(wiring, hops))
     gather = tightest_set(wiring.topology)
     if operation == "all-gather":
-        return Bound(hops.diameter, float(_volume(wiring, gather)), gather.servers)
+        return Bound(hops.diameter, float(_volume(wiring, gather)), gather.why)
     scatter = gather if wiring.links == "duplex" else tightest_set(reversed_links(wiring.topology))
     if operation == "reduce-scatter":
-        return Bound(hops.diameter, float(_volume(wiring, scatter)), scatter.servers)
+        return Bound(hops.diameter, float(_volume(wiring, scatter)), scatter.why)
     both = float(_volume(wiring, gather) + _volume(wiring, scatter))
-    return Bound(hops.diameter, both, gather.servers)
+    return Bound(hops.diameter, both, gather.why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,23 @@ class TightSet:
     def ratio(self) -> Fraction:
         """Servers a port."""
         return Fraction(self.servers, self.ports_out)
+
+    @property
+    def why(self) -> str:
+        """The set in words."""
+        ports = "1 port" if self.ports_out == 1 else f"{self.ports_out} ports"
+        return f"what {self.servers} servers have must leave by {ports}"
+
+
+def _all_to_all(wiring: Wiring, hops: HopMetrics) -> tuple[float, str]:
+    """Return the bytes of the best routing, or where that takes long, those of shortest ways on even links."""
+    n, topology = wiring.servers, wiring.topology
+    if topology.offsets or n * len(topology) <= LARGEST_LP:
+        best = optimal_max_load(topology, np.ones((n, n)) - np.eye(n))
+        carried = best.lower_bound_s * wiring.port_bps / 8.0
+        return carried * wiring.ports / n, "no routing loads its fullest link less"
+    # every byte takes as many links as the shortest way has, and a server has so many ports
+    return hops.average_hops * (n - 1) / n, "every byte takes its shortest way"
 
 
 def _volume(wiring: Wiring, tight: TightSet) -> Fraction:

@@ -8,7 +8,7 @@ import numpy as np
 from topoopt.collectives import ports_of_all
 from topoopt.errors import InvalidInput, check_known
 from topoopt.finder import select_permutations
-from topoopt.topology import DEFAULT_LATENCY_S, FAMILIES, Topology, circulant, stride_offsets
+from topoopt.topology import DEFAULT_LATENCY_S, FAMILIES, LINK_MODELS, Topology, circulant, stride_offsets
 
 _WITH_SWITCHES = frozenset({"ideal-switch", "fat-tree", "oversub-fat-tree", "rail"})
 MOST_SERVERS, MOST_LINKS = 4096, 200_000
@@ -128,6 +128,10 @@ def family_wiring(
     if family == "circulant":
         strides = select_permutations(servers, degree, links=links)
         return stride_wiring(servers, strides, bandwidth_bps, links)
+    if links != LINK_MODELS[0]:
+        raise InvalidInput(
+            f"links: {family} is made of cables, which are {LINK_MODELS[0]}; {links} are circulant, strides and files"
+        )
     topology = FAMILIES[family](servers, degree, bandwidth_bps, DEFAULT_LATENCY_S, seed)
     most = int(np.bincount(topology.src, topology.ports).max())
     return wiring_of(family, topology, most if family == "full-mesh" else max(most, min(degree, most)))

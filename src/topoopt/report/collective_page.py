@@ -39,8 +39,11 @@ def _choice(answer: CollectiveAnswer) -> Section:
     entries = {
         "schedule": f"{chosen.schedule}, {chosen.detail}",
         "time": f"{format_time(answer.time_s(chosen))}: {_parts(answer, chosen)}",
-        "bound": f"{format_time(answer.time_s(bound))}: {counted(bound.steps, 'step')} and "
-        f"{bound.volume:.4f} messages; this takes {over:.1%} more",
+        "bound": (
+            f"{format_time(answer.time_s(bound))}: {counted(bound.steps, 'step')} and {bound.volume:.4f} messages; "
+            f"this takes {over:.1%} more",
+            bound.why,
+        ),
         "wiring": f"{wiring.name}, diameter {answer.hops.diameter}, {answer.hops.average_hops:.3f} hops on average",
         "a step": f"{format_time(answer.alpha_s)} beside its bytes",
         "a server has": f"{format_bandwidth(answer.server_bps)} over {wiring.ports} ports{_idle(answer)}",
