@@ -125,3 +125,12 @@ def test_bytes_have_a_unit(topoopt: Topoopt, size: str) -> None:
 def test_operations_are_named(topoopt: Topoopt) -> None:
     ran = topoopt("collective", "--op", "broadcast", "--bytes", "1MB", "--servers", "8")
     assert (ran.code, "--op: unknown name" in ran.err) == (2, True)
+
+
+def test_a_plan_is_a_wiring(topoopt: Topoopt, plan_file: str) -> None:
+    plan = json.loads(Path(plan_file).read_text())
+    answer = json.loads(topoopt(*ASKED, "--wiring", plan_file, "--json").out)
+    assert answer["wiring"]["servers"] == plan["servers"]
+    assert answer["wiring"]["server_bandwidth_bps"] == plan["degree"] * plan["bandwidth_bps"]
+    ran = topoopt(*ASKED, "--wiring", plan_file, "--bandwidth", "1Gbps")
+    assert (ran.code, "is a plan, which says it; leave it out" in ran.err) == (2, True)

@@ -18,6 +18,7 @@ from topoopt.cli.simulate.verb import FidelityWords
 from topoopt.cli.verbs import load
 from topoopt.collectives import COLLECTIVE_NAMES
 from topoopt.finder import DAMPING, DEGREE_SPLITS, FABRICS, STRIDE_RULES
+from topoopt.frontier import SCHEDULES, WIRED_DIRECTLY
 from topoopt.hardware import LINK_MODES, PRECISIONS, ClusterSpec
 from topoopt.job import DEFAULT_CLUSTER, MEMORY_CHECKS, JobSettings
 from topoopt.llm import RECOMPUTATIONS
@@ -34,7 +35,15 @@ from topoopt.simulate import (
 )
 from topoopt.strategy import OPTIMIZER_BYTES_PER_PARAMETER_BYTE
 from topoopt.units import format_bandwidth
-from topoopt.words import COLLECTIVE_FORM, FinderWords, JobWords, SearchWords, SimulationWords, described
+from topoopt.words import (
+    COLLECTIVE_FORM,
+    CollectiveWords,
+    FinderWords,
+    JobWords,
+    SearchWords,
+    SimulationWords,
+    described,
+)
 from topoopt.words.transformer import SplitWords
 from topoopt.workload import COMPUTE_MODES
 
@@ -78,6 +87,9 @@ TABLES = [
     (FidelityWords, "simulator", SIMULATORS),
     (ComparisonWords, "fabrics", BASELINES),
     (BesideWords, "fabrics", BASELINES),
+    (CollectiveWords, "links", LINK_MODES),
+    (CollectiveWords, "wiring", WIRED_DIRECTLY),
+    *((CollectiveWords, "schedule", schedules) for schedules in SCHEDULES.values()),
 ]
 
 

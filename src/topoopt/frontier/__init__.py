@@ -10,4 +10,5 @@ from topoopt.frontier.wiring import WIRED_DIRECTLY as WIRED_DIRECTLY
 from topoopt.frontier.wiring import Wiring as Wiring
 from topoopt.frontier.wiring import family_wiring as family_wiring
 from topoopt.frontier.wiring import stride_wiring as stride_wiring
+from topoopt.frontier.wiring import wiring_of as wiring_of
 from topoopt.frontier.wiring_file import read_wiring as read_wiring

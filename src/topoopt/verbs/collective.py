@@ -1,10 +1,11 @@
 """``topoopt.collective``: a collective on a wiring, by every schedule."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Unpack
 
 from topoopt.errors import InvalidInput, check_known
+from topoopt.files import read_text
 from topoopt.finder import listed_strides
 from topoopt.frontier import (
     OPERATIONS,
@@ -15,12 +16,15 @@ from topoopt.frontier import (
     family_wiring,
     read_wiring,
     stride_wiring,
+    wiring_of,
 )
 from topoopt.hardware import LINK_MODES, ClusterSpec
+from topoopt.job import is_plan
+from topoopt.plan import read_plan
 from topoopt.units import parse_bandwidth, parse_bytes, parse_time
 from topoopt.words import Amount, CollectiveWords, amount, checked_arguments, checked_words
 
-USUAL_DEGREE = 4
+USUAL_DEGREE, USUAL_BPS = 4, 100e9
 
 
 @checked_arguments
@@ -69,7 +73,7 @@ def collective(op: str, bytes: Amount, **words: Unpack[CollectiveWords]) -> Coll
 
 
 def _wiring(words: Mapping[str, Any]) -> Wiring:
-    bandwidth_bps = amount(parse_bandwidth, words["bandwidth"], "bandwidth")
+    bandwidth_bps = amount(parse_bandwidth, words.get("bandwidth", USUAL_BPS), "bandwidth")
     links, degree, servers = words.get("links"), words.get("degree"), words.get("servers")
     if links is not None:
         check_known("links", links, LINK_MODES)
@@ -79,6 +83,8 @@ def _wiring(words: Mapping[str, Any]) -> Wiring:
     if "wiring" in words and "strides" in words:
         raise InvalidInput("strides: are a wiring of their own; give them or wiring")
     if "wiring" in words and _is_file(words["wiring"], named):
+        if read_text(named).lstrip().startswith("{") and is_plan(named):
+            return _wiring_of_plan(named, words)
         wiring = read_wiring(named, bandwidth_bps, links, degree)
         if servers not in (None, wiring.servers):
             raise InvalidInput(f"servers: {named} joins {wiring.servers}, got {servers}; leave it out")
@@ -94,8 +100,17 @@ def _wiring(words: Mapping[str, Any]) -> Wiring:
             raise InvalidInput(f"strides: expected numbers with commas, such as 1,15, got {words['strides']}")
         return stride_wiring(servers, strides, bandwidth_bps, links or "duplex", degree)
     return family_wiring(
-        named, servers, degree or USUAL_DEGREE, bandwidth_bps, links or "duplex", words["seed"]
+        named, servers, degree or USUAL_DEGREE, bandwidth_bps, links or "duplex", words.get("seed", 0)
     )
+
+
+def _wiring_of_plan(path: str, given: Collection[str]) -> Wiring:
+    """Return the wiring of a plan file, whose ports and bandwidth are the plan's."""
+    for word in ("servers", "degree", "links", "bandwidth", "seed"):
+        if word in given:
+            raise InvalidInput(f"{word}: {path} is a plan, which says it; leave it out")
+    plan = read_plan(path)
+    return wiring_of(path, plan.fabric.topology, plan.job.cluster.degree)
 
 
 def _is_file(given: str | os.PathLike[str], name: str) -> bool:

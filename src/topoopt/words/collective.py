@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from typing import Annotated, TypedDict
 
-from topoopt.words.word import Amount, Word, panel
+from topoopt.words.word import Amount, Rate, Word, panel
 
 
 @panel("Wiring")
@@ -17,15 +17,15 @@ class CollectiveWiringWords(TypedDict, total=False):
     """Ports of a server; 4, or those of the strides or of the file."""
     wiring: Annotated[str | os.PathLike[str], Word("NAME|FILE")]
     """A family: circulant (of the fewest hops), expander, torus, full-mesh; or a file of links: two servers a line,
-    or node-link JSON. circulant."""
+    or node-link JSON; or a plan. circulant."""
     strides: Annotated[str | Sequence[int], Word("LIST")]
     """Join server i with i + p for each stride p, such as 1,15."""
     links: Annotated[str, Word("duplex|directed")]
     """A port is a fiber pair to one neighbor, or sends to one and hears another; duplex, or as the file says."""
-    bandwidth: Annotated[Amount, Word("RATE", "100Gbps")]
-    """Of one port."""
-    seed: Annotated[int, Word("N", 0)]
-    """Of an expander."""
+    bandwidth: Rate
+    """Of one port; 100Gbps."""
+    seed: int
+    """Of an expander; 0."""
 
 
 class CollectiveWords(CollectiveWiringWords, total=False):
