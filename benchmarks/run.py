@@ -6,7 +6,18 @@
 import sys
 from collections.abc import Callable, Iterator
 
-from benchmarks import clusters, flows, packets, program, routing, search, simulators, step_times, topology
+from benchmarks import (
+    clusters,
+    flows,
+    packets,
+    plans,
+    program,
+    routing,
+    search,
+    simulators,
+    step_times,
+    topology,
+)
 from benchmarks.figure import Figure
 
 TABLE: dict[str, Callable[[], Iterator[Figure]]] = {
@@ -19,6 +30,7 @@ TABLE: dict[str, Callable[[], Iterator[Figure]]] = {
     "clusters": clusters.figures,
     "step-times": step_times.figures,
     "program": program.figures,
+    "plans": plans.figures,
 }
 ROW = "{:<44} {:>12} {:<16} {:>12} {:>6} {:>10} {:>10}"
 
