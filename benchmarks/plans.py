@@ -21,7 +21,7 @@ def figures() -> Iterator[Figure]:
     for name, (job, limit) in PLANS.items():
         yield Figure(name, _cpu_s(job), "CPU s", limit)
     yield Figure("memory of the larger one", _most_gb(), "GB", 2)
-    # Of 1,024 micro-batches in 128 chunks three rounds of 64 are 3.9 million tasks: above what the two above are held to.
+    # Of 1,024 micro-batches in 128 chunks three rounds of 64 are 3.9 million tasks: beyond what the others are held to.
     yield Figure("plan, Llama-3-405B on 16,384, batch 16,384", _cpu_s(LARGE), "CPU s", 100)
     yield Figure("memory of that", _most_gb(), "GB", 3.5)
 
