@@ -1,13 +1,14 @@
 """MSCCL's XML: the interpreter sees every shard arrive, within the limits of MSCCL's own reader."""
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from xml.etree import ElementTree
 
 import pytest
 
-from tests.collectives.wirings import BPS, diamond, kautz, lifted_128_4
+from tests.collectives.wirings import BPS, complete, diamond, kautz, lifted_128_4
 from topoopt.collectives import (
     ALGORITHMS,
     Transfers,
@@ -77,6 +78,17 @@ def test_long_thread_blocks_go_on_on_the_next_channel() -> None:
     ran = run_msccl(msccl_xml(transfers_of(ALGORITHMS["ring"].schedules[0](200)), "ring", SIZES))
     assert (ran.missing, ran.channels) == (0, 2)
     assert ran.steps <= MOST_STEPS
+
+
+def test_many_peers_are_spread_over_channels() -> None:
+    """MSCCL has room for 32 peers, each way, on a channel."""
+    text = msccl_xml(broadcast_schedule(complete(70), 1), "mesh", SIZES)
+    assert run_msccl(text).missing == 0
+    for gpu in ElementTree.fromstring(text):
+        for way in ("send", "recv"):
+            taken = Counter(tb.attrib["chan"] for tb in gpu if tb.attrib[way] != "-1")
+            assert sum(taken.values()) == 69
+            assert max(taken.values()) <= 32
 
 
 def test_a_gather_has_its_own_part_as_input() -> None:

@@ -9,7 +9,7 @@ References
    files in github.com/microsoft/msccl: elements, attributes and limits.
 """
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from xml.sax.saxutils import quoteattr
@@ -22,6 +22,8 @@ MOST_STEPS = 256
 MOST_COUNT = 71
 """Chunks that one step moves."""
 MOST_CHANNELS = 32
+MOST_PEERS = 32
+"""Whom an accelerator sends to, or hears, on one channel."""
 MOST_MESSAGES = 200_000
 """A file of more is tens of megabytes for every accelerator to read."""
 
@@ -65,12 +67,14 @@ class _Accelerator:
         self.blocks: list[_Block] = []
         self.block_of: dict[tuple[int, int, int], int] = {}
         self.writer: dict[int, _Place] = {}
+        self.peers: Counter[tuple[str, int]] = Counter()  # sent to, and heard, on each channel
 
     def block(self, send: int, receive: int, channel: int) -> int:
         key = send, receive, channel
         if key not in self.block_of:
             self.block_of[key] = len(self.blocks)
             self.blocks.append(_Block((send, receive), channel))
+            self.peers["send" if send >= 0 else "receive", channel] += 1
         return self.block_of[key]
 
     def waits_of(self, block: int, first: int, count: int) -> list[_Place]:
@@ -128,11 +132,13 @@ def msccl_xml(transfers: Transfers, name: str, sizes: tuple[int, int]) -> str:
 
 def _blocks(transfers: Transfers) -> list[_Accelerator]:
     ranks = [_Accelerator() for _ in range(transfers.ranks)]
-    channel: dict[tuple[int, int], int] = defaultdict(int)
+    channel: dict[tuple[int, int], int] = {}
     if transfers.collective == "all-to-all":
         for rank, accelerator in enumerate(ranks):  # what a rank keeps
             accelerator.add(accelerator.block(-1, -1, 0), _Step("cpy", ("i", rank), ("o", rank), 1), [])
     for src, dst, first, count, reduce in _messages(transfers):
+        if (src, dst) not in channel:
+            channel[src, dst] = _next_channel(ranks[src], ranks[dst], 0)
         for _ in range(2):
             sends = ranks[src].block(dst, -1, channel[src, dst])
             receives = ranks[dst].block(-1, src, channel[src, dst])
@@ -144,13 +150,21 @@ def _blocks(transfers: Transfers) -> list[_Accelerator]:
             )
             if longest < MOST_STEPS - 1:
                 break
-            channel[src, dst] += 1
+            channel[src, dst] = _next_channel(ranks[src], ranks[dst], channel[src, dst] + 1)
         here, there = _places(transfers, src, dst, first)
         ranks[src].add(sends, _Step("s", here, there, count), before)
         kept = _Step("rrc" if reduce else "r", there if reduce else here, there, count)
         place = ranks[dst].add(receives, kept, under)
         ranks[dst].writer.update(dict.fromkeys(range(first, first + count), place))
     return ranks
+
+
+def _next_channel(sender: _Accelerator, receiver: _Accelerator, first: int) -> int:
+    """Return the first channel from one on, on which both have room for a peer."""
+    channel = first
+    while MOST_PEERS in (sender.peers["send", channel], receiver.peers["receive", channel]):
+        channel += 1
+    return channel
 
 
 def _messages(transfers: Transfers) -> Iterator[tuple[int, int, int, int, bool]]:
