@@ -44,6 +44,7 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import Traffic as Traffic
     from topoopt.verbs import TransformerModel as TransformerModel
     from topoopt.verbs import Weight as Weight
+    from topoopt.verbs import WiringAnswer as WiringAnswer
     from topoopt.verbs import WrittenReport as WrittenReport
     from topoopt.verbs import check_chart_file as check_chart_file
     from topoopt.verbs import cluster as cluster
@@ -76,11 +77,13 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import simulate as simulate
     from topoopt.verbs import sweep as sweep
     from topoopt.verbs import topology as topology
+    from topoopt.verbs import topology_chart as topology_chart
     from topoopt.verbs import traffic as traffic
     from topoopt.verbs import traffic_from_matrix as traffic_from_matrix
     from topoopt.verbs import write_chart as write_chart
     from topoopt.verbs import write_cluster_result as write_cluster_result
     from topoopt.verbs import write_figures_page as write_figures_page
     from topoopt.verbs import write_plan as write_plan
+    from topoopt.verbs import write_wiring as write_wiring
 
 __all__ = ("__version__", *hand_on_lazily(__name__))  # noqa: PLE0604 - the names above

@@ -64,6 +64,16 @@ MISTAKES = [
     (("simulate", "nowhere.json"), "nowhere.json: no such file"),
     (("topology", "--servers", "1", "--degree", "2"), "servers: expected an integer >= 2, got 1"),
     (("topology", "--servers", "12"), "--degree: missing"),
+    (("topology",), "--servers: missing"),
+    (("topology", "--servers", "12", "--degree", "4", "--wirings", "all"), '--wirings: unknown name "all"'),
+    (
+        ("topology", "--servers", "12", "--degree", "4", "--wirings", "strides", "--seed", "1"),
+        "--seed: has no meaning",
+    ),
+    (
+        ("topology", "--servers", "12", "--degree", "7", "--family", "slim-fly"),
+        "--family slim-fly: there is none",
+    ),
     (("topology", "--servers", "12", "--strides", "1,x"), "--strides: expected a rule or numbers"),
     (("topology", "--servers", "12", "--strides", "0,1"), "--strides: a stride must be >= 1, got 0"),
     (("topology", "--servers", "12", "--strides", "2,4"), "distance 1 of 12 cannot be paid"),

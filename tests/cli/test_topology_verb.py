@@ -2,6 +2,7 @@
 
 import json
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -71,3 +72,29 @@ def test_more_ports_bring_servers_nearer(topoopt: Topoopt) -> None:
         for degree in ("2", "4", "6", "8")
     ]
     assert all(more > fewer for more, fewer in pairwise(hops))
+
+
+def test_any_wiring_has_the_keys_of_strides_and_more(topoopt: Topoopt) -> None:
+    asked = ("topology", "--servers", "32", "--degree", "4", "--json")
+    strides = json.loads(topoopt(*asked).out)
+    answer = json.loads(topoopt(*asked, "--wirings", "any", "--budget", "0.2").out)
+    assert set(strides) - set(answer) == {"rule", "coins"}
+    assert strides["moore_average_hops"] == answer["moore_average_hops"] <= answer["average_hops"]
+    assert answer["average_hops"] < strides["average_hops"]
+    assert all(sorted(ring["walk"]) == list(range(32)) for ring in answer["rings"])
+
+
+def test_a_wiring_is_written_drawn_and_read(topoopt: Topoopt, tmp_path: Path) -> None:
+    out, plot = str(tmp_path / "w.json"), str(tmp_path / "w.html")
+    ran = topoopt(
+        "topology", "--servers", "16", "--degree", "3", "--family", "lifted", "--out", out, "--plot", plot
+    )
+    assert ran.code == 0
+    assert "3 of them share links, at half rate" in ran.out
+    assert "Matchings wiring of 16 servers" in Path(plot).read_text()
+    assert "matchings" in topoopt("topology", out).out
+
+
+def test_directed_links_are_warned_of(topoopt: Topoopt) -> None:
+    ran = topoopt("topology", "--servers", "12", "--degree", "2", "--links", "directed", "--family", "kautz")
+    assert "patched apart" in " ".join(ran.out.split())

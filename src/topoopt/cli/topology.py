@@ -1,19 +1,23 @@
-"""``topoopt topology``: the best rings for so many servers and ports, and how far apart they leave the servers."""
+"""``topoopt topology``: the best rings or wiring for so many servers and ports, and how far apart they leave them."""
 
 from typing import Annotated, TypedDict
 
-from typer import Option
+from typer import Argument, Exit, Option
 
 import topoopt
+from topoopt.cli.failure import INTERRUPTED
+from topoopt.cli.output_file import check_writable
 from topoopt.cli.progress import progress
 from topoopt.cli.render import show
 from topoopt.cli.spread import spread
-from topoopt.words import Word
+from topoopt.words import File, WiringWords, Word
 
 
 class RingWords(TypedDict, total=False):
     """Which rings."""
 
+    servers: int
+    """Servers; needed where no wiring file is given."""
     degree: int
     """Ports of a server; not needed with a list of strides."""
     links: Annotated[str, Word("duplex|directed", "duplex")]
@@ -22,13 +26,41 @@ class RingWords(TypedDict, total=False):
     """The rule that chooses the rings, or the strides themselves, such as 1,13."""
 
 
+class TopologyFiles(TypedDict, total=False):
+    """What is written."""
+
+    out: File
+    """Write the wiring, with its rings and the port of every cable end, for this verb to read."""
+    plot: Annotated[str, Word("FILE.html|png|svg|pdf")]
+    """Draw the wiring on a circle, up to 1,024 servers."""
+
+
 @spread
 def topology(
-    servers: Annotated[int, Option(metavar="N", show_default=False, help="Servers.")],
-    words: RingWords,
+    rings: RingWords,
+    words: WiringWords,
+    files: TopologyFiles,
+    file: Annotated[
+        str | None, Argument(metavar="[FILE]", help="A wiring file to read.", show_default=False)
+    ] = None,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Choose the AllReduce rings of all servers, and show the network that they make together."""
-    with progress("choosing strides"):
-        network = topoopt.topology(servers, **words)
-    show(network, as_json)
+    """Choose AllReduce rings of all servers, or the best wiring, and show the network that they make.
+
+    With --wirings any all families of wirings are compared, and unions of Hamiltonian cycles with few hops are
+    searched for; Ctrl-C keeps the best so far.
+    """
+    out, plot = files.get("out"), files.get("plot")
+    check_writable(out, "--out", file)
+    check_writable(plot, "--plot", file)
+    if plot is not None:
+        topoopt.check_chart_file(plot)
+    with progress("choosing strides") as report:
+        network = topoopt.topology(file=file, on_progress=report, **rings, **words)
+    if out is not None:
+        topoopt.write_wiring(out, network)
+    if plot is not None:
+        topoopt.write_chart(plot, topoopt.topology_chart(network))
+    show(network, as_json, written=() if as_json else (out, plot))
+    if isinstance(network, topoopt.WiringAnswer) and network.interrupted:
+        raise Exit(INTERRUPTED)

@@ -10,7 +10,7 @@ from topoopt.finder.select_permutations import select_permutations
 from topoopt.frame import Frame, frame
 from topoopt.hardware import ClusterSpec
 from topoopt.routing import CoinTable, coin_change_mod
-from topoopt.topology import stride_offsets
+from topoopt.topology import moore_average_hops, stride_offsets
 
 LISTED = "given"
 
@@ -45,6 +45,11 @@ class RingNetwork:
         counts = self.table.histogram().tolist()
         return {hops: self.servers * count for hops, count in enumerate(counts) if hops}
 
+    @property
+    def moore_average_hops(self) -> float:
+        """No wiring of so many ports has less."""
+        return moore_average_hops(self.servers, self.degree, self.links)
+
     def coins(self) -> Iterator[tuple[int, tuple[int, ...]]]:
         """Yield each distance and the strides that lead there."""
         for distance in range(1, self.servers):
@@ -60,6 +65,7 @@ class RingNetwork:
             "strides": list(self.strides),
             "diameter": self.table.diameter,
             "average_hops": self.table.average_hops,
+            "moore_average_hops": self.moore_average_hops,
             "hop_histogram": {str(hops): pairs for hops, pairs in self.hop_histogram.items()},
             "coins": {str(distance): list(steps) for distance, steps in self.coins()},
         }

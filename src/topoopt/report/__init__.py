@@ -42,6 +42,7 @@ if TYPE_CHECKING:  # a page of one room needs no other
     from topoopt.report.terminal import draw_table as draw_table
     from topoopt.report.terminal import draw_title as draw_title
     from topoopt.report.terminal import page_text as page_text
+    from topoopt.report.wiring_circle import topology_chart as topology_chart
     from topoopt.report.wiring_words import wiring_words as wiring_words
     from topoopt.report.written_report import WrittenReport as WrittenReport
 

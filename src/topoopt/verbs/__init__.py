@@ -36,6 +36,7 @@ if TYPE_CHECKING:  # a verb needs no other
     from topoopt.report import notebook_html as notebook_html
     from topoopt.report import page_of as page_of
     from topoopt.report import page_text as page_text
+    from topoopt.report import topology_chart as topology_chart
     from topoopt.report import write_chart as write_chart
     from topoopt.reproduction import Figure as Figure
     from topoopt.reproduction import figure_page as figure_page
@@ -74,7 +75,9 @@ if TYPE_CHECKING:  # a verb needs no other
     from topoopt.verbs.simulate import simulate as simulate
     from topoopt.verbs.sweep import sweep as sweep
     from topoopt.verbs.topology import topology as topology
+    from topoopt.verbs.topology import write_wiring as write_wiring
     from topoopt.verbs.traffic import traffic as traffic
+    from topoopt.wirings import WiringAnswer as WiringAnswer
     from topoopt.workload import Operator as Operator
     from topoopt.workload import OperatorGraph as OperatorGraph
     from topoopt.workload import Weight as Weight

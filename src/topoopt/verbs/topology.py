@@ -1,16 +1,50 @@
-"""``topoopt.topology``: the best rings for so many servers and ports, and how far apart they leave the servers."""
+"""``topoopt.topology``: the best rings or the best wiring for so many servers and ports, and how far apart they are."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Unpack
 
-from topoopt.finder import RingNetwork, ring_network
-from topoopt.words import checked_arguments
+import numpy as np
+
+from topoopt.errors import InvalidInput, check_known
+from topoopt.finder import RingNetwork, hamiltonian_rings, ring_network
+from topoopt.rewiring import wire
+from topoopt.topology import DirectWiring, WiredRing, circulant_wiring
+from topoopt.wirings import (
+    FoundWirings,
+    PortedLinks,
+    WiringAnswer,
+    WiringRequest,
+    judged,
+    ports_by_rings,
+    ports_in_order,
+    read_wiring_file,
+    search_wirings,
+)
+from topoopt.words import WiringWords, checked_arguments
+
+_KINDS = ("strides", "any")
+_MOST_LINKS_OF_RINGS = 20_000  # a search for rings of a wiring that brings none; 0.5 s or so
+_MOST_LINKS_DIVIDED = 4_096  # a division among panels of links that are no rings; 3 s or so
+
+
+def _silent(stage: str, done: int, total: int) -> None:
+    """Report nothing."""
 
 
 @checked_arguments
 def topology(
-    servers: int, degree: int | None = None, *, links: str = "duplex", strides: str | Sequence[int] = "best"
-) -> RingNetwork:
-    """Choose the AllReduce rings of all servers, and return the network that they make together.
+    servers: int | None = None,
+    degree: int | None = None,
+    *,
+    links: str = "duplex",
+    strides: str | Sequence[int] = "best",
+    file: str | None = None,
+    on_progress: Callable[[str, int, int], None] = _silent,
+    **words: Unpack[WiringWords],
+) -> RingNetwork | WiringAnswer:
+    """Choose the AllReduce rings of all servers, or the best wiring of so many ports, and return the network.
 
     Parameters
     ----------
@@ -20,15 +54,22 @@ def topology(
         ``duplex`` (a port is a fiber pair to one neighbor) or ``directed`` (it sends to one and hears another).
     strides
         The rule that chooses the rings (``best``, ``nearest``, ``lower-bound``), or the strides themselves.
+    file
+        A wiring file, to be read in place of all else.
+    on_progress
+        Called with what is going on, how much of it is done, and how much there is.
 
     Returns
     -------
-    RingNetwork
+    RingNetwork or WiringAnswer
+        The second of a file, and with ``wirings="any"``.
 
     Raises
     ------
     InvalidInput
-        For an unknown rule, or what cannot be wired.
+        For an unknown rule, or what cannot be wired; for a file with a wrong degree, a missing cable end or two parts.
+    Infeasible
+        For a family that does not exist for so many servers and ports, with the nearest at which it does.
 
     Examples
     --------
@@ -36,5 +77,90 @@ def topology(
     >>> network = topoopt.topology(servers=128, degree=4)
     >>> network.strides, round(network.table.average_hops, 2)
     ((1, 15), 5.35)
+    >>> wiring = topoopt.topology(servers=128, degree=8, wirings="any")
+    >>> round(wiring.chosen.hops.average_hops, 4), round(wiring.moore_average_hops, 4)
+    (2.4331, 2.4331)
     """
-    return ring_network(servers, degree, links=links, strides=strides)
+    if file is not None:
+        given = [name for name, value in (("servers", servers), ("degree", degree)) if value is not None]
+        for name in (*given, *words):
+            raise InvalidInput(f"{name}: the wiring file says it; give either a file or servers and degree")
+        return _read(file)
+    if servers is None:
+        raise InvalidInput("servers: missing; give how many, such as 128, or a wiring file")
+    kind = words.pop("wirings", "any" if words else "strides")
+    check_known("wirings", kind, _KINDS)
+    if kind == "strides":
+        for name in words:
+            raise InvalidInput(f"{name}: has no meaning for strides; use wirings any")
+        return ring_network(servers, degree, links=links, strides=strides)
+    if strides != "best":
+        raise InvalidInput(
+            "strides: a rule or a list of strides is for wirings strides; leave it out for any"
+        )
+    if degree is None:
+        raise InvalidInput("degree: missing; give the ports of a server, such as 4")
+    request = WiringRequest(servers, degree, links, **_settings(words))
+    return _answer(search_wirings(request, on_progress), on_progress)
+
+
+def write_wiring(path: str | Path, answer: RingNetwork | WiringAnswer) -> None:
+    """Write the wiring file of an answer, whole or not at all."""
+    if isinstance(answer, RingNetwork):
+        wiring = _with_rings(circulant_wiring(answer.servers, answer.strides, answer.links))
+        answer = WiringAnswer(judged(wiring), _ports(wiring))
+    answer.write(str(path))
+
+
+def _settings(words: WiringWords) -> dict[str, Any]:
+    """Return the words by the names of the request."""
+    return {"budget_s" if name == "budget" else name: value for name, value in words.items()}
+
+
+def _answer(found: FoundWirings, on_progress: Callable[[str, int, int], None]) -> WiringAnswer:
+    on_progress("laying rings and ports", 0, 0)
+    wiring, request = _with_rings(found.chosen.wiring), found.request
+    options = {
+        "family": request.family,
+        "objective": request.objective,
+        "seed": request.seed,
+        "budget_s": request.search_s,
+        "ring_group": request.ring_group,
+    }
+    return WiringAnswer(
+        replace(found.chosen, wiring=wiring),
+        _ports(wiring),
+        found.frontier,
+        options=options,
+        looked_at=found.looked_at,
+        interrupted=found.interrupted,
+    )
+
+
+def _read(file: str) -> WiringAnswer:
+    wiring, ports = read_wiring_file(file)
+    return WiringAnswer(judged(wiring), ports, source=file)
+
+
+def _with_rings(wiring: DirectWiring) -> DirectWiring:
+    """Return the wiring with all the rings that can be found, where its making gives fewer than there are."""
+    if wiring.links == "directed" or len(wiring.arcs[0]) > _MOST_LINKS_OF_RINGS:
+        return wiring
+    if len(wiring.rings) >= wiring.degree // 2 or any(ring.share < 1 for ring in wiring.rings):
+        return wiring
+    members = np.arange(wiring.servers)
+    found = hamiltonian_rings(wiring.topology(), members, wiring.degree, 0)[::2]
+    if len(found) <= len(wiring.rings):
+        return wiring
+    return replace(wiring, rings=tuple(WiredRing(np.array(ring.members, np.int64)) for ring in found))
+
+
+def _ports(wiring: DirectWiring) -> PortedLinks:
+    """Return ports by the rings, else by a division among panels, else as they come."""
+    known = ports_by_rings(wiring)
+    if known is not None or len(wiring.arcs[0]) > _MOST_LINKS_DIVIDED:
+        return known or ports_in_order(wiring)
+    wired = wire(wiring.topology(), wiring.degree, wiring.links)
+    rows = [(one.src, one.src_interface, one.dst, one.dst_interface) for one in wired.patches]
+    table = np.array(rows, np.int64).reshape(-1, 4)
+    return PortedLinks(table[:, 0], table[:, 1], table[:, 2], table[:, 3], wired.interfaces_per_panel)

@@ -30,6 +30,7 @@ from topoopt.words.transformer import RankTrafficWords as RankTrafficWords
 from topoopt.words.transformer import ShapeWords as ShapeWords
 from topoopt.words.transformer_search import ConfigurationSearchWords as ConfigurationSearchWords
 from topoopt.words.transformer_search import FixedWords as FixedWords
+from topoopt.words.wiring import WiringWords as WiringWords
 from topoopt.words.word import Amount as Amount
 from topoopt.words.word import DescribedWord as DescribedWord
 from topoopt.words.word import File as File

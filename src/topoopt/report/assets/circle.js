@@ -96,7 +96,7 @@ function drawCircle(figure, place, colors) {
     const total = links.reduce((sum, link) => sum + link[2], 0);
     element("b", server < servers ? `Server ${server}` : `Switch ${server - servers}`, text);
     const ends = links.map(([dst, ports]) => (dst < servers ? dst : `switch ${dst - servers}`) + (ports > 1 ? ` (${ports} ports)` : ""));
-    element("span", ` is linked to ${ends.slice(0, 24).join(", ")}${ends.length > 24 ? ", …" : ""} and puts ${charts.short(total)}B on its links in an iteration. Click it to see its routes.`, text);
+    element("span", ` is linked to ${ends.slice(0, 24).join(", ")}${ends.length > 24 ? ", …" : ""}${total ? ` and puts ${charts.short(total)}B on its links in an iteration` : ""}.${figure.turned || Object.keys(figure.routes).length ? " Click it to see its routes." : ""}`, text);
   }
 
   function showPair(from, to) {

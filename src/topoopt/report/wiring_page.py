@@ -1,0 +1,107 @@
+"""A direct wiring, its bound, its rings and panels, and what else was found, as a page."""
+
+from itertools import accumulate
+
+from topoopt.report.page import Block, Page, Section, Table, Tile
+from topoopt.report.rows import facts, joined, number, table, text
+from topoopt.report.wiring_circle import MOST_SERVERS, topology_chart
+from topoopt.report.words import counted
+from topoopt.topology import DirectWiring
+from topoopt.wirings import JudgedWiring, WiringAnswer
+
+_LONGEST = 100  # characters of a recipe
+
+
+def wiring_page(answer: WiringAnswer) -> Page:
+    """Return family, hops beside Moore's bound, rings, panels, distances and the frontier."""
+    wiring, hops = answer.wiring, answer.chosen.hops
+    ports = counted(wiring.degree, f"{wiring.links} port")
+    average, moore = f"{hops.average_hops:.4f} hops", answer.moore_average_hops
+    above = hops.average_hops / moore - 1
+    entries = {
+        "wiring": f"{wiring.family}{f', repeated {wiring.group} times' if wiring.group > 1 else ''}",
+        "made by": _recipe(wiring),
+        "diameter": counted(hops.diameter, "hop"),
+        "average": f"{average}; Moore's bound {moore:.4f} (+{above:.1%})",
+        "all-to-all": _all_to_all(answer.chosen),
+        "rings": _rings(wiring),
+        "panels": _panels(answer),
+    }
+    blocks: tuple[Block, ...] = (facts(entries), *_frontier(answer), _distances(answer))
+    if wiring.servers <= MOST_SERVERS:
+        blocks = (*blocks, topology_chart(answer))
+    return Page(
+        "topology",
+        f"{wiring.servers} servers, {ports} each",
+        f"A {wiring.family} wiring joins {wiring.servers} servers: {average} on average, {hops.diameter} at most.",
+        (
+            Tile("Wiring", wiring.family),
+            Tile("Average", average, f"{above:.1%} above Moore's bound"),
+            Tile("Diameter", counted(hops.diameter, "hop")),
+        ),
+        answer.warnings,
+        sections=(Section("wiring", "Wiring", "How far apart the wiring leaves the servers.", blocks),),
+        key_numbers={
+            "average_hops": hops.average_hops,
+            "moore_average_hops": moore,
+            "diameter": hops.diameter,
+            "balanced_hops": answer.chosen.balanced_hops,
+        },
+    )
+
+
+def _all_to_all(chosen: JudgedWiring) -> str:
+    if chosen.balanced_hops is None:
+        return ""
+    fuller = chosen.balanced_hops / chosen.hops.average_hops - 1
+    return f"fullest link {fuller:.1%} above the mean, over balanced shortest ways"
+
+
+def _rings(wiring: DirectWiring) -> str:
+    if not wiring.rings:
+        return "none known"
+    ways = ", each both ways" if wiring.links == "duplex" else ""
+    half = sum(ring.share < 1 for ring in wiring.rings)
+    shared = f"; {half} of them share links, at half rate" if half else ""
+    return f"{counted(len(wiring.rings), 'ring')} of all servers over direct links{ways}{shared}"
+
+
+def _panels(answer: WiringAnswer) -> str:
+    width = answer.ports.interfaces_per_panel
+    each = "1 interface" if width == 1 else f"{width} interfaces"
+    why = {
+        1: " (matchings)" if answer.wiring.links == "duplex" else " (fibers one way, König)",
+        2: " (Petersen)",
+    }
+    return f"{counted(answer.panels, 'panel')} with {each} of every server{why.get(width, '')}"
+
+
+def _recipe(wiring: DirectWiring) -> str:
+    said = ", ".join(f"{name} {value}" for name, value in wiring.recipe.items())
+    return said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…"
+
+
+def _frontier(answer: WiringAnswer) -> tuple[Table, ...]:
+    if not answer.frontier:
+        return ()
+    shown = table(
+        "Best in something",
+        answer.frontier,
+        text("wiring", "wiring.family"),
+        number("repeated", "wiring.group"),
+        number("average hops", "hops.average_hops", ".4f"),
+        number("diameter", "hops.diameter"),
+        number("by the fullest link", "balanced_hops", ".4f"),
+    )
+    return (shown,)
+
+
+def _distances(answer: WiringAnswer) -> Table:
+    servers, pairs = answer.wiring.servers, answer.hop_histogram
+    return table(
+        "Distances",
+        joined(hops=pairs, pairs=pairs.values(), within=accumulate(pairs.values())),
+        number("hops"),
+        number("servers, mean", lambda row: row["pairs"] / servers, ".2f"),
+        number("within", lambda row: row["within"] / servers / (servers - 1), ".3f"),
+    )

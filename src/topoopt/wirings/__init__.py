@@ -1,0 +1,14 @@
+"""The best wiring: families of direct wirings judged side by side, the search for better ones, and their files."""
+
+from topoopt.wirings.answer import WiringAnswer as WiringAnswer
+from topoopt.wirings.existence import FAMILY_NAMES as FAMILY_NAMES
+from topoopt.wirings.file import read_wiring_file as read_wiring_file
+from topoopt.wirings.judged import JudgedWiring as JudgedWiring
+from topoopt.wirings.judged import judged as judged
+from topoopt.wirings.ports import PortedLinks as PortedLinks
+from topoopt.wirings.ports import ports_by_rings as ports_by_rings
+from topoopt.wirings.ports import ports_in_order as ports_in_order
+from topoopt.wirings.request import OBJECTIVES as OBJECTIVES
+from topoopt.wirings.request import WiringRequest as WiringRequest
+from topoopt.wirings.search import FoundWirings as FoundWirings
+from topoopt.wirings.search import search_wirings as search_wirings

@@ -1,0 +1,66 @@
+"""The noun JudgedWiring: a wiring with what counts against it, and which of several are best in something."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from topoopt.topology import DirectWiring, HopMetrics, wiring_hops
+from topoopt.wirings.all_to_all import balanced_hops
+
+_ALIKE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedWiring:
+    """A wiring and its figures.
+
+    Attributes
+    ----------
+    balanced_hops : float or None
+        As the fullest link of a uniform all-to-all has them, see ``all_to_all.py``; None where that takes too long.
+    """
+
+    wiring: DirectWiring
+    hops: HopMetrics
+    balanced_hops: float | None
+
+    @property
+    def figures(self) -> tuple[float, float, float]:
+        """Hops, diameter and balanced hops; of the last the hops where it is not known."""
+        known = self.balanced_hops if self.balanced_hops is not None else self.hops.average_hops
+        return self.hops.average_hops, float(self.hops.diameter), known
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a row of the frontier."""
+        return {
+            "family": self.wiring.family,
+            "group": self.wiring.group,
+            "average_hops": self.hops.average_hops,
+            "diameter": self.hops.diameter,
+            "balanced_hops": self.balanced_hops,
+            "idle_interfaces": self.wiring.idle_interfaces,
+        }
+
+
+def judged(wiring: DirectWiring) -> JudgedWiring:
+    """Return the wiring with its figures."""
+    return JudgedWiring(wiring, wiring_hops(wiring), balanced_hops(wiring))
+
+
+def frontier(rows: Iterable[JudgedWiring]) -> tuple[JudgedWiring, ...]:
+    """Return those that no other is as good as in every figure, by hops; of equal ones the first."""
+    kept: list[JudgedWiring] = []
+    for row in sorted(rows, key=lambda row: row.figures):
+        if not any(_as_good(better.figures, row.figures) for better in kept):
+            kept.append(row)
+    return tuple(kept)
+
+
+def best_of(rows: Sequence[JudgedWiring], objective: str) -> JudgedWiring:
+    """Return the one of least hops, or of least balanced hops."""
+    first = 0 if objective == "hops" else 2
+    return min(rows, key=lambda row: (row.figures[first], *row.figures))
+
+
+def _as_good(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    return all(a <= b + _ALIKE for a, b in zip(one, other, strict=True))

@@ -1,0 +1,119 @@
+"""The search for the best wiring: all families that exist, judged, beside lifted unions of cycles."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from topoopt.topology import (
+    WIRING_FAMILIES,
+    DirectWiring,
+    SearchInterrupted,
+    moore_average_hops,
+)
+from topoopt.wirings.existence import families_of
+from topoopt.wirings.judged import JudgedWiring, best_of, frontier, judged
+from topoopt.wirings.lifted_trials import lifted_trials
+from topoopt.wirings.request import BEST, LIFTED, WiringRequest
+
+Progress = Callable[[str, int, int], None]
+
+_LARGEST_UNASKED = 8192
+"""Servers: of more, families without symmetry are looked at only where they are asked for."""
+
+
+def _silent(stage: str, done: int, total: int) -> None:
+    """Report nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class FoundWirings:
+    """What a search found.
+
+    Attributes
+    ----------
+    chosen : JudgedWiring
+        The best by the objective.
+    frontier : tuple of JudgedWiring
+        Those of all families that are best in something, by hops.
+    looked_at : tuple of str
+        Names of the families.
+    interrupted : bool
+        Whether it was ended by a Ctrl-C.
+    """
+
+    request: WiringRequest
+    chosen: JudgedWiring
+    frontier: tuple[JudgedWiring, ...]
+    looked_at: tuple[str, ...]
+    interrupted: bool = False
+
+    @property
+    def moore_average_hops(self) -> float:
+        """No wiring of so many interfaces has less."""
+        return moore_average_hops(self.request.servers, self.request.degree, self.request.links)
+
+
+def search_wirings(request: WiringRequest, on_progress: Progress = _silent) -> FoundWirings:
+    """Return the best wiring that was found, and those that are better in something.
+
+    Equal requests give equal answers; a search that is interrupted gives the best so far, if there is one.
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown family.
+    Infeasible
+        If the family that is asked for does not exist; with the nearest servers and interfaces.
+    """
+    asked = _even(request) if request.family in (BEST, LIFTED) else request
+    names = families_of(asked) if not request.ring_group else (LIFTED,)
+    rows: list[JudgedWiring] = []
+    interrupted = False
+    try:
+        for wiring in _wirings(asked, names, on_progress):
+            rows.append(judged(_with_idle(wiring, request.degree)))
+    except SearchInterrupted as stopped:
+        rows.append(judged(_with_idle(stopped.wiring, request.degree)))
+        interrupted = True
+    except KeyboardInterrupt:
+        if not rows:
+            raise
+        interrupted = True
+    return FoundWirings(request, best_of(rows, request.objective), frontier(rows), names, interrupted)
+
+
+def _even(request: WiringRequest) -> WiringRequest:
+    """Return the request without the interface that must idle: an odd one of an odd number of servers."""
+    idle = request.links == "duplex" and request.degree % 2 == 1 and request.servers % 2 == 1
+    return replace(request, degree=request.degree - 1) if idle else request
+
+
+def _with_idle(wiring: DirectWiring, degree: int) -> DirectWiring:
+    """Return the wiring of servers that have more interfaces; those are idle."""
+    more = degree - wiring.degree
+    if not more:
+        return wiring
+    itself = np.repeat(np.arange(wiring.orbits)[:, None], more, axis=1)
+    near = np.concatenate([wiring.near, itself], axis=1)
+    shift = np.concatenate([wiring.shift, np.zeros_like(itself)], axis=1)
+    return replace(wiring, near=near, shift=shift)
+
+
+def _wirings(request: WiringRequest, names: tuple[str, ...], on_progress: Progress) -> Iterator[DirectWiring]:
+    """Yield every wiring that is worth judging."""
+    for index, name in enumerate(names):
+        on_progress(f"looking at {name} wirings", index, len(names))
+        if name == LIFTED or (request.servers > _LARGEST_UNASKED and request.family == BEST):
+            continue
+        yield from WIRING_FAMILIES[name].build(request.servers, request.degree, request.links)
+    if LIFTED in names:
+        spent_s = 0.0
+
+        def tick(more_s: float) -> None:
+            nonlocal spent_s
+            spent_s += more_s
+            done = min(int(100 * spent_s / request.search_s), 100)
+            on_progress("searching unions of Hamiltonian cycles", done, 100)
+
+        yield from lifted_trials(request, tick)

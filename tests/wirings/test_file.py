@@ -1,0 +1,134 @@
+"""Wiring files: what is written is read back, and mistakes are one line with server, port and line."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import topoopt
+
+Spoil = Callable[[dict[str, Any]], object]
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    path = tmp_path / "wiring.json"
+    topoopt.write_wiring(path, topoopt.topology(16, 4, family="lifted", budget=0.1))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("servers", "degree", "links", "words"),
+    [
+        (16, 4, "duplex", {"family": "lifted"}),
+        (15, 4, "duplex", {"family": "lifted"}),
+        (16, 5, "duplex", {"family": "lifted"}),
+        (7, 3, "duplex", {"wirings": "any"}),
+        (12, 4, "duplex", {"family": "circulant"}),
+        (12, 3, "directed", {"family": "kautz"}),
+        (16, 3, "directed", {"family": "lifted"}),
+        (50, 7, "duplex", {"family": "slim-fly"}),
+    ],
+)
+def test_a_file_is_read_back(
+    servers: int, degree: int, links: str, words: dict[str, Any], tmp_path: Path
+) -> None:
+    answer = topoopt.topology(servers, degree, links=links, budget=0.1, **words)
+    path = tmp_path / "wiring.json"
+    topoopt.write_wiring(path, answer)
+    again = topoopt.topology(file=str(path))
+    kept = (
+        "servers",
+        "degree",
+        "links",
+        "family",
+        "average_hops",
+        "hop_histogram",
+        "rings",
+        "panels",
+        "group",
+    )
+    one, other = answer.to_json(), again.to_json()
+    assert {key: one[key] for key in kept} == {key: other[key] for key in kept}
+    topoopt.write_wiring(tmp_path / "again.json", again)
+    assert (tmp_path / "again.json").read_text() == path.read_text()
+
+
+def test_panels_are_matchings_for_even_numbers_and_petersens_for_odd(tmp_path: Path) -> None:
+    widths = [
+        topoopt.topology(n, 4, family="lifted", budget=0.1).to_json()["interfaces_per_panel"]
+        for n in (16, 15)
+    ]
+    assert widths == [1, 2]
+
+
+def test_strides_are_written_too(tmp_path: Path) -> None:
+    path = tmp_path / "strides.json"
+    topoopt.write_wiring(path, topoopt.topology(16, 4))
+    assert topoopt.topology(file=str(path)).to_json()["strides"] == [1, 5]
+
+
+def joined(file: dict[str, Any], **ends: int) -> None:
+    file["links"][0].update(ends)
+
+
+def two_parts(file: dict[str, Any]) -> None:
+    """Two complete graphs of five servers."""
+    file["graph"].update(servers=10, interfaces_per_panel=4, rings=[], group=1)
+    file["nodes"] = [{"id": server} for server in range(10)]
+    ports = [0] * 10
+    file["links"] = []
+    for half in (0, 5):
+        for a in range(half, half + 5):
+            for b in range(a + 1, half + 5):
+                file["links"].append(
+                    {"source": a, "source_port": ports[a], "target": b, "target_port": ports[b]}
+                )
+                ports[a] += 1
+                ports[b] += 1
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (
+            lambda file: joined(file, source_port=9),
+            r"line \d+: server \d+, port 9: ports are 0..3 for degree 4",
+        ),
+        (lambda file: joined(file, source=99), r"line \d+: source 99: servers are 0..15"),
+        (
+            lambda file: file["links"].pop(),
+            r"server \d+, port \d: no cable ends there, and graph.idle does not name it",
+        ),
+        (lambda file: file["graph"].update(degree=5), "server 0, port 4: no cable ends there"),
+        (
+            lambda file: file["links"].append(file["links"][0]),
+            r"line \d+: server \d+, port \d: taken by line \d+, too",
+        ),
+        (lambda file: file["graph"].update(format="other"), "expected a wiring file"),
+        (lambda file: file["nodes"].pop(), "nodes: expected each of 0..15 once"),
+        (lambda file: file.update(directed=True), "directed: true here, duplex links"),
+        (lambda file: file["graph"]["rings"][0]["walk"].reverse(), None),
+        (lambda file: file["graph"]["rings"][0]["walk"].sort(), r"graph.rings\[0\]: no link"),
+        (lambda file: file["graph"].update(extra=1), "extra"),
+        (two_parts, "falls into parts"),
+    ],
+)
+def test_a_bad_file_is_one_line(spoil: Spoil, message: str | None, written: Path) -> None:
+    file = json.loads(written.read_text())
+    spoil(file)
+    rows = ",\n".join(json.dumps(link) for link in file.pop("links"))
+    written.write_text(json.dumps(file)[:-1] + f', "links": [\n{rows}\n]}}')
+    if message is None:
+        topoopt.topology(file=str(written))
+        return
+    with pytest.raises(topoopt.TopoOptError, match=message) as caught:
+        topoopt.topology(file=str(written))
+    assert str(caught.value).startswith(str(written))
+
+
+def test_a_file_and_servers_do_not_go_together(written: Path) -> None:
+    with pytest.raises(topoopt.InvalidInput, match="servers: the wiring file says it"):
+        topoopt.topology(16, file=str(written))
