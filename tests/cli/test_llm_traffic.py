@@ -26,6 +26,7 @@ PAPER = (
         "1024",
     ),
     *("--recompute", "full", "--precision", "fp16", "--accelerators-per-server", "4"),
+    *("--estimator", "apnet24"),
 )
 MIXTRAL = ("llm", "traffic", "mixtral-8x7b", "--accelerators", "32", "--pp", "2", "--ep", "8")
 

@@ -88,6 +88,8 @@ from topoopt.llm.memory.accelerator import MemoryColumns as MemoryColumns
 from topoopt.llm.memory.accelerator import memory as memory
 from topoopt.llm.memory.frameworks import FRAMEWORKS as FRAMEWORKS
 from topoopt.llm.memory.frameworks import Framework as Framework
+from topoopt.llm.memory.frameworks import find_framework as find_framework
+from topoopt.llm.memory.frameworks import shared_by as shared_by
 from topoopt.llm.memory.headroom import weighed_s as weighed_s
 from topoopt.llm.memory.layer import layer_activations as layer_activations
 from topoopt.llm.memory.stages import count_in_flight as count_in_flight

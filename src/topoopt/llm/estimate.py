@@ -14,7 +14,7 @@ from topoopt.llm.configuration import Configuration
 from topoopt.llm.configuration_table import configuration_table
 from topoopt.llm.experts.loads import ExpertLoads
 from topoopt.llm.memory.accelerator import MemoryColumns, memory
-from topoopt.llm.memory.frameworks import shared_by
+from topoopt.llm.memory.frameworks import find_framework, shared_by
 from topoopt.llm.remedy import Remedy, cheapest_change
 from topoopt.llm.step_time.apnet24 import apnet24
 from topoopt.llm.step_time.closed_form import estimate
@@ -189,6 +189,8 @@ def estimate_configuration(
         If the accelerator lacks the precision, or for an unknown framework.
     """
     table = shared_by(configuration_table([configuration]), framework)
+    if calibration is not None:
+        calibration = calibration.with_unfused(find_framework(framework).unfused)
     kernel = (attention or "fused") if calibration is None else calibration.attention
     times = (
         apnet24(model, table, system)

@@ -39,6 +39,11 @@ ZeRO-2 scatters gradients beside the backward pass, too, but ``alone`` in Paddle
 ``group_sharded_stage2.py`` is off) and in DeepSpeed unless ``overlap_comm`` is set, which is so for ZeRO-3 only."""
 
 
+def is_apart(part: str, word: str) -> bool:
+    """Return whether a word as of :func:`unfused_bits` has one of :data:`UNFUSED_PARTS`."""
+    return bool(unfused_bits(word) >> UNFUSED_PARTS.index(part) & 1)
+
+
 def unfused_bits(word: str) -> int:
     """Return the bits of ``none``, ``all``, or of :data:`UNFUSED_PARTS` joined by ``+``.
 

@@ -123,7 +123,15 @@ def _entries(traffic: RankTraffic) -> Entries:
         "batch": f"{one.global_batch} sequences of {one.sequence} tokens, {one.micro_batches} micro-batches "
         f"of {one.micro_batch} a replica",
         "expert loads": traffic.loads or "",
+        "counted as": _counted(traffic),
     }
+
+
+def _counted(traffic: RankTraffic) -> str:
+    """Return the formula or the software by which it is counted; nothing for the usual ones."""
+    if traffic.estimator != "calibrated":
+        return f"the published formula {traffic.estimator}, whose stages send whole activations"
+    return "" if traffic.framework == "megatron" else traffic.framework
 
 
 def _sections(traffic: RankTraffic, kinds: Sequence[KindRow]) -> tuple[Section, ...]:

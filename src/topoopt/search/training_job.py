@@ -100,6 +100,7 @@ def _job_of(request: JobRequest, on_progress: Progress) -> Job:
         ),
         calibration,
     )
+    calibration = ranked.calibration  # with what the framework does whole or one by one
     relayed = replace(
         system, network_bandwidth_bps=system.network_bandwidth_bps / _fewest_hops(training.cluster)
     )

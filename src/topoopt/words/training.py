@@ -55,7 +55,7 @@ class TrainingWords(ScaleWords, DegreeWords, DetailWords, total=False):
     attention: Annotated[str, Word("fused|eager")]
     """FlashAttention, or scores in memory; fused unless the calibration is eager."""
     framework: Annotated[str, Word("megatron|deepspeed|half-gradients|fsdp")]
-    """Bytes per parameter, and what is taken beside tensors; megatron."""
+    """Bytes per parameter, what is taken beside tensors, and what kernels are not fused; megatron."""
     calibration: Annotated[str, Word("NAME|FILE")]
     """Of step times; the accelerator's if not given."""
     loads: Annotated[str, Word("uniform|zipf[:A]|FILE.csv")]

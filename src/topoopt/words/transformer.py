@@ -170,7 +170,23 @@ class EstimatorWords(TypedDict, total=False):
             "megatron|nemo|deepspeed|half-gradients|scaling|scaling-norm-kernel|fsdp|torchtitan|torchtitan-eager-loss"
         ),
     ]
-    """Bytes per parameter, and what is taken beside tensors; megatron."""
+    """Bytes per parameter, what is taken beside tensors, and what kernels are not fused; megatron."""
+
+
+@panel("How it is counted")
+class SoftwareWords(TypedDict, total=False):
+    """By which software or formula communication is counted."""
+
+    estimator: Annotated[str, Word("calibrated|apnet24", "calibrated")]
+    """As estimates count it, or as the published formula: stages send whole activations, not slices."""
+    framework: Annotated[
+        str,
+        Word(
+            "megatron|nemo|deepspeed|half-gradients|scaling|scaling-norm-kernel|fsdp|torchtitan|torchtitan-eager-loss",
+            "megatron",
+        ),
+    ]
+    """What it sends whole, or more often, and ZeRO as it has it."""
 
 
 @panel("Ranks and servers")
@@ -205,5 +221,5 @@ class EstimateWords(ShapeWords, SplitWords, SystemWords, EstimatorWords, LoadWor
     """All words that ``topoopt.llm.estimate`` takes."""
 
 
-class RankTrafficWords(ShapeWords, SplitWords, RankWords, LoadWords, total=False):
+class RankTrafficWords(ShapeWords, SplitWords, RankWords, SoftwareWords, LoadWords, total=False):
     """All words that ``topoopt.llm.traffic`` takes."""

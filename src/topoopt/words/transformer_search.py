@@ -64,7 +64,7 @@ class MeasureWords(TypedDict, total=False):
             "megatron",
         ),
     ]
-    """Bytes per parameter, and what is taken beside tensors."""
+    """Bytes per parameter, what is taken beside tensors, and what kernels are not fused."""
     calibration: Annotated[str | os.PathLike[str], Word("FILE")]
     """Of step times (topoopt llm calibrate, topoopt profile); the accelerator's if not given."""
 

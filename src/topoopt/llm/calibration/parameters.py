@@ -115,5 +115,9 @@ class Calibration:
         usual = "fused" if self.attention == "auto" else self.attention
         return replace(self, attention=attention or usual)
 
+    def with_unfused(self, word: str) -> "Calibration":
+        """Return a calibration with what a framework does whole or one by one; as it is where the word is empty."""
+        return replace(self, unfused=word) if word else self
+
 
 assert {item.name for item in fields(Calibration)} >= set(PARAMETERS)

@@ -23,6 +23,7 @@ def communications(
     configuration: Configuration,
     loads: ExpertLoads | None = None,
     order: str = ORDER,
+    unfused: str = "none",
 ) -> tuple[Communication, ...]:
     """Return everything that the ranks send each other in one iteration.
 
@@ -35,11 +36,13 @@ def communications(
         Of the experts; even if not given.
     order
         In which the ranks are numbered, see :func:`~topoopt.llm.rank_numbers`.
+    unfused
+        What of :data:`~topoopt.llm.UNFUSED_PARTS` the software does whole or one by one, as a framework has it.
 
     Raises
     ------
     InvalidInput
-        If the loads are not those of this model's layers.
+        If the loads are not those of this model's layers, or for an unknown part.
     """
     ranks = rank_numbers(configuration, order)
     of_experts = _loads_of(model, loads)
@@ -47,7 +50,7 @@ def communications(
     for chunk, layers in enumerate(
         configuration.ends * trained_layers(model, configuration.pp * configuration.vpp)
     ):
-        sent += Passes(model, configuration, ranks, of_experts, chunk, layers).communications()
+        sent += Passes(model, configuration, ranks, of_experts, chunk, layers, unfused).communications()
     for stage in range(configuration.pp):
         sent += _weights(model, configuration, ranks, stage)
     sent += _tied_embedding(model, configuration, ranks)

@@ -140,3 +140,8 @@ def wire_element_bytes(precision: str) -> int:
     Only the matrix products of ``fp8`` training are in 8 bits; what is sent has 16.
     """
     return 2 if precision == "fp8" else int(BYTES_PER_ELEMENT[precision])
+
+
+def activation_element_bytes(precision: str) -> int:
+    """Return the bytes of an activation on the wire: 16 bits at least, also under ``fp4``."""
+    return max(wire_element_bytes(precision), 2)

@@ -7,12 +7,19 @@ import numpy as np
 
 from topoopt.llm.columns import Floats, Ints
 from topoopt.llm.communication.context import context_messages
-from topoopt.llm.communication.message import DISPATCH_BYTES, Communication, no_weights, wire_element_bytes
+from topoopt.llm.communication.message import (
+    DISPATCH_BYTES,
+    Communication,
+    activation_element_bytes,
+    no_weights,
+)
 from topoopt.llm.communication.ranks import Ranks
 from topoopt.llm.communication.routing import Routing
+from topoopt.llm.communication.sends import sent_slices
 from topoopt.llm.configuration import Configuration
 from topoopt.llm.experts.loads import ExpertLoads, experts_of, rank_shares, taken_shares
 from topoopt.llm.recomputation import part_bit, recomputation_bits
+from topoopt.llm.software import is_apart
 from topoopt.transformer import TransformerModel
 
 
@@ -26,6 +33,7 @@ class Passes:
     loads: ExpertLoads
     chunk: int
     layers: Sequence[int]
+    unfused: str = "none"
 
     @property
     def stage(self) -> int:
@@ -45,7 +53,7 @@ class Passes:
     @property
     def activation_bytes(self) -> int:
         """Hidden states of these tokens: b·s·h numbers."""
-        return self.tokens * self.model.hidden * wire_element_bytes(self.configuration.precision)
+        return self.tokens * self.model.hidden * activation_element_bytes(self.configuration.precision)
 
     def communications(self) -> Iterator[Communication]:
         """Yield what goes with the passes."""
@@ -150,7 +158,7 @@ class Passes:
             return
         even = np.full((one.cp, one.cp), 1 / one.cp)
         for part, width in (("into", recurrence.projected), ("out of", recurrence.inner)):
-            size = self.tokens * width // one.tp * wire_element_bytes(one.precision)
+            size = self.tokens * width // one.tp * activation_element_bytes(one.precision)
             counts = (len(layers), len(layers), self._again(layers))
             yield from self._done("cp", f"{part} a recurrence", "all-to-all", size, counts, weights=even)
 
@@ -225,7 +233,7 @@ class Passes:
     def _dispatch_bytes(self, per_token: int) -> int:
         """Return the bytes of a rank's tokens on their way to experts, with the scales of few bits."""
         one = self.configuration
-        element = float(wire_element_bytes(one.precision))
+        element = float(activation_element_bytes(one.precision))
         if one.dispatch:
             element = DISPATCH_BYTES[one.dispatch]
         width = experts_of(self.model).width or self.model.hidden
@@ -236,7 +244,8 @@ class Passes:
         one, chunk = self.configuration, self.chunk
         if one.pp == 1:
             return
-        size = self.activation_bytes // (one.tp if one.sequence_parallel else 1)
+        whole = is_apart("sends", self.unfused)
+        size = self.activation_bytes // int(sent_slices(one.tp, one.sequence_parallel, whole))
         ways = (("forward", 1, "activations"), ("backward", -1, "gradients of activations"))
         for direction, step, part in ways:
             if 0 <= self.place + step < one.pp * one.vpp:

@@ -37,6 +37,8 @@ class RankTraffic:
         The server of each rank.
     by : str
         What the matrices are of: ``server``, ``rank`` or ``kind``.
+    estimator, framework : str
+        As whom it is counted: ``calibrated`` or ``apnet24``, and one of :data:`~topoopt.llm.FRAMEWORKS`.
     """
 
     model: TransformerModel
@@ -47,6 +49,8 @@ class RankTraffic:
     sent: tuple[Communication, ...]
     places: Ints
     by: str = "server"
+    estimator: str = "calibrated"
+    framework: str = "megatron"
 
     @property
     def servers(self) -> int:
@@ -96,6 +100,8 @@ class RankTraffic:
             "servers": self.servers,
             "configuration": asdict(one),
             "micro_batches": one.micro_batches,
+            "estimator": self.estimator,
+            "framework": self.framework,
             "order": self.order,
             "loads": self.loads,
             "iteration": self.iteration,

@@ -102,6 +102,9 @@ class Framework:
         What can be in the host's memory: ``optimizer``, ``activations``.
     held : float
         Share of them that the allocator holds beyond need, and gives back when memory is short.
+    unfused : str
+        Of time and traffic: what of :data:`~topoopt.llm.UNFUSED_PARTS` runs operation by operation, or whole where a
+        slice would do, joined by ``+``; empty where a calibration says it, or a row of a table of runs.
     """
 
     fp32: Recipe
@@ -132,6 +135,7 @@ class Framework:
     every_second_product: bool = False
     offloads: tuple[str, ...] = ()
     held: float = 0.0
+    unfused: str = ""
 
     def recipe(self, precision: str) -> Recipe:
         """Return the bytes per parameter at a precision."""

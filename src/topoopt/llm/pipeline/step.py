@@ -63,7 +63,7 @@ def make_pipelined_step(
         calibration,
         place_ranks(configuration.accelerators, system.accelerators_per_server),
         chunk_times(model, configuration, system, calibration, loads),
-        communications(model, configuration, loads, order),
+        communications(model, configuration, loads, order, calibration.unfused),
         order,
     )
 

@@ -21,21 +21,6 @@ EAGER_WORDS = (
 KERNEL_LIST = r"\bkernels?="
 """In notes, before kernels that are named one by one: what is not among them was not fused."""
 
-_SCALING = "rotary+activation+gate+step+sums+loss+logits+sends"
-
-UNFUSED_IN = {
-    "scaling": f"norms+{_SCALING}",
-    "scaling-norm-kernel": _SCALING,
-    "torchtitan-eager-loss": "norms+rotary+activation+queries+gate+sums+loss",
-}
-"""Of frameworks that are written in PyTorch and are not compiled.
-
-Aleph-Alpha/scaling (7848929, src/scaling) has one matrix for queries, keys and values (core/nn/attention), two beside
-each other in its SwiGLU (core/nn/mlp.py), of which each sums up the gradient of its input
-(core/nn/linear/column_parallel_linear.py); it reduces whole gradients in 32 bits with ZeRO 1 (core/optimizer), gathers
-logits and has its loss in 32 bits (transformer/model/layers/lm_head.py, losses/cross_entropy.py), and sends what a
-layer returns, whole without sequence parallelism (core/nn/parallel_module/communicator.py)."""
-
 KERNELS_OF_PARTS = {"norms": r"rms|norm", "rotary": r"rotary|rope", "activation": r"swiglu|silu|glu\b"}
 
 LATE_STACKS = r"mosaic|llm-foundry|composer"
@@ -108,7 +93,7 @@ def written_unfused(row: Row) -> str:
     if word:
         unfused_bits(word)
         return word
-    known = UNFUSED_IN.get(run_framework(row))
+    known = find_framework(run_framework(row)).unfused
     if known:
         return known
     words = _words(row)

@@ -14,6 +14,7 @@ from topoopt.llm.calibration.parameters import Calibration
 from topoopt.llm.columns import Bools, Floats, Ints, take_rows
 from topoopt.llm.configuration_table import ConfigurationTable
 from topoopt.llm.memory.accelerator import MemoryColumns
+from topoopt.llm.memory.frameworks import find_framework
 from topoopt.llm.memory.headroom import weighed_s
 from topoopt.llm.search.infeasible import infeasible
 from topoopt.llm.search.nothing_valid import nothing_valid
@@ -38,6 +39,7 @@ def search_configurations(request: SearchRequest, calibration: Calibration) -> C
         If none fits: by how much the nearest is too large, and what would help.
     """
     began_s = process_time()
+    calibration = calibration.with_unfused(find_framework(request.framework).unfused)
     peak = find_accelerator(request.system.accelerator).peak_flops(request.precision)
     table = request.enumerated()
     if len(table) == 0:

@@ -9,8 +9,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from topoopt.hardware import PRECISIONS
 from topoopt.llm.calibration.parameters import Calibration
 from topoopt.llm.columns import Floats, blocks_of, join_rows
+from topoopt.llm.communication.message import activation_element_bytes
+from topoopt.llm.communication.sends import sent_slices
 from topoopt.llm.configuration_table import ConfigurationTable
 from topoopt.llm.experts.loads import ExpertLoads
 from topoopt.llm.step_time.adapter_time import adapter_flops_per_token
@@ -24,6 +27,8 @@ from topoopt.llm.step_time.times import StepTimes
 from topoopt.llm.step_time.windows import allowed_tokens
 from topoopt.llm.system import System
 from topoopt.transformer import TransformerModel
+
+ACTIVATION_BYTES = np.array([activation_element_bytes(name) for name in PRECISIONS], np.float64)
 
 SLOW_NETWORK_BYTES_PER_S = 12.5e9
 """Below 100 Gb/s an accelerator waiting for others grows, to the calibrated ``slow_straggling`` at half of it: the two
@@ -226,13 +231,16 @@ def _hidden_hops(case: Case) -> Floats:
 
 
 def _hop_s(case: Case) -> Floats:
-    """Return the transfers of one micro-batch from stage to stage and back; each tp rank sends its part, if it may."""
+    """Return the transfers of one micro-batch from stage to stage and back."""
     table = case.table
     stride = case.tp * table.cp * table.dp
-    whole = case.runs_apart("sends")
-    slices = np.where(whole, case.local_tp, case.tp) if np.any(whole) else case.tp
-    sent = 2 * case.tokens * case.shapes.hidden / slices
-    return (table.pp > 1) * 2 * case.links.transfer_s(stride, sent) * table.vpp
+    return (table.pp > 1) * 2 * case.links.transfer_s(stride, sent_bytes(case)) * table.vpp
+
+
+def sent_bytes(case: Case) -> Floats:
+    """Return what a rank sends to the next stage, or back, for one micro-batch."""
+    slices = sent_slices(case.tp, case.table.sequence_parallel, case.runs_apart("sends"))
+    return np.asarray(ACTIVATION_BYTES[case.table.precision] * case.tokens * case.shapes.hidden / slices)
 
 
 def model_flops(shapes: Shapes, table: ConfigurationTable) -> Floats:

@@ -13,6 +13,7 @@ from topoopt.llm import (
     read_runs,
 )
 from topoopt.verbs.llm.words import (
+    ESTIMATORS,
     Transformer,
     calibration_of,
     check_attention,
@@ -22,8 +23,6 @@ from topoopt.verbs.llm.words import (
     system_of,
 )
 from topoopt.words import EstimateWords, checked_arguments, checked_words
-
-ESTIMATORS = ("calibrated", "apnet24")
 
 
 @checked_arguments

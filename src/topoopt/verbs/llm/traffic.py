@@ -13,12 +13,17 @@ from topoopt.llm import (
     RankTraffic,
     accelerators_of_a_server,
     communications,
+    configuration_table,
+    find_framework,
     place_ranks,
+    shared_by,
 )
-from topoopt.verbs.llm.words import Transformer, configuration_of, loads_of, model_of
+from topoopt.verbs.llm.words import ESTIMATORS, Transformer, configuration_of, loads_of, model_of
 from topoopt.words import RankTrafficWords, checked_arguments, checked_words
 
 BY = ("server", "rank", "kind")
+PUBLISHED = "sends"
+"""What the published formula does not cut (APNet'24: T_PP has whole activations), among the parts of software."""
 
 
 @checked_arguments
@@ -56,12 +61,26 @@ def traffic(
     settings = checked_words(words, RankTrafficWords)
     check_known("by", by, BY)
     transformer = model_of(model, settings)
-    configuration = configuration_of(transformer, settings)
+    framework, law = settings["framework"], settings["estimator"]
+    check_known("estimator", law, ESTIMATORS)
+    software = find_framework(framework)
+    table = configuration_table([configuration_of(transformer, settings)])
+    configuration = shared_by(table, framework).row(0)
+    unfused = PUBLISHED if law == "apnet24" else software.unfused or "none"
     places = _places(settings, configuration.accelerators)
     order = settings["order"]
-    sent = communications(transformer, configuration, loads_of(transformer, settings), order)
+    sent = communications(transformer, configuration, loads_of(transformer, settings), order, unfused)
     return RankTraffic(
-        transformer, configuration, order, settings.get("loads"), settings["iteration"], sent, places, by
+        transformer,
+        configuration,
+        order,
+        settings.get("loads"),
+        settings["iteration"],
+        sent,
+        places,
+        by,
+        law,
+        framework,
     )
 
 

@@ -32,6 +32,8 @@ from topoopt.transformer import (
 from topoopt.units import parse_bandwidth, parse_time
 from topoopt.words import ShapeWords, amount, pick
 
+ESTIMATORS = ("calibrated", "apnet24")
+
 Transformer = str | os.PathLike[str] | TransformerModel | None
 """A transformer's name, its ``config.json``, a model; ``None`` for shapes by hand."""
 
