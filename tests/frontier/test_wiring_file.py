@@ -10,6 +10,8 @@ from topoopt.errors import InvalidInput
 from topoopt.frontier import read_wiring
 from topoopt.frontier.wiring import Wiring
 from topoopt.topology import circulant
+from topoopt.wirings import WiringRequest, ports_in_order, search_wirings
+from topoopt.wirings.file import write_wiring_file
 
 RING = "# a ring\n0 1\n1 2 # with a remark\n2,3\n3-4\n\n4 -> 0\n"
 
@@ -78,3 +80,14 @@ def test_what_is_no_wiring_is_named_with_its_line(
 ) -> None:
     with pytest.raises(InvalidInput, match=said):
         written(tmp_path, text, **words)
+
+
+def test_what_topology_writes_is_read_with_its_rings(tmp_path: Path) -> None:
+    found = search_wirings(WiringRequest(16, 3, family="lifted")).chosen.wiring
+    path = tmp_path / "wiring.json"
+    write_wiring_file(path, found, ports_in_order(found))
+    wiring = read_wiring(path, BPS)
+    assert (wiring.servers, wiring.ports, wiring.links) == (16, 3, "duplex")
+    assert [share for _, share in wiring.rings] == [0.5] * 3
+    with pytest.raises(InvalidInput, match=r"degree: .*wiring.json says 3, got 4; leave it out"):
+        read_wiring(path, BPS, degree=4)

@@ -3,18 +3,24 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from topoopt.collectives import ports_of_all
 from topoopt.errors import InvalidInput, check_known
-from topoopt.finder import select_permutations
-from topoopt.topology import DEFAULT_LATENCY_S, FAMILIES, LINK_MODELS, Topology, circulant, stride_offsets
+from topoopt.topology import (
+    DEFAULT_LATENCY_S,
+    LINK_MODELS,
+    DirectWiring,
+    Topology,
+    circulant,
+    full_mesh,
+    stride_offsets,
+)
+from topoopt.wirings import FAMILY_NAMES, WiringRequest, search_wirings
 
-_WITH_SWITCHES = frozenset({"ideal-switch", "fat-tree", "oversub-fat-tree", "rail"})
+FULL_MESH = "full-mesh"
 MOST_SERVERS, MOST_LINKS = 4096, 200_000
 """Of a wiring that schedules are made for."""
-WIRED_DIRECTLY = tuple(name for name in FAMILIES if name not in _WITH_SWITCHES)
-"""Families whose servers are joined without switches."""
+WIRED_DIRECTLY = ("best", *FAMILY_NAMES, FULL_MESH)
+"""Families whose servers are joined without switches; ``best`` of them has the fewest hops."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,25 +119,30 @@ def stride_wiring(
     )
 
 
+def direct_wiring(name: str, made: DirectWiring, bandwidth_bps: float) -> Wiring:
+    """Return fibers from server to server as a wiring, with the rings that their making gives."""
+    rings = tuple((tuple(ring.walk.tolist()), ring.share) for ring in made.rings)
+    return Wiring(name, made.topology(bandwidth_bps), made.degree, made.links, rings)
+
+
 def family_wiring(
     family: str, servers: int, degree: int, bandwidth_bps: float, links: str = "duplex", seed: int = 0
 ) -> Wiring:
-    """Return a wiring by the name of its family; the circulant is the one with the fewest hops.
+    """Return a wiring by the name of its family, of several the one with the fewest hops.
 
     Raises
     ------
     InvalidInput
-        For an unknown family, one with switches, or one that has no such wiring.
+        For an unknown family, or a full mesh of directed links.
+    Infeasible
+        If the family has no wiring of so many servers and ports.
     """
     check_known("wiring", family, WIRED_DIRECTLY)
-    check_size(servers, servers * (servers - 1 if family == "full-mesh" else degree))
-    if family == "circulant":
-        strides = select_permutations(servers, degree, links=links)
-        return stride_wiring(servers, strides, bandwidth_bps, links)
+    if family != FULL_MESH:
+        check_size(servers, servers * degree)
+        found = search_wirings(WiringRequest(servers, degree, links, family, seed=seed)).chosen.wiring
+        return direct_wiring(found.family, found, bandwidth_bps)
+    check_size(servers, servers * (servers - 1))
     if links != LINK_MODELS[0]:
-        raise InvalidInput(
-            f"links: {family} is made of cables, which are {LINK_MODELS[0]}; {links} are circulant, strides and files"
-        )
-    topology = FAMILIES[family](servers, degree, bandwidth_bps, DEFAULT_LATENCY_S, seed)
-    most = int(np.bincount(topology.src, topology.ports).max())
-    return wiring_of(family, topology, most if family == "full-mesh" else max(most, min(degree, most)))
+        raise InvalidInput(f"links: a full mesh is made of cables, which are {LINK_MODELS[0]}; got {links}")
+    return wiring_of(FULL_MESH, full_mesh(servers, degree * bandwidth_bps))

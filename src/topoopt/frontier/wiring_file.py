@@ -1,4 +1,4 @@
-"""A wiring from a file: a graph as node-link JSON, or a list of links, a line each."""
+"""A wiring from a file: that of ``topoopt topology``, a graph as node-link JSON, or a list of links, a line each."""
 
 import re
 from collections.abc import Iterator
@@ -9,12 +9,14 @@ import numpy as np
 
 from topoopt.errors import InvalidInput, shown
 from topoopt.files import parse_json, read_text
-from topoopt.frontier.wiring import Wiring, check_size, wiring_of
+from topoopt.frontier.wiring import Wiring, check_size, direct_wiring, wiring_of
 from topoopt.limits import MOST
 from topoopt.topology import DEFAULT_LATENCY_S, topology_from_arrays
+from topoopt.wirings import read_wiring_file
 
 _Row = tuple[str, int, int]  # where it stands, its two ends
 
+_OURS = re.compile(r'^\s*\{[^\[]*?"format": "topoopt-wiring/')
 _LINE = re.compile(r"\s*(\d+)\s*(?:[\s,]|->|-)\s*(\d+)\s*")
 
 
@@ -23,6 +25,7 @@ def read_wiring(
 ) -> Wiring:
     """Return the wiring of a file.
 
+    What ``topoopt topology --out`` writes is read with its ports and rings, and says links and degree itself. Other
     JSON has ``links`` (or ``edges``) with ``source`` and ``target``, as networkx writes it, and may say ``directed``.
     Any other file has two servers a line, such as ``0 1``; what follows a # is a remark. A link that stands twice has
     two ports.
@@ -41,6 +44,8 @@ def read_wiring(
         With the line or the place in JSON: what is no link, joins a server to itself, or takes more than ``degree``.
     """
     text = read_text(path)
+    if _OURS.search(text):
+        return _written_by_us(path, bandwidth_bps, links, degree)
     rows, said = (
         _json_rows(text, str(path)) if text.lstrip().startswith("{") else (_text_rows(text, str(path)), None)
     )
@@ -62,6 +67,15 @@ def read_wiring(
         return wiring_of(str(path), topology, degree)
     except InvalidInput as error:
         raise InvalidInput(f"{path}: {error}") from None
+
+
+def _written_by_us(path: str | Path, bandwidth_bps: float, links: str | None, degree: int | None) -> Wiring:
+    made, _ = read_wiring_file(path)
+    for word, given, said in (("links", links, made.links), ("degree", degree, made.degree)):
+        if given not in (None, said):
+            raise InvalidInput(f"{word}: {path} says {said}, got {given}; leave it out")
+    check_size(made.servers, made.servers * made.degree)
+    return direct_wiring(str(path), made, bandwidth_bps)
 
 
 def _text_rows(text: str, path: str) -> Iterator[_Row]:

@@ -6,7 +6,7 @@ from typing import Any, Unpack
 
 from topoopt.errors import InvalidInput, check_known
 from topoopt.files import read_text
-from topoopt.finder import listed_strides
+from topoopt.finder import listed_strides, select_permutations
 from topoopt.frontier import (
     OPERATIONS,
     WIRED_DIRECTLY,
@@ -79,7 +79,7 @@ def _wiring(words: Mapping[str, Any]) -> Wiring:
         check_known("links", links, LINK_MODES)
     if degree is not None and degree < 1:
         raise InvalidInput(f"degree: expected an integer >= 1, got {degree}")
-    named = os.fspath(words.get("wiring", "circulant"))
+    named = os.fspath(words.get("wiring", ""))
     if "wiring" in words and "strides" in words:
         raise InvalidInput("strides: are a wiring of their own; give them or wiring")
     if "wiring" in words and _is_file(words["wiring"], named):
@@ -99,9 +99,10 @@ def _wiring(words: Mapping[str, Any]) -> Wiring:
         if not strides:
             raise InvalidInput(f"strides: expected numbers with commas, such as 1,15, got {words['strides']}")
         return stride_wiring(servers, strides, bandwidth_bps, links or "duplex", degree)
-    return family_wiring(
-        named, servers, degree or USUAL_DEGREE, bandwidth_bps, links or "duplex", words.get("seed", 0)
-    )
+    ports, mode = degree or USUAL_DEGREE, links or "duplex"
+    if "wiring" not in words:
+        return stride_wiring(servers, select_permutations(servers, ports, links=mode), bandwidth_bps, mode)
+    return family_wiring(named, servers, ports, bandwidth_bps, mode, words.get("seed", 0))
 
 
 def _wiring_of_plan(path: str, given: Collection[str]) -> Wiring:

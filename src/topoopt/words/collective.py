@@ -16,8 +16,9 @@ class CollectiveWiringWords(TypedDict, total=False):
     degree: int
     """Ports of a server; 4, or those of the strides or of the file."""
     wiring: Annotated[str | os.PathLike[str], Word("NAME|FILE")]
-    """A family: circulant (of the fewest hops), expander, torus, full-mesh; or a file of links: two servers a line,
-    or node-link JSON; or a plan. circulant."""
+    """A family: best, circulant, lifted, kautz, de-bruijn, product, line-graph, torus, twisted-torus,
+    complete-bipartite, slim-fly, lps, expander, full-mesh; or a file: of topoopt topology, of links (two servers a
+    line, or node-link JSON), or a plan. Rings of strides if not given."""
     strides: Annotated[str | Sequence[int], Word("LIST")]
     """Join server i with i + p for each stride p, such as 1,15."""
     links: Annotated[str, Word("duplex|directed")]
@@ -25,7 +26,7 @@ class CollectiveWiringWords(TypedDict, total=False):
     bandwidth: Rate
     """Of one port; 100Gbps."""
     seed: int
-    """Of an expander; 0."""
+    """Of a search for lifted wirings; 0."""
 
 
 class CollectiveWords(CollectiveWiringWords, total=False):
