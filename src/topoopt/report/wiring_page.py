@@ -92,6 +92,7 @@ def _frontier(answer: WiringAnswer) -> tuple[Table, ...]:
         number("average hops", "hops.average_hops", ".4f"),
         number("diameter", "hops.diameter"),
         number("by the fullest link", "balanced_hops", ".4f"),
+        number("broadcast", "broadcast_messages", ".4f"),
     )
     return (shown,)
 

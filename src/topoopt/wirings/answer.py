@@ -98,6 +98,7 @@ class WiringAnswer:
             "average_hops": hops.average_hops,
             "moore_average_hops": self.moore_average_hops,
             "balanced_hops": self.chosen.balanced_hops,
+            "broadcast_messages": self.chosen.broadcast_messages,
             "hop_histogram": {str(distance): pairs for distance, pairs in self.hop_histogram.items()},
             "idle_interfaces": wiring.idle_interfaces,
             "group": wiring.group,

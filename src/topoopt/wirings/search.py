@@ -3,8 +3,6 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from topoopt.topology import (
     WIRING_FAMILIES,
     DirectWiring,
@@ -14,6 +12,7 @@ from topoopt.topology import (
 from topoopt.wirings.existence import families_of
 from topoopt.wirings.judged import JudgedWiring, best_of, frontier, judged
 from topoopt.wirings.lifted_trials import lifted_trials
+from topoopt.wirings.odd_interface import with_odd_interface
 from topoopt.wirings.request import BEST, LIFTED, WiringRequest
 
 Progress = Callable[[str, int, int], None]
@@ -72,9 +71,9 @@ def search_wirings(request: WiringRequest, on_progress: Progress = _silent) -> F
     interrupted = False
     try:
         for wiring in _wirings(asked, names, on_progress):
-            rows.append(judged(_with_idle(wiring, request.degree)))
+            rows.append(judged(_whole(wiring, request)))
     except SearchInterrupted as stopped:
-        rows.append(judged(_with_idle(stopped.wiring, request.degree)))
+        rows.append(judged(_whole(stopped.wiring, request)))
         interrupted = True
     except KeyboardInterrupt:
         if not rows:
@@ -84,20 +83,14 @@ def search_wirings(request: WiringRequest, on_progress: Progress = _silent) -> F
 
 
 def _even(request: WiringRequest) -> WiringRequest:
-    """Return the request without the interface that must idle: an odd one of an odd number of servers."""
+    """Return the request without the odd interface of an odd number of servers, which one of them cannot use."""
     idle = request.links == "duplex" and request.degree % 2 == 1 and request.servers % 2 == 1
     return replace(request, degree=request.degree - 1) if idle else request
 
 
-def _with_idle(wiring: DirectWiring, degree: int) -> DirectWiring:
-    """Return the wiring of servers that have more interfaces; those are idle."""
-    more = degree - wiring.degree
-    if not more:
-        return wiring
-    itself = np.repeat(np.arange(wiring.orbits)[:, None], more, axis=1)
-    near = np.concatenate([wiring.near, itself], axis=1)
-    shift = np.concatenate([wiring.shift, np.zeros_like(itself)], axis=1)
-    return replace(wiring, near=near, shift=shift)
+def _whole(wiring: DirectWiring, request: WiringRequest) -> DirectWiring:
+    """Return the wiring with the interface that was left out."""
+    return wiring if wiring.degree == request.degree else with_odd_interface(wiring, request.seed)
 
 
 def _wirings(request: WiringRequest, names: tuple[str, ...], on_progress: Progress) -> Iterator[DirectWiring]:
