@@ -79,6 +79,7 @@ READERS = tuple(
     llm traffic llama2-7b --accelerators 8 --tp 2 --slots @slots.txt --json
     collective --op allreduce --bytes 1MB --wiring @cables.txt --json
     collective --op all-gather --bytes 1MB --wiring @graph.json --json
+    topology @wiring.json --json
     simulate @graph.fbuf --simulator analytic --json
     simulate @graph.fbuf --simulator flow --json
     simulate @graph.fbuf.xz --simulator packet --json
@@ -155,6 +156,7 @@ def make_files(folder: Path) -> None:
     for name, line in (
         ("plan.json", f"{plan} --degree 2 --out plan.json"),
         ("other.json", f"{plan} --degree 2 --seed 1 --strides nearest --out other.json"),
+        ("wiring.json", "topology --servers 6 --degree 3 --family lifted --budget 0.01 --out wiring.json"),
         ("llama.json", "plan llama2-7b --accelerators 16 --candidates 1 --fabrics none --out llama.json"),
         ("sweep.duckdb", "sweep sweep.yaml --processes 1"),
         ("calibration.toml", "llm calibrate few.csv --out calibration.toml"),

@@ -129,6 +129,13 @@ def test_a_bad_file_is_one_line(spoil: Spoil, message: str | None, written: Path
     assert str(caught.value).startswith(str(written))
 
 
+def test_a_recipe_that_says_nonsense_changes_nothing(written: Path) -> None:
+    file = json.loads(written.read_text())
+    file["graph"]["recipe"] = {"strides": 7}
+    written.write_text(json.dumps(file))
+    assert topoopt.topology(file=str(written)).to_json()["strides"] == []
+
+
 def test_a_file_and_servers_do_not_go_together(written: Path) -> None:
     with pytest.raises(topoopt.InvalidInput, match="servers: the wiring file says it"):
         topoopt.topology(16, file=str(written))

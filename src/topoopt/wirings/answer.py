@@ -88,12 +88,13 @@ class WiringAnswer:
     def to_json(self) -> dict[str, Any]:
         """Return the answer as a mapping; the keys of a network of strides are all there."""
         wiring, hops = self.wiring, self.chosen.hops
+        strides = wiring.recipe.get("strides")  # of a file, anything
         return {
             "servers": wiring.servers,
             "degree": wiring.degree,
             "links": wiring.links,
             "family": wiring.family,
-            "strides": list(wiring.recipe.get("strides", ())),
+            "strides": strides if isinstance(strides, list) else [],
             "diameter": hops.diameter,
             "average_hops": hops.average_hops,
             "moore_average_hops": self.moore_average_hops,
