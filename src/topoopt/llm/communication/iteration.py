@@ -15,6 +15,7 @@ from topoopt.llm.communication.ranks import ORDER, Ranks, rank_numbers
 from topoopt.llm.configuration import Configuration
 from topoopt.llm.degrees import trained_layers
 from topoopt.llm.experts.loads import ExpertLoads, expert_layers, uniform_loads
+from topoopt.llm.software import is_apart
 from topoopt.transformer import TransformerModel
 
 
@@ -52,7 +53,7 @@ def communications(
     ):
         sent += Passes(model, configuration, ranks, of_experts, chunk, layers, unfused).communications()
     for stage in range(configuration.pp):
-        sent += _weights(model, configuration, ranks, stage)
+        sent += _weights(model, configuration, ranks, stage, is_apart("step", unfused))
     sent += _tied_embedding(model, configuration, ranks)
     return tuple(sent)
 
@@ -74,10 +75,11 @@ def _loads_of(model: TransformerModel, loads: ExpertLoads | None) -> ExpertLoads
 
 
 def _weights(
-    model: TransformerModel, configuration: Configuration, ranks: Ranks, stage: int
+    model: TransformerModel, configuration: Configuration, ranks: Ranks, stage: int, whole: bool
 ) -> Iterator[Communication]:
     """Yield the gradients and parameters of a stage that its ranks have in common, of DualPipe those of both stages.
 
+    ``whole``: gradients are reduced whole with ZeRO 1, too.
     Frozen weights have no gradients; with ZeRO 3 they are gathered like all others.
     """
     held, trained = (of(model, configuration, stage) for of in (rank_parameters, trained_parameters))
@@ -100,7 +102,7 @@ def _weights(
                 yield from _some(
                     "dp", "gradients between shards" + of, "allreduce", between, size_bytes, count, stage
                 )
-        for collective, part, times in _shared_out(configuration):
+        for collective, part, times in _shared_out(configuration, whole):
             all_of_them = adapted and configuration.zero == 3 and collective == "all-gather"
             for one in (held, trained) if all_of_them else (trained,):
                 blocks = one.experts if of else (*one.dense, one.embedding + one.others)
@@ -132,7 +134,7 @@ def _messages(zero: int, blocks: tuple[int, ...]) -> list[tuple[int, int]]:
     return [(size, blocks.count(size)) for size in dict.fromkeys(blocks)]
 
 
-def _shared_out(configuration: Configuration) -> tuple[tuple[str, str, int], ...]:
+def _shared_out(configuration: Configuration, whole: bool) -> tuple[tuple[str, str, int], ...]:
     """Return the collectives of the weights by the stage of ZeRO (Rajbhandari 2020), and how often each is done.
 
     Who keeps only a slice of the gradients reduces those of every micro-batch at once, in an interleaved pipeline those
@@ -144,7 +146,7 @@ def _shared_out(configuration: Configuration) -> tuple[tuple[str, str, int], ...
     turns = -(-often // configuration.pp) if in_turns else often
     return (
         (("allreduce", "gradients", 1),),
-        (("reduce-scatter", "gradients", 1), ("all-gather", "parameters", 1)),
+        (("allreduce" if whole else "reduce-scatter", "gradients", 1), ("all-gather", "parameters", 1)),
         (("reduce-scatter", "gradients", turns), ("all-gather", "parameters", 1)),
         (("reduce-scatter", "gradients", often), ("all-gather", "parameters", 2 * often)),
     )[configuration.zero]

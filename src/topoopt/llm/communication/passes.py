@@ -134,11 +134,19 @@ class Passes:
         times = (count, count, self._again(layers) + self._again(shared, "experts"))
         if not self.configuration.sequence_parallel:
             yield from self._done("tp", part, "allreduce", size, times)
+            alone = self._inputs_apart(part) * len(layers)
+            yield from self._done("tp", f"{part}, input by input", "allreduce", size, (0, alone, 0))
             return
         for collective in ("all-gather", "reduce-scatter"):
             yield from self._done("tp", part, collective, size, times)
         # The input is kept in slices, and gathered once more for the gradients of the weights.
         yield from self._done("tp", f"{part}, input again", "all-gather", size, (0, count, 0))
+
+    def _inputs_apart(self, part: str) -> int:
+        """Return how many more gradients of its input a part sums up, where matrices beside each other stand alone."""
+        if part == "attention":
+            return 2 * is_apart("queries", self.unfused)
+        return int(part == "feed-forward" and self.model.gated and is_apart("gate", self.unfused))
 
     def _context(self, layers: list[int]) -> Iterator[Communication]:
         """Yield how context parallel ranks come by all keys and values."""
@@ -181,6 +189,10 @@ class Passes:
             yield from self._done("tp", "logits", "reduce-scatter", size, (0, often, 0))
         else:
             yield from self._done("tp", "logits", "allreduce", size, (0, often, 0))
+        if is_apart("logits", self.unfused):  # every rank has the loss of all
+            whole = self.activation_bytes // self.model.hidden * self.model.vocabulary
+            yield from self._done("tp", "all logits", "all-gather", whole, (often, 0, 0))
+            return
         yield from self._done("tp", "loss", "allreduce", 4 * self.tokens, (3 * often, 0, 0))
 
     def _experts(self, layers: list[int]) -> Iterator[Communication]:

@@ -15,6 +15,7 @@ from topoopt.llm.configuration import Configuration
 from topoopt.llm.experts.loads import ExpertLoads
 from topoopt.llm.pipeline.exchanges import pass_exchanges
 from topoopt.llm.pipeline.weights import synchronizations, weight_exchanges
+from topoopt.llm.software import is_apart
 from topoopt.llm.step_time.chunk_times import chunk_times, forwarding_s, hidden_shares
 from topoopt.llm.step_time.collective_time import Links
 from topoopt.llm.step_time.machine import machine_of
@@ -115,7 +116,12 @@ def pipelined_step(
 
 
 def gradient_buckets(calibration: Calibration) -> int:
-    """Return in how many buckets gradients leave: of k, all but the last can hide behind the last backward pass."""
+    """Return in how many buckets gradients leave: of k, all but the last can hide behind the last backward pass.
+
+    Whole gradients of a step that is not fused leave after it, in one.
+    """
+    if is_apart("step", calibration.unfused):
+        return 1
     return min(round(1 / max(1 - calibration.gradient_overlap, 1 / MOST_BUCKETS)), MOST_BUCKETS)
 
 
