@@ -42,7 +42,8 @@ def make_pipelined_step(
     """Return the iteration of a configuration with ranks placed on servers by their numbers.
 
     With 1F1B a worker goes on only when what it sends to another stage has arrived, as in Megatron-LM, which overlaps
-    the transfers of interleaved schedules alone; :func:`~topoopt.llm.estimate` has it so, too.
+    the transfers of interleaved schedules alone, unless the calibration's ``unfused`` has ``hops``;
+    :func:`~topoopt.llm.estimate` has it so, too.
 
     Parameters
     ----------
@@ -105,7 +106,7 @@ def pipelined_step(
     return PipelinedStep(
         servers=int(places.server.max()) + 1,
         micro_batches=configuration.chunk_batches,
-        chunks=_chunks(configuration, times, sent, 1 if spread else parts.shape[2], links),
+        chunks=_chunks(configuration, times, sent, 1 if spread else parts.shape[2], links, calibration),
         part_servers=parts if spread else parts[:, :, :1],
         exchanges=(*exchanges, *of_weights),
         synchronizations=synchronizations(configuration, sent, places, links),
@@ -131,6 +132,7 @@ def _chunks(
     sent: Sequence[Communication],
     joined: int,
     links: Links,
+    calibration: Calibration,
 ) -> tuple[Chunk, ...]:
     """Return the chunks; those from the other end of the pipeline take as long as those from the first stage."""
     if len(times.forward_s) != len(times.backward_s):
@@ -139,7 +141,8 @@ def _chunks(
     for one in sent:
         if one.kind == "pp" and one.direction == "forward":
             size[one.chunk] = one.message_bytes
-    blocking = configuration.schedule not in ASYNCHRONOUS and configuration.vpp == 1
+    waits = configuration.vpp == 1 or is_apart("hops", calibration.unfused)
+    blocking = configuration.schedule not in ASYNCHRONOUS and waits
     whole = np.broadcast_to(times.weights_s, times.forward_s.shape)
     columns = times.forward_s, times.backward_s, times.inside_s, whole
     rows = zip(*(column.tolist() * configuration.ends for column in columns), size, strict=True)
