@@ -165,6 +165,7 @@ def test_files_that_are_cut_short_or_foreign(topoopt: Topoopt, tmp_path: Path) -
 START = {
     "plan": ("plan", "dlrm", "--servers", "8", "--budget", "5", "--fabrics", "none"),
     "topology": ("topology", "--servers", "12", "--degree", "4"),
+    "collective": ("collective", "--servers", "12", "--degree", "4"),
     "traffic": ("traffic", "dlrm", "--servers", "8"),
     "compare": ("compare", "plan.json", "--baseline-budget", "5"),
     "cost": ("cost", "--servers", "8"),

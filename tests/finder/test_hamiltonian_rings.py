@@ -7,9 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from topoopt.finder import hamiltonian_rings as room
 from topoopt.finder.busiest_share import busiest_share
-from topoopt.finder.hamiltonian_rings import hamiltonian_rings
+from topoopt.finder.hamiltonian_rings import _disjoint_cycles, hamiltonian_rings
 from topoopt.topology import (
     FAMILIES,
     Link,
@@ -155,14 +154,14 @@ def test_servers_apart_and_single_links_have_no_rings() -> None:
 def test_seed_decides_and_gives_the_same_again() -> None:
     graph = expander(64, 4, 1e9, seed=0)
     first = hamiltonian_rings(graph, _all(graph), 4, seed=3)
-    room._disjoint_cycles.cache_clear()
+    _disjoint_cycles.cache_clear()
     assert hamiltonian_rings(graph, _all(graph), 4, seed=3) == first
     assert hamiltonian_rings(graph, _all(graph), 4, seed=4) != first
 
 
 def test_the_search_runs_once_for_equal_topologies() -> None:
-    room._disjoint_cycles.cache_clear()
+    _disjoint_cycles.cache_clear()
     for _ in range(3):
         graph = expander(32, 4, 1e9, seed=0)
         hamiltonian_rings(graph, _all(graph), 4, seed=0)
-    assert room._disjoint_cycles.cache_info().misses == 1
+    assert _disjoint_cycles.cache_info().misses == 1

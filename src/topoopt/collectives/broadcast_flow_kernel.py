@@ -15,9 +15,13 @@ row_step, row_link, row_shard, row_first, row_count (room,)  int64  what is sent
                                   place among the links in), of whose shard, from which chunk on, how many
 """
 
+from pathlib import Path
+
 from topoopt.arrays import Ints, Ints32
 from topoopt.collectives.broadcast_kernel import ways_in
-from topoopt.kernel import compiled, entry
+from topoopt.kernel import compiled, entry, stamp
+
+STAMP = stamp(Path(__file__).parent.glob("broadcast*_kernel.py"))
 
 
 @entry
@@ -40,6 +44,7 @@ def fullest_by_flow(
     most: Ints,
     per: Ints,
     reached: Ints,
+    stamp: int = STAMP,
 ) -> int:
     """Fill ``most`` and ``per``, which enter as 0 and 1, and return the steps; for any number of links up to 62."""
     steps = 0
@@ -97,6 +102,7 @@ def lay_broadcast(
     row_shard: Ints,
     row_first: Ints,
     row_count: Ints,
+    stamp: int = STAMP,
 ) -> tuple[int, int]:
     """Append what every server from ``begin_root`` on gets; return the server that finds no room, and the rows.
 

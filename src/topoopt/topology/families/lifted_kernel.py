@@ -21,7 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.arrays import Ints
-from topoopt.kernel import compiled, entry, mix
+from topoopt.kernel import compiled, entry, mix, stamp
+
+STAMP = stamp([])
 
 Words = NDArray[np.uint64]
 
@@ -69,6 +71,7 @@ def anneal(
     steps: int,
     hot: float,
     cooling: float,
+    stamp: int = STAMP,
 ) -> tuple[int, int, float, int]:
     """Make so many steps from ``total`` hops on; return the total, the least so far, how hot it is, and the work.
 
@@ -111,7 +114,7 @@ def anneal(
 
 
 @entry
-def make_hamiltonian(mate: Ints, state: Words, tries: int, seen: Ints) -> bool:
+def make_hamiltonian(mate: Ints, state: Words, tries: int, seen: Ints, stamp: int = STAMP) -> bool:
     """Exchange partners at random until the matching is one cycle with either half of 0, 1, 2, …; False if not."""
     parts = _all_parts(mate, 0, seen) + _all_parts(mate, 1, seen)
     size = len(mate)
