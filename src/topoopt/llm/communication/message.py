@@ -135,13 +135,8 @@ def gradient_bytes(configuration: Configuration) -> int:
 
 
 def wire_element_bytes(precision: str) -> int:
-    """Return the bytes of an activation or gradient on the wire.
+    """Return the bytes of an activation, weight or gradient on the wire.
 
-    Only the matrix products of ``fp8`` training are in 8 bits; what is sent has 16.
+    Only the matrix products of ``fp8`` and ``fp4`` training are in fewer bits; what is sent has 16 at least.
     """
-    return 2 if precision == "fp8" else int(BYTES_PER_ELEMENT[precision])
-
-
-def activation_element_bytes(precision: str) -> int:
-    """Return the bytes of an activation on the wire: 16 bits at least, also under ``fp4``."""
-    return max(wire_element_bytes(precision), 2)
+    return max(2, int(BYTES_PER_ELEMENT[precision]))

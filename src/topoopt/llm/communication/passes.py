@@ -10,8 +10,8 @@ from topoopt.llm.communication.context import context_messages
 from topoopt.llm.communication.message import (
     DISPATCH_BYTES,
     Communication,
-    activation_element_bytes,
     no_weights,
+    wire_element_bytes,
 )
 from topoopt.llm.communication.ranks import Ranks
 from topoopt.llm.communication.routing import Routing
@@ -53,7 +53,7 @@ class Passes:
     @property
     def activation_bytes(self) -> int:
         """Hidden states of these tokens: b·s·h numbers."""
-        return self.tokens * self.model.hidden * activation_element_bytes(self.configuration.precision)
+        return self.tokens * self.model.hidden * wire_element_bytes(self.configuration.precision)
 
     def communications(self) -> Iterator[Communication]:
         """Yield what goes with the passes."""
@@ -166,7 +166,7 @@ class Passes:
             return
         even = np.full((one.cp, one.cp), 1 / one.cp)
         for part, width in (("into", recurrence.projected), ("out of", recurrence.inner)):
-            size = self.tokens * width // one.tp * activation_element_bytes(one.precision)
+            size = self.tokens * width // one.tp * wire_element_bytes(one.precision)
             counts = (len(layers), len(layers), self._again(layers))
             yield from self._done("cp", f"{part} a recurrence", "all-to-all", size, counts, weights=even)
 
@@ -245,7 +245,7 @@ class Passes:
     def _dispatch_bytes(self, per_token: int) -> int:
         """Return the bytes of a rank's tokens on their way to experts, with the scales of few bits."""
         one = self.configuration
-        element = float(activation_element_bytes(one.precision))
+        element = float(wire_element_bytes(one.precision))
         if one.dispatch:
             element = DISPATCH_BYTES[one.dispatch]
         width = experts_of(self.model).width or self.model.hidden

@@ -12,7 +12,7 @@ import numpy as np
 from topoopt.hardware import PRECISIONS
 from topoopt.llm.calibration.parameters import Calibration
 from topoopt.llm.columns import Floats, blocks_of, join_rows
-from topoopt.llm.communication.message import activation_element_bytes
+from topoopt.llm.communication.message import wire_element_bytes
 from topoopt.llm.communication.sends import sent_slices
 from topoopt.llm.configuration_table import ConfigurationTable
 from topoopt.llm.experts.loads import ExpertLoads
@@ -28,7 +28,7 @@ from topoopt.llm.step_time.windows import allowed_tokens
 from topoopt.llm.system import System
 from topoopt.transformer import TransformerModel
 
-ACTIVATION_BYTES = np.array([activation_element_bytes(name) for name in PRECISIONS], np.float64)
+ACTIVATION_BYTES = np.array([wire_element_bytes(name) for name in PRECISIONS], np.float64)
 
 SLOW_NETWORK_BYTES_PER_S = 12.5e9
 """Below 100 Gb/s an accelerator waiting for others grows, to the calibrated ``slow_straggling`` at half of it: the two
