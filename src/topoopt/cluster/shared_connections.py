@@ -77,7 +77,7 @@ def _drawn_paths(fabric: Fabric, graph: TaskGraph, seed: int) -> list[Path]:
 def _pairs(graph: TaskGraph, servers: int) -> tuple[Ints, Ints]:
     """Return the ordered pairs of servers that send each other something outside of rings."""
     sends = (graph.kind == TRANSFER) & (graph.src != graph.dst) & (graph.size_bytes > 0)
-    keys = [graph.src[sends] * servers + graph.dst[sends]]
+    keys = [graph.src[sends].astype(np.int64) * servers + graph.dst[sends]]
     for members in all_to_all_groups(graph):
         one = np.asarray(members, np.int64)
         src, dst = np.repeat(one, len(one)), np.tile(one, len(one))

@@ -33,7 +33,7 @@ def first_come_times(
             np.diff(flows.task_flow),
             np.zeros(len(graph)),
             np.zeros(len(graph), np.int64),
-            np.empty(len(graph) + 2 * len(flows), np.int64),
+            np.empty(len(graph) + 2 * len(flows), np.int32),
             np.full(1, -1),
             np.zeros(1),
         ),

@@ -59,7 +59,7 @@ class FlowRun(NamedTuple):
     to_start: Ints
     last_end: Floats
     last_flow: Ints
-    behind: Ints
+    behind: NDArray[np.int32]
     newest: Ints
     newest_s: Floats
 

@@ -83,13 +83,21 @@ def make_flows(graph: TaskGraph, fabric: Fabric, options: SimulationOptions) -> 
     NoRoute, InvalidInput
         If a pair cannot be reached or a ring uses a link that is not there.
     """
+    pairs, columns, demands = _all_pair_flows(graph, fabric, options)
+    rings, ring_columns = _ring_flows(graph, fabric, options, len(pairs.part), demands)
+    return _assemble(len(graph), pairs, rings, columns, ring_columns)
+
+
+def _all_pair_flows(
+    graph: TaskGraph, fabric: Fabric, options: SimulationOptions
+) -> tuple[PairClasses, dict[str, Any], int]:
+    """Return the classes of all pairs, the columns of their flows, and how many demands there are."""
     task, src, dst, size = pair_demands(graph)
     key, pair = np.unique(src * fabric.topology.servers + dst, return_inverse=True)
+    del src, dst
     pairs = pair_classes(fabric, key, options.split)
     pair_flows = _drawn_flows if options.split == "one" else _pair_flows
-    pair_columns = pair_flows(pairs, task, pair, size, options.seed)
-    rings, ring_columns = _ring_flows(graph, fabric, options, len(pairs.part), len(task))
-    return _assemble(len(graph), pairs, rings, pair_columns, ring_columns)
+    return pairs, pair_flows(pairs, task, pair, size, options.seed)._asdict(), len(task)
 
 
 def no_flows(tasks: int) -> Flows:
@@ -105,7 +113,8 @@ def no_flows(tasks: int) -> Flows:
 def pair_demands(graph: TaskGraph) -> tuple[Ints, Ints, Ints, Ints]:
     """Return task, src, dst and bytes of everything that goes from one server to another."""
     direct = np.flatnonzero((graph.kind == TRANSFER) & (graph.src != graph.dst) & (graph.size_bytes > 0))
-    parts = (direct, graph.src[direct], graph.dst[direct], graph.size_bytes[direct]), _exchanged(graph)
+    ends = (side[direct].astype(np.int64) for side in (graph.src, graph.dst))
+    parts = (direct, *ends, graph.size_bytes[direct]), _exchanged(graph)
     task_ids, src, dst, size = (np.concatenate(column) for column in zip(*parts, strict=True))
     return task_ids, src, dst, size
 
@@ -199,18 +208,23 @@ def _ring_flows(
 
 
 def _assemble(
-    tasks: int, pairs: PairClasses, rings: list[RingClass], pair_flows: _Columns, ring_flows: _Columns
+    tasks: int, pairs: PairClasses, rings: list[RingClass], pair_flows: dict[str, Any], ring_flows: _Columns
 ) -> Flows:
-    joined = map(np.concatenate, zip(pair_flows, ring_flows, strict=True))
-    columns: dict[str, Any] = dict(zip(_Columns._fields, joined, strict=True))
-    owner = columns.pop("task")
+    """Return all flows by task. Columns of pairs are taken out one by one: they are large."""
+    owner = np.concatenate((pair_flows.pop("task"), ring_flows.task))
     order = np.argsort(owner, kind="stable")
+    task_flow = pointer(np.bincount(owner, minlength=tasks))
+    del owner
+    columns = {
+        name: np.concatenate((pair_flows.pop(name), getattr(ring_flows, name)))[order]
+        for name in _Columns._fields[1:]
+    }
     lengths = np.concatenate([np.diff(pairs.first), [len(ring.link) for ring in rings]])
     mean = sum_by(owners(pairs.first), pairs.coefficient, len(pairs.part))
     pair_edges = _edge_table(len(pairs.part), np.tile(np.arange(len(pairs.part)), 2), *whole_hops(mean))
     return Flows(
-        np.searchsorted(owner[order], np.arange(tasks + 1)).astype(np.int64),
-        **{name: column[order] for name, column in columns.items()},
+        task_flow,
+        **columns,
         class_first=pointer(lengths),
         class_link=np.concatenate([pairs.link, *[ring.link for ring in rings]]).astype(np.int64),
         class_coefficient=np.concatenate([pairs.coefficient, *[ring.coefficient for ring in rings]]),

@@ -1,5 +1,6 @@
 """The noun TaskGraph: what one or more training iterations do, and what waits for what."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -37,37 +38,37 @@ class TaskGraph:
 
     Compute devices (accelerators) are serial, first come first served (equal ready times in order of task
     number) and never interrupted; any number of transfers run at the same time. All arrays but the CSR ones have shape
-    (tasks,).
+    (tasks,). Of large graphs memory is what is short, so integers are as wide as they have to be (:data:`STORED`).
 
     Attributes
     ----------
     servers : int
-    kind : int64 array
+    kind : int8 array
         ``COMPUTE``, ``TRANSFER`` or ``COLLECTIVE``.
-    server : int64 array
+    server : int32 array
         Where a compute task runs, else -1.
     duration_s : float64 array
         Of a compute task: how long it takes. Of communication: the delay before it, e.g. for an AllReduce
         inside each server.
-    src, dst : int64 arrays
+    src, dst : int32 arrays
         Ends of a transfer, else -1.
     size_bytes : int64 array
         Bytes of a transfer; buffer of one member of a collective.
-    collective : int64 array
+    collective : int8 array
         Index into :data:`COLLECTIVES`, else -1.
     member_first, member : int64 arrays, shapes (tasks+1,), (members,)
         Members of collective t, in ring order: ``member[member_first[t] : member_first[t+1]]``.
-    successor_first, successor : int64 arrays, shapes (tasks+1,), (edges,)
+    successor_first, successor : int64 and int32 arrays, shapes (tasks+1,), (edges,)
         Tasks that wait for task t, likewise.
-    predecessors : int64 array
+    predecessors : int32 array
         How many tasks each waits for.
-    operator : int64 array
+    operator : int32 array
         Index into ``operator_names``, -1 for none.
-    phase : int64 array
+    phase : int8 array
         Index into :data:`PHASES`.
-    iteration : int64 array
+    iteration : int32 array
         0 for the first.
-    accelerator : int64 array
+    accelerator : int32 array
         Which of its server's devices a compute task runs on; 0 where a server counts as one device.
     """
 
@@ -106,7 +107,8 @@ class TaskGraph:
     @cached_property
     def device(self) -> Ints:
         """Device of a compute task, of any server, else -1; the server's number where each has one device."""
-        return np.where(self.server < 0, -1, self.server * self._accelerators + self.accelerator)
+        server = self.server.astype(np.int64)
+        return np.where(server < 0, -1, server * self._accelerators + self.accelerator)
 
     @cached_property
     def _accelerators(self) -> int:
@@ -166,6 +168,18 @@ class TaskRows:
     accelerator: Ints | int = 0
 
 
+STORED: Mapping[str, type[np.generic]] = {
+    "kind": np.int8,
+    "collective": np.int8,
+    "phase": np.int8,
+    "duration_s": np.float64,
+    "size_bytes": np.int64,
+}
+"""How columns are stored that are not 32-bit integers."""
+
+OFTEN_ALIKE = "iteration", "accelerator"
+"""Columns that take no memory where all tasks have the same."""
+
 COLUMNS = tuple(item.name for item in fields(TaskRows) if item.name not in ("count", "members"))
 """What rows and a graph have alike: one number for each task."""
 
@@ -186,7 +200,10 @@ def task_graph_from_edges(
     """
     tasks = sum(row.count for row in rows)
     pairs = distinct(np.asarray(before, np.int64) * tasks + np.asarray(after, np.int64))
-    source, successor = np.divmod(pairs, max(tasks, 1))
+    source, after = np.divmod(pairs, max(tasks, 1))
+    successor_first = np.searchsorted(source, np.arange(tasks + 1)).astype(np.int64)
+    successor = after.astype(np.int32)
+    del pairs, source, before, after  # the largest arrays, and what follows needs room
     columns = {name: _column(rows, name) for name in COLUMNS}
     groups = [group for row in rows for group in row.members]
     sizes = np.zeros(tasks, np.int64)
@@ -196,9 +213,9 @@ def task_graph_from_edges(
         **columns,
         member_first=pointer(sizes),
         member=np.array([member for group in groups for member in group], np.int64),
-        successor_first=np.searchsorted(source, np.arange(tasks + 1)).astype(np.int64),
+        successor_first=successor_first,
         successor=successor,
-        predecessors=np.bincount(successor, minlength=tasks).astype(np.int64),
+        predecessors=np.bincount(successor, minlength=tasks).astype(np.int32),
         operator_names=operator_names,
     )
     _check(graph)
@@ -220,8 +237,12 @@ def distinct(values: Ints) -> Ints:
 
 
 def _column(rows: list[TaskRows], name: str) -> Any:
-    dtype = np.float64 if name == "duration_s" else np.int64
-    column, first = np.empty(sum(row.count for row in rows), dtype), 0
+    dtype, count = STORED.get(name, np.int32), sum(row.count for row in rows)
+    if name in OFTEN_ALIKE:
+        values = [getattr(row, name) for row in rows]
+        if rows and all(isinstance(value, int) and value == values[0] for value in values):
+            return np.broadcast_to(np.asarray(values[0], dtype), count)
+    column, first = np.empty(count, dtype), 0
     for row in rows:
         column[first : first + row.count] = getattr(row, name)
         first += row.count
@@ -266,7 +287,9 @@ def find_cycle(graph: TaskGraph) -> tuple[int, ...]:
     tasks = len(graph)
     if not tasks:
         return ()
-    loops = np.flatnonzero(graph.waited_for == graph.successor)
+    loops = np.flatnonzero(
+        owners(graph.successor_first) == graph.successor
+    )  # not kept: as many as there are edges
     if len(loops):
         return (int(graph.successor[loops[0]]),)
     shape = (tasks, tasks)

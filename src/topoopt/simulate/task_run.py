@@ -1,6 +1,6 @@
 """The noun TaskRun: where a run of a task graph stands between two events, as arrays for the event loops.
 
-All arrays are C-contiguous and int64 or float64, so that each kernel compiles once.
+All arrays are C-contiguous and of these types, so that each kernel compiles once.
 
 =================== ======= ============== ==============================================================
 name                dtype   shape          meaning
@@ -8,7 +8,7 @@ name                dtype   shape          meaning
 device              int64   (tasks,)       of a compute task, -1 for communication
 duration            float64 (tasks,)       s; of communication: the delay before it
 successor_first     int64   (tasks+1,)     CSR pointer into ``successor``
-successor           int64   (edges,)       tasks that wait for a task
+successor           int32   (edges,)       tasks that wait for a task
 waiting             int64   (tasks,)       predecessors that a task still waits for
 start, finish       float64 (tasks,)       s; nan before
 after               int64   (tasks,)       the next in the queue of its device
@@ -77,8 +77,8 @@ def make_task_run(
         device=device,
         duration=duration_s,
         successor_first=successor_first,
-        successor=successor,
-        waiting=predecessors.copy(),
+        successor=successor.astype(np.int32, copy=False),  # type: ignore[arg-type]
+        waiting=predecessors.astype(np.int64),
         start=np.full(tasks, np.nan),
         finish=np.full(tasks, np.nan),
         after=np.full(tasks, -1),

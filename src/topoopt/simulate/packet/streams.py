@@ -65,7 +65,8 @@ def make_streams(graph: TaskGraph, fabric: Fabric, options: SimulationOptions, b
 def _transfers(graph: TaskGraph, options: SimulationOptions, book: EdgeBook) -> Ints:
     """Return task, rounds, bytes, first edge and edges of each stream, shape (streams, 5)."""
     task = np.flatnonzero((graph.kind == TRANSFER) & (graph.src != graph.dst) & (graph.size_bytes > 0))
-    src, dst, size = graph.src[task], graph.dst[task], graph.size_bytes[task]
+    src, dst = (ends[task].astype(np.int64) for ends in (graph.src, graph.dst))
+    size = graph.size_bytes[task]
     if options.packet.path_choice != "paths":
         edge = book.enter_pairs(src, dst)
     else:

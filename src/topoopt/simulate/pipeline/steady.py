@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from topoopt.files import noun_from
 from topoopt.pipelined_step import PipelinedStep
 from topoopt.routing import Fabric
 from topoopt.simulate.analytic import analytic
@@ -51,6 +52,21 @@ class AtLeast:
     least_s: float
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class _Rounds:
+    """The figures of some rounds that are compared with those of a round more; see :class:`SimResult`."""
+
+    graph: TaskGraph
+    iteration_time_s: float
+    compute_time_s: float
+    busy_s: float
+    late_ends_s: Floats
+    link_bytes: Floats
+    demanded_bytes: float
+    bandwidth_tax: float
+    hop_bytes: Floats
+
+
 def analytic_step(
     step: PipelinedStep, fabric: Fabric, to_beat_s: float = np.inf
 ) -> SimResult | AtLeast | None:
@@ -69,18 +85,21 @@ def analytic_step(
         return None
     lengths = _lengths(step)
     a_round = lengths[1] - lengths[0] if lengths else 0
-    results: list[SimResult] = []
+    rounds: list[_Rounds] = []
+    result: SimResult | None = None
     for length in lengths:
-        results.append(analytic(_graph(step, length), fabric))
-        if len(results) > 2 and _drift(results[-3:]) <= IN_STEP:
+        result = None  # before the next and longer one: times of all its tasks are much memory
+        result = analytic(_graph(step, length), fabric)
+        rounds.append(_rounds(result))
+        if len(rounds) > 2 and _drift(rounds[-3:]) <= IN_STEP:
             break
-        least_s = _least_s(step, fabric, length, a_round, results[-2:])
+        least_s = _least_s(step, fabric, length, a_round, rounds[-2:])
         if least_s >= to_beat_s:
             return AtLeast(least_s)
     else:
-        if not results or tasks_of_micro_batch(step) * step.micro_batches <= MOST_TASKS:
+        if result is None or tasks_of_micro_batch(step) * step.micro_batches <= MOST_TASKS:
             return None
-    return _extended(results[-3:], a_round, step.micro_batches - length, step.ends)
+    return _extended(result, rounds[-3:], a_round, step.micro_batches - length, step.ends)
 
 
 def analytic_flows(step: PipelinedStep) -> int:
@@ -117,7 +136,7 @@ def _lengths(step: PipelinedStep) -> list[int]:
 
 
 def _least_s(
-    step: PipelinedStep, fabric: Fabric, length: int, a_round: int, results: Sequence[SimResult]
+    step: PipelinedStep, fabric: Fabric, length: int, a_round: int, results: Sequence[_Rounds]
 ) -> float:
     """Return what a step takes at least, of which ``length`` micro-batches take what the last of the results says.
 
@@ -132,12 +151,16 @@ def _least_s(
     return results[-1].iteration_time_s + (step.micro_batches - length) * each_s
 
 
-def _drift(results: Sequence[SimResult]) -> float:
+def _rounds(result: SimResult) -> _Rounds:
+    return noun_from(_Rounds, result, late_ends_s=_late_ends_s(result))
+
+
+def _drift(results: Sequence[_Rounds]) -> float:
     """Return by what share of a round it differs from the one before, or anything late in it grows faster."""
     times_s = np.array([(result.iteration_time_s, result.compute_time_s) for result in results])
     grown_s = np.diff(times_s, axis=0)
     beat_s = grown_s[1, 0]
-    faster = _late_ends_s(results[-1]) - _late_ends_s(results[-2]) - beat_s
+    faster = results[-1].late_ends_s - results[-2].late_ends_s - beat_s
     return float(max(np.abs(grown_s[1] - grown_s[0]).max(), faster.max()) / beat_s)
 
 
@@ -146,7 +169,8 @@ def _late_ends_s(result: SimResult) -> Floats:
     graph = result.graph
     phases, labels = len(PHASES), len(graph.operator_names) + 1
     late = (graph.phase != FORWARD_PHASES[0]) & (graph.phase != FORWARD_PHASES[1])
-    key = ((graph.kind * phases + graph.phase) * labels + graph.operator + 1)[late]
+    kind = graph.kind[late].astype(np.int64)
+    key = (kind * phases + graph.phase[late]) * labels + graph.operator[late] + 1
     ends_s = np.full(3 * phases * labels, -1.0)
     np.maximum.at(ends_s, key, result.finish_s[late])
     computing = graph.kind == COMPUTE
@@ -155,7 +179,9 @@ def _late_ends_s(result: SimResult) -> Floats:
     return np.concatenate((ends_s[ends_s >= 0], devices_s[devices_s >= 0]))
 
 
-def _extended(results: Sequence[SimResult], a_round: int, missing: int, ends: int) -> SimResult:
+def _extended(
+    result: SimResult, results: Sequence[_Rounds], a_round: int, missing: int, ends: int
+) -> SimResult:
     """Return the last of three results, a round apart each, with as many micro-batches more as are ``missing``.
 
     They are ``missing`` from each of the ``ends`` at which they enter the pipeline.
@@ -184,7 +210,7 @@ def _extended(results: Sequence[SimResult], a_round: int, missing: int, ends: in
     sent = [each.bandwidth_tax * each.demanded_bytes for each in (last, before)]
     demanded = last.demanded_bytes + rounds * (last.demanded_bytes - before.demanded_bytes)
     return replace(
-        last,
+        result,
         link_bytes=more(last.link_bytes, before.link_bytes),
         demanded_bytes=demanded,
         bandwidth_tax=(sent[0] + rounds * (sent[0] - sent[1])) / demanded if demanded else 1.0,
