@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 
 from topoopt.errors import InvalidInput
-from topoopt.simulate import COLLECTIVE, COMPUTE, TRANSFER, TaskGraph, TaskRows, task_graph_from_edges
+from topoopt.simulate import (
+    COLLECTIVE,
+    COMPUTE,
+    TRANSFER,
+    TaskGraph,
+    TaskRows,
+    pair_demands,
+    task_graph_from_edges,
+)
 
 
 def computes(count: int, edges: list[tuple[int, int]], **columns: float) -> TaskGraph:
@@ -27,6 +35,36 @@ def test_collectives_keep_their_members_in_ring_order() -> None:
     ]
     graph = task_graph_from_edges(4, rows, np.zeros(0, np.int64), np.zeros(0, np.int64))
     assert [graph.members(task) for task in range(3)] == [(), *groups]
+
+
+def test_a_task_takes_few_bytes() -> None:
+    """Numbers of tasks and servers take four, what has a handful of values one, what is alike in all of them none."""
+    graph = computes(100, [(0, 1)])
+    widths = {
+        name: getattr(graph, name).strides[0] for name in ("kind", "phase", "collective", "src", "successor")
+    }
+    assert widths == {"kind": 1, "phase": 1, "collective": 1, "src": 4, "successor": 4}
+    assert graph.iteration.strides == graph.accelerator.strides == (0,)
+    assert graph.iterations == 1
+    assert "waited_for" not in vars(graph), "the circles are looked for once; what that takes is not kept"
+
+
+def test_columns_that_differ_are_stored_in_full() -> None:
+    rows = [TaskRows(COMPUTE, 2, server=0, iteration=turn, accelerator=np.array([0, 3])) for turn in range(2)]
+    graph = task_graph_from_edges(1, rows, np.zeros(0, np.int64), np.zeros(0, np.int64))
+    assert graph.iteration.tolist() == [0, 0, 1, 1]
+    assert graph.accelerator.tolist() == [0, 3, 0, 3]
+    assert graph.device.tolist() == [0, 3, 0, 3]
+
+
+def test_pairs_of_many_servers_are_told_apart() -> None:
+    """Their numbers are source × servers + destination, which four bytes do not hold."""
+    servers = 60_000
+    rows = [TaskRows(TRANSFER, 1, src=servers - 1, dst=servers - 2, size_bytes=5)]
+    _, src, dst, _ = pair_demands(
+        task_graph_from_edges(servers, rows, np.zeros(0, np.int64), np.zeros(0, np.int64))
+    )
+    assert (src * servers + dst).tolist() == [(servers - 1) * servers + servers - 2]
 
 
 def test_a_circle_is_named() -> None:

@@ -55,10 +55,14 @@ def injection_bound_s(cluster: ClusterSpec, released: Released) -> float:
     sizes = np.concatenate([released.size_bytes, released.member_bytes])
     releases = np.concatenate([released.release_s, released.member_release_s])
     bound_s = 0.0
+    narrow = (
+        np.uint16 if cluster.servers <= 1 << 16 else np.int64
+    )  # 16 bits are sorted by radix, in a tenth of the time
+    latest = np.argsort(-releases, kind="stable")
     for ends in (released.src, released.dst):
-        servers = np.concatenate([ends, released.member])
-        order = np.lexsort((-releases, servers))
-        for rows in np.split(order, np.flatnonzero(np.diff(servers[order])) + 1):
+        servers = np.concatenate([ends, released.member]).astype(narrow)
+        order = latest[np.argsort(servers[latest], kind="stable")]
+        for rows in np.split(order, np.flatnonzero(servers[order[1:]] != servers[order[:-1]]) + 1):
             if len(rows):
                 later_bytes = np.cumsum(sizes[rows])
                 bound_s = max(bound_s, float((releases[rows] + later_bytes / bytes_per_s).max()))
@@ -71,12 +75,15 @@ def average_hop_bound_s(cluster: ClusterSpec, released: Released) -> float:
     moments = np.unique(np.concatenate([released.release_s, released.member_release_s]))
     if len(moments) > RELEASES:
         moments = moments[np.linspace(0, len(moments) - 1, RELEASES).astype(int)]
-    bound_s = 0.0
-    for moment in moments:
-        later = released.release_s >= moment
-        hop_bytes = _moore_hop_bytes(
-            cluster, released.src[later], released.dst[later], released.size_bytes[later]
-        )
+    pairs, pair = np.unique(released.src * cluster.servers + released.dst, return_inverse=True)
+    turn = np.searchsorted(moments, released.release_s, side="right") - 1
+    by_turn = np.argsort(turn.astype(np.uint16), kind="stable")
+    begin = np.searchsorted(turn[by_turn], np.arange(len(moments) + 1))
+    demand, bound_s = np.zeros(len(pairs)), 0.0
+    for index, moment in reversed(list(enumerate(moments))):
+        here = by_turn[begin[index] : begin[index + 1]]
+        demand += np.bincount(pair[here], released.size_bytes[here], minlength=len(pairs))
+        hop_bytes = _moore_hop_bytes(cluster, pairs, demand)
         hop_bytes += released.member_bytes[released.member_release_s >= moment].sum()
         bound_s = max(bound_s, float(moment + hop_bytes / bytes_per_s))
     return bound_s
@@ -100,12 +107,9 @@ def moore_hops(servers: int, degree: int, links: str) -> Ints:
     return hops
 
 
-def _moore_hop_bytes(cluster: ClusterSpec, src: Ints, dst: Ints, size_bytes: Floats) -> float:
-    """Return bytes × hops when every source reaches its heaviest destinations first."""
-    if not len(src):
-        return 0.0
-    pairs, row = np.unique(src * cluster.servers + dst, return_inverse=True)
-    demand = np.bincount(row, size_bytes)
+def _moore_hop_bytes(cluster: ClusterSpec, pairs: Ints, demand: Floats) -> float:
+    """Return bytes × hops when every source reaches its heaviest destinations first; pairs go by source."""
+    pairs, demand = pairs[demand > 0], demand[demand > 0]
     order = np.lexsort((-demand, pairs // cluster.servers))
     sources = (pairs // cluster.servers)[order]
     rank = np.arange(len(order)) - np.searchsorted(sources, sources)

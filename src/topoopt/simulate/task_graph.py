@@ -17,7 +17,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 MOST_TASKS = 5_000_000
-"""About 3 GB while they are simulated."""
+"""About 2 GB while they are simulated."""
 
 COMPUTE, TRANSFER, COLLECTIVE = 0, 1, 2
 """Task kinds. A transfer goes on the network, and so does a collective."""
@@ -202,9 +202,10 @@ def task_graph_from_edges(
     pairs = distinct(np.asarray(before, np.int64) * tasks + np.asarray(after, np.int64))
     source, after = np.divmod(pairs, max(tasks, 1))
     successor_first = np.searchsorted(source, np.arange(tasks + 1)).astype(np.int64)
-    successor = after.astype(np.int32)
-    del pairs, source, before, after  # the largest arrays, and what follows needs room
     columns = {name: _column(rows, name) for name in COLUMNS}
+    columns["successor"] = after.astype(np.int32)
+    columns["predecessors"] = np.bincount(after, minlength=tasks).astype(np.int32)
+    del pairs, source, before, after  # the largest arrays, and what follows needs room
     groups = [group for row in rows for group in row.members]
     sizes = np.zeros(tasks, np.int64)
     sizes[columns["kind"] == COLLECTIVE] = [len(group) for group in groups]
@@ -214,8 +215,6 @@ def task_graph_from_edges(
         member_first=pointer(sizes),
         member=np.array([member for group in groups for member in group], np.int64),
         successor_first=successor_first,
-        successor=successor,
-        predecessors=np.bincount(successor, minlength=tasks).astype(np.int32),
         operator_names=operator_names,
     )
     _check(graph)

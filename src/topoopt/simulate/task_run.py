@@ -77,7 +77,7 @@ def make_task_run(
         device=device,
         duration=duration_s,
         successor_first=successor_first,
-        successor=successor.astype(np.int32, copy=False),  # type: ignore[arg-type]
+        successor=successor.astype(np.int32, copy=False),
         waiting=predecessors.astype(np.int64),
         start=np.full(tasks, np.nan),
         finish=np.full(tasks, np.nan),
