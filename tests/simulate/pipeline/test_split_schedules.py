@@ -13,6 +13,7 @@ from topoopt.simulate import (
     COMPUTE,
     PHASES,
     SIMULATORS,
+    SimResult,
     SimulationOptions,
     analytic_step,
     compute_and_bubble,
@@ -186,7 +187,7 @@ def test_few_micro_batches_tell_what_many_take(schedule: str, monkeypatch: pytes
     step, fabric = pipeline(schedule, 4, 320, CHUNK, 2), own_links(8)
     monkeypatch.setattr(steady, "MANY_FLOWS", 100)
     short, full = analytic_step(step, fabric), simulate("analytic", pipeline_task_graph(step), fabric)
-    assert short is not None
+    assert isinstance(short, SimResult)
     assert short.left_out is not None
     for figure in ("iteration_time_s", "compute_time_s", "bubble_s", "link_bytes_max"):
         assert getattr(short, figure) == pytest.approx(getattr(full, figure), rel=1e-9), figure
