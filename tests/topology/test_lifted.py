@@ -1,5 +1,6 @@
 """Lifted unions of Hamiltonian cycles: known ones, and what the search keeps."""
 
+import time
 from itertools import pairwise
 
 import numpy as np
@@ -122,3 +123,10 @@ def test_equal_seeds_give_equal_wirings_and_others_not() -> None:
 def test_the_search_finds_fewer_hops_than_it_began_with() -> None:
     begun, found = (lifted(LiftShape(128, 4, group=16), 0, seconds) for seconds in (0.0, 0.2))
     assert wiring_hops(found).average_hops < 3.56 < wiring_hops(begun).average_hops
+
+
+def test_a_search_ends_where_moores_bound_is_reached() -> None:
+    began = time.process_time()
+    full_mesh = lifted(LiftShape(5, 4, "duplex", 5), 0, 5_000.0)
+    assert wiring_hops(full_mesh).average_hops == 1.0
+    assert time.process_time() - began < 10

@@ -11,6 +11,7 @@ LIFTED = "lifted"
 OBJECTIVES = ("hops", "balanced")
 """What the chosen wiring has least of: mean hops, or hops as the fullest link of an all-to-all has them."""
 
+_LONGEST_SEARCH_S = 86_400
 _SEARCH_S, _LONGER_SEARCH_S, _MANY, _LARGE = 3.0, 10.0, 512, 8192
 
 
@@ -40,8 +41,12 @@ class WiringRequest:
     def __post_init__(self) -> None:
         ClusterSpec(self.servers, self.degree, 1e9, links=self.links)  # refuses what cannot be wired
         check_known("objective", self.objective, OBJECTIVES)
-        if finite("budget", self.budget_s) < 0:
-            raise InvalidInput(f"budget: expected seconds >= 0, got {self.budget_s:g}")
+        if not 0 <= finite("budget", self.budget_s) <= _LONGEST_SEARCH_S:
+            raise InvalidInput(
+                f"budget: expected seconds >= 0, a day ({_LONGEST_SEARCH_S:,}) at most, got {self.budget_s:g}"
+            )
+        if self.seed < 0:
+            raise InvalidInput(f"seed: must be >= 0, got {self.seed}")
         if self.degree >= self.servers:
             raise InvalidInput(
                 f"degree: {self.servers - 1} interfaces reach every other of {self.servers} servers, got "

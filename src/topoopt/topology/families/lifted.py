@@ -18,6 +18,7 @@ from topoopt.topology.families.lifted_kernel import (
     lay_all,
     make_hamiltonian,
 )
+from topoopt.topology.moore import moore_histogram
 
 Tick = Callable[[float], None]
 """Called now and then with the seconds of search that were spent since the last call."""
@@ -187,8 +188,9 @@ def _anneal(shape: LiftShape, lift: Lift, rng: np.random.Generator, search_s: fl
     chunk = max(1, min(steps, int(_CHUNK_S / step_s)))
     cooling = _COOLS ** (1 / steps)
     state.total, state.least, spent_s, done = total, least, 0.0, 0
+    fewest = _fewest_hops(shape)
     try:
-        while done < steps and spent_s < search_s:
+        while done < steps and spent_s < search_s and state.least > fewest:
             state.total, state.least, hot, work = _steps(shape, state, min(chunk, steps - done), hot, cooling)
             done += chunk
             cost_s = _cost_s(shape, work, chunk)
@@ -198,6 +200,12 @@ def _anneal(shape: LiftShape, lift: Lift, rng: np.random.Generator, search_s: fl
         for best, now in zip(state.best, (lift.order, lift.voltage, lift.mate), strict=True):
             now[:] = best
         lay_all(lift, shape.group, shape.links == "duplex")
+
+
+def _fewest_hops(shape: LiftShape) -> int:
+    """Return Moore's bound on what is searched for: hops from a server of each orbit to all others."""
+    near = moore_histogram(shape.servers, shape.degree, shape.links)
+    return shape.orbits * sum(hops * servers for hops, servers in enumerate(near, start=1))
 
 
 def _searched(shape: LiftShape, lift: Lift, rng: np.random.Generator) -> _State:
