@@ -97,12 +97,15 @@ def two_parts(file: dict[str, Any]) -> None:
             lambda file: joined(file, source_port=9),
             r"line \d+: server \d+, port 9: ports are 0..3 for degree 4",
         ),
-        (lambda file: joined(file, source=99), r"line \d+: source 99: servers are 0..15"),
+        (lambda file: joined(file, source=99), r"line \d+: source 99, port \d: servers are 0..15"),
         (
             lambda file: file["links"].pop(),
             r"server \d+, port \d: no cable ends there, and graph.idle does not name it",
         ),
-        (lambda file: file["graph"].update(degree=5), "server 0, port 4: no cable ends there"),
+        (
+            lambda file: file["graph"].update(degree=5),
+            r"server 0, port 4: no cable ends there, .*; its other links: line \d+, line \d+, line \d+, line \d+",
+        ),
         (
             lambda file: file["links"].append(file["links"][0]),
             r"line \d+: server \d+, port \d: taken by line \d+, too",
@@ -113,7 +116,24 @@ def two_parts(file: dict[str, Any]) -> None:
         (lambda file: file["graph"]["rings"][0]["walk"].reverse(), None),
         (lambda file: file["graph"]["rings"][0]["walk"].sort(), r"graph.rings\[0\]: no link"),
         (lambda file: file["graph"].update(extra=1), "extra"),
-        (two_parts, "falls into parts"),
+        (two_parts, r"line \d+: server 5, port 0: server 0 does not reach it; the wiring falls into parts"),
+        (
+            lambda file: file["links"][3].pop("target_port"),
+            r"line 5: source \d+, source port \d, target \d+: an end is missing, target_port are needed",
+        ),
+        (lambda file: file["links"].append({}), r"a link: an end is missing"),
+        (
+            lambda file: joined(file, target=file["links"][0]["source"], target_port=3),
+            r"line 2: server \d+, port \d",
+        ),
+        (
+            lambda file: file["graph"]["idle"].append(["both", 3, 1]),
+            r"graph.idle: server 3, port 1: .*line \d+",
+        ),
+        (
+            lambda file: file["graph"].update(degree=10**9),
+            "graph.degree: expected an integer <= 1000",
+        ),
     ],
 )
 def test_a_bad_file_is_one_line(spoil: Spoil, message: str | None, written: Path) -> None:
@@ -139,3 +159,54 @@ def test_a_recipe_that_says_nonsense_changes_nothing(written: Path) -> None:
 def test_a_file_and_servers_do_not_go_together(written: Path) -> None:
     with pytest.raises(topoopt.InvalidInput, match="servers: the wiring file says it"):
         topoopt.topology(16, file=str(written))
+
+
+def read(path: Path, **words: Any) -> topoopt.WiringAnswer:
+    answer = topoopt.topology(file=str(path), **words)
+    assert isinstance(answer, topoopt.WiringAnswer)
+    return answer
+
+
+def test_a_list_of_links_is_read_too(tmp_path: Path) -> None:
+    path = tmp_path / "ring.txt"
+    path.write_text("0 1\n1 2\n2 3\n3 4\n4 0\n")
+    answer = read(path)
+    assert (answer.to_json()["diameter"], answer.wiring.degree, len(answer.to_json()["rings"])) == (2, 2, 1)
+    assert read(path, degree=3).wiring.idle_interfaces == 5
+    assert read(path, links="directed").to_json()["diameter"] == 4
+    topoopt.write_wiring(tmp_path / "wiring.json", answer)
+    assert read(tmp_path / "wiring.json").to_json()["family"] == "given"
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "message"),
+    [
+        ("0 1\n1 2\n2 0\n3 4\n4 5\n5 3\n", {}, "line 4: server 3: server 0 does not reach it; .* parts"),
+        ("0 1\n1 2\n2 0\n0 3\n", {}, "not regular: server 0 has 3 ports out, most have 2"),
+        ("0 1\n1 2\n2 0\n", {"degree": 1}, "line 2: server 1 has 1 ports out, and this would be port 2"),
+        ("0 1\n0 2\n1 2\n", {"links": "directed"}, "server 0 has no link in"),
+    ],
+)
+def test_a_bad_list_is_one_line(text: str, words: dict[str, Any], message: str, tmp_path: Path) -> None:
+    path = tmp_path / "links.txt"
+    path.write_text(text)
+    with pytest.raises(topoopt.InvalidInput, match=message) as caught:
+        read(path, **words)
+    assert str(caught.value).startswith(str(path))
+
+
+def test_the_wiring_of_a_plan_is_written_with_its_rings(tmp_path: Path) -> None:
+    plan = topoopt.plan("dlrm", servers=8, degree=4, fabrics=(), budget=20)
+    topoopt.write_plan(tmp_path / "plan.json", plan)
+    answer = read(tmp_path / "plan.json")
+    topoopt.write_wiring(tmp_path / "wiring.json", answer)
+    again = read(tmp_path / "wiring.json")
+    one, other = plan.fabric.topology, again.wiring.topology(plan.job.cluster.link_bandwidth_bps)
+    assert (one.src.tolist(), one.dst.tolist(), one.ports.tolist()) == (
+        other.src.tolist(),
+        other.dst.tolist(),
+        other.ports.tolist(),
+    )
+    assert len(again.wiring.rings) == len(answer.wiring.rings) > 0
+    with pytest.raises(topoopt.InvalidInput, match=r"degree: .*plan.json is a plan, which says it"):
+        read(tmp_path / "plan.json", degree=4)

@@ -20,8 +20,8 @@ class RingWords(TypedDict, total=False):
     """Servers; needed where no wiring file is given."""
     degree: int
     """Ports of a server; not needed with a list of strides."""
-    links: Annotated[str, Word("duplex|directed", "duplex")]
-    """A port is a fiber pair to one neighbor, or sends to one and hears another."""
+    links: Annotated[str, Word("duplex|directed")]
+    """A port is a fiber pair to one neighbor, or sends to one and hears another; duplex."""
     strides: Annotated[str, Word("best|nearest|lower-bound|LIST", "best")]
     """The rule that chooses the rings, or the strides themselves, such as 1,13."""
 
@@ -41,7 +41,8 @@ def topology(
     words: WiringWords,
     files: TopologyFiles,
     file: Annotated[
-        str | None, Argument(metavar="[FILE]", help="A wiring file to read.", show_default=False)
+        str | None,
+        Argument(metavar="[FILE]", help="A wiring file, list of links or plan to read.", show_default=False),
     ] = None,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:

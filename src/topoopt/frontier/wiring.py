@@ -140,7 +140,8 @@ def family_wiring(
     check_known("wiring", family, WIRED_DIRECTLY)
     if family != FULL_MESH:
         check_size(servers, servers * degree)
-        found = search_wirings(WiringRequest(servers, degree, links, family, seed=seed)).chosen.wiring
+        request = WiringRequest(servers, degree, links, family, seed=seed)
+        found = search_wirings(request, word="wiring").chosen.wiring
         return direct_wiring(found.family, found, bandwidth_bps)
     check_size(servers, servers * (servers - 1))
     if links != LINK_MODELS[0]:

@@ -7,6 +7,7 @@ from topoopt.plan.comparison import TaskDifference as TaskDifference
 from topoopt.plan.comparison import compared_fabrics as compared_fabrics
 from topoopt.plan.comparison_file import comparison_from_mapping as comparison_from_mapping
 from topoopt.plan.comparison_file import comparison_schema as comparison_schema
+from topoopt.plan.direct import plan_wiring as plan_wiring
 from topoopt.plan.file import plan_from_mapping as plan_from_mapping
 from topoopt.plan.file import plan_schema as plan_schema
 from topoopt.plan.file import plan_to_mapping as plan_to_mapping

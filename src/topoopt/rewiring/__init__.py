@@ -7,6 +7,7 @@ from topoopt.rewiring.duration import step_time_s as step_time_s
 from topoopt.rewiring.order import MoveOrder as MoveOrder
 from topoopt.rewiring.order import Step as Step
 from topoopt.rewiring.order import order_moves as order_moves
+from topoopt.rewiring.ported import ported as ported
 from topoopt.rewiring.rewire import Rewiring as Rewiring
 from topoopt.rewiring.rewire import rewire as rewire
 from topoopt.rewiring.room import wired_in_room as wired_in_room

@@ -7,6 +7,8 @@ from topoopt.topology.breadth_first import trees_from as trees_from
 from topoopt.topology.breadth_first import trees_to as trees_to
 from topoopt.topology.direct_wiring import DirectWiring as DirectWiring
 from topoopt.topology.direct_wiring import WiredRing as WiredRing
+from topoopt.topology.direct_wiring import most_turns as most_turns
+from topoopt.topology.direct_wiring import turns as turns
 from topoopt.topology.direct_wiring import wiring_of_arcs as wiring_of_arcs
 from topoopt.topology.families.best_circulant_kernel import best_circulant as best_circulant
 from topoopt.topology.families.circulant import LINK_MODELS as LINK_MODELS

@@ -127,3 +127,17 @@ def both_ways(arcs: tuple[Ints, Ints]) -> tuple[Ints, Ints]:
     """Return the fibers and those back: what cables are."""
     src, dst = arcs
     return np.concatenate([src, dst]), np.concatenate([dst, src])
+
+
+def turns(arcs: tuple[Ints, Ints], servers: int, group: int) -> bool:
+    """Return whether s → s + servers/group leaves the fibers as they are."""
+    if group < 2 or servers % group:
+        return False
+    src, dst = arcs
+    moved = [(end + servers // group) % servers for end in arcs]
+    return bool((np.sort(src * servers + dst) == np.sort(moved[0] * servers + moved[1])).all())
+
+
+def most_turns(arcs: tuple[Ints, Ints], servers: int) -> int:
+    """Return the largest group of turns that leaves the fibers as they are; 1 where there is no symmetry."""
+    return next((group for group in range(servers, 1, -1) if turns(arcs, servers, group)), 1)

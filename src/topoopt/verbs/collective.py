@@ -5,7 +5,6 @@ from collections.abc import Collection, Mapping
 from typing import Any, Unpack
 
 from topoopt.errors import InvalidInput, check_known
-from topoopt.files import read_text
 from topoopt.finder import listed_strides, select_permutations
 from topoopt.frontier import (
     OPERATIONS,
@@ -19,9 +18,9 @@ from topoopt.frontier import (
     wiring_of,
 )
 from topoopt.hardware import LINK_MODES, ClusterSpec
-from topoopt.job import is_plan
 from topoopt.plan import read_plan
 from topoopt.units import parse_bandwidth, parse_bytes, parse_time
+from topoopt.verbs.wiring_source import is_file_name, is_plan_file
 from topoopt.words import Amount, CollectiveWords, amount, checked_arguments, checked_words
 
 USUAL_DEGREE, USUAL_BPS = 4, 100e9
@@ -82,8 +81,8 @@ def _wiring(words: Mapping[str, Any]) -> Wiring:
     named = os.fspath(words.get("wiring", ""))
     if "wiring" in words and "strides" in words:
         raise InvalidInput("strides: are a wiring of their own; give them or wiring")
-    if "wiring" in words and _is_file(words["wiring"], named):
-        if read_text(named).lstrip().startswith("{") and is_plan(named):
+    if "wiring" in words and is_file_name(words["wiring"], WIRED_DIRECTLY):
+        if is_plan_file(named):
             return _wiring_of_plan(named, words)
         wiring = read_wiring(named, bandwidth_bps, links, degree)
         if servers not in (None, wiring.servers):
@@ -112,10 +111,3 @@ def _wiring_of_plan(path: str, given: Collection[str]) -> Wiring:
             raise InvalidInput(f"{word}: {path} is a plan, which says it; leave it out")
     plan = read_plan(path)
     return wiring_of(path, plan.fabric.topology, plan.job.cluster.degree)
-
-
-def _is_file(given: str | os.PathLike[str], name: str) -> bool:
-    """Whether a wiring is the name of a file: a path, or text that looks like one."""
-    return not isinstance(given, str) or (
-        name not in WIRED_DIRECTLY and ("." in name or "/" in name or os.path.isfile(name))
-    )

@@ -9,24 +9,20 @@ import numpy as np
 
 from topoopt.errors import InvalidInput, check_known
 from topoopt.finder import RingNetwork, hamiltonian_rings, ring_network
-from topoopt.rewiring import wire
+from topoopt.rewiring import ported
 from topoopt.topology import DirectWiring, WiredRing, circulant_wiring
+from topoopt.verbs.wiring_source import wiring_of_file
 from topoopt.wirings import (
     FoundWirings,
-    PortedLinks,
     WiringAnswer,
     WiringRequest,
     judged,
-    ports_by_rings,
-    ports_in_order,
-    read_wiring_file,
     search_wirings,
 )
 from topoopt.words import WiringWords, checked_arguments
 
 _KINDS = ("strides", "any")
 _MOST_LINKS_OF_RINGS = 20_000  # a search for rings of a wiring that brings none; 0.5 s or so
-_MOST_LINKS_DIVIDED = 4_096  # a division among panels of links that are no rings; 3 s or so
 
 
 def _silent(stage: str, done: int, total: int) -> None:
@@ -38,7 +34,7 @@ def topology(
     servers: int | None = None,
     degree: int | None = None,
     *,
-    links: str = "duplex",
+    links: str | None = None,
     strides: str | Sequence[int] = "best",
     file: str | None = None,
     on_progress: Callable[[str, int, int], None] = _silent,
@@ -51,11 +47,13 @@ def topology(
     degree
         Ports of a server; not needed with a list of strides.
     links
-        ``duplex`` (a port is a fiber pair to one neighbor) or ``directed`` (it sends to one and hears another).
+        ``duplex`` (a port is a fiber pair to one neighbor; where not given) or ``directed`` (it sends to one and hears
+        another).
     strides
         The rule that chooses the rings (``best``, ``nearest``, ``lower-bound``), or the strides themselves.
     file
-        A wiring file, to be read in place of all else.
+        A wiring file, a list of links or a plan, to be read in place of all else; ``links`` and ``degree`` (of which
+        some ports are idle) are for a list of links.
     on_progress
         Called with what is going on, how much of it is done, and how much there is.
 
@@ -82,10 +80,10 @@ def topology(
     (2.4331, 2.4331)
     """
     if file is not None:
-        given = [name for name, value in (("servers", servers), ("degree", degree)) if value is not None]
-        for name in (*given, *words):
+        for name in (*(["servers"] if servers is not None else []), *words):
             raise InvalidInput(f"{name}: the wiring file says it; give either a file or servers and degree")
-        return _read(file)
+        return _read(file, links, degree)
+    links = links or "duplex"
     if servers is None:
         raise InvalidInput("servers: missing; give how many, such as 128, or a wiring file")
     kind = words.pop("wirings", "any" if words else "strides")
@@ -108,7 +106,7 @@ def write_wiring(path: str | Path, answer: RingNetwork | WiringAnswer) -> None:
     """Write the wiring file of an answer, whole or not at all."""
     if isinstance(answer, RingNetwork):
         wiring = _with_rings(circulant_wiring(answer.servers, answer.strides, answer.links))
-        answer = WiringAnswer(judged(wiring), _ports(wiring))
+        answer = WiringAnswer(judged(wiring), ported(wiring))
     answer.write(str(path))
 
 
@@ -129,7 +127,7 @@ def _answer(found: FoundWirings, on_progress: Callable[[str, int, int], None]) -
     }
     return WiringAnswer(
         replace(found.chosen, wiring=wiring),
-        _ports(wiring),
+        ported(wiring),
         found.frontier,
         options=options,
         looked_at=found.looked_at,
@@ -137,9 +135,11 @@ def _answer(found: FoundWirings, on_progress: Callable[[str, int, int], None]) -
     )
 
 
-def _read(file: str) -> WiringAnswer:
-    wiring, ports = read_wiring_file(file)
-    return WiringAnswer(judged(wiring), ports, source=file)
+def _read(file: str, links: str | None, degree: int | None) -> WiringAnswer:
+    wiring, ports = wiring_of_file(file, links, degree)
+    if ports is None:
+        wiring = _with_rings(wiring)
+    return WiringAnswer(judged(wiring), ports or ported(wiring), source=file)
 
 
 def _with_rings(wiring: DirectWiring) -> DirectWiring:
@@ -153,14 +153,3 @@ def _with_rings(wiring: DirectWiring) -> DirectWiring:
     if len(found) <= len(wiring.rings):
         return wiring
     return replace(wiring, rings=tuple(WiredRing(np.array(ring.members, np.int64)) for ring in found))
-
-
-def _ports(wiring: DirectWiring) -> PortedLinks:
-    """Return ports by the rings, else by a division among panels, else as they come."""
-    known = ports_by_rings(wiring)
-    if known is not None or len(wiring.arcs[0]) > _MOST_LINKS_DIVIDED:
-        return known or ports_in_order(wiring)
-    wired = wire(wiring.topology(), wiring.degree, wiring.links)
-    rows = [(one.src, one.src_interface, one.dst, one.dst_interface) for one in wired.patches]
-    table = np.array(rows, np.int64).reshape(-1, 4)
-    return PortedLinks(table[:, 0], table[:, 1], table[:, 2], table[:, 3], wired.interfaces_per_panel)

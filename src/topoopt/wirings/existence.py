@@ -21,8 +21,8 @@ def exists(family: str, servers: int, degree: int, links: str) -> bool:
     return WIRING_FAMILIES[family].exists(servers, degree, links)
 
 
-def families_of(request: WiringRequest) -> tuple[str, ...]:
-    """Return the families to look at.
+def families_of(request: WiringRequest, word: str = "family") -> tuple[str, ...]:
+    """Return the families to look at; ``word`` is what the one who asks calls a family.
 
     Raises
     ------
@@ -34,13 +34,13 @@ def families_of(request: WiringRequest) -> tuple[str, ...]:
     servers, degree, links = request.servers, request.degree, request.links
     if request.family == BEST:
         return tuple(family for family in FAMILY_NAMES if exists(family, servers, degree, links))
-    check_known("family", request.family, (BEST, *FAMILY_NAMES))
+    check_known(word, request.family, (BEST, *FAMILY_NAMES))
     if exists(request.family, servers, degree, links):
         return (request.family,)
     near = [f"{n} servers of {d} interfaces" for n, d in _nearest(request)]
-    there = " and ".join(near) if near else f"none near; use family {LIFTED}"
+    there = " and ".join(near) if near else f"none near; use {word}={LIFTED}"
     raise Infeasible(
-        f"family {request.family}: there is none for {servers} servers of {degree} {links} interfaces; nearest: {there}"
+        f"{word} {request.family}: there is none for {servers} servers of {degree} {links} interfaces; nearest: {there}"
     )
 
 

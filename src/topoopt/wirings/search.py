@@ -53,8 +53,10 @@ class FoundWirings:
         return moore_average_hops(self.request.servers, self.request.degree, self.request.links)
 
 
-def search_wirings(request: WiringRequest, on_progress: Progress = _silent) -> FoundWirings:
-    """Return the best wiring that was found, and those that are better in something.
+def search_wirings(
+    request: WiringRequest, on_progress: Progress = _silent, word: str = "family"
+) -> FoundWirings:
+    """Return the best wiring that was found, and those that are better in something; ``word`` is for messages.
 
     Equal requests give equal answers; a search that is interrupted gives the best so far, if there is one.
 
@@ -66,7 +68,7 @@ def search_wirings(request: WiringRequest, on_progress: Progress = _silent) -> F
         If the family that is asked for does not exist; with the nearest servers and interfaces.
     """
     asked = _even(request) if request.family in (BEST, LIFTED) else request
-    names = families_of(asked) if not request.ring_group else (LIFTED,)
+    names = families_of(asked, word) if not request.ring_group else (LIFTED,)
     rows: list[JudgedWiring] = []
     interrupted = False
     try:

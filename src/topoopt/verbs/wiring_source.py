@@ -1,0 +1,41 @@
+"""A wiring that is given: a wiring file, a list of links, or a plan, whose links are taken."""
+
+import os
+
+from topoopt.errors import InvalidInput
+from topoopt.files import read_text
+from topoopt.job import is_plan
+from topoopt.plan import plan_wiring, read_plan
+from topoopt.topology import DirectWiring
+from topoopt.wirings import PortedLinks, read_wiring_file
+
+
+def is_file_name(given: str | os.PathLike[str], names: tuple[str, ...]) -> bool:
+    """Return whether a wiring is the name of a file: a path, or text that looks like one and is none of the names."""
+    if not isinstance(given, str):
+        return True
+    return given not in names and ("." in given or "/" in given or os.path.isfile(given))
+
+
+def is_plan_file(path: str) -> bool:
+    """Return whether a file is a plan, of whatever suffix."""
+    return read_text(path).lstrip().startswith("{") and is_plan(path)
+
+
+def wiring_of_file(
+    path: str, links: str | None = None, degree: int | None = None
+) -> tuple[DirectWiring, PortedLinks | None]:
+    """Return the wiring of a file, and its ports where the file says them; of a plan its links.
+
+    Raises
+    ------
+    InvalidInput
+        If it is neither wiring nor plan, see :func:`topoopt.wirings.read_wiring_file`; if ``links`` or ``degree`` is
+        given for a plan, which says it.
+    """
+    if not is_plan_file(path):
+        return read_wiring_file(path, links, degree)
+    for word, value in (("links", links), ("degree", degree)):
+        if value is not None:
+            raise InvalidInput(f"{word}: {path} is a plan, which says it; leave it out")
+    return plan_wiring(read_plan(path), path), None
