@@ -14,6 +14,9 @@ from topoopt.finder.fabrics import build_fabric as build_fabric
 from topoopt.finder.hamiltonian_rings import hamiltonian_rings as hamiltonian_rings
 from topoopt.finder.improved_circuits import improved_circuits as improved_circuits
 from topoopt.finder.matching import DAMPING as DAMPING
+from topoopt.finder.named_wiring import STRIDES as STRIDES
+from topoopt.finder.named_wiring import WIRING_NAMES as WIRING_NAMES
+from topoopt.finder.named_wiring import named_wiring as named_wiring
 from topoopt.finder.reconfigurable import ReconfigurableBuilder as ReconfigurableBuilder
 from topoopt.finder.reconfigurable import reached as reached
 from topoopt.finder.reconfigurable import reconfigurable_fabric as reconfigurable_fabric

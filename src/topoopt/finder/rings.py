@@ -27,12 +27,12 @@ def lay_rings(
 ) -> tuple[Ring, ...]:
     """Return at least one and at most ``rings`` rings, over which the group's AllReduce is split equally.
 
-    On a fabric with switches it is a ring in member order for each link of a server. On what TopologyFinder
-    wired it is the stride rings over direct links, as in the paper; a regular sub-group of a circulant gets
-    rings over shortest coin sequences. Everywhere else the busiest link carries as small a part as one of
-    these can reach: stride rings over direct links, both ways around edge-disjoint Hamiltonian cycles, short
-    tours, one ring in member order. A sub-group that has stride rings gets no others with relays, for these
-    load its neighbors' links.
+    Rings of all servers that the topology knows are taken as they are, all of them. On a fabric with switches it
+    is a ring in member order for each link of a server. On what TopologyFinder wired it is the stride rings over
+    direct links, as in the paper; a regular sub-group of a circulant gets rings over shortest coin sequences.
+    Everywhere else the busiest link carries as small a part as one of these can reach: stride rings over direct
+    links, both ways around edge-disjoint Hamiltonian cycles, short tours, one ring in member order. A sub-group that
+    has stride rings gets no others with relays, for these load its neighbors' links.
 
     Parameters
     ----------
@@ -59,10 +59,12 @@ def lay_rings(
         raise InvalidInput(f"ring: at least 1 ring must be laid, got {rings}")
     if topology.nodes > topology.servers:
         return switch_rings(topology, routes, group, rings, seed)
+    everyone = len(group) == topology.servers
+    if everyone and topology.rings:
+        return topology.rings
     direct = direct_rings(topology, group, rings)
     if direct and topology.family in _WIRED_FOR_STRIDES:
         return direct
-    everyone = len(group) == topology.servers
     if is_regular(topology, group) and not everyone:
         return coin_rings(topology, group, rings)
     least = _least_share(topology, group, rings)

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from topoopt.errors import check_known
 from topoopt.finder.degree_split import DEGREE_SPLITS
 from topoopt.finder.matching import DAMPING
+from topoopt.finder.named_wiring import STRIDES, check_wiring_name
 from topoopt.finder.select_permutations import STRIDE_RULES
 from topoopt.routing import ROUTING
 
 
 @dataclass(frozen=True, slots=True)
 class FinderRules:
-    """Names in ``DEGREE_SPLITS``, ``STRIDE_RULES``, ``DAMPING`` and ``ROUTING``, checked when made.
+    """Names in ``DEGREE_SPLITS``, ``STRIDE_RULES``, ``DAMPING``, ``ROUTING`` and of wirings, checked when made.
 
     Attributes
     ----------
@@ -19,6 +20,9 @@ class FinderRules:
         How many interfaces go to AllReduce rings.
     strides : str
         Which rings these are.
+    wiring : str
+        How the interfaces of the group of all servers are wired: along strides, as a family of wirings (see
+        ``WIRING_NAMES``), or as a wiring file says. Coin-change routes are for strides and other circulants.
     damping : str
         By how much a link lowers the demand of its pair for another one.
     routing : str
@@ -29,6 +33,7 @@ class FinderRules:
     strides: str = "best"
     damping: str = "halving"
     routing: str = "coin-change"
+    wiring: str = STRIDES
 
     def __post_init__(self) -> None:
         for kind, name, known in (
@@ -38,6 +43,7 @@ class FinderRules:
             ("routing", self.routing, ROUTING),
         ):
             check_known(kind, name, known)
+        check_wiring_name(self.wiring)
 
 
 USUAL_RULES = FinderRules()

@@ -9,12 +9,14 @@ from topoopt.errors import Infeasible, check_known
 from topoopt.finder.degree_split import DEGREE_SPLITS, Shares, check_degree
 from topoopt.finder.fit_demand import demand_by_distance
 from topoopt.finder.matching import DAMPING, LARGEST_EXACT, MATCHINGS
+from topoopt.finder.named_wiring import STRIDES, named_wiring
 from topoopt.finder.rings import lay_rings
 from topoopt.finder.rules import USUAL_RULES, FinderRules
 from topoopt.finder.select_permutations import select_permutations
 from topoopt.finder.wiring import Wiring
+from topoopt.finder.wiring_rings import rings_of_wiring
 from topoopt.routing import ROUTING, Fabric, Routes
-from topoopt.topology import DEFAULT_LATENCY_S, LINK_MODELS, Topology, hops_from
+from topoopt.topology import DEFAULT_LATENCY_S, LINK_MODELS, DirectWiring, Topology, hops_from
 from topoopt.traffic import Traffic
 
 _LARGEST_MATRIX = 8192  # servers: 512 MB of bytes per pair
@@ -51,7 +53,8 @@ def find_topology(
     InvalidInput
         If the degree cannot connect the servers.
     Infeasible
-        If model-parallel links are wanted for more than 8,192 servers.
+        If model-parallel links are wanted for more than 8,192 servers, or the rules name a family of wirings that has
+        none for the interfaces that the degree split gives to all servers.
 
     References
     ----------
@@ -59,13 +62,15 @@ def find_topology(
     """
     check_known("links", links, LINK_MODELS)
     check_degree(traffic.servers, degree, links)
-    wiring = _wired(traffic, degree, links, rules)
+    wiring, of_all = _wired(traffic, degree, links, rules, seed)
     if not wiring.is_connected():
-        wiring = _wired(traffic, degree, links, replace(rules, degree_split="proportional"))
+        wiring, of_all = _wired(traffic, degree, links, replace(rules, degree_split="proportional"), seed)
     topology = wiring.topology(bandwidth_bps, latency_s)
+    if of_all is not None:
+        topology = replace(topology, rings=rings_of_wiring(of_all, traffic, seed))
     routes = routed_by(topology, rules, seed)
     rings = {g.members: lay_rings(topology, routes, g.members, degree, seed) for g in traffic.allreduce}
-    return Fabric("topoopt", topology, routes, rings)
+    return Fabric("topoopt", topology, routes, rings, wiring=of_all)
 
 
 def routed_by(topology: Topology, rules: FinderRules, seed: int) -> Routes:
@@ -74,15 +79,22 @@ def routed_by(topology: Topology, rules: FinderRules, seed: int) -> Routes:
     return ROUTING[usable](topology, seed)
 
 
-def _wired(traffic: Traffic, degree: int, links: str, rules: FinderRules) -> Wiring:
-    """Return the servers with all interfaces plugged in."""
+def _wired(
+    traffic: Traffic, degree: int, links: str, rules: FinderRules, seed: int
+) -> tuple[Wiring, DirectWiring | None]:
+    """Return the servers with all interfaces plugged in; and how all of them are joined, if not along strides."""
     wiring = Wiring(traffic.servers, degree, links)
     shares = DEGREE_SPLITS[rules.degree_split](traffic, degree, links)
-    _wire_rings(wiring, _without_leftover(shares, traffic, degree), rules.strides, traffic)
+    shares, of_all = _without_leftover(shares, traffic, degree), None
+    everyone = tuple(range(traffic.servers))
+    if rules.wiring != STRIDES and everyone in shares:
+        of_all = named_wiring(rules.wiring, traffic.servers, shares.pop(everyone), links, seed)
+        wiring.add_links(*of_all.arcs)
+    _wire_rings(wiring, shares, rules.strides, traffic)
     if traffic.mp_bytes and wiring.free.any() and _matrix_fits(traffic.servers, rules.degree_split):
         _wire_matchings(wiring, traffic.mp_matrix(), rules.damping)
     wiring.add_idle()
-    return wiring
+    return wiring, of_all
 
 
 def _wire_rings(wiring: Wiring, shares: Shares, rule: str, traffic: Traffic) -> None:

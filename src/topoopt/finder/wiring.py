@@ -39,6 +39,10 @@ class Wiring:
         if self.links == "duplex":
             self._plug(b, a)
 
+    def add_links(self, src: Ints, dst: Ints) -> None:
+        """Plug in a link from each ``src`` to its ``dst``; of cables both ways are given."""
+        self._plug(src, dst)
+
     def add_idle(self) -> None:
         """Join the servers that have interfaces left, each with the one half way round among them."""
         while len(able := np.flatnonzero(self.free > 0)) > 1:

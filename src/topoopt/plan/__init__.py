@@ -1,5 +1,6 @@
 """The answer as a noun, and as a file that every verb reads."""
 
+from topoopt.plan.chosen_wiring import ChosenWiring as ChosenWiring
 from topoopt.plan.comparison import COMPARISON_FORMAT as COMPARISON_FORMAT
 from topoopt.plan.comparison import ComparedFabric as ComparedFabric
 from topoopt.plan.comparison import Comparison as Comparison

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput
 from topoopt.files import noun_from, read_json, validated, write_atomically
-from topoopt.finder import FinderRules
+from topoopt.finder import STRIDES, FinderRules
 from topoopt.job import Job
 from topoopt.plan import model
+from topoopt.plan.chosen_wiring import ChosenWiring
 from topoopt.plan.plan import Baseline, Outcome, Plan, RoutingGap, SearchRecord
 from topoopt.plan.work_parts import work_from_file, work_to_mapping
 from topoopt.provenance import Provenance
@@ -36,6 +37,7 @@ def plan_to_mapping(plan: Plan) -> dict[str, Any]:
         "degree": job.cluster.degree,
         "bandwidth_bps": job.cluster.link_bandwidth_bps,
         "strides": plan.strides,
+        "wiring": plan.wiring,
         "rings": [
             _ring(index, ring) for index, members in enumerate(groups) for ring in fabric.rings[members]
         ],
@@ -145,7 +147,10 @@ def _plan(file: model.PlanFile) -> Plan:
     job = Job(work_from_file(file), file.cluster, file.settings)
     splits = [noun_from(OperatorSplit, row) for row in file.strategy]
     topology = _topology_of(file.topology)
-    fabric = Fabric(file.fabric, topology, routes_from_mapping(file.routes, topology), _rings(file, topology))
+    rings = _rings(file, topology)
+    if file.wiring is not None and file.wiring.family != STRIDES:
+        topology = replace(topology, rings=rings.get(tuple(range(topology.servers)), ()))
+    fabric = Fabric(file.fabric, topology, routes_from_mapping(file.routes, topology), rings)
     plan = Plan(
         job,
         _strategy(job, splits, 0 if file.training is None else file.training.chosen),
@@ -161,6 +166,7 @@ def _plan(file: model.PlanFile) -> Plan:
         file.price.model_dump(exclude_unset=True),
         file.skipped_fabrics,
         _finder_rules(file.search.options if file.search.rules is None else file.search.rules),
+        wiring=None if file.wiring is None else noun_from(ChosenWiring, file.wiring),
     )
     _check_rings(plan)
     return plan
@@ -175,7 +181,7 @@ def _check_rings(plan: Plan) -> None:
 
 def _finder_rules(options: Mapping[str, Any]) -> FinderRules:
     """Return the rules of the finder among others; the usual ones where none are named."""
-    names = {rule.name: options[rule.name] for rule in fields(FinderRules) if rule.name in options}
+    names = {rule.name: options[rule.name] for rule in fields(FinderRules) if options.get(rule.name)}
     for key, name in names.items():
         if not isinstance(name, str):
             raise InvalidInput(f"search: options: {key}: expected a name, got {str(name)[:80]}")

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
-from topoopt.files import Amount, Count, EveryKey, Number, Positive, Strict
+from topoopt.files import Amount, Count, EveryKey, Name, Number, Positive, Strict
 from topoopt.hardware import ClusterSpec
 from topoopt.job import JobSettings
 from topoopt.plan.plan import Bounds
@@ -164,6 +164,20 @@ class MemoryPart(Strict):
     tight: bool = Field(default=False, description="fits, but leaves less than 5 % free")
 
 
+class WiringPart(Strict):
+    """How all servers are wired, and what that gains over strides."""
+
+    family: Name
+    group: Number = Field(default=1, description="so often every link is repeated, turned by servers/group")
+    recipe: dict[str, Any] = Field(default={}, description="strides, orbits and voltages, …")
+    strides_time_s: Positive | None = Field(
+        default=None, description="least iteration time on strides that the same search has found"
+    )
+    over_strides: float | None = Field(
+        default=None, description="that over the plan's iteration time, minus 1"
+    )
+
+
 class ProvenancePart(Strict):
     """What made the plan, or the comparison."""
 
@@ -183,6 +197,7 @@ class PlanFile(Strict):
     bandwidth_bps: float
     strategy: list[SplitPart]
     strides: list[int]
+    wiring: WiringPart | None = None
     rings: list[RingPart]
     groups: list[list[Count]]
     diameter: Count

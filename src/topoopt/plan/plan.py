@@ -8,6 +8,7 @@ from topoopt.door import ask, shows_itself
 from topoopt.files import Amount
 from topoopt.finder import USUAL_RULES, FinderRules
 from topoopt.job import Job, job_traffic
+from topoopt.plan.chosen_wiring import ChosenWiring
 from topoopt.provenance import Provenance
 from topoopt.routing import Fabric
 from topoopt.strategy import ParallelStrategy
@@ -127,6 +128,7 @@ class Plan:
     parallelism with round-robin tables gets from the same finder, to see what the search has gained.
     ``skipped_fabrics`` are baselines that could not be built, each with the reason. ``rules`` are those that the
     fabric was wired by.
+    ``wiring`` says how all servers are wired; a plan file from before it was written has none.
     ``origin`` says where the job comes from, as facts; a plan that is read from a file has none.
     """
 
@@ -145,6 +147,7 @@ class Plan:
     skipped_fabrics: tuple[tuple[str, str], ...] = ()
     rules: FinderRules = USUAL_RULES
     origin: tuple[tuple[str, str], ...] = ()
+    wiring: ChosenWiring | None = None
 
     @property
     def gap(self) -> float:
@@ -153,9 +156,14 @@ class Plan:
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """Strides of the largest group's rings, each once; of the +p and -p of a duplex ring the smaller."""
+        """Strides of the largest group's rings, each once; of the +p and -p of a duplex ring the smaller.
+
+        On a circulant whose rings take several strides by turns, these.
+        """
         largest = max(self.fabric.rings, key=len, default=())
         strides = {ring.stride for ring in self.fabric.rings.get(largest, ()) if ring.stride}
+        if not strides and len(largest) == self.fabric.topology.servers:
+            strides = set(self.fabric.topology.offsets)
         if self.job.cluster.links == "duplex":
             strides = {min(stride, len(largest) - stride) for stride in strides}
         return tuple(sorted(strides))

@@ -3,11 +3,12 @@
 from collections import Counter
 from dataclasses import asdict
 
+from topoopt.finder import STRIDES
 from topoopt.plan import Plan
 from topoopt.report.facts import facts_of, inputs, trust_section
 from topoopt.report.page import Section
 from topoopt.report.rows import Entries, facts
-from topoopt.report.wiring_words import wiring_words
+from topoopt.report.wiring_words import family_words, wiring_words
 from topoopt.report.words import counted
 from topoopt.report.work_pages import work_page
 from topoopt.topology import hop_metrics
@@ -31,8 +32,18 @@ def network_facts(plan: Plan) -> Entries:
     }
 
 
-def _wiring(plan: Plan) -> str:
-    topology = plan.fabric.topology
+def _wiring(plan: Plan) -> list[str]:
+    """Return who is joined with whom, and what another family than strides gains."""
+    chosen = plan.wiring
+    if chosen is None or chosen.family == STRIDES or chosen.over_strides is None:
+        return [_joined(plan)]
+    return [_joined(plan), f"{chosen.over_strides:.2%} faster than the best strides"]
+
+
+def _joined(plan: Plan) -> str:
+    topology, chosen = plan.fabric.topology, plan.wiring
+    if not topology.offsets and chosen is not None and chosen.family != STRIDES:
+        return family_words(chosen.family, chosen.group)
     if not topology.offsets:
         return "rings and single links; every link is in the plan file"
     cables = {offset: int(topology.ports[topology.link_id(0, offset)]) for offset in topology.offsets}
@@ -46,8 +57,8 @@ def _ring_lines(plan: Plan) -> list[str]:
         (len(members), tuple(ring.stride for ring in rings)) for members, rings in plan.fabric.rings.items()
     )
     lines = [
-        f"{counted(count, 'group')} of {size} servers, {counted(len(strides), 'ring')}: "
-        f"strides {', '.join(str(stride) for stride in strides)}"
+        f"{counted(count, 'group')} of {size} servers, {counted(len(strides), 'ring')}"
+        f"{': strides ' + ', '.join(map(str, strides)) if any(strides) else ''}"
         for (size, strides), count in sorted(alike.items(), key=lambda item: -item[0][0])
     ]
     return [*lines[:6], *([f"and {len(lines) - 6} more kinds of group"] if len(lines) > 6 else [])]

@@ -5,6 +5,7 @@ from itertools import accumulate
 from topoopt.report.page import Block, Page, Section, Table, Tile
 from topoopt.report.rows import facts, joined, number, table, text
 from topoopt.report.wiring_circle import MOST_SERVERS, topology_chart
+from topoopt.report.wiring_words import family_words
 from topoopt.report.words import counted
 from topoopt.topology import DirectWiring
 from topoopt.wirings import JudgedWiring, WiringAnswer
@@ -19,7 +20,7 @@ def wiring_page(answer: WiringAnswer) -> Page:
     average, moore = f"{hops.average_hops:.4f} hops", answer.moore_average_hops
     above = hops.average_hops / moore - 1
     entries = {
-        "wiring": f"{wiring.family}{f', repeated {wiring.group} times' if wiring.group > 1 else ''}",
+        "wiring": family_words(wiring.family, wiring.group),
         "made by": _recipe(wiring),
         "diameter": counted(hops.diameter, "hop"),
         "average": f"{average}; Moore's bound {moore:.4f} (+{above:.1%})",

@@ -29,6 +29,17 @@ def wiring_words(servers: int, offsets: Iterable[int], links: str) -> str:
     return f"server i to {', '.join(ends)} (mod {servers})"
 
 
+def family_words(family: str, group: int) -> str:
+    """Say of which family a wiring is, and how often its links are repeated around the circle.
+
+    Examples
+    --------
+    >>> family_words("lifted", 32), family_words("expander", 1)
+    ('lifted, repeated 32 times', 'expander')
+    """
+    return f"{family}{f', repeated {group} times' if group > 1 else ''}"
+
+
 def _sign(servers: int, offset: int, links: str) -> str:
     """Half way around, both directions end at the same server."""
     return "±" if links == "duplex" and 2 * offset != servers else "+"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from topoopt.routing.reconfiguration import Reconfiguration
 from topoopt.routing.regional_reconfiguration import RegionalReconfiguration
 from topoopt.routing.routes import Routes
-from topoopt.topology import Ring, Topology
+from topoopt.topology import DirectWiring, Ring, Topology
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +23,8 @@ class Fabric:
     reconfiguration : Reconfiguration or RegionalReconfiguration, optional
         How the circuits change over time. Links and routes are then those of the start, or, where circuits are
         regional, those of the electrical fabric alone. None is wired for good.
+    wiring : DirectWiring, optional
+        Of what the topology finder has wired: how all servers are joined, where that is not along strides.
     """
 
     name: str
@@ -30,6 +32,7 @@ class Fabric:
     routes: Routes
     rings: Mapping[tuple[int, ...], tuple[Ring, ...]]
     reconfiguration: Reconfiguration | RegionalReconfiguration | None = None
+    wiring: DirectWiring | None = None
 
     @property
     def beat(self) -> Reconfiguration:

@@ -1,13 +1,17 @@
 """The noun Candidate: a strategy on a fabric that is wired for it, simulated; and how the finder wires one."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from topoopt.finder import USUAL_RULES, FinderRules, find_topology
+from topoopt.errors import Infeasible
+from topoopt.finder import STRIDES, USUAL_RULES, FinderRules, find_topology
 from topoopt.job import Job, job_traffic
 from topoopt.routing import Fabric
 from topoopt.search.worth import simulated, with_rings
 from topoopt.simulate import SimResult
 from topoopt.strategy import ParallelStrategy
+
+WHOLE = "all-to-allreduce"
+"""The degree split that gives every interface to the wiring of all servers."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -38,7 +42,19 @@ class Candidate:
 def fabric_for(
     job: Job, strategy: ParallelStrategy, rules: FinderRules = USUAL_RULES, seed: int = 0
 ) -> Fabric:
-    """Run the topology finder on a strategy's traffic."""
+    """Run the topology finder on a strategy's traffic.
+
+    Where the degree split leaves all servers too few interfaces for the wiring of the rules, they get all of them.
+    """
+    try:
+        return _found(job, strategy, rules, seed)
+    except Infeasible:
+        if rules.wiring == STRIDES or rules.degree_split == WHOLE:
+            raise
+        return _found(job, strategy, replace(rules, degree_split=WHOLE), seed)
+
+
+def _found(job: Job, strategy: ParallelStrategy, rules: FinderRules, seed: int) -> Fabric:
     cluster = job.cluster
     return find_topology(
         job_traffic(job, strategy),

@@ -6,9 +6,10 @@ from types import MappingProxyType
 from typing import Any
 
 from topoopt.errors import InvalidInput, check_known
-from topoopt.finder import FinderRules
+from topoopt.finder import STRIDES, FinderRules
 
 MODES = ("alternating", "released")
+WIRINGS = (STRIDES, "any")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,10 @@ class SearchOptions:
         ``released``: the authors' code, which rebuilds the topology inside the chain.
     degree_split, strides, damping, routing : str
         Rules of the topology finder, see :class:`topoopt.finder.FinderRules`.
+    wirings : str
+        Which wirings of all servers are looked at: ``strides``, or ``any``.
+    wiring : str
+        The one to take in place of a choice: a family or a file, as :attr:`topoopt.finder.FinderRules.wiring`.
     budget : int
         Proposals over all chains and rounds.
     baseline_budget : int
@@ -49,9 +54,12 @@ class SearchOptions:
     seed: int = 0
     balance: bool = True
     processes: int = 0
+    wirings: str = "strides"
+    wiring: str = ""
 
     def __post_init__(self) -> None:
         check_known("search mode", self.mode, MODES)
+        check_known("wirings", self.wirings, WIRINGS)
         _ = self.rules  # names are checked where they become a value
         for name in ("budget", "baseline_budget", "alpha_per_ms", "seed", "processes"):
             if getattr(self, name) < 0:
@@ -63,7 +71,8 @@ class SearchOptions:
     @property
     def rules(self) -> FinderRules:
         """The rules of the topology finder."""
-        return FinderRules(self.degree_split, self.strides, self.damping, self.routing)
+        wiring = self.wiring or STRIDES
+        return FinderRules(self.degree_split, self.strides, self.damping, self.routing, wiring)
 
 
 PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
@@ -75,6 +84,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "routing": "k-shortest",
             "damping": "halving",
             "balance": False,
+            "wirings": "strides",
         },
         "released": {
             "mode": "released",
@@ -84,6 +94,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "balance": False,
             "embedding_bytes_factor": 2,
             "memory_check": "off",
+            "wirings": "strides",
         },
     }
 )

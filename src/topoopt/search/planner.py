@@ -21,6 +21,7 @@ from topoopt.search.baselines import (
     search_baseline,
 )
 from topoopt.search.candidate import Candidate
+from topoopt.search.chosen_wiring import chosen_wiring
 from topoopt.search.fidelity import ANALYTIC, Fidelity
 from topoopt.search.layout_baselines import layouts_on_baselines
 from topoopt.search.operators import search_operators
@@ -99,6 +100,7 @@ def make_plan(
         priced(job, table),
         tuple(skipped),
         best.rules,
+        wiring=chosen_wiring(best, [*searched, *starts]),
     )
 
 

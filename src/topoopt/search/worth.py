@@ -1,6 +1,7 @@
 """What a strategy is worth on a fabric: its task graph simulated, its bounds, its routing gap."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +42,7 @@ def with_rings(fabric: Fabric, traffic: Traffic, degree: int, seed: int) -> Fabr
         or lay_rings(fabric.topology, fabric.routes, group.members, degree, seed)
         for group in traffic.allreduce
     }
-    return Fabric(fabric.name, fabric.topology, fabric.routes, rings)
+    return replace(fabric, rings=rings)
 
 
 def simulated(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from topoopt.arrays import Ints
+from topoopt.topology.ring import Ring
 from topoopt.topology.topology import DEFAULT_LATENCY_S, Topology, topology_from_arrays
 
 
@@ -87,6 +88,26 @@ class DirectWiring:
         """Interfaces of all servers together that nothing is plugged into; of fibers, where none comes in."""
         return self.servers * self.degree - len(self.arcs[0])
 
+    @property
+    def rings_fill_links(self) -> bool:
+        """Whether the rings, both ways of a cable, use all links, or all but the odd cable of an odd number."""
+        ways = 2 if self.links == "duplex" else 1
+        over = self.links == "duplex" and self.servers % 2 and self.degree % 2
+        return sum(ring.share for ring in self.rings) * ways >= self.degree - (1 if over else 0)
+
+    def split_rings(self) -> tuple[Ring, ...]:
+        """Return the rings such that an AllReduce that is split equally over them loads them by their share.
+
+        Both ways around each cable; where some have half an interface's rate, the whole ones come twice.
+        """
+        least = min((ring.share for ring in self.rings), default=1.0)
+        laid: list[Ring] = []
+        for ring in self.rings:
+            there = _ring(ring.walk)
+            ways = (there, _ring(ring.walk[::-1])) if self.links == "duplex" else (there,)
+            laid += ways * round(ring.share / least)
+        return tuple(laid)
+
     def topology(self, bandwidth_bps: float = 1.0, latency_s: float = DEFAULT_LATENCY_S) -> Topology:
         """Return the links; of a circulant with its offsets."""
         steps = np.unique(-self.shift[0] % self.servers) if self.orbits == 1 else np.empty(0, np.int64)
@@ -94,6 +115,14 @@ class DirectWiring:
         return topology_from_arrays(
             self.family, self.servers, *self.arcs, bandwidth_bps, latency_s, offsets=offsets
         )
+
+
+def _ring(walk: Ints) -> Ring:
+    """Return the ring of a walk, from server 0 on and with its stride where it has one."""
+    turned = np.roll(walk, -int(np.argmin(walk)))
+    steps = np.unique((np.roll(turned, -1) - turned) % len(turned))
+    order = tuple(turned.tolist())
+    return Ring(int(steps[0]) if len(steps) == 1 else 0, order, order)
 
 
 def wiring_of_arcs(

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from topoopt.arrays import Floats, Ints, Ints32
 from topoopt.errors import InvalidInput
+from topoopt.topology.ring import Ring
 
 DEFAULT_LATENCY_S = 1e-6
 
@@ -50,6 +51,9 @@ class Topology:
     offsets : tuple of int
         For a circulant: the steps, each in 1..n-1, that every server has a link along (both p and n-p
         of a duplex stride p), sorted; empty for every other family.
+    rings : tuple of Ring
+        Rings of all servers that are known from how it was wired; their AllReduce is split equally over them. Empty
+        where they have to be looked for.
     """
 
     family: str
@@ -61,6 +65,7 @@ class Topology:
     bandwidth_bps: Floats
     latency_s: Floats
     offsets: tuple[int, ...] = ()
+    rings: tuple[Ring, ...] = ()
 
     def __len__(self) -> int:
         return len(self.src)

@@ -22,6 +22,10 @@ class FinderRuleWords(TypedDict, total=False):
     """What demand is left on a pair that got a link; halving."""
     routing: Annotated[str, Word("RULE")]
     """Of model-parallel traffic: coin-change, k-shortest, ecmp or single-shortest; coin-change."""
+    wirings: Annotated[str, Word("strides|any")]
+    """How all servers are wired: along strides, as in the paper, or by whichever wiring is the fastest; strides."""
+    wiring: Annotated[str, Word("FAMILY|FILE")]
+    """This one in place of the choice: lifted, kautz, torus, expander ..., or a file of topoopt topology."""
 
 
 class FinderWords(FinderRuleWords, total=False):

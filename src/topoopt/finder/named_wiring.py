@@ -1,0 +1,69 @@
+"""A wiring of all servers by its name: strides, one of a family, or that of a wiring file."""
+
+from functools import lru_cache
+
+from topoopt.errors import InvalidInput, check_known
+from topoopt.topology import DirectWiring
+from topoopt.wirings import FAMILY_NAMES, OBJECTIVES, WiringRequest, read_wiring_file, search_wirings
+
+STRIDES = "strides"
+"""What TopologyFinder takes in the paper: rings along strides, chosen by a rule of their own."""
+WIRING_NAMES = (STRIDES, *FAMILY_NAMES)
+"""Names of wirings; a family's may have an objective behind a colon, as in ``lifted:balanced``."""
+_SEARCH_S, _LONGER_SEARCH_S, _MANY = 0.5, 2.0, 512
+"""Seconds of search for a lifted wiring; 1 s finds 3.49 hops for 128 servers of 4 interfaces, 3 s no fewer."""
+
+
+def check_wiring_name(name: str) -> None:
+    """Refuse what is neither a name nor looks like a file.
+
+    Raises
+    ------
+    InvalidInput
+        With the nearest names.
+    """
+    if is_wiring_file(name):
+        return
+    family, colon, objective = name.partition(":")
+    check_known("wiring", family, WIRING_NAMES)
+    if colon:
+        check_known("objective", objective, OBJECTIVES)
+
+
+def is_wiring_file(name: str) -> bool:
+    """Return whether the name is that of a file and not of a family."""
+    return "/" in name or "." in name
+
+
+def named_wiring(name: str, servers: int, degree: int, links: str, seed: int = 0) -> DirectWiring:
+    """Return the wiring; of several of a family the one with the fewest hops, or the best by the objective.
+
+    Raises
+    ------
+    Infeasible
+        If the family has none for so many servers and interfaces.
+    InvalidInput
+        If the file is none, or is for others.
+    """
+    if is_wiring_file(name):
+        return _of_file(name, servers, degree, links)
+    family, _, objective = name.partition(":")
+    return _of_family(family, objective or OBJECTIVES[0], servers, degree, links, seed)
+
+
+@lru_cache(maxsize=256)
+def _of_family(family: str, objective: str, servers: int, degree: int, links: str, seed: int) -> DirectWiring:
+    budget_s = _SEARCH_S if servers <= _MANY else _LONGER_SEARCH_S
+    request = WiringRequest(servers, degree, links, family, objective, seed, budget_s)
+    return search_wirings(request).chosen.wiring
+
+
+@lru_cache(maxsize=16)
+def _of_file(path: str, servers: int, degree: int, links: str) -> DirectWiring:
+    wiring, _ = read_wiring_file(path)
+    if (wiring.servers, wiring.links) != (servers, links) or wiring.degree > degree:
+        raise InvalidInput(
+            f"{path}: a wiring of {wiring.servers} servers with {wiring.degree} {wiring.links} ports; expected "
+            f"{servers} servers with {degree} {links} ports or fewer"
+        )
+    return wiring
