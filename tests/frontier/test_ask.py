@@ -131,8 +131,15 @@ def test_rings_use_every_port_that_disjoint_cycles_can() -> None:
 
 
 def test_a_ring_without_links_of_its_own_goes_over_several() -> None:
-    way = ask(WIRINGS["Kautz"]()).quickest("ring")
+    """Petersen's graph has no Hamiltonian cycle; the directed Kautz graph has one, and more where it is larger."""
+    spokes = [(i, i + 5) for i in range(5)]
+    cables = [(i, (i + 1) % 5) for i in range(5)] + [(5 + i, 5 + (i + 2) % 5) for i in range(5)] + spokes
+    src, dst = np.array(cables + [(b, a) for a, b in cables]).T
+    petersen = wiring_of("petersen", topology_from_arrays("petersen", 10, src, dst, BPS, 0.0), 3)
+    way = ask(petersen).quickest("ring")
     assert (way.detail, way.steps > 2 * 9) == ("1 ring over several links", True)
+    assert ask(WIRINGS["Kautz"]()).quickest("ring").detail == "1 ring"
+    assert ask(wiring_of("kautz", kautz(4, 127), 4)).quickest("ring").detail == "4 rings"
 
 
 def test_transfers_over_several_links_load_all_of_them() -> None:

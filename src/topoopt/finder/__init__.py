@@ -17,6 +17,7 @@ from topoopt.finder.matching import DAMPING as DAMPING
 from topoopt.finder.named_wiring import STRIDES as STRIDES
 from topoopt.finder.named_wiring import WIRING_NAMES as WIRING_NAMES
 from topoopt.finder.named_wiring import named_wiring as named_wiring
+from topoopt.finder.one_way_rings import one_way_rings as one_way_rings
 from topoopt.finder.reconfigurable import ReconfigurableBuilder as ReconfigurableBuilder
 from topoopt.finder.reconfigurable import reached as reached
 from topoopt.finder.reconfigurable import reconfigurable_fabric as reconfigurable_fabric

@@ -34,9 +34,7 @@ def one_way_rings(topology: Topology, members: Ints, limit: int, seed: int) -> t
     place = np.full(topology.nodes, -1)
     place[members] = np.arange(size)
     inside = (place[topology.src] >= 0) & (place[topology.dst] >= 0)
-    src, dst = (
-        np.repeat(place[end[inside]], topology.ports[inside]) for end in (topology.src, topology.dst)
-    )
+    src, dst = (np.repeat(place[end[inside]], topology.ports[inside]) for end in (topology.src, topology.dst))
     if size < 3 or not len(src):
         return ()
     most = min(int(np.bincount(end, minlength=size).min()) for end in (src, dst))

@@ -10,6 +10,7 @@ from topoopt.finder.busiest_share import best_start
 from topoopt.finder.coin_rings import coin_rings, is_regular
 from topoopt.finder.direct_rings import direct_rings
 from topoopt.finder.hamiltonian_rings import hamiltonian_rings
+from topoopt.finder.one_way_rings import one_way_rings
 from topoopt.finder.switch_rings import switch_rings
 from topoopt.finder.tours import member_order_ring, tours
 from topoopt.routing import Routes
@@ -31,8 +32,9 @@ def lay_rings(
     is a ring in member order for each link of a server. On what TopologyFinder wired it is the stride rings over
     direct links, as in the paper; a regular sub-group of a circulant gets rings over shortest coin sequences.
     Everywhere else the busiest link carries as small a part as one of these can reach: stride rings over direct
-    links, both ways around edge-disjoint Hamiltonian cycles, short tours, one ring in member order. A sub-group that
-    has stride rings gets no others with relays, for these load its neighbors' links.
+    links, both ways around edge-disjoint Hamiltonian cycles (where fibers have none back, one way), short tours, one
+    ring in member order. A sub-group that has stride rings gets no others with relays, for these load its neighbors'
+    links.
 
     Parameters
     ----------
@@ -72,6 +74,8 @@ def lay_rings(
         (least, lambda: direct),
         (least, lambda: hamiltonian_rings(topology, group, rings, seed)),
     ]
+    if not topology.both_ways:
+        ways.append((least, lambda: one_way_rings(topology, group, rings, seed)))
     if is_regular(topology, group):
         ways.append((least, lambda: coin_rings(topology, group, rings)))
     if everyone or not direct:

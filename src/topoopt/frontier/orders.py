@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topoopt.finder import direct_rings, hamiltonian_rings
+from topoopt.finder import direct_rings, hamiltonian_rings, one_way_rings
 from topoopt.frontier.wiring import Wiring
 
 _Order = tuple[int, ...]
@@ -33,19 +33,16 @@ class Orders:
 def ring_orders(wiring: Wiring, seed: int = 0) -> Orders:
     """Return as many rings as are found that share no link, at most one a port; else one in order of the servers.
 
-    A circulant has a ring along each stride that meets all servers. Where these leave ports idle, and where links go
-    both ways, disjoint Hamiltonian cycles are searched for, each walked both ways.
+    A circulant has a ring along each stride that meets all servers. Where these leave ports idle, disjoint Hamiltonian
+    cycles are searched for, each walked both ways where links go both ways.
     """
     if wiring.rings:
         return _known_orders(wiring)
     everyone = np.arange(wiring.servers)
     rings = direct_rings(wiring.topology, everyone, wiring.ports)
-    if (
-        len(rings) < wiring.ports
-        and wiring.links == "duplex"
-        and len(wiring.topology) < wiring.servers**2 / 2
-    ):
-        rings = max(rings, hamiltonian_rings(wiring.topology, everyone, wiring.ports, seed), key=len)
+    if len(rings) < wiring.ports and len(wiring.topology) < wiring.servers**2 / 2:
+        search = hamiltonian_rings if wiring.links == "duplex" else one_way_rings
+        rings = max(rings, search(wiring.topology, everyone, wiring.ports, seed), key=len)
     if rings:
         return Orders(tuple(ring.members for ring in rings), True)
     return Orders((tuple(everyone.tolist()),), False)

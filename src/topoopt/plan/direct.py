@@ -50,17 +50,21 @@ def _wired_rings(topology: Topology, rings: tuple[Ring, ...], duplex: bool) -> t
     for ring in direct:
         edges = _edges(ring)
         alike.setdefault(frozenset(map(_sorted, edges)) if duplex else frozenset(edges), []).append(ring)
-    return tuple(
-        WiredRing(np.array(ring.members, np.int64), _share(topology, ring, crossed))
-        for same in alike.values()
-        for ring in same[: -(-len(same) // 2) if duplex else len(same)]
-    )
+    found = []
+    for same in alike.values():
+        count = -(-len(same) // 2) if duplex else len(same)
+        share = count * _share(topology, same[0], crossed)
+        whole = max(1, round(share))  # of rings that an AllReduce takes twice as often there is one
+        found += [
+            WiredRing(np.array(ring.members, np.int64), min(1.0, share / whole)) for ring in same[:whole]
+        ]
+    return tuple(found)
 
 
 def _share(topology: Topology, ring: Ring, crossed: Counter[tuple[int, int]]) -> float:
     """Return the part of an interface's rate that a ring has, where others cross the same links."""
     ports: list[int] = topology.ports[topology.link_ids(*ring.edges())].tolist()
-    return min(1.0, *(have / crossed[edge] for edge, have in zip(_edges(ring), ports, strict=True)))
+    return min(have / crossed[edge] for edge, have in zip(_edges(ring), ports, strict=True))
 
 
 def _edges(ring: Ring) -> list[tuple[int, int]]:

@@ -86,6 +86,11 @@ class Topology:
         return np.searchsorted(self.dst[order], np.arange(self.nodes + 1)), self.src[order]
 
     @cached_property
+    def both_ways(self) -> bool:
+        """Whether every link has one back."""
+        return bool((self.link_ids(self.dst, self.src) >= 0).all())
+
+    @cached_property
     def _keys(self) -> Ints:
         return self.src.astype(np.int64) * self.nodes + self.dst
 

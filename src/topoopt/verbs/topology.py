@@ -8,7 +8,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from topoopt.errors import InvalidInput, check_known
-from topoopt.finder import RingNetwork, hamiltonian_rings, ring_network
+from topoopt.finder import RingNetwork, hamiltonian_rings, one_way_rings, ring_network
 from topoopt.rewiring import ported
 from topoopt.topology import DirectWiring, WiredRing, circulant_wiring
 from topoopt.verbs.wiring_source import wiring_of_file
@@ -144,12 +144,13 @@ def _read(file: str, links: str | None, degree: int | None) -> WiringAnswer:
 
 def _with_rings(wiring: DirectWiring) -> DirectWiring:
     """Return the wiring with all the rings that can be found, where its making gives fewer than there are."""
-    if wiring.links == "directed" or len(wiring.arcs[0]) > _MOST_LINKS_OF_RINGS:
+    ways = 2 if wiring.links == "duplex" else 1
+    if len(wiring.arcs[0]) > _MOST_LINKS_OF_RINGS:
         return wiring
-    if len(wiring.rings) >= wiring.degree // 2 or any(ring.share < 1 for ring in wiring.rings):
+    if len(wiring.rings) >= wiring.degree // ways or any(ring.share < 1 for ring in wiring.rings):
         return wiring
-    members = np.arange(wiring.servers)
-    found = hamiltonian_rings(wiring.topology(), members, wiring.degree, 0)[::2]
+    search = hamiltonian_rings if ways == 2 else one_way_rings
+    found = search(wiring.topology(), np.arange(wiring.servers), wiring.degree, 0)[::ways]
     if len(found) <= len(wiring.rings):
         return wiring
     return replace(wiring, rings=tuple(WiredRing(np.array(ring.members, np.int64)) for ring in found))
