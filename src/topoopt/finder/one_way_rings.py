@@ -82,7 +82,7 @@ def _permutations(size: int, ends: tuple[Ints, Ints], most: int, rng: np.random.
 def _may_be_cycles(after: Ints) -> bool:
     """Return whether the product of the signs is that of so many cycles of all members."""
     many, size = after.shape
-    return sum(_cycles_of(one)[0] for one in after) % 2 == many % 2 or size < 2
+    return size < 2 or sum(_cycles_of(one)[0] for one in after) % 2 == int(many) % 2
 
 
 def _join_cycles(after: Ints, wanted: int, rng: np.random.Generator) -> None:
@@ -97,7 +97,7 @@ def _join_cycles(after: Ints, wanted: int, rng: np.random.Generator) -> None:
         part = _part(after, one, other, labels[one][1], rng)
         if not len(part):
             continue
-        pair = np.ix_([one, other], part)
+        pair = (np.array([[one], [other]]), part[None, :])
         after[pair] = after[pair][::-1]
         new = {k: _cycles_of(after[k]) for k in (one, other)}
         more = sum(new[k][0] - labels[k][0] for k in (one, other) if k < wanted)
