@@ -22,6 +22,7 @@ def wiring_page(answer: WiringAnswer) -> Page:
     entries = {
         "wiring": family_words(wiring.family, wiring.group),
         "made by": _recipe(wiring),
+        "search": _search(answer),
         "diameter": counted(hops.diameter, "hop"),
         "average": f"{average}; Moore's bound {moore:.4f} (+{above:.1%})",
         "all-to-all": _all_to_all(answer.chosen),
@@ -80,6 +81,14 @@ def _panels(answer: WiringAnswer) -> str:
 def _recipe(wiring: DirectWiring) -> str:
     said = ", ".join(f"{name} {value}" for name, value in wiring.recipe.items())
     return said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…"
+
+
+def _search(answer: WiringAnswer) -> str:
+    options = answer.options or {}
+    if not options.get("known_wirings"):
+        return ""
+    on = " and searched on" if options["budget_s"] else "; a budget searches on, another seed anew"
+    return f"begun with {counted(options['known_wirings'], 'known wiring')} of longer searches{on}"
 
 
 def _frontier(answer: WiringAnswer) -> tuple[Table, ...]:

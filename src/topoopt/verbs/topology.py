@@ -122,7 +122,8 @@ def _answer(found: FoundWirings, on_progress: Callable[[str, int, int], None]) -
         "family": request.family,
         "objective": request.objective,
         "seed": request.seed,
-        "budget_s": request.search_s,
+        "budget_s": found.search_s,
+        "known_wirings": found.known,
         "ring_group": request.ring_group,
     }
     return WiringAnswer(

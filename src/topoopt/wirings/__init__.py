@@ -5,6 +5,8 @@ from topoopt.wirings.existence import FAMILY_NAMES as FAMILY_NAMES
 from topoopt.wirings.file import read_wiring_file as read_wiring_file
 from topoopt.wirings.judged import JudgedWiring as JudgedWiring
 from topoopt.wirings.judged import judged as judged
+from topoopt.wirings.known import known_judged as known_judged
+from topoopt.wirings.known import known_wirings as known_wirings
 from topoopt.wirings.ports import PortedLinks as PortedLinks
 from topoopt.wirings.ports import ports_by_rings as ports_by_rings
 from topoopt.wirings.ports import ports_in_order as ports_in_order

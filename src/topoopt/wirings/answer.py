@@ -30,7 +30,7 @@ class WiringAnswer:
     source : str
         ``search``, or the file that was read.
     options : mapping
-        What was asked: family, objective, seed and seconds of search.
+        What was asked: family, objective, seed and seconds of search; how many wirings were known before.
     looked_at : tuple of str
         Names of the families.
     interrupted : bool

@@ -11,6 +11,7 @@ from topoopt.topology import (
 )
 from topoopt.wirings.existence import families_of
 from topoopt.wirings.judged import JudgedWiring, best_of, frontier, judged
+from topoopt.wirings.known import known_judged
 from topoopt.wirings.lifted_trials import lifted_trials
 from topoopt.wirings.odd_interface import with_odd_interface
 from topoopt.wirings.request import BEST, LIFTED, WiringRequest
@@ -39,6 +40,10 @@ class FoundWirings:
         Names of the families.
     interrupted : bool
         Whether it was ended by a Ctrl-C.
+    known : int
+        Wirings that were known already, of longer searches.
+    search_s : float
+        Seconds of search that there were, on one core; 0 where the known ones were enough.
     """
 
     request: WiringRequest
@@ -46,6 +51,8 @@ class FoundWirings:
     frontier: tuple[JudgedWiring, ...]
     looked_at: tuple[str, ...]
     interrupted: bool = False
+    known: int = 0
+    search_s: float = 0.0
 
     @property
     def moore_average_hops(self) -> float:
@@ -58,7 +65,9 @@ def search_wirings(
 ) -> FoundWirings:
     """Return the best wiring that was found, and those that are better in something; ``word`` is for messages.
 
-    Equal requests give equal answers; a search that is interrupted gives the best so far, if there is one.
+    Seed 0 begins with what is known of longer searches, and searches on only for a budget that is asked for; another
+    seed begins at nothing. Equal requests give equal answers; a search that is interrupted gives the best so far, if
+    there is one.
 
     Raises
     ------
@@ -69,10 +78,12 @@ def search_wirings(
     """
     asked = _even(request) if request.family in (BEST, LIFTED) else request
     names = families_of(asked, word) if not request.ring_group else (LIFTED,)
-    rows: list[JudgedWiring] = []
+    known = _known(asked, names) if asked == request else ()
+    searches = LIFTED in names and not _is_enough(request, known)
+    rows = list(known)
     interrupted = False
     try:
-        for wiring in _wirings(asked, names, on_progress):
+        for wiring in _wirings(asked, names, searches, on_progress):
             rows.append(judged(_whole(wiring, request)))
     except SearchInterrupted as stopped:
         rows.append(judged(_whole(stopped.wiring, request)))
@@ -81,7 +92,25 @@ def search_wirings(
         if not rows:
             raise
         interrupted = True
-    return FoundWirings(request, best_of(rows, request.objective), frontier(rows), names, interrupted)
+    chosen, best = best_of(rows, request.objective), frontier(rows)
+    search_s = request.search_s if searches else 0.0
+    return FoundWirings(request, chosen, best, names, interrupted, len(known), search_s)
+
+
+def _known(request: WiringRequest, names: tuple[str, ...]) -> tuple[JudgedWiring, ...]:
+    """Return what a search may begin with; other seeds are for who wants another wiring."""
+    if LIFTED not in names or request.seed or request.ring_group:
+        return ()
+    return known_judged(request.servers, request.degree, request.links)
+
+
+def _is_enough(request: WiringRequest, known: tuple[JudgedWiring, ...]) -> bool:
+    """Return whether a search would be in vain: what is known took longer than the usual budget, or is the best."""
+    if not known or not request.budget_s:
+        return bool(known)
+    least = moore_average_hops(request.servers, request.degree, request.links)
+    place = 0 if request.objective == "hops" else 2
+    return min(row.figures[place] for row in known) <= least + 1e-12
 
 
 def _even(request: WiringRequest) -> WiringRequest:
@@ -95,14 +124,16 @@ def _whole(wiring: DirectWiring, request: WiringRequest) -> DirectWiring:
     return wiring if wiring.degree == request.degree else with_odd_interface(wiring, request.seed)
 
 
-def _wirings(request: WiringRequest, names: tuple[str, ...], on_progress: Progress) -> Iterator[DirectWiring]:
+def _wirings(
+    request: WiringRequest, names: tuple[str, ...], searches: bool, on_progress: Progress
+) -> Iterator[DirectWiring]:
     """Yield every wiring that is worth judging."""
     for index, name in enumerate(names):
         on_progress(f"looking at {name} wirings", index, len(names))
         if name == LIFTED or (request.servers > _LARGEST_UNASKED and request.family == BEST):
             continue
         yield from WIRING_FAMILIES[name].build(request.servers, request.degree, request.links)
-    if LIFTED in names:
+    if searches:
         spent_s = 0.0
 
         def tick(more_s: float) -> None:

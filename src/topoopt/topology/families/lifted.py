@@ -113,14 +113,24 @@ def lifted(
 
 
 def lifted_of(
-    servers: int, orders: Sequence[Sequence[int]], voltages: Sequence[Sequence[int]], links: str = "duplex"
+    servers: int,
+    orders: Sequence[Sequence[int]],
+    voltages: Sequence[Sequence[int]],
+    links: str = "duplex",
+    matching: Sequence[int] = (),
 ) -> DirectWiring:
-    """Return the union of cycles that are given: the order of the orbits and the voltages of each."""
+    """Return the union of cycles that are given: the order of the orbits and the voltages of each.
+
+    Of an odd degree the first cycle is 0, 1, 2, … and the matching says the partner of each server.
+    """
     orbits = len(orders[0])
-    shape = LiftShape(servers, len(orders) * (2 if links == "duplex" else 1), links, servers // orbits)
+    degree = len(orders) * (2 if links == "duplex" else 1) + (1 if matching else 0)
+    shape = LiftShape(servers, degree, links, servers // orbits)
     places = np.concatenate([np.array(order, np.int64) for order in orders])
     steps = np.concatenate([np.array(steps, np.int64) for steps in voltages]) % shape.group
-    lift = _laid(shape, places, steps, [orbits] * len(orders), range(len(orders)), np.empty(0, np.int64))
+    lift = _laid(
+        shape, places, steps, [orbits] * len(orders), range(len(orders)), np.array(matching, np.int64)
+    )
     return _wiring(shape, lift)
 
 
