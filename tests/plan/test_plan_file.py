@@ -101,6 +101,7 @@ def test_what_is_read_is_what_was_written(name: str, plans: dict[str, Plan], tmp
     assert read.fabric.rings == plan.fabric.rings
     assert (read.bounds, read.routing_gap, read.outcome) == (plan.bounds, plan.routing_gap, plan.outcome)
     assert read.provenance == plan.provenance
+    assert read.gap_parts == plan.gap_parts is not None
     assert (read.gap, read.strides, read.rules) == (plan.gap, plan.strides, plan.rules)
     assert [row.rule for row in read.baselines] == [row.rule for row in plan.baselines]
     assert {row.rule for row in plan.baselines} <= set(BASELINE_RULES)
@@ -257,6 +258,15 @@ def test_a_file_cut_short_anywhere_is_refused(document: dict[str, Any], tmp_path
         with pytest.raises(InvalidInput) as caught:
             read_plan(path)
         assert "\n" not in str(caught.value)
+
+
+def test_a_plan_that_was_made_before_gaps_had_parts_is_read(document: dict[str, Any]) -> None:
+    older = copy.deepcopy(document)
+    del older["gap_parts"], older["bounds"]["critical_path_s"]
+    plan = plan_from_mapping(older)
+    assert plan.gap_parts is None
+    assert plan.bounds.critical_path_s == 0
+    assert plan_to_mapping(plan)["gap_parts"] is None
 
 
 def test_a_plan_that_is_missing_or_a_folder(tmp_path: Path) -> None:

@@ -139,9 +139,12 @@ def test_every_operator_is_in_the_table(plan: Plan) -> None:
 
 
 def test_bounds_and_convergence_are_those_of_the_plan(plan: Plan) -> None:
-    bound, own = bounds_chart(plan).series
+    bound, *own = bounds_chart(plan).series
     assert np.nanmax(bound.y) == pytest.approx(plan.bounds.lower_bound_s * 1e3)
-    assert own.y[-1] == plan.outcome.iteration_time_s * 1e3
+    assert own[0].y[-1] == plan.bounds.lower_bound_s * 1e3
+    assert sum(part.y[-1] for part in own) == pytest.approx(plan.outcome.iteration_time_s * 1e3, rel=1e-12)
+    (alone,) = bounds_chart(replace(plan, gap_parts=None)).series[1:]
+    assert alone.y[-1] == plan.outcome.iteration_time_s * 1e3
     (chart,) = convergence_chart(plan)
     best = chart.series[0].y
     assert list(best) == sorted(best, reverse=True)

@@ -16,11 +16,22 @@ from topoopt.job import Job, JobSettings, job_traffic, make_job, operators_of, t
 from topoopt.plan import Bounds
 from topoopt.routing import Fabric, make_routes
 from topoopt.search import SearchOptions, simulated
-from topoopt.search.bounds import Released, lower_bounds, moore_hops
+from topoopt.search.bounds import lower_bounds
 from topoopt.search.candidate import fabric_for
+from topoopt.search.demands import Demands, demands
+from topoopt.search.moore_hop_bound import link_ends
+from topoopt.search.moore_hops import moore_hops
 from topoopt.search.problem import SearchProblem, make_problem
+from topoopt.search.windows import Windows
 from topoopt.search.worth import bounds, with_rings
-from topoopt.simulate import SimulationOptions
+from topoopt.simulate import (
+    COLLECTIVE,
+    COLLECTIVES,
+    TRANSFER,
+    SimulationOptions,
+    TaskRows,
+    task_graph_from_edges,
+)
 from topoopt.strategy import ParallelStrategy, data_parallel
 from topoopt.topology import Link, topology_from_links
 from topoopt.traffic import traffic_from_matrix
@@ -28,7 +39,7 @@ from topoopt.workload import load_model
 
 MakeJob = Callable[..., Job]
 RandomStrategy = Callable[[SearchProblem, np.random.Generator, float], ParallelStrategy]
-NONE, NOTHING = np.zeros(0, np.int64), np.zeros(0)
+NONE = np.zeros(0, np.int64)
 BPS = 100e9
 
 
@@ -36,29 +47,68 @@ def all_to_all(servers: int, size_bytes: float) -> NDArray[np.float64]:
     return np.full((servers, servers), size_bytes)
 
 
-def released(matrix: NDArray[np.float64], release_s: float = 0.0) -> Released:
-    """Return transfers of a matrix, all released at once."""
+def moved(
+    servers: int,
+    rows: list[TaskRows],
+    release_s: list[float] | float = 0.0,
+    tail_s: list[float] | float = 0.0,
+    cluster: ClusterSpec | None = None,
+) -> tuple[ClusterSpec, Windows, Demands]:
+    """Return tasks that wait for none, in windows that are given, on a cluster without latency."""
+    cluster = cluster or ClusterSpec(servers, 4, BPS, link_latency_s=0.0)
+    graph = task_graph_from_edges(servers, rows, NONE, NONE)
+    found = Windows(np.zeros(len(graph)) + release_s, np.zeros(len(graph)) + tail_s, 0.0, 0.0)
+    return cluster, found, demands(graph, cluster, found)
+
+
+def of_matrix(matrix: NDArray[np.float64]) -> TaskRows:
     src, dst = np.nonzero(matrix * (1 - np.eye(len(matrix))))
-    return Released(src, dst, matrix[src, dst], np.full(len(src), release_s), NONE, NOTHING, NOTHING)
+    return TaskRows(TRANSFER, len(src), src=src, dst=dst, size_bytes=matrix[src, dst].astype(np.int64))
+
+
+def collective(kind: str, members: tuple[int, ...], size_bytes: int) -> TaskRows:
+    return TaskRows(
+        COLLECTIVE, 1, size_bytes=size_bytes, collective=COLLECTIVES.index(kind), members=(members,)
+    )
+
+
+def cluster_of(servers: int, degree: int) -> ClusterSpec:
+    return ClusterSpec(servers, degree, BPS, link_latency_s=0.0)
 
 
 @pytest.mark.parametrize("servers", [4, 16, 128])
 def test_one_allreduce_injects_2_n_minus_1_over_n_times_its_bytes(servers: int) -> None:
-    size_bytes, release_s = 1e9, 0.25
-    member_bytes = np.full(servers, 2 * (servers - 1) / servers * size_bytes)
-    one = Released(
-        NONE, NONE, NOTHING, NOTHING, np.arange(servers), member_bytes, np.full(servers, release_s)
-    )
-    found = lower_bounds(ClusterSpec(servers, 4, BPS), 0.3, one)
-    expected_s = release_s + 2 * (servers - 1) / servers * size_bytes * 8 / (4 * BPS)
+    found = lower_bounds(*moved(servers, [collective("allreduce", tuple(range(servers)), 10**9)], 0.25))
+    expected_s = 0.25 + 2 * (servers - 1) / servers * 1e9 * 8 / (4 * BPS)
     assert found.injection_s == pytest.approx(expected_s, rel=1e-12)
     assert found.average_hop_s == pytest.approx(expected_s, rel=1e-12)  # one hop each
-    assert found.lower_bound_s == max(expected_s, 0.3)
+    assert found.lower_bound_s == pytest.approx(expected_s, rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["reduce-scatter", "all-gather"])
+def test_half_an_allreduce_is_half_as_long(kind: str) -> None:
+    found = lower_bounds(*moved(16, [collective(kind, tuple(range(8)), 10**9)]))
+    assert found.injection_s == pytest.approx(7 / 8 * 1e9 * 8 / (4 * BPS), rel=1e-12)
+
+
+def test_a_server_with_more_to_send_may_be_spared_in_an_allreduce_but_for_its_own_bytes() -> None:
+    """A tree whose leaf it is takes the buffer out of it once and in once; the others have more to do then."""
+    matrix = np.zeros((8, 8))
+    matrix[0, 1] = 1e9
+    found = lower_bounds(*moved(8, [of_matrix(matrix), collective("allreduce", tuple(range(8)), 10**9)]))
+    assert found.injection_s == pytest.approx(2e9 * 8 / (4 * BPS), rel=1e-12)
+
+
+def test_a_group_of_some_servers_is_bounded_by_their_interfaces_together() -> None:
+    """The four that reduce send 6 buffers, and one of them a transfer of 10: 16 in all by four servers' interfaces."""
+    matrix = np.zeros((12, 12))
+    matrix[0:4, 5] = 2.5e8
+    found = lower_bounds(*moved(12, [of_matrix(matrix), collective("allreduce", (0, 1, 2, 3), 10**9)]))
+    assert found.injection_s == pytest.approx((6e9 + 1e9) / 4 * 8 / (4 * BPS), rel=1e-12)
 
 
 def test_an_all_to_all_injects_what_a_server_has_for_the_others() -> None:
-    cluster = ClusterSpec(16, 4, BPS)
-    found = lower_bounds(cluster, 0.0, released(all_to_all(16, 1e6), 0.5))
+    found = lower_bounds(*moved(16, [of_matrix(all_to_all(16, 1e6))], 0.5))
     assert found.injection_s == pytest.approx(0.5 + 15 * 1e6 * 8 / (4 * BPS), rel=1e-12)
     # at degree 4: 4 servers at one hop, 11 of the 12 that fit at two
     assert found.average_hop_s == pytest.approx(0.5 + (4 + 2 * 11) * 1e6 * 8 / (4 * BPS), rel=1e-12)
@@ -67,25 +117,46 @@ def test_an_all_to_all_injects_what_a_server_has_for_the_others() -> None:
 def test_many_to_one_is_bounded_by_what_the_one_hears() -> None:
     matrix = np.zeros((8, 8))
     matrix[1:, 0] = 1e6
-    found = lower_bounds(ClusterSpec(8, 2, BPS), 0.0, released(matrix))
+    found = lower_bounds(*moved(8, [of_matrix(matrix)], cluster=cluster_of(8, 2)))
     assert found.injection_s == pytest.approx(7e6 * 8 / (2 * BPS), rel=1e-12)
+    # and two of them can be next to it, two at two hops, …: each has one destination, which is not near all of them
+    hop_bytes = (2 * 1 + 2 * 2 + 2 * 3 + 1 * 4) * 1e6
+    assert found.average_hop_s == pytest.approx(hop_bytes * 8 / (8 * 2 * BPS), rel=1e-12)
+
+
+def test_where_cables_lead_both_ways_both_ways_count_together() -> None:
+    """Two servers send all others the same: by sources 1 1 2 2 3 3 4 hops, and every receiver could be next to both."""
+    matrix = np.zeros((8, 8))
+    matrix[0, 1:] = matrix[4, :4] = matrix[4, 5:] = 1e6
+    found = lower_bounds(*moved(8, [of_matrix(matrix)], cluster=cluster_of(8, 2)))
+    assert found.average_hop_s == pytest.approx(2 * 16e6 * 8 / (8 * 2 * BPS), rel=1e-12)
 
 
 def test_late_bytes_bind_where_early_ones_do_not() -> None:
     """A kilobyte that exists after a second bounds more than a megabyte at the start."""
-    late = Released(
-        np.array([0, 0]), np.array([1, 1]), np.array([1e6, 1e3]), np.array([0.0, 1.0]), NONE, NOTHING, NOTHING
-    )
-    found = lower_bounds(ClusterSpec(4, 2, BPS), 0.0, late)
+    rows = TaskRows(TRANSFER, 2, src=0, dst=1, size_bytes=np.array([10**6, 1000]))
+    found = lower_bounds(*moved(4, [rows], [0.0, 1.0], cluster=cluster_of(4, 2)))
     assert found.injection_s == pytest.approx(1 + 1e3 * 8 / (2 * BPS), rel=1e-12)
+
+
+def test_what_must_follow_the_last_byte_is_added() -> None:
+    """The early and large one has a second of work after it, the late one has none."""
+    rows = TaskRows(TRANSFER, 2, src=0, dst=1, size_bytes=np.array([10**9, 1000]))
+    found = lower_bounds(*moved(4, [rows], [0.0, 0.5], [1.0, 0.0], cluster=cluster_of(4, 2)))
+    assert found.injection_s == pytest.approx(1e9 * 8 / (2 * BPS) + 1, rel=1e-12)
 
 
 def test_heavy_pairs_are_neighbors_in_the_best_graph() -> None:
     matrix = np.zeros((8, 8))
     matrix[0, 1:] = [1e6, 7e6, 2e6, 3e6, 4e6, 5e6, 6e6]  # the two heaviest at one hop, two at two, …
-    found = lower_bounds(ClusterSpec(8, 2, BPS), 0.0, released(matrix))
+    found = lower_bounds(*moved(8, [of_matrix(matrix)], cluster=cluster_of(8, 2)))
     hop_bytes = 1 * (7 + 6) + 2 * (5 + 4) + 3 * (3 + 2) + 4 * 1
     assert found.average_hop_s == pytest.approx(hop_bytes * 1e6 * 8 / (8 * 2 * BPS), rel=1e-12)
+
+
+def test_of_an_odd_number_of_interfaces_one_is_idle() -> None:
+    duplex, directed = (ClusterSpec(5, 3, BPS, links=links) for links in ("duplex", "directed"))
+    assert (link_ends(duplex), link_ends(directed)) == (14, 15)
 
 
 MOORE_GRAPHS = {
@@ -135,13 +206,14 @@ def petersen() -> Fabric:
 
 
 def test_the_average_hop_bound_is_tight_on_the_petersen_graph() -> None:
-    """All ten servers exchange 100 MB: every link carries 500 MB, and nothing could be faster."""
+    """All ten servers exchange 100 MB: every link carries 500 MB and has a microsecond; nothing could be faster."""
     job = traffic_job("exchange", traffic_from_matrix(all_to_all(10, 1e8)), ClusterSpec(10, 3, BPS))
-    result = simulated(job, ParallelStrategy(10, ()), petersen(), "flow", SimulationOptions(tolerance=0))
-    found = bounds(job, result)
+    strategy = ParallelStrategy(10, ())
+    result = simulated(job, strategy, petersen(), "flow", SimulationOptions(tolerance=0))
+    found = bounds(job, strategy, result)
     assert found.compute_s == 0
-    assert found.injection_s == pytest.approx(9e8 * 8 / (3 * BPS), rel=1e-9)
-    assert found.average_hop_s == pytest.approx(15e8 * 8 / (3 * BPS), rel=1e-9)
+    assert found.injection_s == pytest.approx(1e-6 + 9e8 * 8 / (3 * BPS), rel=1e-9)
+    assert found.average_hop_s == pytest.approx(1e-6 + 15e8 * 8 / (3 * BPS), rel=1e-9)
     np.testing.assert_allclose(result.link_bytes, 5e8)
     assert found.average_hop_s <= result.iteration_time_s < 1.001 * found.average_hop_s
 
@@ -183,7 +255,7 @@ def test_no_simulation_is_below_its_bounds(
     )
     for simulator in ("analytic", "flow"):
         result = simulated(job, strategy, fabric, simulator, SimulationOptions(tolerance=0))
-        assert bounds(job, result).lower_bound_s <= result.iteration_time_s * (1 + 1e-6)
+        assert bounds(job, strategy, result).lower_bound_s <= result.iteration_time_s * (1 + 1e-6)
 
 
 def test_a_lucky_order_of_work_is_no_faster_than_the_bounds() -> None:
@@ -193,7 +265,7 @@ def test_a_lucky_order_of_work_is_no_faster_than_the_bounds() -> None:
     strategy = data_parallel(graph, 8)
     fabric = fabric_for(job, strategy)
     result = simulated(job, strategy, fabric, "flow", SimulationOptions(tolerance=0))
-    assert bounds(job, result).lower_bound_s <= result.iteration_time_s * (1 + 1e-12)
+    assert bounds(job, strategy, result).lower_bound_s <= result.iteration_time_s * (1 + 1e-12)
 
 
 def test_steps_of_a_simulation_do_not_change_its_bounds(small_job: MakeJob) -> None:
@@ -203,7 +275,7 @@ def test_steps_of_a_simulation_do_not_change_its_bounds(small_job: MakeJob) -> N
     fabric = fabric_for(job, strategy)
     slow = replace(fabric.topology, bandwidth_bps=fabric.topology.bandwidth_bps / 10)
     found = [
-        bounds(job, simulated(job, strategy, Fabric("any", wired, fabric.routes, fabric.rings)))
+        bounds(job, strategy, simulated(job, strategy, Fabric("any", wired, fabric.routes, fabric.rings)))
         for wired in (fabric.topology, slow)
     ]
     assert found[0] == found[1]

@@ -11,7 +11,7 @@ from topoopt.failure.ways import AT_ONCE, WAYS
 from topoopt.job import job_traffic
 from topoopt.plan import Plan
 from topoopt.routing import Fabric
-from topoopt.search import bounds, outcome, routing_gap, simulated
+from topoopt.search import bounds, gap_parts, outcome, routing_gap, simulated
 from topoopt.simulate import SimResult
 
 AS_GOOD = 0.01
@@ -143,16 +143,20 @@ def repaired_plan(prediction: Prediction) -> Plan:
     assert result is not None, "and simulated"
     fabric, job = _writable(repair.fabric), repair.job
     traffic = job_traffic(job, repair.strategy)
+    least, routing = bounds(job, repair.strategy, result), routing_gap(fabric, traffic, result)
     return replace(
         plan,
         job=job,
         strategy=repair.strategy,
         fabric=fabric,
         outcome=outcome(result),
-        bounds=bounds(job, result),
-        routing_gap=routing_gap(fabric, traffic, result),
+        bounds=least,
+        routing_gap=routing,
         baselines=(),
         skipped_fabrics=(),
+        gap_parts=gap_parts(
+            job, repair.strategy, fabric, result, least, optimal_load_s=routing.optimal_load_s
+        ),
     )
 
 

@@ -16,6 +16,7 @@ from topoopt.plan.file import read_plan as read_plan
 from topoopt.plan.file import write_plan as write_plan
 from topoopt.plan.plan import Baseline as Baseline
 from topoopt.plan.plan import Bounds as Bounds
+from topoopt.plan.plan import GapParts as GapParts
 from topoopt.plan.plan import Outcome as Outcome
 from topoopt.plan.plan import Plan as Plan
 from topoopt.plan.plan import RoutingGap as RoutingGap

@@ -52,6 +52,7 @@ def plan_to_mapping(plan: Plan) -> dict[str, Any]:
         "lower_bound_s": plan.bounds.lower_bound_s,
         "gap": plan.gap,
         "bounds": plan.bounds,
+        "gap_parts": plan.gap_parts,
         "routing": plan.routing_gap,
         "proposals": plan.search.proposals,
         "proposals_per_s": plan.search.proposals_per_s,
@@ -167,6 +168,7 @@ def _plan(file: model.PlanFile) -> Plan:
         file.skipped_fabrics,
         _finder_rules(file.search.options if file.search.rules is None else file.search.rules),
         wiring=None if file.wiring is None else noun_from(ChosenWiring, file.wiring),
+        gap_parts=file.gap_parts,
     )
     _check_rings(plan)
     return plan

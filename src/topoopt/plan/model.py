@@ -11,7 +11,7 @@ from pydantic import Field
 from topoopt.files import Amount, Count, EveryKey, Name, Number, Positive, Strict
 from topoopt.hardware import ClusterSpec
 from topoopt.job import JobSettings
-from topoopt.plan.plan import Bounds
+from topoopt.plan.plan import Bounds, GapParts
 from topoopt.plan.training_model import TrainingPart
 from topoopt.workload import DeviceProfileModel, OperatorGraph, ProfileTable
 
@@ -215,6 +215,9 @@ class PlanFile(Strict):
     lower_bound_s: Amount
     gap: float
     bounds: Bounds
+    gap_parts: GapParts | None = Field(
+        default=None, description="null in plans that were made before there were parts"
+    )
     routing: RoutingPart
     memory: MemoryPart
     proposals: Count

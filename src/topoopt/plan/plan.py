@@ -27,16 +27,45 @@ class Bounds:
         Every server sends its bytes at d·B from the moment at which the earliest of them can exist.
     average_hop_s : float
         The whole fabric carries bytes × hops, where no degree-d graph has fewer hops than Moore's tree.
+    critical_path_s : float
+        The longest chain of computation and communication, each as if it had the network alone; 0 in plans that were
+        made before it was known.
     """
 
     compute_s: Amount
     injection_s: Amount
     average_hop_s: Amount
+    critical_path_s: Amount = 0.0
 
     @property
     def lower_bound_s(self) -> float:
-        """The largest of the three."""
-        return max(self.compute_s, self.injection_s, self.average_hop_s)
+        """The largest of them."""
+        return max(self.compute_s, self.injection_s, self.average_hop_s, self.critical_path_s)
+
+
+@dataclass(frozen=True, slots=True)
+class GapParts:
+    """Where the seconds between an iteration and its lower bound come from; together they are all of them.
+
+    Constraints are taken away one after the other, from the last attribute to the first, and each part is what that
+    gains; in another order the parts would be others.
+
+    Attributes
+    ----------
+    wiring_s : float
+        This wiring: its hops and rings, against those of the best that there could be.
+    routing_s : float
+        These routes, against the best on this wiring; where those are unknown, against shortest paths on even links.
+    schedule_s : float
+        What waits: links that are idle though something is to be sent later, for order and dependencies.
+    rounds_s : float
+        Latency, new connections and packets that are not full: what many small messages cost beside their bytes.
+    """
+
+    wiring_s: Amount
+    routing_s: Amount
+    schedule_s: Amount
+    rounds_s: Amount
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +158,8 @@ class Plan:
     ``skipped_fabrics`` are baselines that could not be built, each with the reason. ``rules`` are those that the
     fabric was wired by.
     ``wiring`` says how all servers are wired; a plan file from before it was written has none.
-    ``origin`` says where the job comes from, as facts; a plan that is read from a file has none.
+    ``origin`` says where the job comes from, as facts; a plan that is read from a file has none. ``gap_parts`` are
+    unknown of plans that were made before there were any.
     """
 
     job: Job
@@ -148,6 +178,7 @@ class Plan:
     rules: FinderRules = USUAL_RULES
     origin: tuple[tuple[str, str], ...] = ()
     wiring: ChosenWiring | None = None
+    gap_parts: GapParts | None = None
 
     @property
     def gap(self) -> float:

@@ -7,22 +7,32 @@ from topoopt.report.work_pages import work_page
 BOUNDS = {
     "injection_s": "every server's bytes at d·B",
     "average_hop_s": "bytes × hops of the best graph",
+    "critical_path_s": "longest chain",
 }
+
+PARTS = {"wiring_s": "wiring", "routing_s": "routing", "schedule_s": "schedule", "rounds_s": "rounds"}
 
 
 def bounds_chart(plan: Plan) -> BarChart:
-    """Return the three lower bounds beside the plan's time, in milliseconds."""
+    """Return the lower bounds beside the plan's time, and what the gap is made of, in milliseconds."""
     meanings = {"compute_s": work_page(plan).free, **BOUNDS}
     times_ms = [getattr(plan.bounds, name) * 1e3 for name in meanings]
     names, nan = (*meanings.values(), "this plan"), float("nan")
     bounds = Series("lower bound", names, (*times_ms, nan))
-    own = Series("this plan", names, (nan, nan, nan, plan.outcome.iteration_time_s * 1e3))
+    before = (nan,) * len(meanings)
+    own = [Series("this plan", names, (*before, plan.outcome.iteration_time_s * 1e3))]
+    if plan.gap_parts is not None:
+        parts_s = {word: getattr(plan.gap_parts, name) for name, word in PARTS.items()}
+        own = [
+            Series("all of them", names, (*before, plan.bounds.lower_bound_s * 1e3)),
+            *(Series(word, names, (*before, seconds * 1e3)) for word, seconds in parts_s.items() if seconds),
+        ]
     return BarChart(
         "bounds",
         "Lower bounds of the iteration time",
         "",
         "time (ms)",
-        (bounds, own),
+        (bounds, *own),
         stacked=True,
         horizontal=True,
         note=f"The plan takes {plan.gap:.1%} more than the largest bound, which holds for its "

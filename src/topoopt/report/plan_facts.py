@@ -17,6 +17,14 @@ from topoopt.units import format_bytes, format_time
 BOUNDS = {
     "injection_s": "bytes out of each server at d·B",
     "average_hop_s": "bytes × hops of the best graph of this degree",
+    "critical_path_s": "longest chain of computation and communication",
+}
+
+PARTS = {
+    "wiring_s": "wiring: its hops and rings, against the best there could be",
+    "routing_s": "routing: these routes, against the best on this wiring",
+    "schedule_s": "schedule: links that wait, for order and dependencies",
+    "rounds_s": "rounds of small messages: latency, packets that are not full",
 }
 
 
@@ -89,9 +97,23 @@ def bounds_facts(plan: Plan) -> Entries:
             f"{format_time(bounds[name])}  {meaning}{'  ← binds' if name == binding else ''}"
             for name, meaning in meanings.items()
         ],
-        "gap": f"{plan.gap:.1%} above the bound, for this {plan.job.work.strategy_word}",
+        "gap": [
+            f"{plan.gap:.1%} above the bound, for this {plan.job.work.strategy_word}",
+            *_part_lines(plan),
+        ],
         "routing": f"{best} ({routing.method})",
     }
+
+
+def _part_lines(plan: Plan) -> list[str]:
+    """Return the parts of the gap in time and in per cent of the bound; nothing where they are unknown."""
+    if plan.gap_parts is None or plan.bounds.lower_bound_s <= 0:
+        return []
+    parts_s = asdict(plan.gap_parts)
+    return [
+        f"{parts_s[name] / plan.bounds.lower_bound_s:.1%}  {meaning} ({format_time(parts_s[name])})"
+        for name, meaning in PARTS.items()
+    ]
 
 
 def trust(plan: Plan) -> Section:

@@ -14,6 +14,7 @@ from topoopt.search.comparison import checked_simulators as checked_simulators
 from topoopt.search.comparison import compare_fabrics as compare_fabrics
 from topoopt.search.fidelities import fabric_of_baseline as fabric_of_baseline
 from topoopt.search.fidelity import Fidelity as Fidelity
+from topoopt.search.gap_parts import gap_parts as gap_parts
 from topoopt.search.options import MODES as MODES
 from topoopt.search.options import PRESETS as PRESETS
 from topoopt.search.options import SearchOptions as SearchOptions

@@ -1,116 +1,90 @@
 """How good could it be: iteration times that no degree-d topology can beat for a given strategy.
 
-Every byte has a *release*: the earliest moment at which it can exist (:mod:`topoopt.search.earliest`). Whatever is
-released at r or later leaves after r, so r + bytes ÷ bandwidth bounds the end of the iteration, for each server's own
-interfaces (injection bound) and for all links together, where a byte that must travel h hops counts h times.
-No graph of degree d has fewer hops than Moore's tree: d servers at one hop, d(d-1) at two (directed: d²), …
-An AllReduce of M bytes over g members puts at least 2(g-1)·M on the wire, one hop each; every member sends
-2(g-1)/g·M of it where it is run evenly (ring, halving-doubling, multi-ring).
-"""
+Every byte has a *window* (:mod:`topoopt.search.windows`): the earliest moment at which it can exist, and what must
+follow it. Whatever is released at a or later and followed by b or more has moved between a and the end less b, so
+a + bytes ÷ bandwidth + b bounds the iteration (:mod:`topoopt.search.window_grid`): for each server's own interfaces and
+those of each group that reduces together (injection bound), and for all links together, where a byte that must travel h
+hops counts h times. No graph of degree d has fewer hops than Moore's tree: d servers at one hop, d(d-1) at two
+(directed: d²), … The windows themselves give a bound, the longest chain (critical path).
 
-from dataclasses import dataclass
+The bounds hold for every network of these interfaces, every order of work and exchange, and every collective algorithm
+of a group's own members, with the buckets that the strategy's task graph has. They leave out packet headers.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.hardware import ClusterSpec
 from topoopt.plan import Bounds
+from topoopt.search.demands import Demands
+from topoopt.search.moore_hop_bound import average_hop_bound_s
+from topoopt.search.windows import Windows
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-RELEASES = 32
-"""Moments at which the average-hop bound is tried; any subset of the releases gives a valid bound."""
+LARGEST_TABLE = 1 << 24
+"""Numbers in a table of servers by sets; of larger clusters some servers are looked at after the others."""
 
 
-@dataclass(frozen=True, eq=False)
-class Released:
-    """Bytes with the moments at which they exist, all arrays one-dimensional.
+def lower_bounds(cluster: ClusterSpec, found: Windows, moved: Demands) -> Bounds:
+    """Return the bounds of what is to be moved in these windows on the cluster."""
+    bytes_per_s = np.full(cluster.servers, cluster.server_bandwidth_bps / 8)
+    return Bounds(
+        found.compute_s,
+        injection_bound_s(moved, bytes_per_s, bytes_per_s),
+        average_hop_bound_s(cluster, moved),
+        found.critical_path_s,
+    )
 
-    Attributes
+
+def injection_bound_s(moved: Demands, out_bytes_per_s: Floats, in_bytes_per_s: Floats) -> float:
+    """Return the bound of the busiest server's interfaces, or those of a group, outward or inward.
+
+    A collective takes from a single server what each member must send or hear, and from a group that has it alone what
+    all members together must: any algorithm may spare a member, and then others have more to do.
+
+    Parameters
     ----------
-    src, dst, size_bytes, release_s
-        Point-to-point transfers, shape (transfers,).
-    member, member_bytes, member_release_s
-        What each member of each AllReduce has to send, 2(g-1)/g·M, shape (memberships,).
+    out_bytes_per_s, in_bytes_per_s : float64 arrays, shape (servers,)
+        What the interfaces of each server can send and hear.
     """
-
-    src: Ints
-    dst: Ints
-    size_bytes: Floats
-    release_s: Floats
-    member: Ints
-    member_bytes: Floats
-    member_release_s: Floats
+    return max(
+        _one_way_s(moved, moved.src, moved.out_bytes, out_bytes_per_s),
+        _one_way_s(moved, moved.dst, moved.in_bytes, in_bytes_per_s),
+    )
 
 
-def lower_bounds(cluster: ClusterSpec, compute_s: float, released: Released) -> Bounds:
-    """Return the three bounds; ``compute_s`` is the least time of the computation with free communication."""
-    return Bounds(compute_s, injection_bound_s(cluster, released), average_hop_bound_s(cluster, released))
+def _one_way_s(moved: Demands, end: Ints, of_member: Floats, bytes_per_s: Floats) -> float:
+    cells, servers = moved.grid.cells, len(bytes_per_s)
+    members = np.diff(moved.member_first)
+    at = np.concatenate([end, moved.member]) * cells
+    at += np.concatenate([moved.cell, np.repeat(moved.collective_cell, members)])
+    sizes = np.concatenate([moved.size_bytes, np.repeat(of_member, members)])
+    bound_s, table = 0.0, np.zeros((0, cells))
+    every = max(LARGEST_TABLE // cells, 1)
+    for first in range(0, servers, every):
+        count = min(every, servers - first)
+        here = (at >= first * cells) & (at < (first + count) * cells) if count < servers else slice(None)
+        flat = np.bincount(at[here] - first * cells, sizes[here], minlength=count * cells)
+        table = flat.astype(np.float64, copy=False).reshape(count, cells)
+        busy_s = moved.grid.sets(table) / bytes_per_s[first : first + count, None]
+        bound_s = max(bound_s, float(moved.grid.times_s(busy_s).max(initial=0.0)))
+    if len(table) < servers:  # then the table of all servers is too large for that of the groups, too
+        return bound_s
+    return max(bound_s, _groups_s(moved, table, of_member, bytes_per_s))
 
 
-def injection_bound_s(cluster: ClusterSpec, released: Released) -> float:
-    """Return the bound of the busiest server's interfaces, outward or inward."""
-    bytes_per_s = cluster.server_bandwidth_bps / 8
-    sizes = np.concatenate([released.size_bytes, released.member_bytes])
-    releases = np.concatenate([released.release_s, released.member_release_s])
+def _groups_s(moved: Demands, table: Floats, of_member: Floats, bytes_per_s: Floats) -> float:
+    """Return the bound of the groups; ``table`` has the bytes of each server by cell, shape (servers, cells)."""
+    members = np.diff(moved.member_first)
+    more = moved.total_bytes - members * of_member
     bound_s = 0.0
-    narrow = (
-        np.uint16 if cluster.servers <= 1 << 16 else np.int64
-    )  # 16 bits are sorted by radix, in a tenth of the time
-    latest = np.argsort(-releases, kind="stable")
-    for ends in (released.src, released.dst):
-        servers = np.concatenate([ends, released.member]).astype(narrow)
-        order = latest[np.argsort(servers[latest], kind="stable")]
-        for rows in np.split(order, np.flatnonzero(servers[order[1:]] != servers[order[:-1]]) + 1):
-            if len(rows):
-                later_bytes = np.cumsum(sizes[rows])
-                bound_s = max(bound_s, float((releases[rows] + later_bytes / bytes_per_s).max()))
+    first = np.unique(moved.group, return_index=True)[1] if len(more) else np.zeros(0, np.int64)
+    extra = np.zeros((len(first), moved.grid.cells))
+    np.add.at(extra, (moved.group, moved.collective_cell), more)
+    for row, one in enumerate(first.tolist()):
+        group = moved.member[moved.member_first[one] : moved.member_first[one + 1]]
+        busy_s = moved.grid.sets(table[group].sum(axis=0) + extra[row]) / bytes_per_s[group].sum()
+        bound_s = max(bound_s, float(moved.grid.times_s(busy_s).max(initial=0.0)))
     return bound_s
-
-
-def average_hop_bound_s(cluster: ClusterSpec, released: Released) -> float:
-    """Return the bound of all links together, with Moore's hops for the transfers."""
-    bytes_per_s = cluster.servers * cluster.server_bandwidth_bps / 8
-    moments = np.unique(np.concatenate([released.release_s, released.member_release_s]))
-    if len(moments) > RELEASES:
-        moments = moments[np.linspace(0, len(moments) - 1, RELEASES).astype(int)]
-    pairs, pair = np.unique(released.src * cluster.servers + released.dst, return_inverse=True)
-    turn = np.searchsorted(moments, released.release_s, side="right") - 1
-    by_turn = np.argsort(turn.astype(np.uint16), kind="stable")
-    begin = np.searchsorted(turn[by_turn], np.arange(len(moments) + 1))
-    demand, bound_s = np.zeros(len(pairs)), 0.0
-    for index, moment in reversed(list(enumerate(moments))):
-        here = by_turn[begin[index] : begin[index + 1]]
-        demand += np.bincount(pair[here], released.size_bytes[here], minlength=len(pairs))
-        hop_bytes = _moore_hop_bytes(cluster, pairs, demand)
-        hop_bytes += released.member_bytes[released.member_release_s >= moment].sum()
-        bound_s = max(bound_s, float(moment + hop_bytes / bytes_per_s))
-    return bound_s
-
-
-def moore_hops(servers: int, degree: int, links: str) -> Ints:
-    """Return the fewest hops to the 1st, 2nd, … other server in any graph of this degree, shape (servers-1,).
-
-    Examples
-    --------
-    >>> moore_hops(8, 3, "duplex").tolist()
-    [1, 1, 1, 2, 2, 2, 2]
-    """
-    hops = np.empty(servers - 1, np.int64)
-    reached, fresh, distance = 0, degree, 1
-    while reached < servers - 1:
-        hops[reached : reached + fresh] = distance
-        reached += fresh
-        fresh = max(fresh * (degree if links == "directed" else degree - 1), 1)
-        distance += 1
-    return hops
-
-
-def _moore_hop_bytes(cluster: ClusterSpec, pairs: Ints, demand: Floats) -> float:
-    """Return bytes × hops when every source reaches its heaviest destinations first; pairs go by source."""
-    pairs, demand = pairs[demand > 0], demand[demand > 0]
-    order = np.lexsort((-demand, pairs // cluster.servers))
-    sources = (pairs // cluster.servers)[order]
-    rank = np.arange(len(order)) - np.searchsorted(sources, sources)
-    return float(demand[order] @ moore_hops(cluster.servers, cluster.degree, cluster.links)[rank])

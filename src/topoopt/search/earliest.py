@@ -4,14 +4,17 @@ A simulation with free communication does not tell. Devices work first come, fir
 late may let a task go first that others wait for: more communication, and an earlier end of an AllReduce. What holds
 in every order is that a task waits for the longest chain of tasks before it, and for all the work that is before it
 on its own device, which does one thing after the other.
+
+Communication is free in such a chain, or takes what no network can undercut (:class:`LeastTimes`). Asked of the graph
+:func:`backwards`, the answer is what must follow a task before the iteration can end.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.simulate import COMPUTE, TaskGraph
+from topoopt.simulate import COMPUTE, TRANSFER, TaskGraph
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -21,21 +24,45 @@ LARGEST_SETS_BYTES = 256_000_000
 
 
 @dataclass(frozen=True, eq=False)
+class LeastTimes:
+    """What communication takes at least.
+
+    Attributes
+    ----------
+    delay_s, sent_s : float64 arrays, shape (tasks,)
+        Of communication: before its first byte, and from there to its last; 0 of computation.
+    server_bytes_per_s : float
+        What a server can send, or hear, at most.
+    latency_s : float
+        Of one link.
+    """
+
+    delay_s: Floats
+    sent_s: Floats
+    server_bytes_per_s: float
+    latency_s: float
+
+
+@dataclass(frozen=True, eq=False)
 class Earliest:
-    """Earliest start of every task, shape (tasks,), and the least time of all, with free communication."""
+    """Earliest start of every task, shape (tasks,), and the least time of all."""
 
     start_s: Floats
     least_time_s: float
 
 
-def earliest(graph: TaskGraph) -> Earliest:
-    """Return when each task can start at the earliest, and the whole graph end."""
+def earliest(graph: TaskGraph, network: LeastTimes | None = None) -> Earliest:
+    """Return when each task can start at the earliest, and the whole graph end; communication is free by default."""
+    return earliest_by_each(graph, [network])[0]
+
+
+def earliest_by_each(graph: TaskGraph, networks: list[LeastTimes | None]) -> list[Earliest]:
+    """Return the same for several networks, of which None is free; they share the sets of tasks before each task."""
     computes = graph.kind == COMPUTE
     work_s = np.where(computes, graph.duration_s, 0.0)
-    start_s, sets = np.zeros(len(graph)), _LocalSets(graph, work_s)
-    source = np.repeat(np.arange(len(graph)), np.diff(graph.successor_first))
-    order = np.argsort(graph.successor, kind="stable")
-    first, predecessor = np.searchsorted(graph.successor[order], np.arange(len(graph) + 1)), source[order]
+    ways = [_Way(graph, work_s, network) for network in networks]
+    sets = _LocalSets(graph, work_s)
+    first, predecessor = _before(graph)
     waiting = graph.predecessors.copy()
     ready = np.flatnonzero(waiting == 0)
     while len(ready):
@@ -43,16 +70,78 @@ def earliest(graph: TaskGraph) -> Earliest:
         if len(waits):
             rows, starts = _rows(first, waits)
             before = predecessor[rows]
-            chains_s = np.maximum.reduceat(start_s[before] + work_s[before], starts)
-            start_s[waits] = np.maximum(chains_s, sets.work_before_s(waits, before, starts))
+            held_s = sets.work_before_s(waits, before, starts)
+            for way in ways:
+                way.start_s[waits] = np.maximum(way.arrived_s(waits, before, starts), held_s)
         after, done = np.unique(graph.successor[_rows(graph.successor_first, ready)[0]], return_counts=True)
         waiting[after] -= done
         ready = after[waiting[after] == 0]
+    return [Earliest(way.start_s, _least_time_s(graph, way, work_s)) for way in ways]
+
+
+def backwards(graph: TaskGraph) -> TaskGraph:
+    """Return the graph in which what was done last comes first, and a transfer goes back where it came from."""
+    first, predecessor = _before(graph)
+    waiting = np.diff(graph.successor_first).astype(graph.predecessors.dtype)
+    return replace(
+        graph,
+        src=graph.dst,
+        dst=graph.src,
+        successor_first=first,
+        successor=predecessor,
+        predecessors=waiting,
+    )
+
+
+def _before(graph: TaskGraph) -> tuple[Ints, Ints]:
+    """Return the tasks before each task, as CSR."""
+    source = np.repeat(np.arange(len(graph)), np.diff(graph.successor_first))
+    order = np.argsort(graph.successor, kind="stable")
+    return np.searchsorted(graph.successor[order], np.arange(len(graph) + 1)), source[order]
+
+
+def _least_time_s(graph: TaskGraph, way: "_Way", work_s: Floats) -> float:
+    computes = graph.kind == COMPUTE
     idle_s, load_s = np.full(graph.devices, np.inf), np.zeros(graph.devices)
-    np.minimum.at(idle_s, graph.device[computes], start_s[computes])
+    np.minimum.at(idle_s, graph.device[computes], way.start_s[computes])
     np.add.at(load_s, graph.device[computes], work_s[computes])
-    ends_s = [start_s + work_s, (idle_s + load_s)[load_s > 0]]
-    return Earliest(start_s, float(np.concatenate(ends_s).max(initial=0.0)))
+    ends_s = [way.start_s + way.takes_s, (idle_s + load_s)[load_s > 0]]
+    return float(np.concatenate(ends_s).max(initial=0.0))
+
+
+class _Way:
+    """Earliest starts on one network."""
+
+    def __init__(self, graph: TaskGraph, work_s: Floats, network: LeastTimes | None) -> None:
+        self.graph, self.network = graph, network
+        self.start_s = np.zeros(len(graph))
+        self.takes_s = work_s if network is None else work_s + network.delay_s + network.sent_s
+        self.moved = (graph.kind == TRANSFER) & (graph.src != graph.dst) & (graph.size_bytes > 0)
+
+    def arrived_s(self, task: Ints, before: Ints, starts: Ints) -> Floats:
+        """Return when all that tasks wait for is there; ``before`` are the tasks that each waits for, by rows."""
+        chains_s: Floats = np.maximum.reduceat(self.start_s[before] + self.takes_s[before], starts)
+        if self.network is not None:
+            heard = np.flatnonzero(self.moved[before])
+            row = np.searchsorted(starts, heard, side="right") - 1
+            own = self.graph.dst[before[heard]] == self.graph.server[task[row]]
+            if own.any():
+                self._hear(self.network, row[own], before[heard[own]], chains_s)
+        return chains_s
+
+    def _hear(self, network: LeastTimes, row: Ints, transfer: Ints, arrived_s: Floats) -> None:
+        """Put off what a server waits for to when its interfaces can have heard all of it.
+
+        Of the transfers that can start at r or later none is heard before r, so they take until r + bytes ÷ bandwidth.
+        """
+        release_s = self.start_s[transfer] + network.delay_s[transfer]
+        order = np.lexsort((-release_s, row))
+        row, release_s = row[order], release_s[order]
+        total = np.cumsum(self.graph.size_bytes[transfer][order].astype(np.float64))
+        begins = np.searchsorted(row, row)
+        later_bytes = total - np.where(begins > 0, total[begins - 1], 0.0)
+        heard_s = release_s + later_bytes / network.server_bytes_per_s + network.latency_s
+        np.maximum.at(arrived_s, row, heard_s)
 
 
 class _LocalSets:
@@ -77,13 +166,19 @@ class _LocalSets:
         """Return the work before each task on its device; ``before`` are the tasks that each waits for, by rows."""
         if not self.fit:
             return np.zeros(len(task))
-        computes = self.device[task] >= 0
-        count = np.diff([*starts, len(before)])
-        here = np.repeat(self.device[task], count) == self.device[before]
-        sets = np.logical_or.reduceat(self.held[before] & here[:, None], starts, axis=0)
-        work_s = np.einsum("ij,ij->i", sets, self.work_s[self.device[task]])
-        self.held[task[computes]] |= sets[computes]
-        return np.where(computes, work_s, 0.0)
+        work_s = np.zeros(len(task))
+        row = _owners(starts, len(before))
+        here = self.device[task][row] == self.device[before]  # of communication -1, which nothing below holds
+        here &= self.device[before] >= 0
+        row = row[here]
+        if not len(row):
+            return work_s
+        begins = np.flatnonzero(np.concatenate(([True], row[1:] != row[:-1])))
+        sets = np.logical_or.reduceat(self.held[before[here]], begins, axis=0)
+        chosen = task[row[begins]]
+        work_s[row[begins]] = np.einsum("ij,ij->i", sets, self.work_s[self.device[chosen]])
+        self.held[chosen] |= sets
+        return work_s
 
 
 def _rows(first: Ints, of: Ints) -> tuple[Ints, Ints]:
@@ -91,3 +186,8 @@ def _rows(first: Ints, of: Ints) -> tuple[Ints, Ints]:
     count = first[of + 1] - first[of]
     starts = np.cumsum(count) - count
     return np.repeat(first[of] - starts, count) + np.arange(count.sum()), starts
+
+
+def _owners(starts: Ints, count: int) -> Ints:
+    """Return the row of each of so many entries, of rows that begin at ``starts``."""
+    return np.repeat(np.arange(len(starts)), np.diff(np.append(starts, count)))

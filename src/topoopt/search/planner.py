@@ -23,6 +23,7 @@ from topoopt.search.baselines import (
 from topoopt.search.candidate import Candidate
 from topoopt.search.chosen_wiring import chosen_wiring
 from topoopt.search.fidelity import ANALYTIC, Fidelity
+from topoopt.search.gap_parts import gap_parts
 from topoopt.search.layout_baselines import layouts_on_baselines
 from topoopt.search.operators import search_operators
 from topoopt.search.options import SearchOptions
@@ -85,13 +86,15 @@ def make_plan(
         on_progress,
         on_skip=lambda *row: skipped.append(row),
     )
+    least = bounds(job, best.strategy, best.result)
+    routing = routing_gap(best.fabric, job_traffic(job, best.strategy), best.result, compute=weigh_routes)
     return Plan(
         job,
         best.strategy,
         best.fabric,
         outcome(best.result),
-        bounds(job, best.result),
-        routing_gap(best.fabric, job_traffic(job, best.strategy), best.result, compute=weigh_routes),
+        least,
+        routing,
         record,
         Provenance(options.seed, dict(inputs or {})),
         outcome(starts[0].result),
@@ -101,6 +104,9 @@ def make_plan(
         tuple(skipped),
         best.rules,
         wiring=chosen_wiring(best, [*searched, *starts]),
+        gap_parts=gap_parts(
+            job, best.strategy, best.fabric, best.result, least, optimal_load_s=routing.optimal_load_s
+        ),
     )
 
 

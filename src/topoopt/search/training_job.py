@@ -36,7 +36,7 @@ from topoopt.llm import (
     system_of,
     weighed_s,
 )
-from topoopt.search.bounds import moore_hops
+from topoopt.search.moore_hops import moore_hops
 from topoopt.search.overlooked import overlooked
 from topoopt.search.progress import Progress, silent
 from topoopt.search.training_request import CANDIDATES, TrainingRequest, is_transformer, training_request

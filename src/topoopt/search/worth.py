@@ -11,18 +11,16 @@ from topoopt.finder import lay_rings
 from topoopt.job import Job, TransformerWork, transformer_of
 from topoopt.plan import Bounds, Outcome, RoutingGap
 from topoopt.routing import Fabric, link_loads, max_load_s, optimal_max_load
-from topoopt.search.bounds import Released, lower_bounds
-from topoopt.search.earliest import earliest
+from topoopt.search.bounds import lower_bounds
+from topoopt.search.demands import demands
 from topoopt.search.task_graphs import task_graph_of
+from topoopt.search.windows import windows
 from topoopt.simulate import (
-    COLLECTIVE,
-    COLLECTIVES,
     AtLeast,
     SimResult,
     SimulationOptions,
     TaskGraph,
     analytic_step,
-    pair_demands,
     simulate,
 )
 from topoopt.strategy import ParallelStrategy
@@ -74,44 +72,35 @@ def outcome(result: SimResult) -> Outcome:
     return noun_from(Outcome, result, algorithms=dict(count))
 
 
-def bounds(job: Job, result: SimResult) -> Bounds:
+def bounds(job: Job, strategy: ParallelStrategy, result: SimResult) -> Bounds:
     """Return the lower bounds of the simulated strategy on the job's cluster.
 
     Micro-batches that were left out add what the last round of those simulated adds: bounds are sums of what rounds
-    take, or the largest of such sums, which grows no slower. That of hops is tried at some moments only, and grows by
-    what computing takes.
+    take, or the largest of such sums, which grows no slower. That of hops is tried for some sets only, and grows by
+    what computing takes at most.
     """
-    here, left = _bounds(job, result.graph), result.left_out
+    cluster, left = job.cluster, result.left_out
+    graph = asked_for(job, strategy, result)
+    found = windows(graph, cluster)
+    moved = demands(graph, cluster, found)
+    here = lower_bounds(cluster, found, moved)
     if left is None:
         return here
-    before = _bounds(job, left.shorter)
+    found = windows(left.shorter, cluster)
+    before = lower_bounds(cluster, found, demands(left.shorter, cluster, found, moved.grid))
     compute_s = here.compute_s - before.compute_s
     return Bounds(
         here.compute_s + left.rounds * compute_s,
         here.injection_s + left.rounds * max(here.injection_s - before.injection_s, 0.0),
         here.average_hop_s
         + left.rounds * max(min(here.average_hop_s - before.average_hop_s, compute_s), 0.0),
+        here.critical_path_s + left.rounds * max(here.critical_path_s - before.critical_path_s, 0.0),
     )
 
 
-def _bounds(job: Job, graph: TaskGraph) -> Bounds:
-    first = earliest(graph)
-    task, src, dst, size_bytes = pair_demands(graph)
-    rings = (graph.kind == COLLECTIVE) & (graph.collective != COLLECTIVES.index("all-to-all"))
-    collectives = np.flatnonzero(rings)
-    count = np.diff(graph.member_first)[collectives]
-    passes = np.where(graph.collective[collectives] == COLLECTIVES.index("allreduce"), 2.0, 1.0)
-    share = passes * (count - 1) / np.maximum(count, 1) * graph.size_bytes[collectives]
-    released = Released(
-        src,
-        dst,
-        size_bytes.astype(np.float64),
-        first.start_s[task],
-        graph.member[np.repeat(rings, np.diff(graph.member_first))],
-        np.repeat(share, count),
-        np.repeat(first.start_s[collectives], count),
-    )
-    return lower_bounds(job.cluster, first.least_time_s, released)
+def asked_for(job: Job, strategy: ParallelStrategy, result: SimResult) -> TaskGraph:
+    """Return the graph that was to be simulated, its collectives as such and not yet as transfers of an algorithm."""
+    return task_graph_of(job, strategy) if result.algorithms else result.graph
 
 
 LARGEST_FOR_ROUTING = 512

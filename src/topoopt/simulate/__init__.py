@@ -103,3 +103,4 @@ from topoopt.simulate.task_run_kernel import schedule as schedule
 from topoopt.simulate.timeline import TimelineRow as TimelineRow
 from topoopt.simulate.timeline import timeline as timeline
 from topoopt.simulate.trace import chrome_trace as chrome_trace
+from topoopt.simulate.without_rounds import time_without_rounds_s as time_without_rounds_s

@@ -1,0 +1,91 @@
+"""The noun WindowGrid: bytes sorted by when they can leave and by what must follow them, and the bound of such sets.
+
+Whatever is released at a or later and has b or more after it moves between a and the end less b. So an iteration takes
+at least a + bytes ÷ bandwidth + b, for all a and b (the bound of one machine with heads and tails, Carlier 1982).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+HEADS, TAILS = 32, 16
+"""Moments, and times after, at which sets are tried: any subset of them gives a valid bound."""
+
+
+@dataclass(frozen=True, eq=False)
+class WindowGrid:
+    """Moments a and times b, in rising order, that cut all windows into cells.
+
+    Attributes
+    ----------
+    head_s, tail_s : float64 arrays, shapes (heads,), (tails,)
+    latency_s : float
+        What the last byte of a set takes after it has left.
+    """
+
+    head_s: Floats
+    tail_s: Floats
+    latency_s: float
+
+    @property
+    def cells(self) -> int:
+        """How many sets there are."""
+        return len(self.head_s) * len(self.tail_s)
+
+    def cell(self, release_s: Floats, tail_s: Floats) -> Ints:
+        """Return the cell of each window, earlier and with less after it than it says."""
+        head = np.searchsorted(self.head_s, release_s, side="right") - 1
+        tail = np.searchsorted(self.tail_s, tail_s, side="right") - 1
+        return head * len(self.tail_s) + tail
+
+    def summed(self, cell: Ints, size_bytes: Floats) -> Floats:
+        """Return the bytes of each cell, shape (cells,)."""
+        total: Floats = np.bincount(cell, size_bytes, minlength=self.cells).astype(np.float64, copy=False)
+        return total
+
+    def sets(self, by_cell: Floats) -> Floats:
+        """Return the sums over each set: a cell with all that are released later and have more after them.
+
+        The last axis of ``by_cell`` has the cells, and that of the answer the sets.
+        """
+        table = by_cell.reshape(*by_cell.shape[:-1], len(self.head_s), len(self.tail_s))
+        later = np.cumsum(table[..., ::-1, ::-1], axis=-2).cumsum(axis=-1)[..., ::-1, ::-1]
+        return later.reshape(by_cell.shape)
+
+    def within(self, cell: Ints, of_set: int) -> NDArray[np.bool_]:
+        """Return which of the cells belong to a set."""
+        head, tail = np.divmod(of_set, len(self.tail_s))
+        at_head, at_tail = np.divmod(cell, len(self.tail_s))
+        inside: NDArray[np.bool_] = (at_head >= head) & (at_tail >= tail)
+        return inside
+
+    @property
+    def around_s(self) -> Floats:
+        """Seconds before and after each set, shape (sets,)."""
+        around: Floats = (self.head_s[:, None] + self.tail_s).ravel() + self.latency_s
+        return around
+
+    def times_s(self, busy_s: Floats) -> Floats:
+        """Return the bound of each set that needs so many seconds of something; 0 of those without bytes."""
+        bounds_s: Floats = np.where(busy_s > 0, busy_s + self.around_s, 0.0)
+        return bounds_s
+
+
+def window_grid(release_s: Floats, tail_s: Floats, size_bytes: Floats, latency_s: float) -> WindowGrid:
+    """Return a grid of the windows of some bytes."""
+    return WindowGrid(_moments(release_s, size_bytes, HEADS), _moments(tail_s, size_bytes, TAILS), latency_s)
+
+
+def _moments(values: Floats, weights: Floats, most: int) -> Floats:
+    """Return the distinct values, or of many the least and some between which there are about as many bytes each."""
+    distinct, place = np.unique(values, return_inverse=True)
+    if len(distinct) <= most:
+        return distinct if len(distinct) else np.zeros(1)
+    total = np.cumsum(np.bincount(place, weights))
+    chosen = np.searchsorted(total, np.linspace(0.0, total[-1], most, endpoint=False), side="right")
+    kept: Floats = distinct[np.unique(np.concatenate(([0], np.minimum(chosen, len(distinct) - 1))))]
+    return kept
