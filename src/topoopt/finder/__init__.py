@@ -16,6 +16,7 @@ from topoopt.finder.improved_circuits import improved_circuits as improved_circu
 from topoopt.finder.matching import DAMPING as DAMPING
 from topoopt.finder.named_wiring import STRIDES as STRIDES
 from topoopt.finder.named_wiring import WIRING_NAMES as WIRING_NAMES
+from topoopt.finder.named_wiring import is_wiring_file as is_wiring_file
 from topoopt.finder.named_wiring import named_wiring as named_wiring
 from topoopt.finder.one_way_rings import one_way_rings as one_way_rings
 from topoopt.finder.reconfigurable import ReconfigurableBuilder as ReconfigurableBuilder

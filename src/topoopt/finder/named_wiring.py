@@ -1,5 +1,6 @@
 """A wiring of all servers by its name: strides, one of a family, or that of a wiring file."""
 
+import os
 from functools import lru_cache
 
 from topoopt.errors import InvalidInput, check_known
@@ -32,7 +33,7 @@ def check_wiring_name(name: str) -> None:
 
 def is_wiring_file(name: str) -> bool:
     """Return whether the name is that of a file and not of a family."""
-    return "/" in name or "." in name
+    return name not in WIRING_NAMES and ("/" in name or "." in name or os.path.isfile(name))
 
 
 def named_wiring(name: str, servers: int, degree: int, links: str, seed: int = 0) -> DirectWiring:
@@ -43,10 +44,10 @@ def named_wiring(name: str, servers: int, degree: int, links: str, seed: int = 0
     Infeasible
         If the family has none for so many servers and interfaces.
     InvalidInput
-        If the file is none, or is for others.
+        If the file is none, or is for other numbers of servers and interfaces, or other links.
     """
     if is_wiring_file(name):
-        return _of_file(name, servers, degree, links)
+        return _of_file(name, _stamp(name), servers, degree, links)
     family, _, objective = name.partition(":")
     return _of_family(family, objective or OBJECTIVES[0], servers, degree, links, seed)
 
@@ -55,15 +56,26 @@ def named_wiring(name: str, servers: int, degree: int, links: str, seed: int = 0
 def _of_family(family: str, objective: str, servers: int, degree: int, links: str, seed: int) -> DirectWiring:
     budget_s = _SEARCH_S if servers <= _MANY else _LONGER_SEARCH_S
     request = WiringRequest(servers, degree, links, family, objective, seed, budget_s)
-    return search_wirings(request).chosen.wiring
+    return search_wirings(request, word="wiring").chosen.wiring
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    """Return what tells a file from what was at its place before."""
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return 0, 0  # reading says why
+    return status.st_mtime_ns, status.st_size
 
 
 @lru_cache(maxsize=16)
-def _of_file(path: str, servers: int, degree: int, links: str) -> DirectWiring:
+def _of_file(path: str, stamp: tuple[int, int], servers: int, degree: int, links: str) -> DirectWiring:
     wiring, _ = read_wiring_file(path)
-    if (wiring.servers, wiring.links) != (servers, links) or wiring.degree > degree:
-        raise InvalidInput(
-            f"{path}: a wiring of {wiring.servers} servers with {wiring.degree} {wiring.links} ports; expected "
-            f"{servers} servers with {degree} {links} ports or fewer"
-        )
+    has, asked = (wiring.servers, wiring.degree, wiring.links), (servers, degree, links)
+    if has != asked:
+        raise InvalidInput(f"wiring: {path} joins {_numbers(*has)}; asked for {_numbers(*asked)}")
     return wiring
+
+
+def _numbers(servers: int, degree: int, links: str) -> str:
+    return f"{servers} servers of {degree} {links} ports"

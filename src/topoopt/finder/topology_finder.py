@@ -9,7 +9,7 @@ from topoopt.errors import Infeasible, check_known
 from topoopt.finder.degree_split import DEGREE_SPLITS, Shares, check_degree
 from topoopt.finder.fit_demand import demand_by_distance
 from topoopt.finder.matching import DAMPING, LARGEST_EXACT, MATCHINGS
-from topoopt.finder.named_wiring import STRIDES, named_wiring
+from topoopt.finder.named_wiring import STRIDES, is_wiring_file, named_wiring
 from topoopt.finder.rings import lay_rings
 from topoopt.finder.rules import USUAL_RULES, FinderRules
 from topoopt.finder.select_permutations import select_permutations
@@ -87,6 +87,8 @@ def _wired(
     shares = DEGREE_SPLITS[rules.degree_split](traffic, degree, links)
     shares, of_all = _without_leftover(shares, traffic, degree), None
     everyone = tuple(range(traffic.servers))
+    if is_wiring_file(rules.wiring):  # it says where every cable goes, whatever the job
+        shares = {everyone: degree}
     if rules.wiring != STRIDES and everyone in shares:
         of_all = named_wiring(rules.wiring, traffic.servers, shares.pop(everyone), links, seed)
         wiring.add_links(*of_all.arcs)

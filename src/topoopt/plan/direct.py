@@ -1,6 +1,7 @@
 """The links of a plan as a direct wiring, with its rings of all servers: what a wiring file holds."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,7 +23,7 @@ def plan_wiring(plan: Plan, name: str = "plan") -> DirectWiring:
         raise InvalidInput(f"{name}: the servers of a {plan.fabric.name} hang on switches; it has no wiring")
     src, dst = (np.repeat(end, topology.ports).astype(np.int64) for end in (topology.src, topology.dst))
     rings = plan.fabric.rings.get(tuple(range(topology.servers)), ())
-    return wiring_of_arcs(
+    made = wiring_of_arcs(
         topology.family,
         cluster.links,
         topology.servers,
@@ -32,6 +33,12 @@ def plan_wiring(plan: Plan, name: str = "plan") -> DirectWiring:
         _wired_rings(topology, rings, cluster.links == "duplex"),
         most_turns((src, dst), topology.servers),
     )
+    chosen = plan.wiring
+    if (
+        chosen is None or topology.offsets or not made.rings_fill_links
+    ):  # else there are other links beside it
+        return made
+    return replace(made, family=chosen.family, recipe=chosen.recipe)
 
 
 def _recipe(topology: Topology, links: str) -> dict[str, list[int]]:

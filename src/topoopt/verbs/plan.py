@@ -13,7 +13,7 @@ from topoopt.plan import Plan, read_plan
 from topoopt.search import SearchOptions, job_of, make_plan
 from topoopt.verbs.job_request import Source, job_request, training_words
 from topoopt.verbs.origin import origin_of
-from topoopt.verbs.search_options import refuse_search_words, search_options
+from topoopt.verbs.search_options import refuse_search_words, search_options, wiring_digest
 from topoopt.words import JobWords, PlanWords, checked_arguments, checked_words, pick
 
 Progress = Callable[[str, int, int], None]
@@ -89,12 +89,13 @@ def planned(
     refuse_search_words(request, words)
     with in_its_place(request):
         job = job_of(request, on_progress)
+        wiring = wiring_digest(options, job.cluster)
         plan = make_plan(
             job,
             options,
             fabrics=None if fabrics is None else tuple(fabrics),
             prices=suited_prices(job.cluster.link_bandwidth_bps) if prices is None else prices,
-            inputs=request.input_digests(),
+            inputs={**request.input_digests(), **wiring},
             on_progress=on_progress,
         )
     return replace(plan, origin=origin_of(request, job.name)), options
@@ -120,6 +121,11 @@ def plan_from_file(source: Source | Plan, words: Mapping[str, Any]) -> tuple[Pla
         raise InvalidInput(
             f"{next(iter(fixed))}: {path} is a plan, whose job is fixed; plan again with another value"
         )
+    for word in ("wiring", "wirings"):
+        if word in words:
+            raise InvalidInput(
+                f"{word}: {path} is a plan, whose cables are fixed; plan again with another value"
+            )
     options, _ = search_options(JobRequest(search=plan.options, files=(path,)), words)
     return plan, options
 

@@ -1,12 +1,18 @@
 """What preset, job file and words say of the search together."""
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 from topoopt.errors import InvalidInput, shown, unknown_name
+from topoopt.files import read_bytes
+from topoopt.finder import is_wiring_file, named_wiring
+from topoopt.hardware import ClusterSpec
 from topoopt.job import JobRequest
+from topoopt.provenance import digest
 from topoopt.search import SearchOptions, is_transformer, preset
 from topoopt.traffic import Traffic
 from topoopt.words import FinderWords, SearchWords, pick
@@ -45,6 +51,24 @@ def search_options(request: JobRequest, words: Mapping[str, Any]) -> tuple[Searc
     )
 
 
+def wiring_digest(options: SearchOptions, cluster: ClusterSpec) -> dict[str, str]:
+    """Return the SHA-256 of the wiring file, if there is one, by its name; and refuse a wiring that is for others.
+
+    Raises
+    ------
+    Infeasible
+        If the family that is asked for has none of so many servers and ports.
+    InvalidInput
+        If the file is none, or joins other servers.
+    """
+    if not options.wiring:
+        return {}
+    named_wiring(options.wiring, cluster.servers, cluster.degree, cluster.links, options.seed)
+    if not is_wiring_file(options.wiring):
+        return {}
+    return {Path(options.wiring).name: digest(read_bytes(options.wiring))}
+
+
 def refuse_search_words(request: JobRequest, words: Mapping[str, Any]) -> None:
     """Refuse words about the search over operators where the job is a transformer.
 
@@ -71,6 +95,10 @@ def _placed(place: str) -> Iterator[None]:
 
 def _options(words: Mapping[str, Any]) -> dict[str, Any]:
     options = pick(words, FinderWords, SearchWords)
+    if "wiring" in options:
+        options["wiring"] = os.fspath(options["wiring"])
+        if not options["wiring"]:
+            raise InvalidInput('wiring: expected a family such as lifted, or a wiring file, got ""')
     return {_RENAMED_OPTIONS.get(name, name): value for name, value in options.items() if name != "preset"}
 
 

@@ -1,5 +1,6 @@
 """The words of finder and search, and all that a plan takes."""
 
+import os
 from typing import Annotated, TypedDict
 
 from topoopt.words.job import JobWords
@@ -24,8 +25,9 @@ class FinderRuleWords(TypedDict, total=False):
     """Of model-parallel traffic: coin-change, k-shortest, ecmp or single-shortest; coin-change."""
     wirings: Annotated[str, Word("strides|any")]
     """How all servers are wired: along strides, as in the paper, or by whichever wiring is the fastest; strides."""
-    wiring: Annotated[str, Word("FAMILY|FILE")]
-    """This one in place of the choice: lifted, kautz, torus, expander ..., or a file of topoopt topology."""
+    wiring: Annotated[str | os.PathLike[str], Word("FAMILY|FILE")]
+    """This one in place of the choice: lifted, kautz, torus, expander ..., or a file of topoopt topology, of which
+    every cable stays where it is."""
 
 
 class FinderWords(FinderRuleWords, total=False):
