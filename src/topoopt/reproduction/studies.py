@@ -17,6 +17,7 @@ from topoopt.reproduction.figure import Study
 from topoopt.reproduction.mixnet import mixnet
 from topoopt.reproduction.motivation import motivation
 from topoopt.reproduction.table1 import table1
+from topoopt.reproduction.wirings import wirings
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ STUDIES: Mapping[str, StudyEntry] = {
         "fig17": fig17,
         "table1": table1,
         "mixnet": mixnet,
+        "wirings": wirings,
     }.items()
 }
 

@@ -1,0 +1,59 @@
+"""Hops and all-to-alls of the study "beyond strides": a wiring by itself, and the authors' all-to-all study on it."""
+
+from dataclasses import replace
+
+from topoopt.arrays import Floats
+from topoopt.reproduction.all_to_all_study import run_study, study_traffic
+from topoopt.reproduction.figure import Row
+from topoopt.reproduction.published_jobs import times
+from topoopt.reproduction.wirings_fabrics import DIRECT, Size, reach
+from topoopt.routing import Fabric, balanced_routes, link_loads
+from topoopt.simulate import SimResult
+from topoopt.topology import moore_average_hops
+
+
+def wiring_row(name: str, fabric: Fabric, size: Size) -> Row:
+    """Return what a wiring is like; Moore's bound is that of wirings without switches."""
+    known = reach(fabric)
+    return {
+        "what": "wiring",
+        "fabric": name,
+        "servers": size.servers,
+        "degree": size.degree,
+        "average_hops": known.hops.average_hops,
+        "moore_average_hops": moore_average_hops(size.servers, size.degree) if name in DIRECT else None,
+        "diameter": known.hops.diameter,
+        "all_to_all_over_switch": known.all_to_all,
+        "broadcast_messages": known.broadcast_messages,
+    }
+
+
+def exchange_row(name: str, fabric: Fabric, size: Size, batch: int) -> Row:
+    """Return an iteration of DLRM with a table on every server, data parallel, by the flow simulator.
+
+    Transfers are shifted from full links to others of the shortest paths, on all wirings without switches alike.
+    """
+    before = run_study(batch, fabric)
+    result = before
+    if name in DIRECT:
+        demand = study_traffic(batch).mp_matrix()
+        routes = balanced_routes(fabric.topology, demand, fabric.routes, _rings_bytes(fabric, demand, before))
+        result = run_study(batch, replace(fabric, routes=routes))
+    return {
+        "what": "all-to-all",
+        "fabric": name,
+        "servers": size.servers,
+        "degree": size.degree,
+        "model": "dlrm-alltoall",
+        "batch_per_accelerator": batch,
+        **times(result),
+        "busiest_link_bytes": float(result.link_bytes.max()),
+        "mean_link_bytes": float(result.link_bytes.mean()),
+        "unbalanced_iteration_time_s": before.iteration_time_s,
+    }
+
+
+def _rings_bytes(fabric: Fabric, demand: Floats, result: SimResult) -> Floats:
+    """Return the bytes on each link that are no transfers."""
+    carried: Floats = result.link_bytes - link_loads(fabric.topology, fabric.routes, demand)
+    return carried.clip(min=0.0)

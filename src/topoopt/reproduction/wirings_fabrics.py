@@ -1,0 +1,112 @@
+"""The wirings that the study "beyond strides" compares: all interfaces of all servers in one, for every job alike."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from topoopt.finder import FabricRequest, build_fabric
+from topoopt.routing import Fabric, make_routes
+from topoopt.topology import DirectWiring, HopMetrics, Ring, hop_metrics, wiring_of_arcs
+from topoopt.wirings import WiringRequest, judged, search_wirings
+
+STRIDES, EXPANDER, TORUS, LIFTED = "strides", "expander", "torus", "lifted"
+IDEAL, TREE = "ideal switch", "fat-tree, d·B/3.2"
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How many servers there are, with how many interfaces of which bandwidth.
+
+    Attributes
+    ----------
+    search_s : float
+        Seconds of search for a lifted wiring, counted in work done; 0 chooses.
+    """
+
+    servers: int
+    degree: int
+    bandwidth_bps: float
+    search_s: float = 0.0
+
+
+@cache
+def wired(name: str, size: Size, seed: int) -> Fabric:
+    """Return a fabric of the study by its name, with the rings of all servers."""
+    return WIRED[name](size, seed)
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What a wiring is like before any job is on it.
+
+    Attributes
+    ----------
+    all_to_all : float
+        Time of a uniform all-to-all over that on an ideal switch, with routes balanced: hops, as the fullest link
+        has them.
+    broadcast_messages : float
+        Time of a breadth-first all-gather, in whole messages at a server's bandwidth.
+    """
+
+    hops: HopMetrics
+    all_to_all: float | None
+    broadcast_messages: float | None
+
+
+def reach(fabric: Fabric) -> Reach:
+    """Return hops and loads of links from server to server; of a switch there is one hop, and every link is as full."""
+    topology = fabric.topology
+    if topology.nodes > topology.servers:
+        return Reach(hop_metrics(topology), 1.0, None)
+    ports = len(topology) // topology.servers
+    arcs = topology.src.astype(np.int64), topology.dst.astype(np.int64)
+    row = judged(wiring_of_arcs(fabric.name, "duplex", topology.servers, ports, arcs))
+    return Reach(row.hops, row.balanced_hops, row.broadcast_messages)
+
+
+def _built(name: str) -> Callable[[Size, int], Fabric]:
+    """Return the builder of a fabric of the table, with rings laid for everybody."""
+
+    def build(size: Size, seed: int) -> Fabric:
+        everyone = (tuple(range(size.servers)),)
+        request = FabricRequest(size.servers, size.degree, size.bandwidth_bps, everyone, seed=seed)
+        return build_fabric(name, request)
+
+    return build
+
+
+def _lifted(size: Size, seed: int) -> Fabric:
+    """Return the union of Hamiltonian cycles whose fullest link is the emptiest; its rings are those it is made of."""
+    request = WiringRequest(
+        size.servers, size.degree, family=LIFTED, objective="balanced", seed=seed, budget_s=size.search_s
+    )
+    wiring = search_wirings(request).chosen.wiring
+    topology = wiring.topology(size.bandwidth_bps)
+    routes = make_routes("ecmp", topology, seed)
+    return Fabric(LIFTED, topology, routes, {tuple(range(size.servers)): _rings(wiring)})
+
+
+def _rings(wiring: DirectWiring) -> tuple[Ring, ...]:
+    """Return the rings both ways; one of a full rate stands twice beside those of half a rate."""
+    least = min(ring.share for ring in wiring.rings)
+    rings: list[Ring] = []
+    for ring in wiring.rings:
+        walk = tuple(ring.walk.tolist())
+        there = Ring(0, walk, walk)
+        rings += [there, there.backwards()] * round(ring.share / least)
+    return tuple(rings)
+
+
+WIRED: Mapping[str, Callable[[Size, int], Fabric]] = {
+    STRIDES: _built("topoopt"),
+    EXPANDER: _built("expander"),
+    TORUS: _built("torus"),
+    LIFTED: _lifted,
+    IDEAL: _built("ideal-switch"),
+    TREE: _built("fat-tree"),
+}
+"""Builders by name. ``strides`` are those of least diameter and hops among strides coprime to the servers."""
+DIRECT = (STRIDES, EXPANDER, TORUS, LIFTED)
+"""Those without switches: servers relay, and routes can be balanced."""
