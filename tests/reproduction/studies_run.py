@@ -10,6 +10,7 @@ from topoopt.reproduction.fig16_draws import IN_A_ROW, Fig16Grid
 from topoopt.reproduction.fig17 import Fig17Grid, fig17_on
 from topoopt.reproduction.mixnet import MixnetGrid, mixnet_on
 from topoopt.reproduction.mixnet_points import AT_400G
+from topoopt.reproduction.wirings import WiringsGrid, wirings_on
 
 SETTINGS = StudySettings(quick=True)
 QUICK_ONES = ("fig10", "fig12", "fig13", "fig14", "fig15", "motivation", "table1")
@@ -36,11 +37,30 @@ def _mixnet() -> Figure:
     return mixnet_on(MixnetGrid((("llama-moe", AT_400G),), (0, 100), 28, ()), SETTINGS, silent)
 
 
+def _wirings() -> Figure:
+    grid = WiringsGrid(
+        servers=16,
+        degrees=(3, 4),
+        bandwidth_bps=100e9,
+        batch=0,
+        models=("dlrm", "vgg16"),
+        experts=(),
+        expert_servers=16,
+        expert_bps=400e9,
+        job_degrees=(4,),
+        planned_degrees=(4,),
+        budget=100,
+        search_s=0.2,
+    )
+    return wirings_on(grid, SETTINGS, silent)
+
+
 MINIATURES: Mapping[str, Callable[[], Figure]] = {
     "fig11": _fig11,
     "fig16": _fig16,
     "fig17": _fig17,
     "mixnet": _mixnet,
+    "wirings": _wirings,
 }
 """Figures that take minutes, or half a minute, in small."""
 ALL = (*QUICK_ONES, *MINIATURES)

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.reproduction
 
 
 def test_studies_stand_in_the_order_of_the_paper() -> None:
-    order = ["motivation", *(f"fig{number}" for number in range(10, 18)), "table1", "mixnet"]
+    order = ["motivation", *(f"fig{number}" for number in range(10, 18)), "table1", "mixnet", "wirings"]
     assert list(STUDIES) == [name for name in order if name in STUDIES]
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from topoopt.reproduction.figure import Figure, Progress, Row, StudySettings
 from topoopt.reproduction.published_jobs import MODEL_TITLES
 from topoopt.reproduction.wirings_exchange import exchange_row, wiring_row
-from topoopt.reproduction.wirings_fabrics import WIRED, Size, wired
+from topoopt.reproduction.wirings_fabrics import DIRECT, WIRED, Size, wired
 from topoopt.reproduction.wirings_figure import WiringTimes, wirings_figure
 from topoopt.reproduction.wirings_jobs import EXPERT_TITLES, PLANS, TITLES, plan_row, wired_rows
 from topoopt.search import SearchOptions
@@ -23,7 +23,7 @@ class WiringsGrid:
     batch : int
         Of an accelerator in the all-to-all study, which is of 128 servers; 0 leaves it out.
     models, experts : tuple of str
-        Searched on every wiring.
+        Searched on every wiring at each of ``job_degrees``.
     expert_servers, expert_bps
         Of the mixtures of experts.
     planned_degrees : tuple of int
@@ -42,6 +42,7 @@ class WiringsGrid:
     experts: tuple[str, ...]
     expert_servers: int
     expert_bps: float
+    job_degrees: tuple[int, ...]
     planned_degrees: tuple[int, ...]
     budget: int
     search_s: float = 0.0
@@ -65,10 +66,11 @@ FULL = WiringsGrid(
     experts=tuple(EXPERT_TITLES),
     expert_servers=64,
     expert_bps=400e9,
+    job_degrees=DEGREES,
     planned_degrees=DEGREES,
     budget=1000,
 )
-QUICK = replace(FULL, planned_degrees=(4,))
+QUICK = replace(FULL, job_degrees=(4, 8), planned_degrees=(4,))
 
 
 def wirings(settings: StudySettings, on_progress: Progress) -> Figure:
@@ -78,7 +80,7 @@ def wirings(settings: StudySettings, on_progress: Progress) -> Figure:
 
 def wirings_on(grid: WiringsGrid, settings: StudySettings, on_progress: Progress) -> Figure:
     """Return the figure over any grid."""
-    steps = len(grid.degrees) * (1 + len(grid.models) + len(grid.experts))
+    steps = len(grid.degrees) + len(grid.job_degrees) * (len(grid.models) + len(grid.experts))
     done = 0
 
     def step(what: str) -> None:
@@ -91,6 +93,7 @@ def wirings_on(grid: WiringsGrid, settings: StudySettings, on_progress: Progress
         size = Size(grid.servers, degree, grid.bandwidth_bps, grid.search_s)
         step(f"{size.servers} servers, d={degree}")
         rows += _wiring_rows(size, grid.batch, settings.seed)
+    for degree in grid.job_degrees:
         for models, servers, bandwidth_bps in grid.jobs:
             size = Size(servers, degree, bandwidth_bps, grid.search_s)
             for model in models:
@@ -102,7 +105,8 @@ def wirings_on(grid: WiringsGrid, settings: StudySettings, on_progress: Progress
 def _wiring_rows(size: Size, batch: int, seed: int) -> Iterator[Row]:
     for name in WIRED:
         fabric = wired(name, size, seed)
-        yield wiring_row(name, fabric, size)
+        if name in DIRECT:
+            yield wiring_row(name, fabric, size)
         if batch:
             yield exchange_row(name, fabric, size, batch)
 

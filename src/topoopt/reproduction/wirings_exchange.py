@@ -13,7 +13,7 @@ from topoopt.topology import moore_average_hops
 
 
 def wiring_row(name: str, fabric: Fabric, size: Size) -> Row:
-    """Return what a wiring is like; Moore's bound is that of wirings without switches."""
+    """Return what a wiring without switches is like; its all-to-all as in :class:`topoopt.wirings.JudgedWiring`."""
     known = reach(fabric)
     return {
         "what": "wiring",
@@ -21,9 +21,9 @@ def wiring_row(name: str, fabric: Fabric, size: Size) -> Row:
         "servers": size.servers,
         "degree": size.degree,
         "average_hops": known.hops.average_hops,
-        "moore_average_hops": moore_average_hops(size.servers, size.degree) if name in DIRECT else None,
+        "moore_average_hops": moore_average_hops(size.servers, size.degree),
         "diameter": known.hops.diameter,
-        "all_to_all_over_switch": known.all_to_all,
+        "balanced_hops": known.balanced_hops,
         "broadcast_messages": known.broadcast_messages,
     }
 

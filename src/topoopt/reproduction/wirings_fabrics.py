@@ -1,17 +1,17 @@
 """The wirings that the study "beyond strides" compares: all interfaces of all servers in one, for every job alike."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
 
-from topoopt.finder import FabricRequest, build_fabric
+from topoopt.finder import STRIDES, FabricRequest, build_fabric
 from topoopt.routing import Fabric, make_routes
-from topoopt.topology import DirectWiring, HopMetrics, Ring, hop_metrics, wiring_of_arcs
-from topoopt.wirings import WiringRequest, judged, search_wirings
+from topoopt.topology import wiring_of_arcs
+from topoopt.wirings import JudgedWiring, WiringRequest, judged, search_wirings
 
-STRIDES, EXPANDER, TORUS, LIFTED = "strides", "expander", "torus", "lifted"
+EXPANDER, TORUS, LIFTED = "expander", "torus", "lifted"
 IDEAL, TREE = "ideal switch", "fat-tree, d·B/3.2"
 
 
@@ -37,33 +37,12 @@ def wired(name: str, size: Size, seed: int) -> Fabric:
     return WIRED[name](size, seed)
 
 
-@dataclass(frozen=True, slots=True)
-class Reach:
-    """What a wiring is like before any job is on it.
-
-    Attributes
-    ----------
-    all_to_all : float
-        Time of a uniform all-to-all over that on an ideal switch, with routes balanced: hops, as the fullest link
-        has them.
-    broadcast_messages : float
-        Time of a breadth-first all-gather, in whole messages at a server's bandwidth.
-    """
-
-    hops: HopMetrics
-    all_to_all: float | None
-    broadcast_messages: float | None
-
-
-def reach(fabric: Fabric) -> Reach:
-    """Return hops and loads of links from server to server; of a switch there is one hop, and every link is as full."""
+def reach(fabric: Fabric) -> JudgedWiring:
+    """Return hops and loads of links from server to server."""
     topology = fabric.topology
-    if topology.nodes > topology.servers:
-        return Reach(hop_metrics(topology), 1.0, None)
     ports = len(topology) // topology.servers
     arcs = topology.src.astype(np.int64), topology.dst.astype(np.int64)
-    row = judged(wiring_of_arcs(fabric.name, "duplex", topology.servers, ports, arcs))
-    return Reach(row.hops, row.balanced_hops, row.broadcast_messages)
+    return judged(wiring_of_arcs(fabric.name, "duplex", topology.servers, ports, arcs))
 
 
 def _built(name: str) -> Callable[[Size, int], Fabric]:
@@ -83,20 +62,9 @@ def _lifted(size: Size, seed: int) -> Fabric:
         size.servers, size.degree, family=LIFTED, objective="balanced", seed=seed, budget_s=size.search_s
     )
     wiring = search_wirings(request).chosen.wiring
-    topology = wiring.topology(size.bandwidth_bps)
-    routes = make_routes("ecmp", topology, seed)
-    return Fabric(LIFTED, topology, routes, {tuple(range(size.servers)): _rings(wiring)})
-
-
-def _rings(wiring: DirectWiring) -> tuple[Ring, ...]:
-    """Return the rings both ways; one of a full rate stands twice beside those of half a rate."""
-    least = min(ring.share for ring in wiring.rings)
-    rings: list[Ring] = []
-    for ring in wiring.rings:
-        walk = tuple(ring.walk.tolist())
-        there = Ring(0, walk, walk)
-        rings += [there, there.backwards()] * round(ring.share / least)
-    return tuple(rings)
+    rings = wiring.split_rings()
+    topology = replace(wiring.topology(size.bandwidth_bps), rings=rings)
+    return Fabric(LIFTED, topology, make_routes("ecmp", topology, seed), {tuple(range(size.servers)): rings})
 
 
 WIRED: Mapping[str, Callable[[Size, int], Fabric]] = {

@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from topoopt.finder import STRIDES
 from topoopt.report import Chart, Series
 from topoopt.reproduction.description import description
 from topoopt.reproduction.figure import Comparison, Figure, Row
-from topoopt.reproduction.wirings_fabrics import DIRECT, IDEAL, LIFTED, STRIDES, TREE
+from topoopt.reproduction.wirings_fabrics import DIRECT, IDEAL, LIFTED, TREE
 from topoopt.reproduction.wirings_jobs import PLANS, TITLES
 
 TEXT = description("wirings")
@@ -53,19 +54,20 @@ def _compared(times: WiringTimes) -> Iterator[Comparison]:
         ):
             words = {"fabric": entry["fabric"], "degree": entry["degree"], "published": entry["value"]}
             yield TEXT.comparison(entry["name"], row[entry["column"]] * entry.get("scale", 1), **words)
-    for row in times.where(what="all-to-all", fabric=LIFTED):
-        over = row["iteration_time_s"] / times.time_s(row, TREE)
-        yield TEXT.comparison("over-tree", over, degree=row["degree"])
+    for row in times.where(what="all-to-all", fabric=LIFTED, degree=4):
+        tree_s = times.time_s(row, TREE)
+        strides = times.time_s(row, STRIDES) / tree_s
+        yield TEXT.comparison("over-tree", row["iteration_time_s"] / tree_s, strides=strides)
 
 
 def _charts(rows: tuple[Row, ...], servers: int, batch: int) -> Iterator[Chart]:
-    direct = [row for row in rows if row["what"] == "wiring" and row["fabric"] in DIRECT]
+    direct = [row for row in rows if row["what"] == "wiring"]
     moore = {row["degree"]: row["moore_average_hops"] for row in direct}
     bound = Series("Moore's bound", tuple(moore), tuple(moore.values()))
     yield TEXT.chart("hops", direct, bound, servers=servers)
     if batch:
         yield TEXT.chart("exchange", [row for row in rows if row["what"] == "all-to-all"], batch=batch)
-    for degree in dict.fromkeys(row["degree"] for row in rows):
+    for degree in dict.fromkeys(row["degree"] for row in rows if row["what"] == "job"):
         drawn = [
             {**row, "title": TITLES[row["model"]]}
             for row in rows

@@ -30,7 +30,7 @@ from topoopt.strategy import ParallelStrategy
 from topoopt.traffic import Traffic
 from topoopt.workload import load_model
 
-EXPERT_TITLES = {"mixtral-8x22b": "Mixtral 8×22B", "deepseek-v3": "DeepSeek-V3"}
+EXPERT_TITLES = {"mixtral-8x22b": "Mixtral", "deepseek-v3": "DeepSeek"}
 TITLES = {**MODEL_TITLES, **EXPERT_TITLES}
 
 
@@ -44,7 +44,10 @@ def study_job(model: str, size: Size) -> Job:
     return make_job(load_model(model, servers=size.servers), cluster_spec, JobSettings())
 
 
-PLANS: Mapping[str, Mapping[str, Any]] = {"plan, strides": {}}
+PLANS: Mapping[str, Mapping[str, Any]] = {
+    "plan, strides": {"wirings": "strides"},
+    "plan, any wiring": {"wirings": "any"},
+}
 """Options of the search for plans, by the name of their rows."""
 
 
@@ -67,7 +70,8 @@ def plan_row(model: str, name: str, size: Size, seed: int) -> Row:
     """Return the plan of a model, whose wiring is chosen with its strategy."""
     options = SearchOptions(seed=seed, processes=1, **PLANS[name])
     plan = make_plan(study_job(model, size), options, fabrics=(), weigh_routes=False)
-    return _row(model, name, size, job_traffic(plan.job, plan.strategy), plan.outcome)
+    row = _row(model, name, size, job_traffic(plan.job, plan.strategy), plan.outcome)
+    return {**row, "wiring": "" if plan.wiring is None else plan.wiring.family}
 
 
 def _strategies(job: Job, fabrics: Sequence[Fabric], options: SearchOptions) -> tuple[ParallelStrategy, ...]:
