@@ -58,7 +58,7 @@ def _json_rows(content: Mapping[str, Any]) -> tuple[Iterator[_Row], Any]:
     key = "links" if "links" in content else "edges"
     listed = content.get(key)
     if str(content.get("schema", "")).startswith("topoopt-plan/"):
-        raise InvalidInput("is a plan; write its wiring with topoopt topology PLAN --out wiring.json")
+        raise InvalidInput("is a plan; give the wiring file that topoopt topology writes of it")
     if not isinstance(listed, list):
         raise InvalidInput("expected a list of links, each with source and target")
 
