@@ -7,7 +7,15 @@ import pytest
 from tests.search.conftest import MakeJob
 from topoopt.cost import PRICED_FABRICS, bill_of_materials, find_prices
 from topoopt.job import Job
-from topoopt.search import BASELINES, DEFAULT_BASELINES, SearchOptions, compare, simulated, starting_strategy
+from topoopt.search import (
+    BASELINES,
+    DEFAULT_BASELINES,
+    SearchOptions,
+    baseline_search,
+    compare,
+    simulated,
+    starting_strategy,
+)
 from topoopt.search import baselines as room
 from topoopt.search.baselines import baseline_fabric
 from topoopt.simulate import SimResult
@@ -62,7 +70,7 @@ def test_what_is_reported_is_what_the_flow_simulator_says_of_the_strategy(small_
 def test_on_many_servers_only_the_strategy_that_was_found_is_simulated(
     small_job: MakeJob, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(room, "LARGEST_TO_TRY_ALL", 4)
+    monkeypatch.setattr(baseline_search, "LARGEST_TO_TRY_ALL", 4)
     calls = []
 
     def counted(*words: Any) -> SimResult:

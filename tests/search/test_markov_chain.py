@@ -7,7 +7,7 @@ import pytest
 
 from topoopt.job import Job, operators_of
 from topoopt.routing import Fabric
-from topoopt.search import tables
+from topoopt.search import route_tables, tables
 from topoopt.search.markov_chain import search_strategy
 from topoopt.search.markov_chain_kernel import run_chain
 from topoopt.search.problem import SearchProblem, make_problem
@@ -174,7 +174,8 @@ def test_circulants_by_shifts_are_circulants_by_tables(
 ) -> None:
     job, on = small_job(servers), fabric("circulant", servers)
     shifted = make_problem(job, on)
-    monkeypatch.setattr(tables, "is_shiftable", lambda fabric: False)
+    for part in (tables, route_tables):
+        monkeypatch.setattr(part, "is_shiftable", lambda fabric: False)
     tabled = make_problem(job, on)
     assert shifted.arrays.link_of.shape != tabled.arrays.link_of.shape
     rng = np.random.default_rng(servers)

@@ -183,7 +183,7 @@ def _usage(flows: Flows, classes: Ints, part: Floats) -> Usage:
     entry = np.repeat(first - begins, last - first) + np.arange(int((last - first).sum()))
     link, inverse = np.unique(flows.class_link[entry], return_inverse=True)
     share = np.bincount(inverse, flows.class_coefficient[entry] * np.repeat(part, last - first))
-    return link, share.astype(np.float64)
+    return link.astype(np.int64), share.astype(np.float64)
 
 
 SMALL = 0.01

@@ -24,6 +24,7 @@ from topoopt.routing.mapping import routes_from_mapping as routes_from_mapping
 from topoopt.routing.mapping import routes_to_mapping as routes_to_mapping
 from topoopt.routing.methods import ROUTING as ROUTING
 from topoopt.routing.methods import make_routes as make_routes
+from topoopt.routing.next_links import next_links as next_links
 from topoopt.routing.pair_links import PairLinks as PairLinks
 from topoopt.routing.pair_links import PathTable as PathTable
 from topoopt.routing.pair_links import path_table as path_table

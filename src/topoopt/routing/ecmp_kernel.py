@@ -11,10 +11,15 @@ queue, flow : int32, float64 (nodes,)   room to work in; ``flow`` is zero betwee
 """
 
 import math
+from pathlib import Path
 from typing import NamedTuple
 
 from topoopt.arrays import Floats, Ints, Ints32
-from topoopt.kernel import entry
+from topoopt.kernel import entry, stamp
+from topoopt.routing.link_to_kernel import link_to
+
+STAMP = stamp([Path(__file__), Path(__file__).with_name("link_to_kernel.py")])
+"""Of all that is compiled into these kernels."""
 
 
 @entry
@@ -32,6 +37,7 @@ def ecmp_shares(
     queue: Ints32,
     flow: Floats,
     pair: int,
+    stamp: int = STAMP,
 ) -> int:
     """Fill links and shares from a pair on, as long as there is room for whatever one needs; return the next pair."""
     used = first[pair]
@@ -45,11 +51,15 @@ def ecmp_shares(
         while head < tail:
             here = queue[head]
             head += 1
+            begin, end = first_link[here], first_link[here + 1]
+            if to[here] == 1:  # a switch has a link to every server
+                begin = link_to(first_link, link_dst, here, dst[pair])
+                end = begin + 1
             width = 0
-            for e in range(first_link[here], first_link[here + 1]):
+            for e in range(begin, end):
                 if to[link_dst[e]] == to[here] - 1:
                     width += ports[e]
-            for e in range(first_link[here], first_link[here + 1]):
+            for e in range(begin, end):
                 there = link_dst[e]
                 if to[there] != to[here] - 1:
                     continue

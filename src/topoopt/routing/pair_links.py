@@ -7,6 +7,7 @@ import numpy as np
 from topoopt.arrays import Floats, Ints, Ints32
 from topoopt.errors import NoRoute
 from topoopt.routing.fabric import Fabric
+from topoopt.routing.pair_links_kernel import merge_links
 from topoopt.routing.path_arrays import PathArrays, path_arrays, used_paths
 from topoopt.topology import Topology
 
@@ -53,9 +54,16 @@ def links_of_paths(topology: Topology, paths: PathArrays) -> PairLinks:
     NoRoute
         If a path steps where the topology has no link.
     """
-    path_of, link = steps_of_paths(topology, paths)
-    pair_of = np.repeat(np.arange(len(paths.path_first) - 1), np.diff(paths.path_first))[path_of]
-    return merged_pair_links(len(paths.path_first) - 1, len(topology), pair_of, link, paths.weight[path_of])
+    pairs, steps = len(paths.path_first) - 1, len(paths.nodes) - len(paths.weight)
+    first, link, share = np.zeros(pairs + 1, np.int64), np.empty(steps, np.int32), np.empty(steps)
+    wrong = merge_links(
+        topology.first_link, topology.dst, paths.path_first, paths.node_first, paths.nodes, paths.weight,
+        first, link, share, np.zeros(len(topology)),
+    )  # fmt: skip
+    if wrong >= 0:
+        src, dst = paths.nodes[wrong : wrong + 2]
+        raise NoRoute(f"routes: a path steps {src}->{dst}, where the topology has no link")
+    return PairLinks(first, link[: first[-1]], share[: first[-1]])
 
 
 def steps_of_paths(topology: Topology, paths: PathArrays) -> tuple[Ints, Ints]:

@@ -2,6 +2,7 @@
 
 from topoopt.search.alternating import fixed_fabric as fixed_fabric
 from topoopt.search.balance import balanced as balanced
+from topoopt.search.baseline_search import search_baseline as search_baseline
 from topoopt.search.baselines import BASELINE_RULES as BASELINE_RULES
 from topoopt.search.baselines import BASELINES as BASELINES
 from topoopt.search.baselines import DEFAULT_BASELINES as DEFAULT_BASELINES
@@ -9,7 +10,6 @@ from topoopt.search.baselines import BaselineRule as BaselineRule
 from topoopt.search.baselines import baseline_fabric as baseline_fabric
 from topoopt.search.baselines import default_baselines as default_baselines
 from topoopt.search.baselines import ringed as ringed
-from topoopt.search.baselines import search_baseline as search_baseline
 from topoopt.search.candidate import Candidate as Candidate
 from topoopt.search.caveats import caveats as caveats
 from topoopt.search.caveats import time_sources as time_sources

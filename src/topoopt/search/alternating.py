@@ -10,7 +10,7 @@ from topoopt.routing import Fabric
 from topoopt.search.candidate import fabric_for
 from topoopt.search.markov_chain import ChainAnswer, search_strategy
 from topoopt.search.options import SearchOptions
-from topoopt.search.problem import make_problem
+from topoopt.search.problem import SearchProblem, make_problem
 from topoopt.strategy import ParallelStrategy
 
 CONVERGED = 1e-4
@@ -73,12 +73,14 @@ def fixed_fabric(
     budget: int,
     rng: np.random.Generator,
     starts: tuple[ParallelStrategy, ...],
+    problem: SearchProblem | None = None,
 ) -> ChainAnswer:
     """Search only the strategy, on a fabric that cannot be rewired; begin at the best of the given starts."""
     if not starts[0].splits:
         return ChainAnswer(starts[0], fabric, 0.0, 0, "no operators to split", ())
     released = options.mode == "released"
-    problem = make_problem(job, fabric, measured_only=released, seed=options.seed)
+    if problem is None:
+        problem = make_problem(job, fabric, measured_only=released, seed=options.seed)
     first = min(starts, key=problem.iteration_time_s)
     return search_strategy(
         problem, first, budget, rng, alpha_per_ms=options.alpha_per_ms, own_moves=not released

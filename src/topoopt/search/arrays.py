@@ -21,6 +21,9 @@ entry             int32    (E, 2)           link, 0; or for circulants the link'
 entry_share       float64  (E,)             fraction of the pair's bytes on that link
 row_hops          float64  (rows,)          mean links of the pair's paths
 link_of           int32    (n, d) (1, 1)    link of (source, coin) for circulants; shape (1, 1) otherwise
+next_link         int32    (n, nodes)       link out of a node towards a server, where no links of pairs are listed
+                                            since there are too many; shape (1, 1) otherwise
+link_dst          int32    (L,)             where each link leads
 seconds_per_byte  float64  (L,)             8 / bandwidth
 fan_out           float64  (n, 2, L)        seconds on each link when a server sends a byte to every other one,
                                             and when it gets one from each; shape (1, 1, 1) where not kept
@@ -92,6 +95,8 @@ class Problem(NamedTuple):
     entry_share: Floats
     row_hops: Floats
     link_of: NDArray[np.int32]
+    next_link: NDArray[np.int32]
+    link_dst: NDArray[np.int32]
     seconds_per_byte: Floats
     fan_out: Floats
     fan_hops: Floats

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from topoopt.job import Job, job_traffic
-from topoopt.routing import KShortestRoutes, balanced_routes
+from topoopt.routing import Fabric, KShortestRoutes, balanced_routes
 from topoopt.search.candidate import Candidate
 from topoopt.search.worth import background, routing_gap, simulated
 
@@ -14,6 +14,19 @@ LARGEST_FOR_BALANCING = 256
 """Servers above which candidate paths are not re-weighted: it takes longer than it gains."""
 WORTH_BALANCING = 1e-3
 """Routing gap above which re-weighting the candidate paths is tried."""
+LARGEST_FOR_ALL_WAYS = 256
+"""Servers up to which direct links have equal splits over all shortest ways. Of a torus of 1,024 servers a pair has 130
+links on these, and simulating them takes minutes and 10 GB; above, :data:`FEW_WAYS` shortest paths are taken."""
+FEW_WAYS = 2
+
+
+def usual_routes(fabric: Fabric, seed: int = 0) -> Fabric:
+    """Return a fabric of direct links with fewer ways of a pair, where all of them would be too many."""
+    topology = fabric.topology
+    large = topology.servers > LARGEST_FOR_ALL_WAYS and topology.nodes == topology.servers
+    if not large or fabric.routes.method != "ecmp":
+        return fabric
+    return replace(fabric, routes=KShortestRoutes(topology, k=FEW_WAYS, seed=seed))
 
 
 def balanced(job: Job, candidate: Candidate) -> Candidate:

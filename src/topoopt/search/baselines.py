@@ -1,9 +1,7 @@
 """The fabrics a plan is compared with: each gets the job, a strategy searched for it, and its price."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-
-import numpy as np
+from dataclasses import dataclass
 
 from topoopt.cost import (
     PartTable,
@@ -17,9 +15,8 @@ from topoopt.hardware import ClusterSpec
 from topoopt.job import Job, job_traffic
 from topoopt.plan import Baseline, Outcome
 from topoopt.routing import Fabric
-from topoopt.search.alternating import fixed_fabric
-from topoopt.search.fidelity import ANALYTIC, Fidelity
-from topoopt.search.options import SearchOptions
+from topoopt.search.balance import usual_routes
+from topoopt.search.fidelity import Fidelity
 from topoopt.search.tables import most_rings_of
 from topoopt.search.worth import outcome, simulated, with_rings
 from topoopt.strategy import ParallelStrategy
@@ -134,7 +131,8 @@ def baseline_fabric(
 ) -> Fabric:
     """Return the baseline's links and routes, without rings; ``name`` is another fabric of as much bandwidth."""
     interfaces, bandwidth_bps = rule.interfaces(job.cluster, prices)
-    return FABRICS[name or rule.fabric](fabric_request(job.cluster, interfaces * bandwidth_bps, seed))
+    request = fabric_request(job.cluster, interfaces * bandwidth_bps, seed)
+    return usual_routes(FABRICS[name or rule.fabric](request), seed)
 
 
 def fabric_request(cluster: ClusterSpec, server_bandwidth_bps: float, seed: int) -> FabricRequest:
@@ -149,63 +147,26 @@ def fabric_request(cluster: ClusterSpec, server_bandwidth_bps: float, seed: int)
     )
 
 
-def search_baseline(
+def baseline_row(
     job: Job,
     rule: BaselineRule,
-    fabric: Fabric,
-    options: SearchOptions,
     prices: PartTable,
-    starts: tuple[ParallelStrategy, ...],
-    fidelity: Fidelity = ANALYTIC,
+    outcome: Outcome,
+    strategy: ParallelStrategy,
+    proposals: int,
 ) -> Baseline:
-    """Search a strategy for one baseline; the fastest in simulation of what was found and ``starts`` counts.
-
-    Circuits that change are simulated as flows where ``analytic`` is asked for, which cannot follow them.
-    """
-    rng = np.random.default_rng(np.random.SeedSequence(options.seed))
-    searched = fabric
-    if rule.searched_on:
-        searched = baseline_fabric(job, rule, prices, options.seed, rule.searched_on)
-    answer = fixed_fabric(job, searched, options, min(options.baseline_budget, options.budget), rng, starts)
+    """Return one row of a comparison, priced."""
     interfaces, bandwidth_bps = rule.interfaces(job.cluster, prices)
-    row = Baseline(
+    return Baseline(
         rule.fabric,
         rule.description,
         interfaces * bandwidth_bps,
-        _outcome(job, answer.strategy, fabric, options.seed, fidelity),
+        outcome,
         price_usd(rule.fabric, job.cluster.servers, interfaces, bandwidth_bps, prices),
-        answer.strategy,
-        answer.proposals,
+        strategy,
+        proposals,
         rule=rule.key,
     )
-    return best_of(job, row, fabric, starts, options.seed, fidelity)
-
-
-def best_of(
-    job: Job,
-    row: Baseline,
-    fabric: Fabric,
-    strategies: tuple[ParallelStrategy, ...],
-    seed: int,
-    fidelity: Fidelity = ANALYTIC,
-) -> Baseline:
-    """Return the row with whichever of its own and the given strategies is the fastest on its fabric.
-
-    On circuits that change this is left out for more than :data:`LARGEST_TO_TRY_ALL` servers.
-    """
-    if fabric.reconfiguration is not None and job.cluster.servers > LARGEST_TO_TRY_ALL:
-        return row
-    for strategy in strategies:
-        other = row.outcome
-        if strategy != row.strategy:
-            other = _outcome(job, strategy, fabric, seed, fidelity)
-        if other.iteration_time_s < row.outcome.iteration_time_s:
-            row = replace(row, outcome=other, strategy=strategy)
-    return row
-
-
-def _outcome(job: Job, strategy: ParallelStrategy, fabric: Fabric, seed: int, fidelity: Fidelity) -> Outcome:
-    return outcome_on(job, strategy, ringed(job, strategy, fabric, seed), fidelity)
 
 
 def ringed(job: Job, strategy: ParallelStrategy, fabric: Fabric, seed: int) -> Fabric:

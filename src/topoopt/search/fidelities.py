@@ -9,6 +9,7 @@ from topoopt.finder import FABRICS, FabricShape
 from topoopt.job import Job, job_traffic
 from topoopt.plan import Baseline, ComparedFabric, Plan, TaskDifference
 from topoopt.routing import Fabric
+from topoopt.search.balance import usual_routes
 from topoopt.search.baselines import fabric_request
 from topoopt.search.progress import Progress, silent
 from topoopt.search.tables import most_rings_of
@@ -84,5 +85,5 @@ def fabric_of_baseline(job: Job, other: Baseline, seed: int, switches: bool = Fa
     request = fabric_request(cluster, other.server_bandwidth_bps, seed)
     if switches and other.fabric in WITH_SWITCHES:
         return FABRICS[other.fabric](replace(request, shape=FabricShape(switches=True)))
-    fabric = FABRICS[other.fabric](request)
+    fabric = usual_routes(FABRICS[other.fabric](request), seed)
     return with_rings(fabric, job_traffic(job, other.strategy), most_rings_of(cluster, fabric.topology), seed)

@@ -69,7 +69,7 @@ def _load_overlaps(p: Problem, config: Ints, a: int, b: int, load: Floats) -> fl
     a_step, b_step = n // (a_batch * a_parts), n // (b_batch * b_parts)
     a_ranges = a_parts if config[a, 2] == 1 or config[a, 2] == 4 else 1
     b_ranges = b_parts if config[b, 2] == 2 else 1
-    circulant = link_of.shape[0] > 1
+    circulant, walks = link_of.shape[0] > 1, p.next_link.shape[0] > 1
     hops = -1.0
     i, j, low = 0, 0, 0
     while i < a_batch and j < b_batch:
@@ -87,6 +87,9 @@ def _load_overlaps(p: Problem, config: Ints, a: int, b: int, load: Floats) -> fl
                 size_bytes = float(samples) * float(right - left)
                 for way in range(2):
                     source, target = (src, dst) if way == 0 else (dst, src)
+                    if walks:
+                        hops = max(hops, _load_way(p, source, target, size_bytes, load[way]))
+                        continue
                     row = (target - source) % n if circulant else source * n + target
                     hops = max(hops, row_hops[row])
                     for k in range(row_first[row], row_first[row + 1]):
@@ -97,6 +100,24 @@ def _load_overlaps(p: Problem, config: Ints, a: int, b: int, load: Floats) -> fl
                         load[way, link] += size_bytes * entry_share[k] * seconds_per_byte[link]
         low = min(high_i, high_j)
         i, j = (i + 1 if high_i <= low else i), (j + 1 if high_j <= low else j)
+    return hops
+
+
+@compiled
+def _load_way(p: Problem, source: int, target: int, size_bytes: float, load: Floats) -> float:
+    """Load the links of the one way between two servers; return how many there are."""
+    node, hops, next_link, link_dst, seconds_per_byte = (
+        source,
+        0.0,
+        p.next_link,
+        p.link_dst,
+        p.seconds_per_byte,
+    )
+    while node != target:
+        link = next_link[target, node]
+        load[link] += size_bytes * seconds_per_byte[link]
+        node = link_dst[link]
+        hops += 1.0
     return hops
 
 

@@ -11,14 +11,13 @@ from topoopt.plan import Baseline, Plan, SearchRecord
 from topoopt.provenance import Provenance
 from topoopt.routing import Fabric
 from topoopt.search.balance import balanced
+from topoopt.search.baseline_search import search_baselines
 from topoopt.search.baselines import (
     BASELINES,
     BaselineRule,
     baseline_fabric,
-    best_of,
     check_fabrics,
     default_baselines,
-    search_baseline,
 )
 from topoopt.search.candidate import Candidate
 from topoopt.search.chosen_wiring import chosen_wiring
@@ -134,13 +133,7 @@ def compare(
             on_skip(rule.fabric, str(error))
     if layouts:
         return layouts_on_baselines(job, built, layouts, prices, options.seed, fidelity, on_progress)
-    rows: list[tuple[Baseline, Fabric]] = []
-    for index, (rule, fabric) in enumerate(built):
-        on_progress(f"searching for {rule.fabric}", index, len(built))
-        rows.append((search_baseline(job, rule, fabric, options, prices, starts, fidelity), fabric))
-    # What is good on one fabric may be better than what the search has found on another.
-    everywhere = tuple(dict.fromkeys(row[0].strategy for row in rows))
-    return tuple(best_of(job, row, fabric, everywhere, options.seed, fidelity) for row, fabric in rows)
+    return search_baselines(job, built, options, prices, starts, fidelity, on_progress)
 
 
 def priced(job: Job, prices: PartTable) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from topoopt.ahead import wait_for
 from topoopt.hardware import find_accelerator
 from topoopt.job import Job
 from topoopt.routing import Fabric
-from topoopt.search import tables
+from topoopt.search import route_tables, tables
 from topoopt.search.arrays import Ints, Problem, State, new_state
 from topoopt.search.markov_chain_kernel import run_chain
 from topoopt.strategy import OperatorSplit, ParallelStrategy
@@ -80,7 +80,7 @@ def make_problem(job: Job, fabric: Fabric, *, measured_only: bool = False, seed:
     cluster, topology = job.cluster, fabric.topology
     servers = cluster.servers
     divisors = _divisors(servers)
-    routes = tables.route_tables(fabric)
+    routes = route_tables.route_tables(fabric)
     groups = tables.group_tables(fabric, divisors, tables.most_rings_of(cluster, topology), seed)
     limit = np.inf
     if job.settings.memory_check == "enforce":
@@ -94,8 +94,8 @@ def make_problem(job: Job, fabric: Fabric, *, measured_only: bool = False, seed:
         **_job_tables(job, measured_only, int(groups["group_rings"].max())),
         **routes,
         seconds_per_byte=8.0 / topology.bandwidth_bps,
-        fan_out=tables.fan_out_table(job, fabric, routes),
-        fan_hops=tables.fan_hops(fabric, routes["row_hops"]),
+        fan_out=route_tables.fan_out_table(job, fabric, routes),
+        fan_hops=route_tables.fan_hops(fabric, routes),
         **groups,
     )
     return SearchProblem(job, fabric, arrays)

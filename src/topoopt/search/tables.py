@@ -1,6 +1,6 @@
 """The tables of the kernel's Problem: candidates, times, edges, routes, rings, memory."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,16 +10,14 @@ from topoopt.collectives import PACKET_BYTES, path_overhead, ring_occupancy_byte
 from topoopt.finder import lay_rings
 from topoopt.hardware import ClusterSpec
 from topoopt.job import Job, operators_of
-from topoopt.routing import Fabric, all_pair_links, pair_links
-from topoopt.search.arrays import BACKWARD_S, FORWARD_S, Floats, Ints
+from topoopt.routing import Fabric
+from topoopt.search.arrays import BACKWARD_S, FORWARD_S, Ints
 from topoopt.strategy import OPTIMIZER_BYTES_PER_PARAMETER_BYTE, OperatorSplit, part_samples
 from topoopt.topology import Ring, Topology
 from topoopt.workload import Operator, ProfileTimer
 
 Choices = list[list[tuple[int, int, int]]]
 CHANNEL_DIMS = ("none", "out", "in", "rows", "columns")
-MAX_FAN_OUT_BYTES = 256e6
-"""Largest table of fan-out loads that is kept; 128 servers of degree 4 need 1 MB."""
 MAX_CHANNEL_DEGREE = 16
 """Widest tensor or table split proposed. Wider ones multiply traffic; the bound keeps the tables small."""
 
@@ -157,67 +155,6 @@ def edge_tables(job: Job) -> dict[str, Any]:
         "first_out": np.searchsorted(edge_ends[out_of, 0], operators).astype(np.int64),
         "out_edge": out_of.astype(np.int64),
     }
-
-
-def route_tables(fabric: Fabric) -> dict[str, Any]:
-    """Return every pair's links; for a circulant only those of server 0, the others are shifts of them."""
-    topology, servers = fabric.topology, fabric.topology.servers
-    if is_shiftable(fabric):
-        destinations = np.arange(1, servers, dtype=np.int64)
-        links = pair_links(topology, fabric.routes, np.zeros_like(destinations), destinations)
-        node = topology.src[links.link]
-        return {
-            "row_first": np.concatenate([[0], links.pair_first]).astype(np.int64),
-            "entry": np.stack([node, coin_of_link(topology)[links.link]], axis=1).astype(np.int32),
-            "entry_share": links.share,
-            "row_hops": np.concatenate([[0.0], links.mean_hops()]),
-            "link_of": link_of_coin(topology),
-        }
-    links = all_pair_links(topology, fabric.routes)
-    return {
-        "row_first": links.pair_first.astype(np.int64),
-        "entry": np.stack([links.link, np.zeros_like(links.link)], axis=1).astype(np.int32),
-        "entry_share": links.share,
-        "row_hops": links.mean_hops(),
-        "link_of": np.zeros((1, 1), np.int32),
-    }
-
-
-def fan_out_table(job: Job, fabric: Fabric, routes: Mapping[str, Any]) -> Floats:
-    """Return the seconds on each link when a server sends one byte to every other one, and the reverse.
-
-    Shape (servers, 2, links); (1, 1, 1) for models without tables and where it would not fit
-    :data:`MAX_FAN_OUT_BYTES`.
-    """
-    topology, servers = fabric.topology, fabric.topology.servers
-    has_tables = any(op.is_embedding for op in operators_of(job).graph.operators)
-    if not has_tables or servers * 2 * len(topology) * 8 > MAX_FAN_OUT_BYTES:
-        return np.zeros((1, 1, 1))
-    table = np.zeros((servers, 2, len(topology)))
-    rows = np.repeat(np.arange(len(routes["row_first"]) - 1), np.diff(routes["row_first"]))
-    share = routes["entry_share"]
-    if is_shiftable(fabric):
-        node, coin = routes["entry"].T
-        for server in range(servers):
-            for way, source in enumerate((server, (server - rows) % servers)):
-                link = routes["link_of"][(node + source) % servers, coin]
-                table[server, way] = np.bincount(link, share, minlength=len(topology))
-    else:
-        link = routes["entry"][:, 0]
-        for way, end in enumerate((rows // servers, rows % servers)):
-            cells = np.bincount(end * len(topology) + link, share, minlength=servers * len(topology))
-            table[:, way] = cells.reshape(servers, len(topology))
-    return table * (8.0 / topology.bandwidth_bps)
-
-
-def fan_hops(fabric: Fabric, row_hops: Floats) -> Floats:
-    """Return the mean hops of the farthest pair that each server is an end of, shape (servers,)."""
-    servers = fabric.topology.servers
-    if is_shiftable(fabric):
-        return np.full(servers, row_hops.max())
-    hops: Floats = row_hops.reshape(servers, servers)
-    farthest: Floats = np.maximum(hops.max(axis=0), hops.max(axis=1))
-    return farthest
 
 
 def most_rings_of(cluster: ClusterSpec, topology: Topology) -> int:

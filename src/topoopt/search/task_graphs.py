@@ -19,7 +19,8 @@ from topoopt.simulate import (
 from topoopt.strategy import ParallelStrategy
 
 LARGEST_TO_KEEP = 256
-"""Servers up to which the last task graphs are kept: one strategy is simulated on every fabric of a comparison."""
+"""Servers up to which the last task graphs are kept: one strategy is simulated on every fabric of a comparison. Above
+it is the last one only: a million tasks take 200 MB, and a strategy goes through all fabrics before the next one."""
 
 LAYOUTS_TO_KEEP = 32
 """Task graphs of layouts that are kept: all of them are simulated on every fabric."""
@@ -36,7 +37,7 @@ def task_graph_of(job: Job, strategy: ParallelStrategy, iterations: int = 1) -> 
 
 def _of_operators(job: Job, strategy: ParallelStrategy, iterations: int) -> TaskGraph:
     kept = job.cluster.servers <= LARGEST_TO_KEEP
-    return _kept_task_graph(job, strategy, iterations) if kept else _task_graph(job, strategy, iterations)
+    return (_kept_task_graph if kept else _last_task_graph)(job, strategy, iterations)
 
 
 def _task_graph(job: Job, strategy: ParallelStrategy, iterations: int) -> TaskGraph:
@@ -54,6 +55,7 @@ def _task_graph(job: Job, strategy: ParallelStrategy, iterations: int) -> TaskGr
 
 
 _kept_task_graph = lru_cache(maxsize=4)(_task_graph)
+_last_task_graph = lru_cache(maxsize=1)(_task_graph)
 
 
 def _of_traffic(job: Job, strategy: ParallelStrategy, iterations: int) -> TaskGraph:

@@ -52,7 +52,7 @@ class FlowRun(NamedTuple):
     flow_before: Floats
     flow_after: Floats
     class_first: Ints
-    class_link: Ints
+    class_link: NDArray[np.int32]
     coefficient: Floats
     capacity: Floats
     free_at: Floats

@@ -6,6 +6,7 @@ from topoopt.routing import Fabric
 from topoopt.simulate.first_come import compute_finish_s
 from topoopt.simulate.flows import Flows
 from topoopt.simulate.link_classes import sum_by
+from topoopt.simulate.link_classes_kernel import carry
 from topoopt.simulate.options import SimulationOptions
 from topoopt.simulate.result import SimResult
 from topoopt.simulate.task_graph import Floats, TaskGraph
@@ -41,5 +42,6 @@ def _carried(flows: Flows, links: int) -> tuple[Floats, Floats]:
     """Return payload on each link, and demanded payload by the number of links it crosses."""
     classes = len(flows.class_first) - 1
     class_bytes = sum_by(flows.flow_class, flows.payload_bytes, classes)
-    entry_bytes = np.repeat(class_bytes, np.diff(flows.class_first)) * flows.class_coefficient
-    return sum_by(flows.class_link, entry_bytes, links), class_bytes @ flows.class_edges
+    link_bytes = np.zeros(links)
+    carry(flows.class_first, flows.class_link, flows.class_coefficient, class_bytes, link_bytes)
+    return link_bytes, class_bytes @ flows.class_edges

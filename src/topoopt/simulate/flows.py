@@ -7,17 +7,18 @@ import numpy as np
 
 from topoopt.collectives import occupancy_bytes, ring_edge_bytes
 from topoopt.routing import Fabric, PathTable, chosen_paths, cumulative_weights
-from topoopt.simulate.csr import entries_between, entries_of, owners, pointer
+from topoopt.simulate.csr import entries_between, entries_of, pointer
 from topoopt.simulate.link_classes import (
     Floats,
     Ints,
+    Ints32,
     PairClasses,
     RingClass,
     drawn_ring,
     group_rings,
     pair_classes,
     ring_paths,
-    sum_by,
+    row_sums,
     whole_hops,
 )
 from topoopt.simulate.options import SimulationOptions
@@ -40,6 +41,7 @@ class Flows:
         What the task really wants carried, over each logical edge of the flow.
     before_s, after_s, weight : float64 arrays, shape (flows,)
     class_first, class_link, class_coefficient : arrays, shapes (classes+1,), (entries,), (entries,)
+        Links are 32-bit numbers: of many pairs there are many.
     class_edges : float64 array, shape (classes, hops+1)
         Logical edges of a class by the number of links each takes: one for a pair, k for a ring of k.
     pair_hops : float64 array, shape (hops+1,)
@@ -54,7 +56,7 @@ class Flows:
     after_s: Floats
     weight: Floats
     class_first: Ints
-    class_link: Ints
+    class_link: Ints32
     class_coefficient: Floats
     class_edges: Floats
     pair_hops: Floats
@@ -106,8 +108,9 @@ def no_flows(tasks: int) -> Flows:
     first, zero = np.zeros(tasks + 1, np.int64), np.zeros(1, np.int64)
     edges = np.zeros((0, 1))
     return Flows(
-        first, none, nothing, nothing, nothing, nothing, nothing, zero, none, nothing, edges, np.zeros(1)
-    )
+        first, none, nothing, nothing, nothing, nothing, nothing, zero, none.astype(np.int32), nothing, edges,
+        np.zeros(1),
+    )  # fmt: skip
 
 
 def pair_demands(graph: TaskGraph) -> tuple[Ints, Ints, Ints, Ints]:
@@ -216,7 +219,8 @@ def _assemble(
 ) -> Flows:
     """Return all flows by task. Columns of pairs are taken out one by one: they are large."""
     owner = np.concatenate((pair_flows.pop("task"), ring_flows.task))
-    order = np.argsort(owner, kind="stable")
+    in_order = bool((owner[1:] >= owner[:-1]).all())
+    order = slice(None) if in_order else np.argsort(owner, kind="stable")
     task_flow = pointer(np.bincount(owner, minlength=tasks))
     del owner
     columns = {
@@ -224,31 +228,29 @@ def _assemble(
         for name in _Columns._fields[1:]
     }
     lengths = np.concatenate([np.diff(pairs.first), [len(ring.link) for ring in rings]])
-    mean = sum_by(owners(pairs.first), pairs.coefficient, len(pairs.part))
-    pair_edges = _edge_table(len(pairs.part), np.tile(np.arange(len(pairs.part)), 2), *whole_hops(mean))
+    edges, pair_hops = _edge_tables(pairs, rings)
     return Flows(
         task_flow,
         **columns,
         class_first=pointer(lengths),
-        class_link=np.concatenate([pairs.link, *[ring.link for ring in rings]]).astype(np.int64),
+        class_link=np.concatenate([pairs.link, *[ring.link.astype(np.int32) for ring in rings]]),
         class_coefficient=np.concatenate([pairs.coefficient, *[ring.coefficient for ring in rings]]),
-        class_edges=_stack(pair_edges, rings),
-        pair_hops=pairs.part @ pair_edges,
+        class_edges=edges,
+        pair_hops=pair_hops,
     )
 
 
-def _edge_table(classes: int, place: Ints, hops: Floats, share: Floats) -> Floats:
-    width = int(hops[share > 0].max()) + 1 if (share > 0).any() else 1
-    kept = share > 0
-    flat = place[kept] * width + hops[kept].astype(np.int64)
-    return sum_by(flat, share[kept], classes * width).reshape(classes, width)
-
-
-def _stack(pair_edges: Floats, rings: list[RingClass]) -> Floats:
-    of_rings = [
-        _edge_table(1, np.zeros(len(ring.edge_hops), np.int64), ring.edge_hops, ring.edge_share)
-        for ring in rings
-    ]
-    tables = [pair_edges, *of_rings]
-    width = max(table.shape[1] for table in tables)
-    return np.concatenate([np.pad(table, ((0, 0), (0, width - table.shape[1]))) for table in tables])
+def _edge_tables(pairs: PairClasses, rings: list[RingClass]) -> tuple[Floats, Floats]:
+    """Return the logical edges of each class by their links, pairs first, and pairs by theirs."""
+    classes = len(pairs.part)
+    hops, share = whole_hops(row_sums(pairs.first, pairs.coefficient))
+    kept = np.flatnonzero(share > 0)
+    hops = hops[kept].astype(np.int64)
+    widths = [int(ring.edge_hops[ring.edge_share > 0].max(initial=0)) + 1 for ring in rings]
+    of_pairs = int(hops.max(initial=0)) + 1
+    table = np.zeros((classes + len(rings), max([of_pairs, *widths])))
+    table[kept % max(classes, 1), hops] = share[kept]
+    for row, ring in enumerate(rings, classes):
+        used = ring.edge_share > 0
+        np.add.at(table[row], ring.edge_hops[used].astype(np.int64), ring.edge_share[used])
+    return table, pairs.part @ table[:classes, :of_pairs]

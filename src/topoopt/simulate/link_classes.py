@@ -15,10 +15,13 @@ from topoopt.collectives import PathOverhead, path_overheads
 from topoopt.errors import InvalidInput
 from topoopt.routing import Fabric, PathTable, chosen_paths, cumulative_weights, pair_links, path_table
 from topoopt.simulate.csr import entries_of, pointer
+from topoopt.simulate.link_classes_kernel import add_rows
 from topoopt.topology import Ring
 
 Ints = NDArray[np.int64]
+Ints32 = NDArray[np.int32]
 Floats = NDArray[np.float64]
+_ENTRIES_AT_ONCE = 1 << 20
 LaidRows = tuple[Ints, Ints, Floats, Floats, Floats]
 """CSR pointer; links, and the share of the bytes on each; overheads before and after of each row, in seconds."""
 
@@ -42,7 +45,7 @@ class PairClasses:
     pair_first: Ints
     part: Floats
     first: Ints
-    link: Ints
+    link: Ints32
     coefficient: Floats
     before_s: Floats
     after_s: Floats
@@ -87,18 +90,34 @@ def _pair_classes(fabric: Fabric, key: Ints, split: str) -> PairClasses:
     src, dst = np.divmod(key, fabric.topology.servers)
     if split == "spread":
         pairs = pair_links(fabric.topology, fabric.routes, src, dst)
-        rows = laid(fabric, pairs.pair_first, pairs.link, pairs.share)
-        return PairClasses(np.arange(len(key) + 1), np.ones(len(key)), *rows)
-    table = path_table(fabric, src, dst)
-    rows = laid(fabric, table.path_first, table.link, np.ones(len(table.link)))
-    return PairClasses(table.pair_first, table.weight, *rows)
+        first, link, share = pairs.pair_first, pairs.link, pairs.share
+        pair_first, part = np.arange(len(key) + 1), np.ones(len(key))
+    else:
+        table = path_table(fabric, src, dst)
+        first, link, share = table.path_first, table.link, np.ones(len(table.link))
+        pair_first, part = table.pair_first, table.weight
+    return PairClasses(pair_first, part, first, link, share, *_overheads(fabric, first, link, share))
 
 
 def laid(fabric: Fabric, first: Ints, link: NDArray[np.integer], share: Floats) -> LaidRows:
     """Return rows of links, each with its share of the bytes, as 64-bit numbers with the overheads of each row."""
-    topology, links = fabric.topology, link.astype(np.int64)
-    bandwidth_bps, latency_s = topology.bandwidth_bps[links], topology.latency_s[links]
-    return first.astype(np.int64), links, share, *path_overheads(bandwidth_bps, latency_s, share, first)
+    return first.astype(np.int64), link.astype(np.int64), share, *_overheads(fabric, first, link, share)
+
+
+def _overheads(
+    fabric: Fabric, first: Ints, link: NDArray[np.integer], share: Floats
+) -> tuple[Floats, Floats]:
+    """Return what the transfer law adds before and after the bytes of each row, of some rows at a time."""
+    topology, rows = fabric.topology, len(first) - 1
+    before_s, after_s = np.empty(rows), np.empty(rows)
+    begin = 0
+    while begin < rows:
+        end = max(begin + 1, int(np.searchsorted(first, first[begin] + _ENTRIES_AT_ONCE, "right")) - 1)
+        entries = slice(first[begin], first[end])
+        of = topology.bandwidth_bps[link[entries]], topology.latency_s[link[entries]], share[entries]
+        before_s[begin:end], after_s[begin:end] = path_overheads(*of, first[begin : end + 1] - first[begin])
+        begin = end
+    return before_s, after_s
 
 
 def group_rings(fabric: Fabric, members: tuple[int, ...]) -> tuple[RingClass, ...]:
@@ -163,6 +182,13 @@ def _routed_ring(fabric: Fabric, members: tuple[int, ...]) -> RingClass:
 def sum_by(index: Ints, values: Floats, size: int) -> Floats:
     """Return the sum of the values of each index, shape (size,)."""
     total: Floats = np.bincount(index, values, minlength=size).astype(np.float64, copy=False)
+    return total
+
+
+def row_sums(first: Ints, values: Floats) -> Floats:
+    """Return the sum of each row of values, added in order."""
+    total = np.empty(len(first) - 1)
+    add_rows(first, values, total)
     return total
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from topoopt.arrays import Ints32
 from topoopt.simulate.task_graph import Floats, Ints
 
 ACTIVE = 0
@@ -134,7 +135,7 @@ def make_sharing(
 
 def make_links(
     class_first: Ints,
-    class_link: Ints,
+    class_link: Ints | Ints32,
     coefficient: Floats,
     capacity: Floats,
     *,
@@ -146,7 +147,7 @@ def make_links(
     users = np.bincount(class_link, minlength=links)
     return Links(
         class_first=class_first,
-        class_link=class_link,
+        class_link=class_link.astype(np.int64, copy=False),
         coefficient=coefficient,
         capacity=capacity,
         most=np.full(entries, 2.0) if most is None else most,

@@ -1,0 +1,151 @@
+"""A strategy for each fabric that a plan is compared with: searched there, and what was found on the others tried."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from topoopt.cost import PartTable
+from topoopt.job import Job
+from topoopt.plan import Baseline, Outcome
+from topoopt.routing import Fabric
+from topoopt.search.alternating import fixed_fabric
+from topoopt.search.baselines import (
+    LARGEST_TO_TRY_ALL,
+    BaselineRule,
+    baseline_fabric,
+    baseline_row,
+    outcome_on,
+    ringed,
+)
+from topoopt.search.fidelity import ANALYTIC, Fidelity
+from topoopt.search.markov_chain import ChainAnswer
+from topoopt.search.options import SearchOptions
+from topoopt.search.problem import SearchProblem, make_problem
+from topoopt.search.progress import Progress, silent
+from topoopt.strategy import ParallelStrategy
+
+LARGEST_TO_TRY_EVERY = 256
+"""Servers up to which every strategy that was found on one fabric is simulated on all others: a second and more of CPU
+time each for 1,024."""
+
+MOST_PROMISING = 2
+"""Strategies that are simulated on each fabric above that: the fastest by the estimate of the search's kernel."""
+
+Built = tuple[BaselineRule, Fabric]
+
+
+def search_baseline(
+    job: Job,
+    rule: BaselineRule,
+    fabric: Fabric,
+    options: SearchOptions,
+    prices: PartTable,
+    starts: tuple[ParallelStrategy, ...],
+    fidelity: Fidelity = ANALYTIC,
+) -> Baseline:
+    """Search a strategy for one baseline; the fastest in simulation of what was found and ``starts`` counts.
+
+    Circuits that change are simulated as flows where ``analytic`` is asked for, which cannot follow them.
+    """
+    return search_baselines(job, [(rule, fabric)], options, prices, starts, fidelity)[0]
+
+
+def search_baselines(
+    job: Job,
+    built: Sequence[Built],
+    options: SearchOptions,
+    prices: PartTable,
+    starts: tuple[ParallelStrategy, ...],
+    fidelity: Fidelity = ANALYTIC,
+    on_progress: Progress = silent,
+) -> tuple[Baseline, ...]:
+    """Search a strategy for each baseline; what is good on one is tried on all, as are the ``starts``.
+
+    On circuits that change only what the search has found counts for more than :data:`LARGEST_TO_TRY_ALL` servers.
+    """
+    trials: list[_Trial] = []
+    for index, (rule, fabric) in enumerate(built):
+        on_progress(f"searching for {rule.fabric}", index, len(built))
+        trials.append(_searched(job, rule, fabric, options, prices, starts, fidelity))
+    if job.cluster.servers > LARGEST_TO_TRY_EVERY:
+        everywhere = tuple(dict.fromkeys((*starts, *(trial.found.strategy for trial in trials))))
+        _try_all(trials, [trial.promising(everywhere) for trial in trials])
+    else:
+        _try_all(trials, [trial.allowed(starts) for trial in trials])
+        # What is good on one fabric may be better than what the search has found on another.
+        everywhere = tuple(dict.fromkeys(trial.best for trial in trials))
+        _try_all(trials, [trial.allowed(everywhere) for trial in trials])
+    return tuple(
+        baseline_row(job, trial.rule, prices, trial.outcomes[trial.best], trial.best, trial.found.proposals)
+        for trial in trials
+    )
+
+
+@dataclass(eq=False, slots=True)
+class _Trial:
+    """A fabric, and what each strategy that was tried on it takes."""
+
+    job: Job
+    rule: BaselineRule
+    fabric: Fabric
+    seed: int
+    fidelity: Fidelity
+    found: ChainAnswer
+    problem: SearchProblem | None
+    outcomes: dict[ParallelStrategy, Outcome] = field(default_factory=dict)
+    order: list[ParallelStrategy] = field(default_factory=list)
+
+    def allowed(self, others: Sequence[ParallelStrategy]) -> list[ParallelStrategy]:
+        """Return what was found and the others, where these may be tried."""
+        changing = self.fabric.reconfiguration is not None
+        few = changing and self.job.cluster.servers > LARGEST_TO_TRY_ALL
+        return [self.found.strategy] if few else [self.found.strategy, *others]
+
+    def promising(self, others: Sequence[ParallelStrategy]) -> list[ParallelStrategy]:
+        """Return those of what was found and the others that the search's kernel takes for the fastest."""
+        allowed = list(dict.fromkeys(self.allowed(others)))
+        if self.problem is None or len(allowed) <= MOST_PROMISING:
+            return allowed
+        return sorted(allowed, key=self.problem.iteration_time_s)[:MOST_PROMISING]
+
+    @property
+    def best(self) -> ParallelStrategy:
+        """The fastest; of equally fast ones the first that was asked for."""
+        return min(self.order, key=lambda strategy: self.outcomes[strategy].iteration_time_s)
+
+    def run(self, strategy: ParallelStrategy) -> None:
+        """Simulate a strategy."""
+        laid = ringed(self.job, strategy, self.fabric, self.seed)
+        self.outcomes[strategy] = outcome_on(self.job, strategy, laid, self.fidelity)
+
+
+def _try_all(trials: Sequence[_Trial], wanted: Sequence[Iterable[ParallelStrategy]]) -> None:
+    """Run what is wanted on each fabric: a strategy goes through all of them, for its task graph is large."""
+    for trial, strategies in zip(trials, wanted, strict=True):
+        trial.order += [strategy for strategy in dict.fromkeys(strategies) if strategy not in trial.order]
+    for strategy in dict.fromkeys(strategy for trial in trials for strategy in trial.order):
+        for trial in trials:
+            if strategy in trial.order and strategy not in trial.outcomes:
+                trial.run(strategy)
+
+
+def _searched(
+    job: Job,
+    rule: BaselineRule,
+    fabric: Fabric,
+    options: SearchOptions,
+    prices: PartTable,
+    starts: tuple[ParallelStrategy, ...],
+    fidelity: Fidelity,
+) -> _Trial:
+    rng = np.random.default_rng(np.random.SeedSequence(options.seed))
+    searched = fabric
+    if rule.searched_on:
+        searched = baseline_fabric(job, rule, prices, options.seed, rule.searched_on)
+    problem = None
+    if job.cluster.servers > LARGEST_TO_TRY_EVERY and starts[0].splits:
+        problem = make_problem(job, searched, measured_only=options.mode == "released", seed=options.seed)
+    budget = min(options.baseline_budget, options.budget)
+    found = fixed_fabric(job, searched, options, budget, rng, starts, problem)
+    return _Trial(job, rule, fabric, options.seed, fidelity, found, problem)
