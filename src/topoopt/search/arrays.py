@@ -52,6 +52,8 @@ of_operator       float64  (2, O)           when its last part ends, or bytes of
 order             int64    (O,)             operators in order: of tables, or of AllReduces that wait
 arrived           float64  (G,)             when each edge's backward exchange ends
 of_edges          int64    (2, G+1)         operators whose parts are local, ended by -1; edges by readiness
+in_line           int64    (2, O)           operators by readiness; edges that each still waits for
+due_s             float64  (O,)             when the latest of these that are done was
 ================  =======  ===============  ==============================================================
 
 A channel dim is 0 none, 1 out, 2 in, 3 rows, 4 columns.
@@ -128,6 +130,8 @@ class State(NamedTuple):
     order: Ints
     arrived: Floats
     of_edges: Ints
+    in_line: Ints
+    due_s: Floats
 
 
 def new_state(problem: Problem, config: Ints, accelerators: int) -> State:
@@ -152,4 +156,6 @@ def new_state(problem: Problem, config: Ints, accelerators: int) -> State:
         order=np.zeros(ops, np.int64),
         arrived=np.zeros(edges),
         of_edges=np.zeros((2, edges + 1), np.int64),
+        in_line=np.zeros((2, ops), np.int64),
+        due_s=np.zeros(ops),
     )

@@ -1,7 +1,8 @@
 """The iteration time of a split whose loads are known: the analytic timeline, one exchange for each edge.
 
 ``arrays.py`` describes the arrays. An exchange starts when the last part of its producer ends, and ends when its last
-link does. Servers serve operators in the graph's order, links serve exchanges first come, first served. Bytes on
+link does. Servers serve operators in the order in which they become ready, links serve exchanges first come, first
+served. Bytes on
 links, groups and memory are exact; transfers are not rounded to packets, and buckets join the tensors of one operator
 only.
 
@@ -32,12 +33,19 @@ def evaluate(p: Problem, state: State) -> float:
         p.ring_bytes,
     )
     operators, end, served, queued = len(p.operator), 0.0, 0, 0
+    line, waiting, due_s, last = state.in_line[0], state.in_line[1], state.due_s, state.of_operator[LAST]
     _clear(state.on_server, state.on_link[FREE], state.finish)
-    for op in range(operators):
+    behind = _line_up(p.first_in, line, waiting, due_s, True)
+    for k in range(operators):
+        op = line[k]
         _forward(p, state, op)
-    for op in range(operators - 1, -2, -1):
-        done = np.inf  # after all operators, what still waits is served
-        if op >= 0:
+        for i in range(p.first_out[op], p.first_out[op + 1]):
+            behind = _join(line, waiting, due_s, p.edge_ends[p.out_edge[i], 1], last[op], k + 1, behind)
+    behind = _line_up(p.first_out, line, waiting, due_s, False)
+    for k in range(operators + 1):
+        done, op = np.inf, -1  # after all operators, what still waits is served
+        if k < operators:
+            op = line[k]
             done = _backward(p, state, op)
             end = max(end, done)
         while served < queued and ready_s[order[served]] <= done:
@@ -49,7 +57,39 @@ def evaluate(p: Problem, state: State) -> float:
             if ring_bytes[op, config[op, 0], config[op, 1], 0] > 0:
                 _queue(order, ready_s, op, ready, served, queued)
                 queued += 1
+            for i in range(p.first_in[op + 1] - 1, p.first_in[op] - 1, -1):
+                edge = p.in_edge[i]
+                producer = p.edge_ends[edge, 0]
+                behind = _join(line, waiting, due_s, producer, state.arrived[edge], k + 1, behind)
     return end
+
+
+@compiled
+def _line_up(first: Ints, line: Ints, waiting: Ints, due_s: Floats, forward: bool) -> int:
+    """Let operators that wait for no other stand in line, in the order of the graph, or backward.
+
+    ``first`` is the CSR pointer of the edges that each operator waits for. Returns how many stand in line.
+    """
+    operators, behind = line.shape[0], 0
+    for k in range(operators):
+        op = k if forward else operators - 1 - k
+        waiting[op] = first[op + 1] - first[op]
+        due_s[op] = 0.0
+        if waiting[op] == 0:
+            line[behind] = op
+            behind += 1
+    return behind
+
+
+@compiled
+def _join(line: Ints, waiting: Ints, due_s: Floats, op: int, ready: float, served: int, behind: int) -> int:
+    """Note what an operator waits for; when it is the last, put it in line, the earliest first."""
+    due_s[op] = max(due_s[op], ready)
+    waiting[op] -= 1
+    if waiting[op] > 0:
+        return behind
+    _queue(line, due_s, op, due_s[op], served, behind)
+    return behind + 1
 
 
 @compiled
@@ -155,7 +195,7 @@ def _send_back(p: Problem, state: State, op: int, done: float) -> float:
 
 @compiled
 def _queue(order: Ints, ready_s: Floats, op: int, ready: float, served: int, queued: int) -> None:
-    """Put an operator's AllReduce among those that wait, the earliest first."""
+    """Put an operator, or its AllReduce, among those that wait, the earliest first."""
     ready_s[op] = ready
     k = queued
     while k > served and ready_s[order[k - 1]] > ready:
