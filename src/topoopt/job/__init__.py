@@ -18,6 +18,7 @@ from topoopt.job.job import training_job as training_job
 from topoopt.job.job import transformer_of as transformer_of
 from topoopt.job.layout import ORDER as ORDER
 from topoopt.job.layout import Layout as Layout
+from topoopt.job.layout import layout_name as layout_name
 from topoopt.job.model_list import ModelList as ModelList
 from topoopt.job.model_list import listed_models as listed_models
 from topoopt.job.operators_work import OperatorsWork as OperatorsWork

@@ -115,6 +115,8 @@ from topoopt.llm.search.choices import usual_choices as usual_choices
 from topoopt.llm.search.enumerate import enumerate_configurations as enumerate_configurations
 from topoopt.llm.search.fixed import fixed_fields as fixed_fields
 from topoopt.llm.search.infeasible import in_short as in_short
+from topoopt.llm.search.left_out import left_out as left_out
+from topoopt.llm.search.not_searched import NotSearched as NotSearched
 from topoopt.llm.search.published import published_layouts as published_layouts
 from topoopt.llm.search.ranking import search_configurations as search_configurations
 from topoopt.llm.search.request import SearchRequest as SearchRequest

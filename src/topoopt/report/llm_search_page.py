@@ -7,6 +7,7 @@ from typing import Any
 from topoopt.hardware import find_accelerator
 from topoopt.job import TIGHT
 from topoopt.llm import SPLIT, ConfigurationSearch
+from topoopt.report.not_searched import not_searched_sections
 from topoopt.report.page import Block, Notes, Page, Section, Table
 from topoopt.report.published_layouts import published_sections
 from topoopt.report.rows import Entries, facts, number, table, text
@@ -33,6 +34,7 @@ def llm_search_page(search: ConfigurationSearch) -> Page:
             Section("fastest", f"The fastest {len(rows)}", "", _fastest(search, rows), remark),
             Section("time", "Where the time goes", "", (_shares(rows),)),
             *published_sections(request.model.name, search.published),
+            *not_searched_sections(search.not_searched),
         ),
         remark=f"{request.global_batch:,} sequences of {request.sequence:,} tokens, {request.precision}",
     )

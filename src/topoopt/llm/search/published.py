@@ -77,7 +77,7 @@ def published_layouts(search: ConfigurationSearch) -> tuple[PublishedLayout, ...
             row.accelerator,
             row.accelerators,
             row.words["precision"],
-            _words_of(one),
+            words_of(one),
             float(times[place]),
             float(ranked_s.min()),
             float(needed.total[place]),
@@ -92,8 +92,8 @@ def published_layouts(search: ConfigurationSearch) -> tuple[PublishedLayout, ...
 
 def _nearest(request: SearchRequest) -> dict[Configuration, Publication]:
     """Return the nearest ways that go together with the job; of another architecture only where there are no others."""
-    rows = sorted(_suited(request), key=lambda row: _distance(request, row))
-    other = [row for row in rows if _kind(request, row) == OTHER_ARCHITECTURE]
+    rows = sorted(_suited(request), key=lambda row: distance(request, row))
+    other = [row for row in rows if kind_of(request, row) == OTHER_ARCHITECTURE]
     found: dict[Configuration, Publication] = {}
     for group in (rows[: len(rows) - len(other)], [row for row in other if _has_as_much(request, row)]):
         for row in group:
@@ -112,26 +112,28 @@ def _suited(request: SearchRequest) -> Iterator[Publication]:
 
 
 def _is_near(request: SearchRequest, row: Publication) -> bool:
-    scaled = _factor(request.accelerators, row.accelerators)
-    return scaled <= MOST_SCALED and _factor(request.sequence, row.sequence) <= NEAR_SEQUENCES
+    scaled = times_apart(request.accelerators, row.accelerators)
+    return scaled <= MOST_SCALED and times_apart(request.sequence, row.sequence) <= NEAR_SEQUENCES
 
 
 def _is_alike(one: TransformerModel, other: TransformerModel) -> bool:
     sizes = [count_parameters(model).total for model in (one, other)]
-    return (one.experts is None) == (other.experts is None) and _factor(*sizes) <= ALIKE
+    return (one.experts is None) == (other.experts is None) and times_apart(*sizes) <= ALIKE
 
 
-def _factor(one: float, other: float) -> float:
+def times_apart(one: float, other: float) -> float:
+    """Return how many times the one number is the other, or the other way round."""
     return max(one / other, other / one)
 
 
-def _distance(request: SearchRequest, row: Publication) -> tuple[int, float, bool]:
+def distance(request: SearchRequest, row: Publication) -> tuple[int, float, bool]:
     """Return how far a row is: by the kind of accelerator, then by how many there are, then by the precision."""
     scaled = abs(math.log2(request.accelerators / row.accelerators))
-    return _kind(request, row), scaled, row.words["precision"] != request.precision
+    return kind_of(request, row), scaled, row.words["precision"] != request.precision
 
 
-def _kind(request: SearchRequest, row: Publication) -> int:
+def kind_of(request: SearchRequest, row: Publication) -> int:
+    """Return 0 for the accelerator that was published for, 1 for another of its architecture, else 2."""
     here, there = find_accelerator(request.system.accelerator), find_accelerator(row.accelerator)
     if here == there:
         return 0
@@ -140,7 +142,7 @@ def _kind(request: SearchRequest, row: Publication) -> int:
 
 def _has_as_much(request: SearchRequest, row: Publication) -> bool:
     here, there = find_accelerator(request.system.accelerator), find_accelerator(row.accelerator)
-    return _factor(here.memory_bytes, there.memory_bytes) <= ALIKE
+    return times_apart(here.memory_bytes, there.memory_bytes) <= ALIKE
 
 
 def _scaled(request: SearchRequest, row: Publication) -> Configuration:
@@ -151,21 +153,26 @@ def _scaled(request: SearchRequest, row: Publication) -> Configuration:
     InvalidInput
         If that does not go together.
     """
+    one = configuration_of(request, row)
+    check_configuration(request.model, one, request.accelerators, uneven_stages=True)
+    return one
+
+
+def configuration_of(request: SearchRequest, row: Publication) -> Configuration:
+    """Return the same, whether it goes together or not."""
     asked = {name: value for name, value in request.fixed.items() if name in RARE_COLUMNS}
     words = {**asked, **row.words, "precision": request.precision}
     inside = words["tp"] * words["pp"] * words.get("cp", 1)
-    one = Configuration(
+    return Configuration(
         **words,
         dp=max(request.accelerators // inside, 1),
         global_batch=request.global_batch,
         sequence=request.sequence,
         sequence_parallel=words["tp"] > 1,
     )
-    check_configuration(request.model, one, request.accelerators, uneven_stages=True)
-    return one
 
 
-def _words_of(one: Configuration) -> dict[str, Any]:
+def words_of(one: Configuration) -> dict[str, Any]:
     """Return the fields of a configuration that are not as usual, and those that have no usual value."""
     usual = {item.name: item.default for item in fields(Configuration)}
     left_out = ("global_batch", "sequence")

@@ -14,6 +14,7 @@ from topoopt.llm.calibration.parameters import Calibration
 from topoopt.llm.columns import Bools, Floats, Ints
 from topoopt.llm.configuration_table import ConfigurationTable
 from topoopt.llm.memory.accelerator import MemoryColumns
+from topoopt.llm.search.not_searched import NotSearched
 from topoopt.llm.search.request import SearchRequest
 from topoopt.llm.step_time.times import StepTimes
 
@@ -54,6 +55,8 @@ class ConfigurationSearch:
         Whether variants are among those.
     published : tuple of PublishedLayout
         Ways of training that are known from publications, where there are some for this model or one like it.
+    not_searched : tuple of NotSearched
+        Those of this model that are not among the configurations, and why.
     """
 
     request: SearchRequest
@@ -71,6 +74,7 @@ class ConfigurationSearch:
     top: int = 10
     variants: bool = False
     published: tuple[PublishedLayout, ...] = ()
+    not_searched: tuple[NotSearched, ...] = ()
 
     @property
     def accelerator(self) -> str:
@@ -134,4 +138,5 @@ class ConfigurationSearch:
             "configurations_per_s": self.valid / max(self.cpu_s, 1e-9),
             "configurations": self.shown(),
             "published": [dict(one.to_mapping()) for one in self.published],
+            "published_not_searched": [one.to_mapping() for one in self.not_searched],
         }

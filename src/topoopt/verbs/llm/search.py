@@ -12,6 +12,7 @@ from topoopt.llm import (
     Limits,
     SearchRequest,
     fixed_fields,
+    left_out,
     published_layouts,
     search_configurations,
     usual_batch,
@@ -67,7 +68,8 @@ def search(
     whole("top", top, 1)
     calibration = calibration_of(settings, settings["accelerator"])
     answer = search_configurations(_request(model, settings, calibration.attention), calibration)
-    return replace(answer, top=top, variants=variants, published=published_layouts(answer))
+    published, others = published_layouts(answer), left_out(answer.request)
+    return replace(answer, top=top, variants=variants, published=published, not_searched=others)
 
 
 def _request(model: Transformer, words: Mapping[str, Any], attention: str) -> SearchRequest:
