@@ -51,6 +51,7 @@ def _wirings() -> Figure:
         planned_degrees=(4,),
         budget=100,
         search_s=0.2,
+        records=((64, 8),),
     )
     return wirings_on(grid, SETTINGS, silent)
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 from topoopt.reproduction.figure import Figure, Progress, Row, StudySettings
 from topoopt.reproduction.published_jobs import MODEL_TITLES
-from topoopt.reproduction.wirings_exchange import exchange_row, wiring_row
+from topoopt.reproduction.wirings_exchange import exchange_row, record_row, wiring_row
 from topoopt.reproduction.wirings_fabrics import DIRECT, WIRED, Size, wired
-from topoopt.reproduction.wirings_figure import WiringTimes, wirings_figure
+from topoopt.reproduction.wirings_figure import TEXT, WiringTimes, wirings_figure
 from topoopt.reproduction.wirings_jobs import EXPERT_TITLES, PLANS, TITLES, plan_row, wired_rows
 from topoopt.search import SearchOptions
 
@@ -32,6 +32,8 @@ class WiringsGrid:
         Proposals on each wiring.
     search_s : float
         Of search for each lifted wiring; 0 chooses.
+    records : tuple of (servers, degree)
+        Where others have published the hops of their graphs.
     """
 
     servers: int
@@ -46,6 +48,7 @@ class WiringsGrid:
     planned_degrees: tuple[int, ...]
     budget: int
     search_s: float = 0.0
+    records: tuple[tuple[int, int], ...] = ()
 
     @property
     def jobs(self) -> tuple[tuple[tuple[str, ...], int, float], ...]:
@@ -69,6 +72,7 @@ FULL = WiringsGrid(
     job_degrees=DEGREES,
     planned_degrees=DEGREES,
     budget=1000,
+    records=tuple((row["servers"], row["degree"]) for row in TEXT.tables["records"]),
 )
 QUICK = replace(FULL, job_degrees=(4, 8), planned_degrees=(4,))
 
@@ -93,6 +97,7 @@ def wirings_on(grid: WiringsGrid, settings: StudySettings, on_progress: Progress
         size = Size(grid.servers, degree, grid.bandwidth_bps, grid.search_s)
         step(f"{size.servers} servers, d={degree}")
         rows += _wiring_rows(size, grid.batch, settings.seed)
+    rows += (record_row(servers, degree, settings.seed) for servers, degree in grid.records)
     for degree in grid.job_degrees:
         for models, servers, bandwidth_bps in grid.jobs:
             size = Size(servers, degree, bandwidth_bps, grid.search_s)

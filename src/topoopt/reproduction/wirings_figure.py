@@ -32,7 +32,7 @@ class WiringTimes:
     def with_ratios(self) -> Iterator[Row]:
         """Yield the rows, those of jobs with their times over the ideal switch's and over those of strides."""
         for row in self.rows:
-            if row["what"] == "wiring":
+            if "iteration_time_s" not in row:
                 yield row
                 continue
             time_s = row["iteration_time_s"]
@@ -47,13 +47,17 @@ def wirings_figure(times: WiringTimes, servers: int, batch: int, *, quick: bool)
 
 
 def _compared(times: WiringTimes) -> Iterator[Comparison]:
-    """Yield what a prototype of the search had, and that the all-to-all study beats the fat-tree."""
+    """Yield what a prototype of the search had, records of others, and how far behind the fat-tree strides stay."""
     for entry in TEXT.tables["prototype"]:
         for row in times.where(
             what=entry["what"], fabric=entry["fabric"], degree=entry["degree"], servers=128
         ):
             words = {"fabric": entry["fabric"], "degree": entry["degree"], "published": entry["value"]}
             yield TEXT.comparison(entry["name"], row[entry["column"]] * entry.get("scale", 1), **words)
+    for entry in TEXT.tables["records"]:
+        size = {"servers": entry["servers"], "degree": entry["degree"]}
+        for row in times.where(what="record", **size):
+            yield TEXT.comparison("record", row["average_hops"], published=entry["hops"], **size)
     for row in times.where(what="all-to-all", fabric=LIFTED, degree=4):
         tree_s = times.time_s(row, TREE)
         strides = times.time_s(row, STRIDES) / tree_s
