@@ -12,7 +12,7 @@ from topoopt.job import Job, JobRequest, JobSettings, job_traffic, make_job
 from topoopt.plan import Outcome
 from topoopt.reproduction.figure import Row
 from topoopt.reproduction.published_jobs import MODEL_TITLES, times
-from topoopt.reproduction.wirings_fabrics import DIRECT, WIRED, Size, wired
+from topoopt.reproduction.wirings_fabrics import DIRECT, EXPANDER, TORUS, WIRED, Size, wired
 from topoopt.routing import Fabric
 from topoopt.search import (
     Candidate,
@@ -69,7 +69,9 @@ def wired_rows(model: str, size: Size, options: SearchOptions) -> Iterator[Row]:
 def plan_row(model: str, name: str, size: Size, seed: int) -> Row:
     """Return the plan of a model, whose wiring is chosen with its strategy."""
     options = SearchOptions(seed=seed, processes=1, **PLANS[name])
-    plan = make_plan(study_job(model, size), options, fabrics=(), weigh_routes=False)
+    # Baselines of the same ports are candidates for a plan of any wiring.
+    fabrics = (EXPANDER, TORUS) if options.wirings == "any" else ()
+    plan = make_plan(study_job(model, size), options, fabrics=fabrics, weigh_routes=False)
     row = _row(model, name, size, job_traffic(plan.job, plan.strategy), plan.outcome)
     return {**row, "wiring": "" if plan.wiring is None else plan.wiring.family}
 
