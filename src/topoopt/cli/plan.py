@@ -13,7 +13,7 @@ from topoopt.cli.output_file import check_writable
 from topoopt.cli.progress import progress
 from topoopt.cli.render import print_json, show
 from topoopt.cli.spread import spread
-from topoopt.words import File, PlanWords, Word
+from topoopt.words import COLLECTIVE_FORM, File, PlanWords, Word
 
 ModelArgument = Annotated[
     str,
@@ -37,6 +37,15 @@ class BesideWords(TypedDict, total=False):
     """Price list: 2022, 2025 or a file of your own. If not given 2022, or 2025 for ports faster than those of 2022."""
 
 
+class CollectiveWord(TypedDict, total=False):
+    """How collectives run."""
+
+    collective: Annotated[str, Word(COLLECTIVE_FORM)]
+    """How AllReduces run when the plan is simulated; it is searched with rings. auto: by group and size, the quickest
+    in closed form on the plan's links, or rings where these are faster. If not given auto, stepped with --preset paper
+    or released."""
+
+
 class PlanFiles(TypedDict, total=False):
     """What is written."""
 
@@ -49,6 +58,7 @@ def plan(
     source: ModelArgument,
     words: PlanWords,
     beside: BesideWords,
+    how: CollectiveWord,
     files: PlanFiles,
     as_json: Annotated[bool, Option("--json", help="Print the plan as JSON.")] = False,
 ) -> None:
@@ -61,7 +71,7 @@ def plan(
     check_writable(out, "--out", source)
     start_compiling_ahead()  # before all that a plan imports
     with progress("searching") as report:
-        answer = topoopt.plan(source, on_progress=report, **beside, **words)
+        answer = topoopt.plan(source, on_progress=report, **beside, **how, **words)
     if out is not None:
         topoopt.write_plan(out, answer)
     if as_json:

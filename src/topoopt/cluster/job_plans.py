@@ -15,12 +15,13 @@ from topoopt.search import (
     BaselineRule,
     baseline_fabric,
     make_plan,
+    options_of,
     search_baseline,
     simulated,
     starting_strategy,
     task_graph_of,
 )
-from topoopt.simulate import SimulationOptions, TaskGraph, simulate
+from topoopt.simulate import TaskGraph, simulate
 from topoopt.topology import Topology
 from topoopt.workload import load_model
 
@@ -107,7 +108,7 @@ def dedicated_plan(shape: JobShape, planning: Planning) -> JobPlan:
     time_s = plan.outcome.iteration_time_s
     if planning.simulator != plan.outcome.simulator:
         # A packet takes one path, so every transfer of the others does, too.
-        options = SimulationOptions(split="one" if planning.simulator == "packet" else "spread")
+        options = replace(options_of(plan.job), split="one" if planning.simulator == "packet" else "spread")
         result = simulated(plan.job, plan.strategy, plan.fabric, planning.simulator, options)
         time_s = result.iteration_time_s
     return JobPlan(task_graph_of(plan.job, plan.strategy), _always(time_s), plan.fabric.topology)

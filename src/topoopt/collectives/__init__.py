@@ -28,6 +28,7 @@ from topoopt.collectives.schedule import Schedule as Schedule
 from topoopt.collectives.table import ALGORITHMS as ALGORITHMS
 from topoopt.collectives.table import COLLECTIVE_NAMES as COLLECTIVE_NAMES
 from topoopt.collectives.table import QUICKEST as QUICKEST
+from topoopt.collectives.table import RING as RING
 from topoopt.collectives.table import Algorithm as Algorithm
 from topoopt.collectives.transfer_time import PACKET_BYTES as PACKET_BYTES
 from topoopt.collectives.transfer_time import PathOverhead as PathOverhead

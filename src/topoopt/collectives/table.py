@@ -38,6 +38,9 @@ ALGORITHMS: Mapping[str, Algorithm] = {
     "pairwise": Algorithm("all-to-all", (all_to_all,)),
 }
 
+RING = "ring"
+"""What every simulator knows as a whole, and what a collective runs as where nothing is said."""
+
 QUICKEST = "auto"
 """Name under which the choice by closed form stands beside the algorithms that it chooses from."""
 

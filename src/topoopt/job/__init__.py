@@ -1,5 +1,12 @@
 """The question: a model on a cluster, how its costs are counted, and how people write that."""
 
+from topoopt.job.buckets import AUTO_BUCKET as AUTO_BUCKET
+from topoopt.job.buckets import BUCKET_SIZES as BUCKET_SIZES
+from topoopt.job.buckets import DDP_BUCKET_BYTES as DDP_BUCKET_BYTES
+from topoopt.job.buckets import NO_BUCKETS as NO_BUCKETS
+from topoopt.job.buckets import BucketText as BucketText
+from topoopt.job.buckets import bucket_text as bucket_text
+from topoopt.job.buckets import parse_bucket as parse_bucket
 from topoopt.job.file import cluster_places as cluster_places
 from topoopt.job.file import job_from_mapping as job_from_mapping
 from topoopt.job.file import read_cluster_part as read_cluster_part

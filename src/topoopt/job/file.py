@@ -5,10 +5,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, create_model, model_validator
+from pydantic import BeforeValidator, Field, create_model, model_validator
 
 from topoopt.errors import InvalidInput
-from topoopt.files import BandwidthText, BytesText, Strict, TimeText, is_file, read_yaml, validated
+from topoopt.files import BandwidthText, Strict, TimeText, is_file, read_yaml, validated
+from topoopt.job.buckets import BucketText
 from topoopt.job.request import TRAINING_FILES, WORK_FILES, JobRequest, names_file
 from topoopt.job.settings import JobSettings
 from topoopt.words import TrainingWords, described
@@ -81,7 +82,8 @@ class JobModel(Strict):
     embedding_bytes_factor: int | None = None
     memory_check: str | None = None
     optimizer: str | None = None
-    bucket_bytes: Annotated[BytesText, AfterValidator(round)] | None = Field(default=None, alias="bucket")
+    bucket_bytes: BucketText | None = Field(default=None, alias="bucket")
+    collective: str | None = None
     search: dict[str, Any] = Field(default={})
 
     @model_validator(mode="after")

@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 
+from topoopt.collectives import COLLECTIVE_NAMES
 from topoopt.errors import InvalidInput, check_known
 from topoopt.files import Count
 from topoopt.hardware import PRECISIONS
+from topoopt.job.buckets import AUTO_BUCKET, DDP_BUCKET_BYTES
 from topoopt.strategy import OPTIMIZER_BYTES_PER_PARAMETER_BYTE
 from topoopt.workload import COMPUTE_MODES
 
@@ -28,7 +30,11 @@ class JobSettings:
     optimizer : str
         ``sgd``, ``momentum`` or ``adam``: state kept per parameter.
     bucket_bytes : int
-        Gradients are joined into AllReduces of at least so many bytes; 0: one for every weight tensor.
+        Gradients are joined into AllReduces of at least so many bytes; 0: one for every weight tensor;
+        :data:`~topoopt.job.AUTO_BUCKET`: as many as a plan finds best.
+    collective : str
+        How collectives run, a name in :data:`topoopt.collectives.COLLECTIVE_NAMES`. A plan is searched with rings,
+        and of ``auto`` makes rings again where the algorithms chosen by message are not faster.
     """
 
     compute: str = "profile"
@@ -37,6 +43,7 @@ class JobSettings:
     memory_check: str = "warn"
     optimizer: str = "sgd"
     bucket_bytes: Count = 0
+    collective: str = "stepped"
 
     def __post_init__(self) -> None:
         allowed = {
@@ -44,11 +51,17 @@ class JobSettings:
             "precision": PRECISIONS,
             "memory_check": MEMORY_CHECKS,
             "optimizer": tuple(OPTIMIZER_BYTES_PER_PARAMETER_BYTE),
+            "collective": COLLECTIVE_NAMES,
         }
         for name, known in allowed.items():
             check_known(name, getattr(self, name), known)
         if self.embedding_bytes_factor not in (1, 2):
             got = self.embedding_bytes_factor
             raise InvalidInput(f"embedding_bytes_factor: allowed are 1 and 2, got {got}")
-        if self.bucket_bytes < 0:
+        if self.bucket_bytes < AUTO_BUCKET:
             raise InvalidInput(f"bucket_bytes: must be >= 0, got {self.bucket_bytes}")
+
+    @property
+    def usual_bucket_bytes(self) -> int:
+        """Bytes of a bucket, PyTorch's where nothing is chosen yet."""
+        return DDP_BUCKET_BYTES if self.bucket_bytes == AUTO_BUCKET else self.bucket_bytes

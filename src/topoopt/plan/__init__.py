@@ -14,6 +14,7 @@ from topoopt.plan.file import plan_schema as plan_schema
 from topoopt.plan.file import plan_to_mapping as plan_to_mapping
 from topoopt.plan.file import read_plan as read_plan
 from topoopt.plan.file import write_plan as write_plan
+from topoopt.plan.gradient_choice import GradientChoice as GradientChoice
 from topoopt.plan.plan import Baseline as Baseline
 from topoopt.plan.plan import Bounds as Bounds
 from topoopt.plan.plan import GapParts as GapParts

@@ -69,6 +69,7 @@ def plan_to_mapping(plan: Plan) -> dict[str, Any]:
         "skipped_fabrics": plan.skipped_fabrics,
         "cost_usd": plan.price.get("cost_usd"),
         "price": plan.price,
+        "gradients": plan.gradients,
         "cluster": job.cluster,
         "settings": job.settings,
         **work_to_mapping(plan),
@@ -169,6 +170,7 @@ def _plan(file: model.PlanFile) -> Plan:
         _finder_rules(file.search.options if file.search.rules is None else file.search.rules),
         wiring=None if file.wiring is None else noun_from(ChosenWiring, file.wiring),
         gap_parts=file.gap_parts,
+        gradients=file.gradients,
     )
     _check_rings(plan)
     return plan

@@ -11,14 +11,15 @@ from pydantic import Field
 from topoopt.files import Amount, Count, EveryKey, Name, Number, Positive, Strict
 from topoopt.hardware import ClusterSpec
 from topoopt.job import JobSettings
+from topoopt.plan.gradient_choice import GradientChoice
 from topoopt.plan.plan import Bounds, GapParts
 from topoopt.plan.training_model import TrainingPart
 from topoopt.workload import DeviceProfileModel, OperatorGraph, ProfileTable
 
 SCHEMA: Final = "topoopt-plan/1"
 
-EVERY_KEY = EveryKey("bucket_bytes")
-"""Plans that were written before there were buckets are without that key."""
+EVERY_KEY = EveryKey("bucket_bytes", "collective")
+"""Plans that were written before there were buckets, or algorithms by message, are without these keys."""
 
 Small = Annotated[int, Field(ge=1, le=2**31 - 1)]
 """What an array of 32 bits holds."""
@@ -78,6 +79,9 @@ class RoutingPart(Strict):
     method: str
 
 
+_ALGORITHMS: Any = Field(default={}, description="collectives by algorithm, where not all are rings")
+
+
 class OutcomePart(Strict):
     """What one iteration costs."""
 
@@ -87,6 +91,7 @@ class OutcomePart(Strict):
     exposed_communication_s: float
     link_bytes_max: Amount
     bandwidth_tax: Amount
+    algorithms: dict[str, Count] = _ALGORITHMS
 
 
 class BaselinePart(OutcomePart):
@@ -106,6 +111,9 @@ class BaselinePart(OutcomePart):
     rule: str = Field(default="", description="by which the fabric was dimensioned, as a sweep names it")
     left_out: tuple[Count, ...] = Field(
         default=(), description="layouts that cannot be the fastest, with what they take at least"
+    )
+    bucket_bytes: Count | None = Field(
+        default=None, description="of gradient buckets, where chosen for this fabric; null: as the job has it"
     )
 
 
@@ -207,6 +215,7 @@ class PlanFile(Strict):
     compute_time_s: Amount
     exposed_communication_s: float
     simulator: str
+    algorithms: dict[str, Count] = _ALGORITHMS
     data_parallel: OutcomePart
     allreduce_bytes: Count
     mp_bytes: Count
@@ -239,6 +248,9 @@ class PlanFile(Strict):
     )
     fixed_traffic: list[tuple[Count, Count, Count]] = Field(
         default=[], description="source, destination and bytes of a job known by its traffic matrix"
+    )
+    gradients: GradientChoice = Field(
+        default=GradientChoice(), description="iteration times with other buckets and other algorithms"
     )
     training: TrainingPart | None = Field(default=None, description="of a transformer in pipeline stages")
     topology: TopologyPart

@@ -9,6 +9,7 @@ from topoopt.files import Amount
 from topoopt.finder import USUAL_RULES, FinderRules
 from topoopt.job import Job, job_traffic
 from topoopt.plan.chosen_wiring import ChosenWiring
+from topoopt.plan.gradient_choice import GradientChoice
 from topoopt.provenance import Provenance
 from topoopt.routing import Fabric
 from topoopt.strategy import ParallelStrategy
@@ -133,7 +134,8 @@ class Baseline:
 
     ``layout_times_s`` are the iteration times with each layout of a transformer; other jobs have none. Of those that
     are ``left_out``, since they could not be the fastest, it has what they take at least. ``rule`` is the name of the
-    rule by which the fabric was dimensioned, see ``topoopt.search.BASELINE_RULES``.
+    rule by which the fabric was dimensioned, see ``topoopt.search.BASELINE_RULES``. ``bucket_bytes`` is the size of
+    gradient buckets where that was chosen for this fabric; None: that of the job.
     """
 
     fabric: str
@@ -146,6 +148,7 @@ class Baseline:
     layout_times_s: tuple[float, ...] = ()
     rule: str = ""
     left_out: tuple[int, ...] = ()
+    bucket_bytes: int | None = None
 
 
 @shows_itself
@@ -159,7 +162,8 @@ class Plan:
     fabric was wired by.
     ``wiring`` says how all servers are wired; a plan file from before it was written has none.
     ``origin`` says where the job comes from, as facts; a plan that is read from a file has none. ``gap_parts`` are
-    unknown of plans that were made before there were any.
+    unknown of plans that were made before there were any. ``gradients`` are the times with other buckets and other
+    algorithms of collectives; the job's settings have those that were taken.
     """
 
     job: Job
@@ -179,6 +183,7 @@ class Plan:
     origin: tuple[tuple[str, str], ...] = ()
     wiring: ChosenWiring | None = None
     gap_parts: GapParts | None = None
+    gradients: GradientChoice = field(default_factory=GradientChoice)
 
     @property
     def gap(self) -> float:

@@ -6,6 +6,7 @@ from topoopt.hardware import find_accelerator
 from topoopt.job import operators_of
 from topoopt.plan import Plan
 from topoopt.report.facts import facts_of
+from topoopt.report.gradient_words import gradient_facts
 from topoopt.report.page import Block, Section
 from topoopt.report.plan_tables import memory_table, strategy_table
 from topoopt.report.rows import Entries, facts
@@ -36,6 +37,7 @@ def strategy_sections(plan: Plan) -> tuple[Section, ...]:
         "operators": strategy_words(operators_of(plan.job).graph, plan.strategy),
         "traffic": f"{format_bytes(traffic.allreduce_bytes)} AllReduced in "
         f"{counted(len(traffic.allreduce), 'group')}, {format_bytes(traffic.mp_bytes)} model parallel",
+        **gradient_facts(plan),
         "memory": _memory(plan),
     }
     caption = (

@@ -29,7 +29,7 @@ BULK = SimulationOptions(ring_model="bulk")
 
 FLUID = "Flow simulator, a ring AllReduce as one flow for all its rounds (FlexNet's model), one iteration by itself."
 
-_OF_THE_JOB = ("embedding_bytes_factor", "memory_check")
+_OF_THE_JOB = ("embedding_bytes_factor", "memory_check", "bucket_bytes", "collective")
 
 
 def published_job(model: str, servers: int, degree: int, bandwidth_bps: float) -> Job:

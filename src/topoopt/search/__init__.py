@@ -18,7 +18,11 @@ from topoopt.search.comparison import checked_simulators as checked_simulators
 from topoopt.search.comparison import compare_fabrics as compare_fabrics
 from topoopt.search.fidelities import fabric_of_baseline as fabric_of_baseline
 from topoopt.search.fidelity import Fidelity as Fidelity
+from topoopt.search.fidelity import as_settled as as_settled
 from topoopt.search.gap_parts import gap_parts as gap_parts
+from topoopt.search.gradients import job_of_baseline as job_of_baseline
+from topoopt.search.gradients import settled as settled
+from topoopt.search.gradients import sizes_elsewhere as sizes_elsewhere
 from topoopt.search.options import MODES as MODES
 from topoopt.search.options import PRESETS as PRESETS
 from topoopt.search.options import SearchOptions as SearchOptions
@@ -34,6 +38,7 @@ from topoopt.search.training_job import job_of as job_of
 from topoopt.search.training_request import is_transformer as is_transformer
 from topoopt.search.training_request import refuse_transformer as refuse_transformer
 from topoopt.search.worth import bounds as bounds
+from topoopt.search.worth import options_of as options_of
 from topoopt.search.worth import outcome as outcome
 from topoopt.search.worth import routing_gap as routing_gap
 from topoopt.search.worth import simulated as simulated

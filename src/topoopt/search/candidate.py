@@ -38,6 +38,10 @@ class Candidate:
         """The simulated iteration time."""
         return self.result.iteration_time_s
 
+    def simulated_again(self, job: Job) -> SimResult:
+        """Simulate it as a job with other settings."""
+        return simulated(job, self.strategy, self.fabric)
+
 
 def fabric_for(
     job: Job, strategy: ParallelStrategy, rules: FinderRules = USUAL_RULES, seed: int = 0

@@ -3,18 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from topoopt.collectives import QUICKEST
 from topoopt.cost import PartTable
 from topoopt.errors import InvalidInput, check_known
 from topoopt.plan import Comparison, Outcome, Plan, compared_fabrics
-from topoopt.search.baselines import BASELINES, default_baselines
+from topoopt.search.baselines import BASELINES, default_baselines, outcome_on
 from topoopt.search.fidelities import at_fidelities
 from topoopt.search.fidelity import Fidelity
+from topoopt.search.gradients import sizes_elsewhere
 from topoopt.search.options import SearchOptions
 from topoopt.search.planner import compare
 from topoopt.search.progress import Progress, silent
 from topoopt.search.start import starting_strategy
-from topoopt.search.worth import outcome, simulated
-from topoopt.simulate import SIMULATORS, SimulationOptions, collective_options
+from topoopt.simulate import SIMULATORS, collective_options
 
 OWN = "topoopt"
 """The plan's own fabric, which is always the first row."""
@@ -27,13 +28,15 @@ def compare_fabrics(
     *,
     fabrics: Sequence[str] | None = None,
     simulators: Sequence[str] = ("analytic",),
-    collective: str = "stepped",
+    collective: str | None = None,
     on_progress: Progress = silent,
 ) -> Comparison:
     """Return the job of a plan on its own fabric and on others; see :func:`topoopt.search.compare`.
 
     Strategies are searched with the first simulator, or with flows where that is packets, which would take too long.
+    Where nothing is said of collectives, they run as was asked for when the plan was made.
     """
+    collective = collective or asked_of(plan)
     levels, simulation = tuple(simulators), collective_options(collective)
     quick = "flow" if levels[0] == "packet" else levels[0]
     skipped: list[tuple[str, str]] = []
@@ -44,10 +47,10 @@ def compare_fabrics(
         prices,
         (starting_strategy(plan.job), plan.strategy),  # as a plan does, for the same answer
         on_progress,
-        Fidelity(quick, simulation),
+        Fidelity(quick, simulation, sizes_elsewhere(plan.job, plan.gradients)),
         on_skip=lambda *row: skipped.append(row),
     )
-    rows = compared_fabrics(plan, _own(plan, quick, simulation), others)
+    rows = compared_fabrics(plan, _own(plan, Fidelity(quick, simulation)), others)
     if levels != (quick,):
         seeded = replace(simulation, seed=options.seed)
         rows = at_fidelities(plan, others, rows, levels, seeded, on_progress)
@@ -111,7 +114,14 @@ def checked_fabrics(fabrics: Sequence[str] | None, levels: Sequence[str]) -> tup
     return others
 
 
-def _own(plan: Plan, simulator: str, simulation: SimulationOptions) -> Outcome:
-    if simulator == plan.outcome.simulator and simulation == SimulationOptions():
+def asked_of(plan: Plan) -> str:
+    """Return how collectives were asked to run when a plan was made."""
+    return plan.job.settings.collective if plan.gradients.by_message_s is None else QUICKEST
+
+
+def _own(plan: Plan, fidelity: Fidelity) -> Outcome:
+    if fidelity == Fidelity(plan.outcome.simulator, collective_options(asked_of(plan))):
         return plan.outcome
-    return outcome(simulated(plan.job, plan.strategy, plan.fabric, simulator, simulation))
+    levels = dict.fromkeys((fidelity.of_search, fidelity))
+    rows = [outcome_on(plan.job, plan.strategy, plan.fabric, level) for level in levels]
+    return min(rows, key=lambda row: row.iteration_time_s)

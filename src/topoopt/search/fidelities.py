@@ -11,6 +11,8 @@ from topoopt.plan import Baseline, ComparedFabric, Plan, TaskDifference
 from topoopt.routing import Fabric
 from topoopt.search.balance import usual_routes
 from topoopt.search.baselines import fabric_request
+from topoopt.search.fidelity import as_settled
+from topoopt.search.gradients import job_of_baseline
 from topoopt.search.progress import Progress, silent
 from topoopt.search.tables import most_rings_of
 from topoopt.search.task_graphs import task_graph_of
@@ -36,20 +38,22 @@ def at_fidelities(
     """Return the rows of a comparison, the plan's own first, as each simulator has them.
 
     All simulators get one fabric. Where packets are among them, every switch of a fat-tree is there, and every
-    transfer takes one path that is drawn for it, in the other simulators, too.
+    transfer takes one path that is drawn for it, in the other simulators, too. Of algorithms for each message a fabric
+    has rings where these were faster.
     """
     packets = "packet" in simulators
     if packets:
         options = replace(options, split="one")
     fabrics = [plan.fabric, *(fabric_of_baseline(plan.job, row, options.seed, packets) for row in others)]
     strategies = [plan.strategy, *(row.strategy for row in others)]
+    jobs = [plan.job, *(job_of_baseline(plan.job, row) for row in others)]
     answer: list[ComparedFabric] = []
-    for row, strategy, fabric in zip(rows, strategies, fabrics, strict=True):
-        graph = task_graph_of(plan.job, strategy)
+    for row, job, strategy, fabric in zip(rows, jobs, strategies, fabrics, strict=True):
+        graph = task_graph_of(job, strategy)
         results = []
         for simulator in simulators:
             on_progress(f"simulating {row.fabric}: {simulator}", len(answer), len(rows))
-            results.append(simulate(simulator, graph, fabric, options))
+            results.append(simulate(simulator, graph, fabric, as_settled(options, row.outcome)))
         answer.append(_by_each(row, results))
     return tuple(answer)
 

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from topoopt.collectives import QUICKEST
 from topoopt.errors import InvalidInput, check_known
 from topoopt.finder import STRIDES, FinderRules
+from topoopt.job import AUTO_BUCKET, NO_BUCKETS
 
 MODES = ("alternating", "released")
 WIRINGS = (STRIDES, "any")
@@ -77,7 +79,7 @@ class SearchOptions:
 
 PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
-        "default": {},
+        "default": {"bucket_bytes": AUTO_BUCKET, "collective": QUICKEST},
         "paper": {
             "degree_split": "proportional",
             "strides": "nearest",
@@ -85,6 +87,8 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "damping": "halving",
             "balance": False,
             "wirings": "strides",
+            "bucket_bytes": NO_BUCKETS,
+            "collective": "stepped",
         },
         "released": {
             "mode": "released",
@@ -95,6 +99,8 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "embedding_bytes_factor": 2,
             "memory_check": "off",
             "wirings": "strides",
+            "bucket_bytes": NO_BUCKETS,
+            "collective": "stepped",
         },
     }
 )

@@ -23,13 +23,14 @@ from topoopt.search.candidate import Candidate
 from topoopt.search.chosen_wiring import chosen_wiring
 from topoopt.search.fidelity import ANALYTIC, Fidelity
 from topoopt.search.gap_parts import gap_parts
+from topoopt.search.gradients import for_search, settled, sizes_elsewhere, with_gradients_settled
 from topoopt.search.layout_baselines import layouts_on_baselines
 from topoopt.search.operators import search_operators
 from topoopt.search.options import SearchOptions
 from topoopt.search.progress import Progress, silent
 from topoopt.search.recommended import recommended
 from topoopt.search.wiring import wire_layouts, wire_traffic
-from topoopt.search.worth import bounds, outcome, routing_gap
+from topoopt.search.worth import bounds, options_of, outcome, routing_gap
 from topoopt.strategy import ParallelStrategy
 
 SEARCHES: Mapping[
@@ -68,6 +69,7 @@ def make_plan(
     InvalidInput
         For unknown names.
     """
+    asked, job = job, for_search(job)
     names = default_baselines(job) if fabrics is None else fabrics
     check_fabrics(names)
     table = find_prices(prices)
@@ -75,6 +77,9 @@ def make_plan(
     best = recommended(job, [*searched, *starts])
     if options.balance:
         best = balanced(job, best)
+    wiring = chosen_wiring(best, [*searched, *starts])
+    searched_for = job
+    job, best, gradients = with_gradients_settled(job, asked, best)
     skipped: list[tuple[str, str]] = []
     baselines = compare(
         job,
@@ -83,6 +88,7 @@ def make_plan(
         table,
         (starts[0].strategy, best.strategy),
         on_progress,
+        Fidelity(options=options_of(asked), bucket_sizes=sizes_elsewhere(job, gradients)),
         on_skip=lambda *row: skipped.append(row),
     )
     least = bounds(job, best.strategy, best.result)
@@ -96,16 +102,17 @@ def make_plan(
         routing,
         record,
         Provenance(options.seed, dict(inputs or {})),
-        outcome(starts[0].result),
+        outcome(starts[0].result if job is searched_for else starts[0].simulated_again(job)),
         {key: value for key, value in asdict(options).items() if key != "processes"},
         baselines,
         priced(job, table),
         tuple(skipped),
         best.rules,
-        wiring=chosen_wiring(best, [*searched, *starts]),
+        wiring=wiring,
         gap_parts=gap_parts(
             job, best.strategy, best.fabric, best.result, least, optimal_load_s=routing.optimal_load_s
         ),
+        gradients=gradients,
     )
 
 
@@ -122,9 +129,10 @@ def compare(
     """Return the job on each fabric, in the order asked for, each with a strategy searched for it.
 
     A fabric that cannot be built with these interfaces, or has no price to be dimensioned by, is left out and
-    ``on_skip`` told why. For a transformer every layout is tried on every fabric.
+    ``on_skip`` told why. For a transformer every layout is tried on every fabric. At the end other gradient
+    buckets are tried, and an algorithm for each message, where the fidelity says so.
     """
-    layouts = job.work.choices(job.cluster.servers)
+    layouts, asked, fidelity = job.work.choices(job.cluster.servers), fidelity, fidelity.of_search
     built: list[tuple[BaselineRule, Fabric]] = []
     for rule in (rule for fabric in fabrics for rule in BASELINES[fabric]):
         try:
@@ -132,8 +140,11 @@ def compare(
         except InvalidInput as error:
             on_skip(rule.fabric, str(error))
     if layouts:
-        return layouts_on_baselines(job, built, layouts, prices, options.seed, fidelity, on_progress)
-    return search_baselines(job, built, options, prices, starts, fidelity, on_progress)
+        return layouts_on_baselines(job, built, layouts, prices, options.seed, asked, on_progress)
+    rows = search_baselines(job, built, options, prices, starts, fidelity, on_progress)
+    return tuple(
+        settled(job, row, fabric, options.seed, asked) for row, (_, fabric) in zip(rows, built, strict=True)
+    )
 
 
 def priced(job: Job, prices: PartTable) -> dict[str, Any]:

@@ -50,7 +50,7 @@ def _task_graph(job: Job, strategy: ParallelStrategy, iterations: int) -> TaskGr
         job.cluster.intra_server_bandwidth_bps,
         job.settings.embedding_bytes_factor,
         iterations,
-        job.settings.bucket_bytes,
+        job.settings.usual_bucket_bytes,
     )
 
 

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from topoopt.collectives import QUICKEST
 from topoopt.errors import InvalidInput, check_known, unknown_name
 from topoopt.hardware import ClusterSpec, find_accelerator
-from topoopt.job import DEFAULT_CLUSTER, JobRequest
+from topoopt.job import AUTO_BUCKET, DEFAULT_CLUSTER, JobRequest
 from topoopt.llm import (
     ATTENTION_KERNELS,
     FRAMEWORKS,
@@ -148,7 +149,11 @@ def _refuse_operator_words(request: JobRequest) -> None:
         "set": request.hyperparameters,
         "profile_file": request.profile,
         "batch_per_accelerator": request.batch_per_accelerator,
-        **{_RENAMED.get(name, name): True for name in request.settings if name != "precision"},
+        **{
+            _RENAMED.get(name, name): True
+            for name, value in request.settings.items()
+            if name != "precision" and value != _USUAL.get(name)
+        },
     }
     for word, value in words.items():
         if value:
@@ -157,6 +162,8 @@ def _refuse_operator_words(request: JobRequest) -> None:
 
 
 _RENAMED = {"embedding_bytes_factor": "embedding_factor", "bucket_bytes": "bucket"}
+_USUAL = {"bucket_bytes": AUTO_BUCKET, "collective": QUICKEST}
+"""What the default preset says of operators; a transformer has buckets and collectives of its own."""
 
 
 def _cluster(request: JobRequest) -> ClusterSpec:

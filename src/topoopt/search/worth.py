@@ -21,6 +21,7 @@ from topoopt.simulate import (
     SimulationOptions,
     TaskGraph,
     analytic_step,
+    collective_options,
     simulate,
 )
 from topoopt.strategy import ParallelStrategy
@@ -50,12 +51,21 @@ def simulated(
     simulator: str = "analytic",
     options: SimulationOptions | None = None,
 ) -> SimResult:
-    """Simulate one iteration; of many micro-batches in a pipeline as many as are needed to know all of them."""
-    if isinstance(job.work, TransformerWork) and (simulator, options or DEFAULT) == ("analytic", DEFAULT):
+    """Simulate one iteration; of many micro-batches in a pipeline as many as are needed to know all of them.
+
+    Without options collectives run as the job's settings say.
+    """
+    options = options or options_of(job)
+    if isinstance(job.work, TransformerWork) and (simulator, options) == ("analytic", DEFAULT):
         result = raced(job, strategy, fabric, np.inf)
         assert isinstance(result, SimResult)
         return result
-    return simulate(simulator, task_graph_of(job, strategy), fabric, options or DEFAULT)
+    return simulate(simulator, task_graph_of(job, strategy), fabric, options)
+
+
+def options_of(job: Job) -> SimulationOptions:
+    """Return the options by which collectives run as a job's settings say."""
+    return collective_options(job.settings.collective)
 
 
 def raced(job: Job, strategy: ParallelStrategy, fabric: Fabric, to_beat_s: float) -> SimResult | AtLeast:

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput
 from topoopt.simulate.draft import Draft
-from topoopt.simulate.task_graph import COMPUTE, PHASES, TRANSFER, Floats, Ints, TaskGraph, TaskRows, distinct
+from topoopt.simulate.gradient_buckets import Sync, in_buckets
+from topoopt.simulate.task_graph import COMPUTE, PHASES, TRANSFER, Floats, Ints, TaskGraph, TaskRows
 from topoopt.strategy import ParallelStrategy, edge_transfers, part_samples, weight_shards
 from topoopt.workload import OperatorGraph, OperatorTimer
 
@@ -59,18 +60,6 @@ class _Messages(NamedTuple):
         return _Messages(*(column[chosen] for column in self))
 
 
-@dataclass(frozen=True, eq=False)
-class _Sync:
-    """One AllReduce and the numbers of the forward and backward tasks that hold its replicas."""
-
-    operator: int
-    members: tuple[int, ...]
-    size_bytes: int
-    delay_s: float
-    forward: Ints
-    backward: Ints
-
-
 def build_task_graph(
     graph: OperatorGraph,
     strategy: ParallelStrategy,
@@ -87,8 +76,8 @@ def build_task_graph(
     2·S / accelerators / intra-server bandwidth; not for embedding tables, which live on one of them. A tensor
     without replicas on other servers has only that delay.
 
-    ``bucket_bytes`` above 0 joins gradients of equal replica groups, in the order of the backward pass, into
-    AllReduces of at least so many bytes (the last of a group may be smaller), as data-parallel frameworks do.
+    ``bucket_bytes`` above 0 joins gradients of equal replica groups into buckets, see
+    :func:`~topoopt.simulate.gradient_buckets.in_buckets`.
 
     In iteration i+1 a forward part waits for its own backward part and its own AllReduces of iteration i: the
     next forward pass overlaps the tail of the AllReduces, layer by layer.
@@ -112,7 +101,7 @@ def build_task_graph(
     per_byte_s = 0.0 if accelerators_per_server == 1 else 8.0 / intra_server_bandwidth_bps
     syncs = list(_syncs(graph, strategy, parts, 2.0 * per_byte_s / accelerators_per_server))
     if bucket_bytes:
-        syncs = _bucketed(syncs, bucket_bytes)
+        syncs = in_buckets(syncs, bucket_bytes)
     return _assemble(graph, strategy.servers, parts, messages, syncs, iterations)
 
 
@@ -160,7 +149,7 @@ def _messages(
 
 def _syncs(
     graph: OperatorGraph, strategy: ParallelStrategy, parts: _Parts, delay_s_per_byte: float
-) -> Iterator[_Sync]:
+) -> Iterator[Sync]:
     for index, op in enumerate(graph.operators):
         place = {server: part for part, server in enumerate(strategy.splits[index].servers(strategy.servers))}
         delay = 0.0 if op.is_embedding else delay_s_per_byte
@@ -168,7 +157,7 @@ def _syncs(
             if len(shard.members) < 2 and not delay * shard.size_bytes:
                 continue
             own = np.array([place[server] for server in shard.members], np.int64)
-            yield _Sync(
+            yield Sync(
                 index,
                 shard.members,
                 shard.size_bytes,
@@ -178,35 +167,12 @@ def _syncs(
             )
 
 
-def _bucketed(syncs: list[_Sync], bucket_bytes: int) -> list[_Sync]:
-    """Join syncs of equal members, the last operators' first, until a bucket is full."""
-    done: list[_Sync] = []
-    filling: dict[tuple[int, ...], list[_Sync]] = {}
-    for sync in sorted(syncs, key=lambda row: -row.operator):
-        bucket = filling.setdefault(sync.members, [])
-        bucket.append(sync)
-        if sum(row.size_bytes for row in bucket) >= bucket_bytes:
-            done.append(_joined(filling.pop(sync.members)))
-    return done + [_joined(bucket) for bucket in filling.values()]
-
-
-def _joined(bucket: list[_Sync]) -> _Sync:
-    return _Sync(
-        bucket[-1].operator,
-        bucket[0].members,
-        sum(row.size_bytes for row in bucket),
-        sum(row.delay_s for row in bucket),
-        distinct(np.concatenate([row.forward for row in bucket])),
-        distinct(np.concatenate([row.backward for row in bucket])),
-    )
-
-
 def _assemble(
     graph: OperatorGraph,
     servers: int,
     parts: _Parts,
     messages: _Messages,
-    syncs: list[_Sync],
+    syncs: list[Sync],
     iterations: int,
 ) -> TaskGraph:
     remote = (messages.src != messages.dst) & (messages.size_bytes > 0)

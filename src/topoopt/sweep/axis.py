@@ -7,7 +7,8 @@ from pydantic import AfterValidator, BeforeValidator, GetJsonSchemaHandler, With
 from pydantic_core import CoreSchema
 
 from topoopt.errors import unknown_name
-from topoopt.files import BandwidthText, BytesText, TimeText
+from topoopt.files import BandwidthText, TimeText
+from topoopt.job import BucketText
 
 T = TypeVar("T")
 NO_VALUES = "an axis without values; give one or more, or leave the key out for its default"
@@ -59,5 +60,5 @@ NameOrNumber = Annotated[
 """A name that YAML may take for a number, such as that of the price list 2022."""
 
 Bandwidth = Annotated[BandwidthText, WithJsonSchema({"type": "string", "examples": ["100 Gbps"]})]
-Size = Annotated[BytesText, WithJsonSchema({"type": "string", "examples": ["25 MB"]})]
+Bucket = Annotated[BucketText, WithJsonSchema({"type": "string", "examples": ["auto", "25 MiB"]})]
 Duration = Annotated[TimeText, WithJsonSchema({"type": "string", "examples": ["1 us"]})]

@@ -15,12 +15,16 @@ from topoopt.plan import Outcome, Plan
 from topoopt.search import (
     BaselineRule,
     Fidelity,
+    as_settled,
     baseline_fabric,
     fabric_of_baseline,
+    job_of_baseline,
     make_plan,
     outcome,
     search_baseline,
+    settled,
     simulated,
+    sizes_elsewhere,
     starting_strategy,
     task_graph_of,
 )
@@ -128,8 +132,8 @@ def _values(point: Point, planned: Callable[[], Plan], folder: str) -> dict[str,
 
 def _own(point: Point, plan: Plan) -> _OnFabric:
     result = plan.outcome
-    options = _simulation(point)
-    if point.simulator != result.simulator or options != SimulationOptions():
+    if point.simulator != result.simulator:
+        options = as_settled(_simulation(point), result)
         result = outcome(simulated(plan.job, plan.strategy, plan.fabric, point.simulator, options))
     return _OnFabric(result, plan.strategy, point.degree, point.bandwidth_bps, plan.search.proposals)
 
@@ -140,12 +144,15 @@ def _baseline(point: Point, plan: Plan, rule: BaselineRule, prices: PartTable) -
     quick = "flow" if point.simulator == "packet" else point.simulator
     starts = starting_strategy(job), plan.strategy
     fabric = baseline_fabric(job, rule, prices, point.seed)
-    fidelity = Fidelity(quick, replace(options, split="spread"))
-    row = search_baseline(job, rule, fabric, point.options(), prices, starts, fidelity)
+    fidelity = Fidelity(quick, replace(options, split="spread"), sizes_elsewhere(job, plan.gradients))
+    row = search_baseline(job, rule, fabric, point.options(), prices, starts, fidelity.of_search)
+    row = settled(job, row, fabric, point.seed, fidelity)
     result = row.outcome
     if point.simulator != quick:
         drawn = fabric_of_baseline(job, row, point.seed, switches=True)
-        result = outcome(simulate(point.simulator, task_graph_of(job, row.strategy), drawn, options))
+        settled_options = as_settled(options, result)
+        graph = task_graph_of(job_of_baseline(job, row), row.strategy)
+        result = outcome(simulate(point.simulator, graph, drawn, settled_options))
     interfaces, bandwidth_bps = rule.interfaces(job.cluster, prices)
     return _OnFabric(result, row.strategy, interfaces, bandwidth_bps, row.proposals)
 

@@ -66,7 +66,6 @@ def defaults_of(model: str, named: str, folder: Path, place: str) -> tuple[dict[
         "preset": named or chosen,
         **{**options, **QUICK, **_of_fields(rules, OPTION_FIELDS), **search},
         "simulator": "analytic",
-        "collective": "stepped",
         "prices": "2022",
         "accounting": "complete",
         "inputs": "",

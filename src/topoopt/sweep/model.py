@@ -13,7 +13,7 @@ from topoopt.job import MEMORY_CHECKS
 from topoopt.routing import ROUTING
 from topoopt.search import MODES, PRESETS
 from topoopt.simulate import SIMULATORS
-from topoopt.sweep.axis import NO_VALUES, Axis, Bandwidth, Duration, NameOrNumber, Size, one_of
+from topoopt.sweep.axis import NO_VALUES, Axis, Bandwidth, Bucket, Duration, NameOrNumber, one_of
 from topoopt.sweep.fabrics import SWEPT_FABRICS
 from topoopt.workload import COMPUTE_MODES
 
@@ -45,7 +45,7 @@ class BoxModel(Strict):
     embedding_bytes_factor: Axis[Annotated[int, Field(ge=1, le=2)]] | None = None
     memory_check: Axis[Annotated[str, one_of("memory check", MEMORY_CHECKS)]] | None = None
     optimizer: Axis[str] | None = None
-    bucket: Axis[Size] | None = None
+    bucket: Axis[Bucket] | None = Field(default=None, description="auto, none or a size; auto")
 
     preset: Axis[Annotated[str, one_of("preset", PRESETS)]] | None = None
     search: Axis[Annotated[str, one_of("search", MODES)]] | None = None

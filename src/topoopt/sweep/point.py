@@ -101,7 +101,7 @@ class Point:
 
 
 POINT_FIELDS = tuple(field.name for field in fields(Point))
-AFTER_THE_PLAN = frozenset({"fabric", "simulator", "collective", "prices", "accounting"})
+AFTER_THE_PLAN = frozenset({"fabric", "simulator", "prices", "accounting"})
 """Fields that the plan of a point does not depend on."""
 
 SETTINGS_FIELDS = tuple(field.name for field in fields(JobSettings))

@@ -18,7 +18,7 @@ def compare(
     fabrics: Sequence[str] | None = None,
     simulator: str | None = None,
     simulators: Sequence[str] | None = None,
-    collective: str = "stepped",
+    collective: str | None = None,
     prices: str | None = None,
     on_progress: Progress = silent,
     **words: Unpack[PlanWords],
@@ -36,7 +36,8 @@ def compare(
     simulators
         Two or more instead: every fabric by each, and by how much they differ.
     collective
-        How AllReduces run; see :func:`topoopt.simulate`.
+        How AllReduces run; see :func:`topoopt.simulate`. As the plan has it where not given; of ``auto`` every fabric
+        has rings where these are faster.
     prices
         A price list's name or file; the one that suits the bandwidth where not given.
     on_progress

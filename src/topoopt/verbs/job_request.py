@@ -10,9 +10,9 @@ from typing import Any
 
 from topoopt.errors import InvalidInput, shown
 from topoopt.hardware import ClusterSpec
-from topoopt.job import Described, JobRequest, cluster_places, read_cluster_part, request_of
+from topoopt.job import Described, JobRequest, cluster_places, parse_bucket, read_cluster_part, request_of
 from topoopt.llm import COUNTS_FROM_ZERO
-from topoopt.units import parse_bandwidth, parse_bytes, parse_time
+from topoopt.units import parse_bandwidth, parse_time
 from topoopt.words import TrainingWords, amount, defaults, pick
 
 NamedSource = str | os.PathLike[str] | JobRequest
@@ -95,7 +95,7 @@ def training_words(words: Mapping[str, Any]) -> dict[str, Any]:
 def _settings(words: Mapping[str, Any]) -> dict[str, Any]:
     settings = {_RENAMED.get(name, name): value for name, value in pick(words, _SETTINGS).items()}
     if "bucket" in words:
-        settings["bucket_bytes"] = round(amount(parse_bytes, words["bucket"], "bucket"))
+        settings["bucket_bytes"] = parse_bucket(words["bucket"], "bucket")
     return settings
 
 

@@ -30,6 +30,7 @@ def plan(
     *,
     fabrics: Sequence[str] | None = None,
     prices: str | None = None,
+    collective: str | None = None,
     on_progress: Progress = silent,
     **words: Unpack[PlanWords],
 ) -> Plan:
@@ -48,6 +49,9 @@ def plan(
         Names of baselines; the five of the paper, and rails for a transformer, where not given.
     prices
         A price list's name or file; the one that suits the bandwidth where not given.
+    collective
+        How AllReduces run in the plan's simulation; see :func:`topoopt.simulate`. ``auto`` where not given (``stepped``
+        with the presets ``paper`` and ``released``): an algorithm for each message, or rings where these are faster.
     on_progress
         Called with the stage, what is done and what there is.
     **words
@@ -73,7 +77,7 @@ def plan(
     (1,)
     """
     checked_words(words, PlanWords)
-    return planned(model, words, fabrics, prices, on_progress)[0]
+    return planned(model, words, fabrics, prices, on_progress, collective)[0]
 
 
 def planned(
@@ -82,9 +86,11 @@ def planned(
     fabrics: Sequence[str] | None,
     prices: str | None,
     on_progress: Progress,
+    collective: str | None = None,
 ) -> tuple[Plan, SearchOptions]:
     """Return a plan of what was asked for, and the options of its search."""
-    options, request = search_options(job_request(model, words), words)
+    said = {} if collective is None else {"collective": collective}
+    options, request = search_options(job_request(model, words).overlaid(JobRequest(settings=said)), words)
     start_compiling_ahead()
     refuse_search_words(request, words)
     with in_its_place(request):

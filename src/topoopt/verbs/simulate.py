@@ -49,7 +49,7 @@ def simulate(
     *,
     simulator: str | None = None,
     steady_state: bool = False,
-    collective: str = "stepped",
+    collective: str | None = None,
     seed: int = 0,
     log_flows: bool | None = None,
     on_progress: Progress = silent,
@@ -68,7 +68,8 @@ def simulate(
     steady_state
         Of four iterations of a plan that overlap, the mean of those in the middle.
     collective
-        ``stepped`` (rings in rounds that wait for each other), ``bulk`` (one flow for all rounds), or an algorithm.
+        ``stepped`` (rings in rounds that wait for each other), ``bulk`` (one flow for all rounds), an algorithm, or
+        ``auto``. Where not given, as the plan has it; several plans that differ, and a ``.fbuf``, have ``stepped``.
     seed
         Of all chance: paths, equal ready times, wiring.
     log_flows
@@ -102,10 +103,11 @@ def simulate(
         raise InvalidInput("plan: expected a plan or a task graph, got nothing")
     all_graphs = all(not isinstance(one, Plan) and is_fbuf(os.fspath(one)) for one in sources)
     used = chosen_simulator(simulator, words, all_graphs)
-    options = _options(used, words, collective, seed)
+    _options(used, words, collective or "stepped", seed)  # refuses what is wrong before anything is read
     iterations = STEADY_ITERATIONS if steady_state else 1
     on_progress("reading", 0, 0)
     jobs = [_job(one, iterations) for one in sources]
+    options = _options(used, words, collective or _own_collective(jobs), seed)
     fabric, placement = _fabric(jobs, words, seed, used == "packet" or "path_choice" in words)
     kept = _connections(jobs, fabric) <= MOST_LOGGED if log_flows is None else log_flows
     failures = link_failures(words.get("fail_link", ()), fabric.topology)
@@ -120,6 +122,12 @@ def _options(simulator: str, words: Mapping[str, Any], collective: str, seed: in
     if simulator != "packet" and "path_choice" in words:
         split = SPLIT_OF[packet.path_choice]
     return replace(collective_options(collective), split=split, seed=seed, packet=packet)
+
+
+def _own_collective(jobs: Sequence[SimulatedJob]) -> str:
+    """Return how the collectives of all plans run, where that is one way."""
+    ways = {"stepped" if job.plan is None else job.plan.job.settings.collective for job in jobs}
+    return ways.pop() if len(ways) == 1 else "stepped"
 
 
 def _job(source: Simulated, iterations: int) -> SimulatedJob:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
-from topoopt.words.word import File, Rate, Size, Time, Word, panel
+from topoopt.words.word import Amount, File, Rate, Time, Word, panel
 
 if TYPE_CHECKING:
     from topoopt.hardware import ClusterSpec
@@ -63,8 +63,10 @@ class CountingWords(TypedDict, total=False):
     """A strategy that does not fit in memory is refused, mentioned or not looked at; warn."""
     embedding_factor: Annotated[int, Word("1|2")]
     """Copies of embedding activations on the wire; 1. The authors' task graphs carry 2."""
-    bucket: Size
-    """Join gradients into AllReduces of so much, such as 25MB; one for each tensor if not given."""
+    bucket: Annotated[Amount, Word("auto|none|SIZE")]
+    """Join gradients of equal replicas into AllReduces of so much, such as 25MiB, in the order of the backward pass;
+    none: one for each tensor; auto: the size that is best for the job, of none, 1, 5, 25 (PyTorch's) and 100 MiB;
+    auto."""
 
 
 class JobWords(ModelWords, MachineWords, CountingWords, total=False):

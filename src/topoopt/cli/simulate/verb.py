@@ -21,10 +21,10 @@ class FidelityWords(TypedDict, total=False):
     packet for a .fbuf or with a flag about packets, auto for a plan."""
     steady_state: Switch
     """Of 4 iterations of a plan that overlap, the mean of those in the middle."""
-    collective: Annotated[str, Word(COLLECTIVE_FORM, "stepped")]
+    collective: Annotated[str, Word(COLLECTIVE_FORM)]
     """stepped: rings in rounds that wait for each other. bulk: one flow for all rounds (FlexNet's way). ring is
     stepped; the others play an AllReduce, pairwise an all-to-all, transfer by transfer. auto: by group and size, the
-    quickest in closed form on the fabric's paths."""
+    quickest in closed form on the fabric's paths. If not given, as the plan has it, stepped for a .fbuf."""
     seed: Annotated[int, Word("N", 0)]
     """Of all chance: paths, equal ready times, wiring. Equal seeds, equal bytes."""
 

@@ -2,14 +2,13 @@
 
 from dataclasses import dataclass
 
-from topoopt.collectives import ALGORITHMS, MOST_RANKS, QUICKEST, Moves, along, rank_moves
+from topoopt.collectives import ALGORITHMS, MOST_RANKS, QUICKEST, RING, Moves, along, rank_moves
 from topoopt.routing import Fabric
 from topoopt.simulate.options import SimulationOptions
 from topoopt.simulate.schedules.closed_form import CollectiveTime, ring_times, step_times
 from topoopt.simulate.schedules.collective_choice import CollectiveChoice
 from topoopt.simulate.task_graph import COLLECTIVES, TaskGraph
 
-RING = "ring"
 WORTH_LEAVING_THE_RING = 0.99
 """Of the ring's time: ``auto`` leaves the ring, which is simulated as a whole, only for something quicker than this."""
 

@@ -1,0 +1,36 @@
+"""What a plan says of its gradients: in buckets of which size, by which algorithms, and what that saves."""
+
+from topoopt.job import DDP_BUCKET_BYTES, NO_BUCKETS, bucket_text
+from topoopt.plan import Plan
+from topoopt.report.rows import Entries
+from topoopt.units import format_time
+
+
+def gradient_facts(plan: Plan) -> Entries:
+    """Return buckets and algorithms of a plan whose gradients are AllReduced."""
+    if not plan.traffic().allreduce:
+        return {}
+    return {"buckets": _buckets(plan), **_algorithms(plan)}
+
+
+def _buckets(plan: Plan) -> str:
+    own, tried = plan.job.settings.bucket_bytes, dict(plan.gradients.bucket_times_s)
+    what = "none: an AllReduce for each tensor" if own == NO_BUCKETS else bucket_text(own)
+    if not tried:
+        return what
+    others = {NO_BUCKETS: "one for each tensor", DDP_BUCKET_BYTES: "25 MiB (PyTorch)"}
+    times = [f"{text} {format_time(tried[size])}" for size, text in others.items() if size != own]
+    return f"{what}, the fastest of {len(tried)} sizes: {format_time(tried[own])}; {', '.join(times)}"
+
+
+def _algorithms(plan: Plan) -> Entries:
+    choice, used = plan.gradients, plan.outcome.algorithms
+    if choice.by_message_s is None or choice.rings_s is None:
+        return (
+            {"collectives": ", ".join(f"{count} by {name}" for name, count in used.items())} if used else {}
+        )
+    if not used:
+        by_message = format_time(choice.by_message_s)
+        return {"collectives": f"rings; an algorithm for each message is not faster ({by_message})"}
+    rows = ", ".join(f"{count} by {name}" for name, count in used.items())
+    return {"collectives": f"{rows}; rings alone take {format_time(choice.rings_s)}"}

@@ -1,0 +1,101 @@
+"""How the gradients of a plan are summed up: buckets of which size, and by which algorithm each message."""
+
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from topoopt.collectives import QUICKEST
+from topoopt.job import AUTO_BUCKET, BUCKET_SIZES, DDP_BUCKET_BYTES, Job, OperatorsWork
+from topoopt.plan import Baseline, GradientChoice
+from topoopt.routing import Fabric
+from topoopt.search.baselines import outcome_on, ringed
+from topoopt.search.candidate import Candidate
+from topoopt.search.fidelity import Fidelity
+from topoopt.search.worth import simulated
+from topoopt.simulate import SimResult
+
+
+def for_search(job: Job) -> Job:
+    """Return the job as it is searched for: by rings, which the search's estimate knows."""
+    return _with(job, collective="stepped")
+
+
+def with_gradients_settled(job: Job, asked: Job, best: Candidate) -> tuple[Job, Candidate, GradientChoice]:
+    """Return the job with the fastest buckets and algorithms, the candidate simulated with these, and what was tried.
+
+    Parameters
+    ----------
+    job, asked : Job
+        As it was searched for, and as it was asked for: see :func:`for_search`.
+    """
+    if not isinstance(job.work, OperatorsWork):
+        return asked, best, GradientChoice()
+    tried: list[tuple[int, Job, SimResult]] = []
+    if job.settings.bucket_bytes == AUTO_BUCKET:
+        for size in BUCKET_SIZES:
+            other = _with(job, bucket_bytes=size)
+            same = size == job.settings.usual_bucket_bytes
+            result = best.result if same else simulated(other, best.strategy, best.fabric)
+            tried.append((size, other, result))
+        _, job, result = min(tried, key=lambda row: row[2].iteration_time_s)
+        best = replace(best, result=result)
+    times_s = tuple((size, result.iteration_time_s) for size, _, result in tried)
+    collective = asked.settings.collective
+    if collective == job.settings.collective:
+        return job, best, GradientChoice(times_s)
+    job = _with(job, collective=collective)
+    result = simulated(job, best.strategy, best.fabric)
+    if collective != QUICKEST:
+        return job, replace(best, result=result), GradientChoice(times_s)
+    choice = GradientChoice(times_s, best.time_s, result.iteration_time_s)
+    if result.iteration_time_s >= best.time_s:
+        return _with(job, collective="stepped"), best, choice
+    return job, replace(best, result=result), choice
+
+
+def sizes_elsewhere(job: Job, gradients: GradientChoice) -> tuple[int, ...]:
+    """Return the buckets that are tried on other fabrics, where a plan has chosen its own: that one, 1 and 25 MiB."""
+    if not gradients.bucket_times_s:
+        return ()
+    return tuple(dict.fromkeys((job.settings.bucket_bytes, BUCKET_SIZES[1], DDP_BUCKET_BYTES)))
+
+
+def settled(
+    job: Job,
+    row: Baseline,
+    fabric: Fabric,
+    seed: int,
+    fidelity: Fidelity,
+) -> Baseline:
+    """Return a baseline with the fastest of some buckets, and an algorithm for each message where that is faster.
+
+    On circuits that change, both stay as they are.
+    """
+    if fabric.reconfiguration is not None:
+        return row
+    laid = ringed(job, row.strategy, fabric, seed)
+    for size in fidelity.bucket_sizes:
+        other = outcome_on(_with(job, bucket_bytes=size), row.strategy, laid, fidelity.of_search)
+        if other.iteration_time_s < row.outcome.iteration_time_s or row.bucket_bytes is None:
+            row = replace(row, outcome=other, bucket_bytes=size)
+    if fidelity.options.algorithm == QUICKEST:
+        other = outcome_on(job_of_baseline(job, row), row.strategy, laid, fidelity)
+        if other.iteration_time_s < row.outcome.iteration_time_s:
+            row = replace(row, outcome=other)
+    return row
+
+
+def job_of_baseline(job: Job, row: Baseline) -> Job:
+    """Return the job of a plan with the buckets that a baseline has."""
+    return job if row.bucket_bytes is None else _with(job, bucket_bytes=row.bucket_bytes)
+
+
+@lru_cache(maxsize=16)
+def _with_settings(job: Job, changes: tuple[tuple[str, Any], ...]) -> Job:
+    return replace(job, settings=replace(job.settings, **dict(changes)))
+
+
+def _with(job: Job, **changes: Any) -> Job:
+    """Return a job with other settings; one job for equal ones, since task graphs are kept by job."""
+    same = all(getattr(job.settings, name) == value for name, value in changes.items())
+    return job if same else _with_settings(job, tuple(changes.items()))
