@@ -4,20 +4,21 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import pytest
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from topoopt.errors import InvalidInput
 from topoopt.files import (
     Amount,
     BandwidthText,
-    BytesText,
     EveryKey,
     OneOf,
     Strict,
     TimeText,
     noun_from,
+    quantity,
     validated,
 )
+from topoopt.units import parse_bytes
 
 
 class Nic(Strict):
@@ -29,7 +30,7 @@ class Machine(Strict):
     servers: int = Field(ge=2)
     links: Literal["duplex", "directed"] = "duplex"
     delay: TimeText = 0.0
-    memory: BytesText | None = None
+    memory: Annotated[float, BeforeValidator(quantity(parse_bytes))] | None = None
     nics: list[Nic] = Field(default=[])
 
 

@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 
 from tests.sweep.conftest import MakeSweep
+from topoopt.collectives import QUICKEST
 from topoopt.cost import bill_of_materials, find_accounting, find_prices
 from topoopt.hardware import ClusterSpec
-from topoopt.job import JobSettings, make_job
-from topoopt.search import SearchOptions, compare, make_plan, starting_strategy
+from topoopt.job import AUTO_BUCKET, JobSettings, make_job
+from topoopt.search import SearchOptions, compare, compare_fabrics, make_plan, starting_strategy
 from topoopt.sweep import Answer, Sweep, Task, compute, solve
 from topoopt.workload import load_model
 
@@ -21,7 +22,8 @@ def answers(sweep: Sweep) -> dict[str, Answer]:
 
 
 def test_points_are_what_plan_and_compare_say(sweep: MakeSweep) -> None:
-    job = make_job(load_model("dlrm", servers=8), ClusterSpec(8, 2, 100e9), JobSettings())
+    asked = JobSettings(bucket_bytes=AUTO_BUCKET, collective=QUICKEST)
+    job = make_job(load_model("dlrm", servers=8), ClusterSpec(8, 2, 100e9), asked)
     plan = make_plan(job, OPTIONS, fabrics=())
     prices = find_prices("2022")
     found = answers(sweep(f"{TEXT}fabrics: [topoopt, torus, fat-tree-priced]\n"))
@@ -29,11 +31,11 @@ def test_points_are_what_plan_and_compare_say(sweep: MakeSweep) -> None:
     assert own["iteration_time_s"] == plan.outcome.iteration_time_s
     assert (own["gap"], own["plan_strides"]) == (plan.gap, list(plan.strides))
     assert own["cost_usd"] == plan.price["cost_usd"]
-    starts = starting_strategy(job), plan.strategy
-    (torus,) = compare(job, OPTIONS, ("torus",), prices, starts)
+    torus = compare_fabrics(plan, OPTIONS, prices, fabrics=("torus",)).fabrics[1]
     assert found["torus"].values["iteration_time_s"] == torus.outcome.iteration_time_s
     assert found["torus"].values["cost_usd"] == torus.cost_usd
-    bought = compare(job, OPTIONS, ("fat-tree",), prices, starts)[1]
+    starts = starting_strategy(job), plan.strategy
+    bought = compare(plan.job, OPTIONS, ("fat-tree",), prices, starts)[1]
     assert found["fat-tree-priced"].values["server_bandwidth_bps"] == bought.server_bandwidth_bps
 
 

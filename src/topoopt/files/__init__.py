@@ -6,7 +6,6 @@ from topoopt.files.content import read_json as read_json
 from topoopt.files.content import read_yaml as read_yaml
 from topoopt.files.model import Amount as Amount
 from topoopt.files.model import BandwidthText as BandwidthText
-from topoopt.files.model import BytesText as BytesText
 from topoopt.files.model import Count as Count
 from topoopt.files.model import EveryKey as EveryKey
 from topoopt.files.model import Name as Name
@@ -16,6 +15,7 @@ from topoopt.files.model import Positive as Positive
 from topoopt.files.model import Strict as Strict
 from topoopt.files.model import TimeText as TimeText
 from topoopt.files.model import noun_from as noun_from
+from topoopt.files.model import quantity as quantity
 from topoopt.files.model import validated as validated
 from topoopt.files.read import check_name as check_name
 from topoopt.files.read import is_file as is_file

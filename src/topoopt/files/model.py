@@ -23,7 +23,7 @@ from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError, core_sc
 from topoopt.errors import InvalidInput, hint, shown
 from topoopt.files.content import dotted
 from topoopt.limits import LARGEST
-from topoopt.units import parse_bandwidth, parse_bytes, parse_time
+from topoopt.units import parse_bandwidth, parse_time
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 NounT = TypeVar("NounT")
@@ -110,7 +110,9 @@ def validated(model_class: type[ModelT], mapping: object, place: str) -> ModelT:
         raise InvalidInput(_one_line(details[0], model_class, place)) from None
 
 
-def _quantity(parse: Callable[[str, str], float]) -> Callable[[object], float]:
+def quantity(parse: Callable[[str, str], float]) -> Callable[[object], float]:
+    """Return what reads a field of a pydantic model as ``parse`` reads text; its second argument is the place."""
+
     def read(value: object) -> float:
         try:
             return parse(value if isinstance(value, str) else json.dumps(value, default=str), "value")
@@ -121,11 +123,9 @@ def _quantity(parse: Callable[[str, str], float]) -> Callable[[object], float]:
     return read
 
 
-BandwidthText = Annotated[float, BeforeValidator(_quantity(parse_bandwidth))]
+BandwidthText = Annotated[float, BeforeValidator(quantity(parse_bandwidth))]
 """A field of a pydantic model that is written ``100 Gbps`` and read as bits per second."""
-BytesText = Annotated[float, BeforeValidator(_quantity(parse_bytes))]
-"""A field that is written ``80 GB`` and read as bytes."""
-TimeText = Annotated[float, BeforeValidator(_quantity(parse_time))]
+TimeText = Annotated[float, BeforeValidator(quantity(parse_time))]
 """A field that is written ``1 us`` and read as seconds."""
 
 

@@ -1,12 +1,11 @@
 """How large the buckets are in which gradients are AllReduced: as asked for, or chosen for the job."""
 
-import json
 from typing import Annotated, Final
 
 from pydantic import BeforeValidator
-from pydantic_core import PydanticCustomError
 
 from topoopt.errors import InvalidInput
+from topoopt.files import quantity
 from topoopt.units import format_bytes, parse_bytes
 
 AUTO_BUCKET: Final = -1
@@ -45,15 +44,7 @@ def parse_bucket(value: str | float, place: str) -> int:
     return size_bytes
 
 
-def _read(value: object) -> int:
-    try:
-        return parse_bucket(value if isinstance(value, str) else json.dumps(value, default=str), "value")
-    except InvalidInput as error:
-        message = str(error).removeprefix("value: ")
-        raise PydanticCustomError("quantity", "{message}", {"message": message}) from None
-
-
-BucketText = Annotated[int, BeforeValidator(_read)]
+BucketText = Annotated[int, BeforeValidator(quantity(parse_bucket))]
 """A field of a file that is written ``auto``, ``none`` or ``25 MiB`` and read as bytes."""
 
 

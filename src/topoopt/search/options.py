@@ -8,7 +8,7 @@ from typing import Any
 from topoopt.collectives import QUICKEST
 from topoopt.errors import InvalidInput, check_known
 from topoopt.finder import STRIDES, FinderRules
-from topoopt.job import AUTO_BUCKET, NO_BUCKETS
+from topoopt.job import AUTO_BUCKET
 
 MODES = ("alternating", "released")
 WIRINGS = (STRIDES, "any")
@@ -87,8 +87,6 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "damping": "halving",
             "balance": False,
             "wirings": "strides",
-            "bucket_bytes": NO_BUCKETS,
-            "collective": "stepped",
         },
         "released": {
             "mode": "released",
@@ -99,12 +97,11 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "embedding_bytes_factor": 2,
             "memory_check": "off",
             "wirings": "strides",
-            "bucket_bytes": NO_BUCKETS,
-            "collective": "stepped",
         },
     }
 )
-"""What each preset sets; keys are those of SearchOptions and of the job's settings."""
+"""What each preset sets; keys are those of SearchOptions and of the job's settings. The papers AllReduce tensor by
+tensor around rings, which is what settings are by themselves."""
 
 
 def preset(name: str) -> Mapping[str, Any]:

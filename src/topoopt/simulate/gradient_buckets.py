@@ -27,20 +27,20 @@ class Sync:
 def in_buckets(syncs: Iterable[Sync], bucket_bytes: int) -> list[Sync]:
     """Return the AllReduces of whole buckets; those of different groups of replicas are apart.
 
-    In the order of the backward pass a bucket takes one tensor after the other until it holds ``bucket_bytes``: it may
-    be as much larger as its last tensor, which is never cut, and the last of a group may be smaller. The first of each
-    group is full at :data:`FIRST_BUCKET_BYTES`.
+    From the last tensor to the first, which is the order of the backward pass, a bucket takes one after the other until
+    it holds ``bucket_bytes``: it may be larger by nearly its last tensor, which is never cut, and the last of a group
+    may be smaller. The first of each group is full at :data:`FIRST_BUCKET_BYTES`.
 
     References
     ----------
-    .. [1] PyTorch, ``compute_bucket_assignment_by_size`` in ``torch/csrc/distributed/c10d/reducer.cpp``, with the
-       buckets rebuilt in the order in which gradients are ready. There each process group is a wrapped module of its
-       own; and since PyTorch 2.4 only the default size has a small first bucket.
+    .. [1] PyTorch, ``compute_bucket_assignment_by_size`` in ``torch/csrc/distributed/c10d/reducer.cpp``. There each
+       process group is a module wrapped on its own, and newer versions leave out the small first bucket where a size is
+       given (pull request 121640).
     """
     done: list[Sync] = []
     filling: dict[tuple[int, ...], list[Sync]] = {}
     limits: dict[tuple[int, ...], int] = {}
-    for sync in sorted(syncs, key=lambda row: -row.operator):
+    for sync in reversed(list(syncs)):
         bucket = filling.setdefault(sync.members, [])
         bucket.append(sync)
         limit = limits.get(sync.members, min(FIRST_BUCKET_BYTES, bucket_bytes))

@@ -1,0 +1,93 @@
+"""Buckets and algorithms of a plan: chosen by simulation, never slower than what they were chosen from."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import topoopt
+from topoopt.collectives import QUICKEST
+from topoopt.cost import find_prices
+from topoopt.hardware import ClusterSpec
+from topoopt.job import AUTO_BUCKET, BUCKET_SIZES, DDP_BUCKET_BYTES, JobSettings, make_job, parse_bucket
+from topoopt.plan import Plan, read_plan, write_plan
+from topoopt.search import SearchOptions, compare_fabrics, make_plan, preset, simulated
+from topoopt.workload import load_model
+
+OPTIONS = SearchOptions(budget=60, chains=1, rounds=1, baseline_budget=20)
+ASKED = JobSettings(memory_check="off", bucket_bytes=AUTO_BUCKET, collective=QUICKEST)
+MODELS = ("dlrm", "bert", "vgg16")
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def plan(request: pytest.FixtureRequest) -> Plan:
+    model = load_model(request.param, servers=16)
+    job = make_job(model, ClusterSpec(16, 4, 100e9), ASKED)
+    return make_plan(job, OPTIONS, fabrics=("ideal-switch", "torus"))
+
+
+def with_settings(plan: Plan, **settings: object) -> float:
+    job = dataclasses.replace(plan.job, settings=dataclasses.replace(plan.job.settings, **settings))  # type: ignore[arg-type]
+    return simulated(job, plan.strategy, plan.fabric).iteration_time_s
+
+
+def test_a_plan_is_never_slower_than_with_other_buckets_or_with_rings(plan: Plan) -> None:
+    tried = dict(plan.gradients.bucket_times_s)
+    assert tuple(tried) == BUCKET_SIZES
+    for size, time_s in tried.items():
+        assert with_settings(plan, bucket_bytes=size, collective="stepped") == time_s
+        assert plan.outcome.iteration_time_s <= time_s
+    assert plan.job.settings.bucket_bytes == min(tried, key=lambda size: tried[size])
+    assert plan.gradients.rings_s == min(tried.values())
+    assert plan.gradients.by_message_s == with_settings(plan, collective=QUICKEST)
+    assert plan.outcome.iteration_time_s == min(plan.gradients.rings_s, plan.gradients.by_message_s)
+    assert bool(plan.outcome.algorithms) == (plan.job.settings.collective == QUICKEST)
+
+
+def test_a_plan_is_simulated_again_as_it_was_made(plan: Plan, tmp_path: Path) -> None:
+    write_plan(tmp_path / "plan.json", plan)
+    again = read_plan(tmp_path / "plan.json")
+    assert (again.gradients, again.outcome) == (plan.gradients, plan.outcome)
+    result = topoopt.simulate(tmp_path / "plan.json", simulator="analytic")
+    assert result.iteration_time_s == plan.outcome.iteration_time_s
+
+
+def test_other_fabrics_choose_for_themselves_and_compare_says_the_same(plan: Plan) -> None:
+    rows = compare_fabrics(plan, OPTIONS, find_prices("2022"), fabrics=("ideal-switch", "torus")).fabrics
+    own, *others = [row.outcome.iteration_time_s for row in rows]
+    assert own == plan.outcome.iteration_time_s
+    assert others == [row.outcome.iteration_time_s for row in plan.baselines]
+    for row in plan.baselines:
+        assert row.bucket_bytes in (plan.job.settings.bucket_bytes, BUCKET_SIZES[1], DDP_BUCKET_BYTES)
+
+
+def test_presets_of_the_papers_have_an_allreduce_for_each_tensor() -> None:
+    assert (JobSettings().bucket_bytes, JobSettings().collective) == (0, "stepped")
+    assert {"bucket_bytes": AUTO_BUCKET, "collective": QUICKEST}.items() <= preset("default").items()
+    for name in ("paper", "released"):
+        assert not {"bucket_bytes", "collective"} & preset(name).keys()
+
+
+def test_words_choose_buckets_and_algorithm() -> None:
+    words: dict[str, Any] = {"servers": 4, "degree": 2, "fabrics": (), "budget": 0}
+    by_words = topoopt.plan("vgg16", bucket="25MiB", collective="tree", **words)
+    assert by_words.job.settings.bucket_bytes == DDP_BUCKET_BYTES
+    assert (by_words.gradients.bucket_times_s, by_words.gradients.rings_s) == ((), None)
+    assert set(by_words.outcome.algorithms) == {"tree"}
+    assert topoopt.plan("vgg16", bucket="none", **words).job.settings.bucket_bytes == 0
+    paper = topoopt.plan("vgg16", preset="paper", **words)
+    assert (paper.job.settings.bucket_bytes, paper.job.settings.collective) == (0, "stepped")
+
+
+@pytest.mark.parametrize(
+    ("text", "size_bytes"), [("auto", -1), ("none", 0), ("25MiB", DDP_BUCKET_BYTES), (3e6, 3_000_000)]
+)
+def test_sizes_are_read_as_they_are_written(text: str | float, size_bytes: int) -> None:
+    assert parse_bucket(text, "bucket") == size_bytes
+
+
+@pytest.mark.parametrize("text", ["automatic", "25", "-1 MB", -1.0])
+def test_no_size_is_refused(text: str | float) -> None:
+    with pytest.raises(topoopt.InvalidInput, match=r"^bucket: "):
+        parse_bucket(text, "bucket")
