@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -75,7 +76,7 @@ def test_buckets_keep_every_byte_and_are_as_full_as_they_should_be(
             assert limit <= bucket.size_bytes < limit + sizes[bucket.operator]
 
 
-def data_parallel_job(model: str, **settings: int) -> tuple[Job, Fabric]:
+def data_parallel_job(model: str, **settings: Any) -> tuple[Job, Fabric]:
     job = make_job(
         load_model(model, servers=16), ClusterSpec(16, 4, 100e9), JobSettings(memory_check="off", **settings)
     )
