@@ -55,11 +55,33 @@ def all_to_allreduce(traffic: Traffic, degree: int, links: str) -> Shares:
     return {tuple(range(traffic.servers)): degree}
 
 
+def by_group_but_one(traffic: Traffic, degree: int, links: str) -> Shares:
+    """Leave one interface for model-parallel links and give the others to groups that share no server.
+
+    This is ours, for tensor parallelism in pairs: one cable joins a pair, and the replicas of its halves have all other
+    interfaces, an odd number, too. Where there are no such groups, or no model-parallel traffic, this is ``proportional``.
+    """
+    return _all_but(1, traffic, degree, links)
+
+
+def by_group_but_two(traffic: Traffic, degree: int, links: str) -> Shares:
+    """Leave two interfaces for model-parallel links; see :func:`by_group_but_one`."""
+    return _all_but(2, traffic, degree, links)
+
+
 DEGREE_SPLITS: Mapping[str, Callable[[Traffic, int, str], Shares]] = {
     "proportional": proportional,
     "all-to-allreduce": all_to_allreduce,
     "by-group": by_group,
+    "by-group-but-one": by_group_but_one,
+    "by-group-but-two": by_group_but_two,
 }
+
+GROUPS_BY_FAMILY = ("by-group-but-one", "by-group-but-two")
+"""Degree splits whose groups are wired by a family of wirings rather than along strides, which know even numbers only."""
+
+LAYOUT_SPLITS = tuple(name for name in DEGREE_SPLITS if name not in GROUPS_BY_FAMILY)
+"""Degree splits that are tried for each layout of a transformer; its stages keep strides."""
 
 
 def check_degree(servers: int, degree: int, links: str) -> None:
@@ -76,6 +98,29 @@ def check_degree(servers: int, degree: int, links: str) -> None:
         raise InvalidInput(
             f"degree: {degree} duplex interface cannot connect {servers} servers; use 2 or more, or directed links"
         )
+
+
+def _all_but(left: int, traffic: Traffic, degree: int, links: str) -> Shares:
+    taken = np.zeros(traffic.servers, bool)
+    shares: Shares = {}
+    for group in traffic.allreduce if traffic.mp_bytes else ():
+        members = np.asarray(group.members)
+        interfaces = wired_interfaces(len(members), degree - left, links)
+        if len(members) < traffic.servers and interfaces and not taken[members].any():
+            shares[group.members] = interfaces
+            taken[members] = True
+    return shares or proportional(traffic, degree, links)
+
+
+def wired_interfaces(size: int, interfaces: int, links: str) -> int:
+    """Return how many of so many interfaces the rings of a group can fill: 0 where it takes more to join it.
+
+    With cables three matchings fill an odd number from three on, if the group is even.
+    """
+    usable = min(interfaces, size - 1)
+    if links == "duplex" and usable % 2 and (usable < 3 or size % 2):
+        usable -= 1
+    return usable if usable >= ring_interfaces(size, links) else 0
 
 
 def _allreduce_degree(traffic: Traffic, degree: int) -> int:

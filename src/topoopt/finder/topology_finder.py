@@ -6,8 +6,9 @@ import numpy as np
 
 from topoopt.arrays import Floats, Ints
 from topoopt.errors import Infeasible, check_known
-from topoopt.finder.degree_split import DEGREE_SPLITS, Shares, check_degree
+from topoopt.finder.degree_split import DEGREE_SPLITS, GROUPS_BY_FAMILY, Shares, check_degree
 from topoopt.finder.fit_demand import demand_by_distance
+from topoopt.finder.group_wiring import wire_groups
 from topoopt.finder.matching import DAMPING, LARGEST_EXACT, MATCHINGS
 from topoopt.finder.named_wiring import STRIDES, is_wiring_file, named_wiring
 from topoopt.finder.rings import lay_rings
@@ -69,7 +70,10 @@ def find_topology(
     if of_all is not None:
         topology = replace(topology, rings=rings_of_wiring(of_all, traffic, seed))
     routes = routed_by(topology, rules, seed)
-    rings = {g.members: lay_rings(topology, routes, g.members, degree, seed) for g in traffic.allreduce}
+    rings = {
+        g.members: wiring.rings.get(g.members) or lay_rings(topology, routes, g.members, degree, seed)
+        for g in traffic.allreduce
+    }
     return Fabric("topoopt", topology, routes, rings, wiring=of_all)
 
 
@@ -92,7 +96,10 @@ def _wired(
     if rules.wiring != STRIDES and everyone in shares:
         of_all = named_wiring(rules.wiring, traffic.servers, shares.pop(everyone), links, seed)
         wiring.add_links(*of_all.arcs)
-    _wire_rings(wiring, shares, rules.strides, traffic)
+    if rules.degree_split in GROUPS_BY_FAMILY and everyone not in shares:
+        wiring.rings.update(wire_groups(wiring, shares, seed))
+    else:
+        _wire_rings(wiring, shares, rules.strides, traffic)
     if traffic.mp_bytes and wiring.free.any() and _matrix_fits(traffic.servers, rules.degree_split):
         _wire_matchings(wiring, traffic.mp_matrix(), rules.damping)
     wiring.add_idle()

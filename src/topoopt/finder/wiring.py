@@ -8,7 +8,7 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
 from topoopt.arrays import Ints
-from topoopt.topology import Topology, circulant_offsets, stride_offsets, topology_from_arrays
+from topoopt.topology import Ring, Topology, circulant_offsets, stride_offsets, topology_from_arrays
 
 
 class Wiring:
@@ -18,12 +18,15 @@ class Wiring:
     ----------
     free : int64 array, shape (servers,)
         Interfaces left. With directed links, fibers out and fibers in: always as many of each.
+    rings : dict
+        By members, of groups that are not wired along strides.
     """
 
     def __init__(self, servers: int, degree: int, links: str) -> None:
         self.servers = servers
         self.links = links
         self.free: Ints = np.full(servers, degree, np.int64)
+        self.rings: dict[tuple[int, ...], tuple[Ring, ...]] = {}
         self._src: list[Ints] = []
         self._dst: list[Ints] = []
 

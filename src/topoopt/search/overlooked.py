@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from math import inf
 
-from topoopt.finder import DEGREE_SPLITS, USUAL_RULES, find_topology
+from topoopt.finder import LAYOUT_SPLITS, USUAL_RULES, find_topology
 from topoopt.hardware import ClusterSpec
 from topoopt.job import Layout
 from topoopt.pipelined_step import PipelinedStep
@@ -68,7 +68,7 @@ def overlooked(
 def wired_time_s(cluster: ClusterSpec, step: PipelinedStep) -> float:
     """Return how long a step takes on the best network that is wired for it."""
     graph, times_s = pipeline_task_graph(step), list[float]()
-    for split in DEGREE_SPLITS:
+    for split in LAYOUT_SPLITS:
         fabric = find_topology(
             step.traffic,
             degree=cluster.degree,

@@ -9,7 +9,7 @@ import time
 from dataclasses import replace
 from math import inf
 
-from topoopt.finder import DEGREE_SPLITS, FinderRules
+from topoopt.finder import DEGREE_SPLITS, LAYOUT_SPLITS, FinderRules
 from topoopt.job import Job, job_traffic
 from topoopt.plan import SearchRecord
 from topoopt.search.candidate import Candidate, fabric_for, wired_candidate
@@ -107,5 +107,5 @@ def _wirings(job: Job, strategy: ParallelStrategy, options: SearchOptions) -> li
 
 def _rules(options: SearchOptions) -> list[FinderRules]:
     """Return the rules with every degree split, the one that was asked for first."""
-    splits = dict.fromkeys((options.degree_split, *DEGREE_SPLITS))
+    splits = dict.fromkeys((options.degree_split, *LAYOUT_SPLITS))
     return [replace(options.rules, degree_split=split) for split in splits]
