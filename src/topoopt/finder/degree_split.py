@@ -58,8 +58,8 @@ def all_to_allreduce(traffic: Traffic, degree: int, links: str) -> Shares:
 def by_group_but_one(traffic: Traffic, degree: int, links: str) -> Shares:
     """Leave one interface for model-parallel links and give the others to groups that share no server.
 
-    This is ours, for tensor parallelism in pairs: one cable joins a pair, and the replicas of its halves have all other
-    interfaces, an odd number, too. Where there are no such groups, or no model-parallel traffic, this is ``proportional``.
+    This is ours, for tensor parallelism in pairs: one cable joins a pair, and the replicas of its halves have all
+    other interfaces, an odd number, too. Without such groups, or model-parallel traffic, this is ``proportional``.
     """
     return _all_but(1, traffic, degree, links)
 
@@ -78,7 +78,7 @@ DEGREE_SPLITS: Mapping[str, Callable[[Traffic, int, str], Shares]] = {
 }
 
 GROUPS_BY_FAMILY = ("by-group-but-one", "by-group-but-two")
-"""Degree splits whose groups are wired by a family of wirings rather than along strides, which know even numbers only."""
+"""Degree splits whose groups are wired by a family of wirings: strides know even numbers only."""
 
 LAYOUT_SPLITS = tuple(name for name in DEGREE_SPLITS if name not in GROUPS_BY_FAMILY)
 """Degree splits that are tried for each layout of a transformer; its stages keep strides."""
