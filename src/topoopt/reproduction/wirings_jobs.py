@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from topoopt.collectives import QUICKEST
 from topoopt.finder import USUAL_RULES
 from topoopt.hardware import ClusterSpec
-from topoopt.job import Job, JobRequest, JobSettings, job_traffic, make_job
+from topoopt.job import AUTO_BUCKET, Job, JobRequest, JobSettings, job_traffic, make_job
 from topoopt.plan import Outcome
 from topoopt.reproduction.figure import Row
 from topoopt.reproduction.published_jobs import MODEL_TITLES, times
@@ -19,11 +20,13 @@ from topoopt.search import (
     SearchOptions,
     balanced,
     fixed_fabric,
+    for_search,
     job_of,
     make_plan,
     ringed,
     simulated,
     starting_strategy,
+    with_gradients_settled,
 )
 from topoopt.simulate import SimResult
 from topoopt.strategy import ParallelStrategy
@@ -34,6 +37,10 @@ EXPERT_TITLES = {"mixtral-8x22b": "Mixtral", "deepseek-v3": "DeepSeek"}
 TITLES = {**MODEL_TITLES, **EXPERT_TITLES}
 
 
+AS_A_PLAN = JobSettings(bucket_bytes=AUTO_BUCKET, collective=QUICKEST)
+"""Buckets of gradients and algorithms by message, whichever are the fastest, as a plan has them."""
+
+
 @cache
 def study_job(model: str, size: Size) -> Job:
     """Return a model of either zoo on so many servers: with four A100 each, a mixture of experts with eight H100."""
@@ -41,7 +48,7 @@ def study_job(model: str, size: Size) -> Job:
         cluster = {"servers": size.servers, "degree": size.degree, "link_bandwidth_bps": size.bandwidth_bps}
         return job_of(JobRequest(model=model, cluster=cluster))
     cluster_spec = ClusterSpec(size.servers, size.degree, size.bandwidth_bps)
-    return make_job(load_model(model, servers=size.servers), cluster_spec, JobSettings())
+    return make_job(load_model(model, servers=size.servers), cluster_spec, AS_A_PLAN)
 
 
 PLANS: Mapping[str, Mapping[str, Any]] = {
@@ -56,13 +63,15 @@ def wired_rows(model: str, size: Size, options: SearchOptions) -> Iterator[Row]:
 
     Transfers are shifted from full links to other paths on all wirings without switches alike, as a plan's are.
     """
-    job = study_job(model, size)
+    asked = study_job(model, size)
+    job = for_search(asked)
     fabrics = {name: wired(name, size, options.seed) for name in WIRED}
     strategies = _strategies(job, tuple(fabrics.values()), options)
     for name, fabric in fabrics.items():
         best = _fastest(job, strategies, fabric, options.seed)
         if name in DIRECT:
             best = balanced(job, best)
+        _, best, _ = with_gradients_settled(job, asked, best)
         yield _row(model, name, size, job_traffic(job, best.strategy), best.result)
 
 

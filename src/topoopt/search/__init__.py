@@ -20,9 +20,11 @@ from topoopt.search.fidelities import fabric_of_baseline as fabric_of_baseline
 from topoopt.search.fidelity import Fidelity as Fidelity
 from topoopt.search.fidelity import as_settled as as_settled
 from topoopt.search.gap_parts import gap_parts as gap_parts
+from topoopt.search.gradients import for_search as for_search
 from topoopt.search.gradients import job_of_baseline as job_of_baseline
 from topoopt.search.gradients import settled as settled
 from topoopt.search.gradients import sizes_elsewhere as sizes_elsewhere
+from topoopt.search.gradients import with_gradients_settled as with_gradients_settled
 from topoopt.search.options import MODES as MODES
 from topoopt.search.options import PRESETS as PRESETS
 from topoopt.search.options import SearchOptions as SearchOptions
