@@ -4,8 +4,8 @@ They are those of :mod:`topoopt.search.bounds`, with what is known of the wiring
 of its shortest paths, interfaces in use, the rings that its groups have, and of each link the bytes that cross it.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,16 +57,16 @@ def wiring_bounds(
     task = np.repeat(np.arange(len(graph)), np.diff(flows.task_flow))
     cell = grid.cell(found.release_s[task], found.tail_s[task])
     on_rings = (graph.kind[task] == COLLECTIVE) & (graph.collective[task] != ALL_TO_ALL)
-    shape = len(topology), grid.cells
-    every, rings = _crossed(flows, cell, shape), _crossed(flows, cell, shape, on_rings)
+    links = _links_of_classes(flows, len(topology))
+    every, rings = (_by_link(flows, cell, grid.cells, links, some) for some in (None, on_rings))
     busiest_s, ring_s, others_s = np.zeros((3, grid.cells))
     step = max(LARGEST_TABLE // grid.cells, 1)
     for first in range(0, len(topology), step):
-        links = slice(first, first + step)
-        s_per_byte = 8.0 / topology.bandwidth_bps[links, None]
-        link_s = grid.sets(every(links) * s_per_byte)
+        here = slice(first, first + step)
+        s_per_byte = 8.0 / topology.bandwidth_bps[here, None]
+        link_s = grid.sets(every[:, here].toarray().T * s_per_byte)
         busiest_s = np.maximum(busiest_s, link_s.max(axis=0))
-        ring_s = np.maximum(ring_s, grid.sets(rings(links) * s_per_byte).max(axis=0))
+        ring_s = np.maximum(ring_s, grid.sets(rings[:, here].toarray().T * s_per_byte).max(axis=0))
         others_s = np.maximum(others_s, (link_s[:, :1] - link_s).max(axis=0))
     # what the best routes leave on the busiest link they leave for a set, but for what others may have there now
     best_s = np.minimum(np.maximum(ring_s, optimal_load_s - others_s), busiest_s)
@@ -85,18 +85,19 @@ def _bytes_per_s(topology: Topology, end: NDArray[np.int32]) -> Floats:
     return total[: topology.servers].astype(np.float64, copy=False)
 
 
-def _crossed(
-    flows: Flows, cell: NDArray[np.int64], shape: tuple[int, int], chosen: NDArray[np.bool_] | None = None
-) -> Callable[[slice], Floats]:
-    """Return what tells the bytes of each cell on some links, of all of this ``shape``: (links, cells)."""
-    classes, (links, cells) = len(flows.class_first) - 1, shape
-    row, column, size = flows.flow_class, cell, flows.payload_bytes
-    if chosen is not None:
-        row, column, size = row[chosen], column[chosen], size[chosen]
-    by_class = sparse.csr_array((size, (row, column)), shape=(classes, cells))
-    owner = np.repeat(np.arange(classes), np.diff(flows.class_first))
-    crossed = sparse.csr_array((flows.class_coefficient, (flows.class_link, owner)), shape=(links, classes))
-    return lambda rows: (crossed[rows] @ by_class).toarray()
+def _links_of_classes(flows: Flows, links: int) -> Any:
+    """Return the bytes on each link for a byte of each class, a sparse array of shape (classes, links)."""
+    shape = len(flows.class_first) - 1, links
+    return sparse.csr_array((flows.class_coefficient, flows.class_link, flows.class_first), shape=shape)
+
+
+def _by_link(
+    flows: Flows, cell: NDArray[np.int64], cells: int, links: Any, chosen: NDArray[np.bool_] | None
+) -> Any:
+    """Return the bytes of each cell, of all flows or of some, on each link: sparse, shape (cells, links)."""
+    part = slice(None) if chosen is None else chosen
+    place, size = (cell[part], flows.flow_class[part]), flows.payload_bytes[part]
+    return sparse.csr_array((size, place), shape=(cells, links.shape[0])) @ links
 
 
 def _hop_seconds(topology: Topology, moved: Demands) -> Floats:
