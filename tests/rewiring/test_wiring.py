@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from topoopt.errors import Infeasible, InvalidInput
-from topoopt.rewiring import Patch, Wiring, wire
-from topoopt.topology import Link, Topology, circulant, fat_tree, topology_from_links
+from topoopt.rewiring import Patch, Wiring, ported, wire
+from topoopt.topology import LiftShape, Link, Topology, circulant, fat_tree, lifted, topology_from_links
 
 
 def cables(servers: int, pairs: list[tuple[int, int]]) -> Topology:
@@ -105,3 +105,25 @@ def test_what_cannot_be_wired_is_refused() -> None:
         wire(circulant(8, (1, 3), 1e9), 2, "duplex")
     with pytest.raises(InvalidInput, match="link 0->1 has no link back"):
         wire(circulant(8, (1, 3), 1e9, links="directed"), 2, "duplex")
+
+
+@pytest.mark.parametrize("servers", [15, 16, 65, 128])
+@pytest.mark.parametrize("degree", [4, 6])
+def test_panels_are_matchings_petersens_or_koenigs(servers: int, degree: int) -> None:
+    """Spec D: cycles of an even number of servers are matchings, one interface a panel; an odd one needs two."""
+    made = lifted(LiftShape(servers, degree), 0)
+    assert wire(made.topology(), degree, "duplex").interfaces_per_panel == 1 + servers % 2
+    assert ported(made).interfaces_per_panel == 1 + servers % 2
+    fibers = lifted(LiftShape(servers, degree, "directed"), 0)
+    assert wire(fibers.topology(), degree, "directed").interfaces_per_panel == 1
+    if servers % 2 == 0:
+        odd = lifted(LiftShape(servers, degree + 1), 0)
+        assert wire(odd.topology(), degree + 1, "duplex").interfaces_per_panel == 1
+        assert ported(odd).interfaces_per_panel == 1
+
+
+@pytest.mark.parametrize("servers", [15, 65])
+def test_cables_around_an_odd_number_do_not_fit_on_panels_of_one_interface(servers: int) -> None:
+    """nd/2 cables are more than d matchings of (n - 1)/2 have."""
+    with pytest.raises(Infeasible, match="use 2 interfaces per panel"):
+        wire(lifted(LiftShape(servers, 4), 0).topology(), 4, "duplex", 1)

@@ -30,12 +30,12 @@ class RewireWords(TypedDict, total=False):
 
 @spread
 def rewire(
-    old: Annotated[str, Argument(metavar="OLD", help="The plan that is wired now.")],
-    new: Annotated[str, Argument(metavar="NEW", help="The plan that comes.")],
+    old: Annotated[str, Argument(metavar="OLD", help="The plan or wiring file that is wired now.")],
+    new: Annotated[str, Argument(metavar="NEW", help="The plan or wiring file that comes.")],
     words: RewireWords,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Say which fibers to move, in which order, to get from one plan to the next."""
+    """Say which fibers to move, in which order, to get from one plan or wiring to the next."""
     out = words.get("out")
     check_table(out, "--out")
     with progress("looking for the fewest moves"):

@@ -41,7 +41,8 @@ def _summary(answer: RewiringAnswer) -> Section:
         "servers": _renamed(rewiring),
         "steps": _steps(answer.order),
     }
-    return Section("rewiring", "The wiring", "", (facts(entries),))
+    notes = (Notes(answer.warnings, warn=True),) if answer.warnings else ()
+    return Section("rewiring", "The wiring", "", (facts(entries), *notes))
 
 
 def _moves(answer: RewiringAnswer) -> Section:

@@ -10,6 +10,8 @@ from topoopt.rewiring.order import order_moves as order_moves
 from topoopt.rewiring.ported import ported as ported
 from topoopt.rewiring.rewire import Rewiring as Rewiring
 from topoopt.rewiring.rewire import rewire as rewire
+from topoopt.rewiring.room import Joined as Joined
+from topoopt.rewiring.room import joined_by as joined_by
 from topoopt.rewiring.room import wired_in_room as wired_in_room
 from topoopt.rewiring.rows import MOVE_COLUMNS as MOVE_COLUMNS
 from topoopt.rewiring.rows import move_rows as move_rows

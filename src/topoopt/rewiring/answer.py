@@ -9,6 +9,7 @@ from topoopt.rewiring.duration import RewiringTime
 from topoopt.rewiring.order import MoveOrder
 from topoopt.rewiring.rewire import Rewiring
 from topoopt.rewiring.rows import MOVE_COLUMNS, move_rows, patch_rows
+from topoopt.wirings import DIRECTED_WARNING
 
 
 @shows_itself
@@ -28,6 +29,11 @@ class RewiringAnswer:
     order: MoveOrder
     times: tuple[RewiringTime, ...]
     relabeling: bool
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to know before moving anything."""
+        return (DIRECTED_WARNING,) if self.rewiring.old.links == "directed" else ()
 
     def moves(self) -> list[tuple[Any, ...]]:
         """Return every move, in order, as rows of :data:`~topoopt.rewiring.MOVE_COLUMNS`."""
@@ -75,4 +81,5 @@ class RewiringAnswer:
                 }
                 for row in self.times
             ],
+            "warnings": list(self.warnings),
         }

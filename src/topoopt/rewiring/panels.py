@@ -77,6 +77,15 @@ def divide_among_panels(problem: DivisionProblem, largest_exact: int = 256) -> t
     return (coloring.panels(), False) if coloring is not None else None
 
 
+def improved_division(problem: DivisionProblem, panels: Panels) -> Panels:
+    """Return a division in which more links stay, by exchanges of two panels along chains, where there is one."""
+    if max(problem.room) > 1:
+        return panels
+    coloring = _Coloring(problem, anew=True, divided=panels)
+    coloring.improve()
+    return coloring.panels()
+
+
 def _divided(problem: DivisionProblem) -> "_Coloring | None":
     """Return a division found along chains; None if none of several orders of the links comes to an end.
 
@@ -103,7 +112,7 @@ def _divided(problem: DivisionProblem) -> "_Coloring | None":
 class _Coloring:
     """Links with their panels so far; a link that finds no panel pushes others along an alternating chain."""
 
-    def __init__(self, problem: DivisionProblem, anew: bool = False) -> None:
+    def __init__(self, problem: DivisionProblem, anew: bool = False, divided: Panels | None = None) -> None:
         self._problem = problem
         self._panels = range(len(problem.room))
         self._ends: list[Pair] = []
@@ -114,12 +123,15 @@ class _Coloring:
             stays = [panel for panel, old in enumerate(problem.before.get(pair, ())) for _ in range(old)][
                 :count
             ]
-            for wish in [*stays, *([-1] * (count - len(stays)))]:
+            given = (
+                [p for p, now in enumerate(divided[pair]) for _ in range(now)] if divided else [-1] * count
+            )
+            for wish, panel in zip([*stays, *([-1] * (count - len(stays)))], given, strict=True):
                 self._ends.append(pair)
                 self._wish.append(wish)
                 self._panel.append(-1)
-                if wish >= 0 and not anew:
-                    self._put(len(self._ends) - 1, wish)
+                if panel >= 0 or (wish >= 0 and not anew):
+                    self._put(len(self._ends) - 1, max(panel, wish) if panel < 0 else panel)
 
     def complete(self) -> bool:
         """Find a panel for every link that has none; one that finds none throws another out, but not for ever."""

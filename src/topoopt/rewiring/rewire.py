@@ -1,25 +1,33 @@
 """From one wiring to the next with the fewest moved fibers: which server takes which rank, which port which link."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from topoopt.arrays import Ints
 from topoopt.errors import Infeasible
+from topoopt.rewiring.annealing import annealed_places
 from topoopt.rewiring.relabeling import (
+    LARGEST_EXHAUSTIVE,
     common_links,
-    good_relabelings,
     link_matrix,
     most_common_links,
+    orderly_relabelings,
 )
-from topoopt.rewiring.wire import Links, patched, placed_links
+from topoopt.rewiring.wire import Links, patched, placed_links, repatched
 from topoopt.rewiring.wiring import Patch, Wiring
 from topoopt.topology import Topology
 
 _ONE, _MANY = 512, 256
 """Pairs × panels that are divided exactly: of one order of the servers, and of each of many."""
+_RANDOM_STARTS = 3
+"""Of annealing on the panels as they are; on all as one there is one."""
+
+_Found = tuple[
+    tuple[int, ...], Wiring, bool
+]  # the server of each rank, the patches, whether no others keep more
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +103,16 @@ def rewire(
     touched = old.touching(here)
     ours = set(here)
     inside = replace(old, patches=tuple(patch for patch in touched if {patch.src, patch.dst} <= ours))
-    if patched(_moved(links, here, old.links), replace(old, patches=())) is None:
+    fresh = patched(_moved(links, here, old.links), replace(old, patches=()))
+    if fresh is None:
         raise Infeasible(
             f"rewiring: the links cannot be divided among panels with {old.interfaces_per_panel} of "
             "each server's interfaces; use more interfaces per panel"
         )
-    common, orders = _orders(links, inside, here, relabel)
-    best: tuple[tuple[int, ...], Wiring, bool] | None = None
+    common, orders = _orders(links, inside, fresh[0], here, relabel)
+    best: _Found | None = None
+    if relabel and len(here) > LARGEST_EXHAUSTIVE and not old.dead:
+        best = _annealed(inside, fresh[0], here, [order for _, order in orders[-2:]])
     for hoped, order in orders:
         if best is not None and _kept(inside, best[1]) >= hoped:
             continue
@@ -123,8 +134,34 @@ def rewire(
     return Rewiring(old, old.changed(removed, made), place, removed, made, bound)
 
 
+def _annealed(inside: Wiring, fresh: Wiring, here: Sequence[int], starts: Sequence[Ints]) -> _Found | None:
+    """Return the best of the assignments that annealing finds, each with panels exchanged so that more stays."""
+    old, new = _by_rank(inside, here), _by_rank(fresh, here)
+    best: _Found | None = None
+    for order in annealed_places(old, new, len(here), starts, _RANDOM_STARTS):
+        place = dict(enumerate(here[server] for server in order))
+        wired = repatched([_renamed(patch, place, new) for patch in new.patches], inside)
+        if best is None or _kept(inside, wired) > _kept(inside, best[1]):
+            best = tuple(place.values()), wired, False
+    return best
+
+
+def _by_rank(wiring: Wiring, here: Sequence[int], panels: bool = True) -> Wiring:
+    """Return the patches among ranks in place of servers, on request all on one panel."""
+    rank = {server: index for index, server in enumerate(here)}
+    width = wiring.interfaces_per_panel if panels else wiring.degree
+    patches = tuple(_renamed(patch, rank, wiring) for patch in wiring.patches)
+    return replace(wiring, patches=patches, interfaces_per_panel=width, dead=frozenset())
+
+
+def _renamed(patch: Patch, name: Mapping[int, int], wiring: Wiring) -> Patch:
+    """Return a patch between other servers."""
+    one, other = ((name[server], interface) for server, interface in patch.ends)
+    return wiring.joined(one, other)
+
+
 def _orders(
-    links: Links, inside: Wiring, here: Sequence[int], relabel: bool
+    links: Links, inside: Wiring, fresh: Wiring, here: Sequence[int], relabel: bool
 ) -> tuple[int, list[tuple[int, Ints]]]:
     """Return how many links can stay at most, and orders of the ranks worth trying with how many can in each."""
     duplex = inside.links == "duplex"
@@ -136,7 +173,12 @@ def _orders(
     if not relabel:
         common = common_links(old, new, plain) // ways
         return common, [(common, plain)]
-    orders = [*good_relabelings(old, new), plain]
+    orders = [plain]
+    if inside.patches:
+        orders = [*orderly_relabelings(old, new), plain]
+        if len(here) > LARGEST_EXHAUSTIVE and inside.panels > 1:
+            was, comes = (_by_rank(wiring, here, panels=False) for wiring in (inside, fresh))
+            orders = [*annealed_places(was, comes, len(here), (), 1), *orders]
     return most_common_links(old, new) // ways, [
         (common_links(old, new, order) // ways, order) for order in orders
     ]

@@ -1,11 +1,11 @@
 """From a topology to patches: which interface carries which link, as few as possible of them moved."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from topoopt.errors import Infeasible, InvalidInput
-from topoopt.rewiring.panels import DivisionProblem, Pair, Panels, divide_among_panels
+from topoopt.rewiring.panels import DivisionProblem, Pair, Panels, divide_among_panels, improved_division
 from topoopt.rewiring.wiring import Patch, Port, Wiring
 from topoopt.topology import Topology
 
@@ -81,36 +81,53 @@ def patched(links: Mapping[Pair, int], now: Wiring, largest_exact: int = 256) ->
 
     None if the links cannot be divided among its panels.
     """
-    room = [len(now.interfaces_of(panel)) for panel in range(now.panels)]
-    before: dict[Pair, list[int]] = {}
-    stay: dict[tuple[int, int, int], list[Patch]] = {}
+    far = _other_side(now)
+    divided = divide_among_panels(_problem(links, now), largest_exact)
+    if divided is None:
+        return None
+    panels = {(src, far(dst)): counts for (src, dst), counts in divided[0].items()}
+    return _plugged(panels, now), divided[1]
+
+
+def repatched(patches: Sequence[Patch], now: Wiring) -> Wiring:
+    """Return a wiring of the same kind as ``now`` whose links go through the panels of these patches, or better ones.
+
+    No port of ``now`` may be dead.
+    """
+    far = _other_side(now)
+    panels: Panels = {}
+    for patch in patches:
+        panels.setdefault((patch.src, far(patch.dst)), [0] * now.panels)[now.panel_of(patch)] += 1
+    links = {(src, far(dst)): sum(counts) for (src, dst), counts in panels.items()}
+    better = improved_division(_problem(links, now), panels)
+    return _plugged({(src, far(dst)): counts for (src, dst), counts in better.items()}, now)
+
+
+def _other_side(now: Wiring) -> Callable[[int], int]:
+    """Return the two sides of a fiber as different ports: -1 - s is where server s hears; it undoes itself."""
+    return (lambda server: server) if now.links == "duplex" else (lambda server: -1 - server)
+
+
+def _problem(links: Mapping[Pair, int], now: Wiring) -> DivisionProblem:
+    far, before = _other_side(now), dict[Pair, list[int]]()
     for patch in now.patches:
-        panel = now.panel_of(patch)
-        before.setdefault((patch.src, patch.dst), [0] * now.panels)[panel] += 1
-        stay.setdefault((patch.src, patch.dst, panel), []).append(patch)
-
-    def far(server: int) -> int:
-        """The two sides of a fiber are different ports: -1 - s is where server s hears; it undoes itself."""
-        return server if now.links == "duplex" else -1 - server
-
-    problem = DivisionProblem(
+        before.setdefault((patch.src, far(patch.dst)), [0] * now.panels)[now.panel_of(patch)] += 1
+    return DivisionProblem(
         {(src, far(dst)): count for (src, dst), count in links.items()},
-        room,
-        {(src, far(dst)): counts for (src, dst), counts in before.items()},
+        [len(now.interfaces_of(panel)) for panel in range(now.panels)],
+        before,
         Counter(
             (far(server) if side == "in" else server, interface // now.interfaces_per_panel)
             for side, server, interface in now.dead
         ),
     )
-    divided = divide_among_panels(problem, largest_exact)
-    if divided is None:
-        return None
-    panels = {(src, far(dst)): counts for (src, dst), counts in divided[0].items()}
-    return _plugged(panels, now, stay), divided[1]
 
 
-def _plugged(panels: Panels, now: Wiring, stay: Mapping[tuple[int, int, int], Sequence[Patch]]) -> Wiring:
+def _plugged(panels: Panels, now: Wiring) -> Wiring:
     """Give every link its interfaces: those that it has, else the lowest free ones of its panel."""
+    stay: dict[tuple[int, int, int], list[Patch]] = {}
+    for patch in now.patches:
+        stay.setdefault((patch.src, patch.dst, now.panel_of(patch)), []).append(patch)
     kept = {
         (*pair, panel): list(stay.get((*pair, panel), ())[:count])
         for pair, counts in panels.items()

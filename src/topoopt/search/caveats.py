@@ -10,12 +10,15 @@ from topoopt.plan import Plan
 from topoopt.search.start import fullest_server
 from topoopt.strategy import part_samples
 from topoopt.units import format_bytes, format_memory
+from topoopt.wirings import DIRECTED_WARNING
 from topoopt.workload import DeviceProfile, PartSize, signature_of
 
 
 def caveats(plan: Plan) -> tuple[str, ...]:
     """Return sentences: what does not fit in memory, was not measured, or was broken off; none where all is well."""
     sentences = CAVEATS[plan.job.work.kind](plan)
+    if plan.job.cluster.links == "directed":
+        sentences.append(DIRECTED_WARNING)
     if plan.search.stopped_because == "interrupted":
         sentences.append("The search was interrupted: this is the best that it had found.")
     return tuple(sentences)

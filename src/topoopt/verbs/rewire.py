@@ -1,10 +1,14 @@
-"""``topoopt.rewire``: from the wiring of one plan to that of another with the fewest moved fibers."""
+"""``topoopt.rewire``: from one wiring to another, of plans or of wiring files, with the fewest moved fibers."""
+
+import os
 
 from topoopt.errors import InvalidInput
-from topoopt.plan import Plan
-from topoopt.rewiring import RewiringAnswer, order_moves, rewiring_times, wired_in_room
+from topoopt.plan import Plan, read_plan
+from topoopt.rewiring import Joined, RewiringAnswer, joined_by, order_moves, rewiring_times, wired_in_room
 from topoopt.rewiring import rewire as fewest_moves
-from topoopt.verbs.plan_source import PlanSource, plan_and_name
+from topoopt.verbs.plan_source import PlanSource
+from topoopt.verbs.wiring_source import is_plan_file
+from topoopt.wirings import read_wiring_file
 from topoopt.words import checked_arguments
 
 
@@ -22,7 +26,8 @@ def rewire(
     Parameters
     ----------
     old, new
-        The plan that is wired now and the plan that comes, or their files.
+        What is wired now and what comes: a plan or its file, or a wiring file. Ports that a wiring file says are
+        those in which the old cables are.
     keep_running
         The job runs on meanwhile: never cut it, rename no server.
     relabel
@@ -37,7 +42,7 @@ def rewire(
     Raises
     ------
     InvalidInput
-        If the plans have different kinds of links, servers that hang on switches, or do not go together otherwise.
+        If the two have different kinds of links, servers that hang on switches, or do not go together otherwise.
 
     Examples
     --------
@@ -46,13 +51,9 @@ def rewire(
     >>> topoopt.rewire(plan, plan).rewiring.moved_fibers
     0
     """
-    (before, old_name), (after, new_name) = plan_and_name(old), plan_and_name(new)
+    (before, old_name), (after, new_name) = _joined(old), _joined(new)
     _check(before, old_name, after, new_name, keep_running)
-    wiring, topology, room = wired_in_room(
-        (before.fabric.topology, before.job.cluster),
-        (after.fabric.topology, after.job.cluster),
-        interfaces_per_panel,
-    )
+    wiring, topology, room = wired_in_room(before, after, interfaces_per_panel)
     free = relabel and not keep_running
     rewiring = fewest_moves(wiring, topology, relabel=free)
     order = order_moves(rewiring, keep_running)
@@ -61,13 +62,19 @@ def rewire(
     )
 
 
-def _check(before: Plan, old: str, after: Plan, new: str, keep_running: bool) -> None:
-    for name, plan in ((old, before), (new, after)):
-        if plan.fabric.topology.nodes > plan.fabric.topology.servers:
-            raise InvalidInput(
-                f"{name}: the servers of a {plan.fabric.name} hang on switches; nothing to rewire"
-            )
-    was, comes = before.job.cluster, after.job.cluster
+def _joined(source: PlanSource) -> tuple[Joined, str]:
+    """Return who is joined with whom, and what it is called: its file, or ``plan``."""
+    name = "plan" if isinstance(source, Plan) else os.fspath(source)
+    if not isinstance(source, Plan) and not is_plan_file(name):
+        return joined_by(*read_wiring_file(name)), name
+    plan = source if isinstance(source, Plan) else read_plan(name)
+    topology, cluster = plan.fabric.topology, plan.job.cluster
+    if topology.nodes > topology.servers:
+        raise InvalidInput(f"{name}: the servers of a {plan.fabric.name} hang on switches; nothing to rewire")
+    return Joined(topology, cluster.degree, cluster.links), name
+
+
+def _check(was: Joined, old: str, comes: Joined, new: str, keep_running: bool) -> None:
     if was.links != comes.links:
         raise InvalidInput(
             f"{new}: links are {comes.links}, those of {old} {was.links}; plan with links={was.links}"

@@ -1,5 +1,6 @@
 """The best wiring: families of direct wirings judged side by side, the search for better ones, and their files."""
 
+from topoopt.wirings.answer import DIRECTED_WARNING as DIRECTED_WARNING
 from topoopt.wirings.answer import WiringAnswer as WiringAnswer
 from topoopt.wirings.existence import FAMILY_NAMES as FAMILY_NAMES
 from topoopt.wirings.file import read_wiring_file as read_wiring_file

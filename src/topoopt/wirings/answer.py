@@ -14,6 +14,11 @@ from topoopt.wirings.ports import PortedLinks
 _SHOWN_RINGS = 1 << 16
 """Servers of all rings together up to which JSON spells them out; a wiring file always does."""
 
+DIRECTED_WARNING = (
+    "Directed links send to one server and hear another: transmit and receive fibers must be patched apart, and link "
+    "training and acknowledgments need another way back."
+)
+
 
 @shows_itself
 @dataclass(frozen=True, eq=False)
@@ -70,10 +75,7 @@ class WiringAnswer:
         """What to know before wiring it."""
         wiring, lines = self.wiring, list[str]()
         if wiring.links == "directed":
-            lines.append(
-                "Directed links send to one server and hear another: transmit and receive fibers must be patched "
-                "apart, and link training and acknowledgments need another way back."
-            )
+            lines.append(DIRECTED_WARNING)
         if wiring.idle_interfaces:
             servers = "an odd number of servers" if wiring.servers % 2 else f"{wiring.servers} servers"
             lines.append(f"{wiring.idle_interfaces} interfaces of {servers} are idle in this wiring.")
