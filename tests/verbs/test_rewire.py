@@ -16,7 +16,7 @@ def test_ports_of_a_wiring_file_are_those_in_which_cables_are(tmp_path: Path) ->
     strides = _written(tmp_path / "strides.json", 16, 4, wirings="strides")
     lifted = _written(tmp_path / "lifted.json", 16, 4, family="lifted", budget=0.1)
     answer = topoopt.rewire(strides, str(lifted))
-    assert answer.rewiring.moved_fibers <= 10 < 16  # a ring that stays would leave 16
+    assert answer.rewiring.moved_fibers <= 10  # a ring that stays would leave 16
     assert topoopt.rewire(lifted, lifted).rewiring.moved_fibers == 0
     kept = topoopt.rewire(strides, lifted, keep_running=True)
     assert (kept.order.cuts, kept.rewiring.gap, kept.rewiring.relabeled) == (0, 0, False)
