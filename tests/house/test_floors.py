@@ -6,9 +6,8 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "topoopt"
@@ -32,6 +31,12 @@ def named(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    """Return a file as it is parsed, once for all that is asked of it."""
+    return ast.parse(path.read_text())
+
+
 def rooms_on_disk() -> set[str]:
     """Packages and single files of the package, by module name."""
     return {
@@ -44,7 +49,7 @@ def rooms_on_disk() -> set[str]:
 
 def imports_of(path: Path) -> Iterator[tuple[str, list[str]]]:
     """Every module that a file imports, at its top or inside a function, and the names taken from it."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
             yield from ((alias.name, []) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -89,56 +94,57 @@ def test_a_planned_room_is_not_there_yet() -> None:
     assert not names & rooms_on_disk()
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=named)
-def test_rooms_talk_through_faces_and_siblings_through_files(path: Path) -> None:
-    room = path.relative_to(PACKAGE).parts[0]
-    for module, names in imports_of(path):
-        top, *parts = module.split(".")
-        if top != "topoopt" or not parts:
-            continue
-        if parts[0] != room:
-            assert len(parts) == 1, f"{named(path)}: import {parts[0]} by its face, not {module}"
-        elif len(parts) == 1 and path.name != "__init__.py":
-            files = {file.stem for file in (PACKAGE / room).iterdir()}
-            assert set(names) <= files, f"{named(path)}: import the sibling file, not the face {module}"
+def test_rooms_talk_through_faces_and_siblings_through_files() -> None:
+    for path in SOURCES:
+        room = path.relative_to(PACKAGE).parts[0]
+        for module, names in imports_of(path):
+            top, *parts = module.split(".")
+            if top != "topoopt" or not parts:
+                continue
+            if parts[0] != room:
+                assert len(parts) == 1, f"{named(path)}: import {parts[0]} by its face, not {module}"
+            elif len(parts) == 1 and path.name != "__init__.py":
+                files = {file.stem for file in (PACKAGE / room).iterdir()}
+                assert set(names) <= files, f"{named(path)}: import the sibling file, not the face {module}"
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=named)
-def test_heavy_libraries_stay_where_they_are_used(path: Path) -> None:
-    for module, _ in imports_of(path):
-        allowed = ONLY_IN.get(module.split(".")[0], "").split()
-        here = "/" + named(path)
-        assert not allowed or any(place in here for place in allowed), f"{here} imports {module}"
+def test_heavy_libraries_stay_where_they_are_used() -> None:
+    for path in SOURCES:
+        for module, _ in imports_of(path):
+            allowed = ONLY_IN.get(module.split(".")[0], "").split()
+            here = "/" + named(path)
+            assert not allowed or any(place in here for place in allowed), f"{here} imports {module}"
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=named)
-def test_only_the_command_line_prints(path: Path) -> None:
-    calls = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Call)]
-    printed = [c.lineno for c in calls if isinstance(c.func, ast.Name) and c.func.id in {"print", "input"}]
-    assert not printed or "cli" in path.parts, f"{named(path)}: print in line {printed}"
+def test_only_the_command_line_prints() -> None:
+    for path in SOURCES:
+        calls = [n for n in ast.walk(tree_of(path)) if isinstance(n, ast.Call)]
+        printed = [
+            c.lineno for c in calls if isinstance(c.func, ast.Name) and c.func.id in {"print", "input"}
+        ]
+        assert not printed or "cli" in path.parts, f"{named(path)}: print in line {printed}"
 
 
-@pytest.mark.parametrize("path", FACES, ids=named)
-def test_a_face_only_hands_names_on(path: Path) -> None:
-    body = ast.parse(path.read_text()).body
-    assert body, f"{named(path)} has no first line that says what the room is for"
-    assert ast.get_docstring(ast.parse(path.read_text()))
-    for node in body[1:]:
-        dunder = isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
-        lazy = isinstance(node, ast.FunctionDef) and node.name in {"main", "__getattr__"}
-        typed = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"  # of a lazy face
-        assert dunder or lazy or typed or isinstance(node, ast.ImportFrom), (
-            f"{named(path)}:{node.lineno} does more"
-        )
+def test_a_face_only_hands_names_on() -> None:
+    for path in FACES:
+        body = tree_of(path).body
+        assert body, f"{named(path)} has no first line that says what the room is for"
+        assert ast.get_docstring(tree_of(path)), named(path)
+        for node in body[1:]:
+            dunder = isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+            lazy = isinstance(node, ast.FunctionDef) and node.name in {"main", "__getattr__"}
+            typed = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"  # of a lazy face
+            assert dunder or lazy or typed or isinstance(node, ast.ImportFrom), (
+                f"{named(path)}:{node.lineno} does more"
+            )
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=named)
-def test_a_file_holds_one_idea(path: Path) -> None:
-    text = path.read_text()
-    assert path.stem not in FORBIDDEN_NAMES
-    assert ast.get_docstring(ast.parse(text)), f"{named(path)}: the first line says the idea"
-    longest = LONGEST_KERNEL_LINES if path.name.endswith("_kernel.py") else LONGEST_FILE_LINES
-    assert len(text.splitlines()) <= longest, f"{named(path)}: more than one idea?"
+def test_a_file_holds_one_idea() -> None:
+    for path in SOURCES:
+        assert path.stem not in FORBIDDEN_NAMES, named(path)
+        assert ast.get_docstring(tree_of(path)), f"{named(path)}: the first line says the idea"
+        longest = LONGEST_KERNEL_LINES if path.name.endswith("_kernel.py") else LONGEST_FILE_LINES
+        assert len(path.read_text().splitlines()) <= longest, f"{named(path)}: more than one idea?"
 
 
 def test_only_the_command_line_names_flags() -> None:
@@ -151,7 +157,7 @@ def test_only_the_command_line_names_flags() -> None:
         f"{named(path)}:{node.lineno}: {node.value}"
         for path in SOURCES
         if "cli" not in path.parts
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and "\n" not in node.value
         if flag.search(programs.sub("", node.value))
     ]

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2] / "src" / "topoopt"
@@ -16,7 +17,12 @@ def is_kernel(path: Path) -> bool:
     return path.name.endswith("_kernel.py") or in_a_folder
 
 
-def functions() -> Iterator[tuple[Path, str, ast.FunctionDef]]:
+@cache
+def functions() -> tuple[tuple[Path, str, ast.FunctionDef], ...]:
+    return tuple(_functions())
+
+
+def _functions() -> Iterator[tuple[Path, str, ast.FunctionDef]]:
     for path in sorted(ROOT.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef):
