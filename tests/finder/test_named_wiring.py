@@ -13,7 +13,7 @@ from topoopt.finder import WIRING_NAMES, FinderRules, find_topology, lay_rings, 
 from topoopt.routing import Fabric
 from topoopt.topology import Ring, Topology, hop_metrics, lifted_of
 from topoopt.traffic import AllReduceGroup, AllToAllGroup, Traffic, Transfer, merged_traffic
-from topoopt.wirings import ports_by_rings
+from topoopt.wirings import known_wirings, ports_by_rings
 from topoopt.wirings.file import write_wiring_file
 
 RingCheck = Callable[[Topology, Sequence[int], Ring], None]
@@ -120,3 +120,14 @@ def test_a_wiring_file_is_taken_as_it_is(tmp_path: Path) -> None:
     assert len(fabric.rings[tuple(range(128))]) == 8
     with pytest.raises(InvalidInput, match="joins 128 servers of 8 duplex ports; asked for 64 servers"):
         _find(_dense(64), 8, str(path))
+
+
+def test_of_usual_numbers_the_known_wiring_is_taken_whatever_the_seed() -> None:
+    best = known_wirings(128, 4)[0]
+    for seed in (0, 1, 2):
+        assert named_wiring("lifted", 128, 4, "duplex", seed).recipe == best.recipe
+
+
+def test_of_other_numbers_the_seed_decides() -> None:
+    one, other = (named_wiring("lifted", 22, 4, "duplex", seed).recipe for seed in (1, 2))
+    assert one != other

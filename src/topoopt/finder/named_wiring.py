@@ -5,14 +5,21 @@ from functools import lru_cache
 
 from topoopt.errors import InvalidInput, check_known
 from topoopt.topology import DirectWiring
-from topoopt.wirings import FAMILY_NAMES, OBJECTIVES, WiringRequest, read_wiring_file, search_wirings
+from topoopt.wirings import (
+    FAMILY_NAMES,
+    LIFTED,
+    OBJECTIVES,
+    WiringRequest,
+    known_wirings,
+    quick_search_s,
+    read_wiring_file,
+    search_wirings,
+)
 
 STRIDES = "strides"
 """What TopologyFinder takes in the paper: rings along strides, chosen by a rule of their own."""
 WIRING_NAMES = (STRIDES, *FAMILY_NAMES)
 """Names of wirings; a family's may have an objective behind a colon, as in ``lifted:balanced``."""
-_SEARCH_S, _LONGER_SEARCH_S, _MANY = 0.5, 2.0, 512
-"""Seconds of search for a lifted wiring; 1 s finds 3.49 hops for 128 servers of 4 interfaces, 3 s no fewer."""
 
 
 def check_wiring_name(name: str) -> None:
@@ -54,8 +61,13 @@ def named_wiring(name: str, servers: int, degree: int, links: str, seed: int = 0
 
 @lru_cache(maxsize=256)
 def _of_family(family: str, objective: str, servers: int, degree: int, links: str, seed: int) -> DirectWiring:
-    budget_s = _SEARCH_S if servers <= _MANY else _LONGER_SEARCH_S
-    request = WiringRequest(servers, degree, links, family, objective, seed, budget_s)
+    if family == LIFTED and known_wirings(servers, degree, links):
+        request = WiringRequest(
+            servers, degree, links, family, objective
+        )  # whatever the seed: none is better
+    else:
+        quick_s = quick_search_s(servers, degree)
+        request = WiringRequest(servers, degree, links, family, objective, seed, quick_s)
     return search_wirings(request, word="wiring").chosen.wiring
 
 

@@ -11,7 +11,9 @@ from topoopt.wirings.known import known_wirings as known_wirings
 from topoopt.wirings.ports import PortedLinks as PortedLinks
 from topoopt.wirings.ports import ports_by_rings as ports_by_rings
 from topoopt.wirings.ports import ports_in_order as ports_in_order
+from topoopt.wirings.request import LIFTED as LIFTED
 from topoopt.wirings.request import OBJECTIVES as OBJECTIVES
 from topoopt.wirings.request import WiringRequest as WiringRequest
+from topoopt.wirings.request import quick_search_s as quick_search_s
 from topoopt.wirings.search import FoundWirings as FoundWirings
 from topoopt.wirings.search import search_wirings as search_wirings
