@@ -154,6 +154,14 @@ def test_heavy_pairs_are_neighbors_in_the_best_graph() -> None:
     assert found.average_hop_s == pytest.approx(hop_bytes * 1e6 * 8 / (8 * 2 * BPS), rel=1e-12)
 
 
+def test_of_many_destinations_one_is_far_however_few_the_bytes() -> None:
+    """Seven others on a ring of 8: one of them is four hops away, a microsecond each."""
+    matrix = np.zeros((8, 8))
+    matrix[0, 1:] = 1
+    cluster = ClusterSpec(8, 2, BPS, link_latency_s=1e-6)
+    assert lower_bounds(*moved(8, [of_matrix(matrix)], cluster=cluster)).average_hop_s == pytest.approx(4e-6)
+
+
 def test_of_an_odd_number_of_interfaces_one_is_idle() -> None:
     duplex, directed = (ClusterSpec(5, 3, BPS, links=links) for links in ("duplex", "directed"))
     assert (link_ends(duplex), link_ends(directed)) == (14, 15)

@@ -18,7 +18,7 @@ from topoopt.search.problem import SearchProblem, make_problem
 from topoopt.search.windows import windows
 from topoopt.search.wiring_bounds import wiring_bounds
 from topoopt.search.worth import asked_for
-from topoopt.simulate import SimResult, SimulationOptions, make_flows
+from topoopt.simulate import COMPUTE, SimResult, SimulationOptions, make_flows
 from topoopt.strategy import ParallelStrategy, data_parallel
 from topoopt.traffic import traffic_from_matrix
 from topoopt.workload import load_model
@@ -81,6 +81,10 @@ def check(job: Job, strategy: ParallelStrategy, fabric: Fabric, result: SimResul
     graph, cluster = asked_for(job, strategy, result), job.cluster
     found = windows(graph, cluster)
     run = result.graph, windows(result.graph, cluster), make_flows(result.graph, fabric, result.options)
+    rounding_s = ROUNDING * result.iteration_time_s
+    delay_s = np.where(result.graph.kind == COMPUTE, 0.0, result.graph.duration_s)
+    assert (result.start_s + delay_s >= run[1].release_s - rounding_s).all()
+    assert (result.finish_s + run[1].tail_s <= result.iteration_time_s + rounding_s).all()
     here = wiring_bounds(fabric, demands(graph, cluster, found), run)
     assert here.any_routes_s <= here.own_routes_s <= result.iteration_time_s * (1 + ROUNDING)
     parts = gap_parts(job, strategy, fabric, result, least)

@@ -2,6 +2,7 @@
 
 For a set of bytes, each server's heaviest destinations are its nearest ones in Moore's tree, and likewise the sources
 that it hears most from. Where a cable leads both ways, so do distances, and the bytes of both ways count together.
+However few the bytes are, of k destinations one is as far as the last of k in that tree, a latency for each hop.
 """
 
 import numpy as np
@@ -36,7 +37,9 @@ def average_hop_bound_s(cluster: ClusterSpec, moved: Demands) -> float:
         here = moved.grid.within(moved.cell, of_set)
         weight = _by_pair(pair[here], moved.size_bytes[here], len(keys))
         busy_s = (case.hop_bytes(weight) + moved.collective_sets[of_set]) / bytes_per_s
-        bound_s = max(bound_s, float(busy_s + moved.grid.around_s[of_set]) if busy_s > 0 else 0.0)
+        if busy_s > 0:
+            busy_s = max(busy_s, (case.farthest(weight) - 1) * moved.grid.latency_s)
+            bound_s = max(bound_s, float(busy_s + moved.grid.around_s[of_set]))
     return bound_s
 
 
@@ -69,6 +72,12 @@ class _Pairs:
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order)) - np.searchsorted(end[order], end[order])
         return self.tree[rank]
+
+    def farthest(self, weight: Floats) -> int:
+        """Return the hops to the last destination of a server, or from the last that it hears."""
+        ends = (self.src[weight > 0], self.dst[weight > 0])
+        most = max((int(np.bincount(end).max(initial=0)) for end in ends), default=0)
+        return int(self.tree[most - 1]) if most else 1
 
     def hop_bytes(self, weight: Floats) -> float:
         """Return the least bytes × hops, by sources, by destinations and by both together."""
