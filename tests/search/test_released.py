@@ -12,7 +12,8 @@ from topoopt.routing import Fabric, make_routes
 from topoopt.search import SearchOptions, preset
 from topoopt.search.candidate import fabric_for
 from topoopt.search.problem import make_problem
-from topoopt.search.released import same_links, search_released
+from topoopt.search.released import search_released
+from topoopt.search.same_links import same_links
 from topoopt.strategy import data_parallel
 from topoopt.topology import Link, topology_from_links
 from topoopt.workload import load_model

@@ -19,6 +19,7 @@ from topoopt.finder.named_wiring import STRIDES as STRIDES
 from topoopt.finder.named_wiring import WIRING_NAMES as WIRING_NAMES
 from topoopt.finder.named_wiring import is_wiring_file as is_wiring_file
 from topoopt.finder.named_wiring import named_wiring as named_wiring
+from topoopt.finder.named_wiring import wirings_of as wirings_of
 from topoopt.finder.one_way_rings import one_way_rings as one_way_rings
 from topoopt.finder.reconfigurable import ReconfigurableBuilder as ReconfigurableBuilder
 from topoopt.finder.reconfigurable import reached as reached

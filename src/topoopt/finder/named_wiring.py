@@ -1,6 +1,7 @@
 """A wiring of all servers by its name: strides, one of a family, or that of a wiring file."""
 
 import os
+from dataclasses import replace
 from functools import lru_cache
 
 from topoopt.errors import InvalidInput, check_known
@@ -9,7 +10,9 @@ from topoopt.wirings import (
     FAMILY_NAMES,
     LIFTED,
     OBJECTIVES,
+    JudgedWiring,
     WiringRequest,
+    exists,
     known_wirings,
     quick_search_s,
     read_wiring_file,
@@ -20,6 +23,9 @@ STRIDES = "strides"
 """What TopologyFinder takes in the paper: rings along strides, chosen by a rule of their own."""
 WIRING_NAMES = (STRIDES, *FAMILY_NAMES)
 """Names of wirings; a family's may have an objective behind a colon, as in ``lifted:balanced``."""
+BALANCED = OBJECTIVES[1]
+_ONLY_SYMMETRIC, _SYMMETRIC = 512, ("circulant", "torus", "twisted-torus")
+"""Servers from which on fewer families are tried unasked: judging and routing those without symmetry takes seconds."""
 
 
 def check_wiring_name(name: str) -> None:
@@ -59,16 +65,31 @@ def named_wiring(name: str, servers: int, degree: int, links: str, seed: int = 0
     return _of_family(family, objective or OBJECTIVES[0], servers, degree, links, seed)
 
 
-@lru_cache(maxsize=256)
+def wirings_of(servers: int, degree: int, links: str) -> tuple[str, ...]:
+    """Return the names of those that exist for so many servers and interfaces, beside strides."""
+    if degree >= servers:
+        return ()
+    families = [name for name in FAMILY_NAMES if name != LIFTED and exists(name, servers, degree, links)]
+    if servers > _ONLY_SYMMETRIC:
+        families = [name for name in families if name in _SYMMETRIC]
+    if exists(LIFTED, servers, degree, links) or exists(LIFTED, servers, degree - 1, links):
+        families = [LIFTED, f"{LIFTED}:{BALANCED}", *families]
+    return tuple(families)
+
+
 def _of_family(family: str, objective: str, servers: int, degree: int, links: str, seed: int) -> DirectWiring:
-    if family == LIFTED and known_wirings(servers, degree, links):
-        request = WiringRequest(
-            servers, degree, links, family, objective
-        )  # whatever the seed: none is better
-    else:
-        quick_s = quick_search_s(servers, degree)
-        request = WiringRequest(servers, degree, links, family, objective, seed, quick_s)
-    return search_wirings(request, word="wiring").chosen.wiring
+    rows = _frontier(family, servers, degree, links, seed)
+    first = OBJECTIVES.index(objective) * 2
+    return min(rows, key=lambda row: (row.figures[first], row.figures)).wiring
+
+
+@lru_cache(maxsize=256)
+def _frontier(family: str, servers: int, degree: int, links: str, seed: int) -> tuple[JudgedWiring, ...]:
+    """Return the wirings of a family that are best in something; lifted ones that are known are not searched again."""
+    request = WiringRequest(servers, degree, links, family)
+    if family == LIFTED and not known_wirings(servers, degree, links):
+        request = replace(request, seed=seed, budget_s=quick_search_s(servers, degree))
+    return search_wirings(request, word="wiring").frontier
 
 
 def _stamp(path: str) -> tuple[int, int]:

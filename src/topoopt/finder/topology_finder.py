@@ -11,6 +11,7 @@ from topoopt.finder.fit_demand import demand_by_distance
 from topoopt.finder.group_wiring import wire_groups
 from topoopt.finder.matching import DAMPING, LARGEST_EXACT, MATCHINGS
 from topoopt.finder.named_wiring import STRIDES, is_wiring_file, named_wiring
+from topoopt.finder.placement import placed
 from topoopt.finder.rings import lay_rings
 from topoopt.finder.rules import USUAL_RULES, FinderRules
 from topoopt.finder.select_permutations import select_permutations
@@ -94,7 +95,8 @@ def _wired(
     if is_wiring_file(rules.wiring):  # it says where every cable goes, whatever the job
         shares = {everyone: degree}
     if rules.wiring != STRIDES and everyone in shares:
-        of_all = named_wiring(rules.wiring, traffic.servers, shares.pop(everyone), links, seed)
+        made = named_wiring(rules.wiring, traffic.servers, shares.pop(everyone), links, seed)
+        of_all = made if is_wiring_file(rules.wiring) else placed(made, traffic, seed)
         wiring.add_links(*of_all.arcs)
     if rules.degree_split in GROUPS_BY_FAMILY and everyone not in shares:
         wiring.rings.update(wire_groups(wiring, shares, seed))

@@ -2,15 +2,18 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
+from topoopt.finder import FinderRules
 from topoopt.job import Job
 from topoopt.routing import Fabric
 from topoopt.search.candidate import fabric_for
 from topoopt.search.markov_chain import ChainAnswer, search_strategy
 from topoopt.search.options import SearchOptions
 from topoopt.search.problem import SearchProblem, make_problem
+from topoopt.search.same_links import same_links
 from topoopt.strategy import ParallelStrategy
 
 CONVERGED = 1e-4
@@ -24,17 +27,23 @@ def alternate(
     budget: int,
     rng: np.random.Generator,
     on_progress: Callable[[int], None] = lambda proposals: None,
+    wirings: tuple[FinderRules, ...] = (),
 ) -> ChainAnswer:
-    """Search strategy and topology in turn until neither improves, or the budget or the rounds end."""
+    """Search strategy and topology in turn until neither improves, or the budget or the rounds end.
+
+    The rounds take the ``wirings`` by turns, so that no strategy is bound to the one that was good for the first.
+    """
+    by_turns = wirings or (options.rules,)
     strategy = start
     rounds: list[ChainAnswer] = []
     convergence: list[tuple[int, float]] = []
     because, made, idle = "budget", 0, 0
     for step in range(options.rounds):
-        fabric = fabric_for(job, strategy, options.rules, options.seed)
+        rules = by_turns[step % len(by_turns)]
+        fabric = fabric_for(job, strategy, rules, options.seed)
         share = (budget - made) // (options.rounds - step)
         answer = search_strategy(
-            make_problem(job, fabric, seed=options.seed),
+            _problem(job, _Links(fabric), options.seed),
             strategy,
             share,
             rng,
@@ -44,7 +53,7 @@ def alternate(
         convergence += [(made + proposals, time_s) for proposals, time_s in answer.convergence]
         made += answer.proposals
         so_far = min((row.time_s for row in rounds), default=float("inf"))
-        rounds.append(answer)
+        rounds.append(replace(answer, rules=rules))
         strategy = answer.strategy
         if answer.stopped_because == "interrupted":
             because = "interrupted"
@@ -55,6 +64,29 @@ def alternate(
             break
     best = min(rounds, key=lambda row: row.time_s)
     return replace(best, proposals=made, stopped_because=because, convergence=_descending(convergence))
+
+
+class _Links:
+    """A fabric that is the same as another one with equal links and routes; its rings are laid as they are needed."""
+
+    def __init__(self, fabric: Fabric) -> None:
+        self.fabric = fabric
+
+    def __hash__(self) -> int:
+        return hash((self.fabric.topology.src.tobytes(), self.fabric.topology.dst.tobytes()))
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, _Links)
+            and same_links(self.fabric, other.fabric)
+            and self.fabric.routes.method == other.fabric.routes.method
+        )
+
+
+@lru_cache(maxsize=6)
+def _problem(job: Job, links: _Links, seed: int) -> SearchProblem:
+    """Return what is searched on; chains and rounds come back to the same links."""
+    return make_problem(job, links.fabric, seed=seed)
 
 
 def _descending(convergence: list[tuple[int, float]]) -> tuple[tuple[int, float], ...]:

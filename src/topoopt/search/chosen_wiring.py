@@ -3,18 +3,26 @@
 from collections.abc import Iterable
 
 from topoopt.finder import STRIDES
+from topoopt.job import Job
 from topoopt.plan import ChosenWiring
 from topoopt.search.candidate import Candidate
 
 
-def chosen_wiring(best: Candidate, others: Iterable[Candidate]) -> ChosenWiring:
-    """Return it; ``others`` are what was simulated beside the best."""
-    times_s = [row.time_s for row in (best, *others) if row.fabric.wiring is None]
-    strides_time_s = min(times_s, default=None)
-    over = None if strides_time_s is None else strides_time_s / best.time_s - 1
+def best_strides(candidates: Iterable[Candidate]) -> Candidate | None:
+    """Return the fastest of those in which all servers are joined along strides; None where there is none."""
+    along = [row for row in candidates if row.fabric.wiring is None]
+    return min(along, key=lambda row: row.time_s, default=None)
+
+
+def chosen_wiring(job: Job, best: Candidate, looked_at: Iterable[Candidate]) -> ChosenWiring:
+    """Return it; ``looked_at`` is what was simulated before gradient buckets were settled, as they are in ``job``."""
     made, topology = best.fabric.wiring, best.fabric.topology
+    strides, time_s = best_strides(looked_at), best.time_s if made is None else None
+    if time_s is None and strides is not None:
+        time_s = strides.simulated_again(job).iteration_time_s
+    over = None if time_s is None else time_s / best.time_s - 1
     if made is not None:
-        return ChosenWiring(made.family, made.group, made.recipe, strides_time_s, over)
+        return ChosenWiring(made.family, made.group, made.recipe, time_s, over)
     group = topology.servers if topology.offsets else 1
     recipe = {"offsets": list(topology.offsets)} if topology.offsets else {}
-    return ChosenWiring(STRIDES, group, recipe, strides_time_s, over)
+    return ChosenWiring(STRIDES, group, recipe, time_s, over)

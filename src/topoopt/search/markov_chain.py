@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from topoopt.finder import FinderRules
 from topoopt.routing import Fabric
 from topoopt.search.markov_chain_kernel import run_chain
 from topoopt.search.problem import SearchProblem
@@ -21,7 +22,7 @@ SLICE = 250
 
 @dataclass(frozen=True, eq=False)
 class ChainAnswer:
-    """The best strategy of a chain, and the fabric that it is for."""
+    """The best strategy of a chain, and the fabric that it is for; ``rules`` are those that wired it, if known."""
 
     strategy: ParallelStrategy
     fabric: Fabric
@@ -29,6 +30,7 @@ class ChainAnswer:
     proposals: int
     stopped_because: str
     convergence: tuple[tuple[int, float], ...]
+    rules: FinderRules | None = None
 
 
 def search_strategy(

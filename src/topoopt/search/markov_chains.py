@@ -8,6 +8,7 @@ from multiprocessing import get_context
 
 import numpy as np
 
+from topoopt.finder import FinderRules
 from topoopt.job import Job
 from topoopt.search.alternating import alternate
 from topoopt.search.candidate import Candidate, wired_candidate
@@ -47,9 +48,11 @@ def run_chains(
     options: SearchOptions,
     on_progress: Callable[[int], None] = lambda proposals: None,
     start: ParallelStrategy | None = None,
+    wirings: tuple[FinderRules, ...] = (),
 ) -> ChainsResult:
     """Run the chains.
 
+    Each begins at another one of the ``wirings``, and takes them by turns.
     Even chains begin at ``start``, odd ones at data parallelism; so do all where no start is given.
 
     Chain i draws from the i-th child of the seed and gets an equal share of the budget, so the result
@@ -62,7 +65,11 @@ def run_chains(
         options.budget * (i + 1) // options.chains - options.budget * i // options.chains
         for i in range(options.chains)
     ]
-    chains, rows = list(zip(starts, shares, seeds, strict=True)), []
+    turned = [
+        wirings[chain % max(len(wirings), 1) :] + wirings[: chain % max(len(wirings), 1)]
+        for chain in range(options.chains)
+    ]
+    chains, rows = list(zip(starts, shares, seeds, turned, strict=True)), []
     processes = min(options.processes or 1, options.chains)
     if processes > 1:
         context = get_context("spawn")  # forking a process that runs compiled kernels is not safe
@@ -85,11 +92,12 @@ def _run_chain(
     start: ParallelStrategy,
     budget: int,
     seed: np.random.SeedSequence,
+    wirings: tuple[FinderRules, ...],
     on_progress: Callable[[int], None] = lambda proposals: None,
 ) -> tuple[ChainAnswer, float]:
     began = time.process_time()
     method = METHODS[options.mode]
-    answer = method(job, options, start, budget, np.random.default_rng(seed), on_progress)
+    answer = method(job, options, start, budget, np.random.default_rng(seed), on_progress, wirings)
     return answer, time.process_time() - began
 
 

@@ -1,19 +1,27 @@
-"""The search for a job of operators: chains of proposals, strategy and topology in turn."""
+"""The search for a job of operators: chains of proposals, strategy and wiring in turn; all answers on all wirings."""
+
+from collections.abc import Iterator
 
 from topoopt.ahead import wait_for
+from topoopt.finder import FinderRules
 from topoopt.job import Job
 from topoopt.plan import SearchRecord
-from topoopt.search.candidate import Candidate, candidate_on
+from topoopt.search.candidate import WHOLE, Candidate, candidate_on
 from topoopt.search.compile_ahead import use_loads
 from topoopt.search.markov_chains import run_chains, uniform_starts
 from topoopt.search.options import SearchOptions
 from topoopt.search.progress import Progress
+from topoopt.search.wiring_choice import kept_wirings, most_kept, rules_to_try
+from topoopt.strategy import ParallelStrategy
+
+STRATEGIES_TRIED = 3
+"""Strategies that are simulated on all wirings that are kept for them."""
 
 
 def search_operators(
     job: Job, options: SearchOptions, on_progress: Progress
 ) -> tuple[list[Candidate], list[Candidate], SearchRecord]:
-    """Return the starts, data parallelism first, and every chain's answer, all simulated."""
+    """Return the starts, data parallelism first, and what was found, all simulated."""
     made = 0
 
     def tick(proposals: int) -> None:
@@ -23,11 +31,35 @@ def search_operators(
 
     starts = uniform_starts(job, options)
     first = min(starts, key=lambda row: row.time_s).strategy
+    alive = _alive(job, options, first)
     wait_for("chain", use_loads)
-    chains = run_chains(job, options, tick, first)
+    chains = run_chains(job, options, tick, first, alive)
     searched = [
-        candidate_on(job, row.strategy, row.fabric, options.rules, options.seed) for row in chains.answers
+        candidate_on(job, row.strategy, row.fabric, row.rules or options.rules, options.seed)
+        for row in chains.answers
     ]
     times_s = tuple(row.time_s for row in searched)
     because, convergence = chains.best.stopped_because, chains.best.convergence
+    if because != "interrupted":
+        searched += _on_all_wirings(job, options, [*searched, *starts])
     return starts, searched, SearchRecord(chains.proposals, because, times_s, convergence, chains.cpu_s)
+
+
+def _alive(job: Job, options: SearchOptions, first: ParallelStrategy) -> tuple[FinderRules, ...]:
+    """Return the wirings that the chains take by turns, that of the least load first, that of the options last."""
+    if not options.any_wiring:
+        return ()
+    rules = rules_to_try(job.cluster, options, (WHOLE,))
+    usual, *others = kept_wirings(job, first, rules, options.seed, most_kept(job))
+    return tuple(one for one, _ in (*others, usual))
+
+
+def _on_all_wirings(job: Job, options: SearchOptions, found: list[Candidate]) -> Iterator[Candidate]:
+    """Yield the fastest strategies, each on the wirings that may suit it."""
+    if not options.any_wiring:
+        return
+    rules = rules_to_try(job.cluster, options, (WHOLE,))
+    fastest = dict.fromkeys(row.strategy for row in sorted(found, key=lambda row: row.time_s))
+    for strategy in list(fastest)[:STRATEGIES_TRIED]:
+        for one, fabric in kept_wirings(job, strategy, rules, options.seed, most_kept(job)):
+            yield candidate_on(job, strategy, fabric, one, options.seed)

@@ -56,7 +56,7 @@ class SearchOptions:
     seed: int = 0
     balance: bool = True
     processes: int = 0
-    wirings: str = "strides"
+    wirings: str = "any"
     wiring: str = ""
 
     def __post_init__(self) -> None:
@@ -69,6 +69,11 @@ class SearchOptions:
         for name in ("chains", "rounds"):
             if getattr(self, name) < 1:
                 raise InvalidInput(f"{name}: must be >= 1, got {getattr(self, name)}")
+
+    @property
+    def any_wiring(self) -> bool:
+        """Whether the wiring of all servers is to be chosen among all that are known."""
+        return self.wirings != STRIDES and not self.wiring and self.mode != "released"
 
     @property
     def rules(self) -> FinderRules:

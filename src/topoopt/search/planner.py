@@ -10,7 +10,6 @@ from topoopt.job import Job, job_traffic
 from topoopt.plan import Baseline, Plan, SearchRecord
 from topoopt.provenance import Provenance
 from topoopt.routing import Fabric
-from topoopt.search.balance import balanced
 from topoopt.search.baseline_search import search_baselines
 from topoopt.search.baselines import (
     BASELINES,
@@ -19,16 +18,17 @@ from topoopt.search.baselines import (
     check_fabrics,
     default_baselines,
 )
+from topoopt.search.best_candidate import best_candidate
 from topoopt.search.candidate import Candidate
 from topoopt.search.chosen_wiring import chosen_wiring
 from topoopt.search.fidelity import ANALYTIC, Fidelity
 from topoopt.search.gap_parts import gap_parts
-from topoopt.search.gradients import for_search, settled, sizes_elsewhere, with_gradients_settled
+from topoopt.search.gradients import for_search, settled, sizes_elsewhere
 from topoopt.search.layout_baselines import layouts_on_baselines
 from topoopt.search.operators import search_operators
 from topoopt.search.options import SearchOptions
 from topoopt.search.progress import Progress, silent
-from topoopt.search.recommended import recommended
+from topoopt.search.rivals import rivals, settled_answer
 from topoopt.search.wiring import wire_layouts, wire_traffic
 from topoopt.search.worth import bounds, options_of, outcome, routing_gap
 from topoopt.strategy import ParallelStrategy
@@ -74,23 +74,25 @@ def make_plan(
     check_fabrics(names)
     table = find_prices(prices)
     starts, searched, record = SEARCHES[job.work.kind](job, options, on_progress)
-    best = recommended(job, [*searched, *starts])
-    if options.balance:
-        best = balanced(job, best)
-    wiring = chosen_wiring(best, [*searched, *starts])
-    searched_for = job
-    job, best, gradients = with_gradients_settled(job, asked, best)
+    best, looked_at = best_candidate(job, [*searched, *starts], balance=options.balance)
+    searched_for, answer = job, settled_answer(job, asked, best)
     skipped: list[tuple[str, str]] = []
     baselines = compare(
-        job,
+        answer.job,
         options,
         names,
         table,
         (starts[0].strategy, best.strategy),
         on_progress,
-        Fidelity(options=options_of(asked), bucket_sizes=sizes_elsewhere(job, gradients)),
+        Fidelity(options=options_of(asked), bucket_sizes=sizes_elsewhere(answer.job, answer.gradients)),
         on_skip=lambda *row: skipped.append(row),
     )
+    if options.any_wiring:
+        answer = min(
+            (answer, *rivals(searched_for, asked, answer, looked_at, baselines, options)),
+            key=lambda row: row.time_s,
+        )
+    job, best, gradients = answer.job, answer.candidate, answer.gradients
     least = bounds(job, best.strategy, best.result)
     routing = routing_gap(best.fabric, job_traffic(job, best.strategy), best.result, compute=weigh_routes)
     return Plan(
@@ -108,7 +110,7 @@ def make_plan(
         priced(job, table),
         tuple(skipped),
         best.rules,
-        wiring=wiring,
+        wiring=chosen_wiring(job, best, looked_at),
         gap_parts=gap_parts(
             job, best.strategy, best.fabric, best.result, least, optimal_load_s=routing.optimal_load_s
         ),

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from topoopt.finder import FinderRules
 from topoopt.job import Job
 from topoopt.routing import Fabric
 from topoopt.search.candidate import fabric_for
@@ -12,6 +13,7 @@ from topoopt.search.markov_chain import ChainAnswer
 from topoopt.search.markov_chain_kernel import run_chain
 from topoopt.search.options import SearchOptions
 from topoopt.search.problem import SearchProblem, make_problem
+from topoopt.search.same_links import same_links
 from topoopt.strategy import ParallelStrategy
 
 FORCED_AFTER = 50
@@ -25,11 +27,12 @@ def search_released(
     budget: int,
     rng: np.random.Generator,
     on_progress: Callable[[int], None] = lambda proposals: None,
+    wirings: tuple[FinderRules, ...] = (),
 ) -> ChainAnswer:
     """Search as the authors' code does: measured degrees only, re-draws and propagation only.
 
     Starts from data parallelism; accepts what is faster, else with exp(-alpha·Δms); returns to the best
-    strategy every hundredth part of the budget.
+    strategy every hundredth part of the budget. All servers are always wired by the options' rules.
     """
     problem = _problem(job, fabric_for(job, start, options.rules, options.seed), options)
     state = problem.state(start)
@@ -62,14 +65,6 @@ def search_released(
             because = "interrupted"
             break
     return replace(best, proposals=made, stopped_because=because)
-
-
-def same_links(a: Fabric, b: Fabric) -> bool:
-    """Return whether two fabrics are wired alike, parallel links included."""
-    return all(
-        np.array_equal(getattr(a.topology, column), getattr(b.topology, column))
-        for column in ("src", "dst", "ports")
-    )
 
 
 def _problem(job: Job, fabric: Fabric, options: SearchOptions) -> SearchProblem:

@@ -6,20 +6,25 @@ that wires well can overtake one that ranks well.
 """
 
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from math import inf
 
 from topoopt.finder import DEGREE_SPLITS, LAYOUT_SPLITS, FinderRules
 from topoopt.job import Job, job_traffic
 from topoopt.plan import SearchRecord
-from topoopt.search.candidate import Candidate, fabric_for, wired_candidate
+from topoopt.search.candidate import Candidate, candidate_on, fabric_for, wired_candidate
 from topoopt.search.options import SearchOptions
 from topoopt.search.progress import Progress
 from topoopt.search.recommended import recommended
+from topoopt.search.wiring_choice import other_wirings
 from topoopt.search.worth import raced, with_rings
 from topoopt.search.worth_simulating import least_time_s, to_beat_s
 from topoopt.simulate import AtLeast
 from topoopt.strategy import ParallelStrategy
+
+MOST_OTHERS = 4
+"""Wirings of other families that are simulated, for the best layout or a traffic matrix."""
 
 
 def wire_traffic(
@@ -30,6 +35,9 @@ def wire_traffic(
     began = time.process_time()
     first, *others = _wirings(job, job.work.plain_strategy(job.cluster.servers), options)
     rows = sorted((first, *others), key=lambda row: list(DEGREE_SPLITS).index(row.rules.degree_split))
+    best = min(rows, key=lambda row: row.time_s)
+    for rules, fabric in other_wirings(job, best.strategy, best.fabric, options, MOST_OTHERS):
+        rows.append(candidate_on(job, best.strategy, fabric, rules, options.seed))
     times_s = tuple(row.time_s for row in rows)
     return [first], rows, SearchRecord(0, "fixed traffic", times_s, (), time.process_time() - began)
 
@@ -73,7 +81,18 @@ def wire_layouts(
     cpu_s = time.process_time() - began
     record = SearchRecord(wired, because, tuple(times_s), tuple(convergence), cpu_s, tuple(left_out))
     assert first is not None
+    if because != "interrupted":
+        chosen = [recommended(job, [*chosen, *_on_other_wirings(job, chosen[0], options)])]
     return [first], chosen, record
+
+
+def _on_other_wirings(job: Job, best: Candidate, options: SearchOptions) -> Iterator[Candidate]:
+    """Yield the best layout on wirings of other families, those that show that they are not faster left out."""
+    limit_s = to_beat_s(job, best.time_s)
+    for rules, fabric in other_wirings(job, best.strategy, best.fabric, options, MOST_OTHERS):
+        result = raced(job, best.strategy, fabric, limit_s)
+        if not isinstance(result, AtLeast):
+            yield Candidate(best.strategy, fabric, result, rules)
 
 
 def _raced(

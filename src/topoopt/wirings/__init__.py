@@ -3,6 +3,7 @@
 from topoopt.wirings.answer import DIRECTED_WARNING as DIRECTED_WARNING
 from topoopt.wirings.answer import WiringAnswer as WiringAnswer
 from topoopt.wirings.existence import FAMILY_NAMES as FAMILY_NAMES
+from topoopt.wirings.existence import exists as exists
 from topoopt.wirings.file import read_wiring_file as read_wiring_file
 from topoopt.wirings.judged import JudgedWiring as JudgedWiring
 from topoopt.wirings.judged import judged as judged

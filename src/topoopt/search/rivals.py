@@ -1,0 +1,77 @@
+"""What may still be faster than the answer once its gradient buckets are settled: strides, and what baselines teach.
+
+A plan is never slower than a baseline that its own ports can be plugged into: then it is that baseline.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from topoopt.job import Job
+from topoopt.plan import Baseline, GradientChoice
+from topoopt.search.candidate import WHOLE, Candidate, candidate_on
+from topoopt.search.chosen_wiring import best_strides
+from topoopt.search.fidelities import fabric_of_baseline
+from topoopt.search.gradients import with_gradients_settled
+from topoopt.search.options import SearchOptions
+from topoopt.search.same_ports import plugged
+from topoopt.search.worth import simulated
+
+LARGEST_TO_RETRY = 256
+"""Servers up to which strategies that were found on baselines are tried on the plan's fabric."""
+
+_FAMILY = {"full-mesh": "circulant"}
+"""Baselines that the finder wires by the family of another name."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SettledAnswer:
+    """A candidate with its gradient buckets and algorithms, and the job that has these as its settings."""
+
+    job: Job
+    candidate: Candidate
+    gradients: GradientChoice
+
+    @property
+    def time_s(self) -> float:
+        """The simulated iteration time."""
+        return self.candidate.time_s
+
+
+def settled_answer(job: Job, asked: Job, candidate: Candidate) -> SettledAnswer:
+    """Return the candidate with the fastest buckets and algorithms; jobs as it was searched for, and asked for."""
+    return SettledAnswer(*with_gradients_settled(job, asked, candidate))
+
+
+def rivals(
+    job: Job,
+    asked: Job,
+    answer: SettledAnswer,
+    looked_at: Sequence[Candidate],
+    baselines: Sequence[Baseline],
+    options: SearchOptions,
+) -> Iterator[SettledAnswer]:
+    """Yield what is faster than the answer: strategies of baselines on its fabric, baselines themselves, strides.
+
+    Parameters
+    ----------
+    job, asked : Job
+        As it was searched for, and as it was asked for.
+    """
+    best = answer.candidate
+    if job.work.kind == "operators" and job.cluster.servers <= LARGEST_TO_RETRY:
+        for strategy in dict.fromkeys(row.strategy for row in baselines):
+            if strategy == best.strategy:
+                continue
+            other = candidate_on(answer.job, strategy, best.fabric, best.rules, options.seed)
+            if other.time_s < answer.time_s:
+                yield settled_answer(job, asked, replace(other, result=other.simulated_again(job)))
+    strides = best_strides(looked_at)
+    if strides is not None and strides.simulated_again(answer.job).iteration_time_s < answer.time_s:
+        yield settled_answer(job, asked, strides)
+    for row in baselines:
+        if row.outcome.iteration_time_s < answer.time_s:
+            fabric = plugged(fabric_of_baseline(job, row, options.seed), job.cluster)
+            if fabric is not None:
+                rules = replace(options.rules, degree_split=WHOLE, wiring=_FAMILY.get(row.fabric, row.fabric))
+                result = simulated(job, row.strategy, fabric)
+                yield settled_answer(job, asked, Candidate(row.strategy, fabric, result, rules))
