@@ -44,7 +44,7 @@ def small_plan() -> MakePlan:
     def make(servers: int = 16, degree: int = 4, links: str = "duplex", tables: int = 0) -> Plan:
         key = servers, degree, links, tables
         if key not in made:
-            made[key] = make_plan(job(*key), SearchOptions(budget=0), fabrics=())
+            made[key] = make_plan(job(*key), SearchOptions(budget=0, wirings="strides"), fabrics=())
         return made[key]
 
     return make

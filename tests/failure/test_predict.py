@@ -72,7 +72,7 @@ def test_a_repair_wires_anew_by_the_rules_of_the_plan(
     failure: Failure, way: str, servers: int, degree: int
 ) -> None:
     rules = FinderRules(strides="nearest", routing="k-shortest")
-    options = SearchOptions(budget=0, strides=rules.strides, routing=rules.routing)
+    options = SearchOptions(budget=0, strides=rules.strides, routing=rules.routing, wirings="strides")
     plan = make_plan(job(60, 5, "duplex", tables=0), options, fabrics=())
     traffic = Traffic(servers, (AllReduceGroup(tuple(range(servers)), 10**9),))
     by_rule, usual = (
