@@ -20,7 +20,8 @@ def plan() -> Plan:
     job = make_job(
         load_model("dlrm", servers=16), ClusterSpec(12, 4, 100e9), JobSettings(memory_check="warn")
     )
-    return make_plan(job, SearchOptions(budget=100, baseline_budget=20), inputs={"model": "sha256:00ff"})
+    options = SearchOptions(budget=100, baseline_budget=20, wirings="strides")
+    return make_plan(job, options, inputs={"model": "sha256:00ff"})
 
 
 @pytest.fixture(scope="session")

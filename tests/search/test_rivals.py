@@ -1,0 +1,96 @@
+"""Plans on any wiring: never slower than a baseline of the same ports, nor than the best strides."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from topoopt.errors import Infeasible
+from topoopt.finder import WIRING_NAMES
+from topoopt.hardware import ClusterSpec
+from topoopt.job import Job, JobSettings, make_job, traffic_job
+from topoopt.plan import Plan, plan_from_mapping, plan_to_mapping
+from topoopt.search import SearchOptions, make_plan
+from topoopt.search.fidelities import fabric_of_baseline
+from topoopt.search.same_ports import plugged
+from topoopt.traffic import traffic_from_matrix
+from topoopt.workload import load_model
+
+DIRECT = ("expander", "torus", "full-mesh")
+OPTIONS = SearchOptions(budget=40, baseline_budget=20)
+
+
+def _job(model: str, servers: int, degree: int) -> Job:
+    cluster = ClusterSpec(servers, degree, 100e9)
+    return make_job(load_model(model, servers=servers), cluster, JobSettings(memory_check="off"))
+
+
+def _check_never_slower(plan: Plan) -> None:
+    for row in plan.baselines:
+        fabric = fabric_of_baseline(plan.job, row, plan.provenance.seed)
+        if plugged(fabric, plan.job.cluster) is not None:
+            assert plan.outcome.iteration_time_s <= row.outcome.iteration_time_s * (1 + 1e-9)
+    assert plan.wiring is not None
+    assert plan.wiring.over_strides is not None
+    assert plan.wiring.over_strides >= -1e-9
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.sampled_from(["dlrm", "ncf", "vgg16"]), st.integers(3, 14), st.integers(2, 6))
+def test_a_plan_is_never_slower_than_a_baseline_of_its_ports(model: str, servers: int, degree: int) -> None:
+    _check_never_slower(make_plan(_job(model, servers, degree), OPTIONS, fabrics=DIRECT))
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(4, 16), st.integers(2, 4), st.integers(0, 2**32 - 1))
+def test_nor_is_one_for_a_traffic_matrix(servers: int, degree: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    demand = np.where(rng.random((servers, servers)) < 0.3, rng.integers(1, 10**9, (servers, servers)), 0)
+    demand[0, 1] = 10**9
+    job = traffic_job(
+        "random", traffic_from_matrix(demand.astype(np.float64)), ClusterSpec(servers, degree, 100e9)
+    )
+    _check_never_slower(make_plan(job, OPTIONS, fabrics=DIRECT))
+
+
+def test_a_torus_that_is_faster_becomes_the_plan() -> None:
+    # Every server sends to its neighbors in a grid of 4 x 4 only: a torus has a link for each pair.
+    demand = np.zeros((16, 16))
+    for row in range(4):
+        for column in range(4):
+            for other in ((row + 1) % 4 * 4 + column, row * 4 + (column + 1) % 4):
+                demand[row * 4 + column, other] = demand[other, row * 4 + column] = 1e9
+    job = traffic_job("grid", traffic_from_matrix(demand), ClusterSpec(16, 4, 100e9))
+    plan = make_plan(job, OPTIONS, fabrics=("torus",))
+    torus = plan.baselines[0].outcome.iteration_time_s
+    assert plan.outcome.iteration_time_s <= torus * (1 + 1e-9)
+    assert torus == pytest.approx(1e9 * 8 / 100e9, rel=0.01)
+
+
+def test_strides_are_all_there_is_where_they_are_asked_for() -> None:
+    plan = make_plan(_job("dlrm", 12, 4), SearchOptions(budget=40, wirings="strides"), fabrics=())
+    assert plan.wiring is not None
+    assert plan.wiring.family == "strides"
+    assert plan.rules.wiring == "strides"
+
+
+def test_a_family_that_is_named_is_taken() -> None:
+    for name in WIRING_NAMES[1:]:
+        try:
+            plan = make_plan(_job("dlrm", 12, 4), SearchOptions(budget=40, wiring=name), fabrics=())
+        except Infeasible:
+            continue
+        assert plan.rules.wiring == name
+        assert plan.wiring is not None
+        assert plan.wiring.family == name
+
+
+def test_a_plan_file_keeps_the_wiring() -> None:
+    plan = make_plan(_job("dlrm", 12, 4), SearchOptions(budget=40, wiring="lifted"), fabrics=())
+    again = plan_from_mapping(plan_to_mapping(plan))
+    assert again.wiring == plan.wiring
+    assert again.rules == plan.rules
+    everyone = tuple(range(12))
+    assert again.fabric.topology.rings == plan.fabric.rings[everyone]
+    older = {key: value for key, value in plan_to_mapping(plan).items() if key != "wiring"}
+    assert plan_from_mapping(older).wiring is None
