@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 
 from tests.collectives.closed_forms import closed_form_time_s, hierarchical_time_s
-from topoopt.collectives import ALGORITHMS, COLLECTIVE_NAMES, Algorithm, along, rank_moves
+from topoopt.collectives import (
+    ALGORITHMS,
+    COLLECTIVE_NAMES,
+    ON_WIRINGS,
+    Algorithm,
+    along,
+    broadcast_moves,
+    broadcast_steps,
+    rank_moves,
+)
 from topoopt.collectives.ring import ring
 from topoopt.errors import InvalidInput
 from topoopt.finder import FabricRequest, build_fabric
@@ -28,6 +37,7 @@ from topoopt.simulate import (
     simulate,
     task_graph_from_edges,
 )
+from topoopt.simulate.schedules.choice import MOST_PLAYED
 from topoopt.simulate.schedules.tasks import with_schedules
 from topoopt.topology import Topology, circulant, ideal_switch
 from topoopt.units import format_time
@@ -185,9 +195,10 @@ def test_iterations_stay_apart() -> None:
 @pytest.mark.parametrize("size", [4_000, 400_000, 40 * MEGABYTE])
 def test_auto_takes_the_quickest_of_all_algorithms(topology: Topology, size: int) -> None:
     fabric = on(topology)
-    rows = {name: played(name, job(range(16), size), fabric) for name in (*ALLREDUCES, "auto")}
+    names = (*ALLREDUCES, *ON_WIRINGS)
+    rows = {name: played(name, job(range(16), size), fabric) for name in (*names, "auto")}
     chosen = rows["auto"].algorithms[0]
-    quickest = min(ALLREDUCES, key=lambda name: rows[name].iteration_time_s)
+    quickest = min(names, key=lambda name: rows[name].iteration_time_s)
     assert took_s(rows["auto"]) == pytest.approx(took_s(rows[quickest]), rel=0.01)
     assert took_s(rows[chosen.algorithm]) == pytest.approx(took_s(rows["auto"]), rel=1e-12)
 
@@ -209,6 +220,44 @@ def test_the_closed_form_of_a_ring_is_what_the_simulator_says() -> None:
     result = played("auto", graph, fabric)
     assert result.algorithms[0].algorithm == "ring"
     assert result.algorithms[0].alone_s == pytest.approx(took_s(result), rel=1e-9)
+
+
+@pytest.mark.parametrize("simulator", SIMULATORS)
+@pytest.mark.parametrize("strides", [[1, 3], [3, 4]])
+def test_breadth_first_broadcast_takes_its_steps_and_bytes(simulator: str, strides: list[int]) -> None:
+    """On links of their own, in every simulator: 2·T_L steps of a handshake and U shards, in whole packets."""
+    topology, size = circulant(16, strides, 100e9), 64 * MEGABYTE
+    result = played("bfb", job(range(16), size), on(topology), simulator)
+    steps = broadcast_steps(topology)
+    alpha_s = 2e-6 + 1 * 8 / 100e9
+    shards = 2 * sum(float(fullest) for fullest in steps.fullest)
+    alone_s = 2 * steps.steps * alpha_s + shards * size / 16 * 8 / 100e9
+    assert took_s(result) <= alone_s * 1.001
+    assert took_s(result) >= 2 * 15 / 16 * size * 8 / 400e9
+    assert result.link_bytes == pytest.approx(np.full(64, 2 * 15 * size / 64), rel=1e-3)
+    assert result.algorithms[0].algorithm == "bfb"
+
+
+def test_broadcast_is_for_groups_that_their_links_join() -> None:
+    """Others keep their rings, and so do groups behind a switch."""
+    behind = played("bfb", job(range(16), MEGABYTE), on(ideal_switch(16, 100e9)))
+    assert [row.algorithm for row in behind.algorithms] == ["ring"]
+    even = played("bfb", job(range(0, 16, 2), MEGABYTE), on(circulant(16, [2, 3], 100e9)))
+    assert [row.algorithm for row in even.algorithms] == ["bfb"]
+    apart = played("bfb", job(range(0, 16, 2), MEGABYTE), on(circulant(16, [1, 3], 100e9)))
+    assert [row.algorithm for row in apart.algorithms] == ["ring"]
+
+
+def test_auto_takes_rings_when_it_has_taken_transfers_enough() -> None:
+    """The last collectives have what is quickest: of 1,200 AllReduces each of 96 transfers or more."""
+    fabric = on(circulant(8, [1, 3], 100e9))
+    one = min(len(moves) for moves in broadcast_moves(fabric.topology, tuple(range(8))))
+    count = MOST_PLAYED // one + 100
+    result = played("auto", job(range(8), *[4_000] * count, servers=8), fabric, "analytic")
+    rings, broadcasts = result.algorithms
+    assert (rings.algorithm, broadcasts.algorithm) == ("ring", "bfb")
+    assert rings.count + broadcasts.count == count
+    assert MOST_PLAYED - broadcasts.transfers < broadcasts.count * broadcasts.transfers <= MOST_PLAYED
 
 
 def test_an_algorithm_leaves_alone_what_it_cannot_do() -> None:

@@ -5,15 +5,17 @@ from topoopt.collectives.broadcast import broadcast_schedule as broadcast_schedu
 from topoopt.collectives.broadcast import broadcast_steps as broadcast_steps
 from topoopt.collectives.broadcast import ports_of_all as ports_of_all
 from topoopt.collectives.broadcast import reversed_links as reversed_links
+from topoopt.collectives.broadcast_moves import broadcast_moves as broadcast_moves
 from topoopt.collectives.moves import MOST_RANKS as MOST_RANKS
 from topoopt.collectives.moves import Moves as Moves
 from topoopt.collectives.moves import along as along
-from topoopt.collectives.moves import rank_moves as rank_moves
+from topoopt.collectives.moves import pipelined as pipelined
 from topoopt.collectives.msccl import msccl_xml as msccl_xml
 from topoopt.collectives.msccl_run import MscclRun as MscclRun
 from topoopt.collectives.msccl_run import run_msccl as run_msccl
 from topoopt.collectives.play import PlayedSchedule as PlayedSchedule
 from topoopt.collectives.play import play as play
+from topoopt.collectives.rank_moves import rank_moves as rank_moves
 from topoopt.collectives.ring import all_gather as all_gather
 from topoopt.collectives.ring import reduce_scatter as reduce_scatter
 from topoopt.collectives.ring import ring as ring
@@ -27,6 +29,7 @@ from topoopt.collectives.schedule import MakeSchedule as MakeSchedule
 from topoopt.collectives.schedule import Schedule as Schedule
 from topoopt.collectives.table import ALGORITHMS as ALGORITHMS
 from topoopt.collectives.table import COLLECTIVE_NAMES as COLLECTIVE_NAMES
+from topoopt.collectives.table import ON_WIRINGS as ON_WIRINGS
 from topoopt.collectives.table import QUICKEST as QUICKEST
 from topoopt.collectives.table import RING as RING
 from topoopt.collectives.table import Algorithm as Algorithm

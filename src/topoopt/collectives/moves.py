@@ -2,14 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
 from topoopt.arrays import Ints
-from topoopt.collectives.schedule import Schedule
-from topoopt.collectives.table import ALGORITHMS
-from topoopt.errors import InvalidInput
 
 MOST_RANKS = 1_024
 """Schedules of more ranks have tens of millions of sends."""
@@ -41,32 +37,10 @@ class Moves:
         return np.maximum(self.chunks * size_bytes // self.pieces, 1)
 
 
-@lru_cache(maxsize=64)
-def rank_moves(algorithm: str, ranks: int) -> tuple[Moves, ...]:
-    """Return the transfers between ranks of each schedule of an algorithm.
-
-    Raises
-    ------
-    InvalidInput
-        For more than :data:`MOST_RANKS` ranks.
-    """
-    if ranks > MOST_RANKS:
-        raise InvalidInput(
-            f"collective: only a ring is simulated among more than {MOST_RANKS} servers, this has {ranks}"
-        )
-    return tuple(_between_ranks(make(ranks)) for make in ALGORITHMS[algorithm].schedules)
-
-
-def _between_ranks(schedule: Schedule) -> Moves:
-    rows = [(step, send.src, send.dst) for step, sends in enumerate(schedule.steps) for send in sends]
-    step, src, dst = np.array(rows, np.int64).T
-    return _merged(Moves(step, src, dst, np.ones(len(rows), np.int64), schedule.pieces))
-
-
 def along(moves: Moves, orders: Sequence[Sequence[int]]) -> Moves:
     """Return the transfers between servers: an equal share of the bytes in each order of the members."""
     servers = [np.asarray(order, np.int64) for order in orders]
-    return _merged(
+    return merged(
         Moves(
             np.tile(moves.step, len(servers)),
             np.concatenate([order[moves.src] for order in servers]),
@@ -77,7 +51,7 @@ def along(moves: Moves, orders: Sequence[Sequence[int]]) -> Moves:
     )
 
 
-def _merged(moves: Moves) -> Moves:
+def merged(moves: Moves) -> Moves:
     """Return the transfers in order of step and ends, those of one step between the same ends as one."""
     nodes = int(max(moves.src.max(), moves.dst.max())) + 1
     key = (moves.step * nodes + moves.src) * nodes + moves.dst
@@ -86,3 +60,15 @@ def _merged(moves: Moves) -> Moves:
     step, ends = np.divmod(distinct, nodes * nodes)
     src, dst = np.divmod(ends, nodes)
     return Moves(step, src, dst, chunks, moves.pieces)
+
+
+def pipelined(moves: Moves, parts: int) -> Moves:
+    """Return the transfers with the message in so many equal parts, each a step behind the one before it.
+
+    In every step a link carries what different parts have to send in different steps of the schedule.
+    """
+    if parts == 1:
+        return moves
+    behind = np.repeat(np.arange(parts), len(moves))
+    src, dst, chunks = (np.tile(column, parts) for column in (moves.src, moves.dst, moves.chunks))
+    return merged(Moves(np.tile(moves.step, parts) + behind, src, dst, chunks, moves.pieces * parts))

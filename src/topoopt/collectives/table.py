@@ -1,18 +1,21 @@
 """The table of collective algorithms."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
 from topoopt.collectives.all_to_all import all_to_all
+from topoopt.collectives.broadcast_moves import broadcast_moves
 from topoopt.collectives.double_binary_tree import double_binary_tree
 from topoopt.collectives.halving_doubling import halving_doubling
 from topoopt.collectives.hierarchical import hierarchical
+from topoopt.collectives.moves import Moves
 from topoopt.collectives.multi_ring import multi_ring
 from topoopt.collectives.parameter_server import parameter_server
 from topoopt.collectives.ring import ring
 from topoopt.collectives.ring_law import RING_MODELS
 from topoopt.collectives.schedule import MakeSchedule
+from topoopt.topology import Topology
 
 TREE_CHUNKS = (1, 4, 16, 64)
 """Chunks of each tree that are tried: few for a small message, many for a large one."""
@@ -38,11 +41,15 @@ ALGORITHMS: Mapping[str, Algorithm] = {
     "pairwise": Algorithm("all-to-all", (all_to_all,)),
 }
 
+ON_WIRINGS: Mapping[str, Callable[[Topology, tuple[int, ...]], tuple[Moves, ...]]] = {"bfb": broadcast_moves}
+"""AllReduces that are made for the links among a group of servers, each cut into more or fewer parts; where its own
+links do not join a group there is none, and it takes its rings."""
+
 RING = "ring"
 """What every simulator knows as a whole, and what a collective runs as where nothing is said."""
 
 QUICKEST = "auto"
 """Name under which the choice by closed form stands beside the algorithms that it chooses from."""
 
-COLLECTIVE_NAMES = (*RING_MODELS, *ALGORITHMS, QUICKEST)
+COLLECTIVE_NAMES = (*RING_MODELS, *ALGORITHMS, *ON_WIRINGS, QUICKEST)
 """All that a collective can be asked to be: a ring by one of its models, an algorithm, or the quickest."""

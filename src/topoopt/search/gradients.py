@@ -74,9 +74,13 @@ def settled(
     if fabric.reconfiguration is not None:
         return row
     laid = ringed(job, row.strategy, fabric, seed)
+    if fidelity.bucket_sizes:
+        row = replace(row, bucket_bytes=job.settings.bucket_bytes)
     for size in fidelity.bucket_sizes:
+        if size == row.bucket_bytes:
+            continue
         other = outcome_on(_with(job, bucket_bytes=size), row.strategy, laid, fidelity.of_search)
-        if other.iteration_time_s < row.outcome.iteration_time_s or row.bucket_bytes is None:
+        if other.iteration_time_s < row.outcome.iteration_time_s:
             row = replace(row, outcome=other, bucket_bytes=size)
     if fidelity.options.algorithm == QUICKEST:
         other = outcome_on(job_of_baseline(job, row), row.strategy, laid, fidelity)

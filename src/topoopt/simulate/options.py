@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from topoopt.collectives import ALGORITHMS, COLLECTIVE_NAMES, QUICKEST, RING_MODELS
+from topoopt.collectives import ALGORITHMS, COLLECTIVE_NAMES, ON_WIRINGS, QUICKEST, RING_MODELS
 from topoopt.errors import InvalidInput, check_known
 from topoopt.simulate.packet.options import PacketOptions
 
@@ -28,8 +28,9 @@ class SimulationOptions:
         ``stepped``: rounds with barriers, a new connection each. ``bulk``: one flow per ring for all rounds
         (FlexNet's model).
     algorithm : str
-        Of the collectives that it can do, a name in :data:`topoopt.collectives.ALGORITHMS`; ``auto``: for each
-        AllReduce the one that is quickest in closed form on the fabric's paths.
+        Of the collectives that it can do, a name in :data:`topoopt.collectives.ALGORITHMS` or in
+        :data:`~topoopt.collectives.ON_WIRINGS`; ``auto``: for each AllReduce the one that is quickest in closed form
+        on the fabric's paths.
     split : str
         ``spread``, ``paths`` or ``one``, see :data:`SPLITS`.
     tolerance : float, optional
@@ -51,7 +52,7 @@ class SimulationOptions:
 
     def __post_init__(self) -> None:
         check_known("ring model", self.ring_model, RING_MODELS)
-        check_known("collective", self.algorithm, (*ALGORITHMS, QUICKEST))
+        check_known("collective", self.algorithm, (*ALGORITHMS, *ON_WIRINGS, QUICKEST))
         check_known("split", self.split, SPLITS)
         if self.tolerance is not None and not 0 <= self.tolerance < 1:
             raise InvalidInput(f"tolerance: must be in 0 <= tolerance < 1, got {self.tolerance}")

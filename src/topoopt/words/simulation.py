@@ -6,7 +6,7 @@ from typing import Annotated, TypedDict
 from topoopt.words.word import Rate, Size, Time, Word, panel
 
 COLLECTIVE_FORM = (
-    "stepped|bulk|ring|multi-ring|tree|halving-doubling|hierarchical|parameter-server|pairwise|auto"
+    "stepped|bulk|ring|multi-ring|tree|halving-doubling|hierarchical|parameter-server|pairwise|bfb|auto"
 )
 """The ways in which collectives run."""
 

@@ -1,8 +1,10 @@
 """Which algorithm each collective of a job takes: the one asked for, or the quickest in closed form."""
 
+from collections import Counter
 from dataclasses import dataclass
+from math import inf
 
-from topoopt.collectives import ALGORITHMS, MOST_RANKS, QUICKEST, RING, Moves, along, rank_moves
+from topoopt.collectives import ALGORITHMS, MOST_RANKS, ON_WIRINGS, QUICKEST, RING, Moves, along, rank_moves
 from topoopt.routing import Fabric
 from topoopt.simulate.options import SimulationOptions
 from topoopt.simulate.schedules.closed_form import CollectiveTime, ring_times, step_times
@@ -15,6 +17,11 @@ WORTH_LEAVING_THE_RING = 0.99
 MOST_TRANSFERS = 200_000
 """Schedules with more transfers than this are not among those that ``auto`` chooses from."""
 
+MOST_PLAYED = 100_000
+"""Transfers of all schedules together that ``auto`` takes: a tenth of a second of CPU time."""
+
+BOTH_WAYS = "multi-ring"
+
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
@@ -23,6 +30,11 @@ class Candidate:
     algorithm: str
     moves: Moves | None
     times: CollectiveTime | None
+
+    @property
+    def transfers(self) -> int:
+        """Each simulated on its own; 0 of a ring, which the simulators know as a whole."""
+        return 0 if self.moves is None else len(self.moves)
 
     def time_s(self, size_bytes: int) -> float:
         """Return the closed-form time, 0 where there is none."""
@@ -41,19 +53,36 @@ def candidates(
     fixed = fabric.reconfiguration is None
     ring = ring_times(fabric, COLLECTIVES.index(collective), members, options) if fixed else None
     own = Candidate(RING, None, ring)
-    if options.algorithm != QUICKEST:
-        ways = _scheduled(fabric, options.algorithm, members)
-        return ways if fixed else ways[:1]
-    if not fixed or len(members) > MOST_RANKS:
-        return [own]
-    others = [name for name, row in ALGORITHMS.items() if row.collective == collective and name != RING]
-    ways = [row for name in others for row in _scheduled(fabric, name, members)]
-    return [own, *(row for row in ways if row.moves is not None and len(row.moves) <= MOST_TRANSFERS)]
+    if options.algorithm == QUICKEST:
+        small = fixed and len(members) <= MOST_RANKS
+        return [own, *_quick(fabric, collective, members)] if small else [own]
+    if options.algorithm in ON_WIRINGS:
+        return _on_links(fabric, options.algorithm, members) or [own]
+    ways = _scheduled(fabric, options.algorithm, members)
+    return ways if fixed else ways[:1]
+
+
+def _quick(fabric: Fabric, collective: str, members: tuple[int, ...]) -> list[Candidate]:
+    """Return what may be quicker than a ring: what is made for the links of the group, or what goes between any ranks.
+
+    Where there is the former it has as few steps as the distances allow. The latter has partners several links apart,
+    and is not looked at then; nor are rings both ways around where the fabric has rings of its own.
+    """
+    if collective == "allreduce":
+        ways = [row for name in ON_WIRINGS for row in _on_links(fabric, name, members)]
+        if ways:
+            return ways
+    left_out = (RING, BOTH_WAYS) if fabric.rings.get(tuple(sorted(members))) else (RING,)
+    names = [
+        name for name, row in ALGORITHMS.items() if row.collective == collective and name not in left_out
+    ]
+    ways = [row for name in names for row in _scheduled(fabric, name, members)]
+    return [row for row in ways if row.moves is not None and len(row.moves) <= MOST_TRANSFERS]
 
 
 def is_open(collective: str, options: SimulationOptions) -> bool:
     """Return whether a collective takes, or may take, something else than what the simulators do by themselves."""
-    if options.algorithm == QUICKEST:
+    if options.algorithm == QUICKEST or options.algorithm in ON_WIRINGS:
         return collective == "allreduce"
     return options.algorithm != RING and ALGORITHMS[options.algorithm].collective == collective
 
@@ -68,17 +97,29 @@ def _scheduled(fabric: Fabric, algorithm: str, members: tuple[int, ...]) -> list
     return [Candidate(algorithm, moves, step_times(fabric, moves)) for moves in laid]
 
 
+def _on_links(fabric: Fabric, algorithm: str, members: tuple[int, ...]) -> list[Candidate]:
+    """Return the schedules that are made for the links of a group; none on circuits that change."""
+    if fabric.reconfiguration is not None:
+        return []
+    made = ON_WIRINGS[algorithm](fabric.topology, tuple(sorted(members)))
+    return [Candidate(algorithm, moves, step_times(fabric, moves)) for moves in made]
+
+
 def choose(
     graph: TaskGraph, fabric: Fabric, options: SimulationOptions
 ) -> tuple[dict[int, Candidate], tuple[CollectiveChoice, ...]]:
-    """Return the way of each collective that may take another than its own, and the same by group and size."""
+    """Return the way of each collective that may take another than its own, and the same by group and size.
+
+    Of ``auto`` the last collectives are looked at first, which nothing hides, and the others have
+    rings when :data:`MOST_PLAYED` transfers are reached.
+    """
     if not any(is_open(collective, options) for collective in COLLECTIVES):
         return {}, ()
     of_group: dict[tuple[str, tuple[int, ...]], list[Candidate]] = {}
-    best: dict[tuple[str, tuple[int, ...], int], Candidate] = {}
-    count: dict[tuple[str, tuple[int, ...], int], int] = {}
+    best: dict[_Case, Candidate] = {}
     chosen: dict[int, Candidate] = {}
-    for task in graph.collectives.tolist():
+    left = MOST_PLAYED if options.algorithm == QUICKEST else inf
+    for task in graph.collectives[::-1].tolist():
         collective, members = COLLECTIVES[graph.collective[task]], graph.members(task)
         size = int(graph.size_bytes[task])
         if len(members) < 2 or size == 0 or not is_open(collective, options):
@@ -88,19 +129,31 @@ def choose(
             of_group[group] = candidates(fabric, collective, members, options)
         if case not in best:
             best[case] = _quickest(of_group[group], size)
-        count[case] = count.get(case, 0) + 1
-        chosen[task] = best[case]
-    rows = tuple(
+        way = best[case]
+        chosen[task] = way if way.transfers <= left else of_group[group][0]
+        left -= chosen[task].transfers
+    return dict(sorted(chosen.items())), _rows(graph, chosen)
+
+
+_Case = tuple[str, tuple[int, ...], int]
+
+
+def _rows(graph: TaskGraph, chosen: dict[int, Candidate]) -> tuple[CollectiveChoice, ...]:
+    """Return the ways by group, size and algorithm, in the order of the graph."""
+    count: Counter[tuple[_Case, Candidate]] = Counter()
+    for task, way in sorted(chosen.items()):
+        case = COLLECTIVES[graph.collective[task]], graph.members(task), int(graph.size_bytes[task])
+        count[case, way] += 1
+    return tuple(
         CollectiveChoice(
             *case,
-            count[case],
-            row.algorithm,
-            0 if row.moves is None else len(row.moves),
-            None if row.times is None else row.times.time_s(case[2]),
+            number,
+            way.algorithm,
+            way.transfers,
+            None if way.times is None else way.times.time_s(case[2]),
         )
-        for case, row in best.items()
+        for (case, way), number in count.items()
     )
-    return chosen, rows
 
 
 def _quickest(ways: list[Candidate], size_bytes: int) -> Candidate:
