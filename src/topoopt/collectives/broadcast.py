@@ -16,7 +16,14 @@ from math import lcm
 import numpy as np
 
 from topoopt.arrays import Ints, Ints32
-from topoopt.collectives.broadcast_flow_kernel import fullest_by_flow, lay_broadcast
+from topoopt.collectives.broadcast_flow_kernel import (
+    Flow,
+    InLinks,
+    Seen,
+    Sent,
+    fullest_by_flow,
+    lay_broadcast,
+)
 from topoopt.collectives.broadcast_kernel import fullest_by_subsets
 from topoopt.collectives.transfers import Transfers
 from topoopt.errors import InvalidInput, NoRoute
@@ -28,9 +35,6 @@ MOST_LINKS = 62
 """Links into a server; their sets are the bits of an integer."""
 MOST_CHUNKS = 64
 """Parts of a shard; where the exact schedule needs more, the best with fewer is taken."""
-
-
-_FlowRoom = tuple[Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +112,7 @@ def broadcast_steps(topology: Topology, ports: int | None = None) -> BroadcastSt
         sets = np.empty((2, 1 << wiring.widest), np.int64)
         count = fullest_by_subsets(*wiring.rows, roots, *wiring.room(), sets[0], sets[1], most, per, reached)
     else:
-        count = fullest_by_flow(*wiring.rows, roots, *wiring.room(), *wiring.flow_room(), most, per, reached)
+        count = fullest_by_flow(wiring.rows, roots, *wiring.flow_room(), most, per, reached)
     for row in np.flatnonzero(reached < topology.servers)[:1]:
         raise NoRoute(
             f"{topology.family} of {topology.servers} servers: server {roots[row]} is reached by "
@@ -127,15 +131,13 @@ def broadcast_schedule(topology: Topology, chunks: int) -> Transfers:
     if _all_joined(topology):
         return _direct(topology, chunks)
     wiring = _InLinks.of(topology)
-    room, flow_room = wiring.room(), wiring.flow_room()
+    seen, room = wiring.flow_room()
     rows = np.empty((5, topology.servers * (topology.servers + wiring.widest)), np.int64)
     server, used = 0, 0
     while server < topology.servers:
         spare = (topology.servers + 1) * (wiring.widest + 1)
         rows = np.concatenate([rows, np.empty((5, spare), np.int64)], axis=1)
-        server, used = lay_broadcast(
-            *wiring.rows, server, chunks, *room, *flow_room, used, rows[0], rows[1], rows[2], rows[3], rows[4]
-        )
+        server, used = lay_broadcast(wiring.rows, server, chunks, seen, room, used, Sent(*rows))
     step, link, shard, first, count = rows[:, :used]
     n = topology.servers
     moved = Transfers(
@@ -235,16 +237,15 @@ class _InLinks:
         return cls(first, topology.src[order], dst, topology.ports[order].astype(np.int64), widest)
 
     @property
-    def rows(self) -> tuple[Ints, Ints32, Ints]:
-        return self.first, self.src, self.ports
+    def rows(self) -> InLinks:
+        return InLinks(self.first, self.src, self.ports)
 
     def room(self) -> tuple[Ints32, Ints, Ints32]:
         servers = len(self.first) - 1
         return np.empty(servers, np.int32), np.empty(servers, np.int64), np.empty(servers, np.int32)
 
-    def flow_room(self) -> _FlowRoom:
+    def flow_room(self) -> tuple[Seen, Flow]:
         servers = len(self.first) - 1
-        mask, count, of = np.empty((3, servers), np.int64)
-        load, came_class, came_link, line = np.empty((4, self.widest), np.int64)
-        flow = np.empty((servers, self.widest), np.int64)
-        return mask, count, of, flow, load, came_class, came_link, line
+        classes = np.empty((3, servers), np.int64)
+        on_links = np.empty((4, self.widest), np.int64)
+        return Seen(*self.room(), *classes), Flow(np.empty((servers, self.widest), np.int64), *on_links)

@@ -16,6 +16,7 @@ row_step, row_link, row_shard, row_first, row_count (room,)  int64  what is sent
 """
 
 from pathlib import Path
+from typing import NamedTuple
 
 from topoopt.arrays import Ints, Ints32
 from topoopt.collectives.broadcast_kernel import ways_in
@@ -24,90 +25,94 @@ from topoopt.kernel import compiled, entry, stamp
 STAMP = stamp(Path(__file__).parent.glob("broadcast*_kernel.py"))
 
 
+class InLinks(NamedTuple):
+    """The links of a wiring by where they end."""
+
+    first_in: Ints
+    in_src: Ints32
+    in_ports: Ints
+
+
+class Seen(NamedTuple):
+    """Room: how one server sees the others."""
+
+    distance: Ints32
+    mask: Ints
+    queue: Ints32
+    class_mask: Ints
+    class_count: Ints
+    class_of: Ints
+
+
+class Flow(NamedTuple):
+    """Room: what is on its links."""
+
+    flow: Ints
+    load: Ints
+    came_class: Ints
+    came_link: Ints
+    line: Ints
+
+
+class Sent(NamedTuple):
+    """What is sent, row by row."""
+
+    row_step: Ints
+    row_link: Ints
+    row_shard: Ints
+    row_first: Ints
+    row_count: Ints
+
+
 @entry
 def fullest_by_flow(
-    first_in: Ints,
-    in_src: Ints32,
-    in_ports: Ints,
+    wiring: InLinks,
     roots: Ints,
-    distance: Ints32,
-    mask: Ints,
-    queue: Ints32,
-    class_mask: Ints,
-    class_count: Ints,
-    class_of: Ints,
-    flow: Ints,
-    load: Ints,
-    came_class: Ints,
-    came_link: Ints,
-    line: Ints,
+    seen: Seen,
+    room: Flow,
     most: Ints,
     per: Ints,
     reached: Ints,
     stamp: int = STAMP,
 ) -> int:
     """Fill ``most`` and ``per``, which enter as 0 and 1, and return the steps; for any number of links up to 62."""
+    first_in, in_src, _ = wiring
+    distance, mask, queue, _, _, _ = seen
     steps = 0
     for row in range(len(roots)):
         u = roots[row]
-        begin, links = first_in[u], first_in[u + 1] - first_in[u]
         tail = ways_in(first_in, in_src, u, distance, mask, queue)
         reached[row] = tail
         head = 1
         while head < tail:
             t = distance[queue[head]]
-            end, classes = _classes(head, tail, distance, mask, queue, class_mask, class_count, class_of)
-            p, q = _fullest(
-                begin,
-                links,
-                classes,
-                in_ports,
-                class_mask,
-                class_count,
-                flow,
-                load,
-                came_class,
-                came_link,
-                line,
-            )
+            head, _, p, q = _step(wiring, u, head, tail, seen, room)
             if p * per[t - 1] > most[t - 1] * q:
                 most[t - 1] = p
                 per[t - 1] = q
-            head = end
             steps = max(steps, t)
     return steps
 
 
 @entry
 def lay_broadcast(
-    first_in: Ints,
-    in_src: Ints32,
-    in_ports: Ints,
+    wiring: InLinks,
     begin_root: int,
     chunks: int,
-    distance: Ints32,
-    mask: Ints,
-    queue: Ints32,
-    class_mask: Ints,
-    class_count: Ints,
-    class_of: Ints,
-    flow: Ints,
-    load: Ints,
-    came_class: Ints,
-    came_link: Ints,
-    line: Ints,
+    seen: Seen,
+    room: Flow,
     rows: int,
-    row_step: Ints,
-    row_link: Ints,
-    row_shard: Ints,
-    row_first: Ints,
-    row_count: Ints,
+    sent: Sent,
     stamp: int = STAMP,
 ) -> tuple[int, int]:
     """Append what every server from ``begin_root`` on gets; return the server that finds no room, and the rows.
 
     No port of a server carries more than its least fullest one would, rounded up to whole chunks.
     """
+    first_in, in_src, _ = wiring
+    distance, mask, queue, _, _, class_of = seen
+    flow, _, _, _, _ = room
+    row_step, row_link, row_shard, row_first, row_count = sent
     servers = len(first_in) - 1
     for u in range(begin_root, servers):
         begin, links = first_in[u], first_in[u + 1] - first_in[u]
@@ -117,24 +122,8 @@ def lay_broadcast(
         head = 1
         while head < tail:
             t = distance[queue[head]]
-            end, classes = _classes(head, tail, distance, mask, queue, class_mask, class_count, class_of)
-            p, q = _fullest(
-                begin,
-                links,
-                classes,
-                in_ports,
-                class_mask,
-                class_count,
-                flow,
-                load,
-                came_class,
-                came_link,
-                line,
-            )
-            _spread(
-                begin, links, classes, in_ports, class_mask, class_count, chunks, (chunks * p + q - 1) // q,
-                flow, load, came_class, came_link, line,
-            )  # fmt: skip
+            end, classes, p, q = _step(wiring, u, head, tail, seen, room)
+            _spread(wiring, u, classes, seen, chunks, (chunks * p + q - 1) // q, room)
             for c in range(classes):
                 j, place = 0, head
                 for i in range(head, end):
@@ -158,17 +147,20 @@ def lay_broadcast(
 
 
 @compiled
-def _classes(
-    head: int,
-    tail: int,
-    distance: Ints32,
-    mask: Ints,
-    queue: Ints32,
-    class_mask: Ints,
-    class_count: Ints,
-    class_of: Ints,
-) -> tuple[int, int]:
+def _step(wiring: InLinks, u: int, head: int, tail: int, seen: Seen, room: Flow) -> tuple[int, int, int, int]:
+    """Look at the servers at the distance of place ``head``.
+
+    Return where they end, their classes, and the shards on the fullest port as a fraction.
+    """
+    end, classes = _classes(head, tail, seen)
+    p, q = _fullest(wiring, u, classes, seen, room)
+    return end, classes, p, q
+
+
+@compiled
+def _classes(head: int, tail: int, seen: Seen) -> tuple[int, int]:
     """Sort the servers at the distance of place ``head`` into classes; return where they end, and the classes."""
+    distance, mask, queue, class_mask, class_count, class_of = seen
     t = distance[queue[head]]
     end, classes = head, 0
     while end < tail and distance[queue[end]] == t:
@@ -187,20 +179,11 @@ def _classes(
 
 
 @compiled
-def _fullest(
-    begin: int,
-    links: int,
-    classes: int,
-    in_ports: Ints,
-    class_mask: Ints,
-    class_count: Ints,
-    flow: Ints,
-    load: Ints,
-    came_class: Ints,
-    came_link: Ints,
-    line: Ints,
-) -> tuple[int, int]:
+def _fullest(wiring: InLinks, u: int, classes: int, seen: Seen, room: Flow) -> tuple[int, int]:
     """Return the shards on the fullest port as a fraction: raised until a flow finds room for all (Dinkelbach)."""
+    first_in, _, in_ports = wiring
+    _, _, _, class_mask, class_count, _ = seen
+    begin, links = first_in[u], first_in[u + 1] - first_in[u]
     inside = (1 << links) - 1
     while True:
         p, q = 0, 0
@@ -210,42 +193,18 @@ def _fullest(
         for j in range(links):
             if inside >> j & 1:
                 q += in_ports[begin + j]
-        inside = _spread(
-            begin,
-            links,
-            classes,
-            in_ports,
-            class_mask,
-            class_count,
-            q,
-            p,
-            flow,
-            load,
-            came_class,
-            came_link,
-            line,
-        )
+        inside = _spread(wiring, u, classes, seen, q, p, room)
         if inside == 0:
             return p, q
 
 
 @compiled
-def _spread(
-    begin: int,
-    links: int,
-    classes: int,
-    in_ports: Ints,
-    class_mask: Ints,
-    class_count: Ints,
-    units: int,
-    most: int,
-    flow: Ints,
-    load: Ints,
-    came_class: Ints,
-    came_link: Ints,
-    line: Ints,
-) -> int:
+def _spread(wiring: InLinks, u: int, classes: int, seen: Seen, units: int, most: int, room: Flow) -> int:
     """Put ``units`` of each shard on links, at most ``most`` a port; return 0, or a set of links that is too small."""
+    first_in, _, in_ports = wiring
+    _, _, _, class_mask, class_count, _ = seen
+    flow, load, came_class, came_link, line = room
+    begin, links = first_in[u], first_in[u + 1] - first_in[u]
     for j in range(links):
         load[j] = 0
     for c in range(classes):
