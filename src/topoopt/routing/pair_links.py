@@ -7,7 +7,7 @@ import numpy as np
 from topoopt.arrays import Floats, Ints, Ints32
 from topoopt.errors import NoRoute
 from topoopt.routing.fabric import Fabric
-from topoopt.routing.pair_links_kernel import merge_links
+from topoopt.routing.pair_links_kernel import fill_steps, merge_links
 from topoopt.routing.path_arrays import PathArrays, path_arrays, used_paths
 from topoopt.topology import Topology
 
@@ -60,24 +60,28 @@ def links_of_paths(topology: Topology, paths: PathArrays) -> PairLinks:
         topology.first_link, topology.dst, paths.path_first, paths.node_first, paths.nodes, paths.weight,
         first, link, share, np.zeros(len(topology)),
     )  # fmt: skip
-    if wrong >= 0:
-        src, dst = paths.nodes[wrong : wrong + 2]
-        raise NoRoute(f"routes: a path steps {src}->{dst}, where the topology has no link")
+    _require_link(paths, wrong)
     return PairLinks(first, link[: first[-1]], share[: first[-1]])
 
 
-def steps_of_paths(topology: Topology, paths: PathArrays) -> tuple[Ints, Ints]:
-    """Return path and link of every step of every path, each of shape (steps,)."""
-    starts = np.ones(len(paths.nodes), bool)
-    starts[paths.node_first[1:] - 1] = False  # the last node of a path starts no step
-    at = np.flatnonzero(starts)
-    src, dst = paths.nodes[at], paths.nodes[at + 1]
-    link = topology.link_ids(src, dst)
-    if (link < 0).any():
-        hop = int(np.flatnonzero(link < 0)[0])
-        raise NoRoute(f"routes: a path steps {src[hop]}->{dst[hop]}, where the topology has no link")
-    path_of = np.repeat(np.arange(len(paths.weight)), np.diff(paths.node_first) - 1)
-    return path_of, link
+def steps_of_paths(topology: Topology, paths: PathArrays) -> tuple[Ints, Ints32]:
+    """Return where the steps of each path begin, shape (paths+1,), and the link of every step.
+
+    Raises
+    ------
+    NoRoute
+        If a path steps where the topology has no link.
+    """
+    link = np.empty(len(paths.nodes) - len(paths.weight), np.int32)
+    _require_link(paths, fill_steps(topology.first_link, topology.dst, paths.node_first, paths.nodes, link))
+    return paths.node_first - np.arange(len(paths.node_first)), link
+
+
+def _require_link(paths: PathArrays, wrong: int) -> None:
+    """Refuse the step at a node, where there is one."""
+    if wrong >= 0:
+        src, dst = paths.nodes[wrong : wrong + 2]
+        raise NoRoute(f"routes: a path steps {src}->{dst}, where the topology has no link")
 
 
 def merged_pair_links(pairs: int, links: int, pair: Ints, link: Ints, share: Floats) -> PairLinks:
@@ -138,6 +142,4 @@ def path_table(fabric: Fabric, src: Ints, dst: Ints) -> PathTable:
     """
     src, dst = np.asarray(src, np.int64), np.asarray(dst, np.int64)
     paths = used_paths(path_arrays(fabric.routes, src, dst))
-    _, link = steps_of_paths(fabric.topology, paths)
-    path_first = paths.node_first - np.arange(len(paths.node_first))
-    return PathTable(paths.path_first, paths.weight, path_first, link.astype(np.int32))
+    return PathTable(paths.path_first, paths.weight, *steps_of_paths(fabric.topology, paths))

@@ -56,3 +56,18 @@ def merge_links(
             amount[link[place]] = 0.0
         pair_first[pair + 1] = used
     return -1
+
+
+@entry
+def fill_steps(
+    first_link: Ints, link_dst: Ints32, node_first: Ints, nodes: Ints32, link: Ints32, stamp: int = STAMP
+) -> int:
+    """Fill the link of every step of every path; return the first step without a link, as its node, or -1."""
+    step = 0
+    for path in range(len(node_first) - 1):
+        for at in range(node_first[path], node_first[path + 1] - 1):
+            link[step] = link_to(first_link, link_dst, nodes[at], nodes[at + 1])
+            if link[step] < 0:
+                return at
+            step += 1
+    return -1
