@@ -40,6 +40,8 @@ class ComparedFabric:
         Iteration time by the last simulator over that by the first, minus 1.
     tasks : tuple of TaskDifference
         Those whose times differ most between the first and the last simulator.
+    routes : str
+        Routing method by which the job goes; nothing where circuits change, and in older files.
     """
 
     fabric: str
@@ -53,6 +55,7 @@ class ComparedFabric:
     iteration_times_s: Mapping[str, float] = field(default_factory=dict)
     difference: float | None = None
     tasks: tuple[TaskDifference, ...] = ()
+    routes: str = ""
 
     @property
     def name(self) -> str:
@@ -136,6 +139,7 @@ def compared_fabrics(
         plan.outcome if own is None else own,
         plan.price.get("cost_usd"),
         plan.search.proposals,
+        routes=plan.fabric.routes.method,
         **_configured(plan, plan.strategy.layout, plan.search.seed_times_s),
     )
     rows = [

@@ -28,6 +28,7 @@ class FabricModel(OutcomePart):
     iteration_times_s: dict[str, Positive] = Field(default={})
     difference: float | None = None
     tasks: tuple[TaskDifference, ...] = ()
+    routes: str = ""
 
 
 class ComparisonModel(Strict):

@@ -115,6 +115,7 @@ class BaselinePart(OutcomePart):
     bucket_bytes: Count | None = Field(
         default=None, description="of gradient buckets, where chosen for this fabric; null: as the job has it"
     )
+    routes: str = Field(default="", description="routing method by which the job goes there")
 
 
 class SearchPart(Strict):

@@ -135,7 +135,8 @@ class Baseline:
     ``layout_times_s`` are the iteration times with each layout of a transformer; other jobs have none. Of those that
     are ``left_out``, since they could not be the fastest, it has what they take at least. ``rule`` is the name of the
     rule by which the fabric was dimensioned, see ``topoopt.search.BASELINE_RULES``. ``bucket_bytes`` is the size of
-    gradient buckets where that was chosen for this fabric; None: that of the job.
+    gradient buckets where that was chosen for this fabric; None: that of the job. ``routes`` is the routing method by
+    which the job goes; nothing where circuits change, and in plans from before it was written.
     """
 
     fabric: str
@@ -149,6 +150,7 @@ class Baseline:
     rule: str = ""
     left_out: tuple[int, ...] = ()
     bucket_bytes: int | None = None
+    routes: str = ""
 
 
 @shows_itself

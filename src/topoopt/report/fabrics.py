@@ -117,6 +117,7 @@ def figure_table(rows: Sequence[ComparedFabric]) -> Table:
         number("busiest link", "outcome.link_bytes_max"),
         number("tax", "outcome.bandwidth_tax", ".3f"),
         PRICE,
+        text("routes"),
         text("Pareto", lambda row: "front" if row in front else ""),
         WHAT_IT_IS,
         folded=True,
@@ -141,11 +142,17 @@ def _times(rows: Sequence[ComparedFabric]) -> tuple[Column, ...]:
 def fabric_notes(
     rows: Sequence[ComparedFabric], skipped: Iterable[tuple[str, str]], simulator: str
 ) -> tuple[Notes, ...]:
-    """Return which fabrics are not in the table and why, and which were simulated otherwise.
+    """Return which fabrics are not in the table and why, by which routes each goes, and which were simulated otherwise.
 
     Circuits that change are beyond the analytic simulator.
     """
     notes = skipped_notes(skipped)
+    methods = dict.fromkeys(row.routes for row in rows if row.routes)
+    on_each = (
+        f"{method} on {', '.join(row.fabric for row in rows if row.routes == method)}" for method in methods
+    )
+    if methods:
+        notes += (Notes((f"routes: {'; '.join(on_each)}",)),)
     others = [row.fabric for row in rows if row.outcome.simulator not in ("", simulator)]
     if others:
         notes += (Notes((f"by the flow simulator: {', '.join(others)}",)),)

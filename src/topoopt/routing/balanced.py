@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 from topoopt.arrays import Floats, Ints, Ints32
 from topoopt.errors import InvalidInput
 from topoopt.routing.coin_options import ranges
-from topoopt.routing.pair_links import links_of_paths, steps_of_paths
+from topoopt.routing.pair_links import steps_of_paths
 from topoopt.routing.path_arrays import PathArrays, path_arrays, paths_of_pair, used_paths
 from topoopt.routing.path_weights_kernel import Steps, shift_path_weights
 from topoopt.routing.routes import Path, Routes
@@ -20,7 +20,7 @@ from topoopt.topology import Topology, places_of
 _LARGEST_LP = 1_500
 _SHARPNESS = 10.0, 2000.0
 # Sweeps get fewer where there is much to look at: 5 s of CPU time or so.
-_MOST_SWEEPS, _LEAST_SWEEPS, _STEPS_LOOKED_AT = 120, 20, 600_000_000
+_MOST_SWEEPS, _LEAST_SWEEPS, _STEPS_LOOKED_AT = 120, 16, 400_000_000
 # Weights are kept as written into a plan file, so that a plan read back loads links alike.
 _DIGITS = 6
 
@@ -119,7 +119,7 @@ def balanced_routes(
     src, dst = np.nonzero(demand * (1 - np.eye(n)))
     if not len(src):
         return candidates
-    case = _Case(topology, path_arrays(candidates, src, dst), demand[src, dst], before)
+    case = _case(topology, path_arrays(candidates, src, dst), demand[src, dst], before)
     weight, old = _rounded(case.paths.path_first, _lowest_weights(case)), case.paths.weight
     if case.highest(weight) >= case.highest(old):
         return candidates
@@ -132,34 +132,42 @@ def balanced_routes(
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """Paths of the pairs that send, and the bytes that they share; ``before`` crosses each link anyway."""
+    """Paths of the pairs that send, and what they share, in units of the largest pair's bytes and the fastest link.
 
-    topology: Topology
+    ``before`` crosses each link anyway.
+    """
+
     paths: PathArrays
-    pair_bytes: Floats
+    steps: Steps
     before: Floats
 
     def highest(self, weight: Floats) -> float:
         """Return the highest load of a link under other weights of the paths."""
-        links = links_of_paths(self.topology, replace(self.paths, weight=weight))
-        total = links.loads(self.pair_bytes, len(self.topology)) + self.before
-        return float((total / self.topology.bandwidth_bps).max())
+        return self.shifted(weight.copy(), np.zeros(0))
+
+    def shifted(self, weight: Floats, sharpness: Floats) -> float:
+        """Shift the weights, a sweep for each sharpness; return the highest load."""
+        load, price, best = self.before.copy(), np.empty(len(self.before)), np.empty(len(weight))
+        return float(shift_path_weights(self.steps, load, weight, sharpness, price, best))
+
+
+def _case(topology: Topology, paths: PathArrays, pair_bytes: Floats, before: Floats) -> _Case:
+    unit = float(pair_bytes.max())
+    speed = topology.bandwidth_bps / topology.bandwidth_bps.max()
+    steps = Steps(paths.path_first, *steps_of_paths(topology, paths), pair_bytes / unit, speed)
+    return _Case(paths, steps, before / unit)
 
 
 def _lowest_weights(case: _Case) -> Floats:
-    paths = case.paths
-    step_first, link = steps_of_paths(case.topology, paths)
-    unit = float(case.pair_bytes.max())
-    amount, load = case.pair_bytes / unit, case.before / unit
-    speed = case.topology.bandwidth_bps / case.topology.bandwidth_bps.max()
-    if len(paths.weight) <= _LARGEST_LP:
-        pair_of = np.repeat(np.arange(len(amount)), np.diff(paths.path_first))
-        path_of = np.repeat(np.arange(len(pair_of)), np.diff(step_first))
-        return _path_lp(pair_of, path_of, link, amount[pair_of[path_of]], speed, load)
-    sweeps = int(np.clip(_STEPS_LOOKED_AT / max(len(link), 1), _LEAST_SWEEPS, _MOST_SWEEPS))
-    weight, room = paths.weight.copy(), (np.empty(len(load)), np.empty(len(paths.weight)))
-    steps = Steps(paths.path_first, step_first, link, amount, speed)
-    shift_path_weights(steps, load, weight, np.geomspace(*_SHARPNESS, sweeps), *room)
+    steps, paths = case.steps, len(case.paths.weight)
+    if paths <= _LARGEST_LP:
+        pair_of = np.repeat(np.arange(len(steps.amount)), np.diff(steps.path_first))
+        path_of = np.repeat(np.arange(paths), np.diff(steps.step_first))
+        amount = steps.amount[pair_of[path_of]]
+        return _path_lp(pair_of, path_of, steps.link, amount, steps.capacity, case.before)
+    sweeps = int(np.clip(_STEPS_LOOKED_AT / max(len(steps.link), 1), _LEAST_SWEEPS, _MOST_SWEEPS))
+    weight = case.paths.weight.copy()
+    case.shifted(weight, np.geomspace(*_SHARPNESS, sweeps))
     return weight
 
 

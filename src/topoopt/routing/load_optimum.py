@@ -19,7 +19,8 @@ class LoadOptimum:
     exact : bool
         Whether the two meet, to rounding.
     method : str
-        ``lp``, ``columns`` (circulant, demand by distance), ``rerouting`` or ``none``.
+        ``lp``, ``columns`` (circulant, demand by distance), ``rerouting``, ``prices`` (of a routing that is there) or
+        ``none``.
     """
 
     max_load_s: float

@@ -9,8 +9,8 @@ from topoopt.errors import InvalidInput
 from topoopt.routing.circulant_bound import circulant_max_load, demand_by_distance
 from topoopt.routing.load_optimum import LoadOptimum, interval
 from topoopt.routing.path_arrays import require_reached
-from topoopt.routing.rerouting import rerouted_max_load
-from topoopt.topology import Topology, trees_from
+from topoopt.routing.rerouting import improved_max_load, rerouted_max_load
+from topoopt.topology import Topology, hops_from
 
 # HiGHS' interior point takes 0.8 s for 16,000 flow variables of a random graph, measured on one core.
 _LARGEST_LP = 25_000
@@ -18,7 +18,10 @@ _LP_LIMIT_S = 20.0
 
 
 def optimal_max_load(
-    topology: Topology, demand: Floats, background_bytes: Floats | None = None
+    topology: Topology,
+    demand: Floats,
+    background_bytes: Floats | None = None,
+    link_bytes: Floats | None = None,
 ) -> LoadOptimum:
     """Return the least possible highest link load, exactly where that is quick, else as an interval.
 
@@ -29,6 +32,9 @@ def optimal_max_load(
         Bytes of each ordered pair of servers; the diagonal is ignored.
     background_bytes : float64 array, shape (links,), optional
         Bytes that cross each link whatever the routing, e.g. those of AllReduce rings.
+    link_bytes : float64 array, shape (links,), optional
+        All bytes on each link under a routing that is there: where no program is solved, the search for the optimum
+        begins with it.
 
     Raises
     ------
@@ -53,14 +59,16 @@ def optimal_max_load(
         return circulant_max_load(topology, by_distance, background_bytes)
     src, dst = np.nonzero(between)
     sources = np.unique(src)
-    hops = trees_from(topology, sources).hops
+    hops = hops_from(topology, sources)
     require_reached(hops[np.searchsorted(sources, src), dst], src, dst)
     if len(sources) * len(topology) <= _LARGEST_LP:
         exact_s = _flow_lp_s(topology, between, background_s)
         if exact_s is not None:
             return LoadOptimum(exact_s, exact_s, True, "lp")
-    max_load_s, lower_bound_s = rerouted_max_load(topology, between, background_s)
-    return interval(max_load_s, lower_bound_s, "rerouting")
+    if link_bytes is None:
+        return interval(*rerouted_max_load(topology, between, background_s), "rerouting")
+    loads_s = link_bytes * 8 / topology.bandwidth_bps
+    return interval(*improved_max_load(topology, between, background_s, loads_s), "prices")
 
 
 def max_load_s(topology: Topology, link_bytes: Floats) -> float:

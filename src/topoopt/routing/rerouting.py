@@ -22,6 +22,10 @@ _WORK = 40_000_000
 _MOST_SWEEPS = 400
 _BOUND_EVERY = 4
 _CLOSE = 1e-6
+# The same for loads alone, on many servers.
+_WORK_OF_PRICES = 100_000_000
+_LEAST_ROUNDS, _MOST_ROUNDS = 4, 40
+_CLOSE_ENOUGH = 1e-4
 # More flow variables would not fit well in memory: 8 bytes each.
 _MOST_FLOWS = 30_000_000
 
@@ -52,12 +56,8 @@ def rerouted_max_load(topology: Topology, demand: Floats, background_s: Floats) 
     background_s : float64 array, shape (links,)
         Seconds each link is busy whatever the routing.
     """
-    fastest_bps = topology.bandwidth_bps.max()
-    speed = topology.bandwidth_bps / fastest_bps
-    unit_s = float(demand.max()) * 8 / float(fastest_bps)
-    scaled = np.ascontiguousarray(demand / demand.max())
-    case = _Case(topology, scaled, background_s / unit_s * speed, speed)
-    lower = max(_cut_bound(case), _length_bound(case, 1.0 / speed))
+    case, unit_s = _case_of(topology, demand, background_s)
+    lower = max(_cut_bound(case), _length_bound(case, 1.0 / case.speed))
     sweeps = int(np.clip(_WORK / (topology.servers * len(topology)), 0, _MOST_SWEEPS))
     keep = topology.servers * len(topology) <= _MOST_FLOWS
     flow, load = _first_trees(case, keep)
@@ -65,6 +65,59 @@ def rerouted_max_load(topology: Topology, demand: Floats, background_s: Floats) 
         return case.peak(load) * unit_s, lower * unit_s
     best, lower = _sweep(case, flow, load, sweeps, lower)
     return best * unit_s, lower * unit_s
+
+
+def improved_max_load(
+    topology: Topology, demand: Floats, background_s: Floats, loads_s: Floats
+) -> tuple[float, float]:
+    """Return the same for many servers, beginning with the loads of a routing that is there.
+
+    The prices of its loads are lengths for the bound already. Then all bytes go along the cheapest trees, and the loads
+    move towards those of the trees (Frank-Wolfe on loads alone: no flow of a source is kept, so room is no question).
+
+    Parameters
+    ----------
+    loads_s : float64 array, shape (links,)
+        Seconds each link is busy under that routing, the background included.
+    """
+    case, unit_s = _case_of(topology, demand, background_s)
+    load = loads_s / unit_s * case.speed
+    best, lower = case.peak(load), max(_cut_bound(case), _length_bound(case, 1.0 / case.speed))
+    rounds = int(np.clip(_WORK_OF_PRICES / (topology.servers * len(topology)), _LEAST_ROUNDS, _MOST_ROUNDS))
+    for sharp in np.geomspace(30.0, 300.0, rounds):
+        if lower >= best * (1 - _CLOSE_ENOUGH):
+            break
+        length = (np.exp(sharp * (load / case.speed / case.peak(load) - 1.0)) + 1e-12) / case.speed
+        trees = _tree_loads(case, length)
+        lower = max(lower, float(trees @ length / (case.speed @ length)))
+        load = _towards(case, load, trees)
+        best = min(best, case.peak(load))
+    return best * unit_s, lower * unit_s
+
+
+def _towards(case: _Case, load: Floats, trees: Floats) -> Floats:
+    """Return the loads moved towards those of trees as far as the fullest link becomes emptiest, or a little."""
+    steps = np.concatenate(([0.01], np.geomspace(0.02, 0.5, 12)))
+    peaks = [case.peak(load + step * (trees - load)) for step in steps]
+    return load + steps[int(np.argmin(peaks))] * (trees - load)
+
+
+def _tree_loads(case: _Case, length: Floats) -> Floats:
+    """Return the loads, with the background, when every source sends along its cheapest tree."""
+    graph, load, one = graph_of(case.topology), case.background.copy(), np.empty(len(length))
+    for source in np.flatnonzero(case.demand.any(axis=1)).tolist():
+        tree_loads(graph, length, source, case.demand[source], one)
+        load += one
+    return load
+
+
+def _case_of(topology: Topology, demand: Floats, background_s: Floats) -> tuple[_Case, float]:
+    """Return the case, and the seconds of its unit."""
+    fastest_bps = topology.bandwidth_bps.max()
+    speed = topology.bandwidth_bps / fastest_bps
+    unit_s = float(demand.max()) * 8 / float(fastest_bps)
+    scaled = np.ascontiguousarray(demand / demand.max())
+    return _Case(topology, scaled, background_s / unit_s * speed, speed), unit_s
 
 
 def graph_of(topology: Topology) -> Graph:

@@ -1,15 +1,16 @@
 """A strategy for each fabric that a plan is compared with: searched there, and what was found on the others tried."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from topoopt.cost import PartTable
-from topoopt.job import Job
+from topoopt.job import Job, job_traffic
 from topoopt.plan import Baseline, Outcome
 from topoopt.routing import Fabric
 from topoopt.search.alternating import fixed_fabric
+from topoopt.search.balance import balanced_fabric
 from topoopt.search.baselines import (
     LARGEST_TO_TRY_ALL,
     BaselineRule,
@@ -48,7 +49,7 @@ def search_baseline(
 
     Circuits that change are simulated as flows where ``analytic`` is asked for, which cannot follow them.
     """
-    return search_baselines(job, [(rule, fabric)], options, prices, starts, fidelity)[0]
+    return search_baselines(job, [(rule, fabric)], options, prices, starts, fidelity)[0][0]
 
 
 def search_baselines(
@@ -59,8 +60,10 @@ def search_baselines(
     starts: tuple[ParallelStrategy, ...],
     fidelity: Fidelity = ANALYTIC,
     on_progress: Progress = silent,
-) -> tuple[Baseline, ...]:
+) -> list[tuple[Baseline, Fabric]]:
     """Search a strategy for each baseline; what is good on one is tried on all, as are the ``starts``.
+
+    Rows come with their fabrics, whose routes are balanced where that makes the job faster, as those of a plan are.
 
     On circuits that change only what the search has found counts for more than :data:`LARGEST_TO_TRY_ALL` servers.
     """
@@ -76,10 +79,7 @@ def search_baselines(
         # What is good on one fabric may be better than what the search has found on another.
         everywhere = tuple(dict.fromkeys(trial.best for trial in trials))
         _try_all(trials, [trial.allowed(everywhere) for trial in trials])
-    return tuple(
-        baseline_row(job, trial.rule, prices, trial.outcomes[trial.best], trial.best, trial.found.proposals)
-        for trial in trials
-    )
+    return [trial.row(prices, options.balance) for trial in trials]
 
 
 @dataclass(eq=False, slots=True)
@@ -118,6 +118,21 @@ class _Trial:
         """Simulate a strategy."""
         laid = ringed(self.job, strategy, self.fabric, self.seed)
         self.outcomes[strategy] = outcome_on(self.job, strategy, laid, self.fidelity)
+
+    def row(self, prices: PartTable, balance: bool) -> tuple[Baseline, Fabric]:
+        """Return the row of the best strategy, and the fabric with the routes that it goes by."""
+        strategy, fabric = self.best, self.fabric
+        outcome = self.outcomes[strategy]
+        if balance:
+            laid = ringed(self.job, strategy, fabric, self.seed)
+            other = balanced_fabric(job_traffic(self.job, strategy), laid)
+            if other is not laid:
+                again = outcome_on(self.job, strategy, other, self.fidelity)
+                if again.iteration_time_s < outcome.iteration_time_s:
+                    outcome, fabric = again, replace(fabric, routes=other.routes)
+        return baseline_row(
+            self.job, self.rule, prices, outcome, strategy, self.found.proposals, fabric
+        ), fabric
 
 
 def _try_all(trials: Sequence[_Trial], wanted: Sequence[Iterable[ParallelStrategy]]) -> None:

@@ -154,8 +154,9 @@ def baseline_row(
     outcome: Outcome,
     strategy: ParallelStrategy,
     proposals: int,
+    fabric: Fabric,
 ) -> Baseline:
-    """Return one row of a comparison, priced."""
+    """Return one row of a comparison, priced; ``fabric`` has the routes that the job goes by."""
     interfaces, bandwidth_bps = rule.interfaces(job.cluster, prices)
     return Baseline(
         rule.fabric,
@@ -166,6 +167,7 @@ def baseline_row(
         strategy,
         proposals,
         rule=rule.key,
+        routes="" if fabric.reconfiguration is not None else fabric.routes.method,
     )
 
 

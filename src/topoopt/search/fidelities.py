@@ -8,8 +8,8 @@ import numpy as np
 from topoopt.finder import FABRICS, FabricShape
 from topoopt.job import Job, job_traffic
 from topoopt.plan import Baseline, ComparedFabric, Plan, TaskDifference
-from topoopt.routing import Fabric
-from topoopt.search.balance import usual_routes
+from topoopt.routing import BalancedRoutes, Fabric
+from topoopt.search.balance import balanced_fabric, usual_routes
 from topoopt.search.baselines import fabric_request
 from topoopt.search.fidelity import as_settled
 from topoopt.search.gradients import job_of_baseline
@@ -90,4 +90,6 @@ def fabric_of_baseline(job: Job, other: Baseline, seed: int, switches: bool = Fa
     if switches and other.fabric in WITH_SWITCHES:
         return FABRICS[other.fabric](replace(request, shape=FabricShape(switches=True)))
     fabric = usual_routes(FABRICS[other.fabric](request), seed)
-    return with_rings(fabric, job_traffic(job, other.strategy), most_rings_of(cluster, fabric.topology), seed)
+    traffic = job_traffic(job, other.strategy)
+    laid = with_rings(fabric, traffic, most_rings_of(cluster, fabric.topology), seed)
+    return balanced_fabric(traffic, laid) if other.routes == BalancedRoutes.method else laid

@@ -14,6 +14,16 @@ from topoopt.search.fidelity import Fidelity
 from topoopt.search.worth import simulated
 from topoopt.simulate import SimResult
 
+LARGEST_TO_SETTLE = 256
+"""Servers up to which all sizes of buckets are tried, here and on other fabrics, and an algorithm for each message. Of
+1,024 servers each simulation takes seconds of CPU time, and choosing algorithms half a minute: above, it is the usual
+bucket or the largest, and rings."""
+
+
+def is_small(job: Job) -> bool:
+    """Return whether a simulation of the job takes so little that many are made."""
+    return job.cluster.servers <= LARGEST_TO_SETTLE
+
 
 def for_search(job: Job) -> Job:
     """Return the job as it is searched for: by rings, which the search's estimate knows."""
@@ -32,7 +42,8 @@ def with_gradients_settled(job: Job, asked: Job, best: Candidate) -> tuple[Job, 
         return asked, best, GradientChoice()
     tried: list[tuple[int, Job, SimResult]] = []
     if job.settings.bucket_bytes == AUTO_BUCKET:
-        for size in BUCKET_SIZES:
+        few = dict.fromkeys((job.settings.usual_bucket_bytes, max(BUCKET_SIZES)))
+        for size in BUCKET_SIZES if is_small(job) else few:
             other = _with(job, bucket_bytes=size)
             same = size == job.settings.usual_bucket_bytes
             result = best.result if same else simulated(other, best.strategy, best.fabric)
@@ -41,7 +52,7 @@ def with_gradients_settled(job: Job, asked: Job, best: Candidate) -> tuple[Job, 
         best = replace(best, result=result)
     times_s = tuple((size, result.iteration_time_s) for size, _, result in tried)
     collective = asked.settings.collective
-    if collective == job.settings.collective:
+    if collective == job.settings.collective or (collective == QUICKEST and not is_small(job)):
         return job, best, GradientChoice(times_s)
     job = _with(job, collective=collective)
     result = simulated(job, best.strategy, best.fabric)
@@ -55,7 +66,7 @@ def with_gradients_settled(job: Job, asked: Job, best: Candidate) -> tuple[Job, 
 
 def sizes_elsewhere(job: Job, gradients: GradientChoice) -> tuple[int, ...]:
     """Return the buckets that are tried on other fabrics, where a plan has chosen its own: that one, 1 and 25 MiB."""
-    if not gradients.bucket_times_s:
+    if not gradients.bucket_times_s or not is_small(job):
         return ()
     return tuple(dict.fromkeys((job.settings.bucket_bytes, BUCKET_SIZES[1], DDP_BUCKET_BYTES)))
 
@@ -82,7 +93,7 @@ def settled(
         other = outcome_on(_with(job, bucket_bytes=size), row.strategy, laid, fidelity.of_search)
         if other.iteration_time_s < row.outcome.iteration_time_s:
             row = replace(row, outcome=other, bucket_bytes=size)
-    if fidelity.options.algorithm == QUICKEST:
+    if fidelity.options.algorithm == QUICKEST and is_small(job):
         other = outcome_on(job_of_baseline(job, row), row.strategy, laid, fidelity)
         if other.iteration_time_s < row.outcome.iteration_time_s:
             row = replace(row, outcome=other)

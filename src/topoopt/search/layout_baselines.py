@@ -1,13 +1,15 @@
 """The layouts of a transformer on the fabrics that a plan is compared with: each is simulated on every one."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import inf
 
 from topoopt.cost import PartTable
-from topoopt.job import Job
+from topoopt.job import Job, job_traffic
 from topoopt.plan import Baseline, Outcome
 from topoopt.routing import Fabric
-from topoopt.search.baselines import LARGEST_TO_TRY_ALL, BaselineRule, outcome_on, price_usd, ringed
+from topoopt.search.balance import balanced_fabric
+from topoopt.search.baselines import LARGEST_TO_TRY_ALL, BaselineRule, baseline_row, outcome_on, ringed
 from topoopt.search.fidelity import ANALYTIC, Fidelity
 from topoopt.search.progress import Progress
 from topoopt.search.worth import outcome, raced
@@ -24,8 +26,9 @@ def layouts_on_baselines(
     seed: int,
     fidelity: Fidelity,
     on_progress: Progress,
+    balance: bool = True,
 ) -> tuple[Baseline, ...]:
-    """Return each fabric with the fastest layout on it.
+    """Return each fabric with the fastest layout on it, at the end with balanced routes where these make it faster.
 
     A layout goes through all fabrics before the next one, for its task graph is large. On circuits that change only
     the first is tried for more than :data:`LARGEST_TO_TRY_ALL` servers. Of a large job a layout is left out as soon as
@@ -45,10 +48,28 @@ def layouts_on_baselines(
                     continue
                 tried[place][index] = found
                 times_s[place].append(found.iteration_time_s)
-    return tuple(
-        _baseline(job, rule, outcomes, of_layouts, layouts, prices)
-        for (rule, _), outcomes, of_layouts in zip(fabrics, tried, times_s, strict=True)
-    )
+    rows = []
+    for place, (rule, fabric) in enumerate(fabrics):
+        row = _baseline(job, rule, fabric, tried[place], times_s[place], layouts, prices)
+        rows.append(_balanced(job, row, ready[place], layouts, fidelity) if balance else row)
+    return tuple(rows)
+
+
+def _balanced(
+    job: Job, row: Baseline, ready: Sequence[Fabric], layouts: Sequence[ParallelStrategy], fidelity: Fidelity
+) -> Baseline:
+    """Return the row with the routes that suit its layout best."""
+    index = layouts.index(row.strategy)
+    other = balanced_fabric(job_traffic(job, row.strategy), ready[index])
+    if other is ready[index]:
+        return row
+    again = outcome_on(job, row.strategy, other, fidelity)
+    if again.iteration_time_s >= row.outcome.iteration_time_s:
+        return row
+    times_s = list(row.layout_times_s)
+    if times_s:
+        times_s[index] = again.iteration_time_s
+    return replace(row, outcome=again, layout_times_s=tuple(times_s), routes=other.routes.method)
 
 
 def _raced(
@@ -75,6 +96,7 @@ def _ready(job: Job, fabric: Fabric, layouts: Sequence[ParallelStrategy], seed: 
 def _baseline(
     job: Job,
     rule: BaselineRule,
+    fabric: Fabric,
     outcomes: Mapping[int, Outcome],
     times_s: Sequence[float],
     layouts: Sequence[ParallelStrategy],
@@ -82,16 +104,6 @@ def _baseline(
 ) -> Baseline:
     best = min(outcomes, key=lambda index: outcomes[index].iteration_time_s)
     all_tried = len(times_s) == len(layouts)
-    interfaces, bandwidth_bps = rule.interfaces(job.cluster, prices)
-    return Baseline(
-        rule.fabric,
-        rule.description,
-        interfaces * bandwidth_bps,
-        outcomes[best],
-        price_usd(rule.fabric, job.cluster.servers, interfaces, bandwidth_bps, prices),
-        layouts[best],
-        0,
-        tuple(times_s) if all_tried else (),
-        rule.key,
-        tuple(index for index in range(len(layouts)) if index not in outcomes) if all_tried else (),
-    )
+    row = baseline_row(job, rule, prices, outcomes[best], layouts[best], 0, fabric)
+    left_out = tuple(index for index in range(len(layouts)) if index not in outcomes) if all_tried else ()
+    return replace(row, layout_times_s=tuple(times_s) if all_tried else (), left_out=left_out)

@@ -142,11 +142,11 @@ def compare(
         except InvalidInput as error:
             on_skip(rule.fabric, str(error))
     if layouts:
-        return layouts_on_baselines(job, built, layouts, prices, options.seed, asked, on_progress)
+        return layouts_on_baselines(
+            job, built, layouts, prices, options.seed, asked, on_progress, options.balance
+        )
     rows = search_baselines(job, built, options, prices, starts, fidelity, on_progress)
-    return tuple(
-        settled(job, row, fabric, options.seed, asked) for row, (_, fabric) in zip(rows, built, strict=True)
-    )
+    return tuple(settled(job, row, fabric, options.seed, asked) for row, fabric in rows)
 
 
 def priced(job: Job, prices: PartTable) -> dict[str, Any]:

@@ -113,8 +113,10 @@ def asked_for(job: Job, strategy: ParallelStrategy, result: SimResult) -> TaskGr
     return task_graph_of(job, strategy) if result.algorithms else result.graph
 
 
-LARGEST_FOR_ROUTING = 512
+LARGEST_FOR_ROUTING = 4096
 """Servers above which the bytes of each pair are not weighed against each other: n² of them."""
+LARGEST_AFRESH = 512
+"""Servers up to which the best routing is looked for from the beginning; above, from that of the plan."""
 
 
 def background(fabric: Fabric, demand: Floats, result: SimResult) -> Floats:
@@ -132,5 +134,6 @@ def routing_gap(fabric: Fabric, traffic: Traffic, result: SimResult, *, compute:
     if not compute or fabric.topology.servers > LARGEST_FOR_ROUTING:
         return RoutingGap(busiest, 0.0, False, "not computed")
     demand = traffic.mp_matrix()
-    best = optimal_max_load(fabric.topology, demand, background(fabric, demand, result))
+    known = result.link_bytes if fabric.topology.servers > LARGEST_AFRESH else None
+    best = optimal_max_load(fabric.topology, demand, background(fabric, demand, result), known)
     return RoutingGap(busiest, min(best.lower_bound_s, busiest), best.exact, best.method)
