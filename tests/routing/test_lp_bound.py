@@ -14,13 +14,15 @@ from topoopt.finder import find_topology
 from topoopt.routing import (
     ROUTING,
     CoinChangeRoutes,
+    KShortestRoutes,
+    balanced_routes,
     circulant_max_load,
     link_loads,
     make_routes,
     max_load_s,
     optimal_max_load,
 )
-from topoopt.routing.rerouting import rerouted_max_load
+from topoopt.routing.rerouting import improved_max_load, rerouted_max_load
 from topoopt.topology import Link, Topology, topology_from_arrays, topology_from_links
 from topoopt.traffic import traffic_from_matrix
 
@@ -211,3 +213,20 @@ def test_the_bound_holds_on_the_sparse_demand_whose_sources_stopped_moving() -> 
     fabric = find_topology(traffic_from_matrix(demand), degree=4, bandwidth_bps=100e9)
     found = optimal_max_load(fabric.topology, demand * (1 - np.eye(128)))
     assert 0 < found.lower_bound_s <= found.max_load_s < 1.1 * found.lower_bound_s
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_prices_of_a_routing_bound_the_optimum_and_improve_it(seed: int) -> None:
+    """For many servers no program is solved: the interval that begins at a routing holds the program's optimum."""
+    topology, demand = random_graph(12, seed, (25.0, 100.0)), some_demand(12, seed, 0.5)
+    background = np.random.default_rng(seed).random(len(topology)) * 1e5
+    exact = optimal_max_load(topology, demand, background)
+    assert exact.exact
+    routes = balanced_routes(topology, demand, KShortestRoutes(topology, k=16, slack=3), background)
+    loads = link_loads(topology, routes, demand) + background
+    at_first = max_load_s(topology, loads)
+    background_s, loads_s = (size * 8 / topology.bandwidth_bps for size in (background, loads))
+    highest, lowest = improved_max_load(topology, demand, background_s, loads_s)
+    assert lowest <= exact.max_load_s * (1 + 1e-9)
+    assert exact.max_load_s * (1 - 1e-9) <= highest <= at_first * (1 + 1e-9)
+    assert lowest >= 0.6 * exact.max_load_s

@@ -24,8 +24,9 @@ _BOUND_EVERY = 4
 _CLOSE = 1e-6
 # The same for loads alone, on many servers.
 _WORK_OF_PRICES = 100_000_000
-_LEAST_ROUNDS, _MOST_ROUNDS = 4, 40
+_MOST_ROUNDS = 40
 _CLOSE_ENOUGH = 1e-4
+_SHARP = (100.0, 200.0, 50.0, 400.0)
 # More flow variables would not fit well in memory: 8 bytes each.
 _MOST_FLOWS = 30_000_000
 
@@ -72,8 +73,9 @@ def improved_max_load(
 ) -> tuple[float, float]:
     """Return the same for many servers, beginning with the loads of a routing that is there.
 
-    The prices of its loads are lengths for the bound already. Then all bytes go along the cheapest trees, and the loads
-    move towards those of the trees (Frank-Wolfe on loads alone: no flow of a source is kept, so room is no question).
+    The prices of its loads, more or less sharp, are lengths for the bound already. After that, where there are not too
+    many servers, the loads move towards those of the cheapest trees (Frank-Wolfe on loads alone: no flow of a source is
+    kept, so room is no question).
 
     Parameters
     ----------
@@ -83,15 +85,20 @@ def improved_max_load(
     case, unit_s = _case_of(topology, demand, background_s)
     load = loads_s / unit_s * case.speed
     best, lower = case.peak(load), max(_cut_bound(case), _length_bound(case, 1.0 / case.speed))
-    rounds = int(np.clip(_WORK_OF_PRICES / (topology.servers * len(topology)), _LEAST_ROUNDS, _MOST_ROUNDS))
-    for sharp in np.geomspace(30.0, 300.0, rounds):
+    rounds = int(np.clip(_WORK_OF_PRICES / (topology.servers * len(topology)), 0, _MOST_ROUNDS))
+    sharpest, highest = _SHARP[0], 0.0
+    for turn in range(len(_SHARP) + rounds):
         if lower >= best * (1 - _CLOSE_ENOUGH):
             break
+        sharp = _SHARP[turn] if turn < len(_SHARP) else sharpest
         length = (np.exp(sharp * (load / case.speed / case.peak(load) - 1.0)) + 1e-12) / case.speed
         trees = _tree_loads(case, length)
-        lower = max(lower, float(trees @ length / (case.speed @ length)))
-        load = _towards(case, load, trees)
-        best = min(best, case.peak(load))
+        bound = float(trees @ length / (case.speed @ length))
+        if turn < len(_SHARP) and bound > highest:
+            sharpest, highest = sharp, bound
+        if turn >= len(_SHARP):
+            load = _towards(case, load, trees)
+        lower, best = max(lower, bound), min(best, case.peak(load))
     return best * unit_s, lower * unit_s
 
 
@@ -99,7 +106,7 @@ def _towards(case: _Case, load: Floats, trees: Floats) -> Floats:
     """Return the loads moved towards those of trees as far as the fullest link becomes emptiest, or a little."""
     steps = np.concatenate(([0.01], np.geomspace(0.02, 0.5, 12)))
     peaks = [case.peak(load + step * (trees - load)) for step in steps]
-    return load + steps[int(np.argmin(peaks))] * (trees - load)
+    return np.asarray(load + steps[int(np.argmin(peaks))] * (trees - load), np.float64)
 
 
 def _tree_loads(case: _Case, length: Floats) -> Floats:
