@@ -129,3 +129,27 @@ def test_a_file_that_changed_is_read_again(lifted: Path) -> None:
     topoopt.write_wiring(lifted, topoopt.topology(16, 4, wirings="strides"))
     other = topoopt.plan("dlrm", servers=16, degree=4, wiring=str(lifted), **QUICK)
     assert _links(one) != _links(other)
+
+
+def test_a_plans_strategy_is_simulated_on_another_wiring(lifted: Path, tmp_path: Path) -> None:
+    plan = topoopt.plan("dlrm", servers=16, degree=4, wirings="strides", **QUICK)
+    on_file = topoopt.plan("dlrm", servers=16, degree=4, wiring=lifted, **QUICK)
+    for wiring in (lifted, str(lifted), "lifted", "expander", "torus"):
+        again = topoopt.simulate(plan, wiring=wiring, simulator="analytic")
+        assert 0.5 < again.iteration_time_s / plan.outcome.iteration_time_s < 2
+    there = topoopt.simulate(on_file, simulator="flow").iteration_time_s
+    again = topoopt.simulate(on_file, simulator="flow", wiring=lifted)
+    assert again.iteration_time_s == pytest.approx(there, rel=0.1)  # routes of the plan are balanced
+    with pytest.raises(
+        topoopt.InvalidInput, match="joins 16 servers of 4 duplex ports; asked for 16 servers of 6"
+    ):
+        topoopt.simulate(plan, wiring=lifted, degree=6)
+    with pytest.raises(topoopt.InvalidInput, match="wiring: not for the fabric torus; it is for topoopt"):
+        topoopt.simulate(plan, wiring=lifted, fabric="torus")
+    with pytest.raises(topoopt.InvalidInput, match="strides: are a wiring of their own"):
+        topoopt.simulate(plan, wiring=lifted, strides="1,5")
+
+
+def test_strides_by_name_are_the_usual_choice() -> None:
+    plan = topoopt.plan("dlrm", servers=8, degree=4, wiring="strides", **QUICK)
+    assert plan.strides == (1, 3)

@@ -27,6 +27,8 @@ class FabricShape:
         Ports of a switch of a rail.
     strides : tuple of int
         Of the circulant that is called ``topoopt``.
+    wiring : str
+        In place of strides, of what is called ``topoopt``: a family of wirings or a wiring file.
     twisted : bool
         For a torus.
     delay_s : float, optional
@@ -53,6 +55,7 @@ class FabricShape:
     region_servers: int | None = None
     circuits: str | None = None
     hiding: str | None = None
+    wiring: str = ""
 
     def chosen(self, fabric: str, known: frozenset[str]) -> dict[str, Any]:
         """Return what is set, by name, of the settings that the named fabric knows.

@@ -4,16 +4,17 @@ from topoopt.errors import InvalidInput
 from topoopt.finder.fabric_request import FabricRequest
 from topoopt.finder.rings import lay_rings
 from topoopt.finder.select_permutations import select_permutations
+from topoopt.finder.wired_fabric import wired_fabric
 from topoopt.routing import Fabric, make_routes
 from topoopt.topology import circulant, stride_offsets
 
 
 def stride_fabric(request: FabricRequest) -> Fabric:
-    """Return a circulant, with rings along its strides; by default those of SelectPermutations for all servers.
+    """Return a circulant with rings along its strides, by default those of SelectPermutations for all servers.
 
     A stride p joins server i with i + p and i - p and takes two interfaces of each. Routes are
     ``coin-change`` (balanced) unless the shape names others; ``single-shortest`` is one breadth-first path
-    a pair, as in the authors' files.
+    a pair, as in the authors' files. Where the shape names another wiring, it is that.
 
     Raises
     ------
@@ -22,6 +23,8 @@ def stride_fabric(request: FabricRequest) -> Fabric:
     NoRoute
         If the strides do not connect all servers.
     """
+    if request.shape.wiring:
+        return wired_fabric(request)
     servers, degree, seed = request.servers, request.degree, request.seed
     settings = request.shape.chosen("topoopt", frozenset({"strides", "routing"}))
     strides = settings.get("strides") or select_permutations(servers, degree)

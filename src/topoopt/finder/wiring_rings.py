@@ -18,6 +18,11 @@ def rings_of_wiring(wiring: DirectWiring, traffic: Traffic, seed: int) -> tuple[
     return _searched(wiring, seed) if reduced else ()
 
 
+def all_rings(wiring: DirectWiring, seed: int) -> tuple[Ring, ...]:
+    """Return the rings of all servers, also where it is not known whether they are needed."""
+    return wiring.split_rings() if wiring.rings_fill_links else _searched(wiring, seed)
+
+
 @lru_cache(maxsize=64)
 def _searched(wiring: DirectWiring, seed: int) -> tuple[Ring, ...]:
     # As no circulant: strides that make rings are not all that there is where others make rings together.

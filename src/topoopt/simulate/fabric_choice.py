@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from topoopt.errors import InvalidInput, check_known, unknown_name
-from topoopt.finder import FABRICS, FabricRequest, FabricShape, build_fabric
+from topoopt.finder import FABRICS, FabricRequest, FabricShape, build_fabric, degree_of_wiring
 from topoopt.limits import whole
 from topoopt.routing import ROUTING, Fabric
 from topoopt.simulate.fbuf import flexnet_fabric
@@ -29,6 +29,7 @@ class FabricChoice:
     degree: int | None = None
     servers: int | None = None
     strides: tuple[int, ...] | None = None
+    wiring: str | None = None
     latency_s: float | None = None
     routing: str | None = None
     reconfiguration_delay_s: float | None = None
@@ -45,11 +46,12 @@ class FabricChoice:
 
 _REGIONAL_FIELDS = ("electrical_ports", "region_servers", "circuits", "hiding")
 _WIRING = (
-    *("degree", "servers", "strides", "routing", "reconfiguration_delay_s", "host_forwarding"),
+    *("degree", "servers", "strides", "wiring", "routing", "reconfiguration_delay_s", "host_forwarding"),
     *_REGIONAL_FIELDS,
 )
 _ONLY_FOR: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("strides", (OWN,)),
+    ("wiring", (OWN,)),
     ("reconfiguration_delay_s", (*CIRCUITS, *REGIONAL)),
     ("host_forwarding", CIRCUITS),
     *((name, REGIONAL) for name in _REGIONAL_FIELDS),
@@ -73,7 +75,7 @@ def own_fabric(job: SimulatedJob, choice: FabricChoice) -> Fabric | None:
     if choice.fabric not in (None, _own_name(job)):
         return None
     wired = choice.words(_WIRING)
-    if choice.strides is not None or (wired and choice.fabric is not None):
+    if choice.strides is not None or choice.wiring is not None or (wired and choice.fabric is not None):
         return None
     if job.plan is not None:
         wired += choice.words(("bandwidth_bps", "latency_s"))
@@ -146,7 +148,7 @@ def named_fabric(
 def _name(jobs: Sequence[SimulatedJob], choice: FabricChoice) -> str:
     if choice.fabric is not None:
         return choice.fabric
-    if choice.strides is not None:
+    if choice.strides is not None or choice.wiring is not None:
         return OWN
     flexnet, alone = jobs[0].flexnet, len(jobs) == 1
     if alone and flexnet is not None and flexnet.nswitch == 1:
@@ -168,6 +170,7 @@ def _shape(name: str, choice: FabricChoice, switches: bool) -> FabricShape:
         switches=switches,
         routing=choice.routing,
         strides=choice.strides or (),
+        wiring=choice.wiring or "",
         delay_s=choice.reconfiguration_delay_s,
         host_forwarding=choice.host_forwarding,
         **{field: getattr(choice, field) for field in _REGIONAL_FIELDS},
@@ -181,6 +184,8 @@ def _degree(name: str, job: SimulatedJob, choice: FabricChoice, shape: FabricSha
         return len(stride_offsets(servers, shape.strides, "duplex"))
     if job.plan is not None:
         return job.plan.job.cluster.degree
+    if shape.wiring and (said := degree_of_wiring(shape.wiring)):
+        return said
     return 1 if name in ON_SWITCHES else DEFAULT_DEGREE
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from topoopt.errors import InvalidInput, shown, unknown_name
 from topoopt.files import read_bytes
-from topoopt.finder import is_wiring_file, named_wiring
+from topoopt.finder import STRIDES, is_wiring_file, named_wiring
 from topoopt.hardware import ClusterSpec
 from topoopt.job import JobRequest
 from topoopt.provenance import digest
@@ -61,7 +61,7 @@ def wiring_digest(options: SearchOptions, cluster: ClusterSpec) -> dict[str, str
     InvalidInput
         If the file is none, or joins other servers.
     """
-    if not options.wiring:
+    if options.wiring in ("", STRIDES):
         return {}
     named_wiring(options.wiring, cluster.servers, cluster.degree, cluster.links, options.seed)
     if not is_wiring_file(options.wiring):

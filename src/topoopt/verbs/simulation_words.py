@@ -1,5 +1,6 @@
 """The words of a simulation: which fabric, and what packets do."""
 
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -65,6 +66,10 @@ def fabric_choice(words: Mapping[str, Any]) -> FabricChoice:
             choice[f"{word}_s"] = amount(_DELAY, words[word], word)
     if "strides" in words:
         choice["strides"] = _strides(words["strides"])
+    if "wiring" in words:
+        choice["wiring"] = os.fspath(words["wiring"])
+        if not choice["wiring"]:
+            raise InvalidInput('wiring: expected a family such as lifted, or a wiring file, got ""')
     return FabricChoice(**choice)
 
 

@@ -1,5 +1,6 @@
 """The words of a simulation: which fabric, and what packets do."""
 
+import os
 from collections.abc import Sequence
 from typing import Annotated, TypedDict
 
@@ -28,6 +29,8 @@ class FabricWords(TypedDict, total=False):
     """Servers of the fabric; those that the jobs have."""
     strides: Annotated[str | Sequence[int], Word("1,5,…")]
     """Of the direct-connect fabric topoopt."""
+    wiring: Annotated[str | os.PathLike[str], Word("FAMILY|FILE")]
+    """Of topoopt in place of strides: lifted, kautz, torus ..., or a wiring file; of a plan, its strategy on it."""
     latency: Time
     """Of one hop; the plan's, or 1us."""
     routing: Annotated[str, Word("RULE")]
