@@ -10,7 +10,14 @@ from topoopt.errors import Infeasible, InvalidInput
 from topoopt.failure.detours import DetouredRoutes, Rings, detoured_rings, rings_left, spread_rings
 from topoopt.failure.failed import FailedInterface, FailedLink, FailedPanel, FailedServer, Situation
 from topoopt.failure.repair import Repair, Way
-from topoopt.finder import find_topology, lay_rings, routed_by
+from topoopt.finder import (
+    STRIDES,
+    WIRING_NAMES,
+    find_topology,
+    is_wiring_file,
+    lay_rings,
+    routed_by,
+)
 from topoopt.job import job_on, job_traffic
 from topoopt.plan import Plan
 from topoopt.rewiring import End, Patch, Wiring, rewire
@@ -18,6 +25,7 @@ from topoopt.routing import Fabric
 from topoopt.search import starting_strategy
 from topoopt.topology import Topology, topology_from_arrays
 from topoopt.traffic import Traffic
+from topoopt.wirings import LIFTED
 
 
 def on_detours(situation: Situation) -> Repair:
@@ -130,17 +138,32 @@ def _over(situation: Situation, rings: Rings) -> Repair:
 
 
 def _wired(traffic: Traffic, degree: int, plan: Plan) -> Fabric:
-    """Return the fabric that the finder wires for traffic, by the rules of the plan."""
+    """Return the fabric that the finder wires for traffic by the rules of the plan, of its family if that exists."""
     cluster = plan.job.cluster
-    return find_topology(
-        traffic,
-        degree=degree,
-        bandwidth_bps=cluster.link_bandwidth_bps,
-        latency_s=cluster.link_latency_s,
-        links=cluster.links,
-        rules=plan.rules,
-        seed=plan.provenance.seed,
-    )
+    for wiring in _families(plan):
+        try:
+            return find_topology(
+                traffic,
+                degree=degree,
+                bandwidth_bps=cluster.link_bandwidth_bps,
+                latency_s=cluster.link_latency_s,
+                links=cluster.links,
+                rules=replace(plan.rules, wiring=wiring),
+                seed=plan.provenance.seed,
+            )
+        except Infeasible:
+            if wiring == STRIDES:
+                raise
+    raise Infeasible(f"no wiring of {degree} interfaces is known")
+
+
+def _families(plan: Plan) -> tuple[str, ...]:
+    """Return what to wire: the plan's family; a wiring file joins only those servers that it says, in its own way."""
+    own = plan.rules.wiring
+    if is_wiring_file(own):
+        own = plan.wiring.family if plan.wiring is not None else LIFTED
+    known = (name for name in (own, LIFTED) if name in WIRING_NAMES or ":" in name)
+    return (STRIDES,) if own == STRIDES else tuple(dict.fromkeys((*known, STRIDES)))
 
 
 def _direct(links: list[tuple[int, int]], plan: Plan) -> Topology:
