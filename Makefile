@@ -23,6 +23,9 @@ demo: $(RUN) ## Plan DLRM on 128 servers with 4 interfaces of 100 Gb/s each, and
 	@$(BIN)/topoopt plan dlrm --servers 128 --degree 4 --bandwidth 100Gbps --out out/plan.json
 	@$(BIN)/topoopt report out/plan.json --out out/report.html
 
+# Tests start hundreds of processes: each would parse the package again where no bytecode may be written.
+test guides fuzz: export PYTHONDONTWRITEBYTECODE =
+
 test: $(DEV) ## Run the tests, the doctests, the examples and the commands of the README.
 	@$(BIN)/python -m pytest --quiet --numprocesses $(JOBS) --dist worksteal --durations 10
 

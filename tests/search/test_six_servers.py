@@ -60,8 +60,7 @@ def every_configuration(problem: SearchProblem) -> Iterator[tuple[tuple[int, ...
 
 
 @pytest.mark.parametrize("batch", [512, 4096])
-@pytest.mark.parametrize("seed", [0, 1])
-def test_on_a_fixed_fabric(seed: int, batch: int) -> None:
+def test_on_a_fixed_fabric(batch: int) -> None:
     """All 14,112 strategies with tensor-parallel layers and tables split by rows or columns."""
     job = three_operators(1024, batch, "batch out in rows columns")
     start = data_parallel(operators_of(job).graph, SERVERS)
@@ -72,8 +71,9 @@ def test_on_a_fixed_fabric(seed: int, batch: int) -> None:
         state.config[:] = config
         times_s.append(problem.evaluate(state))
     assert len(times_s) == 14_112
-    found = fixed_fabric(job, fabric, SearchOptions(), 3000, np.random.default_rng(seed), (start,))
-    assert found.time_s == min(times_s) < 0.5 * problem.iteration_time_s(start)
+    for seed in range(2):
+        found = fixed_fabric(job, fabric, SearchOptions(), 3000, np.random.default_rng(seed), (start,))
+        assert found.time_s == min(times_s) < 0.5 * problem.iteration_time_s(start)
 
 
 def best_with_own_topology(job: Job, options: SearchOptions) -> tuple[float, float]:
