@@ -9,8 +9,9 @@ name              dtype    shape            meaning
 divisors          int64    (D,)             divisors of n, ascending
 operator          int64    (O, 4)           output bytes per sample times the embedding factor; kind; 1 for a
                                             placed table; number of candidates
-cost              float64  (O, D, D, 6)     by (batch degree, channel degree): see the constants below
-ring_bytes        float64  (O, D, D, R)     bytes that AllReduces put on an edge of each of 1, 2, … R rings
+cost              float64  (O, D, D, 7)     by (batch degree, channel degree): see the constants below
+ring_bytes        float64  (O, D, D, R)     bytes that AllReduces put on an edge of each of 1, 2, … R rings: in whole
+                                            packets, or where there are buckets as they are
 candidate         int64    (O, K, 3)        allowed (batch index, channel index, channel dim)
 edge_ends         int64    (G, 2)           producer, consumer
 first_in, in_edge int64    (O+1,), (G,)     edges into an operator (CSR); first_out, out_edge: out of it
@@ -47,12 +48,16 @@ on_server         float64  (n,)             room to work in: seconds or bytes of
 on_accelerator    float64  (n, a)           the same: bytes of tables on each accelerator
 finish            float64  (O, n)           when each part ends, of the forward pass, then of the backward pass
 on_link           float64  (2, L)           when each link is free; what an operator's exchanges put on it together
-of_operator       float64  (2, O)           when its last part ends, or bytes of its tables; when its AllReduce is
-                                            ready
+of_operator       float64  (5, O)           when its last part ends, or bytes of its tables; when its AllReduce is
+                                            ready; by groups of replicas: bytes in their bucket, seconds that these
+                                            are reduced in servers, when all of them are ready
 order             int64    (O,)             operators in order: of tables, or of AllReduces that wait
 arrived           float64  (G,)             when each edge's backward exchange ends
 of_edges          int64    (2, G+1)         operators whose parts are local, ended by -1; edges by readiness
-in_line           int64    (2, O)           operators by readiness; edges that each still waits for
+in_line           int64    (5, O)           operators by readiness; edges that each still waits for; by groups of
+                                            replicas, in the order in which they first had a bucket: the newest
+                                            operator in it; by operator: the one before it in its bucket; by groups:
+                                            whether they have had a full bucket
 due_s             float64  (O,)             when the latest of these that are done was
 ================  =======  ===============  ==============================================================
 
@@ -73,6 +78,7 @@ RING_DELAY_S = 2  # intra-server AllReduce before the one over servers
 OUTPUT_BYTES = 3  # activations on each accelerator of the part's server, of all channels
 STATE_BYTES = 4  # parameters, gradients and optimizer there
 TABLE_BYTES = 5  # of a placed table's part, on one accelerator
+GRADIENT_BYTES = 6  # of a part, AllReduced
 
 
 class Problem(NamedTuple):
@@ -82,6 +88,8 @@ class Problem(NamedTuple):
     global_batch: int
     memory_limit_bytes: float
     hop_overhead_s: float
+    bucket_bytes: float
+    first_bucket_bytes: float
     divisors: Ints
     operator: Ints
     cost: Floats
@@ -152,10 +160,10 @@ def new_state(problem: Problem, config: Ints, accelerators: int) -> State:
         on_accelerator=np.zeros((problem.servers, accelerators)),
         finish=np.zeros((ops, problem.servers)),
         on_link=np.zeros((2, links)),
-        of_operator=np.zeros((2, ops)),
+        of_operator=np.zeros((5, ops)),
         order=np.zeros(ops, np.int64),
         arrived=np.zeros(edges),
         of_edges=np.zeros((2, edges + 1), np.int64),
-        in_line=np.zeros((2, ops), np.int64),
+        in_line=np.zeros((5, ops), np.int64),
         due_s=np.zeros(ops),
     )

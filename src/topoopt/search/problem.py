@@ -13,6 +13,7 @@ from topoopt.routing import Fabric
 from topoopt.search import route_tables, tables
 from topoopt.search.arrays import Ints, Problem, State, new_state
 from topoopt.search.markov_chain_kernel import run_chain
+from topoopt.simulate import FIRST_BUCKET_BYTES
 from topoopt.strategy import OperatorSplit, ParallelStrategy
 
 
@@ -90,6 +91,8 @@ def make_problem(job: Job, fabric: Fabric, *, measured_only: bool = False, seed:
         global_batch=job.global_batch,
         memory_limit_bytes=float(limit),
         hop_overhead_s=tables.hop_overhead_s(topology),
+        bucket_bytes=float(job.settings.usual_bucket_bytes),
+        first_bucket_bytes=float(FIRST_BUCKET_BYTES),
         divisors=divisors,
         **_job_tables(job, measured_only, int(groups["group_rings"].max())),
         **routes,

@@ -6,7 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from topoopt.collectives import PACKET_BYTES, path_overhead, ring_occupancy_bytes, ring_overhead
+from topoopt.collectives import (
+    PACKET_BYTES,
+    path_overhead,
+    ring_edge_bytes,
+    ring_occupancy_bytes,
+    ring_overhead,
+)
 from topoopt.finder import lay_rings
 from topoopt.hardware import ClusterSpec
 from topoopt.job import Job, operators_of
@@ -77,7 +83,7 @@ def cost_tables(job: Job, divisors: Ints, choices: Choices, most_rings: int) -> 
     Degrees that are no choice of an operator cost infinite time.
     """
     shape = len(choices), len(divisors), len(divisors)
-    cost, on_ring = np.zeros((*shape, 6)), np.zeros((*shape, most_rings))
+    cost, on_ring = np.zeros((*shape, 7)), np.zeros((*shape, most_rings))
     cost[..., (FORWARD_S, BACKWARD_S)] = np.inf
     seen: dict[tuple[Operator, int, int, int], tuple[list[float], list[float]]] = {}
     for index, rows in enumerate(choices):
@@ -89,9 +95,10 @@ def cost_tables(job: Job, divisors: Ints, choices: Choices, most_rings: int) -> 
                 split = OperatorSplit(int(divisors[b]), 0, int(divisors[c]), CHANNEL_DIMS[dim])
                 time, sizes = operators_of(job).time(index, split), reduced_bytes(job, op, split)
                 delay_s = intra_server_delay_s(max(sizes, default=0), job.cluster)
+                on_rings = ring_bytes if not job.settings.bucket_bytes else bucket_ring_bytes
                 seen[key] = (
-                    [time.forward_s, time.backward_s, delay_s, *_memory(job, op, split)],
-                    [ring_bytes(sizes, split.batch_degree, rings + 1) for rings in range(most_rings)],
+                    [time.forward_s, time.backward_s, delay_s, *_memory(job, op, split), float(sum(sizes))],
+                    [on_rings(sizes, split.batch_degree, rings + 1) for rings in range(most_rings)],
                 )
             cost[index, b, c], on_ring[index, b, c] = seen[key]
     return {"cost": cost, "ring_bytes": on_ring}
@@ -102,7 +109,7 @@ def reduced_bytes(job: Job, op: Operator, split: OperatorSplit) -> list[int]:
     if op.is_embedding:
         return []
     sizes = [weight.size_bytes // split.channel_degree for weight in op.weights]
-    return [sum(sizes)] if job.settings.bucket_bytes else sizes  # no buckets over several operators here
+    return [sum(sizes)] if job.settings.bucket_bytes else sizes
 
 
 def ring_bytes(sizes: list[int], members: int, rings: int) -> float:
@@ -110,6 +117,11 @@ def ring_bytes(sizes: list[int], members: int, rings: int) -> float:
     if members == 1:
         return 0.0
     return sum(ring_occupancy_bytes("allreduce", members, size, rings, "stepped") for size in sizes)
+
+
+def bucket_ring_bytes(sizes: list[int], members: int, rings: int) -> float:
+    """Return the same of tensors in a bucket with others: only that is sent in whole packets."""
+    return sum(ring_edge_bytes("allreduce", members, size, rings) for size in sizes)
 
 
 def intra_server_delay_s(size_bytes: int, cluster: ClusterSpec) -> float:

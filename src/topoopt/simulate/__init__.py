@@ -38,6 +38,7 @@ from topoopt.simulate.fluid.sharing import Links as Links
 from topoopt.simulate.fluid.sharing import Sharing as Sharing
 from topoopt.simulate.fluid.sharing import make_links as make_links
 from topoopt.simulate.fluid.sharing import make_sharing as make_sharing
+from topoopt.simulate.gradient_buckets import FIRST_BUCKET_BYTES as FIRST_BUCKET_BYTES
 from topoopt.simulate.job_placement import PLACEMENTS as PLACEMENTS
 from topoopt.simulate.job_placement import Placement as Placement
 from topoopt.simulate.job_placement import place_jobs as place_jobs
