@@ -1,0 +1,140 @@
+"""Where a search starts: strategies of many changes at once, each on wirings of its own and simulated.
+
+Single moves lead from data parallelism to the nearest valley only, and a fabric that is wired for one strategy makes all
+others slow. So the search begins with tables in columns, layers split in 2, 4 or 8 and parts of the layers, wired by
+several degree splits. What a strategy takes behind one switch of all ports is a cheap estimate of what any wiring could
+do for it; of those that promise something the wirings of least load are simulated.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from topoopt.errors import Infeasible
+from topoopt.finder import FABRICS, FinderRules
+from topoopt.job import Job, job_traffic, operators_of
+from topoopt.routing import Fabric
+from topoopt.search.baselines import fabric_request
+from topoopt.search.candidate import Candidate, candidate_on, fabric_for, wired_candidate
+from topoopt.search.options import SearchOptions
+from topoopt.search.problem import SearchProblem, make_problem
+from topoopt.search.released import same_links
+from topoopt.search.start import fits
+from topoopt.search.start_shapes import (
+    COLUMNS,
+    DEGREES,
+    LAYER_DIMS,
+    has_columns,
+    layers_of,
+    parts_of,
+    split_layers,
+    split_tables,
+)
+from topoopt.search.wiring_load import load_s
+from topoopt.search.worth import with_rings
+from topoopt.strategy import ParallelStrategy, data_parallel
+
+SPLITS = ("proportional", "by-group-but-one", "by-group-but-two", "by-group")
+"""Degree splits by which split layers are wired."""
+
+MOST_WIRED, MOST_PARTS = 3, 2
+"""Wirings of a strategy, and parts of its layers, that are simulated."""
+
+LARGE = 256
+"""Servers above which one wiring of a strategy is simulated, and no parts of the layers: laying out a fabric that is no
+circulant for the estimate takes seconds of 1,024."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Split:
+    """Layers split alike: in how many parts on which dim."""
+
+    degree: int
+    dim: str
+
+    def of(self, job: Job, columns: int, layers: tuple[int, ...]) -> ParallelStrategy:
+        plain = data_parallel(operators_of(job).graph, job.cluster.servers)
+        return split_layers(job, split_tables(job, plain, columns), self.degree, self.dim, layers)
+
+
+def good_starts(job: Job, options: SearchOptions, plain: Candidate) -> Iterator[Candidate]:
+    """Yield what the search may begin at beside data parallelism with its wiring, and what is an answer already."""
+    best_s, columns = plain.time_s, 1
+    for columns, row in _tables(job, options, plain):
+        best_s = min(best_s, row.time_s)
+        yield row
+    layers, found = layers_of(job), list[tuple[_Split, Candidate]]()
+    few = min(columns, COLUMNS[0])  # each column is a transfer more to simulate
+    for split in _promising(job, layers, few, best_s):
+        strategy = split.of(job, few, layers)
+        for rules, fabric in _least_loaded(job, options, strategy):
+            found.append((split, candidate_on(job, strategy, fabric, rules, options.seed)))
+            yield found[-1][1]
+    if found:
+        split, row = min(found, key=lambda pair: pair[1].time_s)
+        whole = split.of(job, columns, layers)
+        others = (split.of(job, columns, part) for part in parts_of(layers))
+        yield from _refined(job, options, row, whole, others)
+
+
+def _tables(job: Job, options: SearchOptions, plain: Candidate) -> Iterator[tuple[int, Candidate]]:
+    """Yield the best number of columns by the estimate on the wiring of data parallelism, if it is not one."""
+    if not has_columns(job):
+        return
+    start = data_parallel(operators_of(job).graph, job.cluster.servers)
+    rows = {1: start}
+    rows |= {k: split_tables(job, start, k) for k in COLUMNS if job.cluster.servers % k == 0}
+    estimate_s = make_problem(job, plain.fabric, seed=options.seed).iteration_time_s
+    best = min((k for k in rows if fits(job, rows[k])), key=lambda k: estimate_s(rows[k]), default=1)
+    if rows[best] != plain.strategy and best > 1:
+        yield best, wired_candidate(job, rows[best], options.rules, options.seed)
+
+
+def _promising(job: Job, layers: tuple[int, ...], columns: int, to_beat_s: float) -> list[_Split]:
+    """Return for each degree the better dim, where one switch of all ports would take less than ``to_beat_s``."""
+    cluster = job.cluster
+    degrees = [k for k in DEGREES if cluster.servers % k == 0 and cluster.servers > k]
+    if not layers or not degrees:
+        return []
+    switch = FABRICS["ideal-switch"](fabric_request(cluster, cluster.server_bandwidth_bps, 0))
+    estimate_s, chosen = make_problem(job, switch).iteration_time_s, list[tuple[float, _Split]]()
+    for degree in degrees:
+        rows = [(_Split(degree, dim), _Split(degree, dim).of(job, columns, layers)) for dim in LAYER_DIMS]
+        times_s = [(estimate_s(strategy), split) for split, strategy in rows if fits(job, strategy)]
+        chosen += sorted(times_s, key=lambda row: row[0])[:1]
+    return [split for time_s, split in chosen if time_s < to_beat_s]
+
+
+def _least_loaded(
+    job: Job, options: SearchOptions, strategy: ParallelStrategy
+) -> list[tuple[FinderRules, Fabric]]:
+    """Return different wirings for a strategy, by the degree split that was asked for or by others."""
+    traffic, rows = job_traffic(job, strategy), list[tuple[float, FinderRules, Fabric]]()
+    for split in dict.fromkeys((options.degree_split, *SPLITS)):
+        rules = replace(options.rules, degree_split=split)
+        try:
+            fabric = fabric_for(job, strategy, rules, options.seed)
+        except Infeasible:
+            continue
+        if not any(same_links(fabric, other) for _, _, other in rows):
+            ready = with_rings(fabric, traffic, job.cluster.degree, options.seed)
+            rows.append((load_s(ready, traffic), rules, ready))
+    most = MOST_WIRED if job.cluster.servers <= LARGE else 1
+    return [(rules, fabric) for _, rules, fabric in sorted(rows, key=lambda row: row[0])[:most]]
+
+
+def _refined(
+    job: Job,
+    options: SearchOptions,
+    row: Candidate,
+    whole: ParallelStrategy,
+    others: Iterable[ParallelStrategy],
+) -> Iterator[Candidate]:
+    """Yield the best split with as many columns as tables want, and of parts of the layers the best by the estimate."""
+    if whole != row.strategy:
+        yield wired_candidate(job, whole, row.rules, options.seed)
+    if job.cluster.servers > LARGE:
+        return
+    estimate_s = make_problem(job, row.fabric, seed=options.seed).iteration_time_s
+    ranked = sorted((strategy for strategy in others if fits(job, strategy)), key=estimate_s)
+    for strategy in ranked[:MOST_PARTS]:
+        yield wired_candidate(job, strategy, row.rules, options.seed)
