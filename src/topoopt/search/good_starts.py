@@ -1,12 +1,12 @@
 """Where a search starts: strategies of many changes at once, each on wirings of its own and simulated.
 
-Single moves lead from data parallelism to the nearest valley only, and a fabric that is wired for one strategy makes all
+Single moves lead from data parallelism to the nearest valley only, and a fabric wired for one strategy makes all
 others slow. So the search begins with tables in columns, layers split in 2, 4 or 8 and parts of the layers, wired by
 several degree splits. What a strategy takes behind one switch of all ports is a cheap estimate of what any wiring could
 do for it; of those that promise something the wirings of least load are simulated.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from topoopt.errors import Infeasible
@@ -15,10 +15,10 @@ from topoopt.job import Job, job_traffic, operators_of
 from topoopt.routing import Fabric
 from topoopt.search.baselines import fabric_request
 from topoopt.search.candidate import Candidate, candidate_on, fabric_for, wired_candidate
-from topoopt.search.options import SearchOptions
-from topoopt.search.problem import SearchProblem, make_problem
-from topoopt.search.released import same_links
-from topoopt.search.start import fits
+from topoopt.search.options import MANY_STARTS, SearchOptions
+from topoopt.search.problem import make_problem
+from topoopt.search.same_links import same_links
+from topoopt.search.start import fits, starting_strategy, tensor_parallel_starts
 from topoopt.search.start_shapes import (
     COLUMNS,
     DEGREES,
@@ -29,7 +29,7 @@ from topoopt.search.start_shapes import (
     split_layers,
     split_tables,
 )
-from topoopt.search.wiring_load import load_s
+from topoopt.search.wiring_choice import load_s
 from topoopt.search.worth import with_rings
 from topoopt.strategy import ParallelStrategy, data_parallel
 
@@ -56,10 +56,29 @@ class _Split:
         return split_layers(job, split_tables(job, plain, columns), self.degree, self.dim, layers)
 
 
-def good_starts(job: Job, options: SearchOptions, plain: Candidate) -> Iterator[Candidate]:
-    """Yield what the search may begin at beside data parallelism with its wiring, and what is an answer already."""
-    best_s, columns = plain.time_s, 1
-    for columns, row in _tables(job, options, plain):
+def simulated_starts(job: Job, options: SearchOptions) -> list[Candidate]:
+    """Return data parallelism first, then what else the search may begin at; all are answers already.
+
+    A search without budget and the authors' mode have data parallelism only, their preset what the paper's search had:
+    uniform tensor-parallel strategies on the wiring that was asked for.
+    """
+    plain = wired_candidate(job, starting_strategy(job), options.rules, options.seed)
+    if options.mode != "alternating" or options.budget == 0:
+        return [plain]
+    if options.starts == MANY_STARTS:
+        return [plain, *_good_starts(job, options, plain)]
+    rows = tensor_parallel_starts(job) if job.cluster.servers <= LARGE else ()
+    return [
+        plain,
+        *(wired_candidate(job, row, options.rules, options.seed) for row in rows if fits(job, row)),
+    ]
+
+
+def _good_starts(job: Job, options: SearchOptions, plain: Candidate) -> Iterator[Candidate]:
+    columns, best_s = _best_columns(job, options, plain), plain.time_s
+    if columns > 1:
+        start = data_parallel(operators_of(job).graph, job.cluster.servers)
+        row = wired_candidate(job, split_tables(job, start, columns), options.rules, options.seed)
         best_s = min(best_s, row.time_s)
         yield row
     layers, found = layers_of(job), list[tuple[_Split, Candidate]]()
@@ -76,17 +95,14 @@ def good_starts(job: Job, options: SearchOptions, plain: Candidate) -> Iterator[
         yield from _refined(job, options, row, whole, others)
 
 
-def _tables(job: Job, options: SearchOptions, plain: Candidate) -> Iterator[tuple[int, Candidate]]:
-    """Yield the best number of columns by the estimate on the wiring of data parallelism, if it is not one."""
+def _best_columns(job: Job, options: SearchOptions, plain: Candidate) -> int:
+    """Return in how many columns tables are the fastest by the estimate on the wiring of data parallelism."""
     if not has_columns(job):
-        return
+        return 1
     start = data_parallel(operators_of(job).graph, job.cluster.servers)
-    rows = {1: start}
-    rows |= {k: split_tables(job, start, k) for k in COLUMNS if job.cluster.servers % k == 0}
+    rows = {k: split_tables(job, start, k) for k in (1, *COLUMNS) if job.cluster.servers % k == 0}
     estimate_s = make_problem(job, plain.fabric, seed=options.seed).iteration_time_s
-    best = min((k for k in rows if fits(job, rows[k])), key=lambda k: estimate_s(rows[k]), default=1)
-    if rows[best] != plain.strategy and best > 1:
-        yield best, wired_candidate(job, rows[best], options.rules, options.seed)
+    return min((k for k in rows if fits(job, rows[k])), key=lambda k: estimate_s(rows[k]), default=1)
 
 
 def _promising(job: Job, layers: tuple[int, ...], columns: int, to_beat_s: float) -> list[_Split]:

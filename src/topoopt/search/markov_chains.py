@@ -1,7 +1,7 @@
 """Several independent chains, in one process or many, with the same answer either way."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -11,18 +11,22 @@ import numpy as np
 from topoopt.finder import FinderRules
 from topoopt.job import Job
 from topoopt.search.alternating import alternate
-from topoopt.search.candidate import Candidate, wired_candidate
 from topoopt.search.markov_chain import ChainAnswer
 from topoopt.search.options import SearchOptions
 from topoopt.search.released import search_released
-from topoopt.search.start import fits, starting_strategy, tensor_parallel_starts
+from topoopt.search.start import starting_strategy
 from topoopt.strategy import ParallelStrategy
 from topoopt.workers import end_with_parent
 
 METHODS = {"alternating": alternate, "released": search_released}
 
-LARGEST_FOR_STARTS = 256
-"""Servers above which trying several topologies before the search takes longer than it is worth."""
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """Where a chain begins: a strategy, and the rules by which its rounds wire by turns; none: the options' rules."""
+
+    strategy: ParallelStrategy
+    wirings: tuple[FinderRules, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,29 +51,21 @@ def run_chains(
     job: Job,
     options: SearchOptions,
     on_progress: Callable[[int], None] = lambda proposals: None,
-    start: ParallelStrategy | None = None,
-    wirings: tuple[FinderRules, ...] = (),
+    beginnings: Sequence[Beginning] = (),
 ) -> ChainsResult:
-    """Run the chains.
-
-    Each begins at another one of the ``wirings``, and takes them by turns.
-    Even chains begin at ``start``, odd ones at data parallelism; so do all where no start is given.
+    """Run the chains, one from each beginning by turns; from data parallelism where there is none.
 
     Chain i draws from the i-th child of the seed and gets an equal share of the budget, so the result
     depends on neither the number of processes nor on which finishes first.
     """
-    plain = starting_strategy(job)
-    starts = [plain if chain % 2 else start or plain for chain in range(options.chains)]
+    begin = beginnings or (Beginning(starting_strategy(job)),)
     seeds = np.random.SeedSequence(options.seed).spawn(options.chains)
     shares = [
         options.budget * (i + 1) // options.chains - options.budget * i // options.chains
         for i in range(options.chains)
     ]
-    turned = [
-        wirings[chain % max(len(wirings), 1) :] + wirings[: chain % max(len(wirings), 1)]
-        for chain in range(options.chains)
-    ]
-    chains, rows = list(zip(starts, shares, seeds, turned, strict=True)), []
+    begun = [begin[chain % len(begin)] for chain in range(options.chains)]
+    chains, rows = list(zip(begun, shares, seeds, strict=True)), []
     processes = min(options.processes or 1, options.chains)
     if processes > 1:
         context = get_context("spawn")  # forking a process that runs compiled kernels is not safe
@@ -89,27 +85,13 @@ def run_chains(
 def _run_chain(
     job: Job,
     options: SearchOptions,
-    start: ParallelStrategy,
+    begin: Beginning,
     budget: int,
     seed: np.random.SeedSequence,
-    wirings: tuple[FinderRules, ...],
     on_progress: Callable[[int], None] = lambda proposals: None,
 ) -> tuple[ChainAnswer, float]:
     began = time.process_time()
     method = METHODS[options.mode]
-    answer = method(job, options, start, budget, np.random.default_rng(seed), on_progress, wirings)
+    rng = np.random.default_rng(seed)
+    answer = method(job, options, begin.strategy, budget, rng, on_progress, begin.wirings)
     return answer, time.process_time() - began
-
-
-def uniform_starts(job: Job, options: SearchOptions) -> list[Candidate]:
-    """Return data parallelism and the uniform tensor-parallel strategies, simulated on topologies of their own.
-
-    They are what the search may begin at, and answers already: the search's kernel, which makes exchanges wait
-    for each other, takes strategies that exchange a lot for slower than they are. The authors' mode, a search
-    without budget and clusters of more than :data:`LARGEST_FOR_STARTS` servers have data parallelism only.
-    """
-    rows = [starting_strategy(job)]
-    eligible = options.mode == "alternating" and options.budget > 0
-    if eligible and job.cluster.servers <= LARGEST_FOR_STARTS:
-        rows += [strategy for strategy in tensor_parallel_starts(job) if fits(job, strategy)]
-    return [wired_candidate(job, row, options.rules, options.seed) for row in rows]

@@ -8,7 +8,8 @@ from topoopt.job import Job
 from topoopt.plan import SearchRecord
 from topoopt.search.candidate import WHOLE, Candidate, candidate_on
 from topoopt.search.compile_ahead import use_loads
-from topoopt.search.markov_chains import run_chains, uniform_starts
+from topoopt.search.good_starts import simulated_starts
+from topoopt.search.markov_chains import Beginning, run_chains
 from topoopt.search.options import SearchOptions
 from topoopt.search.progress import Progress
 from topoopt.search.wiring_choice import kept_wirings, most_kept, rules_to_try
@@ -29,11 +30,9 @@ def search_operators(
         made += proposals
         on_progress("searching strategy and topology", made, options.budget)
 
-    starts = uniform_starts(job, options)
-    first = min(starts, key=lambda row: row.time_s).strategy
-    alive = _alive(job, options, first)
+    starts = simulated_starts(job, options)
     wait_for("chain", use_loads)
-    chains = run_chains(job, options, tick, first, alive)
+    chains = run_chains(job, options, tick, _beginnings(job, options, starts))
     searched = [
         candidate_on(job, row.strategy, row.fabric, row.rules or options.rules, options.seed)
         for row in chains.answers
@@ -43,6 +42,26 @@ def search_operators(
     if because != "interrupted":
         searched += _on_all_wirings(job, options, [*searched, *starts])
     return starts, searched, SearchRecord(chains.proposals, because, times_s, convergence, chains.cpu_s)
+
+
+def _beginnings(job: Job, options: SearchOptions, starts: list[Candidate]) -> list[Beginning]:
+    """Return the best start of each degree split, the fastest first; each chain takes the next one.
+
+    All servers are wired in several ways by turns. Groups keep their split, on which alone they are fast.
+    """
+    rows: dict[str, Candidate] = {}
+    for row in sorted(starts, key=lambda row: row.time_s):
+        rows.setdefault(row.rules.degree_split, row)
+    alive: tuple[FinderRules, ...] = ()
+    begin: list[Beginning] = []
+    for split, row in rows.items():
+        if split != options.degree_split:
+            begin.append(Beginning(row.strategy, (row.rules,)))
+            continue
+        alive = _alive(job, options, row.strategy)
+        begin.append(Beginning(row.strategy, alive))
+        begin += [Beginning(row.strategy, (*alive[1:], alive[0]))] if len(rows) == 1 and alive else []
+    return begin
 
 
 def _alive(job: Job, options: SearchOptions, first: ParallelStrategy) -> tuple[FinderRules, ...]:

@@ -10,6 +10,8 @@ from topoopt.errors import InvalidInput, check_known
 from topoopt.finder import STRIDES, FinderRules
 from topoopt.job import AUTO_BUCKET
 
+MANY_STARTS = "many"
+STARTS = (MANY_STARTS, "uniform")
 MODES = ("alternating", "released")
 WIRINGS = (STRIDES, "any")
 
@@ -25,6 +27,9 @@ class SearchOptions:
         ``released``: the authors' code, which rebuilds the topology inside the chain.
     degree_split, strides, damping, routing : str
         Rules of the topology finder, see :class:`topoopt.finder.FinderRules`.
+    starts : str
+        ``many``: tables in columns, layers split by degrees and in parts, several wirings each; ``uniform``: layers
+        split uniformly, on the wiring of data parallelism.
     wirings : str
         Which wirings of all servers are looked at: ``strides``, or ``any``.
     wiring : str
@@ -58,10 +63,12 @@ class SearchOptions:
     processes: int = 0
     wirings: str = "any"
     wiring: str = ""
+    starts: str = MANY_STARTS
 
     def __post_init__(self) -> None:
         check_known("search mode", self.mode, MODES)
         check_known("wirings", self.wirings, WIRINGS)
+        check_known("starts", self.starts, STARTS)
         _ = self.rules  # names are checked where they become a value
         for name in ("budget", "baseline_budget", "alpha_per_ms", "seed", "processes"):
             if getattr(self, name) < 0:
@@ -92,6 +99,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "damping": "halving",
             "balance": False,
             "wirings": "strides",
+            "starts": "uniform",
         },
         "released": {
             "mode": "released",
@@ -102,6 +110,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "embedding_bytes_factor": 2,
             "memory_check": "off",
             "wirings": "strides",
+            "starts": "uniform",
         },
     }
 )

@@ -30,9 +30,11 @@ def propose(p: Problem, state: State, own_moves: bool) -> None:
         redraw(p.operator, p.candidate, p.divisors, p.servers, config, op, random)
     elif draw < 0.65:
         _redraw_pair(p, config, op, random)
-    elif draw < 0.75:
+    elif draw < 0.72:
         _redraw_kind(p, config, op, random)
-    elif draw < 0.9:
+    elif draw < 0.82:
+        _redraw_run(p, config, op, random)
+    elif draw < 0.92:
         _exchange_places(config, op, random)
     else:
         _spread(p.divisors, p.cost, state.on_server, config, op)
@@ -99,6 +101,25 @@ def _redraw_kind(p: Problem, config: Ints, op: int, random: Random) -> None:
                 place = start + (spread if operator[op, IS_TABLE] else 0)
                 configure(candidate, divisors, servers, config, other, choice, place)
             placed += 1
+
+
+@compiled
+def _redraw_run(p: Problem, config: Ints, op: int, random: Random) -> None:
+    """Give a run of operators of one kind the split that some operator of the kind has, or a new one.
+
+    So the border between layers in pairs, say, and data-parallel ones moves by many layers at once.
+    """
+    operator, candidate, divisors, servers = p.operator, p.candidate, p.divisors, p.servers
+    chosen, other = pick(random, operator[op, CANDIDATES]), pick(random, operator.shape[0])
+    batch, channel, dim = candidate[op, chosen, 0], candidate[op, chosen, 1], candidate[op, chosen, 2]
+    if operator[other, KIND] == operator[op, KIND]:
+        batch, channel, dim = config[other, 0], config[other, 1], config[other, 2]
+    end = op + 1 + pick(random, operator.shape[0] - op)
+    for k in range(op, end):
+        if operator[k, KIND] == operator[op, KIND]:
+            choice = choice_like(operator, candidate, k, batch, channel, dim)
+            if choice >= 0:
+                configure(candidate, divisors, servers, config, k, choice, config[k, 3])
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""Strategies that split many operators in one way: tables in columns, all layers or a part of them over some servers."""
+"""Strategies that split many operators in one way: tables in columns, all layers or a part of them in parts."""
 
 from collections.abc import Sequence
 

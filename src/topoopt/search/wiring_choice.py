@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from topoopt.errors import Infeasible, NoRoute
-from topoopt.finder import DEGREE_SPLITS, STRIDES, FinderRules, wirings_of
+from topoopt.finder import LAYOUT_SPLITS, STRIDES, FinderRules, wirings_of
 from topoopt.hardware import ClusterSpec
 from topoopt.job import Job, job_traffic
 from topoopt.routing import Fabric
@@ -64,7 +64,7 @@ def other_wirings(
     """Return the wirings, not of strides, that may be faster for a strategy than the best one of strides."""
     if not options.any_wiring or job.cluster.servers > LARGEST_FOR_OTHERS:
         return []
-    rules = rules_to_try(job.cluster, options, tuple(DEGREE_SPLITS))
+    rules = rules_to_try(job.cluster, options, tuple(LAYOUT_SPLITS))
     rows = _loaded(job, strategy, [one for one in rules if one.wiring != STRIDES], options.seed)
     limit_s = SLACK * load_s(best, job_traffic(job, strategy))
     return [(one, fabric) for load, one, fabric in sorted(rows, key=_load)[:most] if load < limit_s]

@@ -43,6 +43,8 @@ class SearchWords(TypedDict, total=False):
 
     search: Annotated[str, Word("alternating|released")]
     """Strategy and topology in turn, or the topology inside the chain; alternating."""
+    starts: Annotated[str, Word("many|uniform")]
+    """Begin at split tables and layers on several wirings each, or at uniform splits on one; many."""
     budget: int
     """Strategies to try, over all chains and rounds; 4000."""
     baseline_budget: int
