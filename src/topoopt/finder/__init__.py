@@ -5,6 +5,7 @@ from topoopt.finder.circuits import demand_circuits as demand_circuits
 from topoopt.finder.circuits import first_circuits as first_circuits
 from topoopt.finder.coin_rings import coin_patterns as coin_patterns
 from topoopt.finder.degree_split import DEGREE_SPLITS as DEGREE_SPLITS
+from topoopt.finder.degree_split import GROUPS_BY_FAMILY as GROUPS_BY_FAMILY
 from topoopt.finder.degree_split import LAYOUT_SPLITS as LAYOUT_SPLITS
 from topoopt.finder.direct_rings import direct_rings as direct_rings
 from topoopt.finder.fabric_request import FabricRequest as FabricRequest

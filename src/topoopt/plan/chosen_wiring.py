@@ -12,7 +12,7 @@ class ChosenWiring:
     Attributes
     ----------
     family : str
-        ``strides``, or a name of the table of families.
+        ``strides``, a name of the table of families, or ``group rings``: each group of replicas for itself.
     group : int
         So often every link is repeated, turned by servers/group; the number of servers for strides, 1 without symmetry.
     recipe : mapping

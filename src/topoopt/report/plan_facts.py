@@ -66,7 +66,7 @@ def _ring_lines(plan: Plan) -> list[str]:
     )
     lines = [
         f"{counted(count, 'group')} of {size} servers, {counted(len(strides), 'ring')}"
-        f"{': strides ' + ', '.join(map(str, strides)) if any(strides) else ''}"
+        f"{': strides ' + ', '.join(map(str, strides)) if all(strides) else ''}"
         for (size, strides), count in sorted(alike.items(), key=lambda item: -item[0][0])
     ]
     return [*lines[:6], *([f"and {len(lines) - 6} more kinds of group"] if len(lines) > 6 else [])]

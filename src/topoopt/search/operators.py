@@ -74,11 +74,12 @@ def _alive(job: Job, options: SearchOptions, first: ParallelStrategy) -> tuple[F
 
 
 def _on_all_wirings(job: Job, options: SearchOptions, found: list[Candidate]) -> Iterator[Candidate]:
-    """Yield the fastest strategies, each on the wirings that may suit it."""
+    """Yield the fastest strategies on wirings of all servers alike, each on those that may suit it."""
     if not options.any_wiring:
         return
     rules = rules_to_try(job.cluster, options, (WHOLE,))
-    fastest = dict.fromkeys(row.strategy for row in sorted(found, key=lambda row: row.time_s))
+    alike = [row for row in found if row.rules.degree_split in (options.degree_split, WHOLE)]
+    fastest = dict.fromkeys(row.strategy for row in sorted(alike, key=lambda row: row.time_s))
     for strategy in list(fastest)[:STRATEGIES_TRIED]:
         for one, fabric in kept_wirings(job, strategy, rules, options.seed, most_kept(job)):
             yield candidate_on(job, strategy, fabric, one, options.seed)

@@ -105,16 +105,22 @@ def _redraw_kind(p: Problem, config: Ints, op: int, random: Random) -> None:
 
 @compiled
 def _redraw_run(p: Problem, config: Ints, op: int, random: Random) -> None:
-    """Give a run of operators of one kind the split that some operator of the kind has, or a new one.
+    """Give a run of operators of one kind the split that some operator of the kind has, or a new one on all servers.
 
     So the border between layers in pairs, say, and data-parallel ones moves by many layers at once.
     """
     operator, candidate, divisors, servers = p.operator, p.candidate, p.divisors, p.servers
-    chosen, other = pick(random, operator[op, CANDIDATES]), pick(random, operator.shape[0])
-    batch, channel, dim = candidate[op, chosen, 0], candidate[op, chosen, 1], candidate[op, chosen, 2]
-    if operator[other, KIND] == operator[op, KIND]:
+    count, other = operator[op, CANDIDATES], pick(random, operator.shape[0])
+    first = pick(random, count)
+    batch, channel, dim = candidate[op, first, 0], candidate[op, first, 1], candidate[op, first, 2]
+    for k in range(first + 1, first + count):
+        if divisors[batch] * divisors[channel] < servers and operator[op, IS_TABLE] == 0:
+            choice = k % count
+            batch, channel, dim = candidate[op, choice, 0], candidate[op, choice, 1], candidate[op, choice, 2]
+    if operator[other, KIND] == operator[op, KIND] and next_random(random) < 0.5:
         batch, channel, dim = config[other, 0], config[other, 1], config[other, 2]
-    end = op + 1 + pick(random, operator.shape[0] - op)
+    reach = next_random(random)
+    end = op + 1 + int(reach * reach * (operator.shape[0] - op))
     for k in range(op, end):
         if operator[k, KIND] == operator[op, KIND]:
             choice = choice_like(operator, candidate, k, batch, channel, dim)
