@@ -19,8 +19,17 @@ def _buckets(plan: Plan) -> str:
     if not tried:
         return what
     others = {NO_BUCKETS: "one for each tensor", DDP_BUCKET_BYTES: "25 MiB (PyTorch)"}
-    times = [f"{text} {format_time(tried[size])}" for size, text in others.items() if size != own]
-    return f"{what}, the fastest of {len(tried)} sizes: {format_time(tried[own])}; {', '.join(times)}"
+    if own not in tried:  # settled with another wiring than the one that the times are of
+        return what
+    times = [
+        f"{text} {format_time(tried[size])}" for size, text in others.items() if size != own and size in tried
+    ]
+    return "; ".join(
+        [
+            f"{what}, the fastest of {len(tried)} sizes: {format_time(tried[own])}",
+            *filter(None, [", ".join(times)]),
+        ]
+    )
 
 
 def _algorithms(plan: Plan) -> Entries:

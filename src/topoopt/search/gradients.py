@@ -65,10 +65,14 @@ def with_gradients_settled(job: Job, asked: Job, best: Candidate) -> tuple[Job, 
 
 
 def sizes_elsewhere(job: Job, gradients: GradientChoice) -> tuple[int, ...]:
-    """Return the buckets that are tried on other fabrics, where a plan has chosen its own: that one, 1 and 25 MiB."""
+    """Return the buckets that are tried on other fabrics, where a plan has chosen its own: that one, and a far one.
+
+    That is 1 MiB, or 25 MiB where the plan has no larger ones.
+    """
     if not gradients.bucket_times_s or not is_small(job):
         return ()
-    return tuple(dict.fromkeys((job.settings.bucket_bytes, BUCKET_SIZES[1], DDP_BUCKET_BYTES)))
+    own, small = job.settings.bucket_bytes, BUCKET_SIZES[1]
+    return own, DDP_BUCKET_BYTES if own <= small else small
 
 
 def settled(
