@@ -24,9 +24,10 @@ def _buckets(plan: Plan) -> str:
     times = [
         f"{text} {format_time(tried[size])}" for size, text in others.items() if size != own and size in tried
     ]
+    fastest = "" if tried[own] == min(tried.values()) else "as fast within 0.1% as "
     return "; ".join(
         [
-            f"{what}, the fastest of {len(tried)} sizes: {format_time(tried[own])}",
+            f"{what}, {fastest}the fastest of {len(tried)} sizes: {format_time(tried[own])}",
             *filter(None, [", ".join(times)]),
         ]
     )

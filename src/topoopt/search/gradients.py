@@ -19,6 +19,9 @@ LARGEST_TO_SETTLE = 256
 1,024 servers each simulation takes seconds of CPU time, and choosing algorithms half a minute: above, it is the usual
 bucket or the largest, and rings."""
 
+WORTH_ANOTHER_BUCKET = 1e-3
+"""Of the iteration time: what another size than the usual one has to save to be taken."""
+
 
 def is_small(job: Job) -> bool:
     """Return whether a simulation of the job takes so little that many are made."""
@@ -48,7 +51,8 @@ def with_gradients_settled(job: Job, asked: Job, best: Candidate) -> tuple[Job, 
             same = size == job.settings.usual_bucket_bytes
             result = best.result if same else simulated(other, best.strategy, best.fabric)
             tried.append((size, other, result))
-        _, job, result = min(tried, key=lambda row: row[2].iteration_time_s)
+        usual = job.settings.usual_bucket_bytes
+        _, job, result = min(tried, key=lambda row: _weighed_s(row[2].iteration_time_s, row[0], usual))
         best = replace(best, result=result)
     times_s = tuple((size, result.iteration_time_s) for size, _, result in tried)
     collective = asked.settings.collective
@@ -95,13 +99,19 @@ def settled(
         if size == row.bucket_bytes:
             continue
         other = outcome_on(_with(job, bucket_bytes=size), row.strategy, laid, fidelity.of_search)
-        if other.iteration_time_s < row.outcome.iteration_time_s:
+        now_s = _weighed_s(row.outcome.iteration_time_s, row.bucket_bytes or 0, DDP_BUCKET_BYTES)
+        if _weighed_s(other.iteration_time_s, size, DDP_BUCKET_BYTES) < now_s:
             row = replace(row, outcome=other, bucket_bytes=size)
     if fidelity.options.algorithm == QUICKEST and is_small(job):
         other = outcome_on(job_of_baseline(job, row), row.strategy, laid, fidelity)
         if other.iteration_time_s < row.outcome.iteration_time_s:
             row = replace(row, outcome=other)
     return row
+
+
+def _weighed_s(time_s: float, size_bytes: int, usual_bytes: int) -> float:
+    """Return the time by which sizes of buckets are compared."""
+    return time_s if size_bytes == usual_bytes else time_s * (1 + WORTH_ANOTHER_BUCKET)
 
 
 def job_of_baseline(job: Job, row: Baseline) -> Job:
