@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from topoopt.errors import InvalidInput, check_known
-from topoopt.topology import DirectWiring
+from topoopt.topology import WIRING_FAMILIES, DirectWiring, wiring_hops
 from topoopt.wirings import (
     FAMILY_NAMES,
     LIFTED,
@@ -13,6 +13,7 @@ from topoopt.wirings import (
     JudgedWiring,
     WiringRequest,
     exists,
+    judged,
     known_wirings,
     quick_search_s,
     read_wiring_file,
@@ -77,10 +78,18 @@ def wirings_of(servers: int, degree: int, links: str) -> tuple[str, ...]:
     return tuple(families)
 
 
+@lru_cache(maxsize=256)
 def _of_family(family: str, objective: str, servers: int, degree: int, links: str, seed: int) -> DirectWiring:
-    rows = _frontier(family, servers, degree, links, seed)
-    first = OBJECTIVES.index(objective) * 2
-    return min(rows, key=lambda row: (row.figures[first], row.figures)).wiring
+    if family == LIFTED or not exists(family, servers, degree, links):  # the search says where one exists
+        rows = _frontier(family, servers, degree, links, seed)
+        first = OBJECTIVES.index(objective) * 2
+        return min(rows, key=lambda row: (row.figures[first], row.figures)).wiring
+    members = list(WIRING_FAMILIES[family].build(servers, degree, links))
+    if len(members) == 1:
+        return members[0]
+    if objective == BALANCED:
+        return min(map(judged, members), key=lambda row: (row.figures[2], row.figures)).wiring
+    return min(members, key=lambda wiring: wiring_hops(wiring).average_hops)
 
 
 @lru_cache(maxsize=256)

@@ -6,11 +6,12 @@ from topoopt.job import Job
 from topoopt.search.balance import balanced
 from topoopt.search.candidate import Candidate
 from topoopt.search.recommended import recommended
+from topoopt.search.wiring_choice import MANY
 
 NEAR = 1.02
 """Times the fastest, up to which a wiring may become it: balanced routes gain some percent."""
 MOST_BALANCED = 3
-"""Candidates whose routes are balanced."""
+"""Candidates whose routes are balanced; of many servers only the best, which takes seconds."""
 
 
 def best_candidate(
@@ -23,6 +24,7 @@ def best_candidate(
         return best, rows
     ranked = sorted((row for row in rows if row.time_s <= NEAR * best.time_s), key=lambda row: row.time_s)
     of_each = {row.rules.wiring: row for row in reversed([*ranked, best])}
-    tried = [best, *(row for row in of_each.values() if row is not best)][:MOST_BALANCED]
+    tried = [best, *(row for row in of_each.values() if row is not best)]
+    tried = tried[: MOST_BALANCED if job.cluster.servers <= MANY else 1]
     better = [balanced(job, row) for row in tried]
     return recommended(job, better), [*rows, *better]

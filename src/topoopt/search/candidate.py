@@ -1,6 +1,7 @@
 """The noun Candidate: a strategy on a fabric that is wired for it, simulated; and how the finder wires one."""
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from topoopt.errors import Infeasible
 from topoopt.finder import STRIDES, USUAL_RULES, FinderRules, find_topology
@@ -9,6 +10,7 @@ from topoopt.routing import Fabric
 from topoopt.search.worth import simulated, with_rings
 from topoopt.simulate import SimResult
 from topoopt.strategy import ParallelStrategy
+from topoopt.traffic import Traffic
 
 WHOLE = "all-to-allreduce"
 """The degree split that gives every interface to the wiring of all servers."""
@@ -61,7 +63,7 @@ def fabric_for(
 def _found(job: Job, strategy: ParallelStrategy, rules: FinderRules, seed: int) -> Fabric:
     cluster = job.cluster
     return find_topology(
-        job_traffic(job, strategy),
+        _traffic(job, strategy),
         degree=cluster.degree,
         bandwidth_bps=cluster.link_bandwidth_bps,
         latency_s=cluster.link_latency_s,
@@ -69,6 +71,12 @@ def _found(job: Job, strategy: ParallelStrategy, rules: FinderRules, seed: int) 
         rules=rules,
         seed=seed,
     )
+
+
+@lru_cache(maxsize=4)
+def _traffic(job: Job, strategy: ParallelStrategy) -> Traffic:
+    """Return what is wired for, once for all rules."""
+    return job_traffic(job, strategy)
 
 
 def wired_candidate(job: Job, strategy: ParallelStrategy, rules: FinderRules, seed: int) -> Candidate:

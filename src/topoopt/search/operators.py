@@ -12,11 +12,12 @@ from topoopt.search.good_starts import simulated_starts
 from topoopt.search.markov_chains import Beginning, run_chains
 from topoopt.search.options import SearchOptions
 from topoopt.search.progress import Progress
-from topoopt.search.wiring_choice import kept_wirings, most_kept, rules_to_try
+from topoopt.search.same_links import same_links
+from topoopt.search.wiring_choice import MANY, kept_wirings, most_kept, rules_to_try
 from topoopt.strategy import ParallelStrategy
 
 STRATEGIES_TRIED = 3
-"""Strategies that are simulated on all wirings that are kept for them."""
+"""Strategies that are simulated on all wirings that are kept for them; of many servers only the fastest."""
 
 
 def search_operators(
@@ -65,8 +66,11 @@ def _beginnings(job: Job, options: SearchOptions, starts: list[Candidate]) -> li
 
 
 def _alive(job: Job, options: SearchOptions, first: ParallelStrategy) -> tuple[FinderRules, ...]:
-    """Return the wirings that the chains take by turns, that of the least load first, that of the options last."""
-    if not options.any_wiring:
+    """Return the wirings that the chains take by turns, that of the least load first, that of the options last.
+
+    On many servers that of the options alone: what the search's estimate needs to know of others takes long.
+    """
+    if not options.any_wiring or job.cluster.servers > MANY:
         return ()
     rules = rules_to_try(job.cluster, options, (WHOLE,))
     usual, *others = kept_wirings(job, first, rules, options.seed, most_kept(job))
@@ -80,6 +84,9 @@ def _on_all_wirings(job: Job, options: SearchOptions, found: list[Candidate]) ->
     rules = rules_to_try(job.cluster, options, (WHOLE,))
     alike = [row for row in found if row.rules.degree_split in (options.degree_split, WHOLE)]
     fastest = dict.fromkeys(row.strategy for row in sorted(alike, key=lambda row: row.time_s))
-    for strategy in list(fastest)[:STRATEGIES_TRIED]:
+    for strategy in list(fastest)[: STRATEGIES_TRIED if job.cluster.servers <= MANY else 1]:
+        known = [row.fabric for row in found if row.strategy == strategy]
         for one, fabric in kept_wirings(job, strategy, rules, options.seed, most_kept(job)):
+            if any(same_links(fabric, other) for other in known):
+                continue
             yield candidate_on(job, strategy, fabric, one, options.seed)
