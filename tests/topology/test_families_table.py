@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from topoopt.errors import InvalidInput
-from topoopt.topology import FAMILIES, full_mesh, hop_metrics, ideal_switch
+from topoopt.topology import FAMILIES, WIRING_FAMILIES, full_mesh, hop_metrics, ideal_switch
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -53,3 +53,23 @@ def test_full_mesh_divides_the_bandwidth_over_all_others() -> None:
     assert set(mesh.bandwidth_bps.tolist()) == {100e9}
     with pytest.raises(InvalidInput, match="at most 4096 servers, got 5000"):
         full_mesh(5000, 400e9)
+
+
+@pytest.mark.parametrize(("servers", "degree"), [(16, 4), (36, 4), (64, 6), (128, 4), (60, 6)])
+@pytest.mark.parametrize("name", ["expander", "torus"])
+def test_a_name_of_both_tables_is_one_graph(name: str, servers: int, degree: int) -> None:
+    """Where d interfaces can be wired like that, the network for any numbers is that wiring."""
+    assert WIRING_FAMILIES[name].exists(servers, degree, "duplex")
+    [wiring] = WIRING_FAMILIES[name].build(servers, degree, "duplex")
+    one, other = FAMILIES[name](servers, degree, 1.0), wiring.topology(1.0)
+    assert hop_metrics(one) == hop_metrics(other)
+    if name == "expander":
+        assert one.src.tolist() == other.src.tolist()
+        assert one.dst.tolist() == other.dst.tolist()
+
+
+@pytest.mark.parametrize(("servers", "degree"), [(12, 4), (64, 4), (128, 8)])
+def test_the_circulant_of_the_wirings_is_no_worse(servers: int, degree: int) -> None:
+    wiring = next(WIRING_FAMILIES["circulant"].build(servers, degree, "duplex"))
+    plain = hop_metrics(FAMILIES["circulant"](servers, degree, 1.0)).average_hops
+    assert hop_metrics(wiring.topology(1.0)).average_hops <= plain

@@ -47,4 +47,7 @@ WIRING_FAMILIES: Mapping[str, WiringFamily] = MappingProxyType(
         ),
     }
 )
-"""Families by name."""
+"""Families by name; lifted unions of cycles, which are searched, come from the room ``wirings/``.
+
+``FAMILIES`` is the other table: networks for any numbers, switches among them, that need no wiring of d interfaces.
+"""

@@ -1,4 +1,4 @@
-"""The table of families that need nothing but numbers: name, builder."""
+"""The table of networks for any numbers of servers and interfaces: name, builder."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -69,4 +69,10 @@ FAMILIES: Mapping[str, Family] = {
     "torus": _without_chance(_torus),
     "full-mesh": _of_one_link(full_mesh),
 }
-"""Families of wirings by name. Some take settings of their own, too, by the names of their parameters."""
+"""Networks that exist for any servers and interfaces, with or without switches: a job is compared and simulated on them.
+
+A server's d·B is divided over the links that it has there, be they d or not. ``WIRING_FAMILIES`` has the direct wirings
+of exactly d equal interfaces, which exist for some numbers only: what plans and ``topology`` choose among. Where a name
+is in both tables and the wiring exists, ``expander`` and ``torus`` are the same graphs; the circulant here has plain
+strides, the one there the best ones. Some take settings of their own, too, by the names of their parameters.
+"""
