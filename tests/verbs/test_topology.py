@@ -17,7 +17,7 @@ def test_strides_are_text_or_numbers() -> None:
 
 
 def test_every_pair_of_servers_is_in_the_table() -> None:
-    table = topoopt.topology(16, 4).to_frame()
+    table = topoopt.topology(16, 4, wirings="strides").to_frame()
     assert table["pairs"].sum() == 16 * 15
 
 
@@ -33,3 +33,23 @@ def test_a_mistake_is_one_sentence_about_the_word(words: dict[str, object], mess
     with pytest.raises(topoopt.InvalidInput) as caught:
         topoopt.topology(16, **words)  # type: ignore[arg-type]
     assert str(caught.value) == message
+
+
+def test_any_wiring_is_looked_at_where_no_strides_are_asked_for() -> None:
+    assert isinstance(topoopt.topology(32, 4), topoopt.WiringAnswer)
+    asked: list[dict[str, object]] = [{"wirings": "strides"}, {"strides": "nearest"}, {"strides": [1, 7]}]
+    for words in asked:
+        assert isinstance(topoopt.topology(32, 4, **words), topoopt.RingNetwork)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("links", ["duplex", "directed"])
+@pytest.mark.parametrize(("servers", "degree"), [(2, 1), (2, 4), (3, 2), (5, 4), (6, 8), (5, 1), (6, 2)])
+def test_few_servers_have_an_answer_too(servers: int, degree: int, links: str) -> None:
+    if links == "duplex" and degree == 1 and servers > 2:
+        with pytest.raises(
+            topoopt.InvalidInput, match="a duplex ring of 5 takes 2 interfaces a server, got 1"
+        ):
+            topoopt.topology(servers, degree)
+        return
+    answer = topoopt.topology(servers, degree, links=links).to_json()
+    assert {"average_hops", "diameter", "strides", "moore_average_hops"} <= set(answer)

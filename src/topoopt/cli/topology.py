@@ -1,4 +1,4 @@
-"""``topoopt topology``: the best rings or wiring for so many servers and ports, and how far apart they leave them."""
+"""``topoopt topology``: the best wiring or rings for so many servers and ports, and how far apart they leave them."""
 
 from typing import Annotated, TypedDict
 
@@ -23,7 +23,8 @@ class RingWords(TypedDict, total=False):
     links: Annotated[str, Word("duplex|directed")]
     """A port is a fiber pair to one neighbor, or sends to one and hears another; duplex."""
     strides: Annotated[str, Word("best|nearest|lower-bound|LIST", "best")]
-    """The rule that chooses the rings, or the strides themselves, such as 1,13."""
+    """Rings along strides in place of any wiring: the rule that chooses them, or the strides themselves, such as
+    1,13."""
 
 
 class TopologyFiles(TypedDict, total=False):
@@ -46,10 +47,10 @@ def topology(
     ] = None,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Choose AllReduce rings of all servers, or the best wiring, and show the network that they make.
+    """Choose the best wiring, or AllReduce rings of all servers along strides, and show the network.
 
-    With --wirings any all families of wirings are compared, and unions of Hamiltonian cycles with few hops are
-    searched for; Ctrl-C keeps the best so far.
+    All families of wirings are compared, and unions of Hamiltonian cycles with few hops are searched for; Ctrl-C keeps
+    the best so far. With --wirings strides, a rule or a list of strides it is rings, as in the paper.
     """
     out, plot = files.get("out"), files.get("plot")
     check_writable(out, "--out", file)

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from topoopt.errors import InvalidInput, check_known
-from topoopt.finder import RingNetwork, hamiltonian_rings, one_way_rings, ring_network
+from topoopt.finder import RingNetwork, hamiltonian_rings, one_way_rings, ring_interfaces, ring_network
 from topoopt.rewiring import ported
 from topoopt.topology import DirectWiring, WiredRing, circulant_wiring
 from topoopt.verbs.wiring_source import wiring_of_file
@@ -40,7 +40,10 @@ def topology(
     on_progress: Callable[[str, int, int], None] = _silent,
     **words: Unpack[WiringWords],
 ) -> RingNetwork | WiringAnswer:
-    """Choose the AllReduce rings of all servers, or the best wiring of so many ports, and return the network.
+    """Choose the best wiring of so many ports, or the AllReduce rings of all servers, and return the network.
+
+    All wirings are looked at where nothing else is said; a rule of strides, a list of them, or ``wirings="strides"``
+    asks for rings along strides, as the paper has them, and as there are where ports reach all other servers.
 
     Parameters
     ----------
@@ -60,7 +63,7 @@ def topology(
     Returns
     -------
     RingNetwork or WiringAnswer
-        The second of a file, and with ``wirings="any"``.
+        The first where strides are asked for.
 
     Raises
     ------
@@ -72,12 +75,12 @@ def topology(
     Examples
     --------
     >>> import topoopt
-    >>> network = topoopt.topology(servers=128, degree=4)
-    >>> network.strides, round(network.table.average_hops, 2)
-    ((1, 15), 5.35)
-    >>> wiring = topoopt.topology(servers=128, degree=8, wirings="any")
+    >>> wiring = topoopt.topology(servers=128, degree=8)
     >>> round(wiring.chosen.hops.average_hops, 4), round(wiring.moore_average_hops, 4)
     (2.4331, 2.4331)
+    >>> network = topoopt.topology(servers=128, degree=4, wirings="strides")
+    >>> network.strides, round(network.table.average_hops, 2)
+    ((1, 15), 5.35)
     """
     if file is not None:
         for name in (*(["servers"] if servers is not None else []), *words):
@@ -86,8 +89,10 @@ def topology(
     links = links or "duplex"
     if servers is None:
         raise InvalidInput("servers: missing; give how many, such as 128, or a wiring file")
-    kind = words.pop("wirings", "any" if words else "strides")
+    kind = words.pop("wirings", "any" if words or strides == "best" else "strides")
     check_known("wirings", kind, _KINDS)
+    if kind == "any" and not words and _few_choices(servers, degree, links):
+        kind = "strides"
     if kind == "strides":
         for name in words:
             raise InvalidInput(f"{name}: has no meaning for strides; use wirings any")
@@ -100,6 +105,11 @@ def topology(
         raise InvalidInput("degree: missing; give the ports of a server, such as 4")
     request = WiringRequest(servers, degree, links, **_settings(words))
     return _answer(search_wirings(request, on_progress), on_progress)
+
+
+def _few_choices(servers: int, degree: int | None, links: str) -> bool:
+    """Return whether only strides say what can be wired: ports reach every other server, or too few of them."""
+    return degree is not None and (degree >= servers - 1 or degree < ring_interfaces(servers, links))
 
 
 def write_wiring(path: str | Path, answer: RingNetwork | WiringAnswer) -> None:

@@ -10,8 +10,7 @@ class WiringWords(TypedDict, total=False):
     """Which wirings are looked at."""
 
     wirings: Annotated[str, Word("strides|any")]
-    """Rings of strides coprime to the servers, or any wiring of so many ports; any where one of the words below is
-    given, else strides."""
+    """Any wiring of so many ports, or rings of strides coprime to the servers; any where no strides are asked for."""
     family: Annotated[str, Word("best|NAME")]
     """Of any: the best, or circulant, lifted, kautz, de-bruijn, product, line-graph, torus, twisted-torus,
     complete-bipartite, slim-fly, lps, expander; best."""

@@ -9,8 +9,8 @@ from topoopt.topology.direct_wiring import DirectWiring, both_ways, wiring_of_ar
 
 
 def arithmetic_exists(servers: int, degree: int, links: str) -> bool:
-    """Return whether every server has so many others; cables take two interfaces for each step."""
-    return degree < servers and (links == "directed" or (degree % 2 == 0 and degree >= 4))
+    """Return whether every server has so many others, two steps at least; cables take two interfaces for each."""
+    return degree < servers and (degree >= 2 if links == "directed" else degree % 2 == 0 and degree >= 4)
 
 
 def kautz(servers: int, degree: int, links: str) -> Iterator[DirectWiring]:

@@ -69,7 +69,7 @@ FAMILIES: Mapping[str, Family] = {
     "torus": _without_chance(_torus),
     "full-mesh": _of_one_link(full_mesh),
 }
-"""Networks that exist for any servers and interfaces, with or without switches: a job is compared and simulated on them.
+"""Networks for any servers and interfaces, with or without switches: jobs are compared and simulated on them.
 
 A server's d·B is divided over the links that it has there, be they d or not. ``WIRING_FAMILIES`` has the direct wirings
 of exactly d equal interfaces, which exist for some numbers only: what plans and ``topology`` choose among. Where a name
