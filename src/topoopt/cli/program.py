@@ -15,7 +15,7 @@ from topoopt.version import __version__
 VERBS: Mapping[str, str] = MappingProxyType(
     {
         "plan": "Find strategy, topology and routing together, and say what they are worth.",
-        "topology": "Choose the best wiring of all servers, or rings along strides, and show the network.",
+        "topology": "Choose the best wiring, or AllReduce rings of all servers along strides, and show the network.",
         "collective": "Run a collective on a wiring: steps and bytes of every schedule, and the quickest for its size.",
         "traffic": "Show what one iteration moves: by pair of servers and by link.",
         "llm": "Transformers on accelerators: step time, memory, traffic and the best way of splitting them.",
