@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.search.random_wirings import fabric_of, is_joined, random_arcs, swapped
-from topoopt.collectives import ALGORITHMS
+from topoopt.collectives import ALGORITHMS, ON_WIRINGS
 from topoopt.hardware import ClusterSpec
 from topoopt.job import Job, JobSettings, job_traffic, make_job, operators_of, traffic_job
 from topoopt.routing import Fabric
@@ -27,7 +27,7 @@ MakeJob = Callable[..., Job]
 RandomStrategy = Callable[[SearchProblem, np.random.Generator, float], ParallelStrategy]
 
 ROUNDING = 1e-9
-ALLREDUCE = [name for name, row in ALGORITHMS.items() if row.collective == "allreduce"]
+ALLREDUCE = [*(name for name, row in ALGORITHMS.items() if row.collective == "allreduce"), *ON_WIRINGS]
 CASES = 25
 
 

@@ -24,7 +24,7 @@ def bounds_chart(plan: Plan) -> BarChart:
     if plan.gap_parts is not None:
         parts_s = {word: getattr(plan.gap_parts, name) for name, word in PARTS.items()}
         own = [
-            Series("all of them", names, (*before, plan.bounds.lower_bound_s * 1e3)),
+            Series("largest bound", names, (*before, plan.bounds.lower_bound_s * 1e3)),
             *(Series(word, names, (*before, seconds * 1e3)) for word, seconds in parts_s.items() if seconds),
         ]
     return BarChart(
