@@ -154,3 +154,22 @@ def test_islands_cannot_be_balanced() -> None:
     topology = topology_from_links("test", 4, links)
     with pytest.raises(NoRoute, match="no route 0->2"):
         balanced_routes(topology, np.ones((4, 4)), KShortestRoutes(topology))
+
+
+def test_paths_that_are_kept_are_those_that_would_be_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where pairs are many their paths are kept beside the weights; a plan file has the weights only."""
+    topology, demand = circulant(12, 1, 5), some_demand(12, 0, 0.4)
+    candidates = KShortestRoutes(topology, k=6, slack=1)
+    monkeypatch.setattr(balanced, "_PAIRS_TO_KEEP", 1)
+    kept = balanced_routes(topology, demand, candidates)
+    assert isinstance(kept, BalancedRoutes)
+    assert kept.known is not None
+    again = routes_from_mapping(json.loads(json.dumps(routes_to_mapping(kept))), topology)
+    src, dst = np.nonzero(demand)
+    order = np.random.default_rng(1).permutation(len(src))
+    for routes in (kept, again):
+        listed = [routes.paths(int(src[row]), int(dst[row])) for row in order]
+        assert listed == [again.paths(int(src[row]), int(dst[row])) for row in order]
+    assert np.array_equal(link_loads(topology, kept, demand), link_loads(topology, again, demand))
+    quiet = np.argwhere((demand == 0) & ~np.eye(12, dtype=bool))[0]
+    assert kept.paths(*quiet.tolist()) == candidates.paths(*quiet.tolist())

@@ -121,13 +121,14 @@ def transformer_of(job: Job) -> TransformerWork:
 
 
 LARGEST_TO_KEEP = 256
-"""Servers up to which the last traffics are kept: finder, rings and bounds ask for that of one strategy in turn."""
+"""Servers up to which the last traffics are kept: finder, rings and bounds ask for that of one strategy in turn. Above
+it is the last one."""
 
 
 def job_traffic(job: Job, strategy: ParallelStrategy) -> Traffic:
     """Return what one iteration of a job moves under a strategy."""
     kept = job.cluster.servers <= LARGEST_TO_KEEP
-    return _kept_traffic(job, strategy) if kept else _traffic(job, strategy)
+    return (_kept_traffic if kept else _last_traffic)(job, strategy)
 
 
 def _traffic(job: Job, strategy: ParallelStrategy) -> Traffic:
@@ -135,6 +136,7 @@ def _traffic(job: Job, strategy: ParallelStrategy) -> Traffic:
 
 
 _kept_traffic = lru_cache(maxsize=4)(_traffic)
+_last_traffic = lru_cache(maxsize=1)(_traffic)
 
 
 def job_mfu(job: Job, iteration_time_s: float) -> float:

@@ -1,6 +1,6 @@
 """Balanced routes: the weights of candidate paths shifted so that the fullest link of a job is less full."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +11,7 @@ from topoopt.arrays import Floats, Ints, Ints32
 from topoopt.errors import InvalidInput
 from topoopt.routing.coin_options import ranges
 from topoopt.routing.pair_links import steps_of_paths
-from topoopt.routing.path_arrays import PathArrays, path_arrays, paths_of_pair, used_paths
+from topoopt.routing.path_arrays import PathArrays, path_arrays, paths_of_pair, paths_of_rows, used_paths
 from topoopt.routing.path_weights_kernel import Steps, shift_path_weights
 from topoopt.routing.routes import Path, Routes
 from topoopt.topology import Topology, places_of
@@ -19,6 +19,8 @@ from topoopt.topology import Topology, places_of
 # HiGHS takes 0.5 s for 3,000 paths on 512 links; the kernel 0.02 s, for an answer at most 0.5 % worse.
 _LARGEST_LP = 1_500
 _SHARPNESS = 10.0, 2000.0
+# Pairs above which their paths are kept beside the weights, 50 bytes a path of some links.
+_PAIRS_TO_KEEP = 1 << 16
 # Sweeps get fewer where there is much to look at: 5 s of CPU time or so.
 _MOST_SWEEPS, _LEAST_SWEEPS, _STEPS_LOOKED_AT = 120, 16, 400_000_000
 # Weights are kept as written into a plan file, so that a plan read back loads links alike.
@@ -38,6 +40,9 @@ class BalancedRoutes:
     weight_first : int64 array, shape (pairs+1,)
     weight : float64 array, shape (weights,)
         One for each path of the candidates, in their order; sums to 1 over a pair. Zero drops a path.
+    known : PathArrays, optional
+        The paths of these pairs that have weight, in their order, where they are kept: finding them again takes longer
+        than all else where pairs are many.
     """
 
     topology: Topology
@@ -46,6 +51,7 @@ class BalancedRoutes:
     dst: Ints
     weight_first: Ints
     weight: Floats
+    known: PathArrays | None = field(default=None, repr=False)
     method: ClassVar[str] = "balanced"
 
     def __post_init__(self) -> None:
@@ -59,8 +65,10 @@ class BalancedRoutes:
 
     def path_arrays(self, src: Ints, dst: Ints) -> PathArrays:
         """Return the paths of many pairs."""
-        paths = path_arrays(self.candidates, src, dst)
         row = self._rows(src, dst)
+        if self.known is not None and (row >= 0).all():
+            return paths_of_rows(self.known, row)
+        paths = path_arrays(self.candidates, src, dst)
         own = np.flatnonzero(row >= 0)
         begin, end = self.weight_first[row[own]], self.weight_first[row[own] + 1]
         counts = np.diff(paths.path_first)[own]
@@ -125,9 +133,11 @@ def balanced_routes(
         return candidates
     size = np.diff(case.paths.path_first)
     pair = np.repeat(np.arange(len(src)), size)
-    moved = np.bincount(pair, np.abs(weight - old)) > 0
+    keeps = len(src) > _PAIRS_TO_KEEP
+    moved = np.full(len(src), keeps) | (np.bincount(pair, np.abs(weight - old)) > 0)
     first = np.concatenate(([0], np.cumsum(size[moved])))
-    return BalancedRoutes(topology, candidates, src[moved], dst[moved], first, weight[moved[pair]])
+    known = used_paths(replace(case.paths, weight=weight)) if keeps else None
+    return BalancedRoutes(topology, candidates, src[moved], dst[moved], first, weight[moved[pair]], known)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import numpy as np
 
 from topoopt.arrays import Floats, Ints, Ints32
 from topoopt.errors import NoRoute
+from topoopt.routing.coin_options import ranges
 from topoopt.routing.routes import Path, Routes
 from topoopt.topology import Topology, Trees, trees_to
 
@@ -119,4 +120,17 @@ def used_paths(paths: PathArrays) -> PathArrays:
         node_first=np.concatenate(([0], np.cumsum(size[used]))),
         nodes=paths.nodes[np.repeat(used, size)],
         weight=paths.weight[used],
+    )
+
+
+def paths_of_rows(paths: PathArrays, rows: Ints) -> PathArrays:
+    """Return the paths of some of the pairs, in the order of ``rows``."""
+    begin, end = paths.path_first[rows], paths.path_first[rows + 1]
+    path = ranges(begin, end)
+    first, last = paths.node_first[path], paths.node_first[path + 1]
+    return PathArrays(
+        np.concatenate(([0], np.cumsum(end - begin))),
+        np.concatenate(([0], np.cumsum(last - first))),
+        paths.nodes[ranges(first, last)],
+        paths.weight[path],
     )

@@ -33,6 +33,9 @@ time each for 1,024."""
 MOST_PROMISING = 2
 """Strategies that are simulated on each fabric above that: the fastest by the estimate of the search's kernel."""
 
+NEAR = 1.05
+"""Times the least estimate, up to which the second is simulated, too."""
+
 Built = tuple[BaselineRule, Fabric]
 
 
@@ -107,7 +110,9 @@ class _Trial:
         allowed = list(dict.fromkeys(self.allowed(others)))
         if self.problem is None or len(allowed) <= MOST_PROMISING:
             return allowed
-        return sorted(allowed, key=self.problem.iteration_time_s)[:MOST_PROMISING]
+        times_s = {strategy: self.problem.iteration_time_s(strategy) for strategy in allowed}
+        near = [strategy for strategy in allowed if times_s[strategy] <= NEAR * min(times_s.values())]
+        return sorted(near, key=lambda strategy: times_s[strategy])[:MOST_PROMISING]
 
     @property
     def best(self) -> ParallelStrategy:

@@ -50,4 +50,4 @@ def _stretches(
     begin = start_s[task] + graph.duration_s[task]
     end = begin + flows.before_s + alone_s(flows, capacity) + flows.after_s
     entry, flow = entries_of(flows.class_first, flows.flow_class)
-    return flows.class_link[entry], begin[flow], end[flow]
+    return flows.class_link[entry].astype(np.int64), begin[flow], end[flow]
