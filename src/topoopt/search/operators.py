@@ -19,6 +19,10 @@ from topoopt.strategy import ParallelStrategy
 STRATEGIES_TRIED = 3
 """Strategies that are simulated on all wirings that are kept for them; of many servers only the fastest."""
 
+ALIVE = 2
+"""Wirings that the chains search on: that of the least load, and strides. What a search needs to know of one takes
+longer than simulating its answers on it."""
+
 
 def search_operators(
     job: Job, options: SearchOptions, on_progress: Progress
@@ -73,7 +77,7 @@ def _alive(job: Job, options: SearchOptions, first: ParallelStrategy) -> tuple[F
     if not options.any_wiring or job.cluster.servers > MANY:
         return ()
     rules = rules_to_try(job.cluster, options, (WHOLE,))
-    usual, *others = kept_wirings(job, first, rules, options.seed, most_kept(job))
+    usual, *others = kept_wirings(job, first, rules, options.seed, ALIVE)
     return tuple(one for one, _ in (*others, usual))
 
 
