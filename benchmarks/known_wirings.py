@@ -37,11 +37,11 @@ Row = dict[str, str]
 
 
 def sizes() -> Iterator[tuple[int, int]]:
-    """Yield the servers and interfaces of the table; 16 interfaces from 32 servers on."""
+    """Yield the servers and interfaces of the table: 16 from 32 servers on, 3 up to 2,048, above which chance does."""
     for servers in SERVERS:
-        yield from (
-            (servers, degree) for degree in DEGREES if degree < servers and (degree < 16 or servers >= 32)
-        )
+        for degree in DEGREES:
+            if degree < servers and (degree < 16 or servers >= 32) and (degree > 3 or servers <= 2048):
+                yield servers, degree
 
 
 def trial_s(servers: int, degree: int) -> float:
