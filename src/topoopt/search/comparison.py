@@ -36,7 +36,7 @@ def compare_fabrics(
     Strategies are searched with the first simulator, or with flows where that is packets, which would take too long.
     Where nothing is said of collectives, they run as was asked for when the plan was made.
     """
-    collective = collective or asked_of(plan)
+    collective = asked_of(plan) if collective is None else collective
     levels, simulation = tuple(simulators), collective_options(collective)
     quick = "flow" if levels[0] == "packet" else levels[0]
     skipped: list[tuple[str, str]] = []

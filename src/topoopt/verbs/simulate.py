@@ -103,11 +103,11 @@ def simulate(
         raise InvalidInput("plan: expected a plan or a task graph, got nothing")
     all_graphs = all(not isinstance(one, Plan) and is_fbuf(os.fspath(one)) for one in sources)
     used = chosen_simulator(simulator, words, all_graphs)
-    _options(used, words, collective or "stepped", seed)  # refuses what is wrong before anything is read
+    _options(used, words, "stepped" if collective is None else collective, seed)
     iterations = STEADY_ITERATIONS if steady_state else 1
     on_progress("reading", 0, 0)
     jobs = [_job(one, iterations) for one in sources]
-    options = _options(used, words, collective or _own_collective(jobs), seed)
+    options = _options(used, words, _own_collective(jobs) if collective is None else collective, seed)
     fabric, placement = _fabric(jobs, words, seed, used == "packet" or "path_choice" in words)
     kept = _connections(jobs, fabric) <= MOST_LOGGED if log_flows is None else log_flows
     failures = link_failures(words.get("fail_link", ()), fabric.topology)
