@@ -94,3 +94,10 @@ def test_a_plan_file_keeps_the_wiring() -> None:
     assert again.fabric.topology.rings == plan.fabric.rings[everyone]
     older = {key: value for key, value in plan_to_mapping(plan).items() if key != "wiring"}
     assert plan_from_mapping(older).wiring is None
+
+
+def test_a_family_that_is_named_is_not_left_out_by_a_degree_split() -> None:
+    # The search's starts give interfaces to groups, too; not where one wiring of all servers is asked for.
+    plan = make_plan(_job("dlrm", 32, 4), SearchOptions(budget=40, wiring="lifted"), fabrics=())
+    assert plan.wiring is not None
+    assert plan.wiring.family == "lifted"

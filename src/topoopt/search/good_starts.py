@@ -29,7 +29,7 @@ from topoopt.search.start_shapes import (
     split_layers,
     split_tables,
 )
-from topoopt.search.wiring_choice import load_s
+from topoopt.search.wiring_choice import load_s, splits_to_try
 from topoopt.search.worth import with_rings
 from topoopt.strategy import ParallelStrategy, data_parallel
 
@@ -125,7 +125,7 @@ def _least_loaded(
 ) -> list[tuple[FinderRules, Fabric]]:
     """Return different wirings for a strategy, by the degree split that was asked for or by others."""
     traffic, rows = job_traffic(job, strategy), list[tuple[float, FinderRules, Fabric]]()
-    for split in dict.fromkeys((options.degree_split, *SPLITS)):
+    for split in splits_to_try(options, SPLITS):
         rules = replace(options.rules, degree_split=split)
         try:
             fabric = fabric_for(job, strategy, rules, options.seed)

@@ -17,7 +17,7 @@ from topoopt.search.candidate import Candidate, candidate_on, fabric_for, wired_
 from topoopt.search.options import SearchOptions
 from topoopt.search.progress import Progress
 from topoopt.search.recommended import recommended
-from topoopt.search.wiring_choice import other_wirings
+from topoopt.search.wiring_choice import other_wirings, splits_to_try
 from topoopt.search.worth import raced, with_rings
 from topoopt.search.worth_simulating import least_time_s, to_beat_s
 from topoopt.simulate import AtLeast
@@ -126,5 +126,4 @@ def _wirings(job: Job, strategy: ParallelStrategy, options: SearchOptions) -> li
 
 def _rules(options: SearchOptions) -> list[FinderRules]:
     """Return the rules with every degree split, the one that was asked for first."""
-    splits = dict.fromkeys((options.degree_split, *LAYOUT_SPLITS))
-    return [replace(options.rules, degree_split=split) for split in splits]
+    return [replace(options.rules, degree_split=split) for split in splits_to_try(options, LAYOUT_SPLITS)]

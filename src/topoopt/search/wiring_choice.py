@@ -4,6 +4,7 @@ The load is a proxy, cheap and blind to when bytes are sent: what the fullest li
 all carry on the average of the rest. The choice among the few that are left is the simulation's.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,7 @@ from topoopt.finder import LAYOUT_SPLITS, STRIDES, FinderRules, wirings_of
 from topoopt.hardware import ClusterSpec
 from topoopt.job import Job, job_traffic
 from topoopt.routing import Fabric
-from topoopt.search.candidate import fabric_for
+from topoopt.search.candidate import WHOLE, fabric_for
 from topoopt.search.options import SearchOptions
 from topoopt.search.same_links import same_links
 from topoopt.search.worth import with_rings
@@ -23,6 +24,8 @@ from topoopt.traffic import Traffic
 
 MOST_KEPT, FEWER_KEPT, MANY = 4, 2, 256
 """Wirings of a strategy that are simulated, and fewer of more than so many servers."""
+FOR_ALL = ("proportional", WHOLE)
+"""Degree splits by which the group of all servers always gets interfaces."""
 LARGEST_FOR_OTHERS = 512
 """Servers of a transformer or of a traffic matrix above which all servers are joined along strides only: laying the
 rings of its many groups over relays takes long, and gains nothing there."""
@@ -31,11 +34,21 @@ SLACK = 1.1
 _LARGEST_MATRIX = 2048
 
 
+def splits_to_try(options: SearchOptions, splits: Iterable[str]) -> tuple[str, ...]:
+    """Return the degree splits, that of the options first.
+
+    Where one wiring of all servers is asked for, others must not leave it out: they give all servers interfaces.
+    """
+    all_of_them = dict.fromkeys((options.degree_split, *splits))
+    named = options.wiring not in ("", STRIDES)
+    return tuple(
+        split for split in all_of_them if split in FOR_ALL or split == options.degree_split or not named
+    )
+
+
 def rules_to_try(cluster: ClusterSpec, options: SearchOptions, splits: tuple[str, ...]) -> list[FinderRules]:
     """Return the rules by which a strategy may be wired: those asked for first, and strides before all others."""
-    usual = [
-        replace(options.rules, degree_split=split) for split in dict.fromkeys((options.degree_split, *splits))
-    ]
+    usual = [replace(options.rules, degree_split=split) for split in splits_to_try(options, splits)]
     if not options.any_wiring:
         return usual
     names = wirings_of(cluster.servers, cluster.degree, cluster.links)
