@@ -53,10 +53,8 @@ class Demands:
         return np.unique(np.add.reduceat(drawn[self.member], self.member_first[:-1]), return_inverse=True)[1]
 
 
-def demands(
-    graph: TaskGraph, cluster: ClusterSpec, found: Windows, grid: WindowGrid | None = None
-) -> Demands:
-    """Return the demands of a task graph whose windows on the cluster are known, in a grid of their own by default."""
+def demands(graph: TaskGraph, cluster: ClusterSpec, found: Windows, fine: bool = False) -> Demands:
+    """Return the demands of a task graph whose windows on the cluster are known; see ``window_grid``."""
     task, src, dst, size = pair_demands(graph)
     count = np.diff(graph.member_first)
     rings = (
@@ -69,8 +67,7 @@ def demands(
     sizes = size.astype(np.float64)
     owner = np.concatenate([task, collectives])
     release_s, tail_s = found.release_s[owner], found.tail_s[owner]
-    if grid is None:
-        grid = window_grid(release_s, tail_s, np.concatenate([sizes, total]), cluster.link_latency_s)
+    grid = window_grid(release_s, tail_s, np.concatenate([sizes, total]), cluster.link_latency_s, fine)
     cell = grid.cell(release_s, tail_s)
     return Demands(
         grid,

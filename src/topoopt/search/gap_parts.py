@@ -48,7 +48,7 @@ def gap_parts(
     known_s = optimal_load_s if left is None else 0.0  # of all rounds together, not of those simulated
     steps = _times(cluster, fabric, moved, result.graph, result.options, known_s)
     if left is not None:  # what a round adds, it adds again
-        shorter = demands(left.shorter, cluster, windows(left.shorter, cluster), moved.grid)
+        shorter = demands(left.shorter, cluster, windows(left.shorter, cluster))
         before = _times(cluster, fabric, shorter, left.shorter, result.options, 0.0)
         steps = tuple(
             here + left.rounds * max(here - less, 0.0) for here, less in zip(steps, before, strict=True)

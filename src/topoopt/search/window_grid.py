@@ -4,7 +4,7 @@ Whatever is released at a or later and has b or more after it moves between a an
 at least a + bytes ÷ bandwidth + b, for all a and b (the bound of one machine with heads and tails, Carlier 1982).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ Ints = NDArray[np.int64]
 
 HEADS, TAILS = 32, 16
 """Moments, and times after, at which sets are tried: any subset of them gives a valid bound."""
+
+FINE = 512
+"""Moments where what follows is not told apart."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,11 +28,14 @@ class WindowGrid:
     head_s, tail_s : float64 arrays, shapes (heads,), (tails,)
     latency_s : float
         What the last byte of a set takes after it has left.
+    last_s : float64 array, shape (heads,)
+        The last moment that counts as each of the heads.
     """
 
     head_s: Floats
     tail_s: Floats
     latency_s: float
+    last_s: Floats
 
     @property
     def cells(self) -> int:
@@ -64,6 +70,15 @@ class WindowGrid:
         return inside
 
     @property
+    def undercut_by_none(self) -> "WindowGrid":
+        """The grid that gives, in place of bounds, what no bound of any set of these bytes is above.
+
+        A set of what is released at a or later is within that of the head before a, and a is not after its last. What
+        follows must be told apart for that, or not at all.
+        """
+        return replace(self, head_s=self.last_s)
+
+    @property
     def around_s(self) -> Floats:
         """Seconds before and after each set, shape (sets,)."""
         around: Floats = (self.head_s[:, None] + self.tail_s).ravel() + self.latency_s
@@ -75,9 +90,16 @@ class WindowGrid:
         return bounds_s
 
 
-def window_grid(release_s: Floats, tail_s: Floats, size_bytes: Floats, latency_s: float) -> WindowGrid:
-    """Return a grid of the windows of some bytes."""
-    return WindowGrid(_moments(release_s, size_bytes, HEADS), _moments(tail_s, size_bytes, TAILS), latency_s)
+def window_grid(
+    release_s: Floats, tail_s: Floats, size_bytes: Floats, latency_s: float, fine: bool = False
+) -> WindowGrid:
+    """Return a grid of the windows of some bytes; a fine one has many moments, and the least of what follows."""
+    heads, tails = (FINE, 1) if fine else (HEADS, TAILS)
+    head_s = _moments(release_s, size_bytes, heads)
+    sorted_s = np.append(np.sort(release_s), np.inf)
+    last_s = sorted_s[np.maximum(np.searchsorted(sorted_s, np.append(head_s[1:], np.inf)) - 1, 0)]
+    last_s = np.where(np.isfinite(last_s), last_s, head_s)
+    return WindowGrid(head_s, _moments(tail_s, size_bytes, tails), latency_s, last_s)
 
 
 def _moments(values: Floats, weights: Floats, most: int) -> Floats:

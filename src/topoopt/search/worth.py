@@ -1,7 +1,7 @@
 """What a strategy is worth on a fabric: its task graph simulated, its bounds, its routing gap."""
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,25 +86,29 @@ def bounds(job: Job, strategy: ParallelStrategy, result: SimResult) -> Bounds:
     """Return the lower bounds of the simulated strategy on the job's cluster.
 
     Micro-batches that were left out add what the last round of those simulated adds: bounds are sums of what rounds
-    take, or the largest of such sums, which grows no slower. That of hops is tried for some sets only, and grows by
-    what computing takes at most.
+    take, or the largest of such sums, which grows no slower. What it adds is not overrated, for the round before is
+    taken at the most that its bounds can be. That of hops is tried for some sets only, and grows by what computing takes
+    at most.
     """
     cluster, left = job.cluster, result.left_out
     graph = asked_for(job, strategy, result)
     found = windows(graph, cluster)
-    moved = demands(graph, cluster, found)
-    here = lower_bounds(cluster, found, moved)
+    here = lower_bounds(cluster, found, demands(graph, cluster, found))
     if left is None:
         return here
-    found = windows(left.shorter, cluster)
-    before = lower_bounds(cluster, found, demands(left.shorter, cluster, found, moved.grid))
-    compute_s = here.compute_s - before.compute_s
+    earlier = windows(left.shorter, cluster)
+    late, early = demands(graph, cluster, found, True), demands(left.shorter, cluster, earlier, True)
+    most = replace(early, grid=early.grid.undercut_by_none)
+    last, before = lower_bounds(cluster, found, late), lower_bounds(cluster, earlier, most)
+    more_s = {
+        name: left.rounds * max(getattr(last, name) - getattr(before, name), 0.0) for name in asdict(here)
+    }
+    computing_s = left.rounds * (here.compute_s - before.compute_s)
     return Bounds(
-        here.compute_s + left.rounds * compute_s,
-        here.injection_s + left.rounds * max(here.injection_s - before.injection_s, 0.0),
-        here.average_hop_s
-        + left.rounds * max(min(here.average_hop_s - before.average_hop_s, compute_s), 0.0),
-        here.critical_path_s + left.rounds * max(here.critical_path_s - before.critical_path_s, 0.0),
+        here.compute_s + computing_s,
+        max(here.injection_s, last.injection_s + more_s["injection_s"]),
+        max(here.average_hop_s, last.average_hop_s + min(more_s["average_hop_s"], max(computing_s, 0.0))),
+        here.critical_path_s + more_s["critical_path_s"],
     )
 
 
