@@ -69,6 +69,13 @@ class WindowGrid:
         inside: NDArray[np.bool_] = (at_head >= head) & (at_tail >= tail)
         return inside
 
+    def reaching(self, release_s: Floats, tail_s: Floats) -> "WindowGrid":
+        """Return the grid whose first cell begins early enough for these windows, too; all cells keep their numbers."""
+        head_s, tails_s = self.head_s.copy(), self.tail_s.copy()
+        head_s[0] = min(head_s[0], float(release_s.min(initial=np.inf)))
+        tails_s[0] = min(tails_s[0], float(tail_s.min(initial=np.inf)))
+        return replace(self, head_s=head_s, tail_s=tails_s)
+
     @property
     def undercut_by_none(self) -> "WindowGrid":
         """The grid that gives, in place of bounds, what no bound of any set of these bytes is above.

@@ -4,7 +4,7 @@ They are those of :mod:`topoopt.search.bounds`, with what is known of the wiring
 of its shortest paths, interfaces in use, the rings that its groups have, and of each link the bytes that cross it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -52,9 +52,11 @@ def wiring_bounds(
         Seconds that the busiest link needs for all bytes of the iteration with the best routes beside these rings, or
         less; 0 where nobody knows.
     """
-    topology, grid = fabric.topology, moved.grid
+    topology = fabric.topology
     graph, found, flows = run
     task = np.repeat(np.arange(len(graph)), np.diff(flows.task_flow))
+    grid = moved.grid.reaching(found.release_s[task], found.tail_s[task])  # less is known of larger graphs
+    moved = replace(moved, grid=grid)
     cell = grid.cell(found.release_s[task], found.tail_s[task])
     on_rings = (graph.kind[task] == COLLECTIVE) & (graph.collective[task] != ALL_TO_ALL)
     links = _links_of_classes(flows, len(topology))

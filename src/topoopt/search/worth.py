@@ -87,8 +87,8 @@ def bounds(job: Job, strategy: ParallelStrategy, result: SimResult) -> Bounds:
 
     Micro-batches that were left out add what the last round of those simulated adds: bounds are sums of what rounds
     take, or the largest of such sums, which grows no slower. What it adds is not overrated, for the round before is
-    taken at the most that its bounds can be. That of hops is tried for some sets only, and grows by what computing takes
-    at most.
+    taken at the most that its bounds can be. That of hops is tried for some sets only, and grows by what computing
+    takes at most.
     """
     cluster, left = job.cluster, result.left_out
     graph = asked_for(job, strategy, result)
