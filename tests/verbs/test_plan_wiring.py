@@ -153,3 +153,19 @@ def test_a_plans_strategy_is_simulated_on_another_wiring(lifted: Path, tmp_path:
 def test_strides_by_name_are_the_usual_choice() -> None:
     plan = topoopt.plan("dlrm", servers=8, degree=4, wiring="strides", **QUICK)
     assert plan.strides == (1, 3)
+
+
+def test_a_list_of_cables_may_leave_ports_idle(tmp_path: Path) -> None:
+    path = tmp_path / "cables.txt"
+    ring = [f"{i} {(i + 1) % 8}" for i in range(8)]
+    path.write_text("\n".join([*ring, "0 4", "1 5"]))
+    plan = topoopt.plan("dlrm", servers=8, degree=3, wiring=path, **QUICK)
+    assert int(plan.fabric.topology.ports.sum()) == 2 * 10
+    with pytest.raises(
+        topoopt.InvalidInput, match="line 9: server 0 has 2 ports out, and this would be port 3"
+    ):
+        topoopt.plan("dlrm", servers=8, degree=2, wiring=path, **QUICK)
+    with pytest.raises(
+        topoopt.InvalidInput, match="joins 8 servers of 3 duplex ports; asked for 8 servers of 4"
+    ):
+        topoopt.plan("dlrm", servers=8, degree=4, wiring=path, **QUICK)

@@ -66,7 +66,7 @@ def test_panels_are_matchings_for_even_numbers_and_petersens_for_odd(tmp_path: P
 
 def test_strides_are_written_too(tmp_path: Path) -> None:
     path = tmp_path / "strides.json"
-    topoopt.write_wiring(path, topoopt.topology(16, 4))
+    topoopt.write_wiring(path, topoopt.topology(16, 4, wirings="strides"))
     assert topoopt.topology(file=str(path)).to_json()["strides"] == [1, 5]
 
 
@@ -119,7 +119,7 @@ def two_parts(file: dict[str, Any]) -> None:
         (two_parts, r"line \d+: server 5, port 0: server 0 does not reach it; the wiring falls into parts"),
         (
             lambda file: file["links"][3].pop("target_port"),
-            r"line 5: source \d+, source port \d, target \d+: an end is missing, target_port are needed",
+            r"line 5: source \d+, source port \d, target \d+: an end is missing; give its target_port",
         ),
         (lambda file: file["links"].append({}), r"a link: an end is missing"),
         (

@@ -4,6 +4,8 @@ import os
 from dataclasses import replace
 from functools import lru_cache
 
+import numpy as np
+
 from topoopt.errors import InvalidInput, check_known
 from topoopt.topology import WIRING_FAMILIES, DirectWiring, wiring_hops
 from topoopt.wirings import (
@@ -42,7 +44,7 @@ def check_wiring_name(name: str) -> None:
     family, colon, objective = name.partition(":")
     check_known("wiring", family, WIRING_NAMES)
     if colon:
-        check_known("objective", objective, OBJECTIVES)
+        check_known("wiring: objective", objective, OBJECTIVES)
 
 
 def is_wiring_file(name: str) -> bool:
@@ -112,8 +114,9 @@ def _stamp(path: str) -> tuple[int, int]:
 
 @lru_cache(maxsize=16)
 def _of_file(path: str, stamp: tuple[int, int], servers: int, degree: int, links: str) -> DirectWiring:
-    wiring, _ = read_wiring_file(path)
-    has, asked = (wiring.servers, wiring.degree, wiring.links), (servers, degree, links)
+    wiring, _ = read_wiring_file(path, links, degree, only_listed=True)
+    most = int(np.bincount(wiring.arcs[1]).max())  # of a list, which says no degree
+    has, asked = (wiring.servers, most, wiring.links), (servers, degree, links)
     if has != asked:
         raise InvalidInput(f"wiring: {path} joins {_numbers(*has)}; asked for {_numbers(*asked)}")
     return wiring

@@ -89,14 +89,16 @@ def _wired(
 ) -> tuple[Wiring, DirectWiring | None]:
     """Return the servers with all interfaces plugged in; and how all of them are joined, if not along strides."""
     wiring = Wiring(traffic.servers, degree, links)
+    if is_wiring_file(rules.wiring):  # it says where every cable goes, whatever the job; ports may be idle
+        fixed = named_wiring(rules.wiring, traffic.servers, degree, links, seed)
+        wiring.add_links(*fixed.arcs)
+        return wiring, fixed
     shares = DEGREE_SPLITS[rules.degree_split](traffic, degree, links)
     shares, of_all = _without_leftover(shares, traffic, degree), None
     everyone = tuple(range(traffic.servers))
-    if is_wiring_file(rules.wiring):  # it says where every cable goes, whatever the job
-        shares = {everyone: degree}
     if rules.wiring != STRIDES and everyone in shares:
         made = named_wiring(rules.wiring, traffic.servers, shares.pop(everyone), links, seed)
-        of_all = made if is_wiring_file(rules.wiring) else placed(made, traffic, seed)
+        of_all = placed(made, traffic, seed)
         wiring.add_links(*of_all.arcs)
     if rules.degree_split in GROUPS_BY_FAMILY and everyone not in shares:
         wiring.rings.update(wire_groups(wiring, shares, seed))

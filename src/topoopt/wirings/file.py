@@ -50,7 +50,7 @@ def write_wiring_file(path: str | Path, wiring: DirectWiring, ports: PortedLinks
 
 
 def read_wiring_file(
-    path: str | Path, links: str | None = None, degree: int | None = None
+    path: str | Path, links: str | None = None, degree: int | None = None, only_listed: bool = False
 ) -> tuple[DirectWiring, PortedLinks | None]:
     """Return the wiring of a file, and the ports of its links where the file says them.
 
@@ -66,6 +66,8 @@ def read_wiring_file(
         says ``directed``, so; else duplex.
     degree : int, optional
         Ports of a server; of fewer links, ports are idle.
+    only_listed : bool
+        Whether these two are meant for files that do not say them, and not compared with what others say.
 
     Raises
     ------
@@ -89,7 +91,7 @@ def read_wiring_file(
         raise InvalidInput(f"{place}: {str(error).removeprefix(f'{place}: ')}") from None
     given: tuple[tuple[str, Any, Any], ...] = (("links", links, made.links), ("degree", degree, made.degree))
     for word, asked, has in given:
-        if asked not in (None, has):
+        if asked not in (None, has) and not only_listed:
             raise InvalidInput(f"{word}: {path} says {has}, got {asked}; leave it out")
     return made, ports
 

@@ -55,8 +55,8 @@ def _check_ends(rows: Any, text: str) -> None:
         if missing:
             said = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in row.items())
             raise InvalidInput(
-                f"{_line(text, index)}: {said or 'a link'}: an end is missing, "
-                f"{' and '.join(sorted(missing))} are needed"
+                f"{_line(text, index)}: {said or 'a link'}: an end is missing; "
+                f"give its {' and '.join(sorted(missing))}"
             )
 
 
