@@ -43,7 +43,7 @@ def alternate(
         fabric = fabric_for(job, strategy, rules, options.seed)
         share = (budget - made) // (options.rounds - step)
         answer = search_strategy(
-            _problem(job, _Links(fabric), options.seed),
+            kept_problem(job, fabric, options.seed),
             strategy,
             share,
             rng,
@@ -83,9 +83,13 @@ class _Links:
         )
 
 
+def kept_problem(job: Job, fabric: Fabric, seed: int) -> SearchProblem:
+    """Return what is searched on a fabric; starts, chains and rounds come back to the same links."""
+    return _problem(job, _Links(fabric), seed)
+
+
 @lru_cache(maxsize=6)
 def _problem(job: Job, links: _Links, seed: int) -> SearchProblem:
-    """Return what is searched on; chains and rounds come back to the same links."""
     return make_problem(job, links.fabric, seed=seed)
 
 

@@ -13,6 +13,7 @@ from topoopt.errors import Infeasible
 from topoopt.finder import FABRICS, FinderRules
 from topoopt.job import Job, job_traffic, operators_of
 from topoopt.routing import Fabric
+from topoopt.search.alternating import kept_problem
 from topoopt.search.baselines import fabric_request
 from topoopt.search.candidate import Candidate, candidate_on, fabric_for, wired_candidate
 from topoopt.search.options import MANY_STARTS, SearchOptions
@@ -39,9 +40,12 @@ SPLITS = ("proportional", "by-group-but-one", "by-group-but-two", "by-group")
 MOST_WIRED, MOST_PARTS = 3, 2
 """Wirings of a strategy, and parts of its layers, that are simulated."""
 
+NEARLY = 0.005
+"""Of the iteration time: what more columns have to gain."""
+
 LARGE = 256
-"""Servers above which one wiring of a strategy is simulated, and no parts of the layers: laying out a fabric that is no
-circulant for the estimate takes seconds of 1,024."""
+"""Servers above which one split of all layers is simulated on one wiring: laying out one that is no circulant for the
+estimate takes seconds of 1,024."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +86,8 @@ def _good_starts(job: Job, options: SearchOptions, plain: Candidate) -> Iterator
         best_s = min(best_s, row.time_s)
         yield row
     layers, found = layers_of(job), list[tuple[_Split, Candidate]]()
-    few = min(columns, COLUMNS[0])  # each column is a transfer more to simulate
-    for split in _promising(job, layers, few, best_s):
+    few = min(columns, COLUMNS[0]) if job.cluster.servers <= LARGE else columns
+    for split in _promising(job, layers, columns, best_s):
         strategy = split.of(job, few, layers)
         for rules, fabric in _least_loaded(job, options, strategy):
             found.append((split, candidate_on(job, strategy, fabric, rules, options.seed)))
@@ -96,17 +100,25 @@ def _good_starts(job: Job, options: SearchOptions, plain: Candidate) -> Iterator
 
 
 def _best_columns(job: Job, options: SearchOptions, plain: Candidate) -> int:
-    """Return in how many columns tables are the fastest by the estimate on the wiring of data parallelism."""
+    """Return the fewest columns with which tables are nearly the fastest by the estimate, wired for data parallelism.
+
+    Each column is a transfer more to simulate for every table and server.
+    """
     if not has_columns(job):
         return 1
     start = data_parallel(operators_of(job).graph, job.cluster.servers)
     rows = {k: split_tables(job, start, k) for k in (1, *COLUMNS) if job.cluster.servers % k == 0}
-    estimate_s = make_problem(job, plain.fabric, seed=options.seed).iteration_time_s
-    return min((k for k in rows if fits(job, rows[k])), key=lambda k: estimate_s(rows[k]), default=1)
+    estimate_s = kept_problem(job, plain.fabric, options.seed).iteration_time_s
+    times_s = {k: estimate_s(row) for k, row in rows.items() if fits(job, row)}
+    limit_s = (1 + NEARLY) * min(times_s.values(), default=0.0)
+    return next((k for k, time_s in times_s.items() if time_s <= limit_s), 1)
 
 
 def _promising(job: Job, layers: tuple[int, ...], columns: int, to_beat_s: float) -> list[_Split]:
-    """Return for each degree the better dim, where one switch of all ports would take less than ``to_beat_s``."""
+    """Return for each degree the better dim, where one switch of all ports would take less than ``to_beat_s``.
+
+    Of a large cluster only the best degree.
+    """
     cluster = job.cluster
     degrees = [k for k in DEGREES if cluster.servers % k == 0 and cluster.servers > k]
     if not layers or not degrees:
@@ -117,6 +129,8 @@ def _promising(job: Job, layers: tuple[int, ...], columns: int, to_beat_s: float
         rows = [(_Split(degree, dim), _Split(degree, dim).of(job, columns, layers)) for dim in LAYER_DIMS]
         times_s = [(estimate_s(strategy), split) for split, strategy in rows if fits(job, strategy)]
         chosen += sorted(times_s, key=lambda row: row[0])[:1]
+    if cluster.servers > LARGE:
+        chosen = sorted(chosen, key=lambda row: row[0])[:1]
     return [split for time_s, split in chosen if time_s < to_beat_s]
 
 
@@ -150,7 +164,7 @@ def _refined(
         yield wired_candidate(job, whole, row.rules, options.seed)
     if job.cluster.servers > LARGE:
         return
-    estimate_s = make_problem(job, row.fabric, seed=options.seed).iteration_time_s
+    estimate_s = kept_problem(job, row.fabric, options.seed).iteration_time_s
     ranked = sorted((strategy for strategy in others if fits(job, strategy)), key=estimate_s)
     for strategy in ranked[:MOST_PARTS]:
         yield wired_candidate(job, strategy, row.rules, options.seed)
