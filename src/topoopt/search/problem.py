@@ -82,7 +82,8 @@ def make_problem(job: Job, fabric: Fabric, *, measured_only: bool = False, seed:
     servers = cluster.servers
     divisors = _divisors(servers)
     routes = route_tables.route_tables(fabric)
-    groups = tables.group_tables(fabric, divisors, tables.most_rings_of(cluster, topology), seed)
+    most_rings = tables.most_rings_of(cluster, topology)
+    groups = tables.group_tables(fabric, divisors, most_rings, seed, routes["next_link"])
     limit = np.inf
     if job.settings.memory_check == "enforce":
         limit = find_accelerator(cluster.accelerator).memory_bytes

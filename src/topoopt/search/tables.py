@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from topoopt.arrays import Ints32
 from topoopt.collectives import (
     PACKET_BYTES,
     path_overhead,
@@ -24,6 +25,7 @@ from topoopt.workload import Operator, ProfileTimer
 
 Choices = list[list[tuple[int, int, int]]]
 CHANNEL_DIMS = ("none", "out", "in", "rows", "columns")
+NOWHERE = np.full(1, -1)
 MAX_CHANNEL_DEGREE = 16
 """Widest tensor or table split proposed. Wider ones multiply traffic; the bound keeps the tables small."""
 
@@ -175,15 +177,21 @@ def most_rings_of(cluster: ClusterSpec, topology: Topology) -> int:
     return max(cluster.degree, int(ports.max()))
 
 
-def group_tables(fabric: Fabric, divisors: Ints, most_rings: int, seed: int) -> dict[str, Any]:
+def group_tables(
+    fabric: Fabric, divisors: Ints, most_rings: int, seed: int, next_link: Ints32
+) -> dict[str, Any]:
     """Return the rings of each regular group: how many, their fixed time, and which links they cross (CSR).
 
-    Group (degree m, start s) is s, s + n/m, …; its row is ``group_first[index of m] + s``.
+    Group (degree m, start s) is s, s + n/m, …; its row is ``group_first[index of m] + s``. Where there is a table of
+    next links, servers are many: only groups that a turn of the wiring does not lead to have rings laid, of wirings
+    without turns the first of a degree; all others have these, moved, their edges on the ways of the table.
     """
+    turn = _orbits(fabric) if len(next_link) > 1 else fabric.topology.servers
     topology, servers = fabric.topology, fabric.topology.servers
     first: list[int] = []
     rows: list[Ints] = []
     of_group: list[tuple[int, float]] = []
+    laid: tuple[Ring, ...] = ()
     for degree in (int(k) for k in divisors):
         first.append(len(rows))
         step = servers // degree
@@ -194,11 +202,17 @@ def group_tables(fabric: Fabric, divisors: Ints, most_rings: int, seed: int) -> 
             elif start and is_shiftable(fabric):
                 rows.append(shifted_links(topology, rows[first[-1]], start))
                 of_group.append(of_group[first[-1]])
+            elif start >= turn:
+                like = first[-1] + start % turn
+                moved = shifted_links(topology, rows[like], start - start % turn) if turn > 1 else NOWHERE
+                rows.append(moved if (moved >= 0).all() else walked_links(topology, next_link, laid, start))
+                of_group.append(of_group[like])
             else:
                 members = tuple(range(start, servers, step))
                 rings = fabric.rings.get(members) or lay_rings(
                     topology, fabric.routes, members, most_rings, seed
                 )
+                laid = laid if start else rings
                 rows.append(np.concatenate([topology.link_ids(*ring.edges()) for ring in rings]))
                 of_group.append((len(rings), ring_overhead_s(topology, rings)))
     return {
@@ -208,6 +222,25 @@ def group_tables(fabric: Fabric, divisors: Ints, most_rings: int, seed: int) -> 
         "crossing_first": np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64),
         "crossing_link": np.concatenate(rows).astype(np.int32),
     }
+
+
+def _orbits(fabric: Fabric) -> int:
+    """Return after how many servers a wiring is the same again; 1 where nothing is known of it."""
+    return 1 if fabric.wiring is None or fabric.wiring.group == 1 else fabric.wiring.orbits
+
+
+def walked_links(topology: Topology, next_link: Ints32, rings: Sequence[Ring], shift: int) -> Ints:
+    """Return the links of rings whose members are moved, every edge along the one way of its pair."""
+    crossed: list[Ints] = []
+    for ring in rings:
+        node = (np.asarray(ring.members, np.int64) + shift) % topology.servers
+        target = np.roll(node, -1)
+        while len(node):
+            link = next_link[target, node]
+            crossed.append(link.astype(np.int64))
+            node = topology.dst[link].astype(np.int64)
+            node, target = node[node != target], target[node != target]
+    return np.concatenate(crossed)
 
 
 def ring_overhead_s(topology: Topology, rings: Sequence[Ring]) -> float:
