@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from topoopt.errors import Infeasible, NoRoute
-from topoopt.finder import LAYOUT_SPLITS, STRIDES, FinderRules, wirings_of
+from topoopt.finder import LAYOUT_SPLITS, STRIDES, FinderRules, is_wiring_file, wirings_of
 from topoopt.hardware import ClusterSpec
 from topoopt.job import Job, job_traffic
 from topoopt.routing import Fabric
@@ -37,8 +37,11 @@ _LARGEST_MATRIX = 2048
 def splits_to_try(options: SearchOptions, splits: Iterable[str]) -> tuple[str, ...]:
     """Return the degree splits, that of the options first.
 
-    Where one wiring of all servers is asked for, others must not leave it out: they give all servers interfaces.
+    Where one wiring of all servers is asked for, others must not leave it out: they give all servers interfaces. A
+    wiring file leaves nothing to split.
     """
+    if is_wiring_file(options.wiring):
+        return (options.degree_split,)
     all_of_them = dict.fromkeys((options.degree_split, *splits))
     named = options.wiring not in ("", STRIDES)
     return tuple(
