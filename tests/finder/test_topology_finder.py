@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from topoopt.errors import Infeasible, InvalidInput
-from topoopt.finder import DAMPING, DEGREE_SPLITS, STRIDE_RULES, FinderRules, find_topology
+from topoopt.finder import DAMPING, DEGREE_SPLITS, STRIDE_RULES, FinderRules, find_topology, topology_finder
 from topoopt.routing import Fabric, link_loads
 from topoopt.topology import Ring, Topology, hop_metrics
 from topoopt.traffic import AllReduceGroup, AllToAllGroup, Traffic, Transfer, merged_traffic
@@ -292,3 +292,13 @@ def test_by_group_a_pipeline_gets_the_torus_of_its_stages_and_replicas() -> None
         ring.walk == ring.members for rings in fabric.rings.values() for ring in rings
     )  # on links of their own
     assert fabric.topology.ports.sum() == 4 * 32
+
+
+def test_routes_of_very_many_servers_have_one_sequence_a_distance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the coins are loaded about evenly, as the choice among sequences of a distance allows."""
+    monkeypatch.setattr(topology_finder, "_LARGEST_FOR_WAYS", 16)
+    fabric = _find(_dense(64), 4)
+    routes = fabric.routes
+    assert all(len(routes.paths(0, dst)) == 1 for dst in range(1, 64))
+    loads = link_loads(fabric.topology, routes, np.ones((64, 64)))
+    assert loads.max() <= 1.1 * loads.mean()
