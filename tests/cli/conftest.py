@@ -41,7 +41,19 @@ def topoopt(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pyt
 def plan_text(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A small plan file, made once."""
     path = tmp_path_factory.mktemp("plan") / "plan.json"
-    words = ["plan", "dlrm", "--servers", "16", "--budget", "100", "--fabrics", "ideal-switch", "--out"]
+    words = [
+        "plan",
+        "dlrm",
+        "--servers",
+        "16",
+        "--budget",
+        "100",
+        "--fabrics",
+        "ideal-switch",
+        "--wirings",
+        "strides",
+        "--out",
+    ]
     assert main([*words, str(path), "--json"]) == 0
     return path.read_text()
 
