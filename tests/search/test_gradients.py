@@ -94,5 +94,7 @@ def test_sizes_are_read_as_they_are_written(text: str | float, size_bytes: int) 
 
 @pytest.mark.parametrize("text", ["automatic", "25", "-1 MB", -1.0])
 def test_no_size_is_refused(text: str | float) -> None:
-    with pytest.raises(topoopt.InvalidInput, match=r"^bucket: "):
+    with pytest.raises(
+        topoopt.InvalidInput, match=r"^bucket: expected auto, none or a size such as 25 MiB, got "
+    ):
         parse_bucket(text, "bucket")

@@ -4,7 +4,7 @@ from typing import Annotated, Final
 
 from pydantic import BeforeValidator
 
-from topoopt.errors import InvalidInput
+from topoopt.errors import InvalidInput, shown
 from topoopt.files import quantity
 from topoopt.units import format_bytes, parse_bytes
 
@@ -38,9 +38,12 @@ def parse_bucket(value: str | float, place: str) -> int:
     """
     if isinstance(value, str) and value in NAMES:
         return NAMES[value]
-    size_bytes = round(parse_bytes(value, place) if isinstance(value, str) else value)
+    try:
+        size_bytes = round(parse_bytes(value, place) if isinstance(value, str) else value)
+    except InvalidInput:
+        size_bytes = -1
     if size_bytes < 0:
-        raise InvalidInput(f"{place}: must be >= 0, got {value}; write auto, none or a size such as 25 MiB")
+        raise InvalidInput(f"{place}: expected auto, none or a size such as 25 MiB, got {shown(value)}")
     return size_bytes
 
 
