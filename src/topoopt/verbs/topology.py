@@ -10,7 +10,7 @@ import numpy as np
 from topoopt.errors import InvalidInput, check_known
 from topoopt.finder import RingNetwork, hamiltonian_rings, one_way_rings, ring_interfaces, ring_network
 from topoopt.rewiring import ported
-from topoopt.topology import DirectWiring, WiredRing, circulant_wiring
+from topoopt.topology import LINK_MODELS, DirectWiring, WiredRing, circulant_wiring
 from topoopt.verbs.wiring_source import wiring_of_file
 from topoopt.wirings import (
     FoundWirings,
@@ -82,6 +82,8 @@ def topology(
     >>> network.strides, round(network.table.average_hops, 2)
     ((1, 15), 5.35)
     """
+    if links is not None:
+        check_known("links", links, LINK_MODELS)
     if file is not None:
         for name in (*(["servers"] if servers is not None else []), *words):
             raise InvalidInput(f"{name}: the wiring file says it; give either a file or servers and degree")
