@@ -22,7 +22,7 @@ from topoopt.routing import (
     routes_from_mapping,
     routes_to_mapping,
 )
-from topoopt.topology import Link, Topology, topology_from_arrays, topology_from_links
+from topoopt.topology import Link, Topology, lifted_of, topology_from_arrays, topology_from_links
 
 
 def circulant(n: int, *strides: int) -> Topology:
@@ -173,3 +173,30 @@ def test_paths_that_are_kept_are_those_that_would_be_found_again(monkeypatch: py
     assert np.array_equal(link_loads(topology, kept, demand), link_loads(topology, again, demand))
     quiet = np.argwhere((demand == 0) & ~np.eye(12, dtype=bool))[0]
     assert kept.paths(*quiet.tolist()) == candidates.paths(*quiet.tolist())
+
+
+SPREAD = [
+    ([5, 0, 4, 1, 2, 6, 7, 3], [12, 4, 5, 1, 4, 5, 14, 6]),
+    ([1, 6, 7, 2, 3, 4, 5, 0], [6, 8, 11, 1, 13, 1, 14, 15]),
+]
+MOORE = [
+    ([0, 2, 3, 1], [23, 17, 9, 16]),
+    ([3, 2, 0, 1], [13, 3, 28, 29]),
+    ([3, 0, 2, 1], [28, 18, 1, 2]),
+    ([2, 1, 0, 3], [4, 3, 28, 6]),
+]
+
+
+@pytest.mark.parametrize(("cycles", "fullest_bytes"), [(SPREAD, 1.8738e9), (MOORE, 0.6480e9)])
+def test_an_all_to_all_on_lifted_wirings_of_128_servers_fills_all_links_alike(
+    cycles: list[tuple[list[int], list[int]]], fullest_bytes: float
+) -> None:
+    """2**24 bytes a pair, as the all-to-all study sends at batch 2048: the fullest link has no more than the mean."""
+    orders, voltages = [order for order, _ in cycles], [of for _, of in cycles]
+    topology = lifted_of(128, orders, voltages).topology(100e9)
+    demand = 2.0**24 * (1 - np.eye(128))
+    routes = balanced_routes(topology, demand, KShortestRoutes(topology, k=8))
+    loads, equal = (link_loads(topology, one, demand) for one in (routes, EcmpRoutes(topology)))
+    assert loads.max() == pytest.approx(equal.mean(), rel=1e-4)
+    assert loads.max() == pytest.approx(fullest_bytes, rel=1e-4)
+    assert equal.max() > 1.05 * loads.max()
