@@ -23,6 +23,9 @@ ALIVE = 2
 """Wirings that the chains search on: that of the least load, and strides. What a search needs to know of one takes
 longer than simulating its answers on it."""
 
+NEAR_ENOUGH = 1.08
+"""Times the fastest start, up to which one of another degree split gets a chain of its own."""
+
 
 def search_operators(
     job: Job, options: SearchOptions, on_progress: Progress
@@ -50,13 +53,15 @@ def search_operators(
 
 
 def _beginnings(job: Job, options: SearchOptions, starts: list[Candidate]) -> list[Beginning]:
-    """Return the best start of each degree split, the fastest first; each chain takes the next one.
+    """Return the best start of each degree split that is nearly the fastest, that one first; each chain takes the next.
 
-    All servers are wired in several ways by turns. Groups keep their split, on which alone they are fast.
+    Where there is one only, another chain begins at data parallelism. All servers are wired in several ways by turns;
+    groups keep their split, on which alone they are fast.
     """
     rows: dict[str, Candidate] = {}
     for row in sorted(starts, key=lambda row: row.time_s):
-        rows.setdefault(row.rules.degree_split, row)
+        if not rows or row.time_s <= NEAR_ENOUGH * next(iter(rows.values())).time_s:
+            rows.setdefault(row.rules.degree_split, row)
     alive: tuple[FinderRules, ...] = ()
     begin: list[Beginning] = []
     for split, row in rows.items():
@@ -65,7 +70,7 @@ def _beginnings(job: Job, options: SearchOptions, starts: list[Candidate]) -> li
             continue
         alive = _alive(job, options, row.strategy)
         begin.append(Beginning(row.strategy, alive))
-        begin += [Beginning(row.strategy, (*alive[1:], alive[0]))] if len(rows) == 1 and alive else []
+        begin += [Beginning(starts[0].strategy, (*alive[1:], *alive[:1]))] if len(rows) == 1 else []
     return begin
 
 
