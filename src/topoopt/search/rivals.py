@@ -19,6 +19,11 @@ from topoopt.search.worth import simulated
 LARGEST_TO_RETRY = 256
 """Servers up to which strategies that were found on baselines are tried on the plan's fabric."""
 
+NEAR = 1.03
+"""Times the answer, up to which another one has buckets and algorithms of its own tried."""
+MOST_FINALISTS = 2
+"""Other families of wirings that are looked at once more."""
+
 _FAMILY = {"full-mesh": "circulant"}
 """Baselines that the finder wires by the family of another name."""
 
@@ -65,9 +70,9 @@ def rivals(
             other = candidate_on(answer.job, strategy, best.fabric, best.rules, options.seed)
             if other.time_s < answer.time_s:
                 yield settled_answer(job, asked, replace(other, result=other.simulated_again(job)))
-    strides = best_strides(looked_at)
-    if strides is not None and strides.simulated_again(answer.job).iteration_time_s < answer.time_s:
-        yield settled_answer(job, asked, strides)
+    for other in _finalists(best, looked_at):
+        if other.simulated_again(answer.job).iteration_time_s < NEAR * answer.time_s:
+            yield settled_answer(job, asked, other)
     for row in baselines:
         if row.outcome.iteration_time_s < answer.time_s:
             fabric = plugged(fabric_of_baseline(job, row, options.seed), job.cluster)
@@ -75,3 +80,22 @@ def rivals(
                 rules = replace(options.rules, degree_split=WHOLE, wiring=_FAMILY.get(row.fabric, row.fabric))
                 result = simulated(job, row.strategy, fabric)
                 yield settled_answer(job, asked, Candidate(row.strategy, fabric, result, rules))
+
+
+def _finalists(best: Candidate, looked_at: Sequence[Candidate]) -> list[Candidate]:
+    """Return the fastest of each other family of wirings, and the best strides: buckets may suit them better.
+
+    Of many servers only the strides.
+    """
+    of_each: dict[str, Candidate] = {}
+    for row in sorted(looked_at, key=lambda row: row.time_s):
+        of_each.setdefault(_kind(row), row)
+    of_each.pop(_kind(best), None)
+    few = MOST_FINALISTS if len(best.strategy.splits) and best.strategy.servers <= LARGEST_TO_RETRY else 0
+    rows, strides = list(of_each.values())[:few], best_strides(looked_at)
+    return rows if strides is None or strides in rows or strides is best else [*rows, strides]
+
+
+def _kind(row: Candidate) -> str:
+    made = row.fabric.wiring
+    return row.rules.degree_split if made is None else made.family
