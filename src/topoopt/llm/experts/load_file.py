@@ -13,6 +13,7 @@ from topoopt.llm.experts.loads import ExpertLoads, expert_layers, experts_of, un
 from topoopt.transformer import TransformerModel
 
 COLUMNS = ("layer", "expert", "share")
+_LARGEST_SHARE = 1e18  # tokens, counted; sums of far larger ones are no numbers any more
 
 
 def find_loads(text: str, model: TransformerModel, iteration: int = 0, seed: int = 0) -> ExpertLoads:
@@ -138,8 +139,8 @@ def _share(text: str, place: str) -> float:
         value = float(text)
     except ValueError:
         value = -1.0
-    if not 0.0 <= value < float("inf"):
-        raise InvalidInput(f'{place}: share: expected a number >= 0, got "{text}"')
+    if not 0.0 <= value <= _LARGEST_SHARE:
+        raise InvalidInput(f'{place}: share: expected a number >= 0 and <= {_LARGEST_SHARE:g}, got "{text}"')
     return value
 
 
