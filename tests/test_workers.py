@@ -1,13 +1,16 @@
-"""A process that computes for another one ends with it."""
+"""A process that computes for another one ends with it; threads give answers in order, and end at a mistake."""
 
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
+
+from topoopt.workers import in_threads
 
 PARENT = """
 import ctypes, multiprocessing, time
@@ -57,3 +60,33 @@ def test_a_worker_ends_with_a_parent_that_is_killed(tmp_path: Path, call: str) -
     while is_alive(child) and time.monotonic() < until:
         time.sleep(0.05)
     assert not is_alive(child)
+
+
+def test_threads_give_answers_in_the_order_of_the_items(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 3)
+    meeting = threading.Barrier(3, timeout=30)  # passed only if three are at work at once
+
+    def square(number: int) -> int:
+        meeting.wait()
+        return number * number
+
+    assert in_threads(square, range(9)) == [number * number for number in range(9)]
+    assert in_threads(abs, [-1]) == [1]
+    assert in_threads(abs, []) == []
+
+
+def test_a_mistake_in_a_thread_is_raised_and_what_has_not_begun_is_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    done: list[int] = []
+
+    def fail_at_once(number: int) -> None:
+        if number == 0:
+            raise ValueError("first")
+        time.sleep(0.05)
+        done.append(number)
+
+    with pytest.raises(ValueError, match="first"):
+        in_threads(fail_at_once, range(50))
+    assert len(done) < 49

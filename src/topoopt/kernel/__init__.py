@@ -2,6 +2,7 @@
 
 from topoopt.kernel.compilation import on_compilation as on_compilation
 from topoopt.kernel.compiled import compiled as compiled
+from topoopt.kernel.compiled import concurrent_entry as concurrent_entry
 from topoopt.kernel.compiled import entry as entry
 from topoopt.kernel.compiled import inlined as inlined
 from topoopt.kernel.compiled import shared as shared

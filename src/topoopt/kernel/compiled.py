@@ -39,6 +39,11 @@ def entry(function: Callable[P, R]) -> Callable[P, R]:
     return njit(**_ENTRY)(function)
 
 
+def concurrent_entry(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile the function that Python calls, and let other threads of Python go on while it runs."""
+    return njit(**_ENTRY, nogil=True)(function)
+
+
 def shared(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a function into kernels, and leave it to Python, too."""
     return register_jitable(**_OPTIONS)(function)

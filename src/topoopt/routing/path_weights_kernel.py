@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from topoopt.arrays import Floats, Ints, Ints32
-from topoopt.kernel import entry, spliced, stamp
+from topoopt.kernel import concurrent_entry, spliced, stamp
 from topoopt.routing.option_weights_kernel import copy, highest
 
 STAMP = stamp([Path(__file__), Path(__file__).with_name("option_weights_kernel.py")])
@@ -36,7 +36,7 @@ class Steps(NamedTuple):
     capacity: Floats
 
 
-@entry
+@concurrent_entry
 def shift_path_weights(
     s: Steps,
     load: Floats,

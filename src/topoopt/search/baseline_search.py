@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from operator import methodcaller
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from topoopt.search.options import SearchOptions
 from topoopt.search.problem import SearchProblem, make_problem
 from topoopt.search.progress import Progress, silent
 from topoopt.strategy import ParallelStrategy
+from topoopt.workers import in_threads
 
 LARGEST_TO_TRY_EVERY = 256
 """Servers up to which every strategy that was found on one fabric is simulated on all others: a second and more of CPU
@@ -82,7 +84,7 @@ def search_baselines(
         # What is good on one fabric may be better than what the search has found on another.
         everywhere = tuple(dict.fromkeys(trial.best for trial in trials))
         _try_all(trials, [trial.allowed(everywhere) for trial in trials])
-    return [trial.row(prices, options.balance) for trial in trials]
+    return in_threads(methodcaller("row", prices, options.balance), trials)
 
 
 @dataclass(eq=False, slots=True)
@@ -145,9 +147,8 @@ def _try_all(trials: Sequence[_Trial], wanted: Sequence[Iterable[ParallelStrateg
     for trial, strategies in zip(trials, wanted, strict=True):
         trial.order += [strategy for strategy in dict.fromkeys(strategies) if strategy not in trial.order]
     for strategy in dict.fromkeys(strategy for trial in trials for strategy in trial.order):
-        for trial in trials:
-            if strategy in trial.order and strategy not in trial.outcomes:
-                trial.run(strategy)
+        waiting = [trial for trial in trials if strategy in trial.order and strategy not in trial.outcomes]
+        in_threads(methodcaller("run", strategy), waiting)
 
 
 def _searched(

@@ -1,7 +1,7 @@
 """How the gradients of a plan are summed up: buckets of which size, and by which algorithm each message."""
 
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from topoopt.collectives import QUICKEST
@@ -13,6 +13,7 @@ from topoopt.search.candidate import Candidate
 from topoopt.search.fidelity import Fidelity
 from topoopt.search.worth import simulated
 from topoopt.simulate import SimResult
+from topoopt.workers import in_threads
 
 LARGEST_TO_SETTLE = 256
 """Servers up to which all sizes of buckets are tried, here and on other fabrics, and an algorithm for each message. Of
@@ -46,11 +47,9 @@ def with_gradients_settled(job: Job, asked: Job, best: Candidate) -> tuple[Job, 
     tried: list[tuple[int, Job, SimResult]] = []
     if job.settings.bucket_bytes == AUTO_BUCKET:
         few = dict.fromkeys((job.settings.usual_bucket_bytes, max(BUCKET_SIZES)))
-        for size in BUCKET_SIZES if is_small(job) else few:
-            other = _with(job, bucket_bytes=size)
-            same = size == job.settings.usual_bucket_bytes
-            result = best.result if same else simulated(other, best.strategy, best.fabric)
-            tried.append((size, other, result))
+        sizes = BUCKET_SIZES if is_small(job) else tuple(few)
+        jobs = [_with(job, bucket_bytes=size) for size in sizes]
+        tried = list(zip(sizes, jobs, in_threads(partial(_with_buckets, job, best), jobs), strict=True))
         usual = job.settings.usual_bucket_bytes
         _, job, result = min(tried, key=lambda row: _weighed_s(row[2].iteration_time_s, row[0], usual))
         best = replace(best, result=result)
@@ -66,6 +65,11 @@ def with_gradients_settled(job: Job, asked: Job, best: Candidate) -> tuple[Job, 
     if result.iteration_time_s >= best.time_s:
         return _with(job, collective="stepped"), best, choice
     return job, replace(best, result=result), choice
+
+
+def _with_buckets(job: Job, best: Candidate, other: Job) -> SimResult:
+    same = other.settings.bucket_bytes == job.settings.usual_bucket_bytes
+    return best.result if same else simulated(other, best.strategy, best.fabric)
 
 
 def sizes_elsewhere(job: Job, gradients: GradientChoice) -> tuple[int, ...]:

@@ -32,6 +32,7 @@ from topoopt.search.rivals import rivals, settled_answer
 from topoopt.search.wiring import wire_layouts, wire_traffic
 from topoopt.search.worth import bounds, options_of, outcome, routing_gap
 from topoopt.strategy import ParallelStrategy
+from topoopt.workers import in_threads
 
 SEARCHES: Mapping[
     str, Callable[[Job, SearchOptions, Progress], tuple[list[Candidate], list[Candidate], SearchRecord]]
@@ -146,7 +147,7 @@ def compare(
             job, built, layouts, prices, options.seed, asked, on_progress, options.balance
         )
     rows = search_baselines(job, built, options, prices, starts, fidelity, on_progress)
-    return tuple(settled(job, row, fabric, options.seed, asked) for row, fabric in rows)
+    return tuple(in_threads(lambda row: settled(job, *row, options.seed, asked), rows))
 
 
 def priced(job: Job, prices: PartTable) -> dict[str, Any]:

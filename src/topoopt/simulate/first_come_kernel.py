@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.kernel import drop_top, entry, inlined, push, stamp
+from topoopt.kernel import concurrent_entry, drop_top, inlined, push, stamp
 from topoopt.simulate.task_run import DIRTY, EVENTS, READY, TaskRun
 from topoopt.simulate.task_run_kernel import end_task, queue_for_device, start_next
 
@@ -64,7 +64,7 @@ class FlowRun(NamedTuple):
     newest_s: Floats
 
 
-@entry
+@concurrent_entry
 def run_first_come(t: TaskRun, f: FlowRun, stamp: int = STAMP) -> None:
     """Run the task graph once."""
     tasks, flows = len(t.device), len(f.flow_class)
