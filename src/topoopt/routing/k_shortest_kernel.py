@@ -16,10 +16,10 @@ import math
 import numpy as np
 
 from topoopt.arrays import Floats, Ints, Ints32
-from topoopt.kernel import compiled, entry
+from topoopt.kernel import compiled, concurrent_entry
 
 
-@entry
+@concurrent_entry
 def shortest_few(
     first_link: Ints,
     link_dst: Ints32,

@@ -11,14 +11,14 @@ amount : float64 (links,)        room to work in, zero between pairs
 from pathlib import Path
 
 from topoopt.arrays import Floats, Ints, Ints32
-from topoopt.kernel import entry, stamp
+from topoopt.kernel import concurrent_entry, stamp
 from topoopt.routing.link_to_kernel import link_to
 
 STAMP = stamp([Path(__file__), Path(__file__).with_name("link_to_kernel.py")])
 """Of all that is compiled into this kernel."""
 
 
-@entry
+@concurrent_entry
 def merge_links(
     first_link: Ints,
     link_dst: Ints32,
@@ -58,7 +58,7 @@ def merge_links(
     return -1
 
 
-@entry
+@concurrent_entry
 def fill_steps(
     first_link: Ints, link_dst: Ints32, node_first: Ints, nodes: Ints32, link: Ints32, stamp: int = STAMP
 ) -> int:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from topoopt.arrays import Floats, Ints, Ints32
-from topoopt.kernel import compiled, entry
+from topoopt.kernel import compiled, concurrent_entry
 
 
 class Graph(NamedTuple):
@@ -34,7 +34,7 @@ class Graph(NamedTuple):
     through: Floats
 
 
-@entry
+@concurrent_entry
 def tree_loads(graph: Graph, length: Floats, root: int, demand: Floats, load: Floats) -> None:
     """Fill the bytes on each link when ``demand[v]`` bytes go from the root to node v along its cheapest tree."""
     shortest_tree(
@@ -43,7 +43,7 @@ def tree_loads(graph: Graph, length: Floats, root: int, demand: Floats, load: Fl
     load_tree(graph.link_src, graph.via, demand, load, graph.queue, graph.mark, graph.through)
 
 
-@entry
+@concurrent_entry
 def reroute_sources(
     graph: Graph,
     demand: Floats,
@@ -90,7 +90,7 @@ def reroute_sources(
                 load[e] += change
 
 
-@entry
+@concurrent_entry
 def demand_distance(graph: Graph, demand: Floats, length: Floats) -> float:
     """Return the sum over pairs of bytes times distance, under the lengths."""
     first_link, link_dst, far, via = graph.first_link, graph.link_dst, graph.far, graph.via

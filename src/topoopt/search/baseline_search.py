@@ -25,6 +25,7 @@ from topoopt.search.markov_chain import ChainAnswer
 from topoopt.search.options import SearchOptions
 from topoopt.search.problem import SearchProblem, make_problem
 from topoopt.search.progress import Progress, silent
+from topoopt.search.task_graphs import task_graph_of
 from topoopt.strategy import ParallelStrategy
 from topoopt.workers import in_threads
 
@@ -148,6 +149,8 @@ def _try_all(trials: Sequence[_Trial], wanted: Sequence[Iterable[ParallelStrateg
         trial.order += [strategy for strategy in dict.fromkeys(strategies) if strategy not in trial.order]
     for strategy in dict.fromkeys(strategy for trial in trials for strategy in trial.order):
         waiting = [trial for trial in trials if strategy in trial.order and strategy not in trial.outcomes]
+        if waiting:
+            task_graph_of(waiting[0].job, strategy)  # made once, not by every thread
         in_threads(methodcaller("run", strategy), waiting)
 
 

@@ -1,12 +1,14 @@
 """The best of all candidates once their routes are balanced, by which wirings that are nearly as fast change places."""
 
 from collections.abc import Iterable
+from functools import partial
 
 from topoopt.job import Job
 from topoopt.search.balance import balanced
 from topoopt.search.candidate import Candidate
 from topoopt.search.recommended import recommended
 from topoopt.search.wiring_choice import MANY
+from topoopt.workers import in_threads
 
 NEAR = 1.02
 """Times the fastest, up to which a wiring may become it: balanced routes gain some percent."""
@@ -26,5 +28,6 @@ def best_candidate(
     of_each = {row.rules.wiring: row for row in reversed([*ranked, best])}
     tried = [best, *(row for row in of_each.values() if row is not best)]
     tried = tried[: MOST_BALANCED if job.cluster.servers <= MANY else 1]
-    better = [balanced(job, row) for row in tried]
+    alone = job.work.kind != "operators"  # pipelined steps keep what they have played, one at a time
+    better = [balanced(job, row) for row in tried] if alone else in_threads(partial(balanced, job), tried)
     return recommended(job, better), [*rows, *better]

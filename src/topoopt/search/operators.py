@@ -1,11 +1,13 @@
 """The search for a job of operators: chains of proposals, strategy and wiring in turn; all answers on all wirings."""
 
 from collections.abc import Iterator
+from functools import partial
 
 from topoopt.ahead import wait_for
 from topoopt.finder import FinderRules
 from topoopt.job import Job
 from topoopt.plan import SearchRecord
+from topoopt.routing import Fabric
 from topoopt.search.candidate import WHOLE, Candidate, candidate_on
 from topoopt.search.compile_ahead import use_loads
 from topoopt.search.good_starts import simulated_starts
@@ -15,6 +17,7 @@ from topoopt.search.progress import Progress
 from topoopt.search.same_links import same_links
 from topoopt.search.wiring_choice import MANY, kept_wirings, most_kept, rules_to_try
 from topoopt.strategy import ParallelStrategy
+from topoopt.workers import in_threads
 
 STRATEGIES_TRIED = 3
 """Strategies that are simulated on all wirings that are kept for them; of many servers only the fastest."""
@@ -41,10 +44,10 @@ def search_operators(
     starts = simulated_starts(job, options)
     wait_for("chain", use_loads)
     chains = run_chains(job, options, tick, _beginnings(job, options, starts))
-    searched = [
-        candidate_on(job, row.strategy, row.fabric, row.rules or options.rules, options.seed)
-        for row in chains.answers
-    ]
+    searched = in_threads(
+        lambda row: candidate_on(job, row.strategy, row.fabric, row.rules or options.rules, options.seed),
+        chains.answers,
+    )
     times_s = tuple(row.time_s for row in searched)
     because, convergence = chains.best.stopped_because, chains.best.convergence
     if because != "interrupted":
@@ -95,7 +98,12 @@ def _on_all_wirings(job: Job, options: SearchOptions, found: list[Candidate]) ->
     fastest = dict.fromkeys(row.strategy for row in sorted(alike, key=lambda row: row.time_s))
     for strategy in list(fastest)[: STRATEGIES_TRIED if job.cluster.servers <= MANY else 1]:
         known = [row.fabric for row in found if row.strategy == strategy]
-        for one, fabric in kept_wirings(job, strategy, rules, options.seed, most_kept(job)):
-            if any(same_links(fabric, other) for other in known):
-                continue
-            yield candidate_on(job, strategy, fabric, one, options.seed)
+        kept = kept_wirings(job, strategy, rules, options.seed, most_kept(job))
+        new = [(one, fabric) for one, fabric in kept if not any(same_links(fabric, other) for other in known)]
+        yield from in_threads(partial(_on_wiring, job, strategy, options.seed), new)
+
+
+def _on_wiring(
+    job: Job, strategy: ParallelStrategy, seed: int, wired: tuple[FinderRules, Fabric]
+) -> Candidate:
+    return candidate_on(job, strategy, wired[1], wired[0], seed)

@@ -28,7 +28,7 @@ from topoopt.search.layout_baselines import layouts_on_baselines
 from topoopt.search.operators import search_operators
 from topoopt.search.options import SearchOptions
 from topoopt.search.progress import Progress, silent
-from topoopt.search.rivals import rivals, settled_answer
+from topoopt.search.rivals import preference_s, rivals, settled_answer
 from topoopt.search.wiring import wire_layouts, wire_traffic
 from topoopt.search.worth import bounds, options_of, outcome, routing_gap
 from topoopt.strategy import ParallelStrategy
@@ -91,7 +91,7 @@ def make_plan(
     if options.any_wiring:
         answer = min(
             (answer, *rivals(searched_for, asked, answer, looked_at, baselines, options)),
-            key=lambda row: row.time_s,
+            key=preference_s,
         )
     job, best, gradients = answer.job, answer.candidate, answer.gradients
     least = bounds(job, best.strategy, best.result)

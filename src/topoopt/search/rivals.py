@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from topoopt.job import Job
 from topoopt.plan import Baseline, GradientChoice
 from topoopt.search.candidate import WHOLE, Candidate, candidate_on
-from topoopt.search.chosen_wiring import best_strides
+from topoopt.search.chosen_wiring import best_strides, by_groups
 from topoopt.search.fidelities import fabric_of_baseline
 from topoopt.search.gradients import with_gradients_settled
 from topoopt.search.options import SearchOptions
@@ -23,6 +23,9 @@ NEAR = 1.03
 """Times the answer, up to which another one has buckets and algorithms of its own tried."""
 MOST_FINALISTS = 2
 """Other families of wirings that are looked at once more."""
+
+ALIKE = 1e-9
+"""Of the iteration time: what is not a difference."""
 
 _FAMILY = {"full-mesh": "circulant"}
 """Baselines that the finder wires by the family of another name."""
@@ -45,6 +48,13 @@ class SettledAnswer:
 def settled_answer(job: Job, asked: Job, candidate: Candidate) -> SettledAnswer:
     """Return the candidate with the fastest buckets and algorithms; jobs as it was searched for, and asked for."""
     return SettledAnswer(*with_gradients_settled(job, asked, candidate))
+
+
+def preference_s(answer: SettledAnswer) -> float:
+    """Return the time by which answers are compared: of equally fast ones, strides are the easiest to wire."""
+    row = answer.candidate
+    along = row.fabric.wiring is None and not by_groups(row)
+    return answer.time_s * (1.0 if along else 1.0 + ALIKE)
 
 
 def rivals(

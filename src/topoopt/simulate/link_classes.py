@@ -6,17 +6,24 @@ pair, and all AllReduces of a ring, share a class; they differ in bytes only.
 
 import weakref
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.collectives import PathOverhead, path_overheads
 from topoopt.errors import InvalidInput
-from topoopt.routing import Fabric, PathTable, chosen_paths, cumulative_weights, pair_links, path_table
+from topoopt.routing import (
+    Fabric,
+    PathTable,
+    Routes,
+    chosen_paths,
+    cumulative_weights,
+    pair_links,
+    path_table,
+)
 from topoopt.simulate.csr import entries_of, pointer
 from topoopt.simulate.link_classes_kernel import add_rows
-from topoopt.topology import Ring
+from topoopt.topology import Ring, Topology
 
 Ints = NDArray[np.int64]
 Ints32 = NDArray[np.int32]
@@ -74,16 +81,45 @@ def pair_classes(fabric: Fabric, key: Ints, split: str) -> PairClasses:
     NoRoute
         If a pair cannot be reached.
     """
-    if _LAST and _LAST[0]() is fabric and _LAST[2] == split and np.array_equal(_LAST[1], key):
-        kept: PairClasses = _LAST[3]
-        return kept
+    for row in tuple(_KEPT):
+        if row.fits(fabric, key, split):
+            return row.classes
     classes = _pair_classes(fabric, key, split)
-    _LAST[:] = [weakref.ref(fabric), key, split, classes]
+    _keep(_KeptClasses(weakref.ref(fabric.topology), weakref.ref(fabric.routes), key, split, classes))
     return classes
 
 
-_LAST: list[Any] = []
-"""The fabric, pairs, split and classes of the last call: a step is simulated several times with other micro-batches."""
+@dataclass(frozen=True, eq=False, slots=True)
+class _KeptClasses:
+    """Classes, and what they are of; links and routes may be gone."""
+
+    topology: weakref.ref[Topology]
+    routes: weakref.ref[Routes]
+    key: Ints
+    split: str
+    classes: PairClasses
+
+    def fits(self, fabric: Fabric, key: Ints, split: str) -> bool:
+        same = self.topology() is fabric.topology and self.routes() is fabric.routes
+        return same and self.split == split and np.array_equal(self.key, key)
+
+
+_KEPT: list[_KeptClasses] = []
+"""The newest first: a strategy is simulated on a fabric with buckets of several sizes, or other micro-batches."""
+
+_MOST_KEPT, _MOST_ENTRIES_KEPT = 8, 30_000_000
+"""Classes that are kept, and entries of links of all of them but the newest: 16 bytes each."""
+
+
+def _keep(row: _KeptClasses) -> None:
+    """Put a row first, and leave out those that are too many; the list is replaced at once, for threads read it."""
+    rows, entries = [row], 0
+    for other in _KEPT:
+        entries += len(other.classes.link)
+        gone = other.topology() is None or other.routes() is None
+        if not gone and entries <= _MOST_ENTRIES_KEPT and len(rows) < _MOST_KEPT:
+            rows.append(other)
+    _KEPT[:] = rows
 
 
 def _pair_classes(fabric: Fabric, key: Ints, split: str) -> PairClasses:

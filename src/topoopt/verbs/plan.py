@@ -73,8 +73,8 @@ def plan(
     --------
     >>> import topoopt
     >>> found = topoopt.plan("dlrm", servers=8, degree=2, bandwidth="100Gbps", fabrics=(), budget=100)
-    >>> found.strides
-    (1,)
+    >>> found.wiring.family, found.strides
+    ('strides', (1,))
     """
     checked_words(words, PlanWords)
     return planned(model, words, fabrics, prices, on_progress, collective)[0]
