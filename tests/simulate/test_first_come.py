@@ -38,7 +38,7 @@ def jobs(draw: st.DrawFn) -> tuple[TaskGraph, Flows]:
     of_flow = np.array(draw(st.lists(st.integers(0, 3), min_size=flows, max_size=flows)), np.int64)
     numbers = st.lists(st.sampled_from([0.0, 1.0, 2.0]), min_size=flows, max_size=flows)
     size, before, after = (np.array(draw(numbers)) for _ in range(3))
-    entries = np.array([link for links in classes for link in links], np.int64)
+    entries = np.array([link for links in classes for link in links], np.int32)
     nothing = np.zeros((4, 1))
     return graph, Flows(
         np.concatenate([[0], np.cumsum(each)]).astype(np.int64),
