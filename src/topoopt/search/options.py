@@ -33,7 +33,7 @@ class SearchOptions:
     wirings : str
         Which wirings of all servers are looked at: ``strides``, or ``any``.
     wiring : str
-        The one to take in place of a choice: a family or a file, as :attr:`topoopt.finder.FinderRules.wiring`.
+        The one to take in place of a choice: a family or a file, as ``wiring`` of :class:`topoopt.finder.FinderRules`.
     budget : int
         Proposals over all chains and rounds.
     baseline_budget : int

@@ -77,7 +77,7 @@ def build_task_graph(
     without replicas on other servers has only that delay.
 
     ``bucket_bytes`` above 0 joins gradients of equal replica groups into buckets, see
-    :func:`~topoopt.simulate.gradient_buckets.in_buckets`.
+    ``gradient_buckets.py``.
 
     In iteration i+1 a forward part waits for its own backward part and its own AllReduces of iteration i: the
     next forward pass overlaps the tail of the AllReduces, layer by layer.
