@@ -10,26 +10,17 @@ import pytest
 from tests.cli.conftest import Topoopt
 from tests.cli.test_mistakes import assert_one_line
 
+WORDS = (
+    *("plan", "dlrm", "--servers", "16", "--budget", "0"),
+    *("--wirings", "strides", "--fabrics", "none", "--degree"),
+)
+
 
 @pytest.fixture
 def other_plan(topoopt: Topoopt) -> str:
-    words = (
-        "plan",
-        "dlrm",
-        "--servers",
-        "16",
-        "--budget",
-        "0",
-        "--wirings",
-        "strides",
-        "--fabrics",
-        "none",
-        "--degree",
-        "4",
-    )
     assert (
         topoopt(
-            *words, "--degree-split", "all-to-allreduce", "--strides", "nearest", "--out", "other.json"
+            *WORDS, "4", "--degree-split", "all-to-allreduce", "--strides", "nearest", "--out", "other.json"
         ).code
         == 0
     )
@@ -66,21 +57,7 @@ def test_a_plan_to_itself_moves_nothing(topoopt: Topoopt, plan_file: str) -> Non
 
 def test_more_interfaces_leave_all_that_is_wired_in_place(topoopt: Topoopt, plan_file: str) -> None:
     """Rings of strides 1 and 5 are among those of 1, 3, 5 and 7, on panels of their own: 32 cables are new."""
-    words = (
-        "plan",
-        "dlrm",
-        "--servers",
-        "16",
-        "--budget",
-        "0",
-        "--wirings",
-        "strides",
-        "--fabrics",
-        "none",
-        "--degree",
-        "8",
-    )
-    assert topoopt(*words, "--out", "eight.json").code == 0
+    assert topoopt(*WORDS, "8", "--out", "eight.json").code == 0
     for relabel in ((), ("--no-relabel",)):
         document = json.loads(topoopt("rewire", plan_file, "eight.json", *relabel, "--json").out)
         assert (document["kept_fibers"], document["moved_fibers"], document["gap"]) == (32, 32, 0)
