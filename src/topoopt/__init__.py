@@ -20,6 +20,8 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import CollectiveAnswer as CollectiveAnswer
     from topoopt.verbs import Comparison as Comparison
     from topoopt.verbs import CostComparison as CostComparison
+    from topoopt.verbs import ExportAnswer as ExportAnswer
+    from topoopt.verbs import ExportFormats as ExportFormats
     from topoopt.verbs import FailureAnswer as FailureAnswer
     from topoopt.verbs import Figure as Figure
     from topoopt.verbs import HardwareTables as HardwareTables
@@ -54,6 +56,8 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import cost_page as cost_page
     from topoopt.verbs import draw_charts as draw_charts
     from topoopt.verbs import draw_page as draw_page
+    from topoopt.verbs import export as export
+    from topoopt.verbs import export_formats as export_formats
     from topoopt.verbs import fail as fail
     from topoopt.verbs import figure_page as figure_page
     from topoopt.verbs import hardware as hardware

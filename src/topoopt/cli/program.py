@@ -27,6 +27,8 @@ VERBS: Mapping[str, str] = MappingProxyType(
         "fail": "Fail a link, a server or a panel of a plan: iteration time before, during and repaired, and the "
         "moves.",
         "rewire": "Say which fibers to move, in which order, to get from one plan or wiring to the next.",
+        "export": "Write a plan as files: what is patched where, and what servers, switches and other programs are "
+        "told.",
         "sweep": "Plan every combination of models, clusters, fabrics and seeds in a file, and store the results.",
         "results": "Show, query, export and plot what a sweep has stored; also while it runs.",
         "report": "Write one interactive HTML page that needs no network.",

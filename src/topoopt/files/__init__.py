@@ -4,6 +4,8 @@ from topoopt.files.content import parse_json as parse_json
 from topoopt.files.content import parse_yaml as parse_yaml
 from topoopt.files.content import read_json as read_json
 from topoopt.files.content import read_yaml as read_yaml
+from topoopt.files.folder import check_folder as check_folder
+from topoopt.files.folder import write_folder as write_folder
 from topoopt.files.model import Amount as Amount
 from topoopt.files.model import BandwidthText as BandwidthText
 from topoopt.files.model import Count as Count

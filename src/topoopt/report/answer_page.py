@@ -21,6 +21,8 @@ PAGES: Mapping[str, str] = MappingProxyType(
         "ConfigurationSearch": "llm_search_page.llm_search_page",
         "CostComparison": "cost_page.cost_page",
         "Estimate": "llm_estimate_page.llm_estimate_page",
+        "ExportAnswer": "export_page.export_page",
+        "ExportFormats": "export_page.export_formats_page",
         "FailureAnswer": "failure_page.failure_page",
         "HardwareTables": "hardware_page.hardware_page",
         "LaidTraffic": "laid_traffic_page.laid_traffic_page",

@@ -12,6 +12,8 @@ if TYPE_CHECKING:  # a verb needs no other
     from topoopt.errors import InvalidInput as InvalidInput
     from topoopt.errors import NoRoute as NoRoute
     from topoopt.errors import TopoOptError as TopoOptError
+    from topoopt.export import ExportAnswer as ExportAnswer
+    from topoopt.export import ExportFormats as ExportFormats
     from topoopt.failure import AvailabilityAnswer as AvailabilityAnswer
     from topoopt.failure import FailureAnswer as FailureAnswer
     from topoopt.finder import RingNetwork as RingNetwork
@@ -56,6 +58,8 @@ if TYPE_CHECKING:  # a verb needs no other
     from topoopt.verbs.collective import collective as collective
     from topoopt.verbs.compare import compare as compare
     from topoopt.verbs.cost import cost as cost
+    from topoopt.verbs.export import export as export
+    from topoopt.verbs.export import export_formats as export_formats
     from topoopt.verbs.fail import fail as fail
     from topoopt.verbs.hardware import hardware as hardware
     from topoopt.verbs.job_request import job_request as job_request

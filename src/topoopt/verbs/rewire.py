@@ -1,21 +1,16 @@
 """``topoopt.rewire``: from one wiring to another, of plans or of wiring files, with the fewest moved fibers."""
 
-import os
-
 from topoopt.errors import InvalidInput
-from topoopt.plan import Plan, read_plan
-from topoopt.rewiring import Joined, RewiringAnswer, joined_by, order_moves, rewiring_times, wired_in_room
+from topoopt.rewiring import Joined, RewiringAnswer, order_moves, rewiring_times, wired_in_room
 from topoopt.rewiring import rewire as fewest_moves
-from topoopt.verbs.plan_source import PlanSource
-from topoopt.verbs.wiring_source import is_plan_file
-from topoopt.wirings import read_wiring_file
+from topoopt.verbs.joined_source import JoinedSource, joined_and_name
 from topoopt.words import checked_arguments
 
 
 @checked_arguments
 def rewire(
-    old: PlanSource,
-    new: PlanSource,
+    old: JoinedSource,
+    new: JoinedSource,
     *,
     keep_running: bool = False,
     relabel: bool = True,
@@ -51,7 +46,7 @@ def rewire(
     >>> topoopt.rewire(plan, plan).rewiring.moved_fibers
     0
     """
-    (before, old_name), (after, new_name) = _joined(old), _joined(new)
+    (before, old_name), (after, new_name) = joined_and_name(old), joined_and_name(new)
     _check(before, old_name, after, new_name, keep_running)
     wiring, topology, room = wired_in_room(before, after, interfaces_per_panel)
     free = relabel and not keep_running
@@ -60,18 +55,6 @@ def rewire(
     return RewiringAnswer(
         old_name, new_name, rewiring, order, rewiring_times(order, rewiring.old, room), free
     )
-
-
-def _joined(source: PlanSource) -> tuple[Joined, str]:
-    """Return who is joined with whom, and what it is called: its file, or ``plan``."""
-    name = "plan" if isinstance(source, Plan) else os.fspath(source)
-    if not isinstance(source, Plan) and not is_plan_file(name):
-        return joined_by(*read_wiring_file(name)), name
-    plan = source if isinstance(source, Plan) else read_plan(name)
-    topology, cluster = plan.fabric.topology, plan.job.cluster
-    if topology.nodes > topology.servers:
-        raise InvalidInput(f"{name}: the servers of a {plan.fabric.name} hang on switches; nothing to rewire")
-    return Joined(topology, cluster.degree, cluster.links), name
 
 
 def _check(was: Joined, old: str, comes: Joined, new: str, keep_running: bool) -> None:

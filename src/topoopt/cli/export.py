@@ -1,0 +1,45 @@
+"""``topoopt export``: a plan as files that people, servers, switches and other programs take."""
+
+from collections.abc import Sequence
+from typing import Annotated, TypedDict
+
+from typer import Argument, Option
+
+import topoopt
+from topoopt.cli.render import show
+from topoopt.cli.spread import spread
+from topoopt.errors import InvalidInput
+from topoopt.words import File, Switch, Word
+
+
+class ExportWords(TypedDict, total=False):
+    """What is written, and where."""
+
+    format: Annotated[Sequence[str], Word("NAME|all", "all", commas="names of formats with commas, or all")]
+    """Formats, with commas; all: every one that can say the plan."""
+    out: Annotated[str, Word("DIR")]
+    """The folder to be written. What an earlier export wrote there is replaced."""
+    present: Annotated[File, Word("PLAN|WIRING")]
+    """What is wired now: the patch list says the difference."""
+    keep_running: Switch
+    """A job runs on what is wired now: never cut it."""
+    panels: Annotated[str, Word("KIND", "manual")]
+    """What panels are, where no inventory says it: manual, polatis, calient or sonic-ocs."""
+
+
+@spread
+def export(
+    words: ExportWords,
+    plan: Annotated[str | None, Argument(metavar="PLAN", help="A plan file.", show_default=False)] = None,
+    list_formats: Annotated[bool, Option("--list", help="List the formats, and write nothing.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Write a plan as files: what is patched where, and what servers, switches and other programs are told."""
+    if list_formats:
+        show(topoopt.export_formats(), as_json)
+        return
+    if plan is None:
+        raise InvalidInput("PLAN: missing; name a plan file, or give --list")
+    if "out" not in words:
+        raise InvalidInput("--out: missing; name a folder to be written, or give --list")
+    show(topoopt.export(plan, **words), as_json)

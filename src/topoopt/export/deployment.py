@@ -1,0 +1,75 @@
+"""The noun Deployment: a plan on named machines, and what is wired there now. Every export format reads it."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from topoopt.errors import InvalidInput
+from topoopt.inventory import Circuit, Inventory, circuits, completed
+from topoopt.plan import Plan
+from topoopt.rewiring import Joined, MoveOrder, Wiring, order_moves, rewire, wire, wired_in_room
+
+
+@dataclass(frozen=True, eq=False)
+class Deployment:
+    """A plan that is to become real; make it with :func:`deployment`.
+
+    Attributes
+    ----------
+    plan : Plan
+        Rank r of it is on server r of the inventory.
+    inventory : Inventory
+        Nothing is missing in it.
+    wiring : Wiring
+        Which interfaces every link joins, and through which panel. Of the servers of ``present``, too.
+    present : Wiring, optional
+        What is wired now; None: nothing.
+    order : MoveOrder, optional
+        The steps from what is wired now.
+    """
+
+    plan: Plan
+    inventory: Inventory
+    wiring: Wiring
+    present: Wiring | None = None
+    order: MoveOrder | None = None
+
+    @cached_property
+    def circuits(self) -> tuple[Circuit, ...]:
+        """The patches of the wiring in the inventory's names, in their order."""
+        return circuits(self.inventory, self.wiring, self.wiring.patches)
+
+
+def deployment(
+    plan: Plan, *, present: Joined | None = None, kind: str = "manual", keep_running: bool = False
+) -> Deployment:
+    """Return a plan on named machines.
+
+    Parameters
+    ----------
+    present : Joined, optional
+        What is wired now; as many of its patches as possible stay.
+    kind : str
+        What panels are, where no inventory says it.
+    keep_running : bool
+        Whether a job runs on the wiring meanwhile, and must not be cut.
+
+    Raises
+    ------
+    InvalidInput
+        If the servers of the plan hang on switches, or its circuits change; if ``present`` has other links.
+    """
+    topology, cluster = plan.fabric.topology, plan.job.cluster
+    if topology.nodes > topology.servers or plan.fabric.reconfiguration is not None:
+        raise InvalidInput(
+            f"export: the plan's fabric is {plan.fabric.name}; expected one of fixed links from server to server"
+        )
+    if present is None:
+        wiring = wire(topology, cluster.degree, cluster.links)
+        return Deployment(plan, completed(wiring, topology.servers, kind), wiring)
+    if present.links != cluster.links:
+        raise InvalidInput(f"present: links are {present.links}, those of the plan {cluster.links}")
+    comes = Joined(topology, cluster.degree, cluster.links)
+    now, after, room = wired_in_room(present, comes, None)
+    moves = rewire(now, after, relabel=False)
+    order = order_moves(moves, keep_running)
+    return Deployment(plan, completed(now, room, kind), moves.new, now, order)

@@ -1,0 +1,56 @@
+"""The neutral patch list: which ports of which panel are joined, what is joined now, and in which order to change it.
+
+In a step every row that disconnects comes before those that connect, so that no port is asked for twice.
+"""
+
+import csv
+import io
+from collections.abc import Iterator
+
+from topoopt.export.deployment import Deployment
+from topoopt.export.format import Contents
+from topoopt.inventory import Circuit, circuits
+
+COLUMNS = (
+    *("ocs", "port_a", "port_b", "server_a", "nic_a", "server_b", "nic_b"),
+    *("circuit_id", "action", "step"),
+)
+Row = tuple[str, int, int, str, str, str, str, str, str, int]
+
+
+def patch_list(deployment: Deployment) -> Contents:
+    """Return the patch list as CSV. What stays has step 0; without a present wiring all is connected in step 1."""
+    return {"patch-list.csv": _csv(patch_list_rows(deployment))}
+
+
+def patch_list_rows(deployment: Deployment) -> list[Row]:
+    """Return a row of :data:`COLUMNS` for every circuit that stays, goes or comes."""
+    return [_row(circuit, action, step) for step, action, circuit in _actions(deployment)]
+
+
+def _actions(deployment: Deployment) -> Iterator[tuple[int, str, Circuit]]:
+    if deployment.present is None or deployment.order is None:
+        yield from ((1, "connect", circuit) for circuit in deployment.circuits)
+        return
+    made = {patch for step in deployment.order.steps for patch in step.plug}
+    named = dict(zip(deployment.wiring.patches, deployment.circuits, strict=True))
+    yield from ((0, "keep", circuit) for patch, circuit in named.items() if patch not in made)
+    for number, step in enumerate(deployment.order.steps, 1):
+        gone = circuits(deployment.inventory, deployment.present, step.unplug)
+        yield from ((number, "disconnect", circuit) for circuit in gone)
+        come = circuits(deployment.inventory, deployment.wiring, step.plug)
+        yield from ((number, "connect", circuit) for circuit in come)
+
+
+def _row(circuit: Circuit, action: str, step: int) -> Row:
+    a, b = circuit.cable_a, circuit.cable_b
+    ends = (a.server, a.interface, b.server, b.interface)
+    return (circuit.panel, a.port, b.port, *ends, circuit.id, action, step)
+
+
+def _csv(rows: list[Row]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows(rows)
+    return text.getvalue()

@@ -1,0 +1,20 @@
+"""The table of export formats: a new one is a file in this room and a row here."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from topoopt.export.format import ExportFormat
+from topoopt.export.patch_list import patch_list
+
+_ROWS = (
+    ExportFormat(
+        "patch-list",
+        "which panel ports are joined, and in which order to change them",
+        "patch-list.csv",
+        "people, scripts and robots at any patch panel",
+        patch_list,
+    ),
+)
+
+FORMATS: Mapping[str, ExportFormat] = MappingProxyType({row.name: row for row in _ROWS})
+"""Every format by name, in the order of deploying a plan: fibers, servers, collectives, schedulers, simulators."""

@@ -1,0 +1,94 @@
+"""``topoopt.export``: a plan as files that people, servers, switches and other programs take."""
+
+import os
+from collections.abc import Sequence
+
+from topoopt.errors import InvalidInput, check_known
+from topoopt.export import FORMATS, ExportAnswer, ExportFormats, deployment, exported
+from topoopt.files import check_folder, write_folder
+from topoopt.inventory import PANEL_KINDS
+from topoopt.rewiring import Joined
+from topoopt.verbs.joined_source import JoinedSource, joined_and_name
+from topoopt.verbs.plan_source import PlanSource, plan_and_name
+from topoopt.words import checked_arguments
+
+
+@checked_arguments
+def export(
+    plan: PlanSource,
+    *,
+    format: str | Sequence[str] = "all",
+    present: JoinedSource | None = None,
+    keep_running: bool = False,
+    panels: str = "manual",
+    out: str | os.PathLike[str] | None = None,
+) -> ExportAnswer:
+    """Write a plan as files: what is patched where, and what servers, switches and other programs are told.
+
+    Parameters
+    ----------
+    plan
+        A plan or its file.
+    format
+        A format of :func:`topoopt.export_formats`, several, or ``all``: every one that can say the plan.
+    present
+        What is wired now, a plan, its file or a wiring file: the patch list says the difference.
+    keep_running
+        A job runs on what is wired now: never cut it.
+    panels
+        What panels are, where no inventory says it: ``manual``, ``polatis``, ``calient`` or ``sonic-ocs``.
+    out
+        A folder to be written. What an earlier export wrote there is replaced.
+
+    Returns
+    -------
+    ExportAnswer
+        With the files, whether they are written or not.
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown format; for a folder with files of others, or changed ones.
+    Infeasible
+        If a format that is named cannot say the plan, with the reason.
+
+    Examples
+    --------
+    >>> import topoopt
+    >>> plan = topoopt.plan("dlrm", servers=8, degree=2, fabrics=(), budget=20, wirings="strides")
+    >>> text = topoopt.export(plan, format="patch-list").files["patch-list.csv"]
+    >>> print(text.splitlines()[1])
+    panel1,1,2,srv000,ens1f0,srv001,ens1f0,panel1:1-2,connect,1
+    """
+    check_known("panels", panels, PANEL_KINDS)
+    names = (format,) if isinstance(format, str) else tuple(format)
+    if out is not None:
+        _check_out(out)
+    made, name = plan_and_name(plan)
+    now: Joined | None = None
+    if present is not None:
+        now, _ = joined_and_name(present)
+    elif keep_running:
+        raise InvalidInput("keep_running: is of what is wired now; give present, too")
+    there = deployment(made, present=now, kind=panels, keep_running=keep_running)
+    answer = ExportAnswer(name, there, *exported(there, names), None if out is None else os.fspath(out))
+    if out is not None:
+        write_folder(os.fspath(out), answer.files)
+    return answer
+
+
+def export_formats() -> ExportFormats:
+    """List the formats in which a plan can be exported: what each is, its files, and who reads them.
+
+    Returns
+    -------
+    ExportFormats
+    """
+    return ExportFormats(tuple(FORMATS.values()))
+
+
+def _check_out(out: str | os.PathLike[str]) -> None:
+    try:
+        check_folder(os.fspath(out))
+    except InvalidInput as error:
+        raise InvalidInput(f"out: {error}") from None

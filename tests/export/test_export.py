@@ -1,0 +1,62 @@
+"""``topoopt.export``: the door to every format."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import topoopt
+from topoopt.errors import Infeasible, InvalidInput
+from topoopt.export import FORMATS, ExportFormat
+from topoopt.finder import FABRICS, FabricRequest
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_says_what_it_is_and_who_reads_it(name: str) -> None:
+    row = FORMATS[name]
+    assert row.name == name
+    assert all((row.text, row.files, row.consumer))
+
+
+def test_the_files_of_one_format_are_in_the_folder_itself(plan: topoopt.Plan, tmp_path: Path) -> None:
+    answer = topoopt.export(plan, format="patch-list", out=tmp_path / "d")
+    assert (tmp_path / "d" / "patch-list.csv").read_text() == answer.files["patch-list.csv"]
+
+
+def test_of_all_formats_those_that_refuse_are_named(
+    plan: topoopt.Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(deployment: object) -> dict[str, str]:
+        raise Infeasible("it is Monday")
+
+    odd = ExportFormat("odd", "never", "odd.txt", "nobody", refuse)
+    monkeypatch.setattr(sys.modules["topoopt.export.written"], "FORMATS", {**FORMATS, "odd": odd})
+    answer = topoopt.export(plan)
+    assert ("odd", "it is Monday") in [(one.format.name, one.reason) for one in answer.refused]
+    assert "patch-list/patch-list.csv" in answer.files
+    with pytest.raises(Infeasible, match="odd: it is Monday"):
+        topoopt.export(plan, format="odd")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"format": "patch-lst"}, 'format: unknown name "patch-lst"; did you mean patch-list'),
+        ({"format": ()}, "format: name one or several of "),
+        ({"panels": "Polatis"}, 'panels: unknown name "Polatis"; did you mean polatis'),
+        ({"keep_running": True}, "keep_running: is of what is wired now; give present, too"),
+        ({"out": ""}, "out: expected the name of a folder, got nothing"),
+        ({"present": "gone.json"}, "gone.json: no such file"),
+    ],
+)
+def test_a_mistake_is_one_line(plan: topoopt.Plan, words: dict[str, object], message: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        topoopt.export(plan, **words)  # type: ignore[arg-type]
+    assert message in str(caught.value)
+
+
+def test_a_plan_on_switches_is_refused(plan: topoopt.Plan) -> None:
+    switch = replace(plan, fabric=FABRICS["ideal-switch"](FabricRequest(12, 4, 100e9)))
+    with pytest.raises(InvalidInput, match="expected one of fixed links from server to server"):
+        topoopt.export(switch)

@@ -1,0 +1,83 @@
+"""The patch list, played on the present wiring, gives the new one, and no port is ever used twice at a moment."""
+
+import csv
+import io
+
+import pytest
+
+import topoopt
+
+Rows = list[dict[str, str]]
+
+
+def rows_of(plan: topoopt.Plan, **words: object) -> Rows:
+    text = topoopt.export(plan, format="patch-list", **words).files["patch-list.csv"]  # type: ignore[arg-type]
+    return list(csv.DictReader(io.StringIO(str(text))))
+
+
+def circuits(plan: topoopt.Plan) -> set[str]:
+    return {row["circuit_id"] for row in rows_of(plan)}
+
+
+def played(rows: Rows, joined: set[str]) -> set[str]:
+    """Do what the rows say, in their order, and watch every port."""
+    joined = set(joined)
+    taken = {port for one in joined for port in ports(one)}
+    for row in rows:
+        there = row["circuit_id"]
+        assert ports(there) == {(row["ocs"], row["port_a"], "a"), (row["ocs"], row["port_b"], "b")} or (
+            "-" in there
+        )
+        if row["action"] == "disconnect":
+            joined.remove(there)
+            taken -= ports(there)
+        elif row["action"] == "connect":
+            assert not ports(there) & taken, f"{there} needs a port that is taken"
+            joined.add(there)
+            taken |= ports(there)
+        else:
+            assert row["action"] == "keep"
+            assert there in joined
+    return joined
+
+
+def ports(circuit: str) -> set[tuple[str, str, str]]:
+    """The ports of a circuit; of a fiber the half that leads in and the half that leads out."""
+    panel, _, pair = circuit.partition(":")
+    if "-" in pair:
+        return {(panel, port, "") for port in pair.split("-")}
+    a, b = pair.split(">")
+    return {(panel, a, "a"), (panel, b, "b")}
+
+
+@pytest.mark.parametrize("which", ["plan", "directed_plan"])
+def test_the_first_list_comes_from_one_plan_and_connects_every_link(
+    which: str, request: pytest.FixtureRequest
+) -> None:
+    plan: topoopt.Plan = request.getfixturevalue(which)
+    rows = rows_of(plan)
+    duplex = plan.job.cluster.links == "duplex"
+    assert len(rows) == plan.fabric.topology.ports.sum() // (2 if duplex else 1)
+    assert {(row["action"], row["step"]) for row in rows} == {("connect", "1")}
+    assert played(rows, set()) == {row["circuit_id"] for row in rows}
+    named = {(int(row["server_a"][3:]), int(row["server_b"][3:])) for row in rows}
+    arcs = set(zip(plan.fabric.topology.src.tolist(), plan.fabric.topology.dst.tolist(), strict=True))
+    assert named | ({(b, a) for a, b in named} if duplex else set()) == arcs
+
+
+@pytest.mark.parametrize("keep_running", [False, True])
+def test_the_difference_to_the_present_wiring_leads_to_the_new_one(
+    plan: topoopt.Plan, other_plan: topoopt.Plan, keep_running: bool
+) -> None:
+    rows = rows_of(other_plan, present=plan, keep_running=keep_running)
+    now = {row["circuit_id"] for row in rows if row["action"] != "connect"}
+    assert now == circuits(plan)
+    then = played(rows, now)
+    assert then == {row["circuit_id"] for row in rows if row["action"] != "disconnect"}
+    assert {row["action"] for row in rows} == {"keep", "disconnect", "connect"}
+    steps = [int(row["step"]) for row in rows]
+    assert steps == sorted(steps)
+
+
+def test_a_plan_that_is_wired_already_keeps_all(plan: topoopt.Plan) -> None:
+    assert {(row["action"], row["step"]) for row in rows_of(plan, present=plan)} == {("keep", "0")}
