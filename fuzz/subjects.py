@@ -59,6 +59,7 @@ READERS = tuple(
     fail @plan.json --server 0 --json
     fail @plan.json --availability --runs 3 --json
     rewire @plan.json other.json --json
+    export @plan.json --out exported --json
     traffic @llama.json --json
     simulate @llama.json --simulator flow --json
     report @llama.json --out page.html
@@ -102,6 +103,7 @@ WORDS = {
     "cluster run": "trace.csv --servers 8 --fabrics ideal-switch --json",
     "fail": "plan.json --server 0 --json",
     "rewire": "plan.json other.json --json",
+    "export": "plan.json --format patch-list --out exported --json",
     "sweep": "sweep.yaml --dry-run",
     "results": "sweep.duckdb --json",
     "report": "plan.json --out page.html",

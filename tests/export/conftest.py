@@ -11,17 +11,17 @@ WORDS: dict[str, Any] = {"bandwidth": "100Gbps", "fabrics": (), "budget": 0, "wi
 
 @pytest.fixture(scope="session")
 def plan() -> topoopt.Plan:
-    """12 servers of 4 ports, cables."""
-    return topoopt.plan("dlrm", servers=12, degree=4, **WORDS)
+    """16 servers of 4 ports, cables."""
+    return topoopt.plan("dlrm", servers=16, degree=4, **WORDS)
 
 
 @pytest.fixture(scope="session")
 def directed_plan() -> topoopt.Plan:
-    """12 servers of 2 ports, fibers one way."""
-    return topoopt.plan("dlrm", servers=12, degree=2, links="directed", **WORDS)
+    """16 servers of 2 ports, fibers one way."""
+    return topoopt.plan("dlrm", servers=16, degree=2, links="directed", **WORDS)
 
 
 @pytest.fixture(scope="session")
 def other_plan() -> topoopt.Plan:
-    """The same servers with other rings."""
-    return topoopt.plan("dlrm", servers=12, degree=4, strides="nearest", **WORDS)
+    """The same servers, wired otherwise."""
+    return topoopt.plan("dlrm", servers=16, degree=4, **{**WORDS, "wirings": "any"})

@@ -57,6 +57,6 @@ def test_a_mistake_is_one_line(plan: topoopt.Plan, words: dict[str, object], mes
 
 
 def test_a_plan_on_switches_is_refused(plan: topoopt.Plan) -> None:
-    switch = replace(plan, fabric=FABRICS["ideal-switch"](FabricRequest(12, 4, 100e9)))
+    switch = replace(plan, fabric=FABRICS["ideal-switch"](FabricRequest(16, 4, 100e9)))
     with pytest.raises(InvalidInput, match="expected one of fixed links from server to server"):
         topoopt.export(switch)

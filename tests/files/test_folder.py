@@ -8,7 +8,7 @@ import pytest
 from topoopt.errors import InvalidInput
 from topoopt.files import check_folder, write_folder
 
-FILES = {"a.txt": "one", "deep/b.bin": b"\x00two"}
+FILES: dict[str, str | bytes] = {"a.txt": "one", "deep/b.bin": b"\x00two"}
 
 
 def there(folder: Path) -> dict[str, bytes]:
