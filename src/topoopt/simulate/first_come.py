@@ -5,7 +5,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from topoopt.simulate.csr import owners
-from topoopt.simulate.first_come_kernel import FlowRun, run_first_come
+from topoopt.simulate.first_come_kernel import CHAINS, FlowRun, run_first_come
 from topoopt.simulate.flows import Flows, no_flows
 from topoopt.simulate.task_graph import COMPUTE, Floats, TaskGraph
 from topoopt.simulate.task_run import task_run
@@ -34,8 +34,12 @@ def first_come_times(
             np.zeros(len(graph)),
             np.zeros(len(graph), np.int64),
             np.empty(len(graph) + 2 * len(flows), np.int32),
+            np.full(CHAINS, -1),
+            np.zeros(CHAINS),
+            np.zeros(len(graph)),
+            np.full(len(graph), -1, np.int32),
+            np.zeros(len(graph), np.int8),
             np.full(1, -1),
-            np.zeros(1),
         ),
     )
     assert not np.isnan(run.finish).any(), "a task graph without cycles always runs to its end"
