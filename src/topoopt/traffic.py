@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from topoopt.arrays import numbered
 from topoopt.errors import InvalidInput
 from topoopt.limits import LARGEST
 
@@ -75,7 +76,7 @@ def merged_transfers(src: Ints, dst: Ints, size_bytes: Ints) -> Transfers:
     used = (src != dst) & (size_bytes > 0)
     src, dst, size_bytes = src[used], dst[used], size_bytes[used]
     width = int(max(src.max(), dst.max())) + 1 if len(src) else 1
-    pairs, row = np.unique(src * width + dst, return_inverse=True)
+    pairs, row = numbered(src * width + dst, width * width)
     total = np.zeros(len(pairs), np.int64)
     np.add.at(total, row, size_bytes)  # exact, which float weights of bincount are not above 2**53 bytes
     return Transfers(pairs // width, pairs % width, total)

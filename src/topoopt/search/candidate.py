@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from topoopt.errors import Infeasible
 from topoopt.finder import STRIDES, USUAL_RULES, FinderRules, find_topology
-from topoopt.job import Job, job_traffic
+from topoopt.job import Job, JobSettings, job_traffic
 from topoopt.routing import Fabric
 from topoopt.search.worth import simulated, with_rings
 from topoopt.simulate import SimResult
@@ -28,12 +28,15 @@ class Candidate:
         Of one iteration.
     rules : FinderRules
         By which the fabric was wired.
+    job : Job
+        As which it was simulated.
     """
 
     strategy: ParallelStrategy
     fabric: Fabric
     result: SimResult
     rules: FinderRules
+    job: Job
 
     @property
     def time_s(self) -> float:
@@ -41,8 +44,14 @@ class Candidate:
         return self.result.iteration_time_s
 
     def simulated_again(self, job: Job) -> SimResult:
-        """Simulate it as a job with other settings."""
-        return simulated(job, self.strategy, self.fabric)
+        """Simulate it as a job with other settings, where these are others."""
+        same = job.work is self.job.work and _as_run(job) == _as_run(self.job)
+        return self.result if same else simulated(job, self.strategy, self.fabric)
+
+
+def _as_run(job: Job) -> JobSettings:
+    """Return the settings of which a simulation knows."""
+    return replace(job.settings, bucket_bytes=job.settings.usual_bucket_bytes)
 
 
 def fabric_for(
@@ -89,4 +98,4 @@ def candidate_on(
 ) -> Candidate:
     """Return a strategy on a fabric that was wired by the rules for it or for one like it."""
     ready = with_rings(fabric, job_traffic(job, strategy), job.cluster.degree, seed)
-    return Candidate(strategy, ready, simulated(job, strategy, ready), rules)
+    return Candidate(strategy, ready, simulated(job, strategy, ready), rules, job)

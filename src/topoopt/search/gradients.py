@@ -52,7 +52,7 @@ def with_gradients_settled(job: Job, asked: Job, best: Candidate) -> tuple[Job, 
         tried = list(zip(sizes, jobs, in_threads(partial(_with_buckets, job, best), jobs), strict=True))
         usual = job.settings.usual_bucket_bytes
         _, job, result = min(tried, key=lambda row: _weighed_s(row[2].iteration_time_s, row[0], usual))
-        best = replace(best, result=result)
+        best = replace(best, result=result, job=job)
     times_s = tuple((size, result.iteration_time_s) for size, _, result in tried)
     collective = asked.settings.collective
     if collective == job.settings.collective or (collective == QUICKEST and not is_small(job)):
@@ -60,11 +60,11 @@ def with_gradients_settled(job: Job, asked: Job, best: Candidate) -> tuple[Job, 
     job = _with(job, collective=collective)
     result = simulated(job, best.strategy, best.fabric)
     if collective != QUICKEST:
-        return job, replace(best, result=result), GradientChoice(times_s)
+        return job, replace(best, result=result, job=job), GradientChoice(times_s)
     choice = GradientChoice(times_s, best.time_s, result.iteration_time_s)
     if result.iteration_time_s >= best.time_s:
         return _with(job, collective="stepped"), best, choice
-    return job, replace(best, result=result), choice
+    return job, replace(best, result=result, job=job), choice
 
 
 def _with_buckets(job: Job, best: Candidate, other: Job) -> SimResult:

@@ -79,7 +79,7 @@ def rivals(
                 continue
             other = candidate_on(answer.job, strategy, best.fabric, best.rules, options.seed)
             if other.time_s < answer.time_s:
-                yield settled_answer(job, asked, replace(other, result=other.simulated_again(job)))
+                yield settled_answer(job, asked, replace(other, result=other.simulated_again(job), job=job))
     for other in _finalists(best, looked_at):
         if other.simulated_again(answer.job).iteration_time_s < NEAR * answer.time_s:
             yield settled_answer(job, asked, other)
@@ -89,7 +89,7 @@ def rivals(
             if fabric is not None:
                 rules = replace(options.rules, degree_split=WHOLE, wiring=_FAMILY.get(row.fabric, row.fabric))
                 result = simulated(job, row.strategy, fabric)
-                yield settled_answer(job, asked, Candidate(row.strategy, fabric, result, rules))
+                yield settled_answer(job, asked, Candidate(row.strategy, fabric, result, rules, job))
 
 
 def _finalists(best: Candidate, looked_at: Sequence[Candidate]) -> list[Candidate]:

@@ -92,7 +92,7 @@ def _on_other_wirings(job: Job, best: Candidate, options: SearchOptions) -> Iter
     for rules, fabric in other_wirings(job, best.strategy, best.fabric, options, MOST_OTHERS):
         result = raced(job, best.strategy, fabric, limit_s)
         if not isinstance(result, AtLeast):
-            yield Candidate(best.strategy, fabric, result, rules)
+            yield Candidate(best.strategy, fabric, result, rules, job)
 
 
 def _raced(
@@ -114,7 +114,7 @@ def _raced(
         if isinstance(result, AtLeast):
             beaten_s.append(result.least_s)
             continue
-        wirings.append(Candidate(strategy, ready, result, rules))
+        wirings.append(Candidate(strategy, ready, result, rules, job))
         limit_s = min(limit_s, to_beat_s(job, result.iteration_time_s))
     return wirings, min(beaten_s, default=0.0), len(splits)
 

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from topoopt.arrays import numbered
 from topoopt.collectives import occupancy_bytes, ring_edge_bytes
 from topoopt.routing import Fabric, PathTable, chosen_paths, cumulative_weights
 from topoopt.simulate.csr import entries_between, entries_of, pointer
@@ -95,7 +96,7 @@ def _all_pair_flows(
 ) -> tuple[PairClasses, dict[str, Any], int]:
     """Return the classes of all pairs, the columns of their flows, and how many demands there are."""
     task, src, dst, size = pair_demands(graph)
-    key, pair = np.unique(src * fabric.topology.servers + dst, return_inverse=True)
+    key, pair = numbered(src * fabric.topology.servers + dst, fabric.topology.servers**2)
     del src, dst
     pairs = pair_classes(fabric, key, options.split)
     pair_flows = _drawn_flows if options.split == "one" else _pair_flows
