@@ -103,7 +103,7 @@ def _fastest(job: Job, strategies: Sequence[ParallelStrategy], fabric: Fabric, s
     best: Candidate | None = None
     for strategy in strategies:
         ready = ringed(job, strategy, fabric, seed)
-        row = Candidate(strategy, ready, simulated(job, strategy, ready), USUAL_RULES)
+        row = Candidate(strategy, ready, simulated(job, strategy, ready), USUAL_RULES, job)
         best = row if best is None or row.time_s < best.time_s else best
     assert best is not None
     return best
