@@ -25,7 +25,7 @@ from topoopt.simulate.task_run_kernel import note_device, queue_for_device, star
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 CHAINS = 64
-"""Chains that may still grow: what begins together ends its connecting at as many moments as there are numbers of hops."""
+"""Chains that may still grow: what begins together sends at as many moments as there are numbers of hops."""
 UNTOLD, PLANNED, PAST = range(3)
 STAMP = stamp(Path(__file__).parent.glob("task_run*.py"))
 
