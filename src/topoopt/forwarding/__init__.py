@@ -1,0 +1,13 @@
+"""What every server's kernel does so that bytes go as a plan says: addresses, tables, whole weights, and walks."""
+
+from topoopt.forwarding.addressing import Addressing as Addressing
+from topoopt.forwarding.addressing import Cable as Cable
+from topoopt.forwarding.addressing import addressed as addressed
+from topoopt.forwarding.build import forwarding_tables as forwarding_tables
+from topoopt.forwarding.follow import Followed as Followed
+from topoopt.forwarding.follow import follow as follow
+from topoopt.forwarding.next_hops import NextHops as NextHops
+from topoopt.forwarding.next_hops import next_hops as next_hops
+from topoopt.forwarding.tables import ForwardingTables as ForwardingTables
+from topoopt.forwarding.tables import Ways as Ways
+from topoopt.forwarding.weights import integer_weights as integer_weights
