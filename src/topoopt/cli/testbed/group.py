@@ -1,0 +1,21 @@
+"""``topoopt testbed``: the group of verbs about a plan on real Linux."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from topoopt.cli.verbs import group
+
+TESTBED_VERBS: Mapping[str, str] = MappingProxyType(
+    {
+        "up": "Put a plan's network up on this machine: a namespace a server, a veth pair a link, the plan's routes.",
+        "status": "List the testbeds of this machine.",
+        "down": "Remove testbeds, with exactly what was created for them.",
+    }
+)
+"""The verbs of the group."""
+
+testbed = group(
+    "topoopt.cli.testbed",
+    TESTBED_VERBS,
+    "A plan on real Linux: network namespaces as servers, links between them at scaled bandwidths. Needs root.",
+)

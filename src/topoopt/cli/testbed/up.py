@@ -1,0 +1,27 @@
+"""``topoopt testbed up``: a plan's network on this machine, to stay."""
+
+from typing import Annotated
+
+from typer import Argument, Option
+
+import topoopt
+from topoopt.cli.render import show
+from topoopt.cli.spread import spread
+from topoopt.words import TestbedWords
+
+
+@spread
+def up(
+    words: TestbedWords,
+    plan: Annotated[
+        str | None,
+        Argument(metavar="PLAN", show_default=False, help="A plan file; the paper's 12 servers if not given."),
+    ] = None,
+    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Put a plan's network up on this machine: a namespace a server, a veth pair a link, the plan's routes.
+
+    It stays until topoopt testbed down.
+    """
+    answer = topoopt.testbed.up(plan, **words)
+    show(answer, as_json, (f"topoopt testbed down {answer.testbeds[0].name}",))

@@ -1,0 +1,196 @@
+"""The noun Testbed: a network on this machine, for as long as its context lasts."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+
+from topoopt.errors import InvalidInput
+from topoopt.testbed.network.construction import change_cables, make_network, remove, route_servers
+from topoopt.testbed.network.interrupts import later
+from topoopt.testbed.network.layout import Layout, node_name
+from topoopt.testbed.network.netlink import speaking
+from topoopt.testbed.network.observing import Question, next_ports, read_counters, take_down
+from topoopt.testbed.network.probe import check_machine
+from topoopt.testbed.network.state import PREFIX, TestbedState, claim, process_started, write_state
+from topoopt.testbed.namespaces import FOLDER
+
+
+@dataclass(frozen=True, slots=True)
+class PortBytes:
+    """What the kernel has counted at a port, with headers, since it was made.
+
+    Attributes
+    ----------
+    src, dst : int
+        The node that sends, and the one at the other end; a switch is number ``servers``.
+    dropped_packets : int
+        That its queue had no room for.
+    """
+
+    src: int
+    dst: int
+    name: str
+    sent_bytes: int
+    sent_packets: int
+    dropped_packets: int
+
+
+class Testbed:
+    """Namespaces, cables and routes as a layout has them; make one with :func:`build`."""
+
+    __test__ = False
+
+    def __init__(self, state: TestbedState, layout: Layout) -> None:
+        self.state = state
+        self.layout = layout
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.state.name
+
+    @property
+    def scale(self) -> float:
+        """How often slower its links are than those of the plan."""
+        return self.state.scale
+
+    def __enter__(self) -> "Testbed":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if not self.state.kept or error is not None:
+            with later():
+                remove(self.state)
+
+    def namespace(self, node: int) -> str:
+        """Return the name of a node's namespace."""
+        return self.state.namespaces[node]
+
+    def namespace_file(self, node: int) -> Path:
+        """Return the file by which a process enters a node's namespace."""
+        return FOLDER / self.namespace(node)
+
+    def counters(self) -> tuple[PortBytes, ...]:
+        """Return what every port that a server or the switch sends by has counted, by node and name."""
+        rows: list[PortBytes] = []
+        for node, ports in self.layout.ports_of.items():
+            counted = speaking(self.namespace(node), read_counters)
+            for near, far in ports:
+                if near.name in counted:
+                    rows.append(PortBytes(near.node, far.node, near.name, *counted[near.name]))
+        return tuple(sorted(rows, key=lambda row: (row.src, row.name)))
+
+    def cut(self, a: int, b: int) -> int:
+        """Break all cables between two servers, and return how many; both kernels notice it.
+
+        Raises
+        ------
+        InvalidInput
+            If there is none.
+        """
+        ends = [ends for cable in self.layout.cables for ends in cable.ends]
+        broken = {near for near, far in ends if {near.node, far.node} == {a, b}}
+        if not broken:
+            raise InvalidInput(f"cut {a}-{b}: there is no cable between servers {a} and {b}")
+        with later():
+            for server in (a, b):
+                names = [port.name for port in broken if port.node == server]
+                speaking(self.namespace(server), lambda kernel, names=names: take_down(kernel, names))
+        return len(broken) // 2
+
+    def reroute(self, layout: Layout) -> None:
+        """Let servers forward as another layout says, after its cables are plugged in and others pulled.
+
+        Raises
+        ------
+        InvalidInput
+            If it has other servers, or hangs on a switch.
+        """
+        if layout.servers != self.layout.servers or layout.switch or self.layout.switch:
+            raise InvalidInput(f"reroute: expected a layout of links between {self.layout.servers} servers")
+        with later():
+            change_cables(self.state, self.layout, layout)
+            route_servers(self.state, layout)
+            self.layout = layout
+
+    def paths(self) -> Mapping[tuple[int, int], tuple[int, ...]]:
+        """Return the nodes by which packets of every pair go, asked of the kernel of one server after the other.
+
+        A path that ends before its destination is one on which packets are lost.
+        """
+        layout = self.layout
+        pairs = [(src, dst) for src in range(layout.servers) for dst in range(layout.servers) if src != dst]
+        walked: dict[tuple[int, int], list[int]] = {pair: [pair[0]] for pair in pairs}
+        through: dict[tuple[int, int], str] = {}
+        under_way = pairs
+        while under_way:
+            asked: dict[int, list[Question]] = {}
+            for pair in under_way:
+                asked.setdefault(walked[pair][-1], []).append((*pair, through.get(pair, "")))
+            under_way = []
+            for server, questions in asked.items():
+                ports = {near.name: far for near, far in layout.ports_of[server]}
+                names = speaking(self.namespace(server), lambda kernel, some=questions: next_ports(kernel, some))
+                for (src, dst, _), name in zip(questions, names, strict=True):
+                    far = ports.get(name)
+                    if far is None:
+                        continue
+                    walked[src, dst].append(far.node)
+                    through[src, dst] = far.name
+                    if far.node == layout.servers:  # a switch knows who is where
+                        walked[src, dst].append(dst)
+                    elif far.node != dst and walked[src, dst].count(far.node) == 1:
+                        under_way.append((src, dst))
+        return {pair: tuple(nodes) for pair, nodes in walked.items()}
+
+
+def build(layout: Layout, name: str, scale: float, kept: bool = False) -> Testbed:
+    """Make a testbed; used as a context it is removed at its end, whatever ends it.
+
+    Parameters
+    ----------
+    layout : Layout
+        Made by :func:`direct_layout` or :func:`switch_layout`.
+    name : str
+        Of this testbed alone; its namespaces are ``topoopt-NAME-s0`` and so on.
+    scale : float
+        By which bandwidths are divided.
+    kept : bool
+        Whether it stays after the context, until :func:`remove`.
+
+    Raises
+    ------
+    InvalidInput
+        If the machine cannot have one, or the name is taken.
+    """
+    check_machine()
+    names = tuple(f"{PREFIX}{name}-{node_name(layout, node)}" for node in range(layout.nodes))
+    state = TestbedState(
+        name,
+        names,
+        layout.servers,
+        len(layout.cables),
+        layout.forwarding,
+        scale,
+        layout.largest_bandwidth_bps / scale,
+        os.getpid(),
+        process_started(os.getpid()),
+        kept,
+        ready=False,
+    )
+    with later():
+        claim(state)
+        try:
+            make_network(state, layout)
+        except BaseException:
+            remove(state)
+            raise
+        state = replace(state, ready=True)
+        write_state(state)
+        return Testbed(state, layout)
+
+

@@ -1,0 +1,58 @@
+"""Testbeds that stand: put up to stay, listed, and taken down."""
+
+from topoopt.errors import Infeasible
+from topoopt.testbed.answer import TestbedsAnswer
+from topoopt.testbed.emulated import Emulated
+from topoopt.testbed.network import Testbed, build, find_state, known_states, remove
+
+
+def put_up(fabric: Emulated, name: str, scale: float) -> TestbedsAnswer:
+    """Make a testbed that stays, and check that packets of every pair go as the plan says.
+
+    Raises
+    ------
+    InvalidInput
+        If this machine cannot have it, or the name is taken.
+    """
+    with build(fabric.layout, name, scale, kept=True) as testbed:
+        checked = check_paths(testbed, fabric)
+        return TestbedsAnswer("up", (testbed.state,), checked, fabric.layout.why)
+
+
+def check_paths(testbed: Testbed, fabric: Emulated) -> int:
+    """Return how many pairs of servers there are, each with the path that the plan says, by the kernels' own word.
+
+    Raises
+    ------
+    Infeasible
+        If one goes another way.
+    """
+    walked = testbed.paths()
+    for (src, dst), nodes in walked.items():
+        expected = fabric.fabric.routes.paths(src, dst)[0].nodes
+        if fabric.layout.switch:
+            expected = (src, fabric.layout.servers, dst)
+        if nodes != expected:
+            raise Infeasible(f"testbed: packets {src}->{dst} go by {nodes}, the plan says {expected}")
+    return len(walked)
+
+
+def take_down(name: str | None) -> TestbedsAnswer:
+    """Remove one testbed, whoever uses it, or all that no run needs."""
+    if name is not None:
+        state = find_state(name)
+        remove(state)
+        return TestbedsAnswer("down", (state,))
+    removed, left = [], {}
+    for state in known_states():
+        if state.in_use:
+            left[state.name] = f"process {state.owner} runs on it"
+        else:
+            remove(state)
+            removed.append(state)
+    return TestbedsAnswer("down", tuple(removed), left_alone=left)
+
+
+def listed() -> TestbedsAnswer:
+    """Return the testbeds of this machine."""
+    return TestbedsAnswer("status", known_states())
