@@ -101,6 +101,7 @@ WORDS = {
     "cost": "--servers 8 --json",
     "simulate": "plan.json --simulator flow --json",
     "cluster run": "trace.csv --servers 8 --fabrics ideal-switch --json",
+    "testbed status": "--json",
     "fail": "plan.json --server 0 --json",
     "rewire": "plan.json other.json --json",
     "export": "plan.json --format patch-list --out exported --json",
@@ -114,6 +115,9 @@ WORDS = {
 }
 """For each verb words that work and take little time; others are put behind them."""
 
+CHANGE_THE_MACHINE = {"testbed up", "testbed down"}
+"""Verbs that would leave networks behind, or remove somebody's."""
+
 
 def verbs() -> Iterator[tuple[str, list[Any]]]:
     """Yield every verb of the command line and its options, as the program itself lists them."""
@@ -126,7 +130,7 @@ def _verbs_of(group: Any, before: str, names: list[str]) -> Iterator[tuple[str, 
         _, command, _ = group.resolve_command(context, [name])
         if hasattr(command, "list_commands"):
             yield from _verbs_of(command, f"{name} ", command.list_commands(typer.Context(command)))
-        else:
+        elif before + name not in CHANGE_THE_MACHINE:
             yield before + name, [one for one in command.params if one.opts[0].startswith("--")]
 
 

@@ -42,6 +42,7 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import SweepAnswer as SweepAnswer
     from topoopt.verbs import SweepPreview as SweepPreview
     from topoopt.verbs import Table as Table
+    from topoopt.verbs import TestbedsAnswer as TestbedsAnswer
     from topoopt.verbs import TopoOptError as TopoOptError
     from topoopt.verbs import Traffic as Traffic
     from topoopt.verbs import TransformerModel as TransformerModel
@@ -80,6 +81,7 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import rewire as rewire
     from topoopt.verbs import simulate as simulate
     from topoopt.verbs import sweep as sweep
+    from topoopt.verbs import testbed as testbed
     from topoopt.verbs import topology as topology
     from topoopt.verbs import topology_chart as topology_chart
     from topoopt.verbs import traffic as traffic

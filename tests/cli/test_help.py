@@ -15,6 +15,7 @@ from topoopt.cli.llm import LLM_VERBS
 from topoopt.cli.plan import BesideWords
 from topoopt.cli.program import VERBS
 from topoopt.cli.simulate.verb import FidelityWords
+from topoopt.cli.testbed import TESTBED_VERBS
 from topoopt.cli.verbs import load
 from topoopt.collectives import COLLECTIVE_NAMES
 from topoopt.finder import DAMPING, DEGREE_SPLITS, FABRICS, STRIDE_RULES
@@ -47,7 +48,12 @@ from topoopt.words import (
 from topoopt.words.transformer import SplitWords
 from topoopt.workload import COMPUTE_MODES
 
-GROUPS = {"topoopt.cli": VERBS, "topoopt.cli.llm": LLM_VERBS, "topoopt.cli.cluster": CLUSTER_VERBS}
+GROUPS = {
+    "topoopt.cli": VERBS,
+    "topoopt.cli.llm": LLM_VERBS,
+    "topoopt.cli.cluster": CLUSTER_VERBS,
+    "topoopt.cli.testbed": TESTBED_VERBS,
+}
 
 
 def words_about(vocabulary: Any, name: str) -> str:
@@ -136,8 +142,13 @@ def compact(bandwidth_bps: float) -> str:
 
 def every_verb() -> list[str]:
     """The words of each verb that does something, those of groups among them."""
-    alone = [name for name in VERBS if name not in ("llm", "cluster")]
-    return [*alone, *(f"llm {name}" for name in LLM_VERBS), *(f"cluster {name}" for name in CLUSTER_VERBS)]
+    alone = [name for name in VERBS if name not in ("llm", "cluster", "testbed")]
+    return [
+        *alone,
+        *(f"llm {name}" for name in LLM_VERBS),
+        *(f"cluster {name}" for name in CLUSTER_VERBS),
+        *(f"testbed {name}" for name in TESTBED_VERBS),
+    ]
 
 
 @pytest.mark.parametrize("verb", every_verb())

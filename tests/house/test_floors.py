@@ -15,6 +15,7 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 FACES = sorted(PACKAGE.glob("*/__init__.py"))
 ONLY_IN = {
     "numba": "_kernel.py /kernel/",
+    "pyroute2": "/testbed/",
     "torch": "/testbed/ /profile/",
     "ray": "/sweep/",
     "plotly": "/report/",

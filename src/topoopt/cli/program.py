@@ -29,6 +29,7 @@ VERBS: Mapping[str, str] = MappingProxyType(
         "rewire": "Say which fibers to move, in which order, to get from one plan or wiring to the next.",
         "export": "Write a plan as files: what is patched where, and what servers, switches and other programs are "
         "told.",
+        "testbed": "A plan on real Linux: network namespaces as servers, links at scaled bandwidths. Needs root.",
         "sweep": "Plan every combination of models, clusters, fabrics and seeds in a file, and store the results.",
         "results": "Show, query, export and plot what a sweep has stored; also while it runs.",
         "report": "Write one interactive HTML page that needs no network.",

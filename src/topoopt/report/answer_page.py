@@ -38,6 +38,7 @@ PAGES: Mapping[str, str] = MappingProxyType(
         "Subject": "profile_page.subject_page",
         "SweepAnswer": "sweep_page.sweep_page",
         "SweepPreview": "sweep_page.preview_page",
+        "TestbedsAnswer": "testbeds_page.testbeds_page",
         "WiringAnswer": "wiring_page.wiring_page",
         "WrittenReport": "written_report.written_report_page",
     }

@@ -88,12 +88,16 @@ def _equal_cost(cluster: ClusterSpec) -> float:
     return published_equivalent_bandwidth(cluster.degree, cluster.link_bandwidth_bps)
 
 
-def _switch(name: str, server_bps: Callable[[ClusterSpec], float]) -> Callable[[ClusterSpec, Fabric], Emulated]:
+def _switch(
+    name: str, server_bps: Callable[[ClusterSpec], float]
+) -> Callable[[ClusterSpec, Fabric], Emulated]:
     """Return what builds one switch on which every server hangs with so much bandwidth."""
 
     def build(cluster: ClusterSpec, fabric: Fabric) -> Emulated:
         each_bps = server_bps(cluster)
-        made = build_fabric("ideal-switch", _request(cluster, tuple(fabric.rings), server_bandwidth_bps=each_bps))
+        made = build_fabric(
+            "ideal-switch", _request(cluster, tuple(fabric.rings), server_bandwidth_bps=each_bps)
+        )
         return Emulated(name, replace(made, name=name), switch_layout(cluster.servers, each_bps))
 
     return build

@@ -50,11 +50,13 @@ if TYPE_CHECKING:  # a verb needs no other
     from topoopt.sweep import ResultsAnswer as ResultsAnswer
     from topoopt.sweep import SweepAnswer as SweepAnswer
     from topoopt.sweep import SweepPreview as SweepPreview
+    from topoopt.testbed import TestbedsAnswer as TestbedsAnswer
     from topoopt.traffic import Traffic as Traffic
     from topoopt.traffic import traffic_from_matrix as traffic_from_matrix
     from topoopt.transformer import TransformerModel as TransformerModel
     from topoopt.verbs import cluster as cluster
     from topoopt.verbs import llm as llm
+    from topoopt.verbs import testbed as testbed
     from topoopt.verbs.collective import collective as collective
     from topoopt.verbs.compare import compare as compare
     from topoopt.verbs.cost import cost as cost

@@ -23,6 +23,7 @@ from topoopt.words.search import TrafficWords as TrafficWords
 from topoopt.words.simulation import COLLECTIVE_FORM as COLLECTIVE_FORM
 from topoopt.words.simulation import PacketWords as PacketWords
 from topoopt.words.simulation import SimulationWords as SimulationWords
+from topoopt.words.testbed import TestbedWords as TestbedWords
 from topoopt.words.training import DegreeWords as DegreeWords
 from topoopt.words.training import TrainingWords as TrainingWords
 from topoopt.words.transformer import EstimateWords as EstimateWords

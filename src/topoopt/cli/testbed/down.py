@@ -13,7 +13,9 @@ def down(
     name: Annotated[
         str | None, Argument(metavar="NAME", show_default=False, help="One testbed, whoever uses it.")
     ] = None,
-    every: Annotated[bool, Option("--all", help="All testbeds, but for those that a run goes on in.")] = False,
+    every: Annotated[
+        bool, Option("--all", help="All testbeds, but for those that a run goes on in.")
+    ] = False,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Remove testbeds: namespaces with all links and routes, processes inside, and nothing else."""

@@ -8,8 +8,8 @@ from topoopt.cli.verbs import group
 TESTBED_VERBS: Mapping[str, str] = MappingProxyType(
     {
         "up": "Put a plan's network up on this machine: a namespace a server, a veth pair a link, the plan's routes.",
-        "status": "List the testbeds of this machine.",
-        "down": "Remove testbeds, with exactly what was created for them.",
+        "status": "List the testbeds of this machine: those that stand, those in use, and what a killed run has left over.",
+        "down": "Remove testbeds: namespaces with all links and routes, processes inside, and nothing else.",
     }
 )
 """The verbs of the group."""
@@ -17,5 +17,5 @@ TESTBED_VERBS: Mapping[str, str] = MappingProxyType(
 testbed = group(
     "topoopt.cli.testbed",
     TESTBED_VERBS,
-    "A plan on real Linux: network namespaces as servers, links between them at scaled bandwidths. Needs root.",
+    "A plan on real Linux: network namespaces as servers, links at scaled bandwidths. Needs root.",
 )

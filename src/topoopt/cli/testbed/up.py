@@ -15,7 +15,9 @@ def up(
     words: TestbedWords,
     plan: Annotated[
         str | None,
-        Argument(metavar="PLAN", show_default=False, help="A plan file; the paper's 12 servers if not given."),
+        Argument(
+            metavar="PLAN", show_default=False, help="A plan file; the paper's 12 servers if not given."
+        ),
     ] = None,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:

@@ -2,7 +2,6 @@
 
 from topoopt.testbed.network.construction import remove as remove
 from topoopt.testbed.network.following import single_paths as single_paths
-from topoopt.testbed.network.interrupts import as_errors as as_errors
 from topoopt.testbed.network.layout import Cable as Cable
 from topoopt.testbed.network.layout import Layout as Layout
 from topoopt.testbed.network.layout import Port as Port

@@ -8,8 +8,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from topoopt.testbed.network.layout import Cable, Layout
 from topoopt.testbed.namespaces import create_namespace, processes_inside, remove_namespace
+from topoopt.testbed.network.layout import Cable, Layout
 from topoopt.testbed.network.netlink import (
     add_cables,
     hang_on_switch,
@@ -43,7 +43,7 @@ def change_cables(state: TestbedState, old: Layout, new: Layout) -> None:
     gone, comes = set(old.cables) - set(new.cables), [one for one in new.cables if one not in set(old.cables)]
     for server in sorted({cable.a.node for cable in gone}):
         names = [cable.a.name for cable in gone if cable.a.node == server]
-        _in_each(state, [server], lambda kernel, _, names=names: unplug(kernel, names))
+        speaking(state.namespaces[server], unplug, names)
     by_server: dict[int, list[tuple[Cable, str]]] = {}
     ports: dict[int, list[Any]] = {}
     for cable in comes:
@@ -79,4 +79,4 @@ def remove(state: TestbedState) -> None:
 
 def _in_each(state: TestbedState, nodes: Any, step: Callable[[Any, int], None]) -> None:
     for node in nodes:
-        speaking(state.namespaces[node], lambda kernel, node=node: step(kernel, node))
+        speaking(state.namespaces[node], step, node)

@@ -1,6 +1,7 @@
 """How servers forward so that packets follow a plan's routes: by destination alone where that does it."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from topoopt.routing import ExplicitRoutes, Path, Routes, explicit_routes
 from topoopt.topology import Topology
@@ -33,7 +34,7 @@ def followed(topology: Topology, routes: Routes) -> tuple[str, str, tuple[Hop, .
     by_pair: dict[tuple[int, int], dict[int, int]] = {}
     for src, dst in _pairs(topology.servers):
         nodes = _main_path(routes, src, dst).nodes
-        for at, to in zip(nodes, nodes[1:], strict=False):
+        for at, to in pairwise(nodes):
             by_pair.setdefault((at, dst), {})[src] = to
     for (server, dst), neighbors in sorted(by_pair.items()):
         if len(set(neighbors.values())) > 1:
@@ -45,7 +46,11 @@ def followed(topology: Topology, routes: Routes) -> tuple[str, str, tuple[Hop, .
             why = f"server {server} hands packets to {dst} to {len(set(neighbors.values()))} neighbors, by their source"
             return "source", why, tuple(sorted(hops, key=_order))
     hops = [Hop(at, to, None, next(iter(neighbors.values()))) for (at, to), neighbors in by_pair.items()]
-    return "destination", "every server has one neighbor for each destination", tuple(sorted(hops, key=_order))
+    return (
+        "destination",
+        "every server has one neighbor for each destination",
+        tuple(sorted(hops, key=_order)),
+    )
 
 
 def _order(hop: Hop) -> tuple[int, int, int]:

@@ -27,25 +27,5 @@ def later() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-        for number in dict.fromkeys(came):
-            signal.raise_signal(number)
-
-
-@contextmanager
-def as_errors() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP raise ``SystemExit``, as Ctrl-C raises ``KeyboardInterrupt``: contexts are left then."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def leave(number: int, frame: FrameType | None) -> None:
-        raise SystemExit(128 + number)
-
-    changed = [number for number in ENDING if signal.getsignal(number) is signal.SIG_DFL]
-    for number in changed:
-        signal.signal(number, leave)
-    try:
-        yield
-    finally:
-        for number in changed:
-            signal.signal(number, signal.SIG_DFL)
+        for late in dict.fromkeys(came):
+            signal.raise_signal(late)

@@ -186,11 +186,14 @@ def _mac(number: int) -> str:
     return "02:70:" + ":".join(f"{number >> shift & 255:02x}" for shift in (24, 16, 8, 0))
 
 
-def _server_routes(cables: tuple[Cable, ...], wiring: Wiring, hops: tuple[Hop, ...]) -> tuple[ServerRoute, ...]:
+def _server_routes(
+    cables: tuple[Cable, ...], wiring: Wiring, hops: tuple[Hop, ...]
+) -> tuple[ServerRoute, ...]:
     joined: dict[tuple[int, int], list[tuple[Port, Port]]] = {}
     for cable in cables:
         for near, far in cable.ends if wiring.links == "duplex" else cable.ends[:1]:
             joined.setdefault((near.node, far.node), []).append((near, far))
     return tuple(
-        ServerRoute(hop.server, hop.destination, hop.source, tuple(joined[hop.server, hop.neighbor])) for hop in hops
+        ServerRoute(hop.server, hop.destination, hop.source, tuple(joined[hop.server, hop.neighbor]))
+        for hop in hops
     )

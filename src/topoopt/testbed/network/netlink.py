@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from topoopt.errors import InvalidInput
-from topoopt.testbed.network.layout import MTU_BYTES, Cable, Layout, Port, ServerRoute, identity
 from topoopt.testbed.namespaces import FOLDER, inside
+from topoopt.testbed.network.layout import MTU_BYTES, Cable, Layout, Port, ServerRoute, identity
 from topoopt.testbed.network.shaping import QUEUE_BYTES, SETTINGS, bucket_bytes
 
 PERMANENT = 0x80
@@ -36,12 +36,12 @@ def pyroute2_here() -> Any:
         ) from None
 
 
-def speaking(name: str, function: Callable[[Any], R]) -> R:
-    """Return what a function gives that speaks with the kernel inside a namespace."""
+def speaking(name: str, function: Callable[..., R], *arguments: Any) -> R:
+    """Return what a function gives that speaks with the kernel inside a namespace: its first argument."""
 
     def open_and_call() -> R:
         with pyroute2_here().IPRoute() as kernel:
-            return function(kernel)
+            return function(kernel, *arguments)
 
     return inside(name, open_and_call)
 
@@ -104,7 +104,12 @@ def hang_on_switch(kernel: Any, layout: Layout, server: int) -> None:
         other = cable.a.node
         if other != server:
             kernel.route(
-                "add", dst=f"{identity(other)}/32", oif=index, scope="link", prefsrc=identity(server), proto=_PROTOCOL
+                "add",
+                dst=f"{identity(other)}/32",
+                oif=index,
+                scope="link",
+                prefsrc=identity(server),
+                proto=_PROTOCOL,
             )
             kernel.neigh("add", dst=identity(other), lladdr=cable.a.mac, ifindex=index, state=PERMANENT)
 
@@ -137,7 +142,9 @@ def set_routes(kernel: Any, server: int, routes: Iterable[ServerRoute]) -> None:
         hops = [{"gateway": far.address, "oif": indices[near.name]} for near, far in route.ports]
         where = hops[0] if len(hops) == 1 else {"multipath": [{**hop, "hops": 0} for hop in hops]}
         own = {"prefsrc": identity(server)} if table == _MAIN_TABLE else {}
-        kernel.route("add", dst=f"{identity(route.destination)}/32", table=table, proto=_PROTOCOL, **own, **where)
+        kernel.route(
+            "add", dst=f"{identity(route.destination)}/32", table=table, proto=_PROTOCOL, **own, **where
+        )
         if route.source is not None:
             sources.add(route.source)
     for source in sorted(sources):

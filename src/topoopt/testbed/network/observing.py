@@ -21,7 +21,11 @@ def read_counters(kernel: Any) -> Mapping[str, tuple[int, int, int]]:
     counts = {}
     for link in kernel.get_links():
         sent = link.get_attr("IFLA_STATS64")
-        counts[link.get_attr("IFLA_IFNAME")] = (sent["tx_bytes"], sent["tx_packets"], drops.get(link["index"], 0))
+        counts[link.get_attr("IFLA_IFNAME")] = (
+            sent["tx_bytes"],
+            sent["tx_packets"],
+            drops.get(link["index"], 0),
+        )
     return counts
 
 
@@ -33,7 +37,7 @@ def take_down(kernel: Any, names: Iterable[str]) -> None:
 
 
 def next_ports(kernel: Any, questions: Iterable[Question]) -> list[str]:
-    """Return the interface by which each packet goes on, as the kernel itself finds it; nothing where it has no route."""
+    """Return the interface by which each packet goes on, as the kernel finds it; nothing where it has no route."""
     indices = port_indices(kernel)
     names = {index: name for name, index in indices.items()}
     found = []

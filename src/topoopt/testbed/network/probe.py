@@ -25,7 +25,9 @@ def check_machine() -> None:
     except PermissionError:
         raise InvalidInput("testbed: making network namespaces needs root; run it as root (sudo)") from None
     except OSError as error:
-        raise InvalidInput(f"testbed: this kernel has no network namespaces (CONFIG_NET_NS): {error}") from None
+        raise InvalidInput(
+            f"testbed: this kernel has no network namespaces (CONFIG_NET_NS): {error}"
+        ) from None
 
 
 def _try_all() -> None:

@@ -12,8 +12,6 @@ from topoopt.testbed.network.layout import MTU_BYTES
 
 FRAME_BYTES = MTU_BYTES + 14
 """A full packet with its Ethernet header, as interfaces count it."""
-SEGMENT_BYTES = MTU_BYTES - 52
-"""Of these a connection's own bytes: IP takes 20, TCP with its timestamps 32."""
 QUEUE_BYTES = 4 << 20
 """How much waits before a link at most: 16 windows."""
 

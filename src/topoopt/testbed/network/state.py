@@ -149,5 +149,3 @@ def _states() -> Iterator[TestbedState]:
         except FileNotFoundError:
             continue  # claimed a moment ago, or forgotten
         yield TestbedState(**{**words, "namespaces": tuple(words["namespaces"])})
-
-

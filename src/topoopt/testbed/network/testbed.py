@@ -7,6 +7,7 @@ from pathlib import Path
 from types import TracebackType
 
 from topoopt.errors import InvalidInput
+from topoopt.testbed.namespaces import FOLDER
 from topoopt.testbed.network.construction import change_cables, make_network, remove, route_servers
 from topoopt.testbed.network.interrupts import later
 from topoopt.testbed.network.layout import Layout, node_name
@@ -14,7 +15,6 @@ from topoopt.testbed.network.netlink import speaking
 from topoopt.testbed.network.observing import Question, next_ports, read_counters, take_down
 from topoopt.testbed.network.probe import check_machine
 from topoopt.testbed.network.state import PREFIX, TestbedState, claim, process_started, write_state
-from topoopt.testbed.namespaces import FOLDER
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class Testbed:
         with later():
             for server in (a, b):
                 names = [port.name for port in broken if port.node == server]
-                speaking(self.namespace(server), lambda kernel, names=names: take_down(kernel, names))
+                speaking(self.namespace(server), take_down, names)
         return len(broken) // 2
 
     def reroute(self, layout: Layout) -> None:
@@ -134,7 +134,7 @@ class Testbed:
             under_way = []
             for server, questions in asked.items():
                 ports = {near.name: far for near, far in layout.ports_of[server]}
-                names = speaking(self.namespace(server), lambda kernel, some=questions: next_ports(kernel, some))
+                names = speaking(self.namespace(server), next_ports, questions)
                 for (src, dst, _), name in zip(questions, names, strict=True):
                     far = ports.get(name)
                     if far is None:
@@ -192,5 +192,3 @@ def build(layout: Layout, name: str, scale: float, kept: bool = False) -> Testbe
         state = replace(state, ready=True)
         write_state(state)
         return Testbed(state, layout)
-
-
