@@ -8,7 +8,7 @@ from topoopt.cli.verbs import group
 TESTBED_VERBS: Mapping[str, str] = MappingProxyType(
     {
         "up": "Put a plan's network up on this machine: a namespace a server, a veth pair a link, the plan's routes.",
-        "status": "List the testbeds of this machine: those that stand, those in use, and what a killed run has left over.",
+        "status": "List the testbeds of this machine: those that stand, are in use, or were left over.",
         "down": "Remove testbeds: namespaces with all links and routes, processes inside, and nothing else.",
     }
 )

@@ -9,5 +9,5 @@ from topoopt.cli.render import show
 
 
 def status(as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False) -> None:
-    """List the testbeds of this machine: those that stand, those in use, and what a killed run has left over."""
+    """List the testbeds of this machine: those that stand, are in use, or were left over."""
     show(topoopt.testbed.status(), as_json)
