@@ -19,7 +19,9 @@ class ExportWords(TypedDict, total=False):
     """Formats, with commas; all: every one that can say the plan."""
     out: Annotated[str, Word("DIR")]
     """The folder to be written. What an earlier export wrote there is replaced."""
-    present: Annotated[File, Word("PLAN|WIRING")]
+    inventory: File
+    """Which server, interface, panel, port and cable is which (YAML, TOML, JSON). What it leaves out is made up."""
+    present: Annotated[str, Word("PLAN|WIRING")]
     """What is wired now: the patch list says the difference."""
     keep_running: Switch
     """A job runs on what is wired now: never cut it."""

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from topoopt.errors import InvalidInput
-from topoopt.inventory import Circuit, Inventory, circuits, completed
+from topoopt.errors import Infeasible, InvalidInput
+from topoopt.inventory import Circuit, GivenInventory, Inventory, circuits, completed
 from topoopt.plan import Plan
 from topoopt.rewiring import Joined, MoveOrder, Wiring, order_moves, rewire, wire, wired_in_room
 
@@ -40,12 +40,19 @@ class Deployment:
 
 
 def deployment(
-    plan: Plan, *, present: Joined | None = None, kind: str = "manual", keep_running: bool = False
+    plan: Plan,
+    given: GivenInventory | None = None,
+    *,
+    present: Joined | None = None,
+    kind: str = "manual",
+    keep_running: bool = False,
 ) -> Deployment:
     """Return a plan on named machines.
 
     Parameters
     ----------
+    given : GivenInventory, optional
+        What is known of the machines; the rest is made up.
     present : Joined, optional
         What is wired now; as many of its patches as possible stay.
     kind : str
@@ -56,20 +63,51 @@ def deployment(
     Raises
     ------
     InvalidInput
-        If the servers of the plan hang on switches, or its circuits change; if ``present`` has other links.
+        If the servers of the plan hang on switches, or its circuits change; if ``present`` has other links; if the
+        inventory lacks something, or something stands there twice, with file and line.
+    Infeasible
+        If the plan joins interfaces that the inventory leads to different panels.
     """
     topology, cluster = plan.fabric.topology, plan.job.cluster
     if topology.nodes > topology.servers or plan.fabric.reconfiguration is not None:
         raise InvalidInput(
             f"export: the plan's fabric is {plan.fabric.name}; expected one of fixed links from server to server"
         )
-    if present is None:
-        wiring = wire(topology, cluster.degree, cluster.links)
-        return Deployment(plan, completed(wiring, topology.servers, kind), wiring)
-    if present.links != cluster.links:
+    if present is not None and present.links != cluster.links:
         raise InvalidInput(f"present: links are {present.links}, those of the plan {cluster.links}")
-    comes = Joined(topology, cluster.degree, cluster.links)
-    now, after, room = wired_in_room(present, comes, None)
-    moves = rewire(now, after, relabel=False)
-    order = order_moves(moves, keep_running)
-    return Deployment(plan, completed(now, room, kind), moves.new, now, order)
+    given = given or GivenInventory()
+    joined = Joined(topology, cluster.degree, cluster.links)
+    with given.placed():
+        refusal = None
+        for width in (None, *range(2, cluster.degree + 1)):  # of whole panels the inventory may have fewer
+            try:
+                return _deployed(plan, joined, given, present, (width, kind, keep_running))
+            except Infeasible as error:
+                refusal = refusal or error
+        assert refusal is not None, "the first width was tried"
+        raise refusal
+
+
+def _deployed(
+    plan: Plan,
+    joined: Joined,
+    given: GivenInventory,
+    present: Joined | None,
+    how: tuple[int | None, str, bool],
+) -> Deployment:
+    """Return the deployment with so many interfaces of a server on one panel; None: the fewest that do."""
+    width, kind, keep_running = how
+    if present is None:
+        wiring = wire(joined.topology, joined.degree, joined.links, width)
+        made = Deployment(plan, completed(wiring, joined.servers, given, kind), wiring)
+    else:
+        now, after, room = wired_in_room(present, joined, width)
+        moves = rewire(now, after, relabel=False)
+        inventory = completed(now, room, given, kind)
+        circuits(inventory, now, now.patches)
+        made = Deployment(plan, inventory, moves.new, now, order_moves(moves, keep_running))
+    if len(made.circuits) != len(
+        made.wiring.patches
+    ):  # looked at here, where a mistake in the inventory has a line
+        raise AssertionError
+    return made

@@ -6,6 +6,7 @@ from topoopt.files.content import read_json as read_json
 from topoopt.files.content import read_yaml as read_yaml
 from topoopt.files.folder import check_folder as check_folder
 from topoopt.files.folder import write_folder as write_folder
+from topoopt.files.lines import with_line as with_line
 from topoopt.files.model import Amount as Amount
 from topoopt.files.model import BandwidthText as BandwidthText
 from topoopt.files.model import Count as Count
@@ -28,6 +29,7 @@ from topoopt.files.table import packaged_rows as packaged_rows
 from topoopt.files.table_file import check_table_name as check_table_name
 from topoopt.files.table_file import write_csv as write_csv
 from topoopt.files.table_file import write_table as write_table
+from topoopt.files.toml import parse_toml as parse_toml
 from topoopt.files.write import target_of as target_of
 from topoopt.files.write import whole_file as whole_file
 from topoopt.files.write import write_atomically as write_atomically

@@ -3,6 +3,12 @@
 from topoopt.inventory.circuit import Circuit as Circuit
 from topoopt.inventory.circuit import circuits as circuits
 from topoopt.inventory.completed import completed as completed
+from topoopt.inventory.file import GivenInventory as GivenInventory
+from topoopt.inventory.file import given_inventory as given_inventory
+from topoopt.inventory.file import inventory_mapping as inventory_mapping
+from topoopt.inventory.file import inventory_text as inventory_text
+from topoopt.inventory.file import read_inventory as read_inventory
+from topoopt.inventory.file_model import inventory_schema as inventory_schema
 from topoopt.inventory.inventory import PANEL_KINDS as PANEL_KINDS
 from topoopt.inventory.inventory import Cable as Cable
 from topoopt.inventory.inventory import Interface as Interface

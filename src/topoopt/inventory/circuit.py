@@ -63,8 +63,8 @@ def _circuit(inventory: Inventory, links: str, patch: Patch, sides: tuple[str, s
     )
     if a.panel != b.panel:
         raise Infeasible(
-            f"inventory: {a.server} {a.interface} goes to {a.panel} and {b.server} {b.interface} to {b.panel}, but the "
-            "plan joins them; lead them to one panel"
+            f"cables[{inventory.cables.index(b)}].panel: {b.server} {b.interface} goes to {b.panel} and {a.server} "
+            f"{a.interface} to {a.panel}, but the plan joins them; lead them to one panel"
         )
     sign = "-" if links == "duplex" else ">"
     return Circuit(f"{a.panel}:{a.port}{sign}{b.port}", a.panel, links == "duplex", a, b)

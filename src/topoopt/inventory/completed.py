@@ -1,66 +1,177 @@
-"""Names where none are given: the rule by which an inventory is made up.
+"""Names where none are given: the rule by which an inventory is completed, or made up as a whole.
 
 - Servers are ``srv000``, ``srv001``, … with as many digits as they need, and at least three; sixteen to a rack
   ``rack01``, ``rack02``, …, every second unit from the bottom.
 - Interfaces are ``ens1f0``, ``ens1f1``, ``ens2f0``, …: two ports to a card.
 - Panels are ``panel1``, ``panel2``, …, one for each panel of the wiring, with just the ports that are needed, in a
-  rack ``panels``.
-- Interface ``i`` of a server goes to panel ``i // w``, where ``w`` interfaces of a server share a panel; server 0 has
-  its first ports, server 1 the next ones, and so on.
+  rack ``panels``, every fourth unit.
+- Interface ``i`` of a server goes to panel ``i // w``, where ``w`` is how many interfaces of a server share a panel:
+  those of the wiring, or more of them where fewer panels are given. It takes the lowest port that is free, servers and
+  their interfaces one after the other.
 - Cables are ``C0001``, ``C0002``, … in the order of servers and their interfaces. Of directed links each interface has
   two, the one on which it sends first, in the two halves of one port.
 """
 
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from topoopt.errors import InvalidInput
+from topoopt.inventory.file import GivenInventory
+from topoopt.inventory.file_model import CablePart, InterfacePart, PanelPart, ServerPart
 from topoopt.inventory.inventory import Cable, Interface, Inventory, Panel, Server
+from topoopt.limits import LARGEST
 from topoopt.rewiring import Wiring
 
 SERVERS_OF_A_RACK = 16
 PORTS_OF_A_CARD = 2
+_PANEL_RACK = "panels"
+_NOTHING = GivenInventory()
 
 
-def completed(wiring: Wiring, servers: int, kind: str = "manual") -> Inventory:
-    """Return the inventory that the rule makes for a wiring.
+def completed(
+    wiring: Wiring, servers: int, given: GivenInventory = _NOTHING, kind: str = "manual"
+) -> Inventory:
+    """Return the inventory of a room, completed by the rule where something is not given.
 
     Parameters
     ----------
+    wiring : Wiring
+        Kind of links, interfaces of a server, and how many of them share a panel.
     servers : int
-        Servers of the room.
+        Servers of the room; there may be more in what is given.
     kind : str
-        What panels are, see :data:`~topoopt.inventory.PANEL_KINDS`.
+        What made-up panels are, see :data:`~topoopt.inventory.PANEL_KINDS`.
+
+    Raises
+    ------
+    InvalidInput
+        If a server, an interface or a port is missing, or something stands twice; with file and line.
     """
-    names = _numbered("srv", servers, 3, first=0)
-    listed = tuple(
-        Server(
-            name,
-            f"rack{1 + number // SERVERS_OF_A_RACK:02}",
-            1 + 2 * (number % SERVERS_OF_A_RACK),
-            _interfaces(wiring.degree),
+    content = given.content
+    with given.placed():
+        listed = _servers(content.servers, servers, wiring.degree)
+        width = _width(wiring, len(content.panels))
+        parts = content.panels or [PanelPart(name=f"panel{1 + index}") for index in range(wiring.panels)]
+        _check_given(listed, parts, content.cables)
+        cables = _cables(wiring, listed, parts, content.cables, width)
+        panels = _panels(parts, cables, kind if not content.panels else None)
+        return Inventory(listed, panels, cables)
+
+
+def _servers(given: Sequence[ServerPart], servers: int, degree: int) -> tuple[Server, ...]:
+    if given and len(given) < servers:
+        raise InvalidInput(f"servers: {len(given)} are listed, the plan has {servers}; add the others")
+    parts = given or [ServerPart(name=name) for name in _numbered("srv", servers, 3, first=0)]
+    return tuple(_server(index, part, degree) for index, part in enumerate(parts))
+
+
+def _server(index: int, part: ServerPart, degree: int) -> Server:
+    names = part.interfaces
+    if names is None:
+        cards = (divmod(interface, PORTS_OF_A_CARD) for interface in range(degree))
+        names = [InterfacePart(name=f"ens{1 + card}f{port}") for card, port in cards]
+    if len(names) < degree:
+        raise InvalidInput(
+            f"servers[{index}].interfaces: {part.name} has {len(names)}, the plan needs {degree}; add the others"
         )
-        for number, name in enumerate(names)
+    rack, place = divmod(index, SERVERS_OF_A_RACK)
+    return Server(
+        part.name,
+        part.rack or f"rack{1 + rack:02}",
+        part.position or 1 + 2 * place,
+        tuple(map(_interface, names)),
     )
-    panels = tuple(
-        Panel(f"panel{1 + index}", kind, servers * len(wiring.interfaces_of(index)), "panels", 1 + 4 * index)
-        for index in range(wiring.panels)
+
+
+def _interface(part: InterfacePart) -> Interface:
+    found = re.fullmatch(r"(.+?)f(\d+)(?:np\d+)?", part.name)
+    card, port = (found[1], int(found[2])) if found else (part.name, 0)
+    return Interface(
+        part.name,
+        part.nic or card,
+        port if part.port is None else part.port,
+        part.mac or "",
+        part.rdma_device or "",
     )
-    return Inventory(listed, panels, _cables(wiring, listed, panels))
 
 
-def _interfaces(degree: int) -> tuple[Interface, ...]:
-    cards = (divmod(interface, PORTS_OF_A_CARD) for interface in range(degree))
-    return tuple(Interface(f"ens{1 + card}f{port}", f"ens{1 + card}", port) for card, port in cards)
+def _check_given(
+    servers: tuple[Server, ...], panels: Sequence[PanelPart], cables: Sequence[CablePart]
+) -> None:
+    """Refuse cables that go nowhere, before others are made up in their place."""
+    there = tuple(Panel(one.name, one.kind, one.ports or LARGEST, "", 0) for one in panels)
+    Inventory(
+        servers,
+        there,
+        tuple(
+            Cable(one.id or f"cables[{index}]", one.server, one.interface, one.panel, one.port, one.side)
+            for index, one in enumerate(cables)
+        ),
+    )
 
 
-def _cables(wiring: Wiring, servers: tuple[Server, ...], panels: tuple[Panel, ...]) -> tuple[Cable, ...]:
+def _width(wiring: Wiring, panels: int) -> int:
+    """Return how many interfaces of a server share a panel: whole panels of the wiring, on so many panels."""
+    least = -(-wiring.degree // panels) if panels else 1
+    return wiring.interfaces_per_panel * -(-least // wiring.interfaces_per_panel)
+
+
+def _cables(
+    wiring: Wiring,
+    servers: Sequence[Server],
+    panels: Sequence[PanelPart],
+    given: Sequence[CablePart],
+    width: int,
+) -> tuple[Cable, ...]:
+    """Return those that are given, and one or two for every interface that has none."""
     sides = ("both",) if wiring.links == "duplex" else ("out", "in")
-    ids = iter(_numbered("C", len(servers) * wiring.degree * len(sides), 4, first=1))
-    cables = []
-    for number, server in enumerate(servers):
-        for interface, there in enumerate(server.interfaces):
-            panel, place = divmod(interface, wiring.interfaces_per_panel)
-            port = number * len(wiring.interfaces_of(panel)) + place + 1
+    there = {(one.server, one.interface, side) for one in given for side in _halves(one.side)}
+    taken = {(one.panel, one.port, side) for one in given for side in _halves(one.side)}
+    ids = _free_ids({one.id for one in given if one.id}, len(servers) * wiring.degree * len(sides))
+    cables = [
+        Cable(one.id or next(ids), one.server, one.interface, one.panel, one.port, one.side) for one in given
+    ]
+    next_port = dict.fromkeys(((panel.name, side) for panel in panels for side in sides), 1)
+    for server in servers:
+        for number, interface in enumerate(server.interfaces[: wiring.degree]):
+            name = panels[number // width].name
             for side in sides:
-                cables.append(Cable(next(ids), server.name, there.name, panels[panel].name, port, side))
+                if any((server.name, interface.name, half) in there for half in _halves(side)):
+                    continue
+                port = next_port[name, side]
+                while any((name, port, half) in taken for half in _halves(side)):
+                    port += 1
+                next_port[name, side] = port + 1
+                cables.append(Cable(next(ids), server.name, interface.name, name, port, side))
     return tuple(cables)
+
+
+def _panels(parts: Sequence[PanelPart], cables: Iterable[Cable], kind: str | None) -> tuple[Panel, ...]:
+    needed: dict[str, int] = {}
+    for cable in cables:
+        needed[cable.panel] = max(needed.get(cable.panel, 1), cable.port)
+    for index, part in enumerate(parts):
+        most = needed.get(part.name, 1)
+        if part.ports is not None and part.ports < most:
+            raise InvalidInput(f"panels[{index}].ports: {part.name} has {part.ports}, its cables need {most}")
+    return tuple(
+        Panel(
+            part.name,
+            kind or part.kind,
+            part.ports or needed.get(part.name, 1),
+            part.rack or _PANEL_RACK,
+            part.position or 1 + 4 * index,
+        )
+        for index, part in enumerate(parts)
+    )
+
+
+def _halves(side: str) -> tuple[str, ...]:
+    return ("out", "in") if side == "both" else (side,)
+
+
+def _free_ids(taken: set[str], count: int) -> Iterator[str]:
+    return (name for name in _numbered("C", count + len(taken), 4, first=1) if name not in taken)
 
 
 def _numbered(prefix: str, count: int, digits: int, first: int) -> list[str]:

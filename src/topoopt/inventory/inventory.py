@@ -130,7 +130,7 @@ class Inventory:
         return {server.name: server for server in self.servers}
 
     def cable(self, server: int, interface: int, side: str) -> Cable:
-        """Return the cable at an interface; ``side`` as in :class:`Cable`.
+        """Return the cable at an interface; of a duplex one each side is the cable itself.
 
         Raises
         ------
@@ -145,11 +145,13 @@ class Inventory:
                 f"servers[{server}].interfaces: {there.name} has {len(there.interfaces)}, there is no {interface}"
             )
         name = there.interfaces[interface].name
-        try:
-            return self._cable_at[there.name, name, side]
-        except KeyError:
-            what = "" if side == "both" else f" of side {side}"
-            raise InvalidInput(f"cables: none{what} is at {there.name} {name}; add one") from None
+        cables = self._cable_at
+        found = cables.get((there.name, name, side)) or cables.get((there.name, name, "both"))
+        if found is None:
+            one_way = any((there.name, name, half) in cables for half in ("out", "in"))
+            what = "that goes both ways" if one_way else "at all" if side == "both" else f"of side {side}"
+            raise InvalidInput(f"cables: {there.name} {name} has none {what}; add one")
+        return found
 
     @cached_property
     def _cable_at(self) -> dict[tuple[str, str, str], Cable]:

@@ -8,6 +8,7 @@ from topoopt.export import FORMATS, ExportAnswer, ExportFormats, deployment, exp
 from topoopt.files import check_folder, write_folder
 from topoopt.inventory import PANEL_KINDS
 from topoopt.rewiring import Joined
+from topoopt.verbs.inventory_source import InventorySource, inventory_of
 from topoopt.verbs.joined_source import JoinedSource, joined_and_name
 from topoopt.verbs.plan_source import PlanSource, plan_and_name
 from topoopt.words import checked_arguments
@@ -18,6 +19,7 @@ def export(
     plan: PlanSource,
     *,
     format: str | Sequence[str] = "all",
+    inventory: InventorySource | None = None,
     present: JoinedSource | None = None,
     keep_running: bool = False,
     panels: str = "manual",
@@ -31,6 +33,9 @@ def export(
         A plan or its file.
     format
         A format of :func:`topoopt.export_formats`, several, or ``all``: every one that can say the plan.
+    inventory
+        Which server, interface, panel, port and cable is which, or the file that says it. What is not there is made
+        up by a rule; all of it, if nothing is given. ``export(..., format="inventory")`` writes it.
     present
         What is wired now, a plan, its file or a wiring file: the patch list says the difference.
     keep_running
@@ -48,9 +53,10 @@ def export(
     Raises
     ------
     InvalidInput
-        For an unknown format; for a folder with files of others, or changed ones.
+        For an unknown format; for a folder with files of others, or changed ones; for mistakes in the inventory, with
+        the line.
     Infeasible
-        If a format that is named cannot say the plan, with the reason.
+        If a format that is named cannot say the plan, or its links do not go with the inventory's panels.
 
     Examples
     --------
@@ -70,7 +76,7 @@ def export(
         now, _ = joined_and_name(present)
     elif keep_running:
         raise InvalidInput("keep_running: is of what is wired now; give present, too")
-    there = deployment(made, present=now, kind=panels, keep_running=keep_running)
+    there = deployment(made, inventory_of(inventory), present=now, kind=panels, keep_running=keep_running)
     answer = ExportAnswer(name, there, *exported(there, names), None if out is None else os.fspath(out))
     if out is not None:
         write_folder(os.fspath(out), answer.files)
