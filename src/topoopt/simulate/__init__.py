@@ -6,6 +6,9 @@ from topoopt.simulate.auto import choose_and_simulate as choose_and_simulate
 from topoopt.simulate.auto_expected_error import ExpectedError as ExpectedError
 from topoopt.simulate.auto_expected_error import expected_error as expected_error
 from topoopt.simulate.build_task_graph import build_task_graph as build_task_graph
+from topoopt.simulate.chakra import ChakraFiles as ChakraFiles
+from topoopt.simulate.chakra import chakra_files as chakra_files
+from topoopt.simulate.chakra import is_chakra as is_chakra
 from topoopt.simulate.fabric_choice import FabricChoice as FabricChoice
 from topoopt.simulate.fabric_choice import named_fabric as named_fabric
 from topoopt.simulate.fabric_choice import own_fabric as own_fabric
@@ -78,6 +81,7 @@ from topoopt.simulate.run_simulation import simulate_jobs as simulate_jobs
 from topoopt.simulate.schedules.collective_choice import CollectiveChoice as CollectiveChoice
 from topoopt.simulate.simulated_job import SimulatedJob as SimulatedJob
 from topoopt.simulate.simulated_job import is_fbuf as is_fbuf
+from topoopt.simulate.simulated_job import job_of_chakra as job_of_chakra
 from topoopt.simulate.simulated_job import job_of_fbuf as job_of_fbuf
 from topoopt.simulate.simulation import Simulation as Simulation
 from topoopt.simulate.table import SIMULATORS as SIMULATORS

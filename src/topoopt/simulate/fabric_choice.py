@@ -94,7 +94,8 @@ def own_fabric(job: SimulatedJob, choice: FabricChoice) -> Fabric | None:
 def _own_name(job: SimulatedJob) -> str | None:
     if job.plan is not None:
         return job.plan.fabric.name
-    assert job.flexnet is not None
+    if job.flexnet is None:
+        return None
     direct = len(job.flexnet.connections) and not job.flexnet.nswitch
     return OWN if direct else None
 
@@ -194,8 +195,7 @@ def _bandwidth_bps(job: SimulatedJob, choice: FabricChoice) -> float:
         return choice.bandwidth_bps
     if job.plan is not None:
         return job.plan.job.cluster.link_bandwidth_bps
-    assert job.flexnet is not None
-    if not 0 < job.flexnet.bandwidth_bps < float("inf"):
+    if job.flexnet is None or not 0 < job.flexnet.bandwidth_bps < float("inf"):
         raise InvalidInput(f"{job.path}: names no bandwidth; give one, such as bandwidth=100Gbps")
     return job.flexnet.bandwidth_bps
 

@@ -17,7 +17,9 @@ from topoopt.simulate import (
     Simulation,
     SimulationOptions,
     collective_options,
+    is_chakra,
     is_fbuf,
+    job_of_chakra,
     job_of_fbuf,
     named_fabric,
     own_fabric,
@@ -27,6 +29,7 @@ from topoopt.simulate import (
     simulate_jobs,
 )
 from topoopt.verbs.plan import Progress, silent
+from topoopt.verbs.planned_fabric import fabric_of_plan, plan_of_fabric
 from topoopt.verbs.simulation_words import (
     SPLIT_OF,
     chosen_simulator,
@@ -60,8 +63,8 @@ def simulate(
     Parameters
     ----------
     plan
-        A plan or its file, or a FlexNet task graph (``.fbuf``, ``.fbuf.xz``); several run at once, as jobs on one
-        fabric.
+        A plan or its file, a FlexNet task graph (``.fbuf``, ``.fbuf.xz``), or Chakra's execution traces: a folder of
+        ``PREFIX.RANK.et``, one of them, or the prefix. Several run at once, as jobs on one fabric.
     simulator
         ``analytic``, ``flow``, ``packet``, or ``auto``: analytic where nothing contends, else flow, with the error to
         expect. If not given, packet for a ``.fbuf`` or with a word about packets, auto for a plan.
@@ -69,7 +72,8 @@ def simulate(
         Of four iterations of a plan that overlap, the mean of those in the middle.
     collective
         ``stepped`` (rings in rounds that wait for each other), ``bulk`` (one flow for all rounds), an algorithm, or
-        ``auto``. Where not given, as the plan has it; several plans that differ, and a ``.fbuf``, have ``stepped``.
+        ``auto``. Where not given, as the plan or its traces have it; several that differ, and a ``.fbuf``, have
+        ``stepped``.
     seed
         Of all chance: paths, equal ready times, wiring.
     log_flows
@@ -78,7 +82,7 @@ def simulate(
         Called with the stage, what is done and what there is.
     **words
         The flags of ``topoopt simulate`` about the fabric (``fabric``, ``bandwidth``, ``strides`` …) and about packets
-        (``transport``, ``mark``, ``fail_link`` …), with underscores.
+        (``transport``, ``mark``, ``fail_link`` …), with underscores. ``fabric`` may be a plan's file: its network.
 
     Returns
     -------
@@ -126,7 +130,7 @@ def _options(simulator: str, words: Mapping[str, Any], collective: str, seed: in
 
 def _own_collective(jobs: Sequence[SimulatedJob]) -> str:
     """Return how the collectives of all plans run, where that is one way."""
-    ways = {"stepped" if job.plan is None else job.plan.job.settings.collective for job in jobs}
+    ways = {job.collective if job.plan is None else job.plan.job.settings.collective for job in jobs}
     return ways.pop() if len(ways) == 1 else "stepped"
 
 
@@ -142,9 +146,13 @@ def _job(source: Simulated, iterations: int) -> SimulatedJob:
         if iterations > 1:
             raise InvalidInput(f"steady_state: {path} holds one iteration; it is for plans")
         return job_of_fbuf(path)
+    if is_chakra(path):
+        if iterations > 1:
+            raise InvalidInput(f"steady_state: {path} holds one iteration; it is for plans")
+        return job_of_chakra(path)
     if not os.path.exists(path):
         raise InvalidInput(
-            f"{path}: no such file; expected a plan of topoopt plan --out, or a .fbuf task graph"
+            f"{path}: no such file; expected a plan of topoopt plan --out, a .fbuf task graph, or Chakra's traces"
         )
     return replace(_job(read_plan(path), iterations), path=path)
 
@@ -153,6 +161,8 @@ def _fabric(
     jobs: Sequence[SimulatedJob], words: Mapping[str, Any], seed: int, switches: bool
 ) -> tuple[Fabric, Placement]:
     """Return the fabric and the servers of each job; a job that is alone has the first ones."""
+    if (plan := plan_of_fabric(words)) is not None:
+        return fabric_of_plan(plan, jobs, words)
     choice, placed = fabric_choice(words), words.get("placement")
     sizes = [job.graph.servers for job in jobs]
     if len(jobs) > 1:

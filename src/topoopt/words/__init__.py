@@ -21,6 +21,7 @@ from topoopt.words.search import PlanWords as PlanWords
 from topoopt.words.search import SearchWords as SearchWords
 from topoopt.words.search import TrafficWords as TrafficWords
 from topoopt.words.simulation import COLLECTIVE_FORM as COLLECTIVE_FORM
+from topoopt.words.simulation import FabricWords as FabricWords
 from topoopt.words.simulation import PacketWords as PacketWords
 from topoopt.words.simulation import SimulationWords as SimulationWords
 from topoopt.words.testbed import TestbedWords as TestbedWords

@@ -16,9 +16,10 @@ COLLECTIVE_FORM = (
 class FabricWords(TypedDict, total=False):
     """What the tasks run on; the job's own fabric where nothing is said."""
 
-    fabric: Annotated[str, Word("NAME")]
+    fabric: Annotated[str, Word("NAME|PLAN")]
     """topoopt, ideal-switch, fat-tree, oversub-fat-tree, rail, expander, torus, full-mesh, sip-ml,
-    ocs-reconfig or mixnet. If not given, a plan's own, and that of the connections in a .fbuf."""
+    ocs-reconfig or mixnet; or the network of a plan, by its file. If not given, a plan's own, and that of the
+    connections in a .fbuf."""
     bandwidth: Rate
     """Of one interface; a server has degree × this on every fabric (a fat-tree, too: it is not divided by 3.2
     here). If not given, the plan's or the file's."""

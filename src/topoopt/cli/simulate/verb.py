@@ -18,13 +18,13 @@ class FidelityWords(TypedDict, total=False):
     simulator: Annotated[str, Word("packet|flow|analytic|auto")]
     """analytic: first come, first served on each link, quick. flow: fair shares over time. packet: every packet
     through every queue. auto: analytic where nothing contends, else flow, with the error to expect. If not given:
-    packet for a .fbuf or with a flag about packets, auto for a plan."""
+    packet for a .fbuf or with a flag about packets, else auto."""
     steady_state: Switch
     """Of 4 iterations of a plan that overlap, the mean of those in the middle."""
     collective: Annotated[str, Word(COLLECTIVE_FORM)]
     """stepped: rings in rounds that wait for each other. bulk: one flow for all rounds (FlexNet's way). ring is
     stepped; the others play an AllReduce, pairwise an all-to-all, transfer by transfer. auto: by group and size, the
-    quickest in closed form on the fabric's paths. If not given, as the plan has it, stepped for a .fbuf."""
+    quickest in closed form on the fabric's paths. If not given, as the plan or its traces have it, else stepped."""
     seed: Annotated[int, Word("N", 0)]
     """Of all chance: paths, equal ready times, wiring. Equal seeds, equal bytes."""
 
@@ -34,9 +34,10 @@ def simulate(
     sources: Annotated[
         list[str],
         Argument(
-            metavar="PLAN|GRAPH.fbuf[.xz]...",
+            metavar="PLAN|GRAPH.fbuf[.xz]|TRACES...",
             show_default=False,
-            help="A file of topoopt plan --out, or a FlexNet task graph; several run at once, as jobs on one fabric.",
+            help="A file of topoopt plan --out, a FlexNet task graph, or Chakra's traces (a folder of PREFIX.RANK.et, "
+            "or the prefix); several run at once, as jobs on one fabric.",
         ),
     ],
     words: SimulationWords,
