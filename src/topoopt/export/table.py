@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from topoopt.export.chakra import chakra
 from topoopt.export.format import ExportFormat
 from topoopt.export.inventory_file import inventory_file
 from topoopt.export.patch_list import patch_list
@@ -21,6 +22,13 @@ _ROWS = (
         "patch-list.csv",
         "people, scripts and robots at any patch panel",
         patch_list,
+    ),
+    ExportFormat(
+        "chakra",
+        "execution traces: what each server computes and sends in an iteration",
+        "plan.RANK.et, comm_group.json",
+        "topoopt simulate, ASTRA-sim and other readers of Chakra",
+        chakra,
     ),
 )
 

@@ -3,8 +3,6 @@
 from typing import Any
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-from google.protobuf.internal.decoder import _DecodeVarint32
-from google.protobuf.internal.encoder import _VarintBytes
 
 PACKAGE = "ChakraProtoMsg"
 _F = descriptor_pb2.FieldDescriptorProto
@@ -87,14 +85,25 @@ def attribute(name: str, **value: Any) -> Any:
 def file_bytes(*nodes: Any, version: str = "0.0.4") -> bytes:
     """Return a trace, as Chakra's own writer frames it."""
     parts = [message.SerializeToString() for message in (GlobalMetadata(version=version), *nodes)]
-    return b"".join(_VarintBytes(len(part)) + part for part in parts)
+    return b"".join(_length(len(part)) + part for part in parts)
 
 
 def nodes_of(data: bytes) -> tuple[Any, list[Any]]:
     """Return the metadata and the nodes of a trace."""
     messages, at = [], 0
     while at < len(data):
-        size, at = _DecodeVarint32(data, at)
+        size = shift = 0
+        while True:
+            size |= (data[at] & 0x7F) << shift
+            at, shift = at + 1, shift + 7
+            if data[at - 1] < 0x80:
+                break
         messages.append(data[at : at + size])
         at += size
     return GlobalMetadata.FromString(messages[0]), [Node.FromString(part) for part in messages[1:]]
+
+
+def _length(size: int) -> bytes:
+    """Return a length in base 128, seven bits a byte, the lowest first."""
+    digits = [size >> shift & 0x7F for shift in range(0, max(size.bit_length(), 1), 7)]
+    return bytes(digit | 0x80 for digit in digits[:-1]) + bytes(digits[-1:])

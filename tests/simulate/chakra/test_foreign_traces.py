@@ -114,7 +114,10 @@ def test_metadata_takes_no_time_and_hands_on_what_it_waits_for(tmp_path: Path) -
 
 
 MISTAKES: dict[str, tuple[list[list[Any]], str]] = {
-    "dangling": ([[comp(0, 1, 4)]], r"job\.0\.et: node 0 \(COMP\): waits for node 4, which the file does not hold"),
+    "dangling": (
+        [[comp(0, 1, 4)]],
+        r"job\.0\.et: node 0 \(COMP\): waits for node 4, which the file does not hold",
+    ),
     "circle": (
         [[comp(0, 1, 1), comp(1, 1, 0)]],
         r"job\.0\.et: node 0: waits in a circle for .*job\.0\.et node 1",

@@ -107,7 +107,7 @@ def _files(path: str) -> dict[int, Path]:
     except OSError as error:
         raise InvalidInput(f"{path}: cannot be read: {error.strerror}") from None
     if not sets:
-        raise InvalidInput(f"{path}: no Chakra traces there; {_REMEDY}")
+        raise InvalidInput(f"{path}: is a directory without Chakra's traces; {_REMEDY}, or a file")
     if len(sets) > 1:
         names = ", ".join(str(folder / name) for name in sorted(sets)[:4])
         raise InvalidInput(f"{path}: holds {len(sets)} sets of traces; name one of them: {names}")
