@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from topoopt.errors import InvalidInput
-from topoopt.forwarding import addressed, forwarding_tables, next_hops
+from topoopt.forwarding import addressed, forwarding_tables, next_hops, server_tables
 from topoopt.rewiring import Patch, wire
 from topoopt.routing import Path, explicit_routes, make_routes
 from topoopt.topology import Link, circulant, topology_from_links
@@ -101,3 +101,42 @@ def test_cables_of_another_plan_are_refused() -> None:
     tables = forwarding_tables(topology, make_routes("ecmp", topology))
     with pytest.raises(InvalidInput, match="link 0->1 has 1 ports and 0 cables"):
         next_hops(tables, addressed(12, wire(circulant(12, (2, 5), 1e9), 4, "duplex").patches))
+
+
+def test_pinned_paths_over_parallel_cables_have_an_address_for_each() -> None:
+    """Over two cables, then three, 0→1→2 has six addresses; each cable has its share of them."""
+    links = [Link(0, 1, 1e9)] * 2 + [Link(1, 2, 1e9)] * 3
+    topology = topology_from_links("test", 3, [*links, *(Link(x.dst, x.src, 1e9) for x in links)])
+    routes = explicit_routes(topology, [Path((0, 1, 2)), Path((1, 2))])
+    tables = forwarding_tables(topology, routes, "pinned", (np.array([0, 1]), np.array([2, 2])))
+    assert tables.ways.src.tolist() == [0] * 6 + [1] * 3
+    assert tables.ways.identity.tolist() == [0, 1, 2, 3, 4, 5, 0, 1, 2]
+    assert tables.ways.weight == pytest.approx([1 / 6] * 6 + [1 / 3] * 3)
+    found = addressed(3, wire(topology, 5, "duplex").patches, identities=tables.identities)
+    hops = next_hops(tables, found)
+    first, second = hops.end[tables.node == 0], hops.end[(tables.node == 1) & (tables.identity < 6)]
+    assert sorted(np.unique(first, return_counts=True)[1].tolist()) == [3, 3]
+    assert sorted(np.unique(second, return_counts=True)[1].tolist()) == [2, 2, 2]
+    assert tables.kind == "destination"
+    assert (hops.weight == 1).all()
+
+
+def test_a_server_is_told_addresses_and_names() -> None:
+    topology = circulant(5, (1, 2), 1e9)
+    paths = [Path((0, 1, 3), 0.25), Path((0, 2, 3), 0.75), Path((1, 2, 3)), Path((2, 3))]
+    pairs = np.array([0, 1, 2]), np.array([3, 3, 3])
+    tables = forwarding_tables(topology, explicit_routes(topology, paths), pairs=pairs)
+    found = addressed(5, wire(topology, 4, "duplex").patches)
+    told = list(server_tables(tables, found, next_hops(tables, found)))
+    assert [one.server for one in told] == [0, 1, 2, 3, 4]
+    (route,) = told[0].main
+    assert route.address == "10.99.0.3"
+    assert [hop.weight for hop in route.hops] == [1, 3]
+    for hop, there in zip(route.hops, (1, 2), strict=True):
+        assert found.end(hop.end).server == 0
+        assert found.end(hop.end ^ 1).server == there
+        assert hop.via == found.link_address(hop.end ^ 1)
+        assert hop.interface == found.interface_name(hop.end)
+    assert list(told[1].by_source) == [0]
+    assert told[2].by_source == {}
+    assert told[3] == told[3].__class__(3, (), {})

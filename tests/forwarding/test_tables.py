@@ -1,5 +1,7 @@
 """Forwarding hop by hop goes as the routes say, whatever made them."""
 
+import itertools
+import math
 import time
 
 import numpy as np
@@ -127,14 +129,20 @@ def test_pinned_ways_are_the_paths_one_by_one(graph: tuple[Topology, ExplicitRou
     topology, routes = graph
     tables = forwarding_tables(topology, routes, "pinned")
     followed = follow(tables)
-    for row in range(len(tables.ways)):
-        src, dst, identity = (
-            int(column[row]) for column in (tables.ways.src, tables.ways.dst, tables.ways.identity)
-        )
-        path = routes.paths(src, dst)[identity]
-        links = topology.link_ids(np.array(path.nodes[:-1]), np.array(path.nodes[1:])).tolist()
-        assert shares(followed.links, row) == dict.fromkeys(links, 1.0)
-        assert tables.ways.weight[row] == path.weight
+    row = 0
+    for src, dst in itertools.permutations(range(topology.servers), 2):
+        identity = 0
+        for path in routes.paths(src, dst):
+            links = topology.link_ids(np.array(path.nodes[:-1]), np.array(path.nodes[1:])).tolist()
+            cables = math.lcm(*(int(topology.ports[link]) for link in links))
+            for _ in range(cables):
+                way = tuple(int(c[row]) for c in (tables.ways.src, tables.ways.dst, tables.ways.identity))
+                assert way == (src, dst, identity)
+                assert tables.ways.weight[row] == pytest.approx(path.weight / cables)
+                assert shares(followed.links, row) == dict.fromkeys(links, 1.0)
+                identity += 1
+                row += 1
+    assert row == len(tables.ways)
 
 
 def test_circles_that_paths_make_together_are_taken_off() -> None:

@@ -18,6 +18,7 @@ ORACLES = {
     "forwarding.follow": "tests walk over forwarding tables with it, as verify will",
     "forwarding.forwarding_tables": "routes as tables, for exports and the testbed",
     "forwarding.next_hops": "tables with whole weights, for exports and the testbed",
+    "forwarding.server_tables": "what a server is told, for exports and the testbed",
     "failure.rates_schema": "tests write docs/ with it",
     "finder.best_regional_circuits": "the optimum that the guide compares MixNet's rule with",
     "inventory.inventory_schema": "tests write docs/ with it",

@@ -8,6 +8,11 @@ from topoopt.forwarding.follow import Followed as Followed
 from topoopt.forwarding.follow import follow as follow
 from topoopt.forwarding.next_hops import NextHops as NextHops
 from topoopt.forwarding.next_hops import next_hops as next_hops
+from topoopt.forwarding.server_tables import Hop as Hop
+from topoopt.forwarding.server_tables import Route as Route
+from topoopt.forwarding.server_tables import ServerTables as ServerTables
+from topoopt.forwarding.server_tables import server_tables as server_tables
 from topoopt.forwarding.tables import ForwardingTables as ForwardingTables
+from topoopt.forwarding.tables import Split as Split
 from topoopt.forwarding.tables import Ways as Ways
 from topoopt.forwarding.weights import integer_weights as integer_weights

@@ -33,7 +33,8 @@ def forwarding_tables(
     ----------
     paths : ``hashed`` or ``pinned``
         Whether a kernel hashes the connections of a pair over its paths, by shares that hold on average; or every path
-        has an address of the destination, so that who sends decides, exactly.
+        has an address of the destination, so that who sends decides, exactly; over parallel cables
+        as many as there are.
     pairs : sources and destinations, int64 arrays of shape (pairs,), optional
         All ordered pairs by default. Each once.
 
@@ -71,10 +72,16 @@ def _hashed(topology: Topology, routes: Routes, src: Ints, dst: Ints) -> tuple[W
 def _pinned(topology: Topology, routes: Routes, src: Ints, dst: Ints) -> tuple[Ways, PairLinks]:
     _refuse_too_many(topology, routes, dst)
     table = path_table(Fabric("", topology, routes, {}), src, dst)
-    count = np.diff(table.pair_first)
-    identity = np.arange(len(table.weight)) - np.repeat(table.pair_first[:-1], count)
-    ways = Ways(np.repeat(src, count), np.repeat(dst, count), identity, table.weight)
-    return ways, PairLinks(table.path_first, table.link, np.ones(len(table.link)))
+    ports = topology.ports[table.link].astype(np.int64)
+    copies = np.lcm.reduceat(ports, table.path_first[:-1])  # so that parallel cables are taken in turn
+    pair = np.repeat(np.repeat(np.arange(len(src)), np.diff(table.pair_first)), copies)
+    path = np.repeat(np.arange(len(copies)), copies)
+    identity = np.arange(len(pair)) - np.searchsorted(pair, pair)
+    ways = Ways(src[pair], dst[pair], identity, (table.weight / copies)[path])
+    size = table.hops[path]
+    first = np.concatenate(([0], np.cumsum(size)))
+    step = np.repeat(table.path_first[path] - first[:-1], size) + np.arange(first[-1])
+    return ways, PairLinks(first, table.link[step], np.ones(len(step)))
 
 
 def _refuse_too_many(topology: Topology, routes: Routes, dst: Ints) -> None:

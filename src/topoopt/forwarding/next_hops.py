@@ -31,7 +31,12 @@ class NextHops:
 
 
 def next_hops(tables: ForwardingTables, addressing: Addressing, largest: int = LARGEST_WEIGHT) -> NextHops:
-    """Return the next hops of every entry; ``largest`` is the largest weight that whoever reads them takes.
+    """Return the next hops of every entry, where paths are pinned one of each.
+
+    Parameters
+    ----------
+    largest : int
+        The largest weight that whoever reads them takes.
 
     Raises
     ------
@@ -40,6 +45,10 @@ def next_hops(tables: ForwardingTables, addressing: Addressing, largest: int = L
     """
     cable_first, cable_end = addressing.leaving(tables.topology)
     begin, ports = cable_first[tables.link], tables.topology.ports[tables.link].astype(np.int64)
+    if tables.split == "pinned":  # each address has a cable of its own
+        assert len(begin) == len(tables)
+        one = np.ones(len(begin), np.int64)
+        return NextHops(tables.hop_first, cable_end[begin + tables.identity % ports], one, 0.0)
     cable = np.repeat(begin - np.cumsum(ports) + ports, ports) + np.arange(ports.sum())
     share = np.repeat(tables.share / ports, ports)
     first = np.concatenate(([0], np.cumsum(ports)))[tables.hop_first]
