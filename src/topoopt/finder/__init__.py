@@ -41,4 +41,4 @@ from topoopt.finder.select_permutations import select_permutations as select_per
 from topoopt.finder.topology_finder import find_topology as find_topology
 from topoopt.finder.topology_finder import routed_by as routed_by
 from topoopt.finder.totient_perms import totient_perms as totient_perms
-from topoopt.finder.wired_fabric import degree_of_wiring as degree_of_wiring
+from topoopt.finder.wired_fabric import cluster_of_wiring as cluster_of_wiring

@@ -1,6 +1,7 @@
 """The direct-connect fabric of a family of wirings, or of a wiring file: a strategy that is known on other cables."""
 
 from dataclasses import replace
+from typing import Any
 
 from topoopt.errors import InvalidInput
 from topoopt.finder.fabric_request import FabricRequest
@@ -41,9 +42,33 @@ def wired_fabric(request: FabricRequest) -> Fabric:
 
 def links_of_wiring(name: str) -> str:
     """Return the kind of links: what a file says, else cables."""
-    return read_wiring_file(name)[0].links if is_wiring_file(name) else LINK_MODELS[0]
+    return str(cluster_of_wiring(name).get("links", LINK_MODELS[0]))
 
 
-def degree_of_wiring(name: str) -> int | None:
-    """Return how many interfaces a server has by a wiring file, None for a family."""
-    return read_wiring_file(name)[0].degree if is_wiring_file(name) else None
+def cluster_of_wiring(name: str, degree: int | None = None, links: str | None = None) -> dict[str, Any]:
+    """Return the fields of a cluster that a wiring file says; nothing for a family.
+
+    Parameters
+    ----------
+    degree, links
+        What is asked for beside it; for files that do not say them.
+
+    Returns
+    -------
+    dict
+        ``servers``, ``degree`` and ``links``; ``link_bandwidth_bps`` and ``link_latency_s`` if its links have them.
+
+    Raises
+    ------
+    InvalidInput
+        If the file is none; see :func:`topoopt.wirings.read_wiring_file`.
+    """
+    if not is_wiring_file(name):
+        return {}
+    made, _ = read_wiring_file(name, links, degree, only_listed=True)
+    said = {
+        f"link_{key}": made.recipe[key]
+        for key in ("bandwidth_bps", "latency_s")
+        if isinstance(made.recipe.get(key), float)
+    }
+    return {"servers": made.servers, "degree": made.degree, "links": made.links, **said}

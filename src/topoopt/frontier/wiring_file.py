@@ -7,9 +7,18 @@ from topoopt.wirings import read_wiring_file
 
 
 def read_wiring(
-    path: str | Path, bandwidth_bps: float, links: str | None = None, degree: int | None = None
+    path: str | Path,
+    bandwidth_bps: float | None = None,
+    links: str | None = None,
+    degree: int | None = None,
+    usual_bps: float = 100e9,
 ) -> Wiring:
     """Return the wiring of a file; see :func:`topoopt.wirings.read_wiring_file`.
+
+    Parameters
+    ----------
+    bandwidth_bps
+        Of a port; where not given that of the links of the file, if they say one, else ``usual_bps``.
 
     Raises
     ------
@@ -18,4 +27,7 @@ def read_wiring(
     """
     made, _ = read_wiring_file(path, links, degree)
     check_size(made.servers, len(made.arcs[0]))
+    said = made.recipe.get("bandwidth_bps")
+    if bandwidth_bps is None:
+        bandwidth_bps = said if isinstance(said, float) else usual_bps
     return direct_wiring(str(path), made, bandwidth_bps)

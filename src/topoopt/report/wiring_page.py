@@ -8,9 +8,13 @@ from topoopt.report.wiring_circle import MOST_SERVERS, topology_chart
 from topoopt.report.wiring_words import family_words
 from topoopt.report.words import counted
 from topoopt.topology import DirectWiring
+from topoopt.units import format_bandwidth, format_time
 from topoopt.wirings import JudgedWiring, WiringAnswer
 
 _LONGEST = 100  # characters of a recipe
+_OF_FILES = ("read_from", "bandwidth_bps", "latency_s", "names", "said")
+"""What the recipe of a wiring that others wrote holds, beside the links."""
+_SHOWN_NAMES = 3
 
 
 def wiring_page(answer: WiringAnswer) -> Page:
@@ -21,6 +25,7 @@ def wiring_page(answer: WiringAnswer) -> Page:
     above = hops.average_hops / moore - 1
     entries = {
         "wiring": family_words(wiring.family, wiring.group),
+        "read from": _read_from(wiring),
         "made by": _recipe(wiring),
         "search": _search(answer),
         "diameter": counted(hops.diameter, "hop"),
@@ -65,6 +70,9 @@ def _rings(wiring: DirectWiring) -> str:
     ways = ", each both ways" if wiring.links == "duplex" else ""
     half = sum(ring.share < 1 for ring in wiring.rings)
     shared = f"; {half} of them share links, at half rate" if half else ""
+    used = round(sum(ring.share for ring in wiring.rings) * (2 if wiring.links == "duplex" else 1))
+    if "read_from" in wiring.recipe and used < wiring.degree:
+        shared = f"; they use {used} of {wiring.degree} ports of a server"
     return f"{counted(len(wiring.rings), 'ring')} of all servers over direct links{ways}{shared}"
 
 
@@ -79,8 +87,26 @@ def _panels(answer: WiringAnswer) -> str:
 
 
 def _recipe(wiring: DirectWiring) -> str:
-    said = ", ".join(f"{name} {value}" for name, value in wiring.recipe.items())
+    recipe = {name: value for name, value in wiring.recipe.items() if name not in _OF_FILES}
+    said = ", ".join(f"{name} {value}" for name, value in recipe.items())
     return said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…"
+
+
+def _read_from(wiring: DirectWiring) -> str:
+    """Return syntax, bandwidth, latency and names of a file that others wrote."""
+    recipe, names = wiring.recipe, wiring.names
+    parts = [str(recipe["read_from"])] if "read_from" in recipe else []
+    if "said" in recipe:
+        parts.append(f"which has {recipe['said']}")
+    for key, written in (("bandwidth_bps", format_bandwidth), ("latency_s", format_time)):
+        if isinstance(recipe.get(key), float):
+            parts.append(f"{written(recipe[key])} a link")
+    if names:
+        first = ", ".join(names[:_SHOWN_NAMES])
+        parts.append(
+            f"servers 0, 1, 2 … are {first} …" if len(names) > _SHOWN_NAMES else f"servers are {first}"
+        )
+    return "; ".join(parts)
 
 
 def _search(answer: WiringAnswer) -> str:

@@ -1,10 +1,11 @@
 """Which fabric a simulation runs on: the job's own, or one that is described."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from topoopt.errors import InvalidInput, check_known, unknown_name
-from topoopt.finder import FABRICS, FabricRequest, FabricShape, build_fabric, degree_of_wiring
+from topoopt.finder import FABRICS, FabricRequest, FabricShape, build_fabric, cluster_of_wiring
 from topoopt.limits import whole
 from topoopt.routing import ROUTING, Fabric
 from topoopt.simulate.fbuf import flexnet_fabric
@@ -185,14 +186,21 @@ def _degree(name: str, job: SimulatedJob, choice: FabricChoice, shape: FabricSha
         return len(stride_offsets(servers, shape.strides, "duplex"))
     if job.plan is not None:
         return job.plan.job.cluster.degree
-    if shape.wiring and (said := degree_of_wiring(shape.wiring)):
-        return said
+    if said := _of_wiring(choice).get("degree"):
+        return int(said)
     return 1 if name in ON_SWITCHES else DEFAULT_DEGREE
+
+
+def _of_wiring(choice: FabricChoice) -> Mapping[str, Any]:
+    """Return what a wiring file says of degree, bandwidth and latency; nothing where none is named."""
+    return cluster_of_wiring(choice.wiring, choice.degree) if choice.wiring else {}
 
 
 def _bandwidth_bps(job: SimulatedJob, choice: FabricChoice) -> float:
     if choice.bandwidth_bps is not None:
         return choice.bandwidth_bps
+    if said := _of_wiring(choice).get("link_bandwidth_bps"):
+        return float(said)
     if job.plan is not None:
         return job.plan.job.cluster.link_bandwidth_bps
     if job.flexnet is None or not 0 < job.flexnet.bandwidth_bps < float("inf"):
@@ -203,4 +211,7 @@ def _bandwidth_bps(job: SimulatedJob, choice: FabricChoice) -> float:
 def _latency_s(job: SimulatedJob, choice: FabricChoice) -> float:
     if choice.latency_s is not None:
         return choice.latency_s
+    said = _of_wiring(choice).get("link_latency_s")
+    if said is not None:
+        return float(said)
     return job.plan.job.cluster.link_latency_s if job.plan is not None else DEFAULT_LATENCY_S

@@ -73,6 +73,13 @@ class DirectWiring:
         """Interfaces of a server."""
         return int(self.near.shape[1])
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the servers, where the recipe has them from a file of others; empty where servers are numbers."""
+        names = self.recipe.get("names")
+        listed = names if isinstance(names, list) and len(names) == self.servers else []
+        return tuple(listed) if all(isinstance(name, str) for name in listed) else ()
+
     @cached_property
     def arcs(self) -> tuple[Ints, Ints]:
         """Both ends of every fiber that is in use, sender first; those into server 0 come first."""

@@ -1,5 +1,6 @@
 """``topoopt.cost``: what the network costs and draws on every fabric, and whether it can be built."""
 
+import os
 from collections.abc import Mapping
 from typing import Any, Unpack
 
@@ -20,11 +21,12 @@ from topoopt.finder import select_permutations
 from topoopt.hardware import ClusterSpec, find_optical_switch
 from topoopt.job import DEFAULT_CLUSTER
 from topoopt.plan import Plan
-from topoopt.rewiring import wire
+from topoopt.rewiring import ported, wire
 from topoopt.routing import coin_change_mod
-from topoopt.topology import hop_metrics, stride_offsets
+from topoopt.topology import hop_metrics, stride_offsets, wiring_hops
 from topoopt.units import parse_bandwidth, parse_time
 from topoopt.verbs.plan_source import PlanSource, plan_and_name
+from topoopt.verbs.wiring_source import wiring_of_file
 from topoopt.words import CostWords, NetworkWords, amount, checked_arguments, checked_words, pick
 
 OWN = "topoopt"
@@ -89,6 +91,8 @@ def _network(plan: PlanSource | None, words: Mapping[str, Any]) -> PricedNetwork
     settings = {**DEFAULT_CLUSTER, **pick(words, NetworkWords)}
     if "bandwidth" in settings:
         settings["link_bandwidth_bps"] = amount(parse_bandwidth, settings.pop("bandwidth"), "bandwidth")
+    if "wiring" in settings:
+        return _network_of_wiring(os.fspath(settings.pop("wiring")), words, settings)
     cluster = ClusterSpec(**settings)
     if cluster.links == "duplex" and cluster.degree == 1 and cluster.servers > 2:
         return PricedNetwork(
@@ -97,6 +101,22 @@ def _network(plan: PlanSource | None, words: Mapping[str, Any]) -> PricedNetwork
     strides = select_permutations(cluster.servers, cluster.degree, links=cluster.links, rule="best")
     table = coin_change_mod(cluster.servers, stride_offsets(cluster.servers, strides, cluster.links))
     return PricedNetwork(cluster, table.average_hops, "the best rings")
+
+
+def _network_of_wiring(path: str, words: Mapping[str, Any], settings: Mapping[str, Any]) -> PricedNetwork:
+    """Return the network of a wiring file; words win over what it says of bandwidth and latency."""
+    if not path:
+        raise InvalidInput('wiring: expected a wiring file, got ""')
+    if "servers" in words:
+        raise InvalidInput(f"servers: {path} says it; leave it out")
+    made, ports = wiring_of_file(path, words.get("links"), words.get("degree"))
+    said = made.recipe.get("bandwidth_bps")
+    bandwidth_bps = (
+        said if isinstance(said, float) and "bandwidth" not in words else settings["link_bandwidth_bps"]
+    )
+    cluster = ClusterSpec(made.servers, made.degree, bandwidth_bps, links=made.links)
+    width = (ports or ported(made)).interfaces_per_panel
+    return PricedNetwork(cluster, wiring_hops(made).average_hops, f"the wiring of {path}", width)
 
 
 def _network_of_plan(plan: PlanSource, contradictions: Mapping[str, Any]) -> PricedNetwork:

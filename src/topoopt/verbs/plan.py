@@ -13,7 +13,12 @@ from topoopt.plan import Plan, read_plan
 from topoopt.search import SearchOptions, job_of, make_plan
 from topoopt.verbs.job_request import Source, job_request, training_words
 from topoopt.verbs.origin import origin_of
-from topoopt.verbs.search_options import refuse_search_words, search_options, wiring_digest
+from topoopt.verbs.search_options import (
+    on_wiring_file,
+    refuse_search_words,
+    search_options,
+    wiring_digest,
+)
 from topoopt.words import JobWords, PlanWords, checked_arguments, checked_words, pick
 
 Progress = Callable[[str, int, int], None]
@@ -91,6 +96,7 @@ def planned(
     """Return a plan of what was asked for, and the options of its search."""
     said = {} if collective is None else {"collective": collective}
     options, request = search_options(job_request(model, words).overlaid(JobRequest(settings=said)), words)
+    request = on_wiring_file(request, options)
     start_compiling_ahead()
     refuse_search_words(request, words)
     with in_its_place(request):

@@ -9,7 +9,7 @@ from typing import Any
 
 from topoopt.errors import InvalidInput, shown, unknown_name
 from topoopt.files import read_bytes
-from topoopt.finder import STRIDES, is_wiring_file, named_wiring
+from topoopt.finder import STRIDES, cluster_of_wiring, is_wiring_file, named_wiring
 from topoopt.hardware import ClusterSpec
 from topoopt.job import JobRequest
 from topoopt.provenance import digest
@@ -49,6 +49,20 @@ def search_options(request: JobRequest, words: Mapping[str, Any]) -> tuple[Searc
     return SearchOptions(**{**options, **_options(words)}), replace(
         request, settings={**costs, **request.settings}, search={}
     )
+
+
+def on_wiring_file(request: JobRequest, options: SearchOptions) -> JobRequest:
+    """Return the request with servers, ports, links, bandwidth and latency of a wiring file where it says none.
+
+    Raises
+    ------
+    InvalidInput
+        If the file is none.
+    """
+    cluster = request.cluster
+    return JobRequest(
+        cluster=cluster_of_wiring(options.wiring, cluster.get("degree"), cluster.get("links"))
+    ).overlaid(request)
 
 
 def wiring_digest(options: SearchOptions, cluster: ClusterSpec) -> dict[str, str]:

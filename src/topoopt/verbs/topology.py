@@ -13,6 +13,7 @@ from topoopt.rewiring import ported
 from topoopt.topology import LINK_MODELS, DirectWiring, WiredRing, circulant_wiring
 from topoopt.verbs.wiring_source import wiring_of_file
 from topoopt.wirings import (
+    MOST_LINKS_OF_RINGS,
     FoundWirings,
     WiringAnswer,
     WiringRequest,
@@ -22,7 +23,6 @@ from topoopt.wirings import (
 from topoopt.words import WiringWords, checked_arguments
 
 _KINDS = ("strides", "any")
-_MOST_LINKS_OF_RINGS = 20_000  # a search for rings of a wiring that brings none; 0.5 s or so
 
 
 def _silent(stage: str, done: int, total: int) -> None:
@@ -150,15 +150,14 @@ def _answer(found: FoundWirings, on_progress: Callable[[str, int, int], None]) -
 
 def _read(file: str, links: str | None, degree: int | None) -> WiringAnswer:
     wiring, ports = wiring_of_file(file, links, degree)
-    if ports is None:
-        wiring = _with_rings(wiring)
+    wiring = _with_rings(wiring)
     return WiringAnswer(judged(wiring), ports or ported(wiring), source=file)
 
 
 def _with_rings(wiring: DirectWiring) -> DirectWiring:
     """Return the wiring with all the rings that can be found, where its making gives fewer than there are."""
     ways = 2 if wiring.links == "duplex" else 1
-    if len(wiring.arcs[0]) > _MOST_LINKS_OF_RINGS:
+    if len(wiring.arcs[0]) > MOST_LINKS_OF_RINGS:
         return wiring
     if len(wiring.rings) >= wiring.degree // ways or any(ring.share < 1 for ring in wiring.rings):
         return wiring

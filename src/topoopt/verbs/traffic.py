@@ -9,7 +9,7 @@ from topoopt.routing import LaidTraffic, lay_traffic
 from topoopt.search import job_of
 from topoopt.verbs.job_request import Source, job_request
 from topoopt.verbs.plan import Progress, plan_from_file, silent
-from topoopt.verbs.search_options import search_options
+from topoopt.verbs.search_options import on_wiring_file, search_options
 from topoopt.words import TrafficWords, checked_arguments, checked_words
 
 
@@ -53,6 +53,7 @@ def traffic(
         plan = planned[0]
         return lay_traffic(plan.job.name, "the plan's", plan.traffic(), plan.fabric)
     options, request = search_options(job_request(model, words), words)  # type: ignore[arg-type]
+    request = on_wiring_file(request, options)
     job = job_of(request, on_progress)
     cluster = job.cluster
     demand = job_traffic(job, job.work.plain_strategy(cluster.servers))

@@ -16,5 +16,6 @@ from topoopt.wirings.request import LIFTED as LIFTED
 from topoopt.wirings.request import OBJECTIVES as OBJECTIVES
 from topoopt.wirings.request import WiringRequest as WiringRequest
 from topoopt.wirings.request import quick_search_s as quick_search_s
+from topoopt.wirings.ring_count import MOST_LINKS_OF_RINGS as MOST_LINKS_OF_RINGS
 from topoopt.wirings.search import FoundWirings as FoundWirings
 from topoopt.wirings.search import search_wirings as search_wirings

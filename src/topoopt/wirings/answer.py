@@ -10,6 +10,7 @@ from topoopt.topology import DirectWiring, moore_average_hops
 from topoopt.wirings.file import write_wiring_file
 from topoopt.wirings.judged import JudgedWiring
 from topoopt.wirings.ports import PortedLinks
+from topoopt.wirings.ring_count import rings_warning
 
 _SHOWN_RINGS = 1 << 16
 """Servers of all rings together up to which JSON spells them out; a wiring file always does."""
@@ -79,10 +80,7 @@ class WiringAnswer:
         if wiring.idle_interfaces:
             servers = "an odd number of servers" if wiring.servers % 2 else f"{wiring.servers} servers"
             lines.append(f"{wiring.idle_interfaces} interfaces of {servers} are idle in this wiring.")
-        if not wiring.rings:
-            lines.append(
-                "No rings of all servers over direct links are known: an AllReduce needs another algorithm."
-            )
+        lines += rings_warning(wiring)
         if self.interrupted:
             lines.append("The search was interrupted: this is the best so far.")
         return tuple(lines)
@@ -105,6 +103,7 @@ class WiringAnswer:
             "hop_histogram": {str(distance): pairs for distance, pairs in self.hop_histogram.items()},
             "idle_interfaces": wiring.idle_interfaces,
             "group": wiring.group,
+            "names": list(wiring.names),
             "recipe": dict(wiring.recipe),
             "rings": self._rings(),
             "panels": self.panels,

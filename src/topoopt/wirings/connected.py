@@ -8,13 +8,15 @@ from topoopt.errors import InvalidInput
 from topoopt.topology import DirectWiring, hops_from, trees_to
 
 
-def refuse_parts(wiring: DirectWiring, place_of: Callable[[int], str]) -> None:
+def refuse_parts(wiring: DirectWiring, place_of: Callable[[int], str], root_name: str = "server 0") -> None:
     """Refuse a wiring that falls into parts.
 
     Parameters
     ----------
     place_of : function
         From a server to where it stands.
+    root_name : str
+        What server 0 is called.
 
     Raises
     ------
@@ -23,8 +25,8 @@ def refuse_parts(wiring: DirectWiring, place_of: Callable[[int], str]) -> None:
     """
     topology, root = wiring.topology(), np.array([0])
     for hops, words in (
-        (hops_from(topology, root), "server 0 does not reach it"),
-        (trees_to(topology, root).hops, "it does not reach server 0"),
+        (hops_from(topology, root), f"{root_name} does not reach it"),
+        (trees_to(topology, root).hops, f"it does not reach {root_name}"),
     ):
         for server in np.flatnonzero(hops[0] < 0)[:1].tolist():
             raise InvalidInput(f"{place_of(server)}: {words}; the wiring falls into parts, join them")

@@ -3,7 +3,7 @@
 ``graph`` says format, servers, degree, links (``duplex`` or ``directed``), family, recipe, rings,
 ``interfaces_per_panel``, and the ports that are idle. Every entry of ``links`` is a cable, or a fiber from source to
 target, with the port at either end. The writer puts one link on a line, so that a mistake can be found by its line.
-A file without that format is read as a list of links.
+Files without that format are graphs that others wrote (``syntax.py``).
 """
 
 import json
@@ -16,6 +16,7 @@ from topoopt.topology import DirectWiring
 from topoopt.wirings.file_model import FORMAT, Port, Side, free_ports
 from topoopt.wirings.link_list import listed_wiring
 from topoopt.wirings.ports import PortedLinks
+from topoopt.wirings.syntax import foreign_graph
 from topoopt.wirings.written_wiring import written_wiring
 
 _REMEDY = "write one with topoopt topology --out"
@@ -54,16 +55,16 @@ def read_wiring_file(
 ) -> tuple[DirectWiring, PortedLinks | None]:
     """Return the wiring of a file, and the ports of its links where the file says them.
 
-    What :func:`write_wiring_file` writes is read with ports and rings, and says links and degree itself. Other JSON
-    has ``links`` (or ``edges``) with ``source`` and ``target``, as networkx writes it, and may say ``directed``. Any
-    other file has two servers a line, such as ``0 1``; what follows a # is a remark. A link that stands twice has two
-    ports.
+    What :func:`write_wiring_file` writes is read with ports and rings, and says links and degree itself. Others write
+    a graph: node-link JSON (``edges`` or ``links`` with ``source`` and ``target``), GraphML, DOT, or two servers a line,
+    such as ``0 1``; what follows a # is a remark. A link that stands twice has two ports. Servers that have names keep
+    them in ``recipe["names"]``, with the bandwidth and latency that all links have.
 
     Parameters
     ----------
     links : str, optional
-        ``duplex``: each line is a cable, both ways. ``directed``: a fiber from the first to the second. Of JSON that
-        says ``directed``, so; else duplex.
+        ``duplex``: each link is a cable, both ways. ``directed``: a fiber from the first to the second. Where not given,
+        as the file says, else duplex; if every link stands there and back, these two are one cable.
     degree : int, optional
         Ports of a server; of fewer links, ports are idle.
     only_listed : bool
@@ -77,13 +78,11 @@ def read_wiring_file(
     """
     text, place = read_text(path), str(path)
     try:
-        if not text.lstrip().startswith("{"):
-            return listed_wiring(text, None, links, degree), None
-        document = parse_json(text, place, foreign=True)
-        graph = document.get("graph")
+        document = parse_json(text, place, foreign=True) if text.lstrip().startswith(("{", "[")) else None
+        graph = document.get("graph") if isinstance(document, dict) else None
         said = graph.get("format") if isinstance(graph, dict) else None
         if said is None:
-            return listed_wiring(text, document, links, degree), None
+            return listed_wiring(foreign_graph(text, document, path), links, degree, only_listed)
         if said != FORMAT:
             raise InvalidInput(f"expected a wiring file, of format {FORMAT}, got {shown(said)}; {_REMEDY}")
         made, ports = written_wiring(parse_json(text, place), text, place)

@@ -1,5 +1,6 @@
 """The words of a price: which network, what is bought, what is counted, how it is run."""
 
+import os
 from collections.abc import Sequence
 from typing import Annotated, TypedDict
 
@@ -18,6 +19,9 @@ class NetworkWords(TypedDict, total=False):
     """Of one port; 100Gbps."""
     links: Annotated[str, Word("duplex|directed")]
     """A port is a fiber pair to one neighbor, or sends to one and hears another; duplex."""
+    wiring: Annotated[str | os.PathLike[str], Word("FILE")]
+    """A wiring file, or a graph of others (GraphML, DOT, node-link JSON, a list of links), which says servers,
+    ports, links, and the bandwidth where its links have one."""
 
 
 @panel("What is bought")
