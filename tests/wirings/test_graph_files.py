@@ -74,7 +74,7 @@ def test_names_are_kept_in_the_order_of_the_file(name: str, tmp_path: Path) -> N
     WRITERS[name](graph, tmp_path / name)
     answer = read(tmp_path / name)
     assert answer.wiring.names == tuple(order) == tuple(answer.to_json()["names"])
-    assert cables(answer) == fibers_of(graph, order.index)
+    assert cables(answer) == fibers_of(graph, lambda name: order.index(str(name)))
     assert "servers 0, 1, 2 … are gpu-0, gpu-7, gpu-14 …" in str(answer)
 
 

@@ -34,7 +34,9 @@ def plan_wiring(plan: Plan, name: str = "plan") -> DirectWiring:
         most_turns((src, dst), topology.servers),
     )
     chosen = plan.wiring
-    if chosen is not None and "names" in chosen.recipe:  # a wiring of others keeps what its servers are called
+    if (
+        chosen is not None and "names" in chosen.recipe
+    ):  # a wiring of others keeps what its servers are called
         made = replace(made, recipe={**made.recipe, "names": chosen.recipe["names"]})
     if (
         chosen is None or topology.offsets or not made.rings_fill_links

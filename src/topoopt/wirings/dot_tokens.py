@@ -10,7 +10,7 @@ _SIGNS = re.compile(
     r"(?P<blank>\s+|//[^\n]*|/\*.*?\*/|\#[^\n]*)"
     r"|(?P<sign>--|->|[{}\[\];,=:+])"
     r'|(?P<quoted>"(?:[^"\\]|\\.)*")'
-    r"|(?P<word>-?(?:\.\d+|\d+(?:\.\d*)?)|[A-Za-z_\u0080-\uffff\U00010000-\U0010ffff][\w\u0080-\uffff]*)"
+    r"|(?P<word>-?(?:\.\d+|\d+(?:\.\d*)?)(?:[eE][-+]?\d+)?|[A-Za-z_\u0080-\uffff\U00010000-\U0010ffff][\w\u0080-\uffff]*)"
     r"|(?P<html><)",
     re.DOTALL,
 )

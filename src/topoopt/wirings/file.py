@@ -63,8 +63,8 @@ def read_wiring_file(
     Parameters
     ----------
     links : str, optional
-        ``duplex``: each link is a cable, both ways. ``directed``: a fiber from the first to the second. Where not given,
-        as the file says, else duplex; if every link stands there and back, these two are one cable.
+        ``duplex``: each link is a cable, both ways. ``directed``: a fiber from the first to the second. Where not
+        given, as the file says, else duplex; if every link stands there and back, these two are one cable.
     degree : int, optional
         Ports of a server; of fewer links, ports are idle.
     only_listed : bool

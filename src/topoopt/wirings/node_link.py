@@ -46,10 +46,10 @@ def _nodes(rows: list[Any]) -> Iterator[ForeignNode]:
 
 
 def _links(rows: list[Any], key: str) -> Iterator[ForeignLink]:
-    for index, row in enumerate(rows):
+    for index, given in enumerate(rows):
         place = f"{key}[{index}]"
-        if isinstance(row, list) and len(row) in (2, 3):  # a pair of json.dump(list(graph.edges))
-            row = {"source": row[0], "target": row[1]}
+        is_pair = isinstance(given, list) and len(given) in (2, 3)  # as of json.dump(list(graph.edges))
+        row = {"source": given[0], "target": given[1]} if is_pair else given
         if not isinstance(row, Mapping) or not {"source", "target"} <= set(row):
             raise InvalidInput(f"{place}: expected source and target, got {shown(row)}")
         yield ForeignLink(place, (node_name(row["source"], place), node_name(row["target"], place)), row)
@@ -58,6 +58,6 @@ def _links(rows: list[Any], key: str) -> Iterator[ForeignLink]:
 def _attributes(said: Any) -> Mapping[str, Any]:
     """Return the attributes of a graph, which old versions of networkx wrote as a list of pairs."""
     if isinstance(said, list):
-        pairs = [pair for pair in said if isinstance(pair, list) and len(pair) == 2]  # noqa: PLR2004
+        pairs = [pair for pair in said if isinstance(pair, list) and len(pair) == 2]
         return {str(name): value for name, value in pairs}
     return said if isinstance(said, Mapping) else {}

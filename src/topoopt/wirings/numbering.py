@@ -105,5 +105,5 @@ def _refuse_switches(nodes: Sequence[ForeignNode]) -> None:
             if word.lower() in _KINDS and isinstance(value, str) and _SWITCHES.fullmatch(value.strip()):
                 raise InvalidInput(
                     f"{node.place}: node {node.name} is a switch ({word} {shown(value)}), and a wiring joins servers "
-                    "directly; leave switches out, or compare with their kind by --fabrics, such as fat-tree"
+                    "directly; leave switches out; fabrics with switches have names, such as fat-tree"
                 )
