@@ -99,11 +99,11 @@ def _tabled(
 
 
 def _pairs(lines: list[_Line], separator: str) -> Iterator[ForeignLink]:
-    for number, text in lines:
-        place, says = f"line {number}", dict[str, Any]()
-        behind = _OF_NETWORKX.fullmatch(text)
-        if behind is not None:
-            text, says = behind[1], dict(_dictionary(behind[2], place))
+    for number, line in lines:
+        place = f"line {number}"
+        behind = _OF_NETWORKX.fullmatch(line)
+        text = behind[1] if behind else line
+        says = _dictionary(behind[2], place) if behind else {}
         numbers = _NUMBERS.fullmatch(text)
         fields = [numbers[1], numbers[2]] if numbers else _fields((number, text), "" if behind else separator)
         if len(fields) != _TWO or not all(fields):
