@@ -57,8 +57,8 @@ def read_wiring_file(
 
     What :func:`write_wiring_file` writes is read with ports and rings, and says links and degree itself. Others write
     a graph: node-link JSON (``edges`` or ``links`` with ``source`` and ``target``), GraphML, DOT, or two servers a
-    line, such as ``0 1``; what follows a # is a remark. A link that stands twice has two ports. Servers that have names keep
-    them in ``recipe["names"]``, with the bandwidth and latency that all links have.
+    line, such as ``0 1``; what follows a # is a remark. A link that stands twice has two ports. Servers
+    that have names keep them in ``recipe["names"]``, with the bandwidth and latency that all links have.
 
     Parameters
     ----------
