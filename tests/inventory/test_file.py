@@ -120,7 +120,7 @@ def test_servers_beyond_those_of_the_plan_are_spares_with_cables(tmp_path: Path)
 MISTAKES = {
     "a key that is unknown": (
         "panels:\n- name: p\n  potrs: 3",
-        'line 3: panels[0]: unknown key "potrs"; did you mean ports?',
+        'line 3: panels[0]: unknown key "potrs"; did you mean ports or port_names?',
     ),
     "a kind that is unknown": (
         "panels: [{name: p, kind: glass}]",
@@ -129,7 +129,19 @@ MISTAKES = {
     "no text": ("servers:\n- name: 7", "line 2: servers[0].name: expected text, got 7"),
     "a comma in a name": (
         "servers:\n- name: a,b",
-        'line 2: servers[0].name: expected letters, digits, spaces and ._:/+-, at most 64, got "a,b"',
+        'line 2: servers[0].name: expected letters, digits and ._-, at most 64, got "a,b"',
+    ),
+    "a quote in an interface": (
+        "servers:\n- name: a\n  interfaces: ['e\"1', e2]",
+        "line 3: servers[0].interfaces[0].name: expected letters, digits, spaces and ._:/+-, at most 64, got ",
+    ),
+    "fewer names of ports than ports": (
+        "panels: [{name: p, ports: 8, port_names: [1.1.1, 1.1.2]}]",
+        "line 1: panels[0].port_names: p has 8 ports, got 2 names",
+    ),
+    "a name of a port twice": (
+        "panels: [{name: p, ports: 6, port_names: [a, b, c, d, e, a]}]",
+        "line 1: panels[0].port_names: a name of p stands twice",
     ),
     "a name twice": (
         FULL.replace("name: srv002", "name: srv001"),

@@ -158,9 +158,10 @@ def _panels(parts: Sequence[PanelPart], cables: Iterable[Cable], kind: str | Non
         Panel(
             part.name,
             kind or part.kind,
-            part.ports or needed.get(part.name, 1),
+            part.ports or len(part.port_names) or needed.get(part.name, 1),
             part.rack or _PANEL_RACK,
             part.position or 1 + 4 * index,
+            tuple(part.port_names),
         )
         for index, part in enumerate(parts)
     )

@@ -99,7 +99,7 @@ def inventory_text(inventory: Inventory) -> str:
 
 def _known(value: Any) -> Any:
     if isinstance(value, Mapping):
-        plain = {key: inner for key, inner in value.items() if inner != ""}
+        plain = {key: inner for key, inner in value.items() if inner not in ("", ())}
         if plain.get("side") == "both":
             del plain["side"]
         return {key: _known(inner) for key, inner in plain.items()}

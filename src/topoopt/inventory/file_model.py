@@ -20,6 +20,17 @@ def _name(text: str) -> str:
 
 Word = Annotated[str, AfterValidator(_name), Field(json_schema_extra={"pattern": _FORM})]
 """A name that every consumer can take: no comma, no quote, no line end."""
+_HOST_FORM = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+
+
+def _host(text: str) -> str:
+    if re.match(_HOST_FORM, text) is None:
+        raise ValueError(f"expected letters, digits and ._-, at most 64, got {shown(text)}")
+    return text
+
+
+Host = Annotated[str, AfterValidator(_host), Field(json_schema_extra={"pattern": _HOST_FORM})]
+"""A name that a file can have, too."""
 _MAC_FORM = r"^([0-9a-f]{2}:){5}[0-9a-f]{2}$"
 
 
@@ -56,7 +67,7 @@ class InterfacePart(Strict):
 class ServerPart(Strict):
     """A server. Rank r of a plan is on the r-th."""
 
-    name: Word
+    name: Host
     rack: Word | None = None
     position: _Unit | None = Field(default=None, description="rack units from the bottom")
     interfaces: list[Annotated[InterfacePart, BeforeValidator(_of_name)]] | None = Field(
@@ -67,21 +78,25 @@ class ServerPart(Strict):
 class PanelPart(Strict):
     """A patch panel or optical switch."""
 
-    name: Word
+    name: Host
     kind: Literal["manual", "polatis", "calient", "sonic-ocs"] = "manual"
     ports: Annotated[int, Field(ge=1, le=MOST["servers"])] | None = Field(
         default=None, description="numbered from 1; where not given, as many as its cables need"
     )
     rack: Word | None = None
     position: _Unit | None = None
+    port_names: list[Word] = Field(
+        default_factory=list,
+        description="what the device calls ports 1, 2, …, where not by the rule of its kind",
+    )
 
 
 class CablePart(Strict):
     """What joins an interface to a port of a panel."""
 
-    server: Word
+    server: Host
     interface: Word
-    panel: Word
+    panel: Host
     port: Annotated[int, Field(ge=1)]
     id: Word | None = None
     side: Literal["both", "out", "in"] = Field(

@@ -67,6 +67,8 @@ class Panel:
         One of :data:`PANEL_KINDS`.
     ports : int
         Numbered from 1. A port has room for a fiber into the panel and one out of it, as a duplex plug has.
+    port_names : tuple of str
+        What the device calls its ports, where not by a rule of its kind.
     """
 
     name: str
@@ -74,6 +76,7 @@ class Panel:
     ports: int
     rack: str
     position: int
+    port_names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,11 @@ class Inventory:
             _refuse_twice(f"servers[{index}].interfaces", "name", (one.name for one in server.interfaces))
         for index, panel in enumerate(self.panels):
             check_known(f"panels[{index}].kind", panel.kind, PANEL_KINDS)
+            if len(set(panel.port_names)) < len(panel.port_names):
+                raise InvalidInput(f"panels[{index}].port_names: a name of {panel.name} stands twice")
+            if panel.port_names and len(panel.port_names) != panel.ports:
+                what = f"{panel.name} has {panel.ports} ports, got {len(panel.port_names)} names"
+                raise InvalidInput(f"panels[{index}].port_names: {what}")
         self._check_cables()
 
     @cached_property

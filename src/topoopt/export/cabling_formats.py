@@ -1,0 +1,46 @@
+"""The formats of fibers: names, patch lists, labels, records, and what optical switches are told."""
+
+from topoopt.export.calient import calient
+from topoopt.export.format import ExportFormat
+from topoopt.export.inventory_file import inventory_file
+from topoopt.export.patch_list import patch_list
+from topoopt.export.polatis import polatis
+from topoopt.export.sonic_ocs import sonic_ocs
+
+CABLING_FORMATS = (
+    ExportFormat(
+        "inventory",
+        "which server, interface, panel, port and cable is which, to be edited and given back",
+        "inventory.yaml",
+        "topoopt, and people",
+        inventory_file,
+    ),
+    ExportFormat(
+        "patch-list",
+        "which panel ports are joined, and in which order to change them",
+        "patch-list.csv",
+        "people, scripts and robots at any patch panel",
+        patch_list,
+    ),
+    ExportFormat(
+        "sonic-ocs",
+        "cross-connects of optical switches that run SONiC",
+        "PANEL.config_db.json, PANEL-stepN.patch.json",
+        "SONiC: config reload, config apply-patch",
+        sonic_ocs,
+    ),
+    ExportFormat(
+        "polatis",
+        "cross-connects of Polatis optical switches",
+        "PANEL.restconf.json, PANEL.scpi, PANEL.tl1",
+        "Polatis: RESTCONF, SCPI or TL1",
+        polatis,
+    ),
+    ExportFormat(
+        "calient",
+        "cross-connects of Calient optical switches",
+        "PANEL-stepN-delete.json, PANEL-stepN-add.json",
+        "Calient: REST",
+        calient,
+    ),
+)
