@@ -3,7 +3,7 @@
 from topoopt.errors import Infeasible
 from topoopt.testbed.answer import TestbedsAnswer
 from topoopt.testbed.emulated import Emulated
-from topoopt.testbed.network import Testbed, build, find_state, known_states, remove
+from topoopt.testbed.network import Testbed, build, check_capacity, check_machine, find_state, known_states, remove
 
 
 def put_up(fabric: Emulated, name: str, scale: float) -> TestbedsAnswer:
@@ -14,6 +14,8 @@ def put_up(fabric: Emulated, name: str, scale: float) -> TestbedsAnswer:
     InvalidInput
         If this machine cannot have it, or the name is taken.
     """
+    check_machine()
+    check_capacity(fabric.layout, scale)
     with build(fabric.layout, name, scale, kept=True) as testbed:
         checked = check_paths(testbed, fabric)
         return TestbedsAnswer("up", (testbed.state,), checked, fabric.layout.why)

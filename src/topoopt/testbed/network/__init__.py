@@ -1,5 +1,6 @@
 """A plan's network on this machine: namespaces, cables, bandwidths and routes of the kernel."""
 
+from topoopt.testbed.network.capacity import check_capacity as check_capacity
 from topoopt.testbed.network.construction import remove as remove
 from topoopt.testbed.network.following import single_paths as single_paths
 from topoopt.testbed.network.layout import Cable as Cable

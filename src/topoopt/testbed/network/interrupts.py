@@ -29,3 +29,22 @@ def later() -> Iterator[None]:
             signal.signal(number, handler)
         for late in dict.fromkeys(came):
             signal.raise_signal(late)
+
+@contextmanager
+def as_errors() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP raise ``SystemExit``, as Ctrl-C raises ``KeyboardInterrupt``: contexts are left then."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    changed = [one for one in ENDING if signal.getsignal(one) is signal.SIG_DFL]
+    for one in changed:
+        signal.signal(one, leave)
+    try:
+        yield
+    finally:
+        for one in changed:
+            signal.signal(one, signal.SIG_DFL)

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -74,8 +75,8 @@ def state_folder() -> Path:
     return Path(os.environ.get("XDG_RUNTIME_DIR") or "/run") / "topoopt" / "testbed"
 
 
-def claim(state: TestbedState) -> Path:
-    """Note a testbed that is to be made, and return its folder.
+def claim(state: TestbedState) -> None:
+    """Note a testbed that is to be made; of two that want a name one gets it.
 
     Raises
     ------
@@ -84,27 +85,24 @@ def claim(state: TestbedState) -> Path:
     """
     if not _NAME.fullmatch(state.name):
         raise InvalidInput(f'name: expected small letters, digits and "-", at most 31, got "{state.name}"')
-    folder = state_folder() / state.name
+    taken = set(namespaces_named(PREFIX)) & set(state.namespaces)
+    if taken:
+        raise InvalidInput(f"name: there is a namespace {min(taken)} already; take another name")
+    state_folder().mkdir(parents=True, exist_ok=True)
+    part = Path(tempfile.mkdtemp(dir=state_folder(), prefix="."))
+    _write(part, state)
     try:
-        folder.mkdir(parents=True)
-    except FileExistsError:
+        part.rename(state_folder() / state.name)
+    except OSError:
+        shutil.rmtree(part)
         raise InvalidInput(
             f'name: there is a testbed "{state.name}"; take another name, or: topoopt testbed down {state.name}'
         ) from None
-    taken = set(namespaces_named(PREFIX)) & set(state.namespaces)
-    if taken:
-        folder.rmdir()
-        raise InvalidInput(f"name: there is a namespace {min(taken)} already; take another name")
-    write_state(state)
-    return folder
 
 
 def write_state(state: TestbedState) -> None:
-    """Note a testbed, whole or not at all."""
-    folder = state_folder() / state.name
-    part = folder / f"{_STATE}.part"
-    part.write_text(json.dumps(asdict(state), indent=1))
-    part.replace(folder / _STATE)
+    """Note anew what has become of a testbed, whole or not at all."""
+    _write(state_folder() / state.name, state)
 
 
 def forget(name: str) -> None:
@@ -143,9 +141,15 @@ def process_started(process: int) -> int:
 
 def _states() -> Iterator[TestbedState]:
     folder = state_folder()
-    for place in sorted(folder.iterdir()) if folder.is_dir() else ():
+    for place in sorted(folder.glob("[!.]*")):
         try:
             words: dict[str, Any] = json.loads((place / _STATE).read_text())
-        except FileNotFoundError:
-            continue  # claimed a moment ago, or forgotten
+        except (FileNotFoundError, NotADirectoryError):
+            continue  # about to be claimed, or forgotten a moment ago
         yield TestbedState(**{**words, "namespaces": tuple(words["namespaces"])})
+
+
+def _write(folder: Path, state: TestbedState) -> None:
+    part = folder / f"{_STATE}.part"
+    part.write_text(json.dumps(asdict(state), indent=1))
+    part.replace(folder / _STATE)

@@ -1,15 +1,15 @@
 """The noun Testbed: a network on this machine, for as long as its context lasts."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
 
 from topoopt.errors import InvalidInput
 from topoopt.testbed.namespaces import FOLDER
 from topoopt.testbed.network.construction import change_cables, make_network, remove, route_servers
-from topoopt.testbed.network.interrupts import later
+from topoopt.testbed.network.interrupts import as_errors, later
 from topoopt.testbed.network.layout import Layout, node_name
 from topoopt.testbed.network.netlink import speaking
 from topoopt.testbed.network.observing import Question, next_ports, read_counters, take_down
@@ -55,16 +55,6 @@ class Testbed:
     def scale(self) -> float:
         """How often slower its links are than those of the plan."""
         return self.state.scale
-
-    def __enter__(self) -> "Testbed":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if not self.state.kept or error is not None:
-            with later():
-                remove(self.state)
 
     def namespace(self, node: int) -> str:
         """Return the name of a node's namespace."""
@@ -148,8 +138,9 @@ class Testbed:
         return {pair: tuple(nodes) for pair, nodes in walked.items()}
 
 
-def build(layout: Layout, name: str, scale: float, kept: bool = False) -> Testbed:
-    """Make a testbed; used as a context it is removed at its end, whatever ends it.
+@contextmanager
+def build(layout: Layout, name: str, scale: float, kept: bool = False) -> Iterator[Testbed]:
+    """Make a testbed; it is removed at the end of the context, whatever ends it.
 
     Parameters
     ----------
@@ -160,7 +151,7 @@ def build(layout: Layout, name: str, scale: float, kept: bool = False) -> Testbe
     scale : float
         By which bandwidths are divided.
     kept : bool
-        Whether it stays after the context, until :func:`remove`.
+        Whether it stays after the context where all went well, until :func:`remove`.
 
     Raises
     ------
@@ -182,13 +173,20 @@ def build(layout: Layout, name: str, scale: float, kept: bool = False) -> Testbe
         kept,
         ready=False,
     )
-    with later():
-        claim(state)
+    built = False
+    with as_errors():
         try:
-            make_network(state, layout)
+            with later():
+                claim(state)
+                built = True
+                make_network(state, layout)
+                state = replace(state, ready=True)
+                write_state(state)
+            yield Testbed(state, layout)
         except BaseException:
-            remove(state)
+            kept = False
             raise
-        state = replace(state, ready=True)
-        write_state(state)
-        return Testbed(state, layout)
+        finally:
+            if built and not kept:
+                with later():
+                    remove(state)
