@@ -28,7 +28,6 @@ ORACLES = {
     "simulate.max_min_rates": "tests compare the engine's filling with SimGrid's",
     "simulate.pipelined_time": "the closed form that the guide compares simulators with",
     "sweep.sweep_schema": "tests write docs/ with it",
-    "topology.topology_from_links": "tests wire a few servers link by link",
     "workload.device_profile_schema": "tests write docs/ with it",
 }
 """What no verb runs, and who needs it."""

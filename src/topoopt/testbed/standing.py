@@ -3,7 +3,15 @@
 from topoopt.errors import Infeasible
 from topoopt.testbed.answer import TestbedsAnswer
 from topoopt.testbed.emulated import Emulated
-from topoopt.testbed.network import Testbed, build, check_capacity, check_machine, find_state, known_states, remove
+from topoopt.testbed.network import (
+    Testbed,
+    build,
+    check_capacity,
+    check_machine,
+    find_state,
+    known_states,
+    remove,
+)
 
 
 def put_up(fabric: Emulated, name: str, scale: float) -> TestbedsAnswer:

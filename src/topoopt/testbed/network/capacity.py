@@ -43,14 +43,15 @@ def check_capacity(layout: Layout, scale: float) -> None:
         )
     wanted_bps, carried_bps = layout.total_bandwidth_bps / scale, carried() * SHARE
     if wanted_bps > carried_bps:
+        least = _rounded_up(layout.total_bandwidth_bps / carried_bps)
         raise InvalidInput(
             f"scale {scale:g}: all links together are {format_bandwidth(wanted_bps)}, this machine carries "
-            f"{format_bandwidth(carried_bps)} (measured); use {_rounded_up(layout.total_bandwidth_bps / carried_bps)} or more"
+            f"{format_bandwidth(carried_bps)} (measured); use {least} or more"
         )
 
 
 def carried() -> float:
-    """Return the bits per second, of all links together, at which this machine's CPUs would be busy with nothing else."""
+    """Return the bits per second, of all links together, with which this machine's CPUs would be busy."""
     links = [Link(a, b, _TRIAL_BPS) for a, b in ((0, 1), (1, 0), (1, 2), (2, 1))]
     topology = topology_from_links("line", 3, links)
     wiring = Wiring("duplex", 2, 2, (Patch(0, 0, 1, 0), Patch(1, 1, 2, 0)))

@@ -15,8 +15,8 @@ from topoopt.testbed.network.netlink import (
     hang_on_switch,
     make_switch,
     set_routes,
+    set_up_node,
     set_up_ports,
-    set_up_server,
     speaking,
     unplug,
 )
@@ -29,7 +29,7 @@ def make_network(state: TestbedState, layout: Layout) -> None:
     """Make the namespaces of a testbed and all that is in them."""
     for name in state.namespaces:
         create_namespace(name)
-    _in_each(state, range(layout.servers), set_up_server)
+    _in_each(state, range(layout.nodes), lambda kernel, node: set_up_node(kernel, node, layout))
     change_cables(state, replace(layout, cables=(), routes=()), layout)
     if layout.switch:
         _in_each(state, range(layout.servers), lambda kernel, server: hang_on_switch(kernel, layout, server))

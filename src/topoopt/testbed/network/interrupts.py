@@ -30,6 +30,7 @@ def later() -> Iterator[None]:
         for late in dict.fromkeys(came):
             signal.raise_signal(late)
 
+
 @contextmanager
 def as_errors() -> Iterator[None]:
     """Let SIGTERM and SIGHUP raise ``SystemExit``, as Ctrl-C raises ``KeyboardInterrupt``: contexts are left then."""

@@ -13,6 +13,7 @@ from topoopt.testbed.network.shaping import QUEUE_BYTES, SETTINGS, bucket_bytes
 PERMANENT = 0x80
 """State of a neighbor that is known for good."""
 
+_STATIC, _OF_MASTER = 0x40, 0x04  # a bridge forwards to it, and need not learn it
 _LOOPBACK = 1  # its index, in every namespace
 _MAIN_TABLE, _FIRST_TABLE, _PREFERENCE = 254, 1000, 1000
 _PROTOCOL = 84  # whose routes these are; a number of our own
@@ -46,8 +47,8 @@ def speaking(name: str, function: Callable[..., R], *arguments: Any) -> R:
     return inside(name, open_and_call)
 
 
-def set_up_server(kernel: Any, server: int) -> None:
-    """Give a namespace its settings, and its identity as the first address of its loopback.
+def set_up_node(kernel: Any, node: int, layout: Layout) -> None:
+    """Give a namespace its settings; a server its identity, too, as the first address of its loopback.
 
     The first address of ``lo`` is what gloo takes when it is told to use that interface.
     """
@@ -55,9 +56,11 @@ def set_up_server(kernel: Any, server: int) -> None:
         place = Path("/proc/sys", *key.split("."))
         if place.exists():  # a kernel may have no IPv6
             place.write_text(value)
+    if node >= layout.servers:
+        return
     kernel.link("set", index=_LOOPBACK, state="up")
     kernel.addr("delete", index=_LOOPBACK, address="127.0.0.1", prefixlen=8)
-    kernel.addr("add", index=_LOOPBACK, address=identity(server), prefixlen=32)
+    kernel.addr("add", index=_LOOPBACK, address=identity(node), prefixlen=32)
     kernel.addr("add", index=_LOOPBACK, address="127.0.0.1", prefixlen=8, scope=0)
 
 
@@ -115,13 +118,13 @@ def hang_on_switch(kernel: Any, layout: Layout, server: int) -> None:
 
 
 def make_switch(kernel: Any, ports: Iterable[tuple[Port, Port]]) -> None:
-    """Join all ports of a namespace by a bridge that knows who is behind each."""
-    kernel.link("add", ifname="bridge", kind="bridge", mtu=MTU_BYTES)
+    """Join all ports of a namespace by a bridge that knows who is behind each, and says nothing itself."""
+    kernel.link("add", ifname="bridge", kind="bridge", mtu=MTU_BYTES, br_mcast_snooping=0)
     indices = port_indices(kernel)
     kernel.link("set", index=indices["bridge"], state="up")
     for near, far in ports:
         kernel.link("set", index=indices[near.name], master=indices["bridge"])
-        kernel.fdb("add", ifindex=indices[near.name], lladdr=far.mac, state=PERMANENT, NDA_MASTER=None)
+        kernel.fdb("add", ifindex=indices[near.name], lladdr=far.mac, state=_STATIC, flags=_OF_MASTER)
 
 
 def port_indices(kernel: Any) -> Mapping[str, int]:

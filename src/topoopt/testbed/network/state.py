@@ -85,19 +85,23 @@ def claim(state: TestbedState) -> None:
     """
     if not _NAME.fullmatch(state.name):
         raise InvalidInput(f'name: expected small letters, digits and "-", at most 31, got "{state.name}"')
+    place = state_folder() / state.name
+    there_is = InvalidInput(
+        f'name: there is a testbed "{state.name}"; take another name, or: topoopt testbed down {state.name}'
+    )
+    if place.exists():
+        raise there_is
     taken = set(namespaces_named(PREFIX)) & set(state.namespaces)
     if taken:
         raise InvalidInput(f"name: there is a namespace {min(taken)} already; take another name")
-    state_folder().mkdir(parents=True, exist_ok=True)
-    part = Path(tempfile.mkdtemp(dir=state_folder(), prefix="."))
+    place.parent.mkdir(parents=True, exist_ok=True)
+    part = Path(tempfile.mkdtemp(dir=place.parent, prefix="."))
     _write(part, state)
     try:
-        part.rename(state_folder() / state.name)
-    except OSError:
+        part.rename(place)
+    except OSError:  # another was quicker
         shutil.rmtree(part)
-        raise InvalidInput(
-            f'name: there is a testbed "{state.name}"; take another name, or: topoopt testbed down {state.name}'
-        ) from None
+        raise there_is from None
 
 
 def write_state(state: TestbedState) -> None:
