@@ -1,9 +1,13 @@
 """Groups that get an odd number of interfaces: none idle, every ring direct, what joins the groups makes it one."""
 
+import math
+
 import numpy as np
 import pytest
 
+from topoopt.errors import InvalidInput
 from topoopt.finder import FinderRules, find_topology
+from topoopt.finder.select_permutations import select_permutations
 from topoopt.traffic import AllReduceGroup, Traffic, Transfers, merged_traffic
 
 
@@ -56,3 +60,24 @@ def test_without_groups_that_share_no_server_it_is_proportional() -> None:
         )
         assert np.array_equal(usual.src, other.src)
         assert np.array_equal(usual.dst, other.dst)
+
+
+@pytest.mark.parametrize("split", ["by-group-but-one", "by-group-but-two"])
+def test_along_strides_every_ring_of_a_group_is_one_of_its_strides(split: str) -> None:
+    """An odd interface is the half turn of the group, which is no ring."""
+    traffic = pairs(64)
+    rules = FinderRules(split, group_rings="strides")
+    fabric = find_topology(traffic, degree=5, bandwidth_bps=1e9, rules=rules)
+    interfaces = 5 - (1 if split == "by-group-but-one" else 2)
+    for group in traffic.allreduce:
+        strides = [p for p in select_permutations(32, interfaces) if math.gcd(p, 32) == 1]
+        rings = fabric.rings[group.members]
+        assert {ring.stride for ring in rings} == {*strides, *(32 - p for p in strides)}  # either way around
+        for ring in rings:
+            members = np.asarray(group.members)
+            assert ring.walk == tuple(members[np.arange(32) * ring.stride % 32])
+
+
+def test_unknown_group_rings_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="^group rings: unknown name \"lift\""):
+        FinderRules(group_rings="lift")

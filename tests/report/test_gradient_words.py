@@ -39,6 +39,11 @@ def test_algorithms_are_beside_what_rings_take(plan: Plan) -> None:
     assert (
         gradient_facts(slower)["collectives"] == "rings; an algorithm for each message is not faster (2 ms)"
     )
+    hardly = replace(plan, gradients=GradientChoice((), 2e-3, 1.99e-3))
+    assert (
+        gradient_facts(hardly)["collectives"]
+        == "rings; an algorithm for each message saves less than 1% (1.99 ms)"
+    )
     settings = replace(plan.job.settings, collective=QUICKEST)
     by_message = replace(
         slower,

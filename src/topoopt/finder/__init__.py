@@ -5,7 +5,6 @@ from topoopt.finder.circuits import demand_circuits as demand_circuits
 from topoopt.finder.circuits import first_circuits as first_circuits
 from topoopt.finder.coin_rings import coin_patterns as coin_patterns
 from topoopt.finder.degree_split import DEGREE_SPLITS as DEGREE_SPLITS
-from topoopt.finder.degree_split import GROUPS_BY_FAMILY as GROUPS_BY_FAMILY
 from topoopt.finder.degree_split import LAYOUT_SPLITS as LAYOUT_SPLITS
 from topoopt.finder.direct_rings import direct_rings as direct_rings
 from topoopt.finder.fabric_request import FabricRequest as FabricRequest
@@ -13,6 +12,7 @@ from topoopt.finder.fabric_request import FabricShape as FabricShape
 from topoopt.finder.fabrics import FABRICS as FABRICS
 from topoopt.finder.fabrics import FabricBuilder as FabricBuilder
 from topoopt.finder.fabrics import build_fabric as build_fabric
+from topoopt.finder.group_wiring import LIFTED as LIFTED
 from topoopt.finder.hamiltonian_rings import hamiltonian_rings as hamiltonian_rings
 from topoopt.finder.improved_circuits import improved_circuits as improved_circuits
 from topoopt.finder.matching import DAMPING as DAMPING

@@ -8,6 +8,10 @@ from topoopt.finder.degree_split import Shares
 from topoopt.finder.wiring import Wiring
 from topoopt.topology import DirectWiring, LiftShape, Ring, lifted
 
+LIFTED = "lifted"
+GROUP_RINGS = (LIFTED, "strides")
+"""How groups may be wired that share no server."""
+
 _SEARCH_S = 0.05
 """Seconds of search for few hops inside a group. Most of its bytes are AllReduced, which no hops make slower."""
 

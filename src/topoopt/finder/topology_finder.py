@@ -6,7 +6,7 @@ import numpy as np
 
 from topoopt.arrays import Floats, Ints
 from topoopt.errors import Infeasible, check_known
-from topoopt.finder.degree_split import DEGREE_SPLITS, GROUPS_BY_FAMILY, Shares, check_degree
+from topoopt.finder.degree_split import DEGREE_SPLITS, Shares, check_degree
 from topoopt.finder.fit_demand import demand_by_distance
 from topoopt.finder.group_wiring import wire_groups
 from topoopt.finder.matching import DAMPING, LARGEST_EXACT, MATCHINGS
@@ -107,7 +107,7 @@ def _wired(
         made = named_wiring(rules.wiring, traffic.servers, shares.pop(everyone), links, seed)
         of_all = placed(made, traffic, seed)
         wiring.add_links(*of_all.arcs)
-    if rules.degree_split in GROUPS_BY_FAMILY and everyone not in shares:
+    if rules.lifts_groups and everyone not in shares:
         wiring.rings.update(wire_groups(wiring, shares, seed))
     else:
         _wire_rings(wiring, shares, rules.strides, traffic)

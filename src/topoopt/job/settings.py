@@ -34,7 +34,7 @@ class JobSettings:
         :data:`~topoopt.job.AUTO_BUCKET`: as many as a plan finds best.
     collective : str
         How collectives run, a name in :data:`topoopt.collectives.COLLECTIVE_NAMES`. A plan is searched with rings,
-        and of ``auto`` makes rings again where the algorithms chosen by message are not faster.
+        and of ``auto`` makes rings again where the algorithms chosen by message are not a percent faster.
     """
 
     compute: str = "profile"

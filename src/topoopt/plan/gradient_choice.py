@@ -16,7 +16,7 @@ class GradientChoice:
     rings_s : float, optional
         With rings in place of an algorithm for each message; None where these were not asked for.
     by_message_s : float, optional
-        With an algorithm for each message, which the plan has where that is faster than rings.
+        With an algorithm for each message, which the plan has where that is faster than rings by a percent.
     """
 
     bucket_times_s: tuple[tuple[Count, Amount], ...] = ()

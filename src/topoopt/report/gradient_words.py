@@ -41,6 +41,7 @@ def _algorithms(plan: Plan) -> Entries:
         )
     if not used:
         by_message = format_time(choice.by_message_s)
-        return {"collectives": f"rings; an algorithm for each message is not faster ({by_message})"}
+        gain = "saves less than 1%" if choice.by_message_s < choice.rings_s else "is not faster"
+        return {"collectives": f"rings; an algorithm for each message {gain} ({by_message})"}
     rows = ", ".join(f"{count} by {name}" for name, count in used.items())
     return {"collectives": f"{rows}; rings alone take {format_time(choice.rings_s)}"}

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from topoopt.finder import GROUPS_BY_FAMILY, STRIDES
+from topoopt.finder import STRIDES
 from topoopt.job import Job
 from topoopt.plan import ChosenWiring
 from topoopt.search.candidate import Candidate
@@ -13,7 +13,7 @@ GROUPS = "group rings"
 
 def by_groups(row: Candidate) -> bool:
     """Return whether groups got their interfaces by a family of wirings, and not along strides."""
-    return row.rules.degree_split in GROUPS_BY_FAMILY and not row.fabric.topology.offsets
+    return row.rules.lifts_groups and not row.fabric.topology.offsets
 
 
 def best_strides(candidates: Iterable[Candidate]) -> Candidate | None:

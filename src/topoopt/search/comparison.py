@@ -10,7 +10,7 @@ from topoopt.plan import Comparison, Outcome, Plan, compared_fabrics
 from topoopt.search.baselines import BASELINES, default_baselines, outcome_on
 from topoopt.search.fidelities import at_fidelities
 from topoopt.search.fidelity import Fidelity
-from topoopt.search.gradients import sizes_elsewhere
+from topoopt.search.gradients import is_worth_it, sizes_elsewhere
 from topoopt.search.options import SearchOptions
 from topoopt.search.planner import compare
 from topoopt.search.progress import Progress, silent
@@ -122,6 +122,8 @@ def asked_of(plan: Plan) -> str:
 def _own(plan: Plan, fidelity: Fidelity) -> Outcome:
     if fidelity == Fidelity(plan.outcome.simulator, collective_options(asked_of(plan))):
         return plan.outcome
-    levels = dict.fromkeys((fidelity.of_search, fidelity))
-    rows = [outcome_on(plan.job, plan.strategy, plan.fabric, level) for level in levels]
-    return min(rows, key=lambda row: row.iteration_time_s)
+    rings = outcome_on(plan.job, plan.strategy, plan.fabric, fidelity.of_search)
+    if fidelity == fidelity.of_search:
+        return rings
+    other = outcome_on(plan.job, plan.strategy, plan.fabric, fidelity)
+    return other if is_worth_it(other.iteration_time_s, rings.iteration_time_s) else rings

@@ -7,7 +7,7 @@ from typing import Any
 
 from topoopt.collectives import QUICKEST
 from topoopt.errors import InvalidInput, check_known
-from topoopt.finder import STRIDES, FinderRules
+from topoopt.finder import LIFTED, STRIDES, FinderRules
 from topoopt.job import AUTO_BUCKET
 
 MANY_STARTS = "many"
@@ -31,7 +31,7 @@ class SearchOptions:
         ``many``: tables in columns, layers split by degrees and in parts, several wirings each; ``uniform``: layers
         split uniformly, on the wiring of data parallelism.
     wirings : str
-        Which wirings of all servers are looked at: ``strides``, or ``any``.
+        Which wirings are looked at, of all servers and of groups: ``strides``, or ``any``.
     wiring : str
         The one to take in place of a choice: a family or a file, as ``wiring`` of :class:`topoopt.finder.FinderRules`.
     budget : int
@@ -86,7 +86,8 @@ class SearchOptions:
     def rules(self) -> FinderRules:
         """The rules of the topology finder."""
         wiring = self.wiring or STRIDES
-        return FinderRules(self.degree_split, self.strides, self.damping, self.routing, wiring)
+        groups = STRIDES if self.wirings == STRIDES else LIFTED
+        return FinderRules(self.degree_split, self.strides, self.damping, self.routing, wiring, groups)
 
 
 PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(

@@ -56,7 +56,8 @@ def plan(
         A price list's name or file; the one that suits the bandwidth where not given.
     collective
         How AllReduces run in the plan's simulation; see :func:`topoopt.simulate`. ``auto`` where not given (``stepped``
-        with the presets ``paper`` and ``released``): an algorithm for each message, or rings where these are faster.
+        with the presets ``paper`` and ``released``): an algorithm for each message where that is a percent faster
+        than rings.
     on_progress
         Called with the stage, what is done and what there is.
     **words

@@ -24,7 +24,7 @@ class FinderRuleWords(TypedDict, total=False):
     routing: Annotated[str, Word("RULE")]
     """Of model-parallel traffic: coin-change, k-shortest, ecmp or single-shortest; coin-change."""
     wirings: Annotated[str, Word("strides|any")]
-    """How all servers are wired: along strides, as in the paper, or by whichever wiring is the fastest; any."""
+    """How servers are wired, all and in groups: along strides, as in the paper, or by what is the fastest; any."""
     wiring: Annotated[str | os.PathLike[str], Word("FAMILY|FILE")]
     """This one in place of the choice: lifted, kautz, torus, expander ..., or a file of topoopt topology, of which
     every cable stays where it is."""
