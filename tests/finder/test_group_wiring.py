@@ -79,5 +79,5 @@ def test_along_strides_every_ring_of_a_group_is_one_of_its_strides(split: str) -
 
 
 def test_unknown_group_rings_are_refused() -> None:
-    with pytest.raises(InvalidInput, match="^group rings: unknown name \"lift\""):
+    with pytest.raises(InvalidInput, match=r'^group rings: unknown name "lift"'):
         FinderRules(group_rings="lift")

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from topoopt.plan import (
 from topoopt.report import Notes, make_page
 from topoopt.report.fabrics import (
     cost_against_time,
+    fabric_notes,
     fabric_table,
     pareto_front,
     time_by_fabric,
@@ -131,3 +133,13 @@ def test_the_published_schema_is_that_of_the_code(comparison_document: dict[str,
     published = json.loads(SCHEMA_FILE.read_text())
     assert published == comparison_schema(), f"make it anew: {REGENERATE} > docs/comparison.schema.json"
     jsonschema.validate(comparison_document, published)
+
+
+def test_rows_of_one_name_are_one_in_a_note_unless_they_differ() -> None:
+    """Two fat-trees by the same routes are said once; by different ones each with its bandwidth."""
+    one, two, other = row(1, 1.0, None), row(1, 1.0, None), row(2, 1.0, None)
+    alike = [replace(each, routes="ecmp") for each in (one, two, other)]
+    assert fabric_notes(alike, (), "analytic")[0].lines == ("routes: ecmp on fabric-1, fabric-2",)
+    apart = [alike[0], replace(two, routes="balanced", server_bandwidth_bps=2e9), alike[2]]
+    (notes,) = fabric_notes(apart, (), "analytic")
+    assert notes.lines == ("routes: ecmp on fabric-1 of 1 Gb/s, fabric-2; balanced on fabric-1 of 2 Gb/s",)

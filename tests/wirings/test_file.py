@@ -111,6 +111,25 @@ def two_parts(file: dict[str, Any]) -> None:
             r"line \d+: server \d+, port \d: taken by line \d+, too",
         ),
         (lambda file: file["graph"].update(format="other"), "expected a wiring file"),
+        (
+            lambda file: file.update(graph=[]),
+            r"line 1: graph: expected a mapping with format, .* got \[\]; write one",
+        ),
+        (
+            lambda file: file.update(graph="ring"),
+            'line 1: graph: expected a mapping .*, got "ring"; write one',
+        ),
+        (
+            lambda file: file.update(graph={}),
+            'line 1: graph: missing key "format": expected topoopt-wiring/1; write',
+        ),
+        (
+            lambda file: joined(file, source="a"),
+            r'line 2: links\[0\].source: expected an integer >= 0 .*, got "a"',
+        ),
+        (lambda file: file["links"][4].update(kind=1), r'line 6: links\[4\]: unknown key "kind"'),
+        (lambda file: file.update(nodes={}), r"line 1: nodes: expected .*, got {}"),
+        (lambda file: file["graph"].update(servers="x"), r'line 1: graph.servers: expected .*, got "x"'),
         (lambda file: file["nodes"].pop(), "nodes: expected each of 0..15 once"),
         (lambda file: file.update(directed=True), "directed: true here, duplex links"),
         (lambda file: file["graph"]["rings"][0]["walk"].reverse(), None),

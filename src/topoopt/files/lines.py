@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import yaml
 
 from topoopt.files.content import Step
+from topoopt.files.json_line import line_in_json
 
 _STEP = re.compile(r"([A-Za-z_]\w*)|\[(\d+)\]")
 _PATH = re.compile(r"[A-Za-z_]\w*(?:\[\d+\])*(?:\.[A-Za-z_]\w*(?:\[\d+\])*)*(?=: )")
@@ -31,7 +32,7 @@ def with_line(message: str, text: str, place: str) -> str:
     """
     message = message.removeprefix(f"{place}: ")
     steps = _steps(message)
-    line = _line_in_toml(text, steps) if place.endswith(".toml") else _line_in_yaml(text, steps)
+    line = _line_in_toml(text, steps) if place.endswith(".toml") else _line(text, steps)
     return f"{place}: line {line}: {message}" if line and steps else f"{place}: {message}"
 
 
@@ -40,6 +41,13 @@ def _steps(message: str) -> list[Step]:
     found, unknown = _PATH.match(message), _UNKNOWN.match(message)
     steps: list[Step] = [name or int(number) for name, number in _STEP.findall(found[0])] if found else []
     return [*steps, unknown[1]] if unknown else steps
+
+
+def _line(text: str, steps: Sequence[Step]) -> int:
+    try:
+        return line_in_json(text, steps)
+    except ValueError:
+        return _line_in_yaml(text, steps)
 
 
 def _line_in_yaml(text: str, steps: Sequence[Step]) -> int:

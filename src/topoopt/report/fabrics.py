@@ -149,14 +149,24 @@ def fabric_notes(
     notes = skipped_notes(skipped)
     methods = dict.fromkeys(row.routes for row in rows if row.routes)
     on_each = (
-        f"{method} on {', '.join(row.fabric for row in rows if row.routes == method)}" for method in methods
+        f"{method} on {_names(rows, [row for row in rows if row.routes == method])}" for method in methods
     )
     if methods:
         notes += (Notes((f"routes: {'; '.join(on_each)}",)),)
-    others = [row.fabric for row in rows if row.outcome.simulator not in ("", simulator)]
+    others = [row for row in rows if row.outcome.simulator not in ("", simulator)]
     if others:
-        notes += (Notes((f"by the flow simulator: {', '.join(others)}",)),)
+        notes += (Notes((f"by the flow simulator: {_names(rows, others)}",)),)
     return notes
+
+
+def _names(rows: Sequence[ComparedFabric], chosen: Sequence[ComparedFabric]) -> str:
+    """Return the fabrics of the chosen rows: one name for all rows that have it, or each with its bandwidth."""
+    left = {row.fabric for row in rows if row not in chosen}
+    each = (
+        f"{row.fabric} of {format_bandwidth(row.server_bandwidth_bps)}" if row.fabric in left else row.fabric
+        for row in chosen
+    )
+    return ", ".join(dict.fromkeys(each))
 
 
 def skipped_notes(skipped: Iterable[tuple[str, str]]) -> tuple[Notes, ...]:

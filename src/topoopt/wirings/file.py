@@ -7,13 +7,14 @@ Files without that format are graphs that others wrote (``syntax.py``).
 """
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from topoopt.errors import InvalidInput, shown
-from topoopt.files import parse_json, read_text, write_atomically
+from topoopt.files import parse_json, read_text, with_line, write_atomically
 from topoopt.topology import DirectWiring
-from topoopt.wirings.file_model import FORMAT, Port, Side, free_ports
+from topoopt.wirings.file_model import FORMAT, LinkPart, Port, Side, free_ports
 from topoopt.wirings.link_list import listed_wiring
 from topoopt.wirings.ports import PortedLinks
 from topoopt.wirings.syntax import foreign_graph
@@ -79,20 +80,40 @@ def read_wiring_file(
     text, place = read_text(path), str(path)
     try:
         document = parse_json(text, place, foreign=True) if text.lstrip().startswith(("{", "[")) else None
-        graph = document.get("graph") if isinstance(document, dict) else None
-        said = graph.get("format") if isinstance(graph, dict) else None
+        said = _format_of(document) if isinstance(document, dict) else None
         if said is None:
             return listed_wiring(foreign_graph(text, document, path), links, degree, only_listed)
         if said != FORMAT:
             raise InvalidInput(f"expected a wiring file, of format {FORMAT}, got {shown(said)}; {_REMEDY}")
         made, ports = written_wiring(parse_json(text, place), text, place)
     except InvalidInput as error:
-        raise InvalidInput(f"{place}: {str(error).removeprefix(f'{place}: ')}") from None
+        raise InvalidInput(with_line(str(error), text, place)) from None
     given: tuple[tuple[str, Any, Any], ...] = (("links", links, made.links), ("degree", degree, made.degree))
     for word, asked, has in given:
         if asked not in (None, has) and not only_listed:
             raise InvalidInput(f"{word}: {path} says {has}, got {asked}; leave it out")
     return made, ports
+
+
+def _format_of(document: Mapping[str, Any]) -> Any:
+    """Return the format that a file says it has; None of files that other programs wrote, whose ``graph`` is theirs.
+
+    Links with exactly the keys of a wiring file are of one, whatever became of its ``graph``.
+    """
+    graph, rows = document.get("graph", {}), document.get("links")
+    keys = set(LinkPart.model_fields)
+    ours = (
+        isinstance(rows, list)
+        and bool(rows)
+        and all(isinstance(row, dict) and set(row) == keys for row in rows)
+    )
+    if not isinstance(graph, dict) and (ours or not isinstance(graph, list)):
+        what = "a mapping with format, servers, degree and links" if ours else "a mapping of attributes"
+        raise InvalidInput(f"graph: expected {what}, got {shown(graph)}; {_REMEDY}")
+    said = graph.get("format") if isinstance(graph, dict) else None
+    if ours and said is None:
+        raise InvalidInput(f'graph: missing key "format": expected {FORMAT}; {_REMEDY}')
+    return said
 
 
 def _taken(ports: PortedLinks, links: str) -> set[Port]:
