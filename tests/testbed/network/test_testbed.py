@@ -9,7 +9,7 @@ from threading import Thread
 import numpy as np
 import pytest
 
-from tests.testbed.network.test_following import shuffled_routes
+from tests.testbed.network.test_single_paths import drawn_paths
 from topoopt.errors import InvalidInput
 from topoopt.rewiring import wire
 from topoopt.routing import Fabric, Routes, SingleShortestRoutes
@@ -71,7 +71,7 @@ def test_packets_of_all_pairs_of_the_papers_testbed_go_as_planned(machine: str, 
 @pytest.mark.parametrize("seed", range(3))
 def test_kernels_tell_sources_apart_where_routes_do(machine: str, seed: int) -> None:
     topology = circulant(12, (1, 5), 25e6)
-    routes = shuffled_routes(topology, seed)
+    routes = drawn_paths(topology, seed)
     layout = laid(topology, routes)
     assert layout.forwarding == "source"
     with build(layout, machine, 1) as testbed:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from topoopt.errors import InvalidInput
+from topoopt.forwarding import ForwardingTables, forwarding_tables
 from topoopt.rewiring import Patch, Wiring
 from topoopt.routing import Fabric
-from topoopt.testbed.network.following import Hop, followed
 
 MTU_BYTES = 9000
 """Largest IP packet on every cable."""
@@ -140,7 +140,7 @@ def direct_layout(fabric: Fabric, wiring: Wiring, bandwidth_bps: float) -> Layou
     Parameters
     ----------
     fabric : Fabric
-        Of direct links that stay; a pair's packets take the path of its largest weight, see :func:`followed`.
+        Of direct links that stay, with one path a pair, as :func:`single_paths` gives them.
     wiring : Wiring
         Which interfaces the links take.
     bandwidth_bps : float
@@ -155,8 +155,11 @@ def direct_layout(fabric: Fabric, wiring: Wiring, bandwidth_bps: float) -> Layou
     if topology.nodes > topology.servers or fabric.reconfiguration is not None:
         raise InvalidInput(f"testbed: {fabric.name}: expected links from server to server that stay")
     cables = tuple(_cable(patch, wiring, bandwidth_bps) for patch in wiring.patches)
-    forwarding, why, hops = followed(topology, fabric.routes)
-    return Layout(topology.servers, cables, _server_routes(cables, wiring, hops), False, forwarding, why)
+    tables = forwarding_tables(topology, fabric.routes)
+    assert not tables.splits, "a connection is on one path"
+    return Layout(
+        topology.servers, cables, _server_routes(tables, cables, wiring.links), False, tables.kind, tables.why
+    )
 
 
 def switch_layout(servers: int, bandwidth_bps: float) -> Layout:
@@ -187,13 +190,17 @@ def _mac(number: int) -> str:
 
 
 def _server_routes(
-    cables: tuple[Cable, ...], wiring: Wiring, hops: tuple[Hop, ...]
+    tables: ForwardingTables, cables: tuple[Cable, ...], links: str
 ) -> tuple[ServerRoute, ...]:
     joined: dict[tuple[int, int], list[tuple[Port, Port]]] = {}
     for cable in cables:
-        for near, far in cable.ends if wiring.links == "duplex" else cable.ends[:1]:
+        for near, far in cable.ends if links == "duplex" else cable.ends[:1]:
             joined.setdefault((near.node, far.node), []).append((near, far))
+    neighbor = tables.topology.dst[tables.link[tables.hop_first[:-1]]]
+    rows = zip(
+        tables.node.tolist(), tables.dst.tolist(), tables.source.tolist(), neighbor.tolist(), strict=True
+    )
     return tuple(
-        ServerRoute(hop.server, hop.destination, hop.source, tuple(joined[hop.server, hop.neighbor]))
-        for hop in hops
+        ServerRoute(server, dst, None if source < 0 else source, tuple(joined[server, to]))
+        for server, dst, source, to in rows
     )
