@@ -16,7 +16,6 @@ ORACLES = {
     "cost.prices_schema": "tests write docs/ with it",
     "forwarding.addressed": "addresses, for exports and the testbed",
     "forwarding.follow": "tests walk over forwarding tables with it, as verify will",
-    "forwarding.forwarding_tables": "routes as tables, for exports and the testbed",
     "forwarding.next_hops": "tables with whole weights, for exports and the testbed",
     "forwarding.server_tables": "what a server is told, for exports and the testbed",
     "failure.rates_schema": "tests write docs/ with it",
