@@ -34,7 +34,7 @@ def test_a_dead_server_for_a_reader(topoopt: Topoopt, plan_file: str) -> None:
         "server 3 fails",
         "the job stops",
         "spare ←",
-        "the spare server, port",
+        "srv016 is the spare server",
         "10 min since the last",
     ):
         assert words in ran.out
@@ -66,9 +66,35 @@ def test_a_month_for_a_reader_says_where_its_rates_come_from(topoopt: Topoopt, p
     assert max(len(line) for line in text.splitlines()) <= 110
 
 
+def test_a_repair_speaks_in_the_names_of_the_inventory(topoopt: Topoopt, plan_file: str) -> None:
+    topoopt("export", plan_file, "--format", "inventory", "--out", "names")
+    text = Path("names/inventory.yaml").read_text().replace("srv", "gpu-")
+    Path("room.yaml").write_text(text)
+    words = ("fail", plan_file, "--server", "3", "--without", "fewer-servers", "--inventory", "room.yaml")
+    document = json.loads(topoopt(*words, "--json").out)
+    assert [one["from_server_name"] for one in document["broken"] if one["from_server"] == 3][:1] == [
+        "gpu-003"
+    ]
+    moves = document["moves_at_panels"]
+    assert len(moves) == 4  # one end of the cord of each neighbor goes to the spare server
+    assert {move["action"] for move in moves} == {"move"}
+    assert {move["from_port"] for move in moves} == {4}
+    assert {move["to_port"] for move in moves} == {17}
+    assert moves[0]["text"].endswith("from port 4 to port 17 (C0065, spare ens1f0)")
+    listed = text.replace("panels:", "- {name: standby, rack: rack09}\npanels:").replace(
+        "ports: 16", "ports: 20"
+    )
+    Path("room.yaml").write_text(listed)
+    assert "standby is the spare server" in topoopt(*words).out
+    Path("room.yaml").write_text(text.replace("panel1", "panel0", 1))
+    assert_one_line(topoopt(*words), "room.yaml: line 24: panels[1].name: panel0 stands twice")
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        (("--availability", "--inventory", "no.yaml"), "--inventory: is of one failure"),
+        (("--link", "0-1", "--inventory", "no.yaml"), "no.yaml: no such file"),
         ((), "fail: what fails? Give one of link, server, panel, or availability"),
         (("--link", "0-2"), "there is no link 0-2; server 0 is wired to 1,"),
         (("--link", "0-16"), "link: expected a number in 0..15, got 16"),

@@ -10,6 +10,7 @@ import pytest
 from tests.cli.conftest import Topoopt
 from tests.cli.test_mistakes import assert_one_line
 
+NAMES = ("server_name", "interface_name", "cable", "panel_port")
 WORDS = (
     *("plan", "dlrm", "--servers", "16", "--budget", "0"),
     *("--wirings", "strides", "--fabrics", "none", "--degree"),
@@ -93,6 +94,9 @@ def test_a_running_job_is_rewired_in_steps_that_do_not_cut_it(
         "from_interface",
         "to_server",
         "to_interface",
+        "panel_name",
+        *(f"from_{key}" for key in NAMES),
+        *(f"to_{key}" for key in NAMES),
     ]
     text = topoopt(*words).out
     assert "none of which cuts the job" in text
@@ -122,3 +126,23 @@ def test_plans_that_do_not_go_together(topoopt: Topoopt, plan_file: str) -> None
     )
     smaller = json.loads(topoopt("rewire", plan_file, "eight.json", "--json").out)
     assert smaller["servers"] == 16
+
+
+def test_moves_speak_in_the_names_of_the_inventory(topoopt: Topoopt, plan_file: str, other_plan: str) -> None:
+    topoopt("export", plan_file, "--format", "inventory", "--out", "names")
+    text = Path("names/inventory.yaml").read_text()
+    Path("room.yaml").write_text(text.replace("srv", "gpu-").replace("panel1", "ocs-a").replace("C00", "F7"))
+    words = ("rewire", plan_file, other_plan, "--no-relabel", "--inventory", "room.yaml")
+    document = json.loads(topoopt(*words, "--json", "--out", "moves.csv").out)
+    moves = document["moves_at_panels"]
+    assert {move["panel"] for move in moves} <= {"panel0", "ocs-a", "panel2", "panel3"}
+    assert all(move["server"].startswith("gpu-") and move["cable"].startswith("F7") for move in moves)
+    assert sum(move["action"] != "plug" for move in moves) >= document["moved_fibers"] / 2
+    with open("moves.csv", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert {row["from_server_name"] for row in rows} <= {f"gpu-{number:03}" for number in range(16)}
+    page = topoopt(*words).out
+    assert "gpu-000" in page
+    assert max(len(line) for line in page.splitlines()) <= 110
+    Path("room.yaml").write_text("servers: [{name: a}]")
+    assert_one_line(topoopt(*words), "room.yaml: line 1: servers: 1 are listed, the plan has 16")

@@ -206,7 +206,7 @@ def test_sonic_ends_in_the_plans_circuits(case: tuple[topoopt.Plan, dict[str, An
 
 
 def test_a_duplex_link_is_two_entries_of_sonic_and_its_ports_are_labeled(plan: topoopt.Plan) -> None:
-    database = json.loads(exported(plan, "sonic-ocs", {})["panel1.config_db.json"])
+    database = json.loads(exported(plan, "sonic-ocs", {})["panel0.config_db.json"])
     assert {"1A-2B", "2A-1B"} <= set(database["OCS_CROSS_CONNECT"])
     assert database["OCS_PORT"]["2A"] == {"label": "srv001 ens1f0 TX", "state": "normal"}
     assert database["OCS_PORT"]["2B"]["label"] == "srv001 ens1f0 RX"

@@ -108,7 +108,7 @@ def test_a_duplex_cable_has_both_fibers_of_directed_links(tmp_path: Path) -> Non
     made = read(tmp_path, FULL, Wiring("directed", 2))
     wiring = Wiring("directed", 2, patches=(Patch(0, 0, 1, 0), Patch(1, 0, 2, 0)))
     first, second = circuits(made, wiring, wiring.patches)
-    assert (first.id, second.id) == ("panel1:1>2", "panel1:2>3")
+    assert (first.id, second.id) == ("panel0:1>2", "panel0:2>3")
     assert first.cable_b == second.cable_a
 
 
@@ -155,7 +155,7 @@ MISTAKES = {
     "a cable twice": (FULL.replace("id: C0006", "id: C0001"), "line 18: cables[5].id: C0001 stands twice"),
     "a port that the panel does not have": (
         FULL.replace("kind: manual, ports: 3", "kind: manual, ports: 2", 1),
-        "line 17: cables[4].port: panel1 has ports 1..2, got 3",
+        "line 17: cables[4].port: panel0 has ports 1..2, got 3",
     ),
     "a panel with too few ports": (
         "servers: [{name: a}, {name: b}, {name: c}]\npanels: [{name: p, ports: 5}]",
@@ -163,9 +163,9 @@ MISTAKES = {
     ),
     "a port taken twice": (
         FULL.replace(
-            "interface: ens1f0, panel: panel1, port: 3", "interface: ens1f0, panel: panel1, port: 2"
+            "interface: ens1f0, panel: panel0, port: 3", "interface: ens1f0, panel: panel0, port: 2"
         ),
-        "line 17: cables[4].port: port 2 of panel1 is taken by cable C0003",
+        "line 17: cables[4].port: port 2 of panel0 is taken by cable C0003",
     ),
     "an interface with two cables": (
         FULL.replace("server: srv002, interface: ens1f0", "server: srv001, interface: ens1f0"),
@@ -176,7 +176,7 @@ MISTAKES = {
         'line 17: cables[4].server: there is no "srv02"; did you mean srv002',
     ),
     "a cable to nowhere": (
-        FULL.replace("panel: panel2, port: 3", "panel: panel9, port: 3"),
+        FULL.replace("panel: panel1, port: 3", "panel: panel9, port: 3"),
         'line 18: cables[5].panel: there is no "panel9"',
     ),
     "a server missing": (
@@ -210,7 +210,7 @@ def test_interfaces_on_two_panels_cannot_be_joined(tmp_path: Path) -> None:
     made = read(tmp_path, FULL)
     wiring = Wiring("duplex", 2, 2, (Patch(0, 0, 1, 1),))
     with pytest.raises(
-        Infeasible, match=r"cables\[3\].panel: srv001 ens1f1 goes to panel2 and srv000 ens1f0 to"
+        Infeasible, match=r"cables\[3\].panel: srv001 ens1f1 goes to panel1 and srv000 ens1f0 to"
     ):
         circuits(made, wiring, wiring.patches)
 

@@ -12,7 +12,11 @@ from topoopt.cli.spread import spread
 from topoopt.files import write_table
 from topoopt.words import File, Switch
 
-COLUMNS = ("step", "action", "panel", "from_server", "from_interface", "to_server", "to_interface")
+_ENDS = ("from", "to")
+COLUMNS = (
+    *("step", "action", "panel", "from_server", "from_interface", "to_server", "to_interface", "panel_name"),
+    *(f"{end}_{key}" for end in _ENDS for key in ("server_name", "interface_name", "cable", "panel_port")),
+)
 
 
 class RewireWords(TypedDict, total=False):
@@ -24,6 +28,8 @@ class RewireWords(TypedDict, total=False):
     """Rank r of the new plan stays on server r."""
     interfaces_per_panel: int
     """Interfaces of a server on one panel. The fewest that do if not given."""
+    inventory: File
+    """Which server, interface, panel, port and cable is which (YAML, TOML, JSON). What it leaves out is made up."""
     out: File
     """Write every move, in order, as CSV or Parquet."""
 
@@ -45,6 +51,7 @@ def rewire(
             keep_running=words["keep_running"],
             relabel=not words["no_relabel"],
             interfaces_per_panel=words.get("interfaces_per_panel"),
+            inventory=words.get("inventory"),
         )
     if out is not None:
         write_table(out, COLUMNS, answer.moves())

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from topoopt.errors import Infeasible, InvalidInput
-from topoopt.inventory import Circuit, GivenInventory, Inventory, circuits, completed
+from topoopt.errors import InvalidInput
+from topoopt.inventory import Circuit, GivenInventory, Inventory, circuits, completed, fitting
 from topoopt.plan import Plan
 from topoopt.rewiring import Joined, MoveOrder, Wiring, order_moves, rewire, wire, wired_in_room
 
@@ -77,15 +77,11 @@ def deployment(
         raise InvalidInput(f"present: links are {present.links}, those of the plan {cluster.links}")
     given = given or GivenInventory()
     joined = Joined(topology, cluster.degree, cluster.links)
-    with given.placed():
-        refusal = None
-        for width in (None, *range(2, cluster.degree + 1)):  # of whole panels the inventory may have fewer
-            try:
-                return _deployed(plan, joined, given, present, (width, kind, keep_running))
-            except Infeasible as error:
-                refusal = refusal or error
-        assert refusal is not None, "the first width was tried"
-        raise refusal
+    return fitting(
+        given,
+        cluster.degree,
+        lambda width: _deployed(plan, joined, given, present, (width, kind, keep_running)),
+    )
 
 
 def _deployed(

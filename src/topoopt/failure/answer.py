@@ -11,8 +11,8 @@ from topoopt.failure.phases import Phase, move_time_s
 from topoopt.failure.predict import Prediction, RepairRow, repaired_plan
 from topoopt.failure.rates import FailureRates
 from topoopt.frame import Frame, frame
+from topoopt.inventory import Inventory, Move, circuits, moves, named_patch_rows
 from topoopt.plan import Plan
-from topoopt.rewiring import patch_rows
 
 
 @shows_itself
@@ -26,6 +26,8 @@ class FailureAnswer:
         What the plan is called: its file.
     optics : str
         What panels are, for the time of moves.
+    inventory : Inventory
+        What the servers, panels and cables are called, a spare server after those of the plan among them.
     course : (phases, seconds of lost work), optional
         Of the job, where it is known when the failure comes.
     """
@@ -34,11 +36,26 @@ class FailureAnswer:
     prediction: Prediction
     simulator: str
     optics: str
+    inventory: Inventory
     course: tuple[tuple[Phase, ...], float] | None = None
 
     def repaired_plan(self) -> Plan:
         """Return the plan after the chosen repair."""
         return repaired_plan(self.prediction)
+
+    @property
+    def spare(self) -> str | None:
+        """What the spare server is called, where the chosen repair takes one."""
+        servers, repair = self.prediction.situation.plan.job.cluster.servers, self.prediction.chosen.repair
+        assert repair is not None, "a chosen repair is possible"
+        return self.inventory.servers[servers].name if repair.wiring.touching([servers]) else None
+
+    def named_moves(self) -> tuple[Move, ...]:
+        """Return what is done at the panels for the chosen repair."""
+        repair = self.prediction.chosen.repair
+        assert repair is not None, "a chosen repair is possible"
+        gone, come = (circuits(self.inventory, repair.wiring, some) for some in (repair.removed, repair.made))
+        return moves(self.inventory, gone, come)
 
     def to_frame(self) -> Frame:
         """Return a row for each repair; needs pandas."""
@@ -58,7 +75,7 @@ class FailureAnswer:
             "links": situation.wiring.links,
             "panels": situation.wiring.panels,
             "failure": str(self.prediction.failure),
-            "broken": patch_rows(situation.wiring, situation.broken),
+            "broken": named_patch_rows(self.inventory, situation.wiring, situation.broken),
             "simulator": self.simulator,
             "optics": self.optics,
             "before": {
@@ -69,9 +86,10 @@ class FailureAnswer:
             "repairs": rows,
             "repaired": by_name[chosen.way.name],
             "moves": {
-                "unplug": patch_rows(repair.wiring, repair.removed),
-                "plug": patch_rows(repair.wiring, repair.made),
+                "unplug": named_patch_rows(self.inventory, repair.wiring, repair.removed),
+                "plug": named_patch_rows(self.inventory, repair.wiring, repair.made),
             },
+            "moves_at_panels": [move.to_json() for move in self.named_moves()],
             **self._course(),
         }
 

@@ -18,7 +18,7 @@ class Circuit:
     Attributes
     ----------
     id : str
-        The panel and its ports, such as ``panel1:5-17``: a circuit that is the same is called the same.
+        The panel and its ports, such as ``panel0:5-17``: a circuit that is the same is called the same.
     duplex : bool
         Whether it goes both ways.
     cable_a, cable_b : Cable

@@ -3,7 +3,7 @@
 - Servers are ``srv000``, ``srv001``, … with as many digits as they need, and at least three; sixteen to a rack
   ``rack01``, ``rack02``, …, every second unit from the bottom.
 - Interfaces are ``ens1f0``, ``ens1f1``, ``ens2f0``, …: two ports to a card.
-- Panels are ``panel1``, ``panel2``, …, one for each panel of the wiring, with just the ports that are needed, in a
+- Panels are ``panel0``, ``panel1``, …, one for each panel of the wiring, with just the ports that are needed, in a
   rack ``panels``, every fourth unit.
 - Interface ``i`` of a server goes to panel ``i // w``, where ``w`` is how many interfaces of a server share a panel:
   those of the wiring, or more of them where fewer panels are given. It takes the lowest port that is free, servers and
@@ -51,7 +51,7 @@ def completed(
     with given.placed():
         listed = _servers(content.servers, servers, wiring.degree)
         width = _width(wiring, len(content.panels))
-        parts = content.panels or [PanelPart(name=f"panel{1 + index}") for index in range(wiring.panels)]
+        parts = content.panels or [PanelPart(name=f"panel{index}") for index in range(wiring.panels)]
         _check_given(listed, parts, content.cables)
         cables = _cables(wiring, listed, parts, content.cables, width)
         panels = _panels(parts, cables, kind if not content.panels else None)

@@ -5,13 +5,14 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from itertools import chain, count
 from pathlib import PurePath
 from typing import Any
 
 from topoopt.errors import Infeasible, InvalidInput
 from topoopt.files import parse_json, parse_toml, parse_yaml, read_text, validated, with_line
-from topoopt.inventory.file_model import InventoryFile
+from topoopt.inventory.file_model import InventoryFile, ServerPart
 from topoopt.inventory.inventory import Inventory
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9._/+-]*")
@@ -41,6 +42,15 @@ class GivenInventory:
     content: InventoryFile = field(default_factory=InventoryFile)
     place: str = ""
     text: str = ""
+
+    def with_spare(self) -> "GivenInventory":
+        """Return it with one server more, which is not listed, and panels that have ports for it."""
+        names = {server.name for server in self.content.servers}
+        free = chain(["spare"], (f"spare{number}" for number in count(2)))
+        name = next(name for name in free if name not in names)
+        panels = [part.model_copy(update={"ports": None, "port_names": []}) for part in self.content.panels]
+        servers = [*self.content.servers, ServerPart(name=name)]
+        return replace(self, content=self.content.model_copy(update={"servers": servers, "panels": panels}))
 
     @contextmanager
     def placed(self) -> Iterator[None]:

@@ -5,12 +5,15 @@ from typing import Any
 
 from topoopt.failure import FailureAnswer
 from topoopt.report.page import Notes, Page, Section
+from topoopt.report.panel_moves import move_table
 from topoopt.report.rows import facts, number, table, text
 from topoopt.report.words import counted, duration
 from topoopt.units import format_time
 
 SHOWN = 12
 """Moves that are shown; all of them are in the JSON."""
+NAMED = 4
+"""Dead cables that are named."""
 
 Row = Mapping[str, Any]
 
@@ -26,7 +29,12 @@ def failure_page(answer: FailureAnswer) -> Page:
         "failure",
         f"{row['failure']} fails",
         repaired[:1].upper() + repaired[1:] + ".",
-        sections=(_summary(row), _repairs(row), *_moves(row), *(_course(row) if "course" in row else ())),
+        sections=(
+            _summary(row),
+            _repairs(row),
+            *_moves(answer, row),
+            *(_course(row) if "course" in row else ()),
+        ),
         remark=size,
     )
 
@@ -37,7 +45,7 @@ def _thing(row: Row) -> str:
 
 def _summary(row: Row) -> Section:
     entries = {
-        "dead": counted(len(row["broken"]), _thing(row)),
+        "dead": _dead(row),
         "before": f"{_time(row['before'])} an iteration",
         "during": _during(row["during"]),
         "repaired": _repaired(row["repaired"], _thing(row)),
@@ -70,27 +78,35 @@ def _repairs(row: Row) -> Section:
     )
 
 
-def _moves(row: Row) -> tuple[Section, ...]:
-    moves = [{"action": action, **move} for action in ("unplug", "plug") for move in row["moves"][action]]
+def _moves(answer: FailureAnswer, row: Row) -> tuple[Section, ...]:
+    moves = answer.named_moves()
     if not moves:
         return ()
-    first = table(
-        "",
-        moves[:SHOWN],
-        text("action"),
-        number("panel"),
-        text("from", lambda move: _port(move["from_server"], move["from_interface"], row["servers"])),
-        text("to", lambda move: _port(move["to_server"], move["to_interface"], row["servers"])),
-    )
-    more = (
-        (Notes((f"and {len(moves) - SHOWN} more; all of them are in JSON",)),) if len(moves) > SHOWN else ()
-    )
-    return (Section("moves", "Moves", "", (first, *more), f"of {row['repaired']['name']}"),)
+    lines = []
+    if len(moves) > SHOWN:
+        lines.append(f"and {len(moves) - SHOWN} more; all of them are in JSON")
+    if answer.spare is not None:
+        lines.append(f"{answer.spare} is the spare server")
+    notes = (Notes(tuple(lines)),) if lines else ()
+    blocks = (move_table(moves[:SHOWN]), *notes)
+    return (Section("moves", "Moves", "", blocks, f"of {row['repaired']['name']}"),)
 
 
-def _port(server: int, interface: int, servers: int) -> str:
-    name = f"server {server}" if server < servers else "the spare server"
-    return f"{name}, port {interface}"
+def _dead(row: Row) -> str | list[str]:
+    """Return how many cables are dead, and of a few, which."""
+    number = counted(len(row["broken"]), _thing(row))
+    if len(row["broken"]) > NAMED:
+        return number
+    return [number, *(_joined(one) for one in row["broken"])]
+
+
+def _joined(one: Row) -> str:
+    a, b = (
+        f"port {one[f'{end}_panel_port']} ({one[f'{end}_cable']}, {one[f'{end}_server_name']} "
+        f"{one[f'{end}_interface_name']})"
+        for end in ("from", "to")
+    )
+    return f"{one['panel_name']}: {a} to {b}"
 
 
 def _course(row: Row) -> tuple[Section]:

@@ -1,9 +1,11 @@
 """A rewiring as a page: what stays, what moves in which order, and how long that takes."""
 
+from topoopt.inventory import RewiringAnswer
 from topoopt.report.page import Block, Notes, Page, Section
+from topoopt.report.panel_moves import move_table
 from topoopt.report.rows import facts, number, table, text
 from topoopt.report.words import counted, yes_or_no
-from topoopt.rewiring import MOVE_COLUMNS, MoveOrder, Rewiring, RewiringAnswer
+from topoopt.rewiring import MoveOrder, Rewiring
 
 SHOWN = 12
 """Moves that are shown; all of them are in the answer."""
@@ -46,18 +48,8 @@ def _summary(answer: RewiringAnswer) -> Section:
 
 
 def _moves(answer: RewiringAnswer) -> Section:
-    rows, order = answer.moves(), answer.order
-    blocks: list[Block] = [
-        table(
-            "",
-            [dict(zip(MOVE_COLUMNS, row, strict=True)) for row in rows[:SHOWN]],
-            number("step"),
-            text("action"),
-            number("panel"),
-            text("from", lambda move: f"server {move['from_server']}, port {move['from_interface']}"),
-            text("to", lambda move: f"server {move['to_server']}, port {move['to_interface']}"),
-        )
-    ]
+    rows, order = answer.named_moves(), answer.order
+    blocks: list[Block] = [move_table(rows[:SHOWN])]
     if len(rows) > SHOWN:
         blocks.append(Notes((f"and {len(rows) - SHOWN} more; all of them are in JSON, and in a table",)))
     if order.cuts:
@@ -67,7 +59,8 @@ def _moves(answer: RewiringAnswer) -> Section:
             "servers reach each other. Stop the job for these, or give it more interfaces."
         )
         blocks.append(Notes((cut,), warn=True))
-    return Section("moves", "Moves", "Of each step first what is unplugged.", tuple(blocks))
+    remark = "of each step first all is pulled out, then all is plugged in"
+    return Section("moves", "Moves", "", tuple(blocks), remark)
 
 
 def _times(answer: RewiringAnswer) -> Section:

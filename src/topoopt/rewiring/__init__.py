@@ -1,6 +1,5 @@
 """From one wiring to the next with the fewest moved fibers, and in which order."""
 
-from topoopt.rewiring.answer import RewiringAnswer as RewiringAnswer
 from topoopt.rewiring.duration import RewiringTime as RewiringTime
 from topoopt.rewiring.duration import rewiring_times as rewiring_times
 from topoopt.rewiring.duration import step_time_s as step_time_s

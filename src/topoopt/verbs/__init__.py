@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # a verb needs no other
     from topoopt.frontier import CollectiveAnswer as CollectiveAnswer
     from topoopt.hardware import ClusterSpec as ClusterSpec
     from topoopt.hardware import HardwareTables as HardwareTables
+    from topoopt.inventory import RewiringAnswer as RewiringAnswer
     from topoopt.job import ModelList as ModelList
     from topoopt.plan import Comparison as Comparison
     from topoopt.plan import Plan as Plan
@@ -44,7 +45,6 @@ if TYPE_CHECKING:  # a verb needs no other
     from topoopt.reproduction import figure_page as figure_page
     from topoopt.reproduction import overview_page as overview_page
     from topoopt.reproduction import write_figures_page as write_figures_page
-    from topoopt.rewiring import RewiringAnswer as RewiringAnswer
     from topoopt.routing import LaidTraffic as LaidTraffic
     from topoopt.simulate import Simulation as Simulation
     from topoopt.sweep import ResultsAnswer as ResultsAnswer

@@ -64,7 +64,7 @@ def export(
     >>> plan = topoopt.plan("dlrm", servers=8, degree=2, fabrics=(), budget=20, wirings="strides")
     >>> text = topoopt.export(plan, format="patch-list").files["patch-list.csv"]
     >>> print(text.splitlines()[1])
-    panel1,1,2,srv000,ens1f0,srv001,ens1f0,panel1:1-2,connect,1
+    panel0,1,2,srv000,ens1f0,srv001,ens1f0,panel0:1-2,connect,1
     """
     check_known("panels", panels, PANEL_KINDS)
     names = (format,) if isinstance(format, str) else tuple(format)

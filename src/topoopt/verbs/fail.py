@@ -15,6 +15,7 @@ from topoopt.failure import (
     Failure,
     FailureAnswer,
     FailureRates,
+    Prediction,
     availability,
     effects,
     parts_of,
@@ -23,8 +24,10 @@ from topoopt.failure import (
     read_rates,
 )
 from topoopt.hardware import find_optical_switch
+from topoopt.inventory import GivenInventory, Inventory, circuits, completed
 from topoopt.simulate import SIMULATORS
 from topoopt.units import parse_time
+from topoopt.verbs.inventory_source import inventory_of
 from topoopt.verbs.plan import Progress, silent
 from topoopt.verbs.plan_source import PlanSource, plan_and_name
 from topoopt.words import FailureWords, FailWords, checked_arguments, checked_words, pick
@@ -48,9 +51,9 @@ def fail(
         Called with the stage, what is done and what there is.
     **words
         One of ``link`` (``(3, 4)`` or ``"3-4"``), ``server``, ``panel``, or ``availability=True``. ``at``: when it
-        fails (``"3h"`` or seconds), for the course of the job; ``without``: names of repairs to leave out; ``rates``:
-        a file of failure rates; ``days``, ``runs`` and ``seed`` of drawn failures; ``optics``: what panels are;
-        ``simulator``.
+        fails (``"3h"`` or seconds), for the course of the job; ``inventory``: the file that says which server,
+        interface, panel, port and cable is which; ``without``: names of repairs to leave out; ``rates``: a file of
+        failure rates; ``days``, ``runs`` and ``seed`` of drawn failures; ``optics``: what panels are; ``simulator``.
 
     Returns
     -------
@@ -90,12 +93,27 @@ def _one(
     rules, left_out, simulator = _rates(words), _left_out(words.get("without", ())), words["simulator"]
     at = words.get("at")
     at_s = parse_time(at, "at") if isinstance(at, str) else at
+    given = inventory_of(words.get("inventory"))
     plan, name = plan_and_name(source)
     prediction = predict(plan, failure, simulator=simulator, without_ways=left_out, on_progress=on_progress)
     course = None
     if at_s is not None:
         course = phases(prediction, at_s, rules.optics, rules.restart_s, rules.checkpoint_s)
-    return FailureAnswer(name, prediction, simulator, rules.optics, course)
+    return FailureAnswer(name, prediction, simulator, rules.optics, _names(given, prediction), course)
+
+
+def _names(given: GivenInventory, prediction: Prediction) -> Inventory:
+    """Return what everything is called, with a server after the last where the repair takes a spare one."""
+    state, repair = prediction.situation, prediction.chosen.repair
+    assert repair is not None, "a chosen repair is possible"
+    servers = state.plan.job.cluster.servers
+    spare = bool(repair.wiring.touching([servers]))
+    if spare and len(given.content.servers) == servers:
+        given = given.with_spare()
+    inventory = completed(state.wiring, servers + spare, given)
+    with given.placed():
+        circuits(inventory, state.wiring, (*state.wiring.patches, *repair.made))
+    return inventory
 
 
 def _month(source: PlanSource, words: Mapping[str, Any], on_progress: Progress) -> AvailabilityAnswer:

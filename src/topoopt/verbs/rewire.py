@@ -1,8 +1,10 @@
 """``topoopt.rewire``: from one wiring to another, of plans or of wiring files, with the fewest moved fibers."""
 
 from topoopt.errors import InvalidInput
-from topoopt.rewiring import Joined, RewiringAnswer, order_moves, rewiring_times, wired_in_room
+from topoopt.inventory import GivenInventory, RewiringAnswer, circuits, completed, fitting
+from topoopt.rewiring import Joined, order_moves, rewiring_times, wired_in_room
 from topoopt.rewiring import rewire as fewest_moves
+from topoopt.verbs.inventory_source import InventorySource, inventory_of
 from topoopt.verbs.joined_source import JoinedSource, joined_and_name
 from topoopt.words import checked_arguments
 
@@ -15,6 +17,7 @@ def rewire(
     keep_running: bool = False,
     relabel: bool = True,
     interfaces_per_panel: int | None = None,
+    inventory: InventorySource | None = None,
 ) -> RewiringAnswer:
     """Say which fibers to move, in which order, to get from one plan to the next.
 
@@ -29,6 +32,8 @@ def rewire(
         Whether rank r of the new plan may sit on another server than r.
     interfaces_per_panel
         Interfaces of a server on one panel; the fewest that do where not given.
+    inventory
+        Which server, interface, panel, port and cable is which, or the file that says it; the rest is made up.
 
     Returns
     -------
@@ -37,7 +42,10 @@ def rewire(
     Raises
     ------
     InvalidInput
-        If the two have different kinds of links, servers that hang on switches, or do not go together otherwise.
+        If the two have different kinds of links, servers that hang on switches, or do not go together otherwise;
+        for mistakes in the inventory, with the line.
+    Infeasible
+        If what is to be joined goes to different panels of the inventory.
 
     Examples
     --------
@@ -48,13 +56,32 @@ def rewire(
     """
     (before, old_name), (after, new_name) = joined_and_name(old), joined_and_name(new)
     _check(before, old_name, after, new_name, keep_running)
-    wiring, topology, room = wired_in_room(before, after, interfaces_per_panel)
-    free = relabel and not keep_running
+    given = inventory_of(inventory)
+    names = (old_name, new_name)
+    how = (keep_running, relabel and not keep_running)
+    if interfaces_per_panel is not None:
+        with given.placed():
+            return _answer(names, (before, after), given, interfaces_per_panel, how)
+    degree = max(before.degree, after.degree)
+    return fitting(given, degree, lambda width: _answer(names, (before, after), given, width, how))
+
+
+def _answer(
+    names: tuple[str, str],
+    both: tuple[Joined, Joined],
+    given: GivenInventory,
+    interfaces_per_panel: int | None,
+    how: tuple[bool, bool],
+) -> RewiringAnswer:
+    wiring, topology, room = wired_in_room(*both, interfaces_per_panel)
+    inventory = completed(wiring, room, given)
+    circuits(inventory, wiring, wiring.patches)
+    keep_running, free = how
     rewiring = fewest_moves(wiring, topology, relabel=free)
+    circuits(inventory, rewiring.old, rewiring.made)
     order = order_moves(rewiring, keep_running)
-    return RewiringAnswer(
-        old_name, new_name, rewiring, order, rewiring_times(order, rewiring.old, room), free
-    )
+    times = rewiring_times(order, rewiring.old, room)
+    return RewiringAnswer(*names, rewiring, order, times, free, inventory)
 
 
 def _check(was: Joined, old: str, comes: Joined, new: str, keep_running: bool) -> None:

@@ -19,6 +19,8 @@ class FailureWords(TypedDict, total=False):
     """Panel (optical switch) K fails: all links on it."""
     at: Time
     """When, such as 3h: shows the course of the job."""
+    inventory: Annotated[str | os.PathLike[str], Word("FILE")]
+    """Which server, interface, panel, port and cable is which (YAML, TOML, JSON). What it leaves out is made up."""
     without: Annotated[Sequence[str], Word("LIST")]
     """Repairs to leave out, such as spare,look-ahead."""
 

@@ -1,15 +1,35 @@
 """The noun of an answer about rewiring: which fibers move, in which order, and how long that takes."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from topoopt.door import shows_itself
 from topoopt.frame import Frame, frame
-from topoopt.rewiring.duration import RewiringTime
-from topoopt.rewiring.order import MoveOrder
-from topoopt.rewiring.rewire import Rewiring
-from topoopt.rewiring.rows import MOVE_COLUMNS, move_rows, patch_rows
+from topoopt.inventory.circuit import Circuit, circuits
+from topoopt.inventory.inventory import Inventory
+from topoopt.inventory.moves import Move, circuit_names, moves
+from topoopt.rewiring import (
+    MOVE_COLUMNS,
+    MoveOrder,
+    Patch,
+    Rewiring,
+    RewiringTime,
+    Wiring,
+    move_rows,
+    patch_rows,
+)
 from topoopt.wirings import DIRECTED_WARNING
+
+NAME_COLUMNS = (
+    "panel_name",
+    *(
+        f"{end}_{key}"
+        for end in ("from", "to")
+        for key in ("server_name", "interface_name", "cable", "panel_port")
+    ),
+)
+"""Columns of names behind those of numbers, of a table of moves."""
 
 
 @shows_itself
@@ -21,6 +41,8 @@ class RewiringAnswer:
     ----------
     relabeling : bool
         Whether the servers were free to take other ranks.
+    inventory : Inventory
+        What the servers, panels and cables of the room are called.
     """
 
     old: str
@@ -29,6 +51,7 @@ class RewiringAnswer:
     order: MoveOrder
     times: tuple[RewiringTime, ...]
     relabeling: bool
+    inventory: Inventory
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -36,12 +59,31 @@ class RewiringAnswer:
         return (DIRECTED_WARNING,) if self.rewiring.old.links == "directed" else ()
 
     def moves(self) -> list[tuple[Any, ...]]:
-        """Return every move, in order, as rows of :data:`~topoopt.rewiring.MOVE_COLUMNS`."""
-        return move_rows(self.rewiring.old, self.order)
+        """Return what is unplugged and plugged, in order: :data:`~topoopt.rewiring.MOVE_COLUMNS`, then the names."""
+        named = (self._circuits(some) for step in self.order.steps for some in (step.unplug, step.plug))
+        names = [tuple(circuit_names(one).values()) for some in named for one in some]
+        return [
+            (*row, *more) for row, more in zip(move_rows(self.rewiring.old, self.order), names, strict=True)
+        ]
+
+    def named_moves(self) -> list[Move]:
+        """Return what is done at the panels, step by step."""
+        return [
+            move
+            for number, step in enumerate(self.order.steps, 1)
+            for move in moves(self.inventory, self._circuits(step.unplug), self._circuits(step.plug), number)
+        ]
 
     def to_frame(self) -> Frame:
         """Return a row for each move; needs pandas."""
-        return frame(dict(zip(MOVE_COLUMNS, row, strict=True)) for row in self.moves())
+        columns = (*MOVE_COLUMNS, *NAME_COLUMNS)
+        return frame(dict(zip(columns, row, strict=True)) for row in self.moves())
+
+    def _circuits(self, patches: Iterable[Patch]) -> tuple[Circuit, ...]:
+        return circuits(self.inventory, self.rewiring.old, patches)
+
+    def _rows(self, patches: tuple[Patch, ...]) -> list[dict[str, Any]]:
+        return named_patch_rows(self.inventory, self.rewiring.old, patches)
 
     def to_json(self) -> dict[str, Any]:
         """Return the document of ``topoopt rewire --json``."""
@@ -66,12 +108,13 @@ class RewiringAnswer:
             "steps_that_cut": order.cuts,
             "steps": [
                 {
-                    "unplug": patch_rows(wiring, step.unplug),
-                    "plug": patch_rows(wiring, step.plug),
+                    "unplug": self._rows(step.unplug),
+                    "plug": self._rows(step.plug),
                     "reached_share": step.reached,
                 }
                 for step in order.steps
             ],
+            "moves_at_panels": [move.to_json() for move in self.named_moves()],
             "time": [
                 {
                     "technology": row.technology.name,
@@ -83,3 +126,12 @@ class RewiringAnswer:
             ],
             "warnings": list(self.warnings),
         }
+
+
+def named_patch_rows(
+    inventory: Inventory, wiring: Wiring, patches: tuple[Patch, ...]
+) -> list[dict[str, Any]]:
+    """Return the panel of each patch and what it joins, by number and by name."""
+    named = circuits(inventory, wiring, patches)
+    numbers = patch_rows(wiring, patches)
+    return [{**row, **circuit_names(one)} for row, one in zip(numbers, named, strict=True)]
