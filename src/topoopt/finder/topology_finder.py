@@ -17,12 +17,13 @@ from topoopt.finder.rules import USUAL_RULES, FinderRules
 from topoopt.finder.select_permutations import select_permutations
 from topoopt.finder.wiring import Wiring
 from topoopt.finder.wiring_rings import rings_of_wiring
-from topoopt.routing import ROUTING, CoinChangeRoutes, Fabric, Routes
+from topoopt.routing import ROUTING, CoinChangeRoutes, Fabric, Routes, turned_routes
 from topoopt.topology import DEFAULT_LATENCY_S, LINK_MODELS, DirectWiring, Topology, hops_from
 from topoopt.traffic import Traffic
 
 _LARGEST_MATRIX = 8192  # servers: 512 MB of bytes per pair
 _LARGEST_FOR_WAYS = 1024  # servers: 4,096 along strides are 32 hops apart, 100 links a pair on four ways
+_LARGEST_FOR_ALL_PAIRS = 256  # servers: above, routes are found from the first ones, and turned for all others
 _TIE = 1e-7  # per hop: less than any difference in demand that is meant
 
 
@@ -83,12 +84,15 @@ def routed_by(topology: Topology, rules: FinderRules, seed: int) -> Routes:
     """Return routes by the rules; k-shortest where coin change is asked for and the links are no circulant.
 
     Above :data:`_LARGEST_FOR_WAYS` servers coin change takes one sequence a distance, chosen so that all distances
-    together load the coins evenly.
+    together load the coins evenly. Above :data:`_LARGEST_FOR_ALL_PAIRS` the routes of a wiring that is the same again
+    some servers further are those of the first servers, turned.
     """
     usable = rules.routing if topology.offsets or rules.routing != "coin-change" else "k-shortest"
     if usable == "coin-change" and topology.servers > _LARGEST_FOR_WAYS:
         return CoinChangeRoutes(topology, alternatives=1, seed=seed)
-    return ROUTING[usable](topology, seed)
+    routes = ROUTING[usable](topology, seed)
+    turned = usable == "k-shortest" and topology.servers > _LARGEST_FOR_ALL_PAIRS
+    return turned_routes(topology, routes) if turned else routes
 
 
 def _wired(

@@ -45,3 +45,5 @@ from topoopt.routing.regional_reconfiguration import RegionalReconfiguration as 
 from topoopt.routing.routes import Path as Path
 from topoopt.routing.routes import Routes as Routes
 from topoopt.routing.single_shortest import SingleShortestRoutes as SingleShortestRoutes
+from topoopt.routing.turned import TurnedRoutes as TurnedRoutes
+from topoopt.routing.turned import turned_routes as turned_routes

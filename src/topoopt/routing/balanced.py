@@ -14,7 +14,8 @@ from topoopt.routing.pair_links import steps_of_paths
 from topoopt.routing.path_arrays import PathArrays, path_arrays, paths_of_pair, paths_of_rows, used_paths
 from topoopt.routing.path_weights_kernel import Steps, shift_path_weights
 from topoopt.routing.routes import Path, Routes
-from topoopt.topology import Topology, places_of
+from topoopt.routing.turned import TurnedRoutes
+from topoopt.topology import LinkOrbits, Topology, places_of
 
 # HiGHS takes 0.5 s for 3,000 paths on 512 links; the kernel 0.02 s, for an answer at most 0.5 % worse.
 _LARGEST_LP = 1_500
@@ -94,6 +95,7 @@ def balanced_routes(
     demand: Floats,
     candidates: Routes,
     background_bytes: Floats | None = None,
+    step: int | None = None,
 ) -> Routes:
     """Return the candidates with weights that lower the highest link load of a demand.
 
@@ -109,6 +111,10 @@ def balanced_routes(
         Several paths a pair, e.g. coin change or k-shortest. ECMP works too, with the paths it lists.
     background_bytes : float64 array, shape (links,), optional
         Bytes that cross each link anyway, e.g. those of AllReduce rings.
+    step : int, optional
+        Servers further at which links and demand are the same again (:func:`topoopt.topology.turn_of`). Then the pairs
+        of so many servers are looked at, and the others' routes are these, turned: as the highest load is convex in
+        the weights, the best of all routes are among them.
 
     Raises
     ------
@@ -124,10 +130,12 @@ def balanced_routes(
             f"balanced routes: expected demand {n}×{n} and {links} background numbers, "
             f"got {demand.shape} and {before.shape}"
         )
-    src, dst = np.nonzero(demand * (1 - np.eye(n)))
+    orbits = None if step in (None, n) else TurnedRoutes(topology, candidates, step or n).orbits
+    sources = n if orbits is None else orbits.step
+    src, dst = np.nonzero(demand[:sources] * (1 - np.eye(sources, n)))
     if not len(src):
         return candidates
-    case = _case(topology, path_arrays(candidates, src, dst), demand[src, dst], before)
+    case = _case(topology, path_arrays(candidates, src, dst), demand[src, dst], before, orbits)
     weight, old = _rounded(case.paths.path_first, _lowest_weights(case)), case.paths.weight
     if case.highest(weight) >= case.highest(old):
         return candidates
@@ -137,7 +145,8 @@ def balanced_routes(
     moved = np.full(len(src), keeps) | (np.bincount(pair, np.abs(weight - old)) > 0)
     first = np.concatenate(([0], np.cumsum(size[moved])))
     known = used_paths(replace(case.paths, weight=weight)) if keeps else None
-    return BalancedRoutes(topology, candidates, src[moved], dst[moved], first, weight[moved[pair]], known)
+    own = BalancedRoutes(topology, candidates, src[moved], dst[moved], first, weight[moved[pair]], known)
+    return own if orbits is None else TurnedRoutes(topology, own, orbits.step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,11 +170,21 @@ class _Case:
         return float(shift_path_weights(self.steps, load, weight, sharpness, price, best))
 
 
-def _case(topology: Topology, paths: PathArrays, pair_bytes: Floats, before: Floats) -> _Case:
+def _case(
+    topology: Topology, paths: PathArrays, pair_bytes: Floats, before: Floats, orbits: LinkOrbits | None
+) -> _Case:
+    """Return the case; with orbits its links are those of all turns together, each as full as the fullest of them.
+
+    What a path puts on one link of an orbit, the paths turned put on the others.
+    """
     unit = float(pair_bytes.max())
     speed = topology.bandwidth_bps / topology.bandwidth_bps.max()
-    steps = Steps(paths.path_first, *steps_of_paths(topology, paths), pair_bytes / unit, speed)
-    return _Case(paths, steps, before / unit)
+    step_first, link = steps_of_paths(topology, paths)
+    if orbits is not None:
+        link = orbits.code[link] % np.int32(orbits.orbits)
+        speed = speed[orbits.link[: orbits.orbits]]
+        before = before[orbits.link].reshape(-1, orbits.orbits).max(axis=0)
+    return _Case(paths, Steps(paths.path_first, step_first, link, pair_bytes / unit, speed), before / unit)
 
 
 def _lowest_weights(case: _Case) -> Floats:

@@ -7,15 +7,16 @@ from typing import Annotated, ClassVar, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from topoopt.arrays import Floats, Ints
+from topoopt.arrays import Floats, Ints, numbered
 from topoopt.errors import InvalidInput
 from topoopt.files import Count, Number
 from topoopt.routing.coin_change import CoinTable, coin_change_mod
-from topoopt.routing.coin_options import CoinOptions, balanced_options, ranges, single_options
+from topoopt.routing.coin_options import CoinOptions, balanced_options, single_options
 from topoopt.routing.coin_routes_kernel import circulant_loads
 from topoopt.routing.pair_links import PairLinks, merged_pair_links
 from topoopt.routing.path_arrays import PathArrays, paths_of_pair
 from topoopt.routing.routes import Path
+from topoopt.routing.turned import turned_links
 from topoopt.topology import Topology, links_along
 
 
@@ -94,16 +95,12 @@ class CoinChangeRoutes:
     def pair_links(self, src: Ints, dst: Ints) -> PairLinks:
         """Return the links of many pairs; those of a distance are found once and shifted."""
         n, coins = self.topology.servers, len(self.table.coins)
-        distances, row = np.unique((dst - src) % n, return_inverse=True)
+        distances, row = numbered((dst - src) % n, n)
         walks = self._walks(distances)
         of_step = np.repeat(np.repeat(np.arange(len(distances)), walks.paths), walks.hops)
         share = np.repeat(walks.weight, walks.hops)
         steps = merged_pair_links(len(distances), n * coins, of_step, walks.place * coins + walks.coin, share)
-        place, coin = np.divmod(steps.link.astype(np.int64), coins)
-        begin, end = steps.pair_first[row], steps.pair_first[row + 1]
-        entries, size = ranges(begin, end), end - begin
-        link = self.link_of[(np.repeat(src, size) + place[entries]) % n, coin[entries]].astype(np.int32)
-        return PairLinks(np.concatenate(([0], np.cumsum(size))), link, steps.share[entries])
+        return turned_links(steps, row, src * coins, self.link_of.ravel().astype(np.int32))
 
     def path_arrays(self, src: Ints, dst: Ints) -> PathArrays:
         """Return the paths of many pairs."""

@@ -9,6 +9,7 @@ from topoopt.routing.ecmp import EcmpRoutes
 from topoopt.routing.pair_links import PairLinks, links_of_paths
 from topoopt.routing.path_arrays import path_arrays
 from topoopt.routing.routes import Routes
+from topoopt.routing.turned import TurnedRoutes
 from topoopt.topology import Topology
 
 # Pairs whose links are held at once: a few hundred megabytes at most.
@@ -18,7 +19,7 @@ _PAIRS_AT_ONCE = 1 << 18
 def pair_links(topology: Topology, routes: Routes, src: Ints, dst: Ints) -> PairLinks:
     """Return which links of ``topology`` each ordered pair uses, and by what share.
 
-    Coin-change and ECMP routes know it without listing paths.
+    Coin-change and ECMP routes know it without listing paths, turned ones from few of them.
 
     Parameters
     ----------
@@ -30,7 +31,7 @@ def pair_links(topology: Topology, routes: Routes, src: Ints, dst: Ints) -> Pair
         If a pair cannot be reached, or a route uses a link that ``topology`` does not have.
     """
     src, dst = np.asarray(src, np.int64), np.asarray(dst, np.int64)
-    if isinstance(routes, CoinChangeRoutes | EcmpRoutes) and routes.topology is topology:
+    if isinstance(routes, CoinChangeRoutes | EcmpRoutes | TurnedRoutes) and routes.topology is topology:
         return routes.pair_links(src, dst)
     return links_of_paths(topology, path_arrays(routes, src, dst))
 

@@ -17,6 +17,7 @@ from topoopt.routing.explicit import ExplicitRoutes, explicit_routes
 from topoopt.routing.k_shortest import KShortestRoutes
 from topoopt.routing.methods import ROUTING, make_routes
 from topoopt.routing.routes import Path, Routes
+from topoopt.routing.turned import TurnedRoutes
 from topoopt.topology import Topology
 
 _BY_SETTINGS: Mapping[str, type[CoinChangeRoutes | KShortestRoutes | EcmpRoutes]] = {
@@ -66,6 +67,12 @@ class _Balanced(_Typed):
     weights: list[list[Annotated[float, Field(ge=0, le=1)]]]
 
 
+class _Turned(_Typed):
+    method: Literal["turned"]
+    step: int
+    routes: Annotated[_Derived | _Balanced, Field(discriminator="method")]
+
+
 class _Path(_Typed):
     nodes: list[int]
     weight: float = 1.0
@@ -77,7 +84,7 @@ class _Explicit(_Typed):
 
 
 _READER: TypeAdapter[Any] = TypeAdapter(
-    Annotated[_Derived | _Balanced | _Explicit, Field(discriminator="method")]
+    Annotated[_Derived | _Balanced | _Turned | _Explicit, Field(discriminator="method")]
 )
 
 
@@ -91,6 +98,8 @@ def routes_to_mapping(routes: Routes) -> dict[str, Any]:
     """
     made = {"method": routes.method}
     match routes:
+        case TurnedRoutes(routes=first, step=step):
+            return {"method": "turned", "step": step, "routes": routes_to_mapping(first)}
         case BalancedRoutes(candidates=candidates, src=src, dst=dst):
             weight, ends = routes.weight.tolist(), itertools.pairwise(routes.weight_first.tolist())
             pairs = {"src": src.tolist(), "dst": dst.tolist(), "weights": [weight[a:b] for a, b in ends]}
@@ -133,6 +142,8 @@ def _routes(described: Any, topology: Topology) -> Routes:
     match described:
         case _Balanced():
             return _balanced(described, topology)
+        case _Turned():
+            return TurnedRoutes(topology, _routes(described.routes, topology), described.step)
         case _Explicit():
             return explicit_routes(topology, (Path(tuple(one.nodes), one.weight) for one in described.paths))
         case _ByName():

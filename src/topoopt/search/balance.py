@@ -15,10 +15,11 @@ from topoopt.routing import (
     lay_traffic,
     link_loads,
     max_load_s,
+    turned_routes,
 )
 from topoopt.search.candidate import Candidate
 from topoopt.search.worth import background, routing_gap, simulated
-from topoopt.topology import Topology, hops_from
+from topoopt.topology import Topology, hops_from, turn_of
 from topoopt.traffic import Traffic, no_transfers
 
 MOST_PATHS, MOST_DETOUR = 16, 2
@@ -42,7 +43,8 @@ def usual_routes(fabric: Fabric, seed: int = 0) -> Fabric:
     large = fabric.topology.servers > LARGEST_FOR_ALL_WAYS and is_direct(fabric)
     if not large or fabric.routes.method != "ecmp":
         return fabric
-    return replace(fabric, routes=KShortestRoutes(fabric.topology, k=FEW_WAYS, seed=seed))
+    few = KShortestRoutes(fabric.topology, k=FEW_WAYS, seed=seed)
+    return replace(fabric, routes=turned_routes(fabric.topology, few))
 
 
 def is_direct(fabric: Fabric) -> bool:
@@ -97,9 +99,10 @@ def _ring_bytes(traffic: Traffic, fabric: Fabric) -> Floats:
 
 def _rebalanced(traffic: Traffic, fabric: Fabric, fixed: Floats) -> Iterator[Fabric]:
     """Yield the fabric with the weights of several sets of candidate paths, ``fixed`` bytes on its links anyway."""
-    demand = traffic.mp_matrix()
-    for paths in _candidates(fabric, int(np.count_nonzero(demand))):
-        routes = balanced_routes(fabric.topology, demand, paths, fixed)
+    demand, topology = traffic.mp_matrix(), fabric.topology
+    step = turn_of(topology, demand) if topology.servers > LARGEST_FOR_DETOURS else topology.servers
+    for paths in _candidates(fabric, int(np.count_nonzero(demand[:step]))):
+        routes = balanced_routes(topology, demand, paths, fixed, step)
         if routes is not fabric.routes:
             yield replace(fabric, routes=routes)
 

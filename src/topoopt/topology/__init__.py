@@ -33,6 +33,9 @@ from topoopt.topology.families.regular import WIRING_FAMILIES as WIRING_FAMILIES
 from topoopt.topology.families.table import FAMILIES as FAMILIES
 from topoopt.topology.families.torus import torus as torus
 from topoopt.topology.families.torus import torus_shape as torus_shape
+from topoopt.topology.link_orbits import LinkOrbits as LinkOrbits
+from topoopt.topology.link_orbits import link_orbits as link_orbits
+from topoopt.topology.link_orbits import turn_of as turn_of
 from topoopt.topology.metrics import HopMetrics as HopMetrics
 from topoopt.topology.metrics import hop_metrics as hop_metrics
 from topoopt.topology.moore import moore_average_hops as moore_average_hops
