@@ -7,6 +7,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from topoopt.routing import PairLinks, own_rows
 from topoopt.simulate import COMPUTE, TRANSFER, TaskGraph, TaskRows, task_graph_from_edges
 from topoopt.simulate.first_come import first_come_times
 from topoopt.simulate.flows import Flows
@@ -39,6 +40,8 @@ def jobs(draw: st.DrawFn) -> tuple[TaskGraph, Flows]:
     numbers = st.lists(st.sampled_from([0.0, 1.0, 2.0]), min_size=flows, max_size=flows)
     size, before, after = (np.array(draw(numbers)) for _ in range(3))
     entries = np.array([link for links in classes for link in links], np.int32)
+    first = np.concatenate([[0], np.cumsum([len(links) for links in classes])]).astype(np.int64)
+    links = own_rows(PairLinks(first, entries, np.ones(len(entries))), LINKS)
     nothing = np.zeros((4, 1))
     return graph, Flows(
         np.concatenate([[0], np.cumsum(each)]).astype(np.int64),
@@ -48,9 +51,8 @@ def jobs(draw: st.DrawFn) -> tuple[TaskGraph, Flows]:
         before,
         after,
         np.ones(flows),
-        np.concatenate([[0], np.cumsum([len(links) for links in classes])]).astype(np.int64),
-        entries,
-        np.ones(len(entries)),
+        links,
+        links.row,
         nothing,
         np.zeros(1),
     )

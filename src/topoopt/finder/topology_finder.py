@@ -23,7 +23,9 @@ from topoopt.traffic import Traffic
 
 _LARGEST_MATRIX = 8192  # servers: 512 MB of bytes per pair
 _LARGEST_FOR_WAYS = 1024  # servers: 4,096 along strides are 32 hops apart, 100 links a pair on four ways
-_LARGEST_FOR_ALL_PAIRS = 256  # servers: above, routes are found from the first ones, and turned for all others
+_LARGEST_FOR_ALL_PAIRS = (
+    256  # servers: above, routes are found from the first ones, and turned for all others
+)
 _TIE = 1e-7  # per hop: less than any difference in demand that is meant
 
 

@@ -16,7 +16,10 @@ from topoopt.routing.laid_traffic import LaidTraffic as LaidTraffic
 from topoopt.routing.laid_traffic import lay_traffic as lay_traffic
 from topoopt.routing.link_loads import all_pair_links as all_pair_links
 from topoopt.routing.link_loads import link_loads as link_loads
+from topoopt.routing.link_loads import link_rows as link_rows
 from topoopt.routing.link_loads import pair_links as pair_links
+from topoopt.routing.link_rows import LinkRows as LinkRows
+from topoopt.routing.link_rows import own_rows as own_rows
 from topoopt.routing.load_optimum import LoadOptimum as LoadOptimum
 from topoopt.routing.lp_bound import max_load_s as max_load_s
 from topoopt.routing.lp_bound import optimal_max_load as optimal_max_load

@@ -13,11 +13,11 @@ from topoopt.files import Count, Number
 from topoopt.routing.coin_change import CoinTable, coin_change_mod
 from topoopt.routing.coin_options import CoinOptions, balanced_options, single_options
 from topoopt.routing.coin_routes_kernel import circulant_loads
-from topoopt.routing.pair_links import PairLinks, merged_pair_links
+from topoopt.routing.link_rows import LinkRows, turned_rows
+from topoopt.routing.pair_links import merged_pair_links
 from topoopt.routing.path_arrays import PathArrays, paths_of_pair
 from topoopt.routing.routes import Path
-from topoopt.routing.turned import turned_links
-from topoopt.topology import Topology, links_along
+from topoopt.topology import Topology, link_orbits, links_along
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +92,12 @@ class CoinChangeRoutes:
         """Return the paths of a pair; see :class:`topoopt.routing.Routes`."""
         return paths_of_pair(self, src, dst)
 
-    def pair_links(self, src: Ints, dst: Ints) -> PairLinks:
+    @cached_property
+    def links_alike(self) -> bool:
+        """Whether all links along a coin are alike, and so what is known of server 0 is known of all."""
+        return self.link_of.size == len(self.topology) and link_orbits(self.topology, 1) is not None
+
+    def link_rows(self, src: Ints, dst: Ints) -> LinkRows:
         """Return the links of many pairs; those of a distance are found once and shifted."""
         n, coins = self.topology.servers, len(self.table.coins)
         distances, row = numbered((dst - src) % n, n)
@@ -100,7 +105,7 @@ class CoinChangeRoutes:
         of_step = np.repeat(np.repeat(np.arange(len(distances)), walks.paths), walks.hops)
         share = np.repeat(walks.weight, walks.hops)
         steps = merged_pair_links(len(distances), n * coins, of_step, walks.place * coins + walks.coin, share)
-        return turned_links(steps, row, src * coins, self.link_of.ravel().astype(np.int32))
+        return turned_rows(steps, row, src * coins, self.link_of.ravel().astype(np.int32))
 
     def path_arrays(self, src: Ints, dst: Ints) -> PathArrays:
         """Return the paths of many pairs."""

@@ -6,6 +6,7 @@ from topoopt.arrays import Floats, Ints
 from topoopt.errors import InvalidInput
 from topoopt.routing.coin_routes import CoinChangeRoutes
 from topoopt.routing.ecmp import EcmpRoutes
+from topoopt.routing.link_rows import LinkRows, own_rows
 from topoopt.routing.pair_links import PairLinks, links_of_paths
 from topoopt.routing.path_arrays import path_arrays
 from topoopt.routing.routes import Routes
@@ -31,9 +32,28 @@ def pair_links(topology: Topology, routes: Routes, src: Ints, dst: Ints) -> Pair
         If a pair cannot be reached, or a route uses a link that ``topology`` does not have.
     """
     src, dst = np.asarray(src, np.int64), np.asarray(dst, np.int64)
-    if isinstance(routes, CoinChangeRoutes | EcmpRoutes | TurnedRoutes) and routes.topology is topology:
+    if isinstance(routes, EcmpRoutes) and routes.topology is topology:
         return routes.pair_links(src, dst)
+    if isinstance(routes, CoinChangeRoutes | TurnedRoutes) and routes.topology is topology:
+        return routes.link_rows(src, dst).laid_out()
     return links_of_paths(topology, path_arrays(routes, src, dst))
+
+
+def link_rows(topology: Topology, routes: Routes, src: Ints, dst: Ints) -> LinkRows:
+    """Return the same by rows that pairs have in common, where links that a turn leads to each other are alike.
+
+    Raises
+    ------
+    NoRoute
+        As :func:`pair_links`.
+    """
+    if (
+        isinstance(routes, CoinChangeRoutes | TurnedRoutes)
+        and routes.topology is topology
+        and routes.links_alike
+    ):
+        return routes.link_rows(np.asarray(src, np.int64), np.asarray(dst, np.int64))
+    return own_rows(pair_links(topology, routes, src, dst), len(topology))
 
 
 def all_pair_links(topology: Topology, routes: Routes) -> PairLinks:

@@ -2,15 +2,16 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
-from topoopt.arrays import Ints, Ints32, numbered
+from topoopt.arrays import Ints, numbered
 from topoopt.errors import InvalidInput
-from topoopt.routing.pair_links import PairLinks, links_of_paths
+from topoopt.routing.link_rows import LinkRows, turned_rows
+from topoopt.routing.pair_links import links_of_paths
 from topoopt.routing.path_arrays import PathArrays, path_arrays, paths_of_pair, paths_of_rows
 from topoopt.routing.routes import Path, Routes
-from topoopt.routing.turned_kernel import turn_links
 from topoopt.topology import LinkOrbits, Topology, link_orbits, turn_of
 
 
@@ -36,6 +37,7 @@ class TurnedRoutes:
     topology: Topology
     routes: Routes
     step: int
+    links_alike: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _ = self.orbits
@@ -68,20 +70,17 @@ class TurnedRoutes:
         nodes = (moved.nodes + np.repeat(src - src % self.step, size)) % self.topology.servers
         return replace(moved, nodes=nodes.astype(np.int32))
 
-    def pair_links(self, src: Ints, dst: Ints) -> PairLinks:
+    def link_rows(self, src: Ints, dst: Ints) -> LinkRows:
         """Return the links of many pairs."""
-        known, row = self._first(src, dst)
+        (known, row), orbits = self._first(src, dst), self.orbits
         rows = links_of_paths(self.topology, path_arrays(self.routes, *known))
-        codes = replace(rows, link=self.orbits.code[rows.link])
-        return turned_links(codes, row, src // self.step * self.orbits.orbits, self.orbits.link)
+        return turned_rows(rows, row, src // self.step * orbits.orbits, orbits.link, orbits.code)
 
     def _first(self, src: Ints, dst: Ints) -> tuple[tuple[Ints, Ints], Ints]:
         """Return the different pairs from the first servers that these are turns of, and the place of each."""
         servers = self.topology.servers
         begin = src % self.step
-        known, row = numbered(
-            begin * servers + (dst - src + begin) % servers, self.step * servers
-        )
+        known, row = numbered(begin * servers + (dst - src + begin) % servers, self.step * servers)
         a, b = np.divmod(known, servers)
         return (a, b), row
 
@@ -90,22 +89,3 @@ def turned_routes(topology: Topology, routes: Routes) -> Routes:
     """Return the routes from the first servers, turned for all others; themselves where no turn is known."""
     step = turn_of(topology)
     return routes if step == topology.servers else TurnedRoutes(topology, routes, step)
-
-
-def turned_links(codes: PairLinks, row: Ints, turned: Ints, link_of: Ints32) -> PairLinks:
-    """Return the links of pairs, each those of a row, turned.
-
-    Parameters
-    ----------
-    codes : PairLinks
-        Rows whose links are codes, which a turn adds to.
-    row, turned : int64 arrays, shape (pairs,)
-        The row of each pair, and what its turn adds.
-    link_of : int32 array, shape (links,)
-        The link of each code.
-    """
-    size = np.diff(codes.pair_first)[row]
-    first = np.concatenate(([0], np.cumsum(size)))
-    link, share = np.empty(first[-1], np.int32), np.empty(first[-1])
-    turn_links(row, turned, codes.pair_first, codes.link, codes.share, link_of, first, link, share)
-    return PairLinks(first, link, share)

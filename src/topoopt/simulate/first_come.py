@@ -15,7 +15,7 @@ def first_come_times(
     graph: TaskGraph, duration_s: Floats, flows: Flows, capacity: Floats
 ) -> tuple[Floats, Floats]:
     """Return start and finish of every task, in s, on links of so many bytes/s."""
-    run = task_run(graph, duration_s, 2 * len(flows))
+    run, rows = task_run(graph, duration_s, 2 * len(flows)), flows.classes
     run_first_come(
         run,
         FlowRun(
@@ -25,9 +25,12 @@ def first_come_times(
             flows.occupied_bytes,
             flows.before_s,
             flows.after_s,
-            flows.class_first,
-            flows.class_link,
-            flows.class_coefficient,
+            rows.rows.pair_first,
+            rows.rows.link,
+            rows.rows.share,
+            rows.row,
+            rows.turn,
+            rows.link_of,
             capacity,
             np.zeros(len(capacity)),
             np.diff(flows.task_flow),

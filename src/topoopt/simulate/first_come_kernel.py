@@ -24,6 +24,7 @@ from topoopt.simulate.task_run_kernel import note_device, queue_for_device, star
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Ints32 = NDArray[np.int32]
 CHAINS = 64
 """Chains that may still grow: what begins together sends at as many moments as there are numbers of hops."""
 UNTOLD, PLANNED, PAST = range(3)
@@ -40,8 +41,10 @@ class FlowRun(NamedTuple):
     flow_task, flow_class     (flows,)     a class is a set of links with coefficients
     flow_bytes                (flows,)     bytes for which the flow holds a link of coefficient 1
     flow_before, flow_after   (flows,)     s between readiness and first byte, and between last byte and end
-    class_first               (classes+1,) CSR pointer into ``class_link`` and ``coefficient``
-    class_link, coefficient   (entries,)   links, and bytes on each per byte of the flow
+    row_first                 (rows+1,)    CSR pointer into ``row_code`` and ``coefficient``
+    row_code, coefficient     (entries,)   links by their codes, and bytes on each per byte of the flow
+    class_row, class_turn     (classes,)   row of each class, and what is added to its codes
+    link_of                   (links,)     link of a code
     capacity                  (links,)     bytes/s
     free_at                   (links,)     s; when all flows that came so far are served
     to_start                  (tasks,)     flows that have not begun
@@ -62,19 +65,22 @@ class FlowRun(NamedTuple):
     flow_bytes: Floats
     flow_before: Floats
     flow_after: Floats
-    class_first: Ints
-    class_link: NDArray[np.int32]
+    row_first: Ints
+    row_code: Ints32
     coefficient: Floats
+    class_row: Ints32
+    class_turn: Ints32
+    link_of: Ints32
     capacity: Floats
     free_at: Floats
     to_start: Ints
     last_end: Floats
     last_flow: Ints
-    behind: NDArray[np.int32]
+    behind: Ints32
     newest: Ints
     newest_s: Floats
     heard_s: Floats
-    heard: NDArray[np.int32]
+    heard: Ints32
     told: NDArray[np.int8]
     highest: Ints
 
@@ -187,8 +193,10 @@ def _send_alike(t: TaskRun, f: FlowRun, first: int, now: float) -> None:
 def _send(t: TaskRun, f: FlowRun, flow: int, now: float) -> None:
     """Let a flow hold each of its links, independently, from when it is free; the last flow of a task ends it."""
     end = now
-    for e in range(f.class_first[f.flow_class[flow]], f.class_first[f.flow_class[flow] + 1]):
-        m = f.class_link[e]
+    row, turn, links = f.class_row[f.flow_class[flow]], f.class_turn[f.flow_class[flow]], len(f.link_of)
+    for e in range(f.row_first[row], f.row_first[row + 1]):
+        code = f.row_code[e] + turn
+        m = f.link_of[code if code < links else code - links]
         f.free_at[m] = max(f.free_at[m], now) + f.flow_bytes[flow] * f.coefficient[e] / f.capacity[m]
         end = max(end, f.free_at[m])
     end += f.flow_after[flow]

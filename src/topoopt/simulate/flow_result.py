@@ -40,8 +40,13 @@ def flow_result(
 
 def _carried(flows: Flows, links: int) -> tuple[Floats, Floats]:
     """Return payload on each link, and demanded payload by the number of links it crosses."""
-    classes = len(flows.class_first) - 1
+    classes = len(flows.classes.row)
     class_bytes = sum_by(flows.flow_class, flows.payload_bytes, classes)
     link_bytes = np.zeros(links)
-    carry(flows.class_first, flows.class_link, flows.class_coefficient, class_bytes, link_bytes)
-    return link_bytes, class_bytes @ flows.class_edges
+    rows = flows.classes
+    carry(
+        rows.rows.pair_first, rows.rows.link, rows.rows.share, rows.row, rows.turn, rows.link_of,
+        class_bytes, link_bytes,
+    )  # fmt: skip
+    kinds = len(flows.class_edges)
+    return link_bytes, sum_by(flows.class_kind, class_bytes, kinds) @ flows.class_edges

@@ -116,7 +116,7 @@ def _alone(result: SimResult, fabric: Fabric) -> tuple[Floats, Ints]:
     alone = np.zeros(len(graph))
     np.maximum.at(alone, task, each)
     edges = flows.class_edges > 0
-    hops = np.where(edges.sum(axis=1) == 1, edges.argmax(axis=1), 0)[flows.flow_class]
+    hops = np.where(edges.sum(axis=1) == 1, edges.argmax(axis=1), 0)[flows.class_kind][flows.flow_class]
     least, most = np.full(len(graph), np.iinfo(np.int64).max), np.zeros(len(graph), np.int64)
     np.minimum.at(least, task, hops)
     np.maximum.at(most, task, hops)

@@ -1,13 +1,14 @@
 """From communication tasks to flows on links: what the analytic and the flow simulator share."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from topoopt.arrays import numbered
 from topoopt.collectives import occupancy_bytes, ring_edge_bytes
-from topoopt.routing import Fabric, PathTable, chosen_paths, cumulative_weights
+from topoopt.routing import Fabric, LinkRows, PairLinks, PathTable, chosen_paths, cumulative_weights, own_rows
 from topoopt.simulate.csr import entries_between, entries_of, pointer
 from topoopt.simulate.link_classes import (
     Floats,
@@ -20,6 +21,7 @@ from topoopt.simulate.link_classes import (
     pair_classes,
     ring_paths,
     row_sums,
+    sum_by,
     whole_hops,
 )
 from topoopt.simulate.options import SimulationOptions
@@ -41,9 +43,12 @@ class Flows:
     payload_bytes : float64 array, shape (flows,)
         What the task really wants carried, over each logical edge of the flow.
     before_s, after_s, weight : float64 arrays, shape (flows,)
-    class_first, class_link, class_coefficient : arrays, shapes (classes+1,), (entries,), (entries,)
-        Links are 32-bit numbers: of many pairs there are many.
-    class_edges : float64 array, shape (classes, hops+1)
+    classes : LinkRows
+        The links of each class, and coefficients as shares. Classes that are alike but for a turn have one row;
+        ``class_first``, ``class_link`` and ``class_coefficient`` have a row for each.
+    class_kind : int32 array, shape (classes,)
+        Row of ``class_edges``.
+    class_edges : float64 array, shape (kinds, hops+1)
         Logical edges of a class by the number of links each takes: one for a pair, k for a ring of k.
     pair_hops : float64 array, shape (hops+1,)
         Ordered pairs with transfers by the number of links between them.
@@ -56,14 +61,32 @@ class Flows:
     before_s: Floats
     after_s: Floats
     weight: Floats
-    class_first: Ints
-    class_link: Ints32
-    class_coefficient: Floats
+    classes: LinkRows
+    class_kind: Ints32
     class_edges: Floats
     pair_hops: Floats
 
     def __len__(self) -> int:
         return len(self.flow_class)
+
+    @property
+    def class_first(self) -> Ints:
+        """CSR pointer into ``class_link`` and ``class_coefficient``, shape (classes+1,)."""
+        return self._laid_out.pair_first
+
+    @property
+    def class_link(self) -> Ints32:
+        """Links of all classes, one class after the other."""
+        return self._laid_out.link
+
+    @property
+    def class_coefficient(self) -> Floats:
+        """Bytes on each of these links per byte of the class."""
+        return self._laid_out.share
+
+    @cached_property
+    def _laid_out(self) -> PairLinks:
+        return self.classes.laid_out()
 
 
 class _Columns(NamedTuple):
@@ -107,11 +130,8 @@ def no_flows(tasks: int) -> Flows:
     """Return free communication: no task has flows."""
     none, nothing = np.zeros(0, np.int64), np.zeros(0)
     first, zero = np.zeros(tasks + 1, np.int64), np.zeros(1, np.int64)
-    edges = np.zeros((0, 1))
-    return Flows(
-        first, none, nothing, nothing, nothing, nothing, nothing, zero, none.astype(np.int32), nothing, edges,
-        np.zeros(1),
-    )  # fmt: skip
+    edges, rows = np.zeros((0, 1)), own_rows(PairLinks(zero, none.astype(np.int32), nothing), 1)
+    return Flows(first, none, nothing, nothing, nothing, nothing, nothing, rows, rows.row, edges, np.zeros(1))
 
 
 def pair_demands(graph: TaskGraph) -> tuple[Ints, Ints, Ints, Ints]:
@@ -228,30 +248,55 @@ def _assemble(
         name: np.concatenate((pair_flows.pop(name), getattr(ring_flows, name)))[order]
         for name in _Columns._fields[1:]
     }
-    lengths = np.concatenate([np.diff(pairs.first), [len(ring.link) for ring in rings]])
-    edges, pair_hops = _edge_tables(pairs, rings)
+    kind, edges, pair_hops = _edge_tables(pairs, rings)
     return Flows(
         task_flow,
         **columns,
-        class_first=pointer(lengths),
-        class_link=np.concatenate([pairs.link, *[ring.link.astype(np.int32) for ring in rings]]),
-        class_coefficient=np.concatenate([pairs.coefficient, *[ring.coefficient for ring in rings]]),
+        classes=_with_rings(pairs.rows, rings),
+        class_kind=kind,
         class_edges=edges,
         pair_hops=pair_hops,
     )
 
 
-def _edge_tables(pairs: PairClasses, rings: list[RingClass]) -> tuple[Floats, Floats]:
-    """Return the logical edges of each class by their links, pairs first, and pairs by theirs."""
-    classes = len(pairs.part)
-    hops, share = whole_hops(row_sums(pairs.first, pairs.coefficient))
-    kept = np.flatnonzero(share > 0)
-    hops = hops[kept].astype(np.int64)
+def _with_rings(pairs: LinkRows, rings: list[RingClass]) -> LinkRows:
+    """Return the links of pairs, and behind them a row for each ring."""
+    rows, code_of = pairs.rows, np.empty(len(pairs.link_of), np.int32)
+    code_of[pairs.link_of] = np.arange(len(code_of))
+    lengths = np.concatenate([np.diff(rows.pair_first), [len(ring.link) for ring in rings]])
+    joined = PairLinks(
+        pointer(lengths),
+        np.concatenate([rows.link, *[code_of[ring.link] for ring in rings]]),
+        np.concatenate([rows.share, *[ring.coefficient for ring in rings]]),
+    )
+    own = np.arange(len(rows), len(rows) + len(rings), dtype=np.int32)
+    turn = np.zeros(len(rings), np.int32)
+    return LinkRows(
+        joined, np.concatenate([pairs.row, own]), np.concatenate([pairs.turn, turn]), pairs.link_of
+    )
+
+
+def _edge_tables(pairs: PairClasses, rings: list[RingClass]) -> tuple[Ints32, Floats, Floats]:
+    """Return the kind of each class, pairs first, the logical edges of each kind by their links, and pairs by theirs.
+
+    Pairs of whole hops are of one kind if they have as many; other rows of links, and rings, are kinds of their own.
+    """
+    rows = pairs.rows
+    hops, share = whole_hops(row_sums(rows.rows.pair_first, rows.rows.share))
+    count, of_pairs = len(rows.rows), int(hops[share > 0].max(initial=0)) + 1
     widths = [int(ring.edge_hops[ring.edge_share > 0].max(initial=0)) + 1 for ring in rings]
-    of_pairs = int(hops.max(initial=0)) + 1
-    table = np.zeros((classes + len(rings), max([of_pairs, *widths])))
-    table[kept % max(classes, 1), hops] = share[kept]
-    for row, ring in enumerate(rings, classes):
+    whole = bool((share[:count] == 1).all())
+    kinds = of_pairs if whole else count
+    table = np.zeros((kinds + len(rings), max([of_pairs, *widths])))
+    if whole:
+        kind_of_row = hops[:count].astype(np.int32)
+        table[np.arange(kinds), np.arange(kinds)] = 1.0
+    else:
+        kind_of_row, kept = np.arange(count, dtype=np.int32), np.flatnonzero(share > 0)
+        table[kept % max(count, 1), hops[kept].astype(np.int64)] = share[kept]
+    for row, ring in enumerate(rings, kinds):
         used = ring.edge_share > 0
         np.add.at(table[row], ring.edge_hops[used].astype(np.int64), ring.edge_share[used])
-    return table, pairs.part @ table[:classes, :of_pairs]
+    of_pair = kind_of_row[rows.row]
+    kind = np.concatenate([of_pair, np.arange(kinds, kinds + len(rings), dtype=np.int32)])
+    return kind, table, sum_by(of_pair, pairs.part, kinds) @ table[:kinds, :of_pairs]

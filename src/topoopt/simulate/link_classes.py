@@ -14,10 +14,14 @@ from topoopt.collectives import PathOverhead, path_overheads
 from topoopt.errors import InvalidInput
 from topoopt.routing import (
     Fabric,
+    LinkRows,
+    PairLinks,
     PathTable,
     Routes,
     chosen_paths,
     cumulative_weights,
+    link_rows,
+    own_rows,
     pair_links,
     path_table,
 )
@@ -43,17 +47,15 @@ class PairClasses:
         Classes of each pair.
     part : float64 array, shape (classes,)
         Share of the pair's bytes; 1 where a pair has one class.
-    first, link, coefficient : arrays, shapes (classes+1,), (entries,), (entries,)
-        Links of each class.
+    rows : LinkRows
+        Links of each class, and coefficients as shares; classes that are alike but for a turn have one row.
     before_s, after_s : float64 arrays, shape (classes,)
         Fixed overhead of the transfer law.
     """
 
     pair_first: Ints
     part: Floats
-    first: Ints
-    link: Ints32
-    coefficient: Floats
+    rows: LinkRows
     before_s: Floats
     after_s: Floats
 
@@ -115,7 +117,7 @@ def _keep(row: _KeptClasses) -> None:
     """Put a row first, and leave out those that are too many; the list is replaced at once, for threads read it."""
     rows, entries = [row], 0
     for other in _KEPT:
-        entries += len(other.classes.link)
+        entries += len(other.classes.rows.rows.link)
         gone = other.topology() is None or other.routes() is None
         if not gone and entries <= _MOST_ENTRIES_KEPT and len(rows) < _MOST_KEPT:
             rows.append(other)
@@ -125,14 +127,16 @@ def _keep(row: _KeptClasses) -> None:
 def _pair_classes(fabric: Fabric, key: Ints, split: str) -> PairClasses:
     src, dst = np.divmod(key, fabric.topology.servers)
     if split == "spread":
-        pairs = pair_links(fabric.topology, fabric.routes, src, dst)
-        first, link, share = pairs.pair_first, pairs.link, pairs.share
+        found = link_rows(fabric.topology, fabric.routes, src, dst)
         pair_first, part = np.arange(len(key) + 1), np.ones(len(key))
     else:
         table = path_table(fabric, src, dst)
-        first, link, share = table.path_first, table.link, np.ones(len(table.link))
+        links = PairLinks(table.path_first, table.link, np.ones(len(table.link)))
+        found = own_rows(links, len(fabric.topology))
         pair_first, part = table.pair_first, table.weight
-    return PairClasses(pair_first, part, first, link, share, *_overheads(fabric, first, link, share))
+    rows = found.rows
+    each = _overheads(fabric, rows.pair_first, found.link_of[rows.link], rows.share)
+    return PairClasses(pair_first, part, found, *(seconds[found.row] for seconds in each))
 
 
 def laid(fabric: Fabric, first: Ints, link: NDArray[np.integer], share: Floats) -> LaidRows:
@@ -215,7 +219,7 @@ def _routed_ring(fabric: Fabric, members: tuple[int, ...]) -> RingClass:
     return RingClass(used, coefficient[used], _slowest(before_s, after_s), hops, share)
 
 
-def sum_by(index: Ints, values: Floats, size: int) -> Floats:
+def sum_by(index: Ints | Ints32, values: Floats, size: int) -> Floats:
     """Return the sum of the values of each index, shape (size,)."""
     total: Floats = np.bincount(index, values, minlength=size).astype(np.float64, copy=False)
     return total

@@ -53,7 +53,7 @@ def link_orbits(topology: Topology, step: int) -> LinkOrbits | None:
 
 
 def turn_of(topology: Topology, demand: Floats | None = None) -> int:
-    """Return after how many servers all links, and the bytes of all pairs, are the same again; all where they never are.
+    """Return after how many servers all links, and the bytes of pairs, are the same again; all where they never are.
 
     Parameters
     ----------
@@ -75,5 +75,7 @@ def _is_alike(demand: Floats, step: int) -> bool:
 def _turn_of_links(topology: Topology) -> int:
     servers = topology.servers
     steps: Ints = np.arange(1, servers)
-    found = (int(step) for step in steps[servers % steps == 0] if link_orbits(topology, int(step)) is not None)
+    found = (
+        int(step) for step in steps[servers % steps == 0] if link_orbits(topology, int(step)) is not None
+    )
     return next(found, servers)

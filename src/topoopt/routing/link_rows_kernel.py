@@ -2,7 +2,7 @@
 
 Arrays
 ------
-row, turned : int64 (pairs,)     the row of each pair, and what its turn adds to the codes of links
+row, turn : int32 (pairs,)       the row of each pair, and what its turn adds to the codes of links
 row_first : int64 (rows+1,)      links of a row, as codes
 row_code, row_share : int32, float64 (steps,)
 link_of : int32 (links,)         link of a code
@@ -16,8 +16,8 @@ from topoopt.kernel import concurrent_entry
 
 @concurrent_entry
 def turn_links(
-    row: Ints,
-    turned: Ints,
+    row: Ints32,
+    turn: Ints32,
     row_first: Ints,
     row_code: Ints32,
     row_share: Floats,
@@ -31,7 +31,7 @@ def turn_links(
     for pair in range(len(row)):
         place = first[pair]
         for e in range(row_first[row[pair]], row_first[row[pair] + 1]):
-            code = row_code[e] + turned[pair]
+            code = row_code[e] + turn[pair]
             link[place] = link_of[code if code < links else code - links]
             share[place] = row_share[e]
             place += 1
