@@ -11,6 +11,7 @@ from topoopt.collectives.moves import Moves as Moves
 from topoopt.collectives.moves import along as along
 from topoopt.collectives.moves import pipelined as pipelined
 from topoopt.collectives.msccl import msccl_xml as msccl_xml
+from topoopt.collectives.msccl_rings import rings_xml as rings_xml
 from topoopt.collectives.msccl_run import MscclRun as MscclRun
 from topoopt.collectives.msccl_run import run_msccl as run_msccl
 from topoopt.collectives.play import PlayedSchedule as PlayedSchedule

@@ -1,7 +1,7 @@
 """An interpreter of MSCCL's XML: runs the thread blocks of all accelerators, and sees whether every shard arrives.
 
 A send and its receive happen together, as if nothing were buffered between two accelerators; so what runs here does not
-depend on the room that a real one has.
+depend on the room that a real one has. Only steps that receive and send at once need some, see ``msccl_slots.py``.
 """
 
 from collections import defaultdict, deque
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from xml.etree import ElementTree
 
 from topoopt.collectives.msccl import BUFFERS, COLLECTIVES
+from topoopt.collectives.msccl_slots import FUSED, run_fused
 from topoopt.collectives.play import Buffers, buffers_before, missing_after
 from topoopt.errors import InvalidInput
 
@@ -52,7 +53,7 @@ class _Block:
 
 
 def run_msccl(text: str) -> MscclRun:
-    """Run a file of the types ``s``, ``r``, ``rrc``, ``cpy`` and ``nop``.
+    """Run a file of the types ``s``, ``r``, ``rrc``, ``cpy`` and ``nop``, and an AllReduce of fused ones, too.
 
     Raises
     ------
@@ -68,17 +69,26 @@ def run_msccl(text: str) -> MscclRun:
         raise InvalidInput(f"msccl: not a file of MSCCL: {error}") from None
     chunks = int(root.attrib["nchunksperloop"])
     before = buffers_before(collective, ranks, chunks * ranks if collective == "all-to-all" else chunks)
-    machine = _Machine(collective, blocks, Buffers(before.value.copy(), before.held.copy()))
-    machine.run()
+    after = Buffers(before.value.copy(), before.held.copy())
+    fused = any(step["type"] in FUSED for block in blocks for step in block.steps)
+    if fused and collective == "allreduce":
+        run_fused(blocks, after)
+    else:
+        _Machine(collective, blocks, after).run()
+    for block in blocks:
+        if block.done < len(block.steps):
+            raise InvalidInput(
+                f"msccl: thread block {block.number} of accelerator {block.rank} waits forever at step {block.done}"
+            )
     of_rank: dict[int, int] = defaultdict(int)
     for block in blocks:
         of_rank[block.rank] += 1
     return MscclRun(
-        missing_after(collective, before, machine.buffers),
+        missing_after(collective, before, after),
         max(len(block.steps) for block in blocks),
         max(of_rank.values()),
         int(root.attrib["nchannels"]),
-        sum(step["type"] in _SENDS for block in blocks for step in block.steps),
+        sum(step["type"] in (*_SENDS, *FUSED) for block in blocks for step in block.steps),
     )
 
 
@@ -110,11 +120,6 @@ class _Machine:
                     ready.extend(self.waiting.pop((one.rank, one.number), ()))
                     if one is not block:
                         ready.append(one)
-        stuck = [block for block in self.blocks if block.done < len(block.steps)]
-        for block in stuck[:1]:
-            raise InvalidInput(
-                f"msccl: thread block {block.number} of accelerator {block.rank} waits forever at step {block.done}"
-            )
 
     def _step(self, block: _Block) -> list[_Block]:
         """Do the next step of a thread block, with that of its peer; return those that went on."""
