@@ -1,8 +1,8 @@
 """Rings side by side as MSCCL's XML: an AllReduce whose message is cut into an equal part for each ring.
 
 Every ring has a channel of its own, and on it an accelerator has one thread block, which sends to the next and hears
-the one before. A step receives a chunk, adds to it and sends it on at once. Of more than 128 accelerators the steps do not
-fit into a thread block: what is left goes on in another one, on a channel further on, and waits for the first.
+the one before. A step receives a chunk, adds to it and sends it on at once. Of more than 128 accelerators the steps do
+not fit into a thread block: what is left goes on in another one, on a channel further on, and waits for the first.
 
 References
 ----------
