@@ -4,18 +4,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from topoopt.export.cabling_formats import CABLING_FORMATS
-from topoopt.export.chakra import chakra
 from topoopt.export.format import ExportFormat
+from topoopt.export.training_formats import TRAINING_FORMATS
 
 _ROWS = (
     *CABLING_FORMATS,
-    ExportFormat(
-        "chakra",
-        "execution traces: what each server computes and sends in an iteration",
-        "plan.RANK.et, comm_group.json",
-        "topoopt simulate, ASTRA-sim and other readers of Chakra",
-        chakra,
-    ),
+    *TRAINING_FORMATS,
 )
 
 FORMATS: Mapping[str, ExportFormat] = MappingProxyType({row.name: row for row in _ROWS})
