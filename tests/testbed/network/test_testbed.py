@@ -164,7 +164,7 @@ def test_a_connection_outlives_a_cut_once_servers_are_rerouted(machine: str) -> 
         sender = Thread(target=lambda: took_s.append(push(testbed, 0, 1, 3_000_000)))
         sender.start()
         time.sleep(0.3)
-        assert testbed.cut(0, 1) == 1
+        testbed.cut(0, 1)
         assert testbed.paths()[0, 1] != (0, 1)
         testbed.reroute(repaired)
         assert testbed.paths() == {pair: routes.paths(*pair)[0].nodes for pair in testbed.paths()}

@@ -29,11 +29,9 @@ def read_counters(kernel: Any) -> Mapping[str, tuple[int, int, int]]:
     return counts
 
 
-def take_down(kernel: Any, names: Iterable[str]) -> None:
-    """Break the cables of some interfaces; what they have counted stays."""
-    indices = port_indices(kernel)
-    for name in names:
-        kernel.link("set", index=indices[name], state="down")
+def take_down(kernel: Any, name: str) -> None:
+    """Break the cable of an interface; what it has counted stays."""
+    kernel.link("set", index=port_indices(kernel)[name], state="down")
 
 
 def next_ports(kernel: Any, questions: Iterable[Question]) -> list[str]:

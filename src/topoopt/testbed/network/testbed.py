@@ -74,23 +74,20 @@ class Testbed:
                     rows.append(PortBytes(near.node, far.node, near.name, *counted[near.name]))
         return tuple(sorted(rows, key=lambda row: (row.src, row.name)))
 
-    def cut(self, a: int, b: int) -> int:
-        """Break all cables between two servers, and return how many; both kernels notice it.
+    def cut(self, a: int, b: int) -> None:
+        """Break a cable between two servers, of parallel ones the first; both kernels notice it.
 
         Raises
         ------
         InvalidInput
             If there is none.
         """
-        ends = [ends for cable in self.layout.cables for ends in cable.ends]
-        broken = {near for near, far in ends if {near.node, far.node} == {a, b}}
+        broken = [cable for cable in self.layout.cables if {cable.a.node, cable.b.node} == {a, b}]
         if not broken:
             raise InvalidInput(f"cut {a}-{b}: there is no cable between servers {a} and {b}")
         with later():
-            for server in (a, b):
-                names = [port.name for port in broken if port.node == server]
-                speaking(self.namespace(server), take_down, names)
-        return len(broken) // 2
+            for near, _ in broken[0].ends:
+                speaking(self.namespace(near.node), take_down, near.name)
 
     def reroute(self, layout: Layout) -> None:
         """Let servers forward as another layout says, after its cables are plugged in and others pulled.
