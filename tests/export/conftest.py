@@ -25,3 +25,9 @@ def directed_plan() -> topoopt.Plan:
 def other_plan() -> topoopt.Plan:
     """The same servers, wired otherwise."""
     return topoopt.plan("dlrm", servers=16, degree=4, **{**WORDS, "wirings": "any"})
+
+
+@pytest.fixture(scope="session")
+def twelve() -> topoopt.Plan:
+    """The paper's testbed: 12 servers of 4 ports along strides 1 and 5, a DLRM of several paths a pair."""
+    return topoopt.plan("dlrm", servers=12, degree=4, **WORDS)

@@ -87,12 +87,12 @@ def test_weights_that_are_no_ratio_are_off_by_little_and_that_is_told() -> None:
 
 def test_prefixes_that_do_not_do_are_refused() -> None:
     with pytest.raises(
-        InvalidInput, match=r"10\.99\.0\.0/30 has 4 addresses, the servers need 12; give a /28"
+        InvalidInput, match=r"identity_prefix: 10\.99\.0\.0/30 has 4 addresses, 12 are needed; give a /28"
     ):
         addressed(12, (), prefixes=("10.99.0.0/30", "10.9.0.0/16"))
-    with pytest.raises(InvalidInput, match="overlap"):
+    with pytest.raises(InvalidInput, match="link_prefix: "):
         addressed(12, (), prefixes=("10.9.0.0/24", "10.9.0.0/16"))
-    with pytest.raises(InvalidInput, match='"here" is no IPv4 prefix'):
+    with pytest.raises(InvalidInput, match='got "here"'):
         addressed(12, (), prefixes=("here", "10.9.0.0/16"))
 
 

@@ -1,7 +1,7 @@
 """``topoopt export``: a plan as files that people, servers, switches and other programs take."""
 
 from collections.abc import Sequence
-from typing import Annotated, TypedDict
+from typing import Annotated
 
 from typer import Argument, Option
 
@@ -9,10 +9,10 @@ import topoopt
 from topoopt.cli.render import show
 from topoopt.cli.spread import spread
 from topoopt.errors import InvalidInput
-from topoopt.words import File, Switch, Word
+from topoopt.words import File, ForwardingWords, Switch, Word
 
 
-class ExportWords(TypedDict, total=False):
+class ExportWords(ForwardingWords, total=False):
     """What is written, and where."""
 
     format: Annotated[Sequence[str], Word("NAME|all", "all", commas="names of formats with commas, or all")]

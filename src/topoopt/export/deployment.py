@@ -1,9 +1,22 @@
 """The noun Deployment: a plan on named machines, and what is wired there now. Every export format reads it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 from topoopt.errors import InvalidInput
+from topoopt.export.server_network import ServerNetwork, server_networks
+from topoopt.forwarding import (
+    IDENTITY_PREFIX,
+    LINK_PREFIX,
+    Addressing,
+    ForwardingTables,
+    NextHops,
+    Split,
+    addressed,
+    forwarding_tables,
+    next_hops,
+)
 from topoopt.inventory import Circuit, GivenInventory, Inventory, circuits, completed, fitting
 from topoopt.plan import Plan
 from topoopt.rewiring import Joined, MoveOrder, Wiring, order_moves, rewire, wire, wired_in_room
@@ -25,6 +38,10 @@ class Deployment:
         What is wired now; None: nothing.
     order : MoveOrder, optional
         The steps from what is wired now.
+    paths : ``hashed`` or ``pinned``
+        How the bytes of a pair are put on its paths, see :func:`topoopt.forwarding.forwarding_tables`.
+    prefixes : pair of str
+        Of the addresses of servers, and of links.
     """
 
     plan: Plan
@@ -32,6 +49,49 @@ class Deployment:
     wiring: Wiring
     present: Wiring | None = None
     order: MoveOrder | None = None
+    paths: Split = "hashed"
+    prefixes: tuple[str, str] = (IDENTITY_PREFIX, LINK_PREFIX)
+
+    @cached_property
+    def tables(self) -> ForwardingTables:
+        """What servers do with the bytes of every pair."""
+        return forwarding_tables(self.plan.fabric.topology, self.plan.fabric.routes, self.paths)
+
+    @cached_property
+    def addressing(self) -> Addressing:
+        """The addresses of servers and cables, in the inventory's names."""
+        servers = self.inventory.servers[: self.plan.fabric.topology.servers]
+        return addressed(
+            [server.name for server in servers],
+            self.wiring.patches,
+            duplex=self.wiring.links == "duplex",
+            identities=self.tables.identities,
+            prefixes=self.prefixes,
+            interface_names=[[one.name for one in server.interfaces] for server in servers],
+            macs=[[one.mac for one in server.interfaces] for server in servers],
+        )
+
+    @cached_property
+    def next_hops(self) -> NextHops:
+        """The tables with weights as Linux takes them."""
+        return next_hops(self.tables, self.addressing)
+
+    @cached_property
+    def networks(self) -> tuple[ServerNetwork, ...]:
+        """What every server is told."""
+        return tuple(server_networks(self.tables, self.addressing, self.next_hops, self.inventory))
+
+    @property
+    def splits(self) -> bool:
+        """Whether some routes have several next hops."""
+        return len(self.next_hops.end) > len(self.tables)
+
+    def networks_of(self, largest: int) -> Iterable[ServerNetwork]:
+        """Return what every server is told where weights may be so large only."""
+        if self.next_hops.weight.max(initial=0) <= largest:
+            return self.networks
+        hops = next_hops(self.tables, self.addressing, largest)
+        return server_networks(self.tables, self.addressing, hops, self.inventory)
 
     @cached_property
     def circuits(self) -> tuple[Circuit, ...]:

@@ -5,10 +5,12 @@ from types import MappingProxyType
 
 from topoopt.export.cabling_formats import CABLING_FORMATS
 from topoopt.export.format import ExportFormat
+from topoopt.export.forwarding_formats import FORWARDING_FORMATS
 from topoopt.export.training_formats import TRAINING_FORMATS
 
 _ROWS = (
     *CABLING_FORMATS,
+    *FORWARDING_FORMATS,
     *TRAINING_FORMATS,
 )
 

@@ -14,6 +14,7 @@ from topoopt.topology import Topology
 
 IDENTITY_PREFIX = "10.99.0.0/16"
 LINK_PREFIX = "10.9.0.0/16"
+_PREFIX_WORDS = ("identity_prefix", "link_prefix")
 _MAC_BASE = 0x02 << 40
 """MACs of a rule of ours begin with 02: locally administered, of one interface."""
 
@@ -108,6 +109,11 @@ class Addressing:
         """Return an address of a server, without ``/32``."""
         return _text(self.identity_first + server * self.identities + identity)
 
+    def server_of(self, identity: str) -> int:
+        """Return the server that has an identity."""
+        a, b, c, d = map(int, identity.split("."))
+        return ((a << 24 | b << 16 | c << 8 | d) - self.identity_first) // self.identities
+
     def block(self, server: int) -> str:
         """Return all identities of a server as one prefix; ``a.b.c.d/32`` where there is one."""
         return f"{self.identity(server)}/{33 - self.identities.bit_length()}"
@@ -125,6 +131,11 @@ class Addressing:
         """Return the MAC of the interface at an end."""
         where = self.end(end)
         return self.macs[where.server][where.interface]
+
+    def transit_mac(self, end: int) -> str:
+        """Return the MAC of the second function of a port that is in two, which only hands on; always of our rule."""
+        where = self.end(end)
+        return _mac(where.server, where.interface, 1)
 
     @cached_property
     def ends_of_servers(self) -> tuple[tuple[int, ...], ...]:
@@ -180,7 +191,7 @@ def addressed(
     interface_names : of each server, optional
         eth0, eth1, … by default.
     macs : of each interface, optional
-        By default locally administered ones: 02:, then the server and the interface.
+        By default, and where one is empty, locally administered ones: 02:, then the server and the interface.
 
     Raises
     ------
@@ -195,8 +206,11 @@ def addressed(
     first = _first_addresses(prefixes, len(names) * block, len(table))
     if interface_names is None:
         interface_names = ((*(f"eth{interface}" for interface in range(width)),),) * len(names)
-    if macs is None:
-        macs = [[_mac(server, interface) for interface in range(width)] for server in range(len(names))]
+    given = macs or [[""] * width] * len(names)
+    made = [
+        [mac or _mac(server, interface) for interface, mac in enumerate(row)]
+        for server, row in enumerate(given)
+    ]
     return Addressing(
         np.ascontiguousarray(table[:, 0]),
         np.ascontiguousarray(table[:, 1]),
@@ -205,30 +219,42 @@ def addressed(
         *first,
         names,
         tuple(map(tuple, interface_names)),
-        tuple(map(tuple, macs)),
+        tuple(map(tuple, made)),
     )
 
 
+def checked_prefixes(prefixes: tuple[str, str]) -> tuple[IPv4Network, IPv4Network]:
+    """Return the prefixes of identities and of links.
+
+    Raises
+    ------
+    InvalidInput
+        If one is none, or they overlap.
+    """
+    identities, links = (_network(*pair) for pair in zip(_PREFIX_WORDS, prefixes, strict=True))
+    if identities.overlaps(links):
+        raise InvalidInput(f"link_prefix: {links} overlaps {identities} of identity_prefix; give another")
+    return identities, links
+
+
 def _first_addresses(prefixes: tuple[str, str], servers: int, ends: int) -> tuple[int, int]:
-    networks = [_network(prefix) for prefix in prefixes]
-    if networks[0].overlaps(networks[1]):
-        raise InvalidInput(f"prefixes: {networks[0]} and {networks[1]} overlap; give the links another")
-    for network, needed, what in zip(networks, (servers, ends), ("servers", "links"), strict=True):
+    networks = checked_prefixes(prefixes)
+    for word, network, needed in zip(_PREFIX_WORDS, networks, (servers, ends), strict=True):
         if network.num_addresses < needed:
             longest = 32 - (needed - 1).bit_length()
             raise InvalidInput(
-                f"prefixes: {network} has {network.num_addresses} addresses, the {what} need {needed}; "
+                f"{word}: {network} has {network.num_addresses} addresses, {needed} are needed; "
                 f"give a /{longest} or shorter"
             )
     return int(networks[0].network_address), int(networks[1].network_address)
 
 
-def _network(prefix: str) -> IPv4Network:
+def _network(word: str, prefix: str) -> IPv4Network:
     try:
         return IPv4Network(prefix)
     except ValueError:
         raise InvalidInput(
-            f"prefixes: {shown(prefix)} is no IPv4 prefix; expected one such as {LINK_PREFIX}"
+            f"{word}: expected an IPv4 prefix such as {LINK_PREFIX}, got {shown(prefix)}"
         ) from None
 
 
@@ -236,6 +262,6 @@ def _text(address: int) -> str:
     return f"{address >> 24}.{address >> 16 & 255}.{address >> 8 & 255}.{address & 255}"
 
 
-def _mac(server: int, interface: int) -> str:
-    number = _MAC_BASE | server << 16 | interface << 8
+def _mac(server: int, interface: int, function: int = 0) -> str:
+    number = _MAC_BASE | server << 16 | interface << 8 | function
     return ":".join(f"{number >> shift & 255:02x}" for shift in range(40, -8, -8))

@@ -9,7 +9,7 @@ from topoopt.errors import Infeasible, check_known
 from topoopt.forwarding.flows import without_circles
 from topoopt.forwarding.tables import ForwardingTables, Split, Ways
 from topoopt.memory import refuse_too_large
-from topoopt.routing import EcmpRoutes, Fabric, PairLinks, Routes, pair_links, path_table
+from topoopt.routing import EcmpRoutes, Fabric, PairLinks, PathTable, Routes, pair_links, path_table
 from topoopt.topology import Topology, places_of, trees_to
 
 SPLITS: tuple[Split, ...] = ("hashed", "pinned")
@@ -51,7 +51,7 @@ def forwarding_tables(
             f"forwarding: the servers of a {topology.family} hang on switches, which forward themselves; expected "
             "links from server to server"
         )
-    src, dst = _all_pairs(topology.servers) if pairs is None else pairs
+    src, dst = all_pairs(topology.servers) if pairs is None else pairs
     refuse_too_large(
         f"forwarding tables of {len(src)} pairs", len(src) * _BYTES_A_PAIR, "export fewer servers"
     )
@@ -60,7 +60,8 @@ def forwarding_tables(
     return _tables(topology, paths, ways, flows, freed)
 
 
-def _all_pairs(servers: int) -> tuple[Ints, Ints]:
+def all_pairs(servers: int) -> tuple[Ints, Ints]:
+    """Return sources and destinations of all ordered pairs of different servers."""
     src, dst = np.divmod(np.arange(servers**2), servers)
     return src[src != dst], dst[src != dst]
 
@@ -72,8 +73,7 @@ def _hashed(topology: Topology, routes: Routes, src: Ints, dst: Ints) -> tuple[W
 def _pinned(topology: Topology, routes: Routes, src: Ints, dst: Ints) -> tuple[Ways, PairLinks]:
     _refuse_too_many(topology, routes, dst)
     table = path_table(Fabric("", topology, routes, {}), src, dst)
-    ports = topology.ports[table.link].astype(np.int64)
-    copies = np.lcm.reduceat(ports, table.path_first[:-1])  # so that parallel cables are taken in turn
+    copies = cables_in_turn(topology, table)
     pair = np.repeat(np.repeat(np.arange(len(src)), np.diff(table.pair_first)), copies)
     path = np.repeat(np.arange(len(copies)), copies)
     identity = np.arange(len(pair)) - np.searchsorted(pair, pair)
@@ -82,6 +82,12 @@ def _pinned(topology: Topology, routes: Routes, src: Ints, dst: Ints) -> tuple[W
     first = np.concatenate(([0], np.cumsum(size)))
     step = np.repeat(table.path_first[path] - first[:-1], size) + np.arange(first[-1])
     return ways, PairLinks(first, table.link[step], np.ones(len(step)))
+
+
+def cables_in_turn(topology: Topology, table: PathTable) -> Ints:
+    """Return how many addresses each path has when it is pinned, so that parallel cables are taken in turn."""
+    ports = topology.ports[table.link].astype(np.int64)
+    return np.asarray(np.lcm.reduceat(ports, table.path_first[:-1]), np.int64)
 
 
 def _refuse_too_many(topology: Topology, routes: Routes, dst: Ints) -> None:

@@ -2,16 +2,19 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Unpack
 
 from topoopt.errors import InvalidInput, check_known
 from topoopt.export import FORMATS, ExportAnswer, ExportFormats, deployment, exported
 from topoopt.files import check_folder, write_folder
+from topoopt.forwarding import SPLITS, checked_prefixes
 from topoopt.inventory import PANEL_KINDS
 from topoopt.rewiring import Joined
 from topoopt.verbs.inventory_source import InventorySource, inventory_of
 from topoopt.verbs.joined_source import JoinedSource, joined_and_name
 from topoopt.verbs.plan_source import PlanSource, plan_and_name
-from topoopt.words import checked_arguments
+from topoopt.words import ForwardingWords, checked_arguments, checked_words
 
 
 @checked_arguments
@@ -24,6 +27,7 @@ def export(
     keep_running: bool = False,
     panels: str = "manual",
     out: str | os.PathLike[str] | None = None,
+    **words: Unpack[ForwardingWords],
 ) -> ExportAnswer:
     """Write a plan as files: what is patched where, and what servers, switches and other programs are told.
 
@@ -44,6 +48,9 @@ def export(
         What panels are, where no inventory says it: ``manual``, ``polatis``, ``calient`` or ``sonic-ocs``.
     out
         A folder to be written. What an earlier export wrote there is replaced.
+    **words
+        How servers forward. ``paths``: ``hashed``, or ``pinned``, an address for each path; ``identity_prefix`` and
+        ``link_prefix``: the addresses of servers, and of links.
 
     Returns
     -------
@@ -68,6 +75,7 @@ def export(
     """
     check_known("panels", panels, PANEL_KINDS)
     names = (format,) if isinstance(format, str) else tuple(format)
+    forwarding = _forwarding(words)
     if out is not None:
         _check_out(out)
     made, name = plan_and_name(plan)
@@ -77,6 +85,7 @@ def export(
     elif keep_running:
         raise InvalidInput("keep_running: is of what is wired now; give present, too")
     there = deployment(made, inventory_of(inventory), present=now, kind=panels, keep_running=keep_running)
+    there = replace(there, **forwarding)
     answer = ExportAnswer(name, there, *exported(there, names), None if out is None else os.fspath(out))
     if out is not None:
         write_folder(os.fspath(out), answer.files)
@@ -91,6 +100,15 @@ def export_formats() -> ExportFormats:
     ExportFormats
     """
     return ExportFormats(tuple(FORMATS.values()))
+
+
+def _forwarding(words: ForwardingWords) -> dict[str, Any]:
+    """Return the words of forwarding as fields of a deployment."""
+    said = checked_words(words, ForwardingWords)
+    check_known("paths", said["paths"], SPLITS)
+    prefixes = said["identity_prefix"], said["link_prefix"]
+    checked_prefixes(prefixes)
+    return {"paths": said["paths"], "prefixes": prefixes}
 
 
 def _check_out(out: str | os.PathLike[str]) -> None:

@@ -1,0 +1,57 @@
+"""The plan's routes, pair by pair, whatever rule made them."""
+
+import csv
+import io
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+
+from topoopt.arrays import Ints
+from topoopt.export.deployment import Deployment
+from topoopt.export.format import Contents
+from topoopt.forwarding import all_pairs, cables_in_turn
+from topoopt.routing import PathTable, path_table
+
+COLUMNS = ("src", "dst", "path", "weight", "addresses")
+
+
+def pair_routes(deployment: Deployment) -> Contents:
+    """Return ``routes.csv``: every path of every ordered pair, with its weight and the addresses that take it.
+
+    Where paths are hashed all of a pair have the one address of its destination. Where they are pinned each has its
+    own, and over parallel cables several, which share its weight.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows(_rows(deployment))
+    return {"routes.csv": text.getvalue()}
+
+
+def _rows(deployment: Deployment) -> Iterator[tuple[str, ...]]:
+    topology, addressing = deployment.plan.fabric.topology, deployment.addressing
+    src, dst = all_pairs(topology.servers)
+    table = path_table(deployment.plan.fabric, src, dst)
+    names, there = addressing.server_names, topology.dst[table.link].tolist()
+    identity = [
+        [addressing.identity(server, k) for k in range(addressing.identities)] for server in range(len(names))
+    ]
+    taken = _taken(deployment, table)
+    pairs = zip(src.tolist(), dst.tolist(), itertools.pairwise(table.pair_first.tolist()), strict=True)
+    steps, weights = table.path_first.tolist(), table.weight.tolist()
+    for a, b, (first, last) in pairs:
+        for path in range(first, last):
+            nodes = ">".join([names[a], *(names[node] for node in there[steps[path] : steps[path + 1]])])
+            begin, end = taken[path]
+            yield names[a], names[b], nodes, f"{weights[path]:.9g}", " ".join(identity[b][begin:end])
+
+
+def _taken(deployment: Deployment, table: PathTable) -> list[tuple[int, int]]:
+    """Return from which identity of its destination to which each path has its own."""
+    if deployment.paths == "hashed":
+        return [(0, 1)] * len(table.weight)
+    last = np.cumsum(cables_in_turn(deployment.plan.fabric.topology, table))
+    before: Ints = np.concatenate(([0], last))
+    of_pair = np.repeat(before[table.pair_first[:-1]], np.diff(table.pair_first))
+    return list(zip((before[:-1] - of_pair).tolist(), (last - of_pair).tolist(), strict=True))

@@ -1,0 +1,82 @@
+"""FRR's own parser takes every file; the routes in them are those of the plan."""
+
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import topoopt
+from topoopt.export import FORMATS, Deployment, deployment
+from topoopt.export.server_network import ServerNetwork
+
+_ROUTE = re.compile(r"ip route (\S+)/32 (\S+) (\S+)(?: weight (\d+))?(?: table (\d+))?")
+
+
+def confs(made: Deployment) -> dict[str, str]:
+    files = FORMATS["frr"].write(made)
+    return {name: str(files[f"{name}/frr.conf"]) for name in made.addressing.server_names}
+
+
+def asked(network: ServerNetwork) -> set[tuple[str, str, str, str]]:
+    """Return the table, address, gateway and interface of every next hop."""
+    tables = {"": network.main} | {str(table.number): table.routes for table in network.tables}
+    return {
+        (number, route.address, hop.via, hop.interface)
+        for number, routes in tables.items()
+        for route in routes
+        for hop in route.hops
+    }
+
+
+@pytest.mark.parametrize("paths", ["hashed", "pinned"])
+def test_static_routes_are_those_of_the_plan(twelve: topoopt.Plan, paths: str) -> None:
+    made = replace(deployment(twelve), paths=paths)  # type: ignore[arg-type]
+    for network, text in zip(made.networks, confs(made).values(), strict=True):
+        found = _ROUTE.findall(text)
+        assert {(table, *row) for *row, _, table in found} == asked(network)
+        assert len(found) == text.count("ip route ") == len(asked(network))
+        weights = {(table, address, via): int(weight or 1) for address, via, _, weight, table in found}
+        for number, routes in [("", network.main), *((str(t.number), t.routes) for t in network.tables)]:
+            for route in routes:
+                total = sum(weights[number, route.address, hop.via] for hop in route.hops)
+                whole = sum(hop.weight for hop in route.hops)
+                for hop in route.hops:
+                    share = weights[number, route.address, hop.via] / total
+                    assert share == pytest.approx(hop.weight / whole, abs=1 / 254)
+
+
+def test_rules_are_beside_the_routes(twelve: topoopt.Plan) -> None:
+    made = deployment(twelve)
+    files = FORMATS["frr"].write(made)
+    for network in made.networks:
+        text = str(files[f"{network.name}/ip.batch"])
+        rules = [f"rule add preference 1000 from {t.source} lookup {t.number}" for t in network.tables]
+        assert [line for line in text.splitlines() if line.startswith("rule")] == rules
+        assert "net.ipv4.ip_forward = 1\n" in str(files[f"{network.name}/sysctl.conf"])
+
+
+@pytest.mark.parametrize("paths", ["hashed", "pinned"])
+def test_vtysh_takes_every_file(twelve: topoopt.Plan, paths: str, tmp_path: Path) -> None:
+    """But for weights, which FRR has since 2026 and Debian 12 does not."""
+    if shutil.which("vtysh") is None:
+        pytest.skip("vtysh is not installed (Debian: frr)")
+    made = replace(deployment(twelve), paths=paths)  # type: ignore[arg-type]
+    for name, text in confs(made).items():
+        (tmp_path / name).write_text(re.sub(r" weight \d+", "", text))
+        done = subprocess.run(
+            ["vtysh", "-C", "-f", str(tmp_path / name)], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert (" weight " in text) == text.startswith("! Next hops have weights")
+    assert any(" weight " in text for text in confs(made).values()) == (paths == "hashed")
+
+
+def test_vtysh_would_refuse_a_mistake(tmp_path: Path) -> None:
+    if shutil.which("vtysh") is None:
+        pytest.skip("vtysh is not installed (Debian: frr)")
+    (tmp_path / "wrong").write_text("ip route 10.99.0.1/32 10.9.0.1 eth0 tabel 5\n")
+    command = ["vtysh", "-C", "-f", str(tmp_path / "wrong")]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 2
