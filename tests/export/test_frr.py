@@ -1,14 +1,20 @@
-"""FRR's own parser takes every file; the routes in them are those of the plan."""
+"""FRR takes every file, and gives the kernel the routes of the plan."""
 
+import json
 import re
 import shutil
 import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import topoopt
+from tests.export.namespaces import Room, require_namespaces, room_of
 from topoopt.export import FORMATS, Deployment, deployment
 from topoopt.export.server_network import ServerNetwork
 
@@ -80,3 +86,82 @@ def test_vtysh_would_refuse_a_mistake(tmp_path: Path) -> None:
     (tmp_path / "wrong").write_text("ip route 10.99.0.1/32 10.9.0.1 eth0 tabel 5\n")
     command = ["vtysh", "-C", "-f", str(tmp_path / "wrong")]
     assert subprocess.run(command, capture_output=True, check=False).returncode == 2
+
+
+@pytest.mark.parametrize("paths", ["hashed", "pinned"])
+def test_frr_itself_gives_the_kernel_the_plan(twelve: topoopt.Plan, paths: str) -> None:
+    """Three servers run zebra and staticd, and read their files as ``vtysh -b`` does; without weights, see above."""
+    require_namespaces("vtysh")
+    if not Path("/usr/lib/frr/zebra").exists():
+        pytest.skip("zebra is not where Debian has it")
+    made = replace(deployment(twelve), paths=paths)  # type: ignore[arg-type]
+    files = FORMATS["frr"].write(made)
+    with (
+        tempfile.TemporaryDirectory(prefix="topoopt-frr-") as place,
+        room_of(made) as room,
+        ExitStack() as running,
+    ):
+        shutil.chown(place, "frr", "frr")
+        for server, network in enumerate(made.networks):
+            room.run(server, "ip", "-batch", "-", input=str(files[f"{network.name}/ip.batch"]))
+        for server in range(3):
+            folder = Path(place) / str(server)
+            running.enter_context(daemons(room, server, folder))
+            conf = re.sub(r" weight \d+", "", confs(made)[made.networks[server].name])
+            (folder / "frr.conf").write_text(conf)
+            vtysh(room, server, folder)
+            assert routes_in_kernel(room, server, len(asked(made.networks[server]))) == asked(
+                made.networks[server]
+            )
+            assert room.run(server, "cat", "/proc/sys/net/ipv4/ip_forward") == "1\n"
+
+
+@contextmanager
+def daemons(room: Room, server: int, folder: Path) -> Iterator[None]:
+    """Run zebra and staticd on a server, with their sockets in a folder; end them afterwards."""
+    folder.mkdir()
+    shutil.chown(folder, "frr", "frr")
+    started = []
+    try:
+        for name in ("zebra", "staticd"):
+            words = ["-f", "/dev/null", "-i", f"{folder}/{name}.pid", "-z", f"{folder}/zserv.api", "-P", "0"]
+            command = [f"/usr/lib/frr/{name}", *words, "--vty_socket", str(folder)]
+            command = ["ip", "netns", "exec", room.name(server), *command]
+            quiet = subprocess.DEVNULL
+            started.append(subprocess.Popen(command, stdout=quiet, stderr=quiet))
+            until(lambda name=name: (folder / f"{name}.vty").exists(), f"{name} is up")  # type: ignore[misc]
+        yield
+    finally:
+        for one in started:
+            one.kill()
+            one.wait()
+
+
+def vtysh(room: Room, server: int, folder: Path) -> None:
+    room.run(server, "vtysh", "--vty_socket", str(folder), "-f", str(folder / "frr.conf"))
+
+
+def routes_in_kernel(room: Room, server: int, expected: int) -> set[tuple[str, str, str, str]]:
+    """Return the kernel's next hops of FRR's routes when there are as many as expected."""
+    found: set[tuple[str, str, str, str]] = set()
+
+    def all_there() -> bool:
+        rows = json.loads(room.run(server, "ip", "-json", "route", "show", "table", "all"))
+        found.clear()
+        found.update(
+            (str(row.get("table", "")), row["dst"], hop["gateway"], hop["dev"])
+            for row in rows
+            if "gateway" in row or "nexthops" in row
+            for hop in row.get("nexthops", [row])
+        )
+        return len(found) >= expected
+
+    until(all_there, "routes are there")
+    return found
+
+
+def until(condition: Callable[[], bool], what: str, longest_s: float = 20.0) -> None:
+    end = time.monotonic() + longest_s
+    while not condition():
+        assert time.monotonic() < end, f"after {longest_s:g} s it is not so that {what}"
+        time.sleep(0.05)

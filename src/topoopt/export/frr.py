@@ -37,7 +37,7 @@ def _conf(network: ServerNetwork) -> Iterator[str]:
         routes += (line for route in table.routes for line in _route(route, where))
     if any(" weight " in line for line in routes):
         yield _WEIGHTS.rstrip()
-    yield from ("frr defaults datacenter", f"hostname {network.name}", "!", "interface lo")
+    yield from ("frr defaults datacenter", f"hostname {network.name}", "ip forwarding", "!", "interface lo")
     yield from (f" ip address {identity}/32" for identity in network.identities)
     yield from ("exit", "!")
     for one in network.interfaces:
