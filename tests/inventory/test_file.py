@@ -84,8 +84,8 @@ cables:
     made = read(tmp_path, text)
     assert [(one.name, one.rack, one.position) for one in made.servers] == [
         ("gpu-a", "A7", 1),
-        ("gpu-b", "rack01", 3),
-        ("gpu-c", "rack01", 5),
+        ("gpu-b", "rack01", 1),
+        ("gpu-c", "rack01", 3),
     ]
     assert [(one.name, one.nic, one.port, one.rdma_device) for one in made.servers[0].interfaces] == [
         ("eth4", "eth4", 0, ""),
@@ -115,6 +115,13 @@ def test_a_duplex_cable_has_both_fibers_of_directed_links(tmp_path: Path) -> Non
 def test_servers_beyond_those_of_the_plan_are_spares_with_cables(tmp_path: Path) -> None:
     made = read(tmp_path, "servers: [{name: a}, {name: b}, {name: c}]", servers=2)
     assert made.cable(2, 1, "both").port == 3
+
+
+def test_no_two_devices_are_in_one_place(tmp_path: Path) -> None:
+    servers = "servers: [{name: a}, {name: b, position: 1}, {name: c, rack: rack01}]"
+    made = read(tmp_path, f"{servers}\npanels: [{{name: p}}, {{name: q, rack: x}}]")
+    assert [(one.rack, one.position) for one in made.servers] == [("rack01", 3), ("rack01", 1), ("rack01", 5)]
+    assert [(one.rack, one.position) for one in made.panels] == [("panels", 1), ("x", 1)]
 
 
 MISTAKES = {

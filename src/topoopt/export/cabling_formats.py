@@ -3,6 +3,8 @@
 from topoopt.export.calient import calient
 from topoopt.export.format import ExportFormat
 from topoopt.export.inventory_file import inventory_file
+from topoopt.export.labels import labels
+from topoopt.export.netbox import netbox
 from topoopt.export.patch_list import patch_list
 from topoopt.export.polatis import polatis
 from topoopt.export.sonic_ocs import sonic_ocs
@@ -18,9 +20,23 @@ CABLING_FORMATS = (
     ExportFormat(
         "patch-list",
         "which panel ports are joined, and in which order to change them",
-        "patch-list.csv",
+        "patch-list.csv, work-order.txt",
         "people, scripts and robots at any patch panel",
         patch_list,
+    ),
+    ExportFormat(
+        "labels",
+        "labels for both ends of every cable",
+        "labels.csv, labels-a4.pdf, labels-letter.pdf",
+        "label printers; sheets of 65 and 80 labels",
+        labels,
+    ),
+    ExportFormat(
+        "netbox",
+        "devices, ports and cables for the records of a data center",
+        "01-sites.csv ... 10-cables.csv",
+        "NetBox: bulk import",
+        netbox,
     ),
     ExportFormat(
         "sonic-ocs",

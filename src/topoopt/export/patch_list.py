@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from topoopt.export.deployment import Deployment
 from topoopt.export.format import Contents
+from topoopt.export.work_order import work_order
 from topoopt.inventory import Circuit, circuits
 
 COLUMNS = (
@@ -19,8 +20,11 @@ Row = tuple[str, int, int, str, str, str, str, str, str, int]
 
 
 def patch_list(deployment: Deployment) -> Contents:
-    """Return the patch list as CSV. What stays has step 0; without a present wiring all is connected in step 1."""
-    return {"patch-list.csv": _csv(patch_list_rows(deployment))}
+    """Return the patch list as CSV, and the work order for people.
+
+    What stays has step 0; without a present wiring all is connected in step 1.
+    """
+    return {"patch-list.csv": _csv(patch_list_rows(deployment)), "work-order.txt": work_order(deployment)}
 
 
 def patch_list_rows(deployment: Deployment) -> list[Row]:

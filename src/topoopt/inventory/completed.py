@@ -62,10 +62,27 @@ def _servers(given: Sequence[ServerPart], servers: int, degree: int) -> tuple[Se
     if given and len(given) < servers:
         raise InvalidInput(f"servers: {len(given)} are listed, the plan has {servers}; add the others")
     parts = given or [ServerPart(name=name) for name in _numbered("srv", servers, 3, first=0)]
-    return tuple(_server(index, part, degree) for index, part in enumerate(parts))
+    racks = [part.rack or f"rack{1 + index // SERVERS_OF_A_RACK:02}" for index, part in enumerate(parts)]
+    places = _positions(racks, [part.position for part in parts], 2)
+    rows = enumerate(zip(parts, racks, places, strict=True))
+    return tuple(_server(index, part, (rack, place), degree) for index, (part, rack, place) in rows)
 
 
-def _server(index: int, part: ServerPart, degree: int) -> Server:
+def _positions(racks: Sequence[str], given: Sequence[int | None], step: int) -> list[int]:
+    """Return the units of those that have none: every so many of their rack, from the bottom, that are free."""
+    taken = {(rack, place) for rack, place in zip(racks, given, strict=True) if place is not None}
+    found = []
+    last = dict.fromkeys(racks, 1 - step)
+    for rack, place in zip(racks, given, strict=True):
+        if place is None:
+            last[rack] += step
+            while (rack, last[rack]) in taken:
+                last[rack] += step
+        found.append(place or last[rack])
+    return found
+
+
+def _server(index: int, part: ServerPart, where: tuple[str, int], degree: int) -> Server:
     names = part.interfaces
     if names is None:
         cards = (divmod(interface, PORTS_OF_A_CARD) for interface in range(degree))
@@ -74,13 +91,7 @@ def _server(index: int, part: ServerPart, degree: int) -> Server:
         raise InvalidInput(
             f"servers[{index}].interfaces: {part.name} has {len(names)}, the plan needs {degree}; add the others"
         )
-    rack, place = divmod(index, SERVERS_OF_A_RACK)
-    return Server(
-        part.name,
-        part.rack or f"rack{1 + rack:02}",
-        part.position or 1 + 2 * place,
-        tuple(map(_interface, names)),
-    )
+    return Server(part.name, *where, tuple(map(_interface, names)))
 
 
 def _interface(part: InterfacePart) -> Interface:
@@ -154,16 +165,18 @@ def _panels(parts: Sequence[PanelPart], cables: Iterable[Cable], kind: str | Non
         most = needed.get(part.name, 1)
         if part.ports is not None and part.ports < most:
             raise InvalidInput(f"panels[{index}].ports: {part.name} has {part.ports}, its cables need {most}")
+    racks = [part.rack or _PANEL_RACK for part in parts]
+    places = _positions(racks, [part.position for part in parts], 4)
     return tuple(
         Panel(
             part.name,
             kind or part.kind,
             part.ports or len(part.port_names) or needed.get(part.name, 1),
-            part.rack or _PANEL_RACK,
-            part.position or 1 + 4 * index,
+            rack,
+            place,
             tuple(part.port_names),
         )
-        for index, part in enumerate(parts)
+        for part, rack, place in zip(parts, racks, places, strict=True)
     )
 
 
