@@ -84,6 +84,8 @@ READERS = tuple(
     simulate @graph.fbuf --simulator analytic --json
     simulate @graph.fbuf --simulator flow --json
     simulate @graph.fbuf.xz --simulator packet --json
+    simulate @traces.0.et --fabric ideal-switch --bandwidth 100Gbps --simulator analytic --json
+    simulate @traces.1.et --fabric plan.json --json
     """.strip().splitlines()
 )
 """The file behind ``@`` is the one that is spoiled; the others are whole."""
@@ -172,6 +174,10 @@ def make_files(folder: Path) -> None:
         printed = run(line.split())
         if not (folder / name).exists():
             (folder / name).write_text(printed, encoding="utf-8")
+    run("export plan.json --format chakra --out exported".split())
+    for file in sorted((folder / "exported").iterdir()):
+        file.rename(folder / file.name.replace("plan.", "traces.").replace("comm_group", "traces.comm_group"))
+    (folder / "exported").rmdir()
     for reader in READERS:  # all whole, and all compiled before anything is timed
         run(reader.words)
     (folder / "page.html").unlink()
