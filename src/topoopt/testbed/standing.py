@@ -1,5 +1,7 @@
 """Testbeds that stand: put up to stay, listed, and taken down."""
 
+from collections.abc import Callable
+
 from topoopt.errors import Infeasible
 from topoopt.testbed.answer import TestbedsAnswer
 from topoopt.testbed.emulated import Emulated
@@ -13,8 +15,10 @@ from topoopt.testbed.network import (
     remove,
 )
 
+Progress = Callable[[str, int, int], None]
 
-def put_up(fabric: Emulated, name: str, scale: float) -> TestbedsAnswer:
+
+def put_up(fabric: Emulated, name: str, scale: float, on_progress: Progress) -> TestbedsAnswer:
     """Make a testbed that stays, and check that packets of every pair go as the plan says.
 
     Raises
@@ -23,8 +27,11 @@ def put_up(fabric: Emulated, name: str, scale: float) -> TestbedsAnswer:
         If this machine cannot have it, or the name is taken.
     """
     check_machine()
+    on_progress("measuring this machine", 0, 0)
     check_capacity(fabric.layout, scale)
+    on_progress(f"building {fabric.layout.servers} servers", 0, 0)
     with build(fabric.layout, name, scale, kept=True) as testbed:
+        on_progress("following packets of all pairs", 0, 0)
         checked = check_paths(testbed, fabric)
         return TestbedsAnswer("up", (testbed.state,), checked, fabric.layout.why)
 

@@ -5,6 +5,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 import topoopt
+from topoopt.cli.progress import progress
 from topoopt.cli.render import show
 from topoopt.cli.spread import spread
 from topoopt.words import TestbedWords
@@ -25,5 +26,6 @@ def up(
 
     It stays until topoopt testbed down.
     """
-    answer = topoopt.testbed.up(plan, **words)
+    with progress("reading") as report:
+        answer = topoopt.testbed.up(plan, on_progress=report, **words)
     show(answer, as_json, (f"topoopt testbed down {answer.testbeds[0].name}",))

@@ -7,6 +7,7 @@ from topoopt.errors import InvalidInput
 from topoopt.hardware import ClusterSpec
 from topoopt.routing import Fabric
 from topoopt.testbed import PAPER_CLUSTER, TestbedsAnswer, emulated, paper_fabric, put_up
+from topoopt.verbs.plan import Progress, silent
 from topoopt.verbs.plan_source import PlanSource, plan_and_name
 from topoopt.words import TestbedWords, checked_arguments, checked_words
 
@@ -14,7 +15,9 @@ LARGEST_SCALE = 1e6
 
 
 @checked_arguments
-def up(plan: PlanSource | None = None, **words: Unpack[TestbedWords]) -> TestbedsAnswer:
+def up(
+    plan: PlanSource | None = None, *, on_progress: Progress = silent, **words: Unpack[TestbedWords]
+) -> TestbedsAnswer:
     """Put a plan's network up on this machine: a namespace a server, a veth pair a link, the plan's routes.
 
     It stays until ``topoopt.testbed.down``. Needs root on Linux.
@@ -23,6 +26,8 @@ def up(plan: PlanSource | None = None, **words: Unpack[TestbedWords]) -> Testbed
     ----------
     plan
         A plan or its file; the paper's testbed of 12 servers with 4 links each where not given.
+    on_progress
+        Called with the stage, what is done and what there is.
     **words
         ``fabric``: ``topoopt``, ``ideal-switch``, ``fat-tree`` or ``switch``; ``scale``: how many times slower links
         are; ``name``.
@@ -39,7 +44,8 @@ def up(plan: PlanSource | None = None, **words: Unpack[TestbedWords]) -> Testbed
     settings = checked_words(words, TestbedWords)
     scale = checked_scale(settings["scale"])
     cluster, fabric = cluster_and_fabric(plan)
-    return put_up(emulated(settings["fabric"], cluster, fabric), settings.get("name") or new_name(), scale)
+    name = settings.get("name") or new_name()
+    return put_up(emulated(settings["fabric"], cluster, fabric), name, scale, on_progress)
 
 
 def cluster_and_fabric(plan: PlanSource | None) -> tuple[ClusterSpec, Fabric]:
