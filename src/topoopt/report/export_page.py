@@ -19,7 +19,6 @@ def export_page(answer: ExportAnswer) -> Page:
         text("format", "name"),
         text("files", lambda row: _names([file["name"] for file in row["files"]])),
         number("size", lambda row: format_bytes(sum(file["size_bytes"] for file in row["files"]))),
-        text("what it is", "description"),
     )
     refused = {row["name"]: row["reason"] for row in document["refused"]}
     place = f" in {answer.out}" if answer.out is not None else ""
