@@ -74,7 +74,9 @@ def _cords(deployment: Deployment) -> Iterator[tuple[str, list[str]]]:
             some = [move for move in made if move.step == step and move.cable.panel == panel.name]
             where = f"Step {step} at {panel.name} ({panel.rack} unit {panel.position})"
             if some and panel.kind == "manual":
-                what = ", first pull out every end that goes, then plug in" if any(m.old for m in some) else ""
+                what = (
+                    ", first pull out every end that goes, then plug in" if any(m.old for m in some) else ""
+                )
                 yield where + what, [str(move) for move in some]
             elif some:
                 yield where, [f"{len(some)} circuits are changed by the files of format {panel.kind}"]
