@@ -52,11 +52,11 @@ def renamed(given: Deployment, **changes: Any) -> Deployment:
 
 def test_the_rings_of_a_plan_are_an_allreduce_a_channel_for_each(plan: topoopt.Plan, written: Any) -> None:
     files = written("msccl")
-    assert list(files) == ["allreduce.xml", "groups.json"]
+    assert set(files) >= {"allreduce.xml", "groups.json"}
     ran = run_msccl(files["allreduce.xml"])
     ((members, rings),) = plan.fabric.rings.items()
     assert (ran.missing, ran.channels, ran.thread_blocks) == (0, len(rings), len(rings))
-    ((group),) = json.loads(files["groups.json"])
+    (group,) = json.loads(files["groups.json"])["groups"]
     assert group["servers"] == [f"srv{server:03}" for server in members]
     root = ElementTree.fromstring(files["allreduce.xml"])
     for gpu in root:
@@ -69,14 +69,29 @@ def test_the_rings_of_a_plan_are_an_allreduce_a_channel_for_each(plan: topoopt.P
 
 def test_every_group_of_replicas_has_a_file(expert_plan: topoopt.Plan) -> None:
     files = FORMATS["msccl"].write(deployment(expert_plan))
-    groups = json.loads(files["groups.json"])
+    groups = json.loads(files["groups.json"])["groups"]
     assert len(groups) == len(expert_plan.fabric.rings) > 1
     for group, (members, rings) in zip(groups, expert_plan.fabric.rings.items(), strict=True):
-        text = files[group["file"]]
+        text = files[group["rings"]]
         assert isinstance(text, str)
         ran = run_msccl(text)
         assert (ran.missing, ran.channels) == (0, len(rings))
         assert int(ElementTree.fromstring(text).attrib["ngpus"]) == len(members)
+
+
+def test_a_broadcast_has_a_file_where_the_plan_takes_it(plan: topoopt.Plan) -> None:
+    for algorithms in ({}, {"bfb": 3}):
+        outcome = replace(plan.outcome, algorithms=algorithms)
+        files = FORMATS["msccl"].write(replace(deployment(plan), plan=replace(plan, outcome=outcome)))
+        assert ("allreduce-bfb.xml" in files) == bool(algorithms)
+    ran = run_msccl(str(files["allreduce-bfb.xml"]))
+    assert ran.missing == 0
+    assert ran.steps < 2 * 15  # of 16 servers on rings
+    linked = plan.fabric.topology
+    for gpu in ElementTree.fromstring(str(files["allreduce-bfb.xml"])):
+        for block in gpu:
+            peer = int(block.attrib["send"])
+            assert peer < 0 or linked.link_id(int(gpu.attrib["id"]), peer) >= 0  # no hop but its own links
 
 
 def test_a_plan_without_an_allreduce_has_no_rings(plan: topoopt.Plan) -> None:

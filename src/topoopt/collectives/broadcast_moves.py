@@ -21,17 +21,24 @@ def broadcast_moves(topology: Topology, members: tuple[int, ...]) -> tuple[Moves
 
     A reduce-scatter, which is an all-gather over the links turned around and played backwards, and an all-gather.
     """
-    inside = _inside(topology, members)
-    if inside is None:
-        return ()
-    try:
-        whole = allreduce_by_broadcast(inside)
-    except (InvalidInput, NoRoute):  # of links unlike each other, one way only, or too many
+    whole = broadcast_transfers(topology, members)
+    if whole is None:
         return ()
     server = np.array(members, np.int64)
     shards = Moves(whole.step, server[whole.src], server[whole.dst], whole.count, whole.chunks)
     once = merged(shards)
     return tuple(pipelined(once, parts) for parts in PIPELINES)
+
+
+def broadcast_transfers(topology: Topology, members: tuple[int, ...]) -> Transfers | None:
+    """Return the AllReduce chunk by chunk, rank r the r-th member; None where the group's own links do not join it."""
+    inside = _inside(topology, members)
+    if inside is None:
+        return None
+    try:
+        return allreduce_by_broadcast(inside)
+    except (InvalidInput, NoRoute):  # of links unlike each other, one way only, or too many
+        return None
 
 
 def _inside(topology: Topology, members: tuple[int, ...]) -> Topology | None:

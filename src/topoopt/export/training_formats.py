@@ -16,7 +16,7 @@ TRAINING_FORMATS = (
     ExportFormat(
         "msccl",
         "the AllReduce along the rings of the plan, a channel for each ring",
-        "allreduce.xml, groups.json",
+        "allreduce.xml, allreduce-bfb.xml, groups.json",
         "MSCCL and RCCL, one rank a server",
         msccl,
     ),
