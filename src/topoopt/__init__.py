@@ -46,6 +46,7 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import TopoOptError as TopoOptError
     from topoopt.verbs import Traffic as Traffic
     from topoopt.verbs import TransformerModel as TransformerModel
+    from topoopt.verbs import VerificationAnswer as VerificationAnswer
     from topoopt.verbs import Weight as Weight
     from topoopt.verbs import WiringAnswer as WiringAnswer
     from topoopt.verbs import WrittenReport as WrittenReport
@@ -86,6 +87,7 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import topology_chart as topology_chart
     from topoopt.verbs import traffic as traffic
     from topoopt.verbs import traffic_from_matrix as traffic_from_matrix
+    from topoopt.verbs import verify as verify
     from topoopt.verbs import write_chart as write_chart
     from topoopt.verbs import write_cluster_result as write_cluster_result
     from topoopt.verbs import write_figures_page as write_figures_page

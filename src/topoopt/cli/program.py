@@ -30,6 +30,7 @@ VERBS: Mapping[str, str] = MappingProxyType(
         "export": "Write a plan as files: what is patched where, and what servers, switches and other programs are "
         "told.",
         "testbed": "A plan on real Linux: network namespaces as servers, links at scaled bandwidths. Needs root.",
+        "verify": "Prove a plan, or a wiring, before anyone plugs a fiber; say where it fails, with exit code 2.",
         "sweep": "Plan every combination of models, clusters, fabrics and seeds in a file, and store the results.",
         "results": "Show, query, export and plot what a sweep has stored; also while it runs.",
         "report": "Write one interactive HTML page that needs no network.",

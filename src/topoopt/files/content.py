@@ -112,6 +112,10 @@ def checked(content: Any, place: str, most: int | None = None, *, foreign: bool 
             count += len(value)
             if most is not None and count > most:
                 raise InvalidInput(f"{place}: more than {most} values, those of its aliases counted")
+            if _are_plain_numbers(value):
+                continue
+            if most is None and isinstance(value, list) and all(map(_are_plain_numbers, value)):
+                continue
             _check_keys(value, where, place)
             items: Iterable[tuple[Any, Any]] = value.items() if isinstance(value, dict) else enumerate(value)
             pending.extend(((*where, key), inner) for key, inner in items if not _is_plain(inner, key))
@@ -141,6 +145,19 @@ def _is_plain(value: Any, key: Step = "") -> bool:
     if isinstance(value, str):
         return value.isascii() or not any("\ud800" <= c <= "\udfff" for c in value)
     return not isinstance(value, dict | list)
+
+
+def _are_plain_numbers(values: Any) -> bool:
+    """Return whether these are numbers of one kind, all plain: what most of a large file is, told at once."""
+    if not isinstance(values, list):
+        return False
+    kinds = set(map(type, values))
+    if kinds == {int}:
+        return bool(min(values) >= -LARGEST and max(values) <= LARGEST)
+    if kinds == {float}:  # a sum with one that is no number, or infinite, is not finite
+        low, high = min(values), max(values)
+        return isfinite(sum(values)) and bool(-LARGEST_NUMBER <= low and high <= LARGEST_NUMBER)
+    return False
 
 
 def _refusal(value: Any, where: Sequence[Step] = ()) -> str:

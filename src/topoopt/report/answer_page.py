@@ -39,6 +39,7 @@ PAGES: Mapping[str, str] = MappingProxyType(
         "SweepAnswer": "sweep_page.sweep_page",
         "SweepPreview": "sweep_page.preview_page",
         "TestbedsAnswer": "testbeds_page.testbeds_page",
+        "VerificationAnswer": "verification_page.verification_page",
         "WiringAnswer": "wiring_page.wiring_page",
         "WrittenReport": "written_report.written_report_page",
     }

@@ -29,6 +29,7 @@ from topoopt.search.options import MODES as MODES
 from topoopt.search.options import PRESETS as PRESETS
 from topoopt.search.options import SearchOptions as SearchOptions
 from topoopt.search.options import preset as preset
+from topoopt.search.own_simulation import own_simulation as own_simulation
 from topoopt.search.planner import compare as compare
 from topoopt.search.planner import make_plan as make_plan
 from topoopt.search.start import fullest_server as fullest_server

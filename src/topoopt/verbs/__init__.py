@@ -83,6 +83,8 @@ if TYPE_CHECKING:  # a verb needs no other
     from topoopt.verbs.topology import topology as topology
     from topoopt.verbs.topology import write_wiring as write_wiring
     from topoopt.verbs.traffic import traffic as traffic
+    from topoopt.verbs.verify import verify as verify
+    from topoopt.verification import VerificationAnswer as VerificationAnswer
     from topoopt.wirings import WiringAnswer as WiringAnswer
     from topoopt.workload import Operator as Operator
     from topoopt.workload import OperatorGraph as OperatorGraph

@@ -5,15 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
-import numpy as np
-
 from topoopt.errors import InvalidInput, check_known
-from topoopt.finder import RingNetwork, hamiltonian_rings, one_way_rings, ring_interfaces, ring_network
+from topoopt.finder import RingNetwork, ring_interfaces, ring_network
 from topoopt.rewiring import ported
-from topoopt.topology import LINK_MODELS, DirectWiring, WiredRing, circulant_wiring
-from topoopt.verbs.wiring_source import wiring_of_file
+from topoopt.topology import LINK_MODELS, circulant_wiring
+from topoopt.verbs.wiring_source import wiring_of_file, with_rings
 from topoopt.wirings import (
-    MOST_LINKS_OF_RINGS,
     FoundWirings,
     WiringAnswer,
     WiringRequest,
@@ -117,7 +114,7 @@ def _few_choices(servers: int, degree: int | None, links: str) -> bool:
 def write_wiring(path: str | Path, answer: RingNetwork | WiringAnswer) -> None:
     """Write the wiring file of an answer, whole or not at all."""
     if isinstance(answer, RingNetwork):
-        wiring = _with_rings(circulant_wiring(answer.servers, answer.strides, answer.links))
+        wiring = with_rings(circulant_wiring(answer.servers, answer.strides, answer.links))
         answer = WiringAnswer(judged(wiring), ported(wiring))
     answer.write(str(path))
 
@@ -129,7 +126,7 @@ def _settings(words: WiringWords) -> dict[str, Any]:
 
 def _answer(found: FoundWirings, on_progress: Callable[[str, int, int], None]) -> WiringAnswer:
     on_progress("laying rings and ports", 0, 0)
-    wiring, request = _with_rings(found.chosen.wiring), found.request
+    wiring, request = with_rings(found.chosen.wiring), found.request
     options = {
         "family": request.family,
         "objective": request.objective,
@@ -150,19 +147,5 @@ def _answer(found: FoundWirings, on_progress: Callable[[str, int, int], None]) -
 
 def _read(file: str, links: str | None, degree: int | None) -> WiringAnswer:
     wiring, ports = wiring_of_file(file, links, degree)
-    wiring = _with_rings(wiring)
+    wiring = with_rings(wiring)
     return WiringAnswer(judged(wiring), ports or ported(wiring), source=file)
-
-
-def _with_rings(wiring: DirectWiring) -> DirectWiring:
-    """Return the wiring with all the rings that can be found, where its making gives fewer than there are."""
-    ways = 2 if wiring.links == "duplex" else 1
-    if len(wiring.arcs[0]) > MOST_LINKS_OF_RINGS:
-        return wiring
-    if len(wiring.rings) >= wiring.degree // ways or any(ring.share < 1 for ring in wiring.rings):
-        return wiring
-    search = hamiltonian_rings if ways == 2 else one_way_rings
-    found = search(wiring.topology(), np.arange(wiring.servers), wiring.degree, 0)[::ways]
-    if len(found) <= len(wiring.rings):
-        return wiring
-    return replace(wiring, rings=tuple(WiredRing(np.array(ring.members, np.int64)) for ring in found))

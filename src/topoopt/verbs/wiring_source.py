@@ -1,13 +1,17 @@
 """A wiring that is given: a wiring file, a list of links, or a plan, whose links are taken."""
 
 import os
+from dataclasses import replace
+
+import numpy as np
 
 from topoopt.errors import InvalidInput
 from topoopt.files import read_text
+from topoopt.finder import hamiltonian_rings, one_way_rings
 from topoopt.job import is_plan
 from topoopt.plan import plan_wiring, read_plan
-from topoopt.topology import DirectWiring
-from topoopt.wirings import PortedLinks, read_wiring_file
+from topoopt.topology import DirectWiring, WiredRing
+from topoopt.wirings import MOST_LINKS_OF_RINGS, PortedLinks, read_wiring_file
 
 
 def is_file_name(given: str | os.PathLike[str], names: tuple[str, ...]) -> bool:
@@ -39,3 +43,17 @@ def wiring_of_file(
         if value is not None:
             raise InvalidInput(f"{word}: {path} is a plan, which says it; leave it out")
     return plan_wiring(read_plan(path), path), None
+
+
+def with_rings(wiring: DirectWiring) -> DirectWiring:
+    """Return the wiring with all the rings that can be found, where its making gives fewer than there are."""
+    ways = 2 if wiring.links == "duplex" else 1
+    if len(wiring.arcs[0]) > MOST_LINKS_OF_RINGS:
+        return wiring
+    if len(wiring.rings) >= wiring.degree // ways or any(ring.share < 1 for ring in wiring.rings):
+        return wiring
+    search = hamiltonian_rings if ways == 2 else one_way_rings
+    found = search(wiring.topology(), np.arange(wiring.servers), wiring.degree, 0)[::ways]
+    if len(found) <= len(wiring.rings):
+        return wiring
+    return replace(wiring, rings=tuple(WiredRing(np.array(ring.members, np.int64)) for ring in found))

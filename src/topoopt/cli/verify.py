@@ -1,0 +1,24 @@
+"""``topoopt verify``: a plan, or a wiring, proved before anyone plugs a fiber."""
+
+from typing import Annotated
+
+from typer import Argument, Exit, Option, echo
+
+import topoopt
+from topoopt.cli.failure import USER_MISTAKE
+from topoopt.cli.progress import progress
+from topoopt.cli.render import show
+
+
+def verify(
+    plan: Annotated[str, Argument(metavar="PLAN", help="A plan, or a wiring file.")],
+    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Prove a plan, or a wiring, before anyone plugs a fiber; say where it fails, with exit code 2."""
+    with progress("verifying") as report:
+        answer = topoopt.verify(plan, on_progress=report)
+    show(answer, as_json)
+    for line in answer.lines():
+        echo(f"error: {topoopt.TopoOptError(line)}", err=True)
+    if not answer.passed:
+        raise Exit(USER_MISTAKE)
