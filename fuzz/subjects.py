@@ -81,6 +81,11 @@ READERS = tuple(
     collective --op allreduce --bytes 1MB --wiring @cables.txt --json
     collective --op all-gather --bytes 1MB --wiring @graph.json --json
     topology @wiring.json --json
+    topology @lab.graphml --json
+    topology @lab.dot --json
+    plan dlrm --set tables=4 --wiring @lab.csv --budget 0 --fabrics none --json
+    verify @plan.json --json
+    verify @wiring.json --json
     simulate @graph.fbuf --simulator analytic --json
     simulate @graph.fbuf --simulator flow --json
     simulate @graph.fbuf.xz --simulator packet --json
@@ -107,6 +112,7 @@ WORDS = {
     "fail": "plan.json --server 0 --json",
     "rewire": "plan.json other.json --json",
     "export": "plan.json --format patch-list --out exported --json",
+    "verify": "plan.json --json",
     "sweep": "sweep.yaml --dry-run",
     "results": "sweep.duckdb --json",
     "report": "plan.json --out page.html",
@@ -149,6 +155,7 @@ def make_files(folder: Path) -> None:
         ("rates.yaml", "failure-rates.yaml"),
         ("runs.csv",) * 2,
         ("cables.txt", "wirings/five.txt"),
+        *((name, f"wirings/{name}") for name in ("lab.graphml", "lab.dot", "lab.csv")),
     ):
         (folder / name).write_bytes((EXAMPLES / example).read_bytes())
     (folder / "few.csv").write_text("\n".join((folder / "runs.csv").read_text().splitlines()[:5]))

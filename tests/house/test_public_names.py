@@ -14,7 +14,6 @@ ORACLES = {
     "collectives.transfer_time_s": "the law of one transfer, which simulators are compared with",
     "cost.power_schema": "tests write docs/ with it",
     "cost.prices_schema": "tests write docs/ with it",
-    "forwarding.follow": "tests walk over forwarding tables with it, as verify will",
     "failure.rates_schema": "tests write docs/ with it",
     "finder.best_regional_circuits": "the optimum that the guide compares MixNet's rule with",
     "inventory.inventory_schema": "tests write docs/ with it",
