@@ -181,7 +181,7 @@ def make_files(folder: Path) -> None:
         printed = run(line.split())
         if not (folder / name).exists():
             (folder / name).write_text(printed, encoding="utf-8")
-    run("export plan.json --format chakra --out exported".split())
+    run(["export", "plan.json", "--format", "chakra", "--out", "exported"])
     for file in sorted((folder / "exported").iterdir()):
         file.rename(folder / file.name.replace("plan.", "traces.").replace("comm_group", "traces.comm_group"))
     (folder / "exported").rmdir()

@@ -156,7 +156,7 @@ def _are_plain_numbers(values: Any) -> bool:
         return bool(min(values) >= -LARGEST and max(values) <= LARGEST)
     if kinds == {float}:  # a sum with one that is no number, or infinite, is not finite
         low, high = min(values), max(values)
-        return isfinite(sum(values)) and bool(-LARGEST_NUMBER <= low and high <= LARGEST_NUMBER)
+        return isfinite(sum(values)) and bool(low >= -LARGEST_NUMBER and high <= LARGEST_NUMBER)
     return False
 
 
