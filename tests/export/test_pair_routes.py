@@ -64,6 +64,13 @@ def test_the_document_says_how_forwarding_goes(made: Deployment) -> None:
     assert all(len(server["interfaces"]) == 4 for server in document["servers"])
 
 
+def test_the_answer_says_it_where_forwarding_is_written(twelve: topoopt.Plan) -> None:
+    assert topoopt.export(twelve, format="patch-list").to_json()["forwarding"] is None
+    facts = topoopt.export(twelve, format=("patch-list", "routes")).to_json()["forwarding"]
+    assert (facts["paths"], facts["tables"], facts["pairs_freed_of_circles"]) == ("hashed", "source", 0)
+    assert facts["entries"] > 12 * 11
+
+
 def test_prefixes_and_paths_are_words_of_the_verb(twelve: topoopt.Plan) -> None:
     words = {"identity_prefix": "192.168.0.0/24", "link_prefix": "172.16.0.0/24", "paths": "pinned"}
     answer = topoopt.export(twelve, format="addresses", **words)  # type: ignore[arg-type]

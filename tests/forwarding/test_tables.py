@@ -178,9 +178,10 @@ def test_a_server_that_relays_in_another_way_than_its_own_has_a_table_of_that_so
     rows = list(zip(tables.node.tolist(), tables.source.tolist(), tables.dst.tolist(), strict=True))
     assert rows == [(0, -1, 3), (1, -1, 3), (1, 0, 3), (2, -1, 3)]
     assert tables.why == (
-        "tables by source: 1 of 4 entries are for one source only; first: server 1 sends what is from 0 for 3 another "
-        "way than its own"
+        "tables by source: 1 of 4 entries are for one source only; first: server 1 sends what is from server 0 for "
+        "server 3 another way than its own"
     )
+    assert tables.reason("abcde").endswith("first: b sends what is from a for d another way than its own")
 
 
 def spoiled(tables: ForwardingTables, link: int, to: int) -> ForwardingTables:

@@ -7,6 +7,7 @@ from typing import Any
 
 from topoopt.export.deployment import Deployment
 from topoopt.export.format import Contents
+from topoopt.export.forwarding_facts import forwarding_facts
 
 COLUMNS = (
     "server",
@@ -61,12 +62,7 @@ def _document(deployment: Deployment) -> dict[str, Any]:
     tables, addressing = deployment.tables, deployment.addressing
     ends = [dict(zip(COLUMNS, row, strict=True)) for row in _end_rows(deployment)]
     return {
-        "paths": tables.split,
-        "tables": tables.kind,
-        "why": tables.why,
-        "entries": len(tables),
-        "largest_weight_error": deployment.next_hops.error,
-        "pairs_freed_of_circles": tables.freed_pairs,
+        **forwarding_facts(deployment),
         "servers": [
             {
                 "name": name,

@@ -6,6 +6,8 @@ from typing import Any
 from topoopt.door import shows_itself
 from topoopt.export.deployment import Deployment
 from topoopt.export.format import Contents, ExportFormat
+from topoopt.export.forwarding_facts import forwarding_facts
+from topoopt.export.forwarding_formats import FORWARDING_FORMATS
 from topoopt.frame import Frame, frame
 
 
@@ -43,6 +45,13 @@ class ExportAnswer:
     out: str | None = None
 
     @property
+    def forwarding(self) -> dict[str, Any] | None:
+        """How servers forward; None where no format of it is among those that are written."""
+        names = {row.name for row in FORWARDING_FORMATS}
+        asked = any(one.format.name in names for one in self.formats)
+        return forwarding_facts(self.deployment) if asked else None
+
+    @property
     def files(self) -> dict[str, str | bytes]:
         """What is in each file, by its name in the folder."""
         return {name: data for one in self.formats for name, data in one.files.items()}
@@ -60,6 +69,7 @@ class ExportAnswer:
             "servers": deployment.plan.fabric.topology.servers,
             "links": deployment.wiring.links,
             "circuits": len(deployment.wiring.patches),
+            "forwarding": self.forwarding,
             "panels": [
                 {"name": one.name, "kind": one.kind, "ports": one.ports}
                 for one in deployment.inventory.panels

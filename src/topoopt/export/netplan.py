@@ -21,12 +21,10 @@ def netplan(deployment: Deployment) -> Contents:
     """
     if not deployment.addressing.duplex:
         raise Infeasible(
-            "netplan knows no static neighbors, and a fiber one way cannot be asked; use iproute2"
+            "it knows no static neighbors, and a fiber one way cannot be asked who is there; use iproute2"
         )
     if deployment.splits:
-        raise Infeasible(
-            "netplan has no routes of several next hops; export with paths=pinned, or use iproute2"
-        )
+        raise Infeasible("it has no routes of several next hops; export with paths=pinned, or use iproute2")
     files = {}
     for network in deployment.networks:
         files[f"{network.name}/60-topoopt.yaml"] = "\n".join(_yaml(network)) + "\n"

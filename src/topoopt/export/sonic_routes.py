@@ -26,12 +26,12 @@ def sonic_routes(deployment: Deployment) -> Contents:
     """
     if not deployment.addressing.duplex:
         raise Infeasible(
-            "SONiC's static routes know no static neighbors, and a fiber one way cannot be asked"
+            "its static routes know no static neighbors, and a fiber one way cannot be asked who is there"
         )
     if deployment.tables.kind == "source":
-        raise Infeasible(f"SONiC's static routes are by destination only; {deployment.tables.why}")
+        raise Infeasible(f"its static routes are by destination only; {deployment.tables.reason(deployment.addressing.server_names)}")
     if any(len({hop.weight for hop in route.hops}) > 1 for one in deployment.networks for route in one.main):
-        raise Infeasible("SONiC's static routes have no weights; export with paths=pinned, or use iproute2")
+        raise Infeasible("its static routes have no weights; export with paths=pinned, or use iproute2")
     files, rows = {}, [("server", "interface", "sonic_port")]
     for network in deployment.networks:
         ports = _ports(network)

@@ -58,6 +58,8 @@ def _machines(answer: ExportAnswer) -> Section:
         "panels": panels if len(panels) <= SHOWN else [*panels[:SHOWN], f"and {len(panels) - SHOWN} more"],
         "moves": _moves(answer),
     }
+    if answer.forwarding is not None:
+        entries["forwarding"] = f"paths {answer.forwarding['paths']}; {answer.forwarding['why']}"
     return Section("machines", "Machines", "", (facts(entries),))
 
 
