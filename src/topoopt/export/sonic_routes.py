@@ -29,7 +29,8 @@ def sonic_routes(deployment: Deployment) -> Contents:
             "its static routes know no static neighbors, and a fiber one way cannot be asked who is there"
         )
     if deployment.tables.kind == "source":
-        raise Infeasible(f"its static routes are by destination only; {deployment.tables.reason(deployment.addressing.server_names)}")
+        why = deployment.tables.reason(deployment.addressing.server_names)
+        raise Infeasible(f"its static routes are by destination only; {why}")
     if any(len({hop.weight for hop in route.hops}) > 1 for one in deployment.networks for route in one.main):
         raise Infeasible("its static routes have no weights; export with paths=pinned, or use iproute2")
     files, rows = {}, [("server", "interface", "sonic_port")]
