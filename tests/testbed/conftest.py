@@ -1,12 +1,15 @@
-"""What tests of testbeds share: whether this machine can have one, and a place of their own for its notes."""
+"""What tests of testbeds share: whether this machine can have one, a place for its notes, and one crew of processes."""
 
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.testbed.crews import crew_here
 from topoopt.errors import TopoOptError
 from topoopt.testbed.network.probe import check_machine
+from topoopt.testbed.training.crew import Crew
 
 
 @pytest.fixture
@@ -18,3 +21,10 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         pytest.skip(str(error))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     return f"test-{secrets.token_hex(4)}"
+
+
+@pytest.fixture(scope="session")
+def crew() -> Iterator[Crew]:
+    """Five processes on this machine, for all tests, since PyTorch takes seconds to import."""
+    with crew_here() as members:
+        yield members
