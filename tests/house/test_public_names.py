@@ -23,6 +23,12 @@ ORACLES = {
     "simulate.max_min_rates": "tests compare the engine's filling with SimGrid's",
     "simulate.pipelined_time": "the closed form that the guide compares simulators with",
     "sweep.sweep_schema": "tests write docs/ with it",
+    "testbed.collectives.all_to_all": "for programs of torch.distributed",
+    "testbed.collectives.multi_ring_all_reduce": "for programs of torch.distributed",
+    "testbed.collectives.multi_ring_hook": "for programs of torch.distributed",
+    "testbed.collectives.rings_of_plan": "for programs of torch.distributed",
+    "testbed.collectives.rings_of_strides": "for programs of torch.distributed",
+    "testbed.training.crew_process.main": "run by name, in a process of its own",
     "workload.device_profile_schema": "tests write docs/ with it",
 }
 """What no verb runs, and who needs it."""

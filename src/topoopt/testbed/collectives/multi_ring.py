@@ -13,6 +13,8 @@ from topoopt.testbed.collectives.rings import MOST_RINGS, checked_rings
 from topoopt.testbed.collectives.shares import COLLECTIVES, Tensor, ring_shares
 
 _CHANNELS, _CALLS = 1 << 13, 1 << 12  # with 64 rings they fill the 31 bits of a tag
+SMALLEST_PIECE_BYTES = 32 << 10
+"""Smaller messages are not worth cutting: a message costs as much as some 10 kB on a fast link."""
 _ON_A_STREAM = "nccl"
 """A backend whose calls wait on the device, in order, and not in the caller's thread."""
 
@@ -30,7 +32,8 @@ class MultiRing:
     group : process group, optional
         Over which messages go; it may have more ranks than the rings. The default group if not given.
     pieces : int
-        In which each message is sent, so that one is on the link while another is added.
+        In which each message is sent at most, so that one is on the link while another is added; none is smaller
+        than :data:`SMALLEST_PIECE_BYTES`.
     overlap : int
         AllReduces that make progress at the same time; further ones wait for their turn.
     channel : int, optional
@@ -145,7 +148,9 @@ class MultiRing:
         with torch.no_grad():
             flat = tensor.detach().contiguous().view(-1)
             if len(self.rings[0]) > 1:
-                shares = ring_shares(flat, self.rings, self.rank, self.pieces, tag, collective)
+                message_bytes = flat.numel() * flat.element_size() // (len(self.rings) * len(self.rings[0]))
+                pieces = max(1, min(self.pieces, message_bytes // SMALLEST_PIECE_BYTES))
+                shares = ring_shares(flat, self.rings, self.rank, pieces, tag, collective)
                 PASSING[self.passing](shares, self.group)
             if average:
                 flat /= len(self.rings[0])
