@@ -42,6 +42,7 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import SweepAnswer as SweepAnswer
     from topoopt.verbs import SweepPreview as SweepPreview
     from topoopt.verbs import Table as Table
+    from topoopt.verbs import TestbedRun as TestbedRun
     from topoopt.verbs import TestbedsAnswer as TestbedsAnswer
     from topoopt.verbs import TopoOptError as TopoOptError
     from topoopt.verbs import Traffic as Traffic

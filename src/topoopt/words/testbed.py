@@ -1,8 +1,9 @@
 """The words of a testbed: which fabric, how much slower, what it is called."""
 
+from collections.abc import Sequence
 from typing import Annotated, TypedDict
 
-from topoopt.words.word import Word
+from topoopt.words.word import Amount, Word
 
 
 class TestbedWords(TypedDict, total=False):
@@ -17,3 +18,31 @@ class TestbedWords(TypedDict, total=False):
     """Links are so many times slower than those of the plan."""
     name: Annotated[str, Word("NAME")]
     """What it is called; if not given, a name of its own."""
+
+
+class TestbedRunWords(TypedDict, total=False):
+    """What is trained, on what, and how it is measured."""
+
+    __test__ = False  # type: ignore[misc]
+
+    workload: Annotated[str, Word("NAME")]
+    """plan: the plan's own job. allreduce: one AllReduce of all it AllReduces. dlrm, candle, transformer, vgg, resnet:
+    that job of the paper's testbed, data parallel. If not given plan, or dlrm where there is none."""
+    fabrics: Annotated[Sequence[str], Word("LIST")]
+    """With commas: topoopt (the plan's own links), ideal-switch (one switch, d·B a server), fat-tree (d·B/3.2, the
+    paper's equal cost), switch (B). If not given topoopt,ideal-switch,switch."""
+    scale: Annotated[float, Word("N", 1000.0)]
+    """Links are so many times slower than those of the plan."""
+    iteration_time: Annotated[Amount, Word("TIME", "3s")]
+    """How long an iteration on the plan's own links is to last: by so much messages are smaller."""
+    iterations: Annotated[int, Word("N", 3)]
+    """Of which the median counts."""
+    warm_up: Annotated[int, Word("N", 1)]
+    """Iterations before those."""
+    cut: Annotated[str, Word("A-B@I")]
+    """Cut the cable between servers A and B while measured iteration I runs, the first being 0; the plan's repair
+    follows."""
+    simulators: Annotated[Sequence[str], Word("LIST")]
+    """With commas, whose times stand beside the measured: analytic, flow, packet; all if not given, flow always."""
+    name: Annotated[str, Word("NAME")]
+    """What the testbeds are called; if not given, a name of their own."""

@@ -1,5 +1,6 @@
 """What members of a crew do in the tests of collectives; run there by name."""
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -46,7 +47,8 @@ def difference_from_sum(
 def bits_of_sum(worker: Worker, count: int) -> bytes:
     """The bits of a sum of floats."""
     mine = numbers_of(worker.rank, torch.float32, count)
-    return multi_ring_all_reduce(mine, rings_of_strides(range(worker.size), (1, 2))).numpy().tobytes()
+    summed = multi_ring_all_reduce(mine, rings_of_strides(range(worker.size), (1, 2)))
+    return bytes(summed.numpy())
 
 
 def sum_of_some(worker: Worker, members: tuple[int, ...]) -> list[int] | str:
@@ -56,7 +58,7 @@ def sum_of_some(worker: Worker, members: tuple[int, ...]) -> list[int] | str:
         multi_ring_all_reduce(mine, rings_of_strides(members, (1, len(members) - 1)))
     except TopoOptError as error:
         return str(error)
-    return mine.tolist()
+    return list(mine.tolist())
 
 
 def sums_at_once(worker: Worker, buffers: int) -> list[list[int]]:
@@ -91,7 +93,7 @@ def exchanged(worker: Worker) -> list[list[int]]:
 def refusal(worker: Worker, what: str) -> str:
     """What is said to a call that cannot be."""
     ring = MultiRing(rings_of_strides(range(worker.size), (1,)))
-    calls = {
+    calls: dict[str, Callable[[], object]] = {
         "average": lambda: ring.all_reduce(torch.tensor([1]), average=True),
         "pieces": lambda: MultiRing(ring.rings, pieces=0),
         "passing": lambda: MultiRing(ring.rings, passing="piece"),

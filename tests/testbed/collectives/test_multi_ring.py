@@ -1,5 +1,7 @@
 """The multi-ring AllReduce gives what a sum gives, of all kinds of numbers, in any size and order."""
 
+from typing import Any
+
 import pytest
 
 from topoopt.testbed.training.crew import Crew
@@ -13,8 +15,19 @@ ROUNDED = {"float64": 1e-14, "float32": 1e-6, "bfloat16": 0.03, "float16": 4e-3,
 @pytest.mark.parametrize("passing", ["pieces", "rounds"])
 @pytest.mark.parametrize("dtype", [*EXACT, *ROUNDED])
 def test_all_kinds_of_numbers_in_all_sizes(crew: Crew, dtype: str, passing: str) -> None:
-    for count, strides, pieces in ((0, (1,), 1), (1, (1, 4), 2), (13, (1, 2, 3, 4), 3), (1_000_011, (2, 3), 2)):
-        words = {"dtype": dtype, "count": count, "strides": strides, "passing": passing, "pieces": pieces}
+    for count, strides, pieces in (
+        (0, (1,), 1),
+        (1, (1, 4), 2),
+        (13, (1, 2, 3, 4), 3),
+        (1_000_011, (2, 3), 2),
+    ):
+        words: dict[str, Any] = {
+            "dtype": dtype,
+            "count": count,
+            "strides": strides,
+            "passing": passing,
+            "pieces": pieces,
+        }
         errors = crew.run(f"{PROGRAMS}:difference_from_sum", 30.0, **words)
         assert max(errors) <= ROUNDED.get(dtype, 0.0), (count, strides)
 

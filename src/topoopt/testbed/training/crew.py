@@ -22,6 +22,7 @@ from topoopt.testbed.training.member import Command, CrewOrder, Place, Reply
 START_LIMIT_S = 120.0
 """PyTorch is imported and all pairs are connected by then, or something is wrong."""
 END_LIMIT_S = 3.0
+GRACE_S = 1.0
 
 
 def need_pytorch() -> None:
@@ -117,21 +118,27 @@ class Crew:
                 raise Infeasible(f"testbed: the process of server {number} has ended{self._said()}") from None
 
     def gather(self, limit_s: float) -> list[Any]:
-        """Wait for the reply of each member."""
-        end = time.monotonic() + limit_s
-        replies: dict[int, Any] = {}
-        while len(replies) < len(self._pipes):
-            left = [pipe for number, pipe in enumerate(self._pipes) if number not in replies]
-            ready = wait(left, max(0.0, end - time.monotonic()))
+        """Wait for the reply of each member; once one has failed, the others have a second more."""
+        end_s = time.monotonic() + limit_s
+        answers: dict[int, Any] = {}
+        errors: list[str] = []
+        while len(answers) < len(self._pipes):
+            left = {pipe: number for number, pipe in enumerate(self._pipes) if number not in answers}
+            ready = wait(list(left), max(0.0, end_s - time.monotonic()))
             if not ready:
-                late = ", ".join(str(number) for number in range(len(self._pipes)) if number not in replies)
-                raise Infeasible(
-                    f"testbed: no answer from server {late} within {limit_s:.0f} s{self._said()}"
-                )
+                break
             for pipe in ready:
-                number = self._pipes.index(pipe)  # type: ignore[arg-type]
-                replies[number] = self._answer(number)
-        return [replies[number] for number in range(len(self._pipes))]
+                number = left[pipe]  # type: ignore[index]
+                answers[number], error = self._reply(number)
+                if error and not errors:
+                    end_s = min(end_s, time.monotonic() + GRACE_S)
+                errors += [error] if error else []
+        if errors:
+            raise Infeasible(f"testbed: {errors[0]}")
+        if len(answers) < len(self._pipes):
+            late = ", ".join(str(number) for number in range(len(self._pipes)) if number not in answers)
+            raise Infeasible(f"testbed: no answer from server {late} within {limit_s:.0f} s{self._said()}")
+        return [answers[number] for number in range(len(self._pipes))]
 
     def close(self) -> None:
         """End all processes, and leave nothing of them."""
@@ -147,16 +154,15 @@ class Crew:
 
     def cpu_s(self) -> float:
         """Return the seconds of processor time that all members have taken so far."""
-        return sum(self.run("cpu", END_LIMIT_S))
+        return float(sum(self.run("cpu", END_LIMIT_S)))
 
-    def _answer(self, number: int) -> Any:
+    def _reply(self, number: int) -> tuple[Any, str]:
+        """Return the answer of a member, or what has failed."""
         try:
             reply: Reply = self._pipes[number].recv()
         except (EOFError, OSError):
-            raise Infeasible(f"testbed: the process of server {number} has ended{self._said()}") from None
-        if reply.error:
-            raise Infeasible(f"testbed: server {number}: {reply.error}")
-        return reply.answer
+            return None, f"the process of server {number} has ended{self._said()}"
+        return reply.answer, f"server {number}: {reply.error}" if reply.error else ""
 
     def _said(self) -> str:
         """Return the last line that a process wrote before it ended."""

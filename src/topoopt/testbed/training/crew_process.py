@@ -74,7 +74,8 @@ def _obey(order: CrewOrder, rank: int, pipe: Connection) -> None:
 def _program(name: str) -> Program:
     """Return a program of the table, or a function of one's own, ``MODULE:FUNCTION``."""
     module, _, function = name.partition(":")
-    return getattr(import_module(module), function) if function else PROGRAMS[name]  # type: ignore[no-any-return]
+    found: Program = getattr(import_module(module), function) if function else PROGRAMS[name]
+    return found
 
 
 def _enter(place: Place) -> None:

@@ -128,7 +128,9 @@ class FabricRun:
             "cpu_s": self.iterations.cpu_s,
             "build_s": self.build_s,
             "crew_s": self.crew_s,
-            "cut": None if self.cut is None else {name: getattr(self.cut, name) for name in CutLink.__slots__},
+            "cut": None
+            if self.cut is None
+            else {name: getattr(self.cut, name) for name in CutLink.__slots__},
             "links": [
                 {
                     "src": link.src,

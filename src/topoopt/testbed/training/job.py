@@ -39,7 +39,7 @@ _REAL: Mapping[str, str] = MappingProxyType(
 """By the beginning of a model's name: the small model that is trained beside it; a perceptron beside all others."""
 
 BUCKETS = 4
-"""Into so many AllReduces the gradients of the paper's jobs are joined: a message less is a message less to schedule."""
+"""Into so many AllReduces the gradients of the paper's jobs are joined; each takes processor time of its own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,13 +101,17 @@ def paper_plan(workload: str) -> Plan:
 
 def _of(job: Job, strategy: ParallelStrategy) -> TestbedJob:
     names = [real for begins, real in _REAL.items() if job.name.startswith(begins)]
-    model, placement = names[0] if names else "perceptron", ()
+    model = names[0] if names else "perceptron"
+    placement: tuple[int, ...] = ()
     if model == "dlrm" and job.work.kind == "operators":
         graph = operators_of(job).graph
         tables = zip(graph.operators, strategy.splits, strict=True)
         placement = tuple(int(split.servers(strategy.servers)[0]) for op, split in tables if op.is_embedding)
     return TestbedJob(
-        job.name, task_graph_of(job, strategy), model if placement or model != "dlrm" else "perceptron", placement
+        job.name,
+        task_graph_of(job, strategy),
+        model if placement or model != "dlrm" else "perceptron",
+        placement,
     )
 
 

@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from topoopt.routing import Fabric
+from topoopt.routing import Fabric, Routes
 from topoopt.simulate import SimulationOptions, TaskGraph, simulate
 from topoopt.testbed.training.scale import Scale
+from topoopt.topology import Ring
 
 MEASURED_BESIDE = ("analytic", "flow", "packet")
 REFERENCE = "flow"
@@ -58,7 +59,9 @@ def predict_iteration(
     options = SimulationOptions(split="one")
     results = {name: simulate(name, small, slow, options) for name in simulators}
     reference = results[REFERENCE]
-    links = zip(slow.topology.src.tolist(), slow.topology.dst.tolist(), reference.link_bytes.tolist(), strict=True)
+    links = zip(
+        slow.topology.src.tolist(), slow.topology.dst.tolist(), reference.link_bytes.tolist(), strict=True
+    )
     return Prediction(
         {name: result.iteration_time_s for name, result in results.items()},
         reference.compute_time_s,
@@ -74,6 +77,21 @@ def scaled_graph(graph: TaskGraph, scale: Scale) -> TaskGraph:
 
 
 def scaled_fabric(fabric: Fabric, scale: Scale) -> Fabric:
-    """Return a fabric with slower links."""
+    """Return a fabric with slower links, whose rings go as packets do: each edge by the routes of its pair.
+
+    A plan may give each ring of a pair another walk, as some repairs do; kernels know one path for all of them.
+    """
     topology = replace(fabric.topology, bandwidth_bps=fabric.topology.bandwidth_bps / scale.bandwidth)
-    return replace(fabric, topology=topology)
+    if topology.nodes > topology.servers:
+        return replace(fabric, topology=topology)
+    rings = {
+        group: tuple(_along_routes(ring, fabric.routes) for ring in some)
+        for group, some in fabric.rings.items()
+    }
+    return replace(fabric, topology=topology, rings=rings)
+
+
+def _along_routes(ring: Ring, routes: Routes) -> Ring:
+    edges = zip(ring.members, (*ring.members[1:], ring.members[0]), strict=True)
+    walk = tuple(node for src, dst in edges for node in routes.paths(src, dst)[0].nodes[:-1])
+    return replace(ring, walk=walk)

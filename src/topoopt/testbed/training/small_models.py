@@ -14,7 +14,7 @@ WORDS, LENGTH = 50, 7
 """Of the transformer's vocabulary and of its sequences."""
 
 
-class Transformer(torch.nn.Module):  # type: ignore[misc] - PyTorch may be missing
+class Transformer(torch.nn.Module):  # type: ignore[misc]
     """Embeddings, two encoder layers without dropout, and a word for each place."""
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""A job is trained on one fabric of this machine: the network is built, a crew trains, kernels count, all is removed."""
+"""A job is trained on one fabric of this machine: it is built, a crew trains, kernels count, all is removed."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -148,8 +148,10 @@ def _train_for_real(crew: Crew, job: TestbedJob, fabric: Emulated) -> float:
     """Train the small model along the fabric's rings, and return the largest relative error of a gradient."""
     members = tuple(range(fabric.layout.servers))
     rings = tuple(ring.members for ring in fabric.fabric.rings.get(members, ())) or (members,)
-    words = {"model": job.model, "rings": rings, "steps": REAL_STEPS, "placement": job.placement}
-    return max(check.gradient_error for check in crew.run("train", REAL_LIMIT_S, **words))
+    checks = crew.run(
+        "train", REAL_LIMIT_S, model=job.model, rings=rings, steps=REAL_STEPS, placement=job.placement
+    )
+    return float(max(check.gradient_error for check in checks))
 
 
 def _with_a_cut(
