@@ -123,8 +123,8 @@ WORDS = {
 }
 """For each verb words that work and take little time; others are put behind them."""
 
-CHANGE_THE_MACHINE = {"testbed up", "testbed down"}
-"""Verbs that would leave networks behind, or remove somebody's."""
+CHANGE_THE_MACHINE = {"testbed up", "testbed run", "testbed down"}
+"""Verbs that would make networks, leave them behind, or remove somebody's."""
 
 
 def verbs() -> Iterator[tuple[str, list[Any]]]:

@@ -53,7 +53,7 @@ def test_delays_and_accelerators(crew: Crew) -> None:
 
 def test_what_happens_meanwhile_does_not_stop_it(crew: Crew) -> None:
     load_scripts(crew, [ServerScript((Step(Compute(0, SLEPT_S), 0, ()),), ())] * 5)
-    begun = []
+    begun: list[float] = []
     one_iteration(crew, SLEPT_S, begun.append)
     assert begun[0] <= time.monotonic() - SLEPT_S
 

@@ -8,7 +8,7 @@ from topoopt.cli.verbs import group
 TESTBED_VERBS: Mapping[str, str] = MappingProxyType(
     {
         "up": "Put a plan's network up on this machine: a namespace a server, a veth pair a link, the plan's routes.",
-        "run": "Train on a plan's network and on switches on this machine, measured, beside the simulators.",
+        "run": "Train on a plan's network and on switches on this machine: real PyTorch, beside the simulators.",
         "status": "List the testbeds of this machine: those that stand, are in use, or were left over.",
         "down": "Remove testbeds: namespaces with all links and routes, processes inside, and nothing else.",
     }

@@ -24,9 +24,9 @@ def run(
     ] = None,
     as_json: Annotated[bool, Option("--json", help="Print JSON, with every link.")] = False,
 ) -> None:
-    """Train on a plan's network and on switches on this machine: real PyTorch, measured, beside the simulators.
+    """Train on a plan's network and on switches on this machine: real PyTorch, beside the simulators.
 
-    A server is a network namespace, a link a veth pair of scaled bandwidth; computing is a timed sleep, and all
+    All is measured. A server is a network namespace, a link a veth pair of scaled bandwidth; computing is a timed sleep, and all
     messages are sent. Needs root and PyTorch.
     """
     with progress("planning") as report:

@@ -7,8 +7,8 @@ from typing import Any
 from topoopt.testbed.collectives.all_to_all import all_to_all
 from topoopt.testbed.collectives.ddp_hook import multi_ring_hook
 from topoopt.testbed.collectives.pytorch import torch
-from topoopt.testbed.collectives.rings import Rings
 from topoopt.testbed.collectives.shares import Tensor
+from topoopt.testbed.training.script import Rings
 from topoopt.testbed.training.small_models import COLUMNS, DATA_PARALLEL, FEATURES, ROWS, SAMPLES, Dlrm
 from topoopt.testbed.training.worker import Worker
 

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from topoopt.testbed.collectives.rings import Rings
+Rings = tuple[tuple[int, ...], ...]
+"""Servers of each ring of a collective, in its order."""
 
 
 @dataclass(frozen=True, slots=True)

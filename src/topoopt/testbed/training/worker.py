@@ -5,7 +5,7 @@ from typing import Any
 
 from topoopt.testbed.collectives.multi_ring import MultiRing
 from topoopt.testbed.collectives.pytorch import dist, torch
-from topoopt.testbed.collectives.rings import Rings
+from topoopt.testbed.training.script import Rings
 
 BACKEND = "gloo-at-address"
 GIVE_UP_AFTER_S = 120.0

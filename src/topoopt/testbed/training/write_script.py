@@ -8,7 +8,6 @@ from typing import NamedTuple
 from topoopt.errors import Infeasible
 from topoopt.routing import Fabric
 from topoopt.simulate import COLLECTIVE, COLLECTIVES, COMPUTE, TRANSFER, TaskGraph
-from topoopt.testbed.collectives.rings import Rings
 from topoopt.testbed.training.scale import Scale
 from topoopt.testbed.training.script import (
     Action,
@@ -16,6 +15,7 @@ from topoopt.testbed.training.script import (
     Exchange,
     Receive,
     Reduce,
+    Rings,
     Send,
     ServerScript,
     Step,

@@ -40,9 +40,9 @@ NEED_SEVERAL_PATHS = ("spread-detours",)
 def run(
     plan: PlanSource | None = None, *, on_progress: Progress = silent, **words: Unpack[TestbedRunWords]
 ) -> TestbedRun:
-    """Train on a plan's network on this machine, and on switches: real PyTorch, measured, beside the simulators.
+    """Train on a plan's network on this machine, and on switches: real PyTorch, beside the simulators.
 
-    A server is a network namespace with a PyTorch process, a link a veth pair of scaled bandwidth. Computing is a timed
+    All is measured. A server is a network namespace with a PyTorch process, a link a veth pair of scaled bandwidth. Computing is a timed
     sleep; every message is sent. A small real model is trained beside it, and its gradients are compared with those of
     one process. Needs root on Linux and PyTorch.
 
