@@ -24,6 +24,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 GUIDES = sorted(path for path in (ROOT / "docs").rglob("*.md") if path.parent.name != "extend")
 SCRIPTS = sorted((ROOT / "examples").glob("*.py"))
+BY_TORCHRUN = {"train_along_rings.py"}
+"""Examples that are programs of torch.distributed."""
 # Where the program is that runs the guides, too; continuous integration points it at a clean install.
 BIN = Path(os.environ.get("TOPOOPT_BIN", str(Path(sys.executable).parent)))
 BLOCK = re.compile(
@@ -103,7 +105,12 @@ def check_commands(path: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
 def test_an_example_runs(path: Path, tmp_path: Path) -> None:
-    done = run(["python", "-W", "error", str(path)], tmp_path)
+    command = ["python", "-W", "error", str(path)]
+    if path.name in BY_TORCHRUN:
+        if not (BIN / "torchrun").exists():
+            pytest.skip("PyTorch is not installed: pip install topoopt[testbed]")
+        command = ["torchrun", "--nproc-per-node", "3", str(path)]
+    done = run(command, tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout, "an example shows something"
 

@@ -26,8 +26,8 @@ def run(
 ) -> None:
     """Train on a plan's network and on switches on this machine: real PyTorch, beside the simulators.
 
-    All is measured. A server is a network namespace, a link a veth pair of scaled bandwidth; computing is a timed sleep, and all
-    messages are sent. Needs root and PyTorch.
+    All is measured. A server is a network namespace, a link a veth pair of scaled bandwidth; computing is a timed
+    sleep, and all messages are sent. Needs root and PyTorch.
     """
     with progress("planning") as report:
         answer = topoopt.testbed.run(plan, on_progress=report, **words)

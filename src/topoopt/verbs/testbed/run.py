@@ -42,9 +42,9 @@ def run(
 ) -> TestbedRun:
     """Train on a plan's network on this machine, and on switches: real PyTorch, beside the simulators.
 
-    All is measured. A server is a network namespace with a PyTorch process, a link a veth pair of scaled bandwidth. Computing is a timed
-    sleep; every message is sent. A small real model is trained beside it, and its gradients are compared with those of
-    one process. Needs root on Linux and PyTorch.
+    All is measured. A server is a network namespace with a PyTorch process, a link a veth pair of scaled bandwidth.
+    Computing is a timed sleep; every message is sent. A small real model is trained beside it, and its gradients are
+    compared with those of one process. Needs root on Linux and PyTorch.
 
     Parameters
     ----------
