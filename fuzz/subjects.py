@@ -60,6 +60,8 @@ READERS = tuple(
     fail @plan.json --availability --runs 3 --json
     rewire @plan.json other.json --json
     export @plan.json --out exported --json
+    export plan.json --format inventory,labels --inventory @room.yaml --out exported --json
+    rewire plan.json other.json --inventory @room.yaml --json
     traffic @llama.json --json
     simulate @llama.json --simulator flow --json
     report @llama.json --out page.html
@@ -154,6 +156,7 @@ def make_files(folder: Path) -> None:
         ("prices.csv",) * 2,
         ("rates.yaml", "failure-rates.yaml"),
         ("runs.csv",) * 2,
+        ("room.yaml",) * 2,
         ("cables.txt", "wirings/five.txt"),
         *((name, f"wirings/{name}") for name in ("lab.graphml", "lab.dot", "lab.csv")),
     ):

@@ -11,6 +11,8 @@ from topoopt.errors import Infeasible, InvalidInput
 from topoopt.export import FORMATS, ExportFormat
 from topoopt.finder import FABRICS, FabricRequest
 
+ROOM = Path(__file__).parents[2] / "examples" / "room.yaml"
+
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_says_what_it_is_and_who_reads_it(name: str) -> None:
@@ -45,7 +47,12 @@ def test_of_all_formats_those_that_refuse_are_named(
         ({"format": "patch-lst"}, 'format: unknown name "patch-lst"; did you mean patch-list'),
         ({"format": ()}, "format: name one or several of "),
         ({"panels": "Polatis"}, 'panels: unknown name "Polatis"; did you mean polatis'),
-        ({"keep_running": True}, "keep_running: is of what is wired now; give present, too"),
+        ({"keep_running": True}, "keep_running: is of what is wired now; give present=PLAN, too"),
+        (
+            {"panels": "calient", "inventory": ROOM},
+            "panels: the inventory says what panels are, got calient; leave it out",
+        ),
+        ({"inventory": ROOM.parent / "wirings"}, "wirings: is a directory, expected a file"),
         ({"out": ""}, "out: expected the name of a folder, got nothing"),
         ({"present": "gone.json"}, "gone.json: no such file"),
     ],

@@ -119,7 +119,7 @@ def case(request: pytest.FixtureRequest) -> tuple[topoopt.Plan, dict[str, Any]]:
 
 
 def exported(plan: topoopt.Plan, kind: str, words: dict[str, Any]) -> dict[str, str]:
-    files = topoopt.export(plan, format=kind, panels=kind, **words).files
+    files = topoopt.export(plan, format=kind, **{"panels": kind, **words}).files
     return {name: str(data) for name, data in files.items()}
 
 
@@ -215,7 +215,7 @@ def test_a_duplex_link_is_two_entries_of_sonic_and_its_ports_are_labeled(plan: t
 def test_ports_are_called_as_the_inventory_says(plan: topoopt.Plan, tmp_path: Any) -> None:
     names = ", ".join(f"3.2.{k}" for k in range(1, 65))
     (tmp_path / "room.yaml").write_text(f"panels: [{{name: ocs, kind: calient, port_names: [{names}]}}]")
-    files = exported(plan, "calient", {"inventory": tmp_path / "room.yaml"})
+    files = exported(plan, "calient", {"panels": None, "inventory": tmp_path / "room.yaml"})
     assert json.loads(files["ocs-step1-add.json"])[0] == {"in": "3.2.1", "out": "3.2.5", "dir": "bi"}
 
 

@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
+from topoopt.inventory import completed, read_inventory
 from topoopt.job import read_cluster_part, read_job
+from topoopt.rewiring import Wiring
 from topoopt.workload import read_device_profile
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -26,3 +28,8 @@ def test_the_profile_is_a_profile() -> None:
 def test_the_transformer_is_a_job() -> None:
     request = read_job(EXAMPLES / "transformer.yaml")
     assert (request.model, request.training["accelerators"]) == ("llama3-8b", 32)
+
+
+def test_the_room_is_an_inventory_of_16_servers() -> None:
+    given = read_inventory(EXAMPLES / "room.yaml")
+    assert len(completed(Wiring("duplex", 4), 16, given).cables) == 64

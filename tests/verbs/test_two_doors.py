@@ -14,6 +14,7 @@ TIMES = {"cpu_s", "proposals_per_s", "peak_memory_bytes"}
 SWEEP = "models: vgg16\nservers: 4\ndegree: 2\nbudget: 10\nfabrics: [topoopt, torus]\n"
 TRACE = {"generate": True, "jobs": 2, "at_once": True, "servers": 32, "degree": 4, "mix": "vgg16=1"}
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 DOORS: dict[str, tuple[str, Callable[[], Any]]] = {
     "compare": (
         "compare plan.json --fabrics torus,fat-tree --baseline-budget 10 --simulator flow",
@@ -37,6 +38,23 @@ DOORS: dict[str, tuple[str, Callable[[], Any]]] = {
         "rewire plan.json other.json --no-relabel",
         lambda: topoopt.rewire("plan.json", "other.json", relabel=False),
     ),
+    "rewire in a room": (
+        "rewire plan.json other.json --no-relabel --inventory room.yaml",
+        lambda: topoopt.rewire("plan.json", "other.json", relabel=False, inventory="room.yaml"),
+    ),
+    "export": (
+        "export plan.json --format patch-list,polatis --inventory room.yaml --present other.json --keep-running "
+        "--out exported",
+        lambda: topoopt.export(
+            "plan.json",
+            format=["patch-list", "polatis"],
+            inventory="room.yaml",
+            present="other.json",
+            keep_running=True,
+            out="exported",
+        ),
+    ),
+    "export formats": ("export --list", topoopt.export_formats),
     "cluster run": (
         "cluster run --generate --jobs 2 --at-once --servers 32 --degree 4 --mix vgg16=1 --mean-duration 1s "
         "--fabric topoopt",
@@ -65,6 +83,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         topoopt.write_plan(place / f"{name}.json", plan)
     (place / "s.yaml").write_text(SWEEP)
+    (place / "room.yaml").write_bytes((EXAMPLES / "room.yaml").read_bytes())
     topoopt.sweep(place / "s.yaml", processes=1)
     return place
 

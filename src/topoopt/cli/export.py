@@ -25,8 +25,8 @@ class ExportWords(ForwardingWords, total=False):
     """What is wired now: the patch list says the difference."""
     keep_running: Switch
     """A job runs on what is wired now: never cut it."""
-    panels: Annotated[str, Word("KIND", "manual")]
-    """What panels are, where no inventory says it: manual, polatis, calient or sonic-ocs."""
+    panels: Annotated[str, Word("KIND")]
+    """What panels are, where no inventory says it: manual (if not given), polatis, calient or sonic-ocs."""
 
 
 @spread

@@ -28,8 +28,15 @@ def patch_list(deployment: Deployment) -> Contents:
 
 
 def patch_list_rows(deployment: Deployment) -> list[Row]:
-    """Return a row of :data:`COLUMNS` for every circuit that stays, goes or comes."""
-    return [_row(circuit, action, step) for step, action, circuit in _actions(deployment)]
+    """Return a row of :data:`COLUMNS` for every circuit that stays, goes or comes; of a panel by its ports."""
+    rank = {panel.name: place for place, panel in enumerate(deployment.inventory.panels)}
+
+    def place(entry: tuple[int, str, Circuit]) -> tuple[int, bool, int, int]:
+        step, action, circuit = entry
+        return step, action == "connect", rank[circuit.panel], circuit.port_a
+
+    rows = sorted(_actions(deployment), key=place)
+    return [_row(circuit, action, step) for step, action, circuit in rows]
 
 
 def _actions(deployment: Deployment) -> Iterator[tuple[int, str, Circuit]]:

@@ -54,7 +54,7 @@ def completed(
         parts = content.panels or [PanelPart(name=f"panel{index}") for index in range(wiring.panels)]
         _check_given(listed, parts, content.cables)
         cables = _cables(wiring, listed, parts, content.cables, width)
-        panels = _panels(parts, cables, kind if not content.panels else None)
+        panels = _panels(parts, cables, None if content.panels else kind)
         return Inventory(listed, panels, cables)
 
 

@@ -75,6 +75,10 @@ def read_inventory(path: str | os.PathLike[str]) -> GivenInventory:
     text = read_text(place)
     parsers = {".json": parse_json, ".toml": parse_toml}
     document = parsers.get(PurePath(place).suffix.lower(), parse_yaml)(text, place)
+    if isinstance(document, dict) and "schema" in document:
+        raise InvalidInput(
+            f"{place}: is a plan or the like, expected an inventory; topoopt export PLAN writes one, format inventory"
+        )
     with GivenInventory(place=place, text=text).placed():
         content = validated(InventoryFile, document, place)
     return GivenInventory(content, place, text)

@@ -25,7 +25,7 @@ def export(
     inventory: InventorySource | None = None,
     present: JoinedSource | None = None,
     keep_running: bool = False,
-    panels: str = "manual",
+    panels: str | None = None,
     out: str | os.PathLike[str] | None = None,
     **words: Unpack[ForwardingWords],
 ) -> ExportAnswer:
@@ -45,7 +45,8 @@ def export(
     keep_running
         A job runs on what is wired now: never cut it.
     panels
-        What panels are, where no inventory says it: ``manual``, ``polatis``, ``calient`` or ``sonic-ocs``.
+        What panels are, where no inventory says it: ``manual`` (where not given), ``polatis``, ``calient`` or
+        ``sonic-ocs``.
     out
         A folder to be written. What an earlier export wrote there is replaced.
     **words
@@ -73,7 +74,8 @@ def export(
     >>> print(text.splitlines()[1])
     panel0,1,2,srv000,ens1f0,srv001,ens1f0,panel0:1-2,connect,1
     """
-    check_known("panels", panels, PANEL_KINDS)
+    if panels is not None:
+        check_known("panels", panels, PANEL_KINDS)
     names = (format,) if isinstance(format, str) else tuple(format)
     forwarding = _forwarding(words)
     if out is not None:
@@ -83,8 +85,11 @@ def export(
     if present is not None:
         now, _ = joined_and_name(present)
     elif keep_running:
-        raise InvalidInput("keep_running: is of what is wired now; give present, too")
-    there = deployment(made, inventory_of(inventory), present=now, kind=panels, keep_running=keep_running)
+        raise InvalidInput("keep_running: is of what is wired now; give present=PLAN, too")
+    given = inventory_of(inventory)
+    if panels is not None and given.content.panels:
+        raise InvalidInput(f"panels: the inventory says what panels are, got {panels}; leave it out")
+    there = deployment(made, given, present=now, kind=panels or "manual", keep_running=keep_running)
     there = replace(there, **forwarding)
     answer = ExportAnswer(name, there, *exported(there, names), None if out is None else os.fspath(out))
     if out is not None:
