@@ -324,11 +324,19 @@ def test_names_that_a_reader_cannot_have_are_refused(
 
 
 def test_a_lab_has_every_cable_once(plan: topoopt.Plan, written: Any) -> None:
-    lab = yaml.safe_load(written("containerlab")["topoopt.clab.yml"])
+    files = written("containerlab")
+    lab = yaml.safe_load(files["topoopt.clab.yml"])
     assert set(lab) == {"name", "topology"}
     nodes = lab["topology"]["nodes"]
     assert list(nodes) == [f"srv{server:03}" for server in range(16)]
-    assert all(node["kind"] == "linux" and node["image"] for node in nodes.values())
+    for host, node in nodes.items():
+        assert node["kind"] == "linux"
+        assert node["image"]
+        ((folder, _, mode),) = (bind.split(":") for bind in node["binds"])
+        assert (folder, mode) == ("routes", "ro")
+        assert node["exec"] == [f"sh /routes/{host}.sh"]
+        assert f"ip -batch {host}.batch" in files[f"routes/{host}.sh"]
+        assert f"routes/{host}.batch" in files
     ends, joined = [], []
     for link in lab["topology"]["links"]:
         assert set(link) == {"endpoints"}

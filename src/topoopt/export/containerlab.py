@@ -1,8 +1,11 @@
 """The wiring as a lab of containers: a node for each server, a link for each cable, by the names of interfaces.
 
+Every node runs the script of its addresses and routes, which the format iproute2 has, too.
+
 References
 ----------
-.. [1] containerlab.dev: ``name`` and ``topology`` with ``nodes`` and ``links``; ``endpoints`` of ``node:interface``.
+.. [1] containerlab.dev: ``name`` and ``topology`` with ``nodes`` and ``links``; ``endpoints`` of ``node:interface``;
+   ``binds`` of folders beside the file, ``exec`` once all links are there.
 """
 
 import re
@@ -11,8 +14,12 @@ from topoopt.errors import Infeasible
 from topoopt.export.deployment import Deployment
 from topoopt.export.format import Contents
 from topoopt.export.hosts import hosts_of
+from topoopt.export.iproute2 import iproute2
 
-IMAGE = "debian:12"
+IMAGE = "frrouting/frr:v8.4.1"
+"""A small one with iproute2; any other will do that has it."""
+ROUTES = "routes"
+"""The folder of scripts."""
 MANAGEMENT = "eth0"
 """What containerlab takes for itself."""
 LONGEST_INTERFACE = 15
@@ -49,6 +56,13 @@ def containerlab(deployment: Deployment) -> Contents:
     for host in sorted(hosts):
         if not _NODE.fullmatch(host):
             raise Infeasible(f'server "{host}": a container is called by letters, digits, _, - and . alone')
-    nodes = [f'    "{host}": {{kind: linux, image: "{IMAGE}"}}' for host in sorted(hosts)]
+    scripts = iproute2(deployment)
+    nodes = [_node(host, f"{host}.sh" in scripts) for host in sorted(hosts)]
     rows = ("name: topoopt", "topology:", "  nodes:", *nodes, "  links:", *links)
-    return {"topoopt.clab.yml": "\n".join(rows) + "\n"}
+    lab = {"topoopt.clab.yml": "\n".join(rows) + "\n"}
+    return {**lab, **{f"{ROUTES}/{name}": text for name, text in scripts.items()}}
+
+
+def _node(host: str, routed: bool) -> str:
+    runs = f', binds: ["{ROUTES}:/{ROUTES}:ro"], exec: ["sh /{ROUTES}/{host}.sh"]' if routed else ""
+    return f'    "{host}": {{kind: linux, image: "{IMAGE}"{runs}}}'

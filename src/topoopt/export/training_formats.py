@@ -50,8 +50,8 @@ TRAINING_FORMATS = (
     ),
     ExportFormat(
         "containerlab",
-        "the wiring as a lab of containers",
-        "topoopt.clab.yml",
+        "the wiring and the routes as a lab of containers",
+        "topoopt.clab.yml, routes/SERVER.sh, .batch",
         "containerlab",
         containerlab,
     ),
