@@ -44,9 +44,9 @@ What NCCL cannot be told: which server follows which. In every channel it joins 
 ranks, whatever these files say; rings of other strides then go along routes of several links. MSCCL (format msccl) runs
 the rings of the plan; without it, give ranks in the order of one ring (format ranks).
 
-Addresses: NCCL's sockets take the first address of each interface that nccl.env names, which are those of cables. Routes
-of several links (formats iproute2, frr, netplan) lead to the servers' own addresses, on lo. Where ranks that follow each
-other have no link, put a server's own address on a dummy interface, and name that one in NCCL_SOCKET_IFNAME.
+Addresses: NCCL's sockets take the first address of each interface that nccl.env names, which are those of cables.
+Routes of several links (formats iproute2, frr, netplan) lead to the servers' own addresses, on lo. Where ranks that
+follow each other have no link, put a server's own address on a dummy interface, and name it in NCCL_SOCKET_IFNAME.
 """
 
 
