@@ -171,6 +171,7 @@ START = {
     "cost": ("cost", "--servers", "8"),
     "simulate": ("simulate", "plan.json"),
     "fail": ("fail", "plan.json", "--server", "0"),
+    "export": ("export", "plan.json", "--format", "patch-list"),
     "rewire": ("rewire", "plan.json", "plan.json"),
     "sweep": ("sweep", "sweep.yaml", "--dry-run"),
     "results": ("results", "sweep.duckdb"),
