@@ -18,6 +18,8 @@ from topoopt.testbed.training.job import job_of_plan as job_of_plan
 from topoopt.testbed.training.job import paper_plan as paper_plan
 from topoopt.testbed.training.prediction import MEASURED_BESIDE as MEASURED_BESIDE
 from topoopt.testbed.training.prediction import REFERENCE as REFERENCE
+from topoopt.testbed.training.ready import check_processes as check_processes
+from topoopt.testbed.training.ready import check_ready as check_ready
 from topoopt.testbed.training.testbed_run import TestbedRun as TestbedRun
 from topoopt.testbed.training.testbed_run import testbed_scale as testbed_scale
 from topoopt.testbed.training.testbed_run import train_on_fabrics as train_on_fabrics

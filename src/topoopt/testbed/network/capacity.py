@@ -5,6 +5,7 @@ import os
 import secrets
 import socket
 import time
+from functools import cache
 from threading import Thread
 
 from topoopt.errors import InvalidInput
@@ -50,6 +51,7 @@ def check_capacity(layout: Layout, scale: float) -> None:
         )
 
 
+@cache
 def carried() -> float:
     """Return the bits per second, of all links together, with which this machine's CPUs would be busy."""
     links = [Link(a, b, _TRIAL_BPS) for a, b in ((0, 1), (1, 0), (1, 2), (2, 1))]

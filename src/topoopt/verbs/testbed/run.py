@@ -16,6 +16,8 @@ from topoopt.testbed import (
     TestbedRun,
     TrainingSettings,
     check_capacity,
+    check_processes,
+    check_ready,
     emulated,
     job_of_plan,
     paper_plan,
@@ -72,10 +74,12 @@ def run(
     simulators = _names("simulators", settings.get("simulators", MEASURED_BESIDE), MEASURED_BESIDE)
     slower, wanted_s = checked_scale(settings["scale"]), _seconds(settings["iteration_time"])
     counts = whole("iterations", settings["iterations"], 1), whole("warm_up", settings["warm_up"], 0)
+    check_ready()
     found, workload = _planned(plan, settings.get("workload"), on_progress)
     cluster, job = found.job.cluster, job_of_plan(found, workload)
     own = plan_on_links(cluster, found.fabric)
     fabrics = [own if name == "topoopt" else emulated(name, cluster, found.fabric) for name in names]
+    check_processes(cluster.servers)
     for fabric in fabrics:
         check_capacity(fabric.layout, slower)
     scale = testbed_scale(job, own, cluster, slower, wanted_s)
