@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from topoopt.door import shows_itself
+from topoopt.frame import Frame, frame
 from topoopt.testbed.network import TestbedState
 
 
@@ -31,25 +32,34 @@ class TestbedsAnswer:
     why: str = ""
     left_alone: Mapping[str, str] = field(default_factory=dict)
 
+    def to_frame(self) -> Frame:
+        """Return a row for each testbed; needs pandas."""
+        return frame(
+            {key: value for key, value in row.items() if key != "namespaces"} for row in self._rows()
+        )
+
     def to_json(self) -> dict[str, Any]:
         """Return the document of ``topoopt testbed up|down|status``."""
         return {
             "done": self.done,
-            "testbeds": [
-                {
-                    "name": state.name,
-                    "standing": state.standing,
-                    "servers": state.servers,
-                    "cables": state.cables,
-                    "link_bandwidth_bps": state.bandwidth_bps,
-                    "scale": state.scale,
-                    "forwarding": state.forwarding,
-                    "owner": state.owner,
-                    "namespaces": list(state.namespaces),
-                }
-                for state in self.testbeds
-            ],
+            "testbeds": self._rows(),
             "checked_pairs": self.checked_pairs,
             "why": self.why,
             "left_alone": dict(self.left_alone),
         }
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "name": state.name,
+                "standing": state.standing,
+                "servers": state.servers,
+                "cables": state.cables,
+                "link_bandwidth_bps": state.bandwidth_bps,
+                "scale": state.scale,
+                "forwarding": state.forwarding,
+                "owner": state.owner,
+                "namespaces": list(state.namespaces),
+            }
+            for state in self.testbeds
+        ]

@@ -42,7 +42,7 @@ class Emulated:
     @property
     def server_bandwidth_bps(self) -> float:
         """What a server sends at most, not scaled."""
-        return sum(near.bandwidth_bps for near, _ in self.layout.ports_of[0])
+        return sum(port.bandwidth_bps for port in self.layout.senders if port.node == 0)
 
 
 def paper_fabric() -> Fabric:

@@ -6,6 +6,7 @@ from ipaddress import IPv4Interface
 import pytest
 
 from topoopt.errors import InvalidInput
+from topoopt.hardware import ClusterSpec
 from topoopt.rewiring import wire
 from topoopt.routing import EcmpRoutes, Fabric, SingleShortestRoutes
 from topoopt.testbed.emulated import EMULATED, PAPER_CLUSTER, emulated, paper_fabric
@@ -75,6 +76,17 @@ def test_every_fabric_gives_a_server_its_bandwidth(name: str, each_bps: float) -
     of_links = found.fabric.topology.bandwidth_bps[found.fabric.topology.src == 0].sum()
     assert of_links == pytest.approx(each_bps)
     assert set(found.fabric.rings) == {tuple(range(12))}
+
+
+def test_a_directed_fiber_is_sent_on_at_one_end() -> None:
+    cluster = ClusterSpec(5, 2, 25e9, links="directed")
+    both = circulant(5, (1,), 25e9)
+    fabric = Fabric("ring", both, SingleShortestRoutes(both), {})
+    found = emulated("topoopt", cluster, fabric)
+    assert len(found.layout.cables) == 10
+    assert found.server_bandwidth_bps == 2 * 25e9
+    assert found.layout.total_bandwidth_bps == 10 * 25e9
+    assert {port.name[:2] for port in found.layout.senders} == {"tx"}
 
 
 def test_the_list_of_fabrics_is_the_one_that_words_name() -> None:

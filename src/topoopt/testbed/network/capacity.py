@@ -36,7 +36,7 @@ def check_capacity(layout: Layout, scale: float) -> None:
     InvalidInput
         With the scale from which on it can, or up to which.
     """
-    slowest = min(near.bandwidth_bps for cable in layout.cables for near, _ in cable.ends)
+    slowest = min(port.bandwidth_bps for port in layout.senders)
     if slowest / scale < SLOWEST_LINK_BPS:
         raise InvalidInput(
             f"scale {scale:g}: links of {format_bandwidth(slowest / scale)} are too slow for packets of 9,000 bytes; "

@@ -113,15 +113,22 @@ class Layout:
         """Servers, and the switch where there is one."""
         return self.servers + self.switch
 
+    @cached_property
+    def senders(self) -> tuple[Port, ...]:
+        """The ports that packets leave by; those at which a directed fiber ends are none."""
+        if self.switch:
+            return tuple(near for cable in self.cables for near, _ in cable.ends)
+        return tuple(dict.fromkeys(near for route in self.routes for near, _ in route.ports))
+
     @property
     def largest_bandwidth_bps(self) -> float:
         """Of any port, before it is scaled."""
-        return max(near.bandwidth_bps for cable in self.cables for near, _ in cable.ends)
+        return max(port.bandwidth_bps for port in self.senders)
 
     @property
     def total_bandwidth_bps(self) -> float:
         """Of all ports together, before it is scaled: what the kernel carries when all links are full."""
-        return sum(near.bandwidth_bps for cable in self.cables for near, _ in cable.ends)
+        return sum(port.bandwidth_bps for port in self.senders)
 
 
 def identity(server: int) -> str:

@@ -2,11 +2,14 @@
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from topoopt.errors import InvalidInput
 from topoopt.testbed.namespaces import inside_new
 from topoopt.testbed.network.netlink import pyroute2_here
+
+_FORWARD = Path("/proc/sys/net/ipv4/ip_forward")
 
 
 def check_machine() -> None:
@@ -54,6 +57,10 @@ def _bridge(kernel: Any) -> None:
     kernel.link("add", ifname="switch", kind="bridge")
 
 
+def _settings(kernel: Any) -> None:
+    _FORWARD.write_text("1")
+
+
 def _rules(kernel: Any) -> None:
     kernel.rule("add", src="10.255.0.1", src_len=32, table=1000, priority=1000)
 
@@ -63,4 +70,5 @@ _FEATURES: tuple[tuple[str, str, Callable[[Any], None]], ...] = (
     ("token buckets", "CONFIG_NET_SCH_TBF", _bucket),
     ("bridges", "CONFIG_BRIDGE", _bridge),
     ("policy routing", "CONFIG_IP_MULTIPLE_TABLES", _rules),
+    ("settings that can be written", "/proc/sys; a container has to be privileged", _settings),
 )

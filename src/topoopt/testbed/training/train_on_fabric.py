@@ -8,6 +8,7 @@ from statistics import median
 from topoopt.errors import InvalidInput
 from topoopt.testbed.emulated import Emulated
 from topoopt.testbed.network import PortBytes, Testbed, build, identity
+from topoopt.testbed.standing import check_paths
 from topoopt.testbed.training.crew import Crew
 from topoopt.testbed.training.fabric_run import CutLink, FabricRun, LinkBytes
 from topoopt.testbed.training.iterations import Iterations, load_scripts, one_iteration, run_iterations
@@ -98,6 +99,7 @@ def train_on_fabric(
     on_progress(f"{fabric.name}: building {fabric.layout.servers} servers", 0, 0)
     began_s = time.monotonic()
     with build(fabric.layout, name, scale.bandwidth) as testbed:
+        check_paths(testbed, fabric)
         built_s = time.monotonic()
         on_progress(f"{fabric.name}: starting PyTorch on {fabric.layout.servers} servers", 0, 0)
         with Crew(places_of(testbed)) as crew:
@@ -182,6 +184,7 @@ def _with_a_cut(
         testbed.cut(cut.src, cut.dst)
         time.sleep(NOTICE_S)
         testbed.reroute(cut.repaired.layout)
+        check_paths(testbed, cut.repaired)
 
     during_s = one_iteration(crew, prediction.iteration_time_s, break_and_repair)
     later = predict_iteration(job.graph, cut.repaired.fabric, settings.scale)
