@@ -17,7 +17,14 @@ from topoopt.forwarding import (
     forwarding_tables,
     next_hops,
 )
-from topoopt.inventory import Circuit, GivenInventory, Inventory, circuits, completed, fitting
+from topoopt.inventory import (
+    Circuit,
+    GivenInventory,
+    Inventory,
+    circuits,
+    completed,
+    fitting,
+)
 from topoopt.plan import Plan
 from topoopt.rewiring import Joined, MoveOrder, Wiring, order_moves, rewire, wire, wired_in_room
 
@@ -135,13 +142,21 @@ def deployment(
         )
     if present is not None and present.links != cluster.links:
         raise InvalidInput(f"present: links are {present.links}, those of the plan {cluster.links}")
-    given = given or GivenInventory()
+    given = _named(plan, given or GivenInventory())
     joined = Joined(topology, cluster.degree, cluster.links)
     return fitting(
         given,
         cluster.degree,
         lambda width: _deployed(plan, joined, given, present, (width, kind, keep_running)),
     )
+
+
+def _named(plan: Plan, given: GivenInventory) -> GivenInventory:
+    """Return what is given; where it lists no servers, those of a wiring of somebody's own by their names there."""
+    names = () if plan.wiring is None else plan.wiring.names
+    if given.content.servers or len(names) != plan.job.cluster.servers:
+        return given
+    return given.with_servers(names)
 
 
 def _deployed(

@@ -6,13 +6,15 @@ from types import MappingProxyType
 from topoopt.export.cabling_formats import CABLING_FORMATS
 from topoopt.export.format import ExportFormat
 from topoopt.export.forwarding_formats import FORWARDING_FORMATS
+from topoopt.export.graph_formats import GRAPH_FORMATS
 from topoopt.export.training_formats import TRAINING_FORMATS
 
 _ROWS = (
     *CABLING_FORMATS,
+    *GRAPH_FORMATS,
     *FORWARDING_FORMATS,
     *TRAINING_FORMATS,
 )
 
 FORMATS: Mapping[str, ExportFormat] = MappingProxyType({row.name: row for row in _ROWS})
-"""Every format by name, in the order of deploying a plan: fibers, servers, collectives, schedulers, simulators."""
+"""Every format by name, in the order of deploying a plan: fibers, graphs, servers, collectives, schedulers."""

@@ -1,5 +1,6 @@
 """Files at the edge: YAML, JSON and CSV in, one-line errors out, and writes that are whole or not at all."""
 
+from topoopt.files.content import checked as checked
 from topoopt.files.content import parse_json as parse_json
 from topoopt.files.content import parse_yaml as parse_yaml
 from topoopt.files.content import read_json as read_json

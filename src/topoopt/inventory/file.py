@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from itertools import chain, count
@@ -15,6 +15,7 @@ from topoopt.files import parse_json, parse_toml, parse_yaml, read_text, validat
 from topoopt.inventory.file_model import InventoryFile, ServerPart
 from topoopt.inventory.inventory import Inventory
 
+_LONGEST_HOST = 64
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9._/+-]*")
 _NOT_TEXT = {"true", "false", "yes", "no", "on", "off", "null", "y", "n"}
 _HEAD = """\
@@ -42,6 +43,14 @@ class GivenInventory:
     content: InventoryFile = field(default_factory=InventoryFile)
     place: str = ""
     text: str = ""
+
+    def with_servers(self, names: Sequence[str]) -> "GivenInventory":
+        """Return it with servers of these names, where they can be host names; what no host name has is a hyphen."""
+        hosts = [re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-._")[:_LONGEST_HOST] for name in names]
+        if not all(hosts) or len(set(hosts)) < len(hosts):
+            return self
+        servers = [ServerPart(name=host) for host in hosts]
+        return replace(self, content=self.content.model_copy(update={"servers": servers}))
 
     def with_spare(self) -> "GivenInventory":
         """Return it with one server more, which is not listed, and panels that have ports for it."""

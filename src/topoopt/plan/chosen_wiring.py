@@ -28,3 +28,10 @@ class ChosenWiring:
     recipe: Mapping[str, Any] = field(default_factory=dict)
     strides_time_s: float | None = None
     over_strides: float | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the servers, where a wiring file of others gave them; empty where servers are numbers."""
+        names = self.recipe.get("names")
+        listed = names if isinstance(names, list) else []
+        return tuple(listed) if all(isinstance(name, str) for name in listed) else ()

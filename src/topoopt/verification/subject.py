@@ -62,9 +62,8 @@ class Subject:
         if self.wiring is not None:
             return self.wiring.names
         chosen = None if self.plan is None else self.plan.wiring
-        names = [] if chosen is None else chosen.recipe.get("names", [])
-        is_good = isinstance(names, list) and len(names) == self.topology.servers
-        return tuple(map(str, names)) if is_good else ()
+        names = () if chosen is None else chosen.names
+        return names if len(names) == self.topology.servers else ()
 
     def server(self, number: int) -> str:
         """Return what a server is called in a message."""

@@ -4,7 +4,9 @@ from topoopt.wirings.answer import DIRECTED_WARNING as DIRECTED_WARNING
 from topoopt.wirings.answer import WiringAnswer as WiringAnswer
 from topoopt.wirings.existence import FAMILY_NAMES as FAMILY_NAMES
 from topoopt.wirings.existence import exists as exists
+from topoopt.wirings.exported_graph import EXPORTED as EXPORTED
 from topoopt.wirings.file import read_wiring_file as read_wiring_file
+from topoopt.wirings.file import wiring_attributes as wiring_attributes
 from topoopt.wirings.judged import JudgedWiring as JudgedWiring
 from topoopt.wirings.judged import judged as judged
 from topoopt.wirings.known import known_judged as known_judged

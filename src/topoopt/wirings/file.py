@@ -3,7 +3,7 @@
 ``graph`` says format, servers, degree, links (``duplex`` or ``directed``), family, recipe, rings,
 ``interfaces_per_panel``, and the ports that are idle. Every entry of ``links`` is a cable, or a fiber from source to
 target, with the port at either end. The writer puts one link on a line, so that a mistake can be found by its line.
-Files without that format are graphs that others wrote (``syntax.py``).
+Files without that format are graphs that others wrote (``syntax.py``), or exports of a plan (``exported_graph.py``).
 """
 
 import json
@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from topoopt.errors import InvalidInput, shown
-from topoopt.files import parse_json, read_text, with_line, write_atomically
+from topoopt.files import checked, parse_json, read_text, with_line, write_atomically
 from topoopt.topology import DirectWiring
+from topoopt.wirings.exported_graph import EXPORTED, exported_document
 from topoopt.wirings.file_model import FORMAT, LinkPart, Port, Side, free_ports
 from topoopt.wirings.link_list import listed_wiring
 from topoopt.wirings.ports import PortedLinks
@@ -25,18 +26,7 @@ _REMEDY = "write one with topoopt topology --out"
 
 def write_wiring_file(path: str | Path, wiring: DirectWiring, ports: PortedLinks) -> None:
     """Write a wiring, whole or not at all."""
-    graph = {
-        "format": FORMAT,
-        "servers": wiring.servers,
-        "degree": wiring.degree,
-        "links": wiring.links,
-        "family": wiring.family,
-        "group": wiring.group,
-        "recipe": wiring.recipe,
-        "interfaces_per_panel": ports.interfaces_per_panel,
-        "idle": list(free_ports(wiring.servers, wiring.degree, wiring.links, _taken(ports, wiring.links))),
-        "rings": [{"walk": ring.walk.tolist(), "share": ring.share} for ring in wiring.rings],
-    }
+    graph = wiring_attributes(wiring, ports)
     nodes = ", ".join(f'{{"id": {server}}}' for server in range(wiring.servers))
     columns = (ports.src, ports.src_port, ports.dst, ports.dst_port)
     links = ",\n".join(
@@ -49,6 +39,22 @@ def write_wiring_file(path: str | Path, wiring: DirectWiring, ports: PortedLinks
         f'{{\n "directed": {directed},\n "multigraph": true,\n "graph": {json.dumps(graph)},\n "nodes": [{nodes}],\n'
         f' "links": [\n{links}\n ]\n}}\n',
     )
+
+
+def wiring_attributes(wiring: DirectWiring, ports: PortedLinks) -> dict[str, Any]:
+    """Return what a wiring file says of the wiring as a whole."""
+    return {
+        "format": FORMAT,
+        "servers": wiring.servers,
+        "degree": wiring.degree,
+        "links": wiring.links,
+        "family": wiring.family,
+        "group": wiring.group,
+        "recipe": wiring.recipe,
+        "interfaces_per_panel": ports.interfaces_per_panel,
+        "idle": list(free_ports(wiring.servers, wiring.degree, wiring.links, _taken(ports, wiring.links))),
+        "rings": [{"walk": ring.walk.tolist(), "share": ring.share} for ring in wiring.rings],
+    }
 
 
 def read_wiring_file(
@@ -81,11 +87,14 @@ def read_wiring_file(
     try:
         document = parse_json(text, place, foreign=True) if text.lstrip().startswith(("{", "[")) else None
         said = _format_of(document) if isinstance(document, dict) else None
-        if said is None:
-            return listed_wiring(foreign_graph(text, document, path), links, degree, only_listed)
-        if said != FORMAT:
+        if said not in (None, FORMAT, EXPORTED):
             raise InvalidInput(f"expected a wiring file, of format {FORMAT}, got {shown(said)}; {_REMEDY}")
-        made, ports = written_wiring(parse_json(text, place), text, place)
+        if said != FORMAT:
+            graph = foreign_graph(text, document, path)
+            if graph.says.get("format") != EXPORTED:
+                return listed_wiring(graph, links, degree, only_listed)
+            document = exported_document(graph)
+        made, ports = written_wiring(checked(document, place), text, place)
     except InvalidInput as error:
         raise InvalidInput(with_line(str(error), text, place)) from None
     given: tuple[tuple[str, Any, Any], ...] = (("links", links, made.links), ("degree", degree, made.degree))
