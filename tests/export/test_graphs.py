@@ -140,6 +140,12 @@ def test_names_of_an_own_wiring_become_those_of_the_inventory(tmp_path: Path) ->
     rows = file_of(plan, "dot")
     assert '"gpu-node-0" -- "gpu-node-1"' in rows
     assert "gpu-node-4" in str(topoopt.export(plan, format="patch-list").files["patch-list.csv"])
+    assert "gpu-node-0" in str(topoopt.fail(plan, link=(0, 1)))
+    other = tmp_path / "other.csv"
+    other.write_text("".join(f"gpu node {i},gpu node {(i + 2) % 5}\n" for i in range(5)))
+    moves = str(topoopt.rewire(path, other, relabel=False).to_json())
+    assert "gpu-node-3" in moves
+    assert "srv003" not in moves
 
 
 def test_a_spoiled_export_is_one_line(plans: dict[str, topoopt.Plan], tmp_path: Path) -> None:

@@ -142,21 +142,13 @@ def deployment(
         )
     if present is not None and present.links != cluster.links:
         raise InvalidInput(f"present: links are {present.links}, those of the plan {cluster.links}")
-    given = _named(plan, given or GivenInventory())
+    given = (given or GivenInventory()).named(plan.server_names)
     joined = Joined(topology, cluster.degree, cluster.links)
     return fitting(
         given,
         cluster.degree,
         lambda width: _deployed(plan, joined, given, present, (width, kind, keep_running)),
     )
-
-
-def _named(plan: Plan, given: GivenInventory) -> GivenInventory:
-    """Return what is given; where it lists no servers, those of a wiring of somebody's own by their names there."""
-    names = () if plan.wiring is None else plan.wiring.names
-    if given.content.servers or len(names) != plan.job.cluster.servers:
-        return given
-    return given.with_servers(names)
 
 
 def _deployed(

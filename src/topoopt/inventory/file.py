@@ -44,10 +44,13 @@ class GivenInventory:
     place: str = ""
     text: str = ""
 
-    def with_servers(self, names: Sequence[str]) -> "GivenInventory":
-        """Return it with servers of these names, where they can be host names; what no host name has is a hyphen."""
+    def named(self, names: Sequence[str]) -> "GivenInventory":
+        """Return it with servers of these names, if it lists none.
+
+        What no host name has becomes a hyphen. Names that are then no longer different, or none, are left to the rule.
+        """
         hosts = [re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-._")[:_LONGEST_HOST] for name in names]
-        if not all(hosts) or len(set(hosts)) < len(hosts):
+        if self.content.servers or not all(hosts) or len(set(hosts)) < len(hosts):
             return self
         servers = [ServerPart(name=host) for host in hosts]
         return replace(self, content=self.content.model_copy(update={"servers": servers}))

@@ -193,6 +193,12 @@ class Plan:
         return self.outcome.iteration_time_s / self.bounds.lower_bound_s - 1
 
     @property
+    def server_names(self) -> tuple[str, ...]:
+        """Names that a wiring of somebody's own gave the servers; empty where they are numbers."""
+        names = () if self.wiring is None else self.wiring.names
+        return names if len(names) == self.fabric.topology.servers else ()
+
+    @property
     def strides(self) -> tuple[int, ...]:
         """Strides of the largest group's rings, each once; of the +p and -p of a duplex ring the smaller.
 

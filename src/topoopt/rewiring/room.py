@@ -19,12 +19,15 @@ class Joined:
         Interfaces of a server.
     patched : Wiring, optional
         Which ports the links take, where that is known.
+    names : tuple of str
+        Of the servers, where a file gave them some.
     """
 
     topology: Topology
     degree: int
     links: str
     patched: Wiring | None = None
+    names: tuple[str, ...] = ()
 
     @property
     def servers(self) -> int:
@@ -40,7 +43,7 @@ def joined_by(wiring: DirectWiring, ports: PortedLinks | None) -> Joined:
         room = Wiring(wiring.links, wiring.degree, min(ports.interfaces_per_panel, wiring.degree))
         ends = zip(*(column.tolist() for column in columns), strict=True)
         patched = room.changed((), (room.joined((a, p), (b, q)) for a, p, b, q in ends))
-    return Joined(wiring.topology(), wiring.degree, wiring.links, patched)
+    return Joined(wiring.topology(), wiring.degree, wiring.links, patched, wiring.names)
 
 
 def wired_in_room(old: Joined, new: Joined, interfaces_per_panel: int | None) -> tuple[Wiring, Topology, int]:

@@ -107,6 +107,7 @@ def _names(given: GivenInventory, prediction: Prediction) -> Inventory:
     state, repair = prediction.situation, prediction.chosen.repair
     assert repair is not None, "a chosen repair is possible"
     servers = state.plan.job.cluster.servers
+    given = given.named(state.plan.server_names)
     spare = bool(repair.wiring.touching([servers]))
     if spare and len(given.content.servers) == servers:
         given = given.with_spare()

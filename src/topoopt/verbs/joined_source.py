@@ -27,4 +27,4 @@ def joined_and_name(source: JoinedSource) -> tuple[Joined, str]:
     topology, cluster = plan.fabric.topology, plan.job.cluster
     if topology.nodes > topology.servers:
         raise InvalidInput(f"{name}: the servers of a {plan.fabric.name} hang on switches; nothing to rewire")
-    return Joined(topology, cluster.degree, cluster.links), name
+    return Joined(topology, cluster.degree, cluster.links, names=plan.server_names), name

@@ -56,7 +56,7 @@ def rewire(
     """
     (before, old_name), (after, new_name) = joined_and_name(old), joined_and_name(new)
     _check(before, old_name, after, new_name, keep_running)
-    given = inventory_of(inventory)
+    given = inventory_of(inventory).named(before.names)
     names = (old_name, new_name)
     how = (keep_running, relabel and not keep_running)
     if interfaces_per_panel is not None:

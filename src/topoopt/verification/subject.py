@@ -61,9 +61,7 @@ class Subject:
         """Names of the servers, where a file of others gave them."""
         if self.wiring is not None:
             return self.wiring.names
-        chosen = None if self.plan is None else self.plan.wiring
-        names = () if chosen is None else chosen.names
-        return names if len(names) == self.topology.servers else ()
+        return () if self.plan is None else self.plan.server_names
 
     def server(self, number: int) -> str:
         """Return what a server is called in a message."""
