@@ -74,13 +74,46 @@ def room_of(deployment: Deployment, suffixes: Sequence[str] = ("",)) -> Iterator
         for server in range(room.servers):
             made.append(room.name(server))
             subprocess.run(["ip", "netns", "add", made[-1]], check=True)
-        subprocess.run(
-            ["ip", "-batch", "-"], input="".join(_links(room, addressing, suffixes)), text=True, check=True
-        )
+        lines = _links(room, addressing, suffixes)
+        if not addressing.duplex:
+            made.append(f"{room.prefix}panel")
+            subprocess.run(["ip", "netns", "add", made[-1]], check=True)
+            lines = _links_to_panel(room, addressing, made[-1])
+        subprocess.run(["ip", "-batch", "-"], input="".join(lines), text=True, check=True)
+        if not addressing.duplex:
+            up = "".join(f"link set dev {port} mtu 9000 up\n" for port in _ports(addressing))
+            subprocess.run(["ip", "-n", made[-1], "-batch", "-"], input=up, text=True, check=True)
+            command = ["ip", "netns", "exec", made[-1], "tc", "-batch", "-"]
+            subprocess.run(command, input="".join(_fibers(addressing)), text=True, check=True)
         yield room
     finally:
         for name in made:
             subprocess.run(["ip", "netns", "del", name], check=False)
+
+
+def _links_to_panel(room: Room, addressing: Addressing, panel: str) -> Iterator[str]:
+    """Yield a pair from every interface to a port of a panel, where fibers begin and end."""
+    for server, ends in enumerate(addressing.ends_of_servers):
+        for name in {addressing.interface_name(end): _port(addressing, end) for end in ends}.items():
+            yield f"link add {name[0]} netns {room.name(server)} type veth peer name {name[1]} netns {panel}\n"
+
+
+def _fibers(addressing: Addressing) -> Iterator[str]:
+    """Yield rules by which what comes in at a port of the panel goes out where the fiber ends, and nowhere else."""
+    for end in range(0, addressing.ends, 2):
+        here, there = _port(addressing, end), _port(addressing, end + 1)
+        yield f"qdisc add dev {here} ingress\n"
+        rule = f"filter add dev {here} parent ffff: protocol all u32 match u32 0 0"
+        yield f"{rule} action mirred egress redirect dev {there}\n"
+
+
+def _ports(addressing: Addressing) -> list[str]:
+    return sorted({_port(addressing, end) for end in range(addressing.ends)})
+
+
+def _port(addressing: Addressing, end: int) -> str:
+    here = addressing.end(end)
+    return f"p{here.server}x{here.interface}"
 
 
 def _links(room: Room, addressing: Addressing, suffixes: Sequence[str]) -> Iterator[str]:

@@ -6,19 +6,22 @@ it the MAC of the next stop and sends it on; what has the MAC of the first kind 
 So a packet in transit always bears the MAC of the function without RDMA, and on its last hop that of the one with.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from topoopt.errors import Infeasible
 from topoopt.export.deployment import Deployment
 from topoopt.export.format import Contents
 from topoopt.export.server_network import LONGEST_NAME, MTU_BYTES, ServerNetwork
-from topoopt.forwarding import Addressing, Hop
+from topoopt.forwarding import Addressing, Hop, Route
+from topoopt.memory import refuse_too_large
 
 TRANSIT_SUFFIX = "t"
 _BLOCK = 1
 """Number of the rules' block: all ports of a server have the same."""
 _PROTOCOLS = (("ip", "flower"), ("802.1Q", "flower vlan_ethtype ip"))
 """Untagged, and with the priority of RoCE in a VLAN tag."""
+
+_BYTES_OF_A_RULE = 250
 
 _SCRIPT = """\
 #!/bin/sh
@@ -38,7 +41,7 @@ def rdma_rules(deployment: Deployment) -> Contents:
     Raises
     ------
     Infeasible
-        If routes have several next hops: a rule has one.
+        If routes have several next hops: a rule has one; if there is not the memory.
 
     References
     ----------
@@ -55,6 +58,8 @@ def rdma_rules(deployment: Deployment) -> Contents:
                     f"inventory: {network.name}: interface {one.name}: too long for a second function, "
                     f"{one.name}{TRANSIT_SUFFIX}; {LONGEST_NAME - len(TRANSIT_SUFFIX)} characters at most"
                 )
+    rules = len(_PROTOCOLS) * len(deployment.tables)
+    refuse_too_large(f"{rules} tc rules", 2 * _BYTES_OF_A_RULE * rules, "leave this format out")
     files = {}
     for server, network in enumerate(deployment.networks):
         files[f"{network.name}/rdma.sh"] = _script(network)
@@ -105,25 +110,40 @@ def _tc(addressing: Addressing, network: ServerNetwork) -> Iterator[str]:
     """Yield the rules of what comes through; those for one source are asked first."""
     for one in network.interfaces:
         yield f"qdisc add dev {one.name}{TRANSIT_SUFFIX} ingress_block {_BLOCK} ingress"
+    known: dict[tuple[int, bool], str] = {}
     for table in network.tables:
-        for route in table.routes:
-            match = f"src_ip {table.source} dst_ip {route.address}"
-            yield from _rules(addressing, 1, match, route.address, route.hops[0])
-    for route in network.main:
-        yield from _rules(
-            addressing, 1 + len(_PROTOCOLS), f"dst_ip {route.address}", route.address, route.hops[0]
-        )
+        heads = _heads(1, f" src_ip {table.source}")
+        yield from _rules(addressing, heads, table.routes, known)
+    yield from _rules(addressing, _heads(1 + len(_PROTOCOLS), ""), network.main, known)
 
 
-def _rules(addressing: Addressing, preference: int, match: str, address: str, hop: Hop) -> Iterator[str]:
-    last = _is_last(addressing, address, hop)
+def _heads(preference: int, match: str) -> list[str]:
+    """Return how rules begin, for both protocols."""
+    return [
+        f"filter add block {_BLOCK} protocol {protocol} pref {preference + place} {flower}{match} dst_ip "
+        for place, (protocol, flower) in enumerate(_PROTOCOLS)
+    ]
+
+
+def _rules(
+    addressing: Addressing, heads: list[str], routes: Iterable[Route], known: dict[tuple[int, bool], str]
+) -> Iterator[str]:
+    """Yield two rules for each route; ``known`` are the actions that others have had, by end and kind of hop."""
+    for route in routes:
+        hop = route.hops[0]
+        key = hop.end, _is_last(addressing, route.address, hop)
+        if key not in known:
+            known[key] = _action(addressing, hop, last=key[1])
+        for head in heads:
+            yield f"{head}{route.address}{known[key]}"
+
+
+def _action(addressing: Addressing, hop: Hop, last: bool) -> str:
     mac = addressing.mac(hop.end ^ 1) if last else addressing.transit_mac(hop.end ^ 1)
-    for place, (protocol, flower) in enumerate(_PROTOCOLS):
-        yield (
-            f"filter add block {_BLOCK} protocol {protocol} pref {preference + place} {flower} {match} "
-            f"action pedit ex munge eth dst set {mac} munge eth src set {addressing.transit_mac(hop.end)} "
-            f"pipe action mirred egress redirect dev {hop.interface}{TRANSIT_SUFFIX}"
-        )
+    return (
+        f" action pedit ex munge eth dst set {mac} munge eth src set {addressing.transit_mac(hop.end)} "
+        f"pipe action mirred egress redirect dev {hop.interface}{TRANSIT_SUFFIX}"
+    )
 
 
 def _is_last(addressing: Addressing, address: str, hop: Hop) -> bool:

@@ -111,8 +111,15 @@ class Addressing:
 
     def server_of(self, identity: str) -> int:
         """Return the server that has an identity."""
-        a, b, c, d = map(int, identity.split("."))
-        return ((a << 24 | b << 16 | c << 8 | d) - self.identity_first) // self.identities
+        return self._server_of[identity]
+
+    @cached_property
+    def _server_of(self) -> dict[str, int]:
+        return {
+            self.identity(server, identity): server
+            for server in range(self.servers)
+            for identity in range(self.identities)
+        }
 
     def block(self, server: int) -> str:
         """Return all identities of a server as one prefix; ``a.b.c.d/32`` where there is one."""
