@@ -13,7 +13,6 @@ import pytest
 
 from topoopt.errors import InvalidInput
 from topoopt.testbed.namespaces import (
-    FOLDER,
     create_namespace,
     inside,
     namespaces_named,
@@ -51,16 +50,17 @@ def links_of_the_machine() -> set[str]:
 
 @pytest.fixture
 def untouched(machine: str) -> Iterator[str]:
-    """What a test leaves is what it has found: namespaces of the name, links outside, notes."""
-    before = links_of_the_machine(), {name for name in os.listdir(FOLDER) if machine not in name}
+    """Return a name; a test leaves what it has found: namespaces of that name and of others, links outside, notes."""
+    foreign, before = f"foreign-{machine}", links_of_the_machine()
+    create_namespace(foreign)
     yield machine
     left = namespaces_named(PREFIX + machine)
     for name in left:
         remove_namespace(name)
     assert left == ()
+    assert remove_namespace(foreign), "a namespace of somebody else is gone"
     assert known_states() == ()
-    assert links_of_the_machine() == before[0]
-    assert {name for name in before[1] if not (FOLDER / name).exists() and name.startswith("test-")} == set()
+    assert links_of_the_machine() == before
 
 
 def started(name: str) -> "subprocess.Popen[str]":
