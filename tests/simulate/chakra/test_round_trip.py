@@ -123,6 +123,13 @@ def test_barriers_delays_and_uneven_shards_come_back(tmp_path: Path) -> None:
     assert back.members(6) == (2, 0, 1)
 
 
+def test_tasks_that_wait_for_nothing_come_back(tmp_path: Path) -> None:
+    rows = [TaskRows(TRANSFER, 2, src=np.array([0, 1]), dst=np.array([1, 2]), size_bytes=5)]
+    graph = task_graph_from_edges(3, rows, np.zeros(0, np.int64), np.zeros(0, np.int64))
+    back = job_of_chakra(str(written(tmp_path, graph))).graph
+    assert [name for name in ARRAYS if not np.array_equal(getattr(graph, name), getattr(back, name))] == []
+
+
 def test_what_no_rank_sees_both_of_is_refused() -> None:
     rows = [TaskRows(COMPUTE, 2, 1e-3, server=np.array([0, 1]))]
     graph = task_graph_from_edges(2, rows, np.array([0]), np.array([1]))

@@ -103,7 +103,7 @@ def _waits(graph: TaskGraph) -> dict[tuple[int, int], bytes]:
     rank, task, before = dependencies(graph)
     numbers = [varint(number) for number in range(len(graph))]
     begins = np.flatnonzero(np.diff(rank, prepend=-1) | np.diff(task, prepend=-1))
-    ends = np.append(begins[1:], len(rank))
+    ends = np.append(begins, len(rank))[1:]
     wanted = before.tolist()
     found = {}
     for where, who, first, last in zip(

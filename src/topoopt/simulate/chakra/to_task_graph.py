@@ -63,11 +63,13 @@ def chakra_task_graph(traces: ChakraTraces) -> TaskGraph:
     number: dict[Place, int] = {place: task for task, row in enumerate(tasks) for place in row.nodes}
     edges = [(number[place], task) for task, row in enumerate(tasks) for place in row.waits_for]
     before, after = ([edge[side] for edge in edges] for side in (0, 1))
-    refuse_circle(tasks, before, after)
     rows, names = _rows(tasks)
-    return task_graph_from_edges(
-        len(traces.ranks), [rows], np.array(before, np.int64), np.array(after, np.int64), names
-    )
+    edges_of_graph = np.array(before, np.int64), np.array(after, np.int64)
+    try:
+        return task_graph_from_edges(len(traces.ranks), [rows], *edges_of_graph, names)
+    except InvalidInput:
+        refuse_circle(tasks, before, after)  # by files and nodes
+        raise
 
 
 def _check(trace: ChakraTrace) -> None:

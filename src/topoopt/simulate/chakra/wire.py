@@ -70,13 +70,19 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
     ValueError
         If the bytes end before it does, or it is longer than 64 bits take.
     """
-    value = shift = 0
-    for place in range(at, min(at + LONGEST_VARINT, len(data))):
-        byte = data[place]
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value & 0xFFFF_FFFF_FFFF_FFFF, place + 1
-        shift += 7
+    try:
+        value = data[at]
+        if value < 0x80:  # most numbers are small, and a file has millions
+            return value, at + 1
+        value, shift = value & 0x7F, 7
+        for place in range(at + 1, at + LONGEST_VARINT):
+            byte = data[place]
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value & 0xFFFF_FFFF_FFFF_FFFF, place + 1
+            shift += 7
+    except IndexError:
+        pass
     raise ValueError(f"byte {at}: the file ends within a number, or this is none")
 
 
@@ -90,7 +96,11 @@ def fields(data: bytes) -> Iterator[Field]:
     """
     at, end = 0, len(data)
     while at < end:
-        key, at = read_varint(data, at)
+        key = data[at]
+        if key < 0x80:
+            at += 1
+        else:
+            key, at = read_varint(data, at)
         number, kind = key >> 3, key & 7
         if kind == VARINT:
             value, at = read_varint(data, at)
