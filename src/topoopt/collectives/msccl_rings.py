@@ -48,8 +48,8 @@ def rings_xml(orders: Sequence[Sequence[int]], name: str) -> str:
     InvalidInput
         If an order does not name every rank once.
     Infeasible
-        If the rings take more than :data:`~topoopt.collectives.msccl.MOST_CHANNELS` channels or
-        :data:`~topoopt.collectives.msccl.MOST_MESSAGES` messages.
+        If the rings take more than ``MOST_CHANNELS`` channels or
+        ``MOST_MESSAGES`` messages.
     """
     ranks, rings = len(orders[0]), len(orders)
     for order in orders:

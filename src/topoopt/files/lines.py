@@ -21,7 +21,7 @@ def with_line(message: str, text: str, place: str) -> str:
     Parameters
     ----------
     message : str
-        What is wrong, with or without ``place: `` before it.
+        What is wrong, with or without the place before it.
     text : str
         What the file says, as YAML, JSON or TOML.
 
