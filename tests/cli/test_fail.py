@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Topoopt
+from tests.cli.conftest import EXAMPLES, Topoopt
 from tests.cli.test_mistakes import assert_one_line
 
 
@@ -90,12 +90,35 @@ def test_a_repair_speaks_in_the_names_of_the_inventory(topoopt: Topoopt, plan_fi
     assert_one_line(topoopt(*words), "room.yaml: line 24: panels[1].name: panel0 stands twice")
 
 
+ROOM = str(EXAMPLES / "room.yaml")
+
+
+def test_what_fails_may_be_named_as_it_is_in_the_room(topoopt: Topoopt, plan_file: str) -> None:
+    def failure(*words: str) -> str:
+        name: str = json.loads(topoopt("fail", plan_file, *words, "--without", "re-plan", "--json").out)[
+            "failure"
+        ]
+        return name
+
+    assert failure("--server", "gpu-a04", "--inventory", ROOM) == "server 3"
+    assert failure("--server", "srv003") == "server 3"
+    assert failure("--panel", "panel1") == "panel 1"
+    assert failure("--cable", "C0006") == "link 1-2"
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        (("--cable", "C0099"), '--cable: there is no "C0099"; did you mean C00'),
+        (("--server", "srv16"), '--server: there is no "srv16"; did you mean srv015 or srv'),
+        (("--panel", "panel7"), '--panel: there is no "panel7"; did you mean panel'),
+        (
+            ("--panel", "ocs-north", "--inventory", ROOM),
+            "ocs-north has interfaces of 0 and 1 and 2 and 3 of the",
+        ),
         (("--availability", "--inventory", "no.yaml"), "--inventory: is of one failure"),
         (("--link", "0-1", "--inventory", "no.yaml"), "no.yaml: no such file"),
-        ((), "fail: what fails? Give one of link, server, panel, or availability"),
+        ((), "fail: what fails? Give one of link, cable, server, panel, or availability"),
         (("--link", "0-2"), "there is no link 0-2; server 0 is wired to 1,"),
         (("--link", "0-16"), "link: expected a number in 0..15, got 16"),
         (("--link", "one-two"), '--link: expected two servers such as 3-4, got "one-two"'),

@@ -87,6 +87,8 @@ def _moves(answer: FailureAnswer, row: Row) -> tuple[Section, ...]:
         lines.append(f"and {len(moves) - SHOWN} more; all of them are in JSON")
     if answer.spare is not None:
         lines.append(f"{answer.spare} is the spare server")
+    if row["repaired"]["name"] == "look-ahead":
+        lines.append("these are ports of the look-ahead panel behind it")
     notes = (Notes(tuple(lines)),) if lines else ()
     blocks = (move_table(moves[:SHOWN]), *notes)
     return (Section("moves", "Moves", "", blocks, f"of {row['repaired']['name']}"),)

@@ -9,10 +9,6 @@ from topoopt.failure import (
     DEFAULT_RATES,
     WAYS,
     AvailabilityAnswer,
-    FailedLink,
-    FailedPanel,
-    FailedServer,
-    Failure,
     FailureAnswer,
     FailureRates,
     Prediction,
@@ -27,6 +23,7 @@ from topoopt.hardware import find_optical_switch
 from topoopt.inventory import GivenInventory, Inventory, circuits, completed
 from topoopt.simulate import SIMULATORS
 from topoopt.units import parse_time
+from topoopt.verbs.failed_part import PARTS, check_one_part, failed_part
 from topoopt.verbs.inventory_source import inventory_of
 from topoopt.verbs.plan import Progress, silent
 from topoopt.verbs.plan_source import PlanSource, plan_and_name
@@ -50,7 +47,8 @@ def fail(
     on_progress
         Called with the stage, what is done and what there is.
     **words
-        One of ``link`` (``(3, 4)`` or ``"3-4"``), ``server``, ``panel``, or ``availability=True``. ``at``: when it
+        One of ``link`` (``(3, 4)`` or ``"3-4"``), ``cable`` (its label), ``server``, ``panel`` (number or name), or
+        ``availability=True``. ``at``: when it
         fails (``"3h"`` or seconds), for the course of the job; ``inventory``: the file that says which server,
         interface, panel, port and cable is which; ``without``: names of repairs to leave out; ``rates``: a file of
         failure rates; ``days``, ``runs`` and ``seed`` of drawn failures; ``optics``: what panels are; ``simulator``.
@@ -76,25 +74,24 @@ def fail(
     settings = checked_words(words, FailWords)
     simulator = settings["simulator"]
     check_known("simulator", simulator, SIMULATORS)
-    failure = _failure(settings)
+    check_one_part(settings)
     if settings["availability"]:
         _refuse_one_failure(settings)
         return _month(plan, settings, on_progress)
-    if failure is None:
-        raise InvalidInput("fail: what fails? Give one of link, server, panel, or availability")
+    if not pick(settings, PARTS):
+        raise InvalidInput("fail: what fails? Give one of link, cable, server, panel, or availability")
     if "rates" in settings and "at" not in settings:
         raise InvalidInput("rates: is for availability, or with at for its restart and checkpoint times")
-    return _one(plan, failure, settings, on_progress)
+    return _one(plan, settings, on_progress)
 
 
-def _one(
-    source: PlanSource, failure: Failure, words: Mapping[str, Any], on_progress: Progress
-) -> FailureAnswer:
+def _one(source: PlanSource, words: Mapping[str, Any], on_progress: Progress) -> FailureAnswer:
     rules, left_out, simulator = _rates(words), _left_out(words.get("without", ())), words["simulator"]
     at = words.get("at")
     at_s = parse_time(at, "at") if isinstance(at, str) else at
     given = inventory_of(words.get("inventory"))
     plan, name = plan_and_name(source)
+    failure = failed_part(words, plan, given)
     prediction = predict(plan, failure, simulator=simulator, without_ways=left_out, on_progress=on_progress)
     course = None
     if at_s is not None:
@@ -136,26 +133,6 @@ def _month(source: PlanSource, words: Mapping[str, Any], on_progress: Progress) 
 def _refuse_one_failure(words: Mapping[str, Any]) -> None:
     for word in pick(words, FailureWords):
         raise InvalidInput(f"{word}: is of one failure; availability fails parts by chance")
-
-
-def _failure(words: Mapping[str, Any]) -> Failure | None:
-    parts = list(pick(words, ("link", "server", "panel")))
-    if len(parts) > 1:
-        raise InvalidInput(f"{parts[1]}: one failure at a time; give it or {parts[0]}")
-    if "server" in words:
-        return FailedServer(words["server"])
-    if "panel" in words:
-        return FailedPanel(words["panel"])
-    return FailedLink(*_ends(words["link"])) if "link" in words else None
-
-
-def _ends(link: str | tuple[int, int]) -> tuple[int, int]:
-    if not isinstance(link, str):
-        return link
-    ends = link.split("-")
-    if len(ends) != 2 or not all(end.strip().isdecimal() for end in ends):
-        raise InvalidInput(f'link: expected two servers such as 3-4, got "{link}"')
-    return int(ends[0]), int(ends[1])
 
 
 def _left_out(names: Sequence[str]) -> tuple[str, ...]:

@@ -13,10 +13,12 @@ class FailureWords(TypedDict, total=False):
 
     link: Annotated[str | tuple[int, int], Word("A-B")]
     """The cable between servers A and B fails."""
-    server: int
-    """Server N fails."""
-    panel: Annotated[int, Word("K")]
-    """Panel (optical switch) K fails: all links on it."""
+    cable: Annotated[str, Word("ID")]
+    """The cable of this label, from a server to a panel, fails."""
+    server: Annotated[int | str, Word("N|NAME")]
+    """Server N fails, or the one of this name."""
+    panel: Annotated[int | str, Word("K|NAME")]
+    """Panel (optical switch) K fails, or the one of this name: all links on it."""
     at: Time
     """When, such as 3h: shows the course of the job."""
     inventory: Annotated[str | os.PathLike[str], Word("FILE")]
