@@ -21,7 +21,7 @@ def test_the_page_holds_what_the_study_finds(name: str) -> None:
 
 def test_every_study_has_its_part_of_the_page() -> None:
     found = re.findall(r"^## (\w+)$", WRITTEN.read_text(), flags=re.MULTILINE)
-    assert found == list(STUDIES)
+    assert found == [name for name, entry in STUDIES.items() if not entry.measured]
 
 
 def test_nothing_on_the_page_is_missed() -> None:

@@ -14,12 +14,13 @@ pytestmark = pytest.mark.reproduction
 
 
 def test_studies_stand_in_the_order_of_the_paper() -> None:
-    order = ["motivation", *(f"fig{number}" for number in range(10, 18)), "table1", "mixnet", "wirings"]
+    figures = [f"fig{number}" for number in range(10, 18)]
+    order = ["motivation", *figures, "testbed", "table1", "mixnet", "wirings"]
     assert list(STUDIES) == [name for name in order if name in STUDIES]
 
 
 def test_every_study_is_run_here_whole_or_in_small() -> None:
-    assert set(ALL) == set(STUDIES)
+    assert set(ALL) == {name for name, entry in STUDIES.items() if not entry.measured}
 
 
 def test_a_title_fits_on_a_line_with_its_name() -> None:

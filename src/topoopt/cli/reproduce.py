@@ -15,7 +15,7 @@ from topoopt.errors import InvalidInput, check_known, unknown_name
 from topoopt.words import Switch, Word
 
 ALL, LIST = "all", "list"
-FIGURES = "motivation|fig10|...|fig17|table1|mixnet|wirings|all|list"
+FIGURES = "motivation|fig10|...|fig17|testbed|table1|mixnet|wirings|all|list"
 TABLES = ("csv", "parquet")
 
 
@@ -46,8 +46,8 @@ def reproduce(
 ) -> None:
     """Make figures of the paper again: ours beside the published, rows and pictures in a folder.
 
-    The rows of a figure go to DIR/NAME.csv, its pictures to DIR as well. Figures that are done when Ctrl-C is pressed
-    stay.
+    All are those that are computed; testbed is measured on this machine, and needs root. The rows of a figure go to
+    DIR/NAME.csv, its pictures to DIR as well. Figures that are done when Ctrl-C is pressed stay.
     """
     titles = topoopt.reproducible()
     if name == LIST:
@@ -57,7 +57,7 @@ def reproduce(
         raise unknown_name("figure", name, titles)
     _check(words)
     quick, seed, out, page = words["quick"], words["seed"], words["out"], words.get("page")
-    names = list(titles) if name == ALL else [name]
+    names = list(topoopt.reproducible(measured=False)) if name == ALL else [name]
     check_files(out, names, words["table"], page)
     done: list[tuple[topoopt.Figure, tuple[str, ...]]] = []
     try:

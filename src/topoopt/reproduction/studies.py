@@ -17,6 +17,7 @@ from topoopt.reproduction.figure import Study
 from topoopt.reproduction.mixnet import mixnet
 from topoopt.reproduction.motivation import motivation
 from topoopt.reproduction.table1 import table1
+from topoopt.reproduction.testbed import testbed
 from topoopt.reproduction.wirings import wirings
 
 
@@ -30,15 +31,21 @@ class StudyEntry:
         Makes the figure anew.
     shown : str
         What the paper's figure shows, in a sentence or two.
+    measured : bool
+        Whether it is measured on this machine, and so never the same twice: it is made when it is named, and not among
+        all figures.
     """
 
     title: str
     study: Study
     shown: str
+    measured: bool = False
 
+
+MEASURED = ("testbed",)
 
 STUDIES: Mapping[str, StudyEntry] = {
-    name: StudyEntry(description(name).title, study, description(name).shown)
+    name: StudyEntry(description(name).title, study, description(name).shown, name in MEASURED)
     for name, study in {  # in the order of the paper
         "motivation": motivation,
         "fig10": fig10,
@@ -49,6 +56,7 @@ STUDIES: Mapping[str, StudyEntry] = {
         "fig15": fig15,
         "fig16": fig16,
         "fig17": fig17,
+        "testbed": testbed,
         "table1": table1,
         "mixnet": mixnet,
         "wirings": wirings,

@@ -5,11 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from topoopt.errors import Infeasible
-
-pytest.importorskip("torch", reason="PyTorch is not installed: pip install topoopt[testbed]")
-
 import topoopt
+from topoopt.errors import Infeasible
 from topoopt.routing import Path, explicit_routes
 from topoopt.simulate import COMPUTE, TRANSFER, TaskGraph, TaskRows, task_graph_from_edges
 from topoopt.testbed import job_of_plan, paper_plan

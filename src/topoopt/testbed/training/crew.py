@@ -76,8 +76,9 @@ class Crew:
             self._process.stdin.close()
             self.gather(START_LIMIT_S)
         except BaseException:
-            self.close()
+            self.close(at_once=True)
             raise
+        shutil.rmtree(self._meeting)  # all have met; a run that is killed leaves nothing behind
 
     def __enter__(self) -> Self:
         return self
@@ -85,7 +86,7 @@ class Crew:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        self.close(at_once=error is not None)
 
     def run(
         self, program: str, limit_s: float, each: Sequence[dict[str, Any]] = (), **words: Any
@@ -140,12 +141,12 @@ class Crew:
             raise Infeasible(f"testbed: no answer from server {late} within {limit_s:.0f} s{self._said()}")
         return [answers[number] for number in range(len(self._pipes))]
 
-    def close(self) -> None:
-        """End all processes, and leave nothing of them."""
+    def close(self, at_once: bool = False) -> None:
+        """End all processes, and leave nothing of them; ``at_once`` also those that wait for others."""
         for pipe in self._pipes:
             pipe.close()
         try:
-            self._process.wait(END_LIMIT_S)
+            self._process.wait(0.0 if at_once else END_LIMIT_S)
         except subprocess.TimeoutExpired:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
