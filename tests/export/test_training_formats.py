@@ -20,6 +20,8 @@ from topoopt.export import FORMATS, Deployment, deployment
 from topoopt.export.hosts import hostlist
 from topoopt.export.training_formats import TRAINING_FORMATS
 from topoopt.inventory import Interface
+from topoopt.search import task_graph_of
+from topoopt.simulate import COLLECTIVES
 
 Files = dict[str, Any]
 
@@ -67,16 +69,24 @@ def test_the_rings_of_a_plan_are_an_allreduce_a_channel_for_each(plan: topoopt.P
             assert int(block.attrib["recv"]) == ring.members[place - 1]
 
 
-def test_every_group_of_replicas_has_a_file(expert_plan: topoopt.Plan) -> None:
+def test_every_group_of_replicas_has_files_of_what_it_does(expert_plan: topoopt.Plan) -> None:
     files = FORMATS["msccl"].write(deployment(expert_plan))
+    graph = task_graph_of(expert_plan.job, expert_plan.strategy)
     groups = json.loads(files["groups.json"])["groups"]
     assert len(groups) == len(expert_plan.fabric.rings) > 1
-    for group, (members, rings) in zip(groups, expert_plan.fabric.rings.items(), strict=True):
-        text = files[group["rings"]]
-        assert isinstance(text, str)
-        ran = run_msccl(text)
-        assert (ran.missing, ran.channels) == (0, len(rings))
-        assert int(ElementTree.fromstring(text).attrib["ngpus"]) == len(members)
+    for group, members in zip(groups, expert_plan.fabric.rings, strict=True):
+        tasks = [task for task in graph.collectives if tuple(sorted(graph.members(task))) == members]
+        kinds = {COLLECTIVES[graph.collective[task]] for task in tasks}
+        assert (
+            set(group["files"]) == kinds == {"reduce-scatter", "all-gather"}
+        )  # the optimizer's state is split
+        for kind, name in group["files"].items():
+            root = ElementTree.fromstring(str(files[name]))
+            assert (root.attrib["coll"], root.attrib["ngpus"]) == (
+                {"reduce-scatter": "reduce_scatter", "all-gather": "allgather"}[kind],
+                str(len(members)),
+            )
+            assert run_msccl(str(files[name])).missing == 0
 
 
 def test_a_broadcast_has_a_file_where_the_plan_takes_it(plan: topoopt.Plan) -> None:

@@ -1,18 +1,34 @@
-"""The AllReduce of every group of replicas as MSCCL's XML: along its rings, a channel each, and by broadcast.
+"""The collectives of every group of replicas as MSCCL's XML: along its rings, and by broadcast.
 
-The second is written where the plan's AllReduces go by it; other algorithms of plans are known to simulators alone.
+An AllReduce has a channel for each ring. The broadcast is written where the plan's AllReduces go by it; other
+algorithms of plans are known to simulators alone.
 """
 
 import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from topoopt.collectives import broadcast_transfers, msccl_xml, rings_xml
+from topoopt.collectives import (
+    all_gather,
+    along_orders,
+    broadcast_transfers,
+    msccl_xml,
+    reduce_scatter,
+    rings_xml,
+    transfers_of,
+)
 from topoopt.errors import Infeasible, InvalidInput
 from topoopt.export.deployment import Deployment
 from topoopt.export.format import Contents
+from topoopt.search import task_graph_of
+from topoopt.simulate import COLLECTIVES
 
 BROADCAST = "bfb"
+ALLREDUCE = "allreduce"
 LARGEST_BYTES = 2**63 - 1
+_PARTS = {"reduce-scatter": reduce_scatter, "all-gather": all_gather}
+"""Halves of an AllReduce that some jobs ask for on their own."""
 
 
 def msccl(deployment: Deployment) -> Contents:
@@ -23,32 +39,52 @@ def msccl(deployment: Deployment) -> Contents:
     Infeasible
         If no servers AllReduce anything, or rings have more steps or messages than such a file holds.
     """
-    fabric = deployment.plan.fabric
+    fabric, kinds = deployment.plan.fabric, _kinds(deployment)
     groups = {members: rings for members, rings in fabric.rings.items() if rings and len(members) > 1}
     if not groups:
         raise Infeasible("the plan has no AllReduce between servers, and so no rings")
     digits, files, listed = len(str(len(groups) - 1)), dict[str, str](), list[dict[str, Any]]()
     for number, (members, rings) in enumerate(groups.items()):
-        name = "allreduce" if len(groups) == 1 else f"allreduce-{number:0{digits}}"
+        ending = "" if len(groups) == 1 else f"-{number:0{digits}}"
         rank = {server: place for place, server in enumerate(members)}
         orders = [[rank[server] for server in ring.members] for ring in rings]
-        files[f"{name}.xml"] = rings_xml(orders, f"topoopt-{len(orders)}-rings-of-{len(members)}")
-        row = {
-            "servers": [deployment.inventory.servers[server].name for server in members],
-            "rings": f"{name}.xml",
-            "strides": [ring.stride for ring in rings],
-        }
-        if BROADCAST in deployment.plan.outcome.algorithms and (text := _broadcast(deployment, members)):
-            files[f"{name}-{BROADCAST}.xml"] = text
-            row[BROADCAST] = f"{name}-{BROADCAST}.xml"
-        listed.append(row)
+        written = {kind: f"{kind}{ending}.xml" for kind in kinds.get(members, (ALLREDUCE,))}
+        files |= {name: _along_rings(kind, orders) for kind, name in written.items()}
+        if ALLREDUCE in written and (text := _broadcast(deployment, members)):
+            written[BROADCAST] = f"{ALLREDUCE}{ending}-{BROADCAST}.xml"
+            files[written[BROADCAST]] = text
+        hosts = [deployment.inventory.servers[server].name for server in members]
+        listed.append({"servers": hosts, "strides": [ring.stride for ring in rings], "files": written})
     ways = sorted(deployment.plan.outcome.algorithms) or ["ring"]
-    said = {"collectives": ways, "groups": listed}
-    return {**files, "groups.json": json.dumps(said, indent=1) + "\n"}
+    return {**files, "groups.json": json.dumps({"algorithms": ways, "groups": listed}, indent=1) + "\n"}
+
+
+def _kinds(deployment: Deployment) -> Mapping[tuple[int, ...], Sequence[str]]:
+    """Return which collectives of a ring each group has."""
+    graph = task_graph_of(deployment.plan.job, deployment.plan.strategy)
+    found: dict[tuple[int, ...], set[str]] = defaultdict(set)
+    for task in graph.collectives.tolist():
+        kind = COLLECTIVES[graph.collective[task]]
+        if kind in (ALLREDUCE, *_PARTS):
+            found[tuple(sorted(graph.members(task)))].add(kind)
+    return {members: sorted(of_group) for members, of_group in found.items()}
+
+
+def _along_rings(kind: str, orders: list[list[int]]) -> str:
+    name = f"topoopt-{kind}-on-{len(orders)}-rings-of-{len(orders[0])}"
+    if kind == ALLREDUCE:
+        return rings_xml(orders, name)
+    part = transfers_of(_PARTS[kind](len(orders[0])))
+    try:
+        return msccl_xml(along_orders(part, orders), name, (0, LARGEST_BYTES))
+    except InvalidInput as error:
+        raise Infeasible(str(error)) from None
 
 
 def _broadcast(deployment: Deployment, members: tuple[int, ...]) -> str:
-    """Return the breadth-first broadcast on a group's own links; nothing where there is none or no room for it."""
+    """Return the breadth-first broadcast on a group's own links; nothing where the plan has none, or no room for it."""
+    if BROADCAST not in deployment.plan.outcome.algorithms:
+        return ""
     transfers = broadcast_transfers(deployment.plan.fabric.topology, members)
     if transfers is None:
         return ""

@@ -15,8 +15,8 @@ from topoopt.export.slurm import slurm
 TRAINING_FORMATS = (
     ExportFormat(
         "msccl",
-        "the AllReduce along the rings of the plan, a channel for each ring",
-        "allreduce.xml, allreduce-bfb.xml, groups.json",
+        "collectives of replicas along the rings of the plan, a channel for each ring",
+        "allreduce.xml, reduce-scatter.xml, …, groups.json",
         "MSCCL and RCCL, one rank a server",
         msccl,
     ),
