@@ -10,6 +10,7 @@ import pytest
 
 import topoopt
 from topoopt.export import FORMATS, Deployment, deployment
+from topoopt.routing import Path, explicit_routes
 
 
 @pytest.fixture(scope="module", params=["hashed", "pinned"])
@@ -69,6 +70,16 @@ def test_the_answer_says_it_where_forwarding_is_written(twelve: topoopt.Plan) ->
     facts = topoopt.export(twelve, format=("patch-list", "routes")).to_json()["forwarding"]
     assert (facts["paths"], facts["tables"], facts["pairs_freed_of_circles"]) == ("hashed", "source", 0)
     assert facts["entries"] > 12 * 11
+
+
+def test_routes_of_some_pairs_only_are_no_forwarding(twelve: topoopt.Plan) -> None:
+    """They are refused with the pair that has none; what needs no routes is written."""
+    routes = explicit_routes(twelve.fabric.topology, [Path((0, 1)), Path((1, 0))])
+    answer = topoopt.export(replace(twelve, fabric=replace(twelve.fabric, routes=routes)))
+    refused = {one.format.name: one.reason for one in answer.refused}
+    for name in ("addresses", "routes", "iproute2", "frr", "netplan", "sonic-routes", "rdma"):
+        assert refused[name].startswith("no route 0->2: ")
+    assert "patch-list/patch-list.csv" in answer.files
 
 
 def test_prefixes_and_paths_are_words_of_the_verb(twelve: topoopt.Plan) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from topoopt.errors import Infeasible, InvalidInput, check_known
+from topoopt.errors import Infeasible, InvalidInput, NoRoute, check_known
 from topoopt.export.answer import ExportedFormat, Refused
 from topoopt.export.deployment import Deployment
 from topoopt.export.table import FORMATS
@@ -39,7 +39,7 @@ def exported(
     for row in chosen:
         try:
             files = row.write(deployment)
-        except Infeasible as error:
+        except (Infeasible, NoRoute) as error:
             if not every:
                 raise Infeasible(f"{row.name}: {error}") from None
             refused.append(Refused(row, str(error)))
