@@ -178,6 +178,11 @@ def test_the_environment_and_the_tuner(written: Any) -> None:
     assert "in the order of\nranks, whatever these files say" in files["README.txt"]
 
 
+def test_the_tuner_has_a_row_for_what_there_is(expert_plan: topoopt.Plan) -> None:
+    rows = list(csv.reader(str(FORMATS["nccl"].write(deployment(expert_plan))["tuner.csv"]).splitlines()))
+    assert [row[0] for row in rows] == ["allgather", "reducescatter"]
+
+
 def test_servers_with_other_nics_have_files_of_their_own(plan: topoopt.Plan) -> None:
     given = deployment(plan)
     devices = tuple(

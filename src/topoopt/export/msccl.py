@@ -5,8 +5,6 @@ algorithms of plans are known to simulators alone.
 """
 
 import json
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from topoopt.collectives import (
@@ -21,11 +19,9 @@ from topoopt.collectives import (
 from topoopt.errors import Infeasible, InvalidInput
 from topoopt.export.deployment import Deployment
 from topoopt.export.format import Contents
-from topoopt.search import task_graph_of
-from topoopt.simulate import COLLECTIVES
+from topoopt.export.group_collectives import ALLREDUCE, ring_collectives
 
 BROADCAST = "bfb"
-ALLREDUCE = "allreduce"
 LARGEST_BYTES = 2**63 - 1
 _PARTS = {"reduce-scatter": reduce_scatter, "all-gather": all_gather}
 """Halves of an AllReduce that some jobs ask for on their own."""
@@ -39,7 +35,7 @@ def msccl(deployment: Deployment) -> Contents:
     Infeasible
         If no servers AllReduce anything, or rings have more steps or messages than such a file holds.
     """
-    fabric, kinds = deployment.plan.fabric, _kinds(deployment)
+    fabric, kinds = deployment.plan.fabric, ring_collectives(deployment)
     groups = {members: rings for members, rings in fabric.rings.items() if rings and len(members) > 1}
     if not groups:
         raise Infeasible("the plan has no AllReduce between servers, and so no rings")
@@ -48,7 +44,7 @@ def msccl(deployment: Deployment) -> Contents:
         ending = "" if len(groups) == 1 else f"-{number:0{digits}}"
         rank = {server: place for place, server in enumerate(members)}
         orders = [[rank[server] for server in ring.members] for ring in rings]
-        written = {kind: f"{kind}{ending}.xml" for kind in kinds.get(members, (ALLREDUCE,))}
+        written = {kind: f"{kind}{ending}.xml" for kind in (kinds.get(members) or (ALLREDUCE,))}
         files |= {name: _along_rings(kind, orders) for kind, name in written.items()}
         if ALLREDUCE in written and (text := _broadcast(deployment, members)):
             written[BROADCAST] = f"{ALLREDUCE}{ending}-{BROADCAST}.xml"
@@ -57,17 +53,6 @@ def msccl(deployment: Deployment) -> Contents:
         listed.append({"servers": hosts, "strides": [ring.stride for ring in rings], "files": written})
     ways = sorted(deployment.plan.outcome.algorithms) or ["ring"]
     return {**files, "groups.json": json.dumps({"algorithms": ways, "groups": listed}, indent=1) + "\n"}
-
-
-def _kinds(deployment: Deployment) -> Mapping[tuple[int, ...], Sequence[str]]:
-    """Return which collectives of a ring each group has."""
-    graph = task_graph_of(deployment.plan.job, deployment.plan.strategy)
-    found: dict[tuple[int, ...], set[str]] = defaultdict(set)
-    for task in graph.collectives.tolist():
-        kind = COLLECTIVES[graph.collective[task]]
-        if kind in (ALLREDUCE, *_PARTS):
-            found[tuple(sorted(graph.members(task)))].add(kind)
-    return {members: sorted(of_group) for members, of_group in found.items()}
 
 
 def _along_rings(kind: str, orders: list[list[int]]) -> str:

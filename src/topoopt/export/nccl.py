@@ -16,6 +16,7 @@ from xml.sax.saxutils import quoteattr
 from topoopt.errors import Infeasible
 from topoopt.export.deployment import Deployment
 from topoopt.export.format import Contents
+from topoopt.export.group_collectives import ring_collectives
 from topoopt.export.hosts import servers_of
 from topoopt.hardware import find_accelerator
 from topoopt.inventory import Interface, Server
@@ -38,7 +39,7 @@ topology.xml  The NICs and accelerators of a server (NCCL_TOPO_FILE). Names and 
               NCCL write the file (NCCL_TOPO_DUMP_FILE), and take the <net> lines from here.
 graph.xml     A channel for each ring, sending and hearing on a NIC of its own (NCCL_GRAPH_FILE).
 nccl.env      The environment of every rank: set -a; . ./nccl.env; set +a
-tuner.csv     For NCCL's example tuner plugin: AllReduces by rings.
+tuner.csv     For NCCL's example tuner plugin: the collectives of replicas by rings.
 
 What NCCL cannot be told: which server follows which. In every channel it joins node n to node n+1 in the order of
 ranks, whatever these files say; rings of other strides then go along routes of several links. MSCCL (format msccl) runs
@@ -59,6 +60,7 @@ class _Machine:
     bandwidth_bps: float
     intra_bps: float
     channels: int
+    collectives: tuple[str, ...]
 
 
 def nccl(deployment: Deployment) -> Contents:
@@ -96,6 +98,7 @@ def _machine(deployment: Deployment) -> _Machine:
         cluster.link_bandwidth_bps,
         cluster.intra_server_bandwidth_bps,
         channels,
+        tuple(sorted({kind for kinds in ring_collectives(deployment).values() for kind in kinds})),
     )
 
 
@@ -157,5 +160,6 @@ def _environment(machine: _Machine, nics: tuple[Interface, ...]) -> str:
 
 
 def _tuner(machine: _Machine) -> str:
-    """Return the only row: AllReduces of every size by rings, on any number of nodes and ranks."""
-    return f"allreduce,0,{2**64 - 1},ring,simple,{machine.channels},-1,-1\n"
+    """Return a row for each collective: by rings at every size, on any number of nodes and ranks."""
+    names = [kind.replace("-", "") for kind in machine.collectives]
+    return "".join(f"{name},0,{2**64 - 1},ring,simple,{machine.channels},-1,-1\n" for name in names)
