@@ -25,6 +25,7 @@ from topoopt.search import (
     make_plan,
     ringed,
     simulated,
+    simulated_candidate,
     starting_strategy,
     with_gradients_settled,
 )
@@ -103,7 +104,7 @@ def _fastest(job: Job, strategies: Sequence[ParallelStrategy], fabric: Fabric, s
     best: Candidate | None = None
     for strategy in strategies:
         ready = ringed(job, strategy, fabric, seed)
-        row = Candidate(strategy, ready, simulated(job, strategy, ready), USUAL_RULES, job)
+        row = simulated_candidate(job, strategy, ready, USUAL_RULES, simulated(job, strategy, ready))
         best = row if best is None or row.time_s < best.time_s else best
     assert best is not None
     return best

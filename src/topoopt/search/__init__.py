@@ -11,6 +11,7 @@ from topoopt.search.baselines import baseline_fabric as baseline_fabric
 from topoopt.search.baselines import default_baselines as default_baselines
 from topoopt.search.baselines import ringed as ringed
 from topoopt.search.candidate import Candidate as Candidate
+from topoopt.search.candidate import simulated_candidate as simulated_candidate
 from topoopt.search.caveats import caveats as caveats
 from topoopt.search.caveats import time_sources as time_sources
 from topoopt.search.comparison import checked_fabrics as checked_fabrics

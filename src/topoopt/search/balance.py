@@ -67,8 +67,8 @@ def balanced(job: Job, candidate: Candidate) -> Candidate:
     best = candidate
     for other in others:
         if other is not fabric:
-            again = replace(candidate, fabric=other, result=simulated(job, candidate.strategy, other))
-            best = min(best, again, key=lambda row: row.time_s)
+            result = simulated(job, candidate.strategy, other)
+            best = min(best, candidate.with_result(result, job, other), key=lambda row: row.time_s)
     return best
 
 

@@ -12,6 +12,9 @@ from topoopt.simulate import SimResult
 from topoopt.strategy import ParallelStrategy
 from topoopt.traffic import Traffic
 
+LARGEST_TO_KEEP = 256
+"""Servers up to which the simulation of a strategy of operators is kept with it. Of 1,024 that is 250 MB each."""
+
 WHOLE = "all-to-allreduce"
 """The degree split that gives every interface to the wiring of all servers."""
 
@@ -24,29 +27,47 @@ class Candidate:
     ----------
     fabric : Fabric
         With rings of exactly the groups that the strategy has.
-    result : SimResult
-        Of one iteration.
+    time_s : float
+        The simulated iteration time.
     rules : FinderRules
         By which the fabric was wired.
     job : Job
         As which it was simulated.
+    kept : SimResult, optional
+        Of that simulation. Of many servers it is not kept, for the times of all tasks take a hundred bytes each.
     """
 
     strategy: ParallelStrategy
     fabric: Fabric
-    result: SimResult
+    time_s: float
     rules: FinderRules
     job: Job
+    kept: SimResult | None
 
     @property
-    def time_s(self) -> float:
-        """The simulated iteration time."""
-        return self.result.iteration_time_s
+    def result(self) -> SimResult:
+        """What was simulated, once more where it is not kept."""
+        return self.kept or simulated(self.job, self.strategy, self.fabric)
 
-    def simulated_again(self, job: Job) -> SimResult:
-        """Simulate it as a job with other settings, where these are others."""
-        same = job.work is self.job.work and _as_run(job) == _as_run(self.job)
-        return self.result if same else simulated(job, self.strategy, self.fabric)
+    def time_again_s(self, job: Job) -> float:
+        """Return the time as a job with other settings; that which is known where these are no others."""
+        return self.time_s if self._runs_alike(job) else self.result_again(job).iteration_time_s
+
+    def result_again(self, job: Job) -> SimResult:
+        """Return the same with all that was simulated."""
+        return self.result if self._runs_alike(job) else simulated(job, self.strategy, self.fabric)
+
+    def _runs_alike(self, job: Job) -> bool:
+        return job.work is self.job.work and _as_run(job) == _as_run(self.job)
+
+    def with_result(self, result: SimResult, job: Job, fabric: Fabric | None = None) -> "Candidate":
+        """Return it as it was simulated as a job, or on another fabric."""
+        time_s = result.iteration_time_s
+        return replace(self, fabric=fabric or self.fabric, time_s=time_s, job=job, kept=result)
+
+    def whole(self) -> "Candidate":
+        """Return it with its simulation."""
+        return self if self.kept is not None else replace(self, kept=self.result)
 
 
 def _as_run(job: Job) -> JobSettings:
@@ -98,4 +119,13 @@ def candidate_on(
 ) -> Candidate:
     """Return a strategy on a fabric that was wired by the rules for it or for one like it."""
     ready = with_rings(fabric, job_traffic(job, strategy), job.cluster.degree, seed)
-    return Candidate(strategy, ready, simulated(job, strategy, ready), rules, job)
+    found = simulated_candidate(job, strategy, ready, rules, simulated(job, strategy, ready))
+    large = job.cluster.servers > LARGEST_TO_KEEP and job.work.kind == "operators"
+    return replace(found, kept=None) if large else found
+
+
+def simulated_candidate(
+    job: Job, strategy: ParallelStrategy, fabric: Fabric, rules: FinderRules, result: SimResult
+) -> Candidate:
+    """Return what was simulated, and keep that."""
+    return Candidate(strategy, fabric, result.iteration_time_s, rules, job, result)

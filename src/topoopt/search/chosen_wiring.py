@@ -28,7 +28,7 @@ def chosen_wiring(job: Job, best: Candidate, looked_at: Iterable[Candidate]) -> 
     along = made is None and not by_groups(best)
     strides, time_s = best_strides(looked_at), best.time_s if along else None
     if time_s is None and strides is not None:
-        time_s = strides.simulated_again(job).iteration_time_s
+        time_s = strides.time_again_s(job)
     over = None if time_s is None else time_s / best.time_s - 1
     if made is not None:
         return ChosenWiring(made.family, made.group, made.recipe, time_s, over)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from topoopt.arrays import numbered
 from topoopt.simulate import COMPUTE, TRANSFER, TaskGraph
 
 Floats = NDArray[np.float64]
@@ -73,8 +74,8 @@ def earliest_by_each(graph: TaskGraph, networks: list[LeastTimes | None]) -> lis
             held_s = sets.work_before_s(waits, before, starts)
             for way in ways:
                 way.start_s[waits] = np.maximum(way.arrived_s(waits, before, starts), held_s)
-        after, done = np.unique(graph.successor[_rows(graph.successor_first, ready)[0]], return_counts=True)
-        waiting[after] -= done
+        after, row = numbered(graph.successor[_rows(graph.successor_first, ready)[0]], len(graph))
+        waiting[after] -= np.bincount(row, minlength=len(after)).astype(waiting.dtype)
         ready = after[waiting[after] == 0]
     return [Earliest(way.start_s, _least_time_s(graph, way, work_s)) for way in ways]
 

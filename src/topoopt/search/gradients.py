@@ -56,6 +56,7 @@ def with_gradients_settled(job: Job, asked: Job, best: Candidate) -> tuple[Job, 
     """
     if not isinstance(job.work, OperatorsWork):
         return asked, best, GradientChoice()
+    best = best.whole()
     tried: list[tuple[int, Job, SimResult]] = []
     if job.settings.bucket_bytes == AUTO_BUCKET:
         few = dict.fromkeys((job.settings.usual_bucket_bytes, max(BUCKET_SIZES)))
@@ -64,7 +65,7 @@ def with_gradients_settled(job: Job, asked: Job, best: Candidate) -> tuple[Job, 
         tried = list(zip(sizes, jobs, in_threads(partial(_with_buckets, job, best), jobs), strict=True))
         usual = job.settings.usual_bucket_bytes
         _, job, result = min(tried, key=lambda row: _weighed_s(row[2].iteration_time_s, row[0], usual))
-        best = replace(best, result=result, job=job)
+        best = best.with_result(result, job)
     times_s = tuple((size, result.iteration_time_s) for size, _, result in tried)
     collective = asked.settings.collective
     if collective == job.settings.collective or (collective == QUICKEST and not is_small(job)):
@@ -72,11 +73,11 @@ def with_gradients_settled(job: Job, asked: Job, best: Candidate) -> tuple[Job, 
     job = _with(job, collective=collective)
     result = simulated(job, best.strategy, best.fabric)
     if collective != QUICKEST:
-        return job, replace(best, result=result, job=job), GradientChoice(times_s)
+        return job, best.with_result(result, job), GradientChoice(times_s)
     choice = GradientChoice(times_s, best.time_s, result.iteration_time_s)
     if not is_worth_it(result.iteration_time_s, best.time_s):
         return _with(job, collective="stepped"), best, choice
-    return job, replace(best, result=result, job=job), choice
+    return job, best.with_result(result, job), choice
 
 
 def _with_buckets(job: Job, best: Candidate, other: Job) -> SimResult:

@@ -105,7 +105,7 @@ def make_plan(
         routing,
         record,
         Provenance(options.seed, dict(inputs or {})),
-        outcome(starts[0].result if job is searched_for else starts[0].simulated_again(job)),
+        outcome(starts[0].result_again(job)),
         {key: value for key, value in asdict(options).items() if key != "processes"},
         baselines,
         priced(job, table),

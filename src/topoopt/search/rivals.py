@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from topoopt.job import Job
 from topoopt.plan import Baseline, GradientChoice
-from topoopt.search.candidate import WHOLE, Candidate, candidate_on
+from topoopt.search.candidate import WHOLE, Candidate, candidate_on, simulated_candidate
 from topoopt.search.chosen_wiring import best_strides, by_groups
 from topoopt.search.fidelities import fabric_of_baseline
 from topoopt.search.gradients import with_gradients_settled
@@ -79,9 +79,10 @@ def rivals(
                 continue
             other = candidate_on(answer.job, strategy, best.fabric, best.rules, options.seed)
             if other.time_s < answer.time_s:
-                yield settled_answer(job, asked, replace(other, result=other.simulated_again(job), job=job))
+                again = simulated(job, strategy, other.fabric)
+                yield settled_answer(job, asked, other.with_result(again, job))
     for other in _finalists(best, looked_at):
-        if other.simulated_again(answer.job).iteration_time_s < NEAR * answer.time_s:
+        if other.time_again_s(answer.job) < NEAR * answer.time_s:
             yield settled_answer(job, asked, other)
     for row in baselines:
         if row.outcome.iteration_time_s < answer.time_s:
@@ -89,7 +90,9 @@ def rivals(
             if fabric is not None:
                 rules = replace(options.rules, degree_split=WHOLE, wiring=_FAMILY.get(row.fabric, row.fabric))
                 result = simulated(job, row.strategy, fabric)
-                yield settled_answer(job, asked, Candidate(row.strategy, fabric, result, rules, job))
+                yield settled_answer(
+                    job, asked, simulated_candidate(job, row.strategy, fabric, rules, result)
+                )
 
 
 def _finalists(best: Candidate, looked_at: Sequence[Candidate]) -> list[Candidate]:

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from weakref import WeakValueDictionary
 
 import numpy as np
 
-from topoopt.job import Job, TrafficWork, operators_of, transformer_of
+from topoopt.job import Job, OperatorsWork, TrafficWork, operators_of, transformer_of
 from topoopt.pipelined_step import PipelinedStep
 from topoopt.simulate import (
     TRANSFER,
@@ -37,25 +38,33 @@ def task_graph_of(job: Job, strategy: ParallelStrategy, iterations: int = 1) -> 
 
 def _of_operators(job: Job, strategy: ParallelStrategy, iterations: int) -> TaskGraph:
     kept = job.cluster.servers <= LARGEST_TO_KEEP
-    return (_kept_task_graph if kept else _last_task_graph)(job, strategy, iterations)
-
-
-def _task_graph(job: Job, strategy: ParallelStrategy, iterations: int) -> TaskGraph:
-    work = operators_of(job)
-    return build_task_graph(
-        work.graph,
+    costs = job.cluster.accelerators_per_server, job.cluster.intra_server_bandwidth_bps
+    return (_kept_task_graph if kept else _last_task_graph)(
+        operators_of(job),
         strategy,
-        work.timer,
-        job.cluster.accelerators_per_server,
-        job.cluster.intra_server_bandwidth_bps,
-        job.settings.embedding_bytes_factor,
-        iterations,
-        job.settings.usual_bucket_bytes,
+        (*costs, job.settings.embedding_bytes_factor, iterations, job.settings.usual_bucket_bytes),
     )
 
 
-_kept_task_graph = lru_cache(maxsize=4)(_task_graph)
-_last_task_graph = lru_cache(maxsize=1)(_task_graph)
+_Costs = tuple[int, float, int, int, int]
+
+
+def _known_task_graph(work: OperatorsWork, strategy: ParallelStrategy, costs: _Costs) -> TaskGraph:
+    """Return the graph. Jobs whose other settings differ have the same; one that anybody still has is not made anew."""
+    known = _IN_USE.get((work, strategy, costs))
+    if known is None:
+        known = build_task_graph(work.graph, strategy, work.timer, *costs)
+        _IN_USE[work, strategy, costs] = known
+    return known
+
+
+_IN_USE: WeakValueDictionary[tuple[OperatorsWork, ParallelStrategy, _Costs], TaskGraph] = (
+    WeakValueDictionary()
+)
+
+
+_kept_task_graph = lru_cache(maxsize=4)(_known_task_graph)
+_last_task_graph = lru_cache(maxsize=1)(_known_task_graph)
 
 
 def _of_traffic(job: Job, strategy: ParallelStrategy, iterations: int) -> TaskGraph:

@@ -13,7 +13,7 @@ from math import inf
 from topoopt.finder import DEGREE_SPLITS, LAYOUT_SPLITS, FinderRules
 from topoopt.job import Job, job_traffic
 from topoopt.plan import SearchRecord
-from topoopt.search.candidate import Candidate, candidate_on, fabric_for, wired_candidate
+from topoopt.search.candidate import Candidate, candidate_on, fabric_for, simulated_candidate, wired_candidate
 from topoopt.search.options import SearchOptions
 from topoopt.search.progress import Progress
 from topoopt.search.recommended import recommended
@@ -92,7 +92,7 @@ def _on_other_wirings(job: Job, best: Candidate, options: SearchOptions) -> Iter
     for rules, fabric in other_wirings(job, best.strategy, best.fabric, options, MOST_OTHERS):
         result = raced(job, best.strategy, fabric, limit_s)
         if not isinstance(result, AtLeast):
-            yield Candidate(best.strategy, fabric, result, rules, job)
+            yield simulated_candidate(job, best.strategy, fabric, rules, result)
 
 
 def _raced(
@@ -114,7 +114,7 @@ def _raced(
         if isinstance(result, AtLeast):
             beaten_s.append(result.least_s)
             continue
-        wirings.append(Candidate(strategy, ready, result, rules, job))
+        wirings.append(simulated_candidate(job, strategy, ready, rules, result))
         limit_s = min(limit_s, to_beat_s(job, result.iteration_time_s))
     return wirings, min(beaten_s, default=0.0), len(splits)
 
