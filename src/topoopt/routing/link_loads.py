@@ -7,7 +7,7 @@ from topoopt.errors import InvalidInput
 from topoopt.routing.coin_routes import CoinChangeRoutes
 from topoopt.routing.ecmp import EcmpRoutes
 from topoopt.routing.link_rows import LinkRows, own_rows
-from topoopt.routing.pair_links import PairLinks, links_of_paths
+from topoopt.routing.pair_links import PairLinks, joined_pairs, links_of_paths
 from topoopt.routing.path_arrays import path_arrays
 from topoopt.routing.routes import Routes
 from topoopt.routing.turned import TurnedRoutes
@@ -15,6 +15,8 @@ from topoopt.topology import Topology
 
 # Pairs whose links are held at once: a few hundred megabytes at most.
 _PAIRS_AT_ONCE = 1 << 18
+# Pairs whose paths are listed at once, where they are not of few destinations: each time the trees to all are grown.
+_PATHS_AT_ONCE = 1 << 21
 
 
 def pair_links(topology: Topology, routes: Routes, src: Ints, dst: Ints) -> PairLinks:
@@ -36,7 +38,9 @@ def pair_links(topology: Topology, routes: Routes, src: Ints, dst: Ints) -> Pair
         return routes.pair_links(src, dst)
     if isinstance(routes, CoinChangeRoutes | TurnedRoutes) and routes.topology is topology:
         return routes.link_rows(src, dst).laid_out()
-    return links_of_paths(topology, path_arrays(routes, src, dst))
+    starts = range(0, max(len(src), 1), _PATHS_AT_ONCE)
+    parts = [slice(start, start + _PATHS_AT_ONCE) for start in starts]
+    return joined_pairs([links_of_paths(topology, path_arrays(routes, src[one], dst[one])) for one in parts])
 
 
 def link_rows(topology: Topology, routes: Routes, src: Ints, dst: Ints) -> LinkRows:

@@ -64,6 +64,17 @@ def links_of_paths(topology: Topology, paths: PathArrays) -> PairLinks:
     return PairLinks(first, link[: first[-1]], share[: first[-1]])
 
 
+def joined_pairs(parts: list[PairLinks]) -> PairLinks:
+    """Return the rows of several lists, one list after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    size = np.concatenate([np.diff(part.pair_first) for part in parts])
+    link = np.concatenate([part.link for part in parts])
+    return PairLinks(
+        np.concatenate(([0], np.cumsum(size))), link, np.concatenate([part.share for part in parts])
+    )
+
+
 def steps_of_paths(topology: Topology, paths: PathArrays) -> tuple[Ints, Ints32]:
     """Return where the steps of each path begin, shape (paths+1,), and the link of every step.
 

@@ -10,6 +10,7 @@ from topoopt.cost import PartTable
 from topoopt.job import Job, job_traffic
 from topoopt.plan import Baseline, Outcome
 from topoopt.routing import Fabric
+from topoopt.search.affordable import affordable
 from topoopt.search.alternating import fixed_fabric
 from topoopt.search.balance import balanced_fabric
 from topoopt.search.baselines import (
@@ -170,6 +171,6 @@ def _searched(
     problem = None
     if job.cluster.servers > LARGEST_TO_TRY_EVERY and starts[0].splits:
         problem = make_problem(job, searched, measured_only=options.mode == "released", seed=options.seed)
-    budget = min(options.baseline_budget, options.budget)
+    budget = affordable(min(options.baseline_budget, options.budget), job.cluster.servers)
     found = fixed_fabric(job, searched, options, budget, rng, starts, problem)
     return _Trial(job, rule, fabric, options.seed, fidelity, found, problem)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from topoopt.hardware import find_accelerator
 from topoopt.job import TIGHT, is_tight, operators_of, transformer_of
 from topoopt.plan import Plan
+from topoopt.search.affordable import affordable
 from topoopt.search.start import fullest_server
 from topoopt.strategy import part_samples
 from topoopt.units import format_bytes, format_memory
@@ -30,6 +31,12 @@ def _operator_caveats(plan: Plan) -> list[str]:
     if beyond:
         times = "Times of 1 operator lie" if beyond == 1 else f"Times of {beyond} operators lie"
         sentences.append(f"{times} outside the measured range and are extrapolated.")
+    budget, servers = int(plan.options.get("budget", 0)), plan.job.cluster.servers
+    if affordable(budget, servers) < budget:
+        sentences.append(
+            f"Of {servers:,} servers fewer strategies are looked at: the search makes {affordable(budget, servers):,} "
+            f"of the {budget:,} proposals that it may, and leaves layers whole to begin with."
+        )
     return sentences
 
 

@@ -13,6 +13,7 @@ from topoopt.errors import Infeasible
 from topoopt.finder import FABRICS, FinderRules
 from topoopt.job import Job, job_traffic, operators_of
 from topoopt.routing import Fabric
+from topoopt.search.affordable import LARGEST_FOR_ALL
 from topoopt.search.alternating import kept_problem
 from topoopt.search.baselines import fabric_request
 from topoopt.search.candidate import Candidate, candidate_on, fabric_for, wired_candidate
@@ -85,6 +86,10 @@ def _good_starts(job: Job, options: SearchOptions, plain: Candidate) -> Iterator
         row = wired_candidate(job, split_tables(job, start, columns), options.rules, options.seed)
         best_s = min(best_s, row.time_s)
         yield row
+    if (
+        job.cluster.servers > LARGEST_FOR_ALL
+    ):  # groups are wired pair by pair, and the links of all pairs are several GB
+        return
     layers, found = layers_of(job), list[tuple[_Split, Candidate]]()
     few = min(columns, COLUMNS[0]) if job.cluster.servers <= LARGE else columns
     for split in _promising(job, layers, columns, best_s):

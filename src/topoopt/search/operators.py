@@ -1,6 +1,7 @@
 """The search for a job of operators: chains of proposals, strategy and wiring in turn; all answers on all wirings."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 from topoopt.ahead import wait_for
@@ -8,6 +9,7 @@ from topoopt.finder import FinderRules
 from topoopt.job import Job
 from topoopt.plan import SearchRecord
 from topoopt.routing import Fabric
+from topoopt.search.affordable import affordable
 from topoopt.search.candidate import WHOLE, Candidate, candidate_on
 from topoopt.search.compile_ahead import use_loads
 from topoopt.search.good_starts import simulated_starts
@@ -34,7 +36,7 @@ def search_operators(
     job: Job, options: SearchOptions, on_progress: Progress
 ) -> tuple[list[Candidate], list[Candidate], SearchRecord]:
     """Return the starts, data parallelism first, and what was found, all simulated."""
-    made = 0
+    made, options = 0, replace(options, budget=affordable(options.budget, job.cluster.servers))
 
     def tick(proposals: int) -> None:
         nonlocal made

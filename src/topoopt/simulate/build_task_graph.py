@@ -97,12 +97,12 @@ def build_task_graph(
         )
     batch = graph.batch_per_accelerator * accelerators_per_server * strategy.servers
     parts = _parts(graph, strategy, timer, batch)
-    messages = _messages(graph, strategy, parts, batch, embedding_bytes_factor)
+    local, transfers = _by_way(_messages(graph, strategy, parts, batch, embedding_bytes_factor))
     per_byte_s = 0.0 if accelerators_per_server == 1 else 8.0 / intra_server_bandwidth_bps
     syncs = list(_syncs(graph, strategy, parts, 2.0 * per_byte_s / accelerators_per_server))
     if bucket_bytes:
         syncs = in_buckets(syncs, bucket_bytes)
-    return _assemble(graph, strategy.servers, parts, messages, syncs, iterations)
+    return _assemble(graph, strategy.servers, parts, (local, transfers), syncs, iterations)
 
 
 def _parts(graph: OperatorGraph, strategy: ParallelStrategy, timer: OperatorTimer, batch: int) -> _Parts:
@@ -147,6 +147,12 @@ def _messages(
     return _Messages(*(np.concatenate(column) for column in zip(*rows, strict=True)), *label)
 
 
+def _by_way(messages: _Messages) -> tuple[_Messages, _Messages]:
+    """Return those that stay on a server, and those that go to another one."""
+    remote = (messages.src != messages.dst) & (messages.size_bytes > 0)
+    return messages.of(~remote), messages.of(remote)
+
+
 def _syncs(
     graph: OperatorGraph, strategy: ParallelStrategy, parts: _Parts, delay_s_per_byte: float
 ) -> Iterator[Sync]:
@@ -171,12 +177,11 @@ def _assemble(
     graph: OperatorGraph,
     servers: int,
     parts: _Parts,
-    messages: _Messages,
+    messages: tuple[_Messages, _Messages],
     syncs: list[Sync],
     iterations: int,
 ) -> TaskGraph:
-    remote = (messages.src != messages.dst) & (messages.size_bytes > 0)
-    local, transfers = messages.of(~remote), messages.of(remote)
+    local, transfers = messages
     draft, half = Draft(), parts.total // 2
     compute = draft.add(
         TaskRows(

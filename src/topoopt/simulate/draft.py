@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from topoopt.arrays import Ints32
 from topoopt.simulate.task_graph import (
     COLLECTIVE,
     COLLECTIVES,
@@ -77,6 +78,10 @@ class Draft:
 
     def graph(self, servers: int, iterations: int, names: tuple[str, ...]) -> TaskGraph:
         """Return the graph of so many iterations."""
+        if iterations == 1:  # nothing is copied: of many tasks there are more edges
+            return task_graph_from_edges(
+                servers, self.rows, _joined(self.edges, 0), _joined(self.edges, 1), names
+            )
         number = np.arange(iterations)[:, None] * self.count
         within = [(number + _joined(self.edges, side)).ravel() for side in (0, 1)]
         across = [
@@ -88,5 +93,6 @@ class Draft:
         return task_graph_from_edges(servers, rows, before, after, names)
 
 
-def _joined(pairs: list[tuple[Ints, Ints]], side: int) -> Ints:
-    return np.concatenate([np.zeros(0, np.int64), *[pair[side] for pair in pairs]])
+def _joined(pairs: list[tuple[Ints, Ints]], side: int) -> Ints32:
+    sides = [np.zeros(0, np.int64), *[pair[side] for pair in pairs]]
+    return np.concatenate(sides, dtype=np.int32, casting="same_kind")

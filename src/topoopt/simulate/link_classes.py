@@ -110,15 +110,15 @@ _KEPT: list[_KeptClasses] = []
 """The newest first: a strategy is simulated on a fabric with buckets of several sizes, or other micro-batches."""
 
 _MOST_KEPT, _MOST_ENTRIES_KEPT = 8, 30_000_000
-"""Classes that are kept, and entries of links of all of them but the newest: 16 bytes each."""
+"""Classes that are kept, and entries of links of all of them: 16 bytes each."""
 _AS_ENTRIES = 3
 """Entries that take as much as what there is of each pair."""
 
 
 def _keep(row: _KeptClasses) -> None:
     """Put a row first, and leave out those that are too many; the list is replaced at once, for threads read it."""
-    rows, entries = [row], 0
-    for other in _KEPT:
+    rows, entries = list[_KeptClasses](), 0
+    for other in (row, *_KEPT):
         entries += len(other.classes.rows.rows.link) + _AS_ENTRIES * len(other.key)
         gone = other.topology() is None or other.routes() is None
         if not gone and entries <= _MOST_ENTRIES_KEPT and len(rows) < _MOST_KEPT:

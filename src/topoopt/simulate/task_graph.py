@@ -12,8 +12,10 @@ from scipy.sparse.csgraph import connected_components
 
 from topoopt.errors import InvalidInput
 from topoopt.simulate.csr import owners, pointer
+from topoopt.simulate.edges_kernel import sort_edges
 
 Ints = NDArray[np.int64]
+Ints32 = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
 MOST_TASKS = 5_000_000
@@ -187,8 +189,8 @@ COLUMNS = tuple(item.name for item in fields(TaskRows) if item.name not in ("cou
 def task_graph_from_edges(
     servers: int,
     rows: list[TaskRows],
-    before: Ints,
-    after: Ints,
+    before: Ints | Ints32,
+    after: Ints | Ints32,
     operator_names: tuple[str, ...] = (),
 ) -> TaskGraph:
     """Return the graph of the given tasks, numbered in order; task ``after[i]`` waits for ``before[i]``.
@@ -199,13 +201,11 @@ def task_graph_from_edges(
         If a number is out of range or the dependencies have a cycle, whose tasks are named.
     """
     tasks = sum(row.count for row in rows)
-    pairs = distinct(np.asarray(before, np.int64) * tasks + np.asarray(after, np.int64))
-    source, after = np.divmod(pairs, max(tasks, 1))
-    successor_first = np.searchsorted(source, np.arange(tasks + 1)).astype(np.int64)
+    successor_first, successor = _by_task(before, after, tasks)
+    del before, after  # among the largest arrays, and what follows needs room
     columns = {name: _column(rows, name) for name in COLUMNS}
-    columns["successor"] = after.astype(np.int32)
-    columns["predecessors"] = np.bincount(after, minlength=tasks).astype(np.int32)
-    del pairs, source, before, after  # the largest arrays, and what follows needs room
+    columns["successor"] = successor
+    columns["predecessors"] = np.bincount(successor, minlength=tasks).astype(np.int32)
     groups = [group for row in rows for group in row.members]
     sizes = np.zeros(tasks, np.int64)
     sizes[columns["kind"] == COLLECTIVE] = [len(group) for group in groups]
@@ -219,6 +219,19 @@ def task_graph_from_edges(
     )
     _check(graph)
     return graph
+
+
+def _by_task(before: Ints | Ints32, after: Ints | Ints32, tasks: int) -> tuple[Ints, Ints32]:
+    """Return where the tasks that wait for each task begin, shape (tasks+1,), and these, each once and ascending."""
+    a, b = (np.ascontiguousarray(side, np.int32) for side in (before, after))
+    for side in (a, b):
+        wrong = np.flatnonzero((side < 0) | (side >= tasks))
+        if len(wrong):
+            raise InvalidInput(f"task graph: an edge names task {side[wrong[0]]}, of 0..{tasks - 1}")
+    first, place = np.empty((2, tasks + 1), np.int64)
+    by_after, successor = np.empty((2, len(a)), np.int32)
+    kept = sort_edges(a, b, first, by_after, successor, place)
+    return first, successor[:kept].copy() if kept < len(a) else successor
 
 
 def distinct(values: Ints) -> Ints:
