@@ -9,9 +9,12 @@ from topoopt.arrays import Ints
 from topoopt.errors import InvalidInput
 from topoopt.files import Count, Number
 from topoopt.routing.k_shortest_kernel import shortest_few
-from topoopt.routing.path_arrays import PathArrays, paths_of_pair, trees_of_pairs
+from topoopt.routing.path_arrays import PathArrays, paths_of_pair, paths_of_rows, trees_of_pairs
 from topoopt.routing.routes import Path
 from topoopt.topology import Topology
+
+# Pairs above which those with one destination are looked at together: what is known of its tree is in a fast cache.
+_PAIRS_TO_SORT = 1 << 18
 
 Weighting = Literal["equal", "inverse-length"]
 
@@ -55,6 +58,11 @@ class KShortestRoutes:
 
     def path_arrays(self, src: Ints, dst: Ints) -> PathArrays:
         """Return the paths of many pairs."""
+        if len(src) > _PAIRS_TO_SORT and (dst[1:] < dst[:-1]).any():
+            order = np.argsort(dst, kind="stable")
+            place = np.empty_like(order)
+            place[order] = np.arange(len(order))
+            return paths_of_rows(self.path_arrays(src[order], dst[order]), place)
         topology, (trees, row, a, b) = self.topology, trees_of_pairs(self.topology, src, dst)
         hops, ways = trees.hops, trees.ways
         shortest = np.minimum(ways[row, a], self.k).astype(np.int64)

@@ -1,5 +1,7 @@
 """Bytes on each link for given demands, whatever made the routes."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from topoopt.arrays import Floats, Ints
@@ -15,8 +17,6 @@ from topoopt.topology import Topology
 
 # Pairs whose links are held at once: a few hundred megabytes at most.
 _PAIRS_AT_ONCE = 1 << 18
-# Pairs whose paths are listed at once, where they are not of few destinations: each time the trees to all are grown.
-_PATHS_AT_ONCE = 1 << 21
 
 
 def pair_links(topology: Topology, routes: Routes, src: Ints, dst: Ints) -> PairLinks:
@@ -38,9 +38,7 @@ def pair_links(topology: Topology, routes: Routes, src: Ints, dst: Ints) -> Pair
         return routes.pair_links(src, dst)
     if isinstance(routes, CoinChangeRoutes | TurnedRoutes) and routes.topology is topology:
         return routes.link_rows(src, dst).laid_out()
-    starts = range(0, max(len(src), 1), _PATHS_AT_ONCE)
-    parts = [slice(start, start + _PATHS_AT_ONCE) for start in starts]
-    return joined_pairs([links_of_paths(topology, path_arrays(routes, src[one], dst[one])) for one in parts])
+    return links_of_paths(topology, path_arrays(routes, src, dst))
 
 
 def link_rows(topology: Topology, routes: Routes, src: Ints, dst: Ints) -> LinkRows:
@@ -51,13 +49,19 @@ def link_rows(topology: Topology, routes: Routes, src: Ints, dst: Ints) -> LinkR
     NoRoute
         As :func:`pair_links`.
     """
-    if (
-        isinstance(routes, CoinChangeRoutes | TurnedRoutes)
-        and routes.topology is topology
-        and routes.links_alike
-    ):
-        return routes.link_rows(np.asarray(src, np.int64), np.asarray(dst, np.int64))
-    return own_rows(pair_links(topology, routes, src, dst), len(topology))
+    src, dst = np.asarray(src, np.int64), np.asarray(dst, np.int64)
+    turned = routes if isinstance(routes, CoinChangeRoutes | TurnedRoutes) else None
+    if turned is not None and turned.topology is topology and turned.links_alike:
+        return turned.link_rows(src, dst)
+    if len(src) <= _PAIRS_AT_ONCE or isinstance(routes, CoinChangeRoutes | EcmpRoutes):
+        return own_rows(pair_links(topology, routes, src, dst), len(topology))
+    # Paths are found along trees to destinations: pairs with the same one stand together, a few trees at a time.
+    order = np.argsort(dst, kind="stable")
+    blocks = (order[start : start + _PAIRS_AT_ONCE] for start in range(0, len(order), _PAIRS_AT_ONCE))
+    rows = joined_pairs([links_of_paths(topology, path_arrays(routes, src[one], dst[one])) for one in blocks])
+    place = np.empty(len(order), np.int32)
+    place[order] = np.arange(len(order))
+    return replace(own_rows(rows, len(topology)), row=place)
 
 
 def all_pair_links(topology: Topology, routes: Routes) -> PairLinks:
