@@ -2,6 +2,7 @@
 
 import csv
 import io
+from pathlib import Path
 
 import pytest
 
@@ -81,3 +82,20 @@ def test_the_difference_to_the_present_wiring_leads_to_the_new_one(
 
 def test_a_plan_that_is_wired_already_keeps_all(plan: topoopt.Plan) -> None:
     assert {(row["action"], row["step"]) for row in rows_of(plan, present=plan)} == {("keep", "0")}
+
+
+@pytest.mark.parametrize("which", ["plan", "directed_plan"])
+def test_what_is_wired_then_is_what_is_present_the_next_time(
+    which: str, other_plan: topoopt.Plan, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """From a first plan to a second and back: circuits that were kept are where they were, not where they could be."""
+    first: topoopt.Plan = request.getfixturevalue(which)
+    second = other_plan if which == "plan" else first
+    wired = circuits(first)
+    for number, (now, then) in enumerate([(first, second), (second, first)]):
+        present = now if number == 0 else tmp_path / "now" / "wiring.json"
+        rows = rows_of(then, present=present)
+        wired = played(rows, wired)
+        assert wired == {row["circuit_id"] for row in rows if row["action"] != "disconnect"}
+        topoopt.export(then, format="patch-list", present=present, out=tmp_path / "now")
+    assert {row["action"] for row in rows_of(first, present=tmp_path / "now" / "wiring.json")} == {"keep"}

@@ -20,7 +20,7 @@ CABLING_FORMATS = (
     ExportFormat(
         "patch-list",
         "which panel ports are joined, and in which order to change them",
-        "patch-list.csv, work-order.txt",
+        "patch-list.csv, work-order.txt, wiring.json",
         "people, scripts and robots at any patch panel",
         patch_list,
     ),

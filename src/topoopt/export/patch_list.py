@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from topoopt.export.deployment import Deployment
 from topoopt.export.format import Contents
+from topoopt.export.node_link import node_link
 from topoopt.export.work_order import work_order
 from topoopt.inventory import Circuit, circuits
 
@@ -20,11 +21,13 @@ Row = tuple[str, int, int, str, str, str, str, str, str, int]
 
 
 def patch_list(deployment: Deployment) -> Contents:
-    """Return the patch list as CSV, and the work order for people.
+    """Return the patch list as CSV, the work order for people, and the wiring that they lead to.
 
-    What stays has step 0; without a present wiring all is connected in step 1.
+    What stays has step 0; without a present wiring all is connected in step 1. The wiring file is what is present
+    the next time: a plan alone would be taken to be wired into an empty room, which is not how it got there.
     """
-    return {"patch-list.csv": _csv(patch_list_rows(deployment)), "work-order.txt": work_order(deployment)}
+    rows = patch_list_rows(deployment)
+    return {"patch-list.csv": _csv(rows), "work-order.txt": work_order(deployment), **node_link(deployment)}
 
 
 def patch_list_rows(deployment: Deployment) -> list[Row]:
