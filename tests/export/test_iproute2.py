@@ -17,7 +17,8 @@ from topoopt.errors import Infeasible
 from topoopt.export import FORMATS, Deployment, deployment
 from topoopt.forwarding import follow, forwarding_tables
 from topoopt.routing import Path as Way
-from topoopt.routing import explicit_routes
+from topoopt.routing import explicit_routes, make_routes
+from topoopt.topology import circulant
 
 Arrival = tuple[int, str | None]
 """A server, and the interface on which a packet comes in; None at its source."""
@@ -111,6 +112,31 @@ def routes_of(room: Room, server: int) -> dict[tuple[str, str], set[tuple[str, s
         }
         for row in shown(room, server, "route", "show", "table", "all", "protocol", "189")
     }
+
+
+def test_what_an_earlier_plan_has_left_is_taken_away(twelve: topoopt.Plan, tmp_path: Path) -> None:
+    """Pinned before, other links and hashed now: addresses, routes and rules are those of now."""
+    require_namespaces("sysctl")
+    other = circulant(12, (1, 3), 100e9)
+    fabric = replace(twelve.fabric, topology=other, routes=make_routes("k-shortest", other))
+    before, now = replace(deployment(twelve), paths="pinned"), deployment(replace(twelve, fabric=fabric))
+    assert before.tables.identities > 1
+    assert set(before.wiring.patches) != set(now.wiring.patches)
+    with room_of(now) as room:
+        for made in (before, now):
+            set_up(room, made, tmp_path)
+        for server, network in enumerate(now.networks):
+            asked = {(f"{identity}/32", "lo") for identity in network.identities}
+            asked |= {(address, one.name) for one in network.interfaces for address in one.addresses}
+            found = {
+                (f"{one['local']}/{one['prefixlen']}", row["ifname"])
+                for row in shown(room, server, "-4", "address")
+                for one in row["addr_info"]
+            }
+            assert found - {("127.0.0.1/8", "lo")} == asked
+            tables = [("main", network.main), *((str(t.number), t.routes) for t in network.tables)]
+            assert set(routes_of(room, server)) == {(n, r.address) for n, routes in tables for r in routes}
+            assert sum(row["priority"] == 1000 for row in shown(room, server, "rule")) == len(network.tables)
 
 
 def test_connections_of_a_pair_are_hashed_by_the_weights(twelve: topoopt.Plan, tmp_path: Path) -> None:

@@ -15,12 +15,14 @@ PROTOCOL = 189
 
 _SCRIPT = """\
 #!/bin/sh
-# Addresses and routes of {name}; what an earlier plan has left is taken away. As root.
+# Addresses and routes of {name}, as root. What an earlier plan has left is taken away: rules of preference
+# {preference}, routes of protocol {protocol}, addresses in {prefixes}.
 set -eu
 cd "$(dirname "$0")"
 {settings}
 while ip rule del preference {preference} 2>/dev/null; do :; done
 ip route flush table all protocol {protocol} 2>/dev/null || true
+for prefix in {prefixes}; do ip -4 address flush to "$prefix"; done
 ip -batch {name}.batch
 """
 
@@ -29,15 +31,19 @@ def iproute2(deployment: Deployment) -> Contents:
     """Return ``SERVER.sh`` and ``SERVER.batch`` of every server; the script sets the kernel and reads the batch."""
     files = {}
     for network in deployment.networks:
-        files[f"{network.name}.sh"] = _script(network)
+        files[f"{network.name}.sh"] = _script(network, deployment.prefixes)
         files[f"{network.name}.batch"] = "\n".join(_batch(network)) + "\n"
     return files
 
 
-def _script(network: ServerNetwork) -> str:
+def _script(network: ServerNetwork, prefixes: tuple[str, str]) -> str:
     settings = (f"sysctl -qw {name}={value}" for name, value in kernel_settings(network).items())
     return _SCRIPT.format(
-        name=network.name, settings="\n".join(settings), preference=RULE_PREFERENCE, protocol=PROTOCOL
+        name=network.name,
+        settings="\n".join(settings),
+        preference=RULE_PREFERENCE,
+        protocol=PROTOCOL,
+        prefixes=" ".join(prefixes),
     )
 
 

@@ -30,6 +30,7 @@ _SCRIPT = """\
 set -eu
 cd "$(dirname "$0")"
 {clean}
+for prefix in {prefixes}; do ip -4 address flush to "$prefix"; done
 ip -batch ip.batch
 tc -batch tc.batch
 """
@@ -62,18 +63,24 @@ def rdma_rules(deployment: Deployment) -> Contents:
     refuse_too_large(f"{rules} tc rules", 2 * _BYTES_OF_A_RULE * rules, "leave this format out")
     files = {}
     for server, network in enumerate(deployment.networks):
-        files[f"{network.name}/rdma.sh"] = _script(network)
+        files[f"{network.name}/rdma.sh"] = _script(network, deployment.prefixes)
         files[f"{network.name}/ip.batch"] = "\n".join(_ip(deployment, server, network)) + "\n"
         files[f"{network.name}/tc.batch"] = "\n".join(_tc(deployment.addressing, network)) + "\n"
     return files
 
 
-def _script(network: ServerNetwork) -> str:
+def _script(network: ServerNetwork, prefixes: tuple[str, str]) -> str:
     clean = (
         f"tc qdisc del dev {one.name}{TRANSIT_SUFFIX} ingress 2>/dev/null || true"
         for one in network.interfaces
     )
-    return _SCRIPT.format(name=network.name, suffix=TRANSIT_SUFFIX, mtu=MTU_BYTES, clean="\n".join(clean))
+    return _SCRIPT.format(
+        name=network.name,
+        suffix=TRANSIT_SUFFIX,
+        mtu=MTU_BYTES,
+        clean="\n".join(clean),
+        prefixes=" ".join(prefixes),
+    )
 
 
 def _ip(deployment: Deployment, server: int, network: ServerNetwork) -> Iterator[str]:
