@@ -324,6 +324,7 @@ def test_kubernetes_gets_labels_and_kueue_a_topology(written: Any) -> None:
     [
         ("kubernetes", {"name": "GPU_1"}, 'server "GPU_1": a node is called by small letters'),
         ("kubernetes", {"rack": "row 1"}, 'rack "row 1": a label has at most 63'),
+        ("ranks", {"name": "gpu 1"}, 'server "gpu 1": a host is called by letters'),
         ("slurm", {"name": "gpu,1"}, 'server "gpu,1": Slurm reads no name with a space, comma'),
         ("containerlab", {"name": "gpu 1"}, 'server "gpu 1": a container is called by letters'),
     ],

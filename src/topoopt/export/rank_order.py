@@ -5,6 +5,9 @@ said by the launcher alone. Rank r of the plan is on the r-th server, with the r
 other. Where the r-th and the next server have no link, there is a second set of files, in the order of a ring.
 """
 
+import re
+
+from topoopt.errors import Infeasible
 from topoopt.export.deployment import Deployment
 from topoopt.export.format import Contents
 from topoopt.export.hosts import hosts_of, linked_ring
@@ -12,6 +15,7 @@ from topoopt.export.hosts import hosts_of, linked_ring
 PORT = 29500
 """Where PyTorch's ranks meet if nothing else is said."""
 
+_HOST = re.compile(r"[A-Za-z0-9._-]+")
 _COMMAND = (
     "{rank}\t{host}\ttorchrun --nnodes={nodes} --nproc-per-node={each} --node-rank={rank} "
     "--master-addr={first} --master-port={port}\n"
@@ -31,7 +35,16 @@ ring-order/    the same files with ranks in the order of a ring of links, for jo
 
 
 def rank_order(deployment: Deployment) -> Contents:
-    """Return a rankfile and a hostfile of mpirun, a table for torchrun, and the host file of Slurm."""
+    """Return a rankfile and a hostfile of mpirun, a table for torchrun, and the host file of Slurm.
+
+    Raises
+    ------
+    Infeasible
+        If a server has a name that no host can have.
+    """
+    for host in hosts_of(deployment):
+        if not _HOST.fullmatch(host):
+            raise Infeasible(f'server "{host}": a host is called by letters, digits, _, - and . alone')
     hosts, each = hosts_of(deployment), deployment.plan.job.cluster.accelerators_per_server
     files = _files(hosts, each, "")
     ring = linked_ring(deployment)
