@@ -23,6 +23,9 @@ _STEP = (
 )
 
 
+LARGEST_BYTES = 2**63 - 1
+
+
 class _Part(NamedTuple):
     """Messages ``first`` up to ``end`` of a ring, and the thread block before that they wait for."""
 
@@ -89,7 +92,7 @@ def _lines(orders: Sequence[Sequence[int]], parts: list[_Part], name: str) -> It
     chunks = rings * ranks
     yield (
         f'<algo name={quoteattr(name)} proto="Simple" nchannels="{len(parts)}" nchunksperloop="{chunks}" '
-        f'ngpus="{ranks}" coll="allreduce" inplace="1">'
+        f'ngpus="{ranks}" coll="allreduce" inplace="1" minBytes="0" maxBytes="{LARGEST_BYTES}">'
     )
     for rank in range(ranks):
         yield f'  <gpu id="{rank}" i_chunks="{chunks}" o_chunks="0" s_chunks="0">'
