@@ -89,6 +89,23 @@ def test_a_wiring_of_others_gets_its_rings_first(tmp_path: Path) -> None:
     assert (rings.passed, rings.looked_at, rings.note) == (True, "2 rings of 1 group", "found here")
 
 
+def test_a_graph_with_idle_ports_is_looked_at_with_its_degree(tmp_path: Path) -> None:
+    path = tmp_path / "dumbbell.csv"
+    path.write_text("a,b\nb,c\nc,a\nd,e\ne,f\nf,d\na,d\n")
+    with pytest.raises(topoopt.InvalidInput, match="degree=3 to leave ports idle"):
+        topoopt.verify(path)
+    answer = topoopt.verify(path, degree=3)
+    assert answer.lines() == (
+        f"{path}: single failures: cable a->d: without it server d is cut off from server a; join them another way, "
+        "too",
+    )
+
+
+def test_a_plan_says_its_degree_itself(good: topoopt.Plan) -> None:
+    with pytest.raises(topoopt.InvalidInput, match="degree: this is a plan, which says it"):
+        topoopt.verify(good, degree=4)
+
+
 def test_what_is_neither_is_one_line(tmp_path: Path) -> None:
     path = tmp_path / "other.json"
     path.write_text('{"a": 1}')

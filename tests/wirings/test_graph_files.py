@@ -302,3 +302,19 @@ def test_every_verb_takes_servers_and_bandwidth_of_the_file(tmp_path: Path) -> N
     assert on_it.iteration_time_s == pytest.approx(topoopt.simulate(plan, simulator="flow").iteration_time_s)
     assert topoopt.rewire(plan, path).rewiring.moved_fibers == 0
     assert topoopt.traffic("ncf", wiring=path).fabric.topology.servers == 8
+
+
+def test_a_plan_says_where_rings_are_too_few(tmp_path: Path) -> None:
+    for name, graph, says in (
+        (
+            "petersen",
+            nx.petersen_graph(),
+            "Of 2 rings of all servers that share no link, there and back, 0 found",
+        ),
+        ("circulant", nx.circulant_graph(10, [1, 3]), ""),
+    ):
+        nx.write_graphml(graph, tmp_path / f"{name}.graphml")
+        plan = topoopt.plan("vgg16", wiring=tmp_path / f"{name}.graphml", fabrics=(), budget=0)
+        page = " ".join(str(plan).split())
+        assert ("rings of all servers that share no link" in page) == bool(says)
+        assert says in page

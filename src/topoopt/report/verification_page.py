@@ -15,23 +15,23 @@ def verification_page(answer: VerificationAnswer) -> Page:
         text("", _verdict),
         text("looked at", _looked_at),
     )
-    proved = {check.name: CHECKS[check.name].text for check in answer.checks if check.name in CHECKS}
     looked = [check for check in answer.checks if not check.skipped]
+    proved = {check.name: CHECKS[check.name].text for check in looked if check.name in CHECKS}
     failed = len(answer.failed)
-    verdict = (
-        f"{counted(failed, 'check')} of {len(looked)} fail" if failed else f"all {len(looked)} checks pass"
-    )
+    verdict = f"all {counted(len(looked), 'check')} pass"
+    if failed:
+        verdict = f"{failed} of {counted(len(looked), 'check')} fail{'s' if failed == 1 else ''}"
     return Page(
         "verification",
         f"{answer.name}: {verdict}",
         f"{verdict[0].upper()}{verdict[1:]}.",
         sections=(
             Section("checks", "Checks", "", (rows,)),
-            *((Section("proves", "What they prove", "", (facts(proved),)),) if proved else ()),
             *(
                 Section(f"failed-{check.name}", check.name, "", (Notes(_failures(check), warn=True),))
                 for check in answer.failed
             ),
+            *((Section("proves", "What they prove", "", (facts(proved),)),) if proved else ()),
         ),
         remark=f"{answer.kind}, {counted(answer.servers, 'server')} of {counted(answer.degree, 'port')}",
         key_numbers={"checks": len(looked), "failed": failed},

@@ -8,6 +8,7 @@ from topoopt.hardware import find_accelerator
 from topoopt.job import TIGHT, is_tight, operators_of, transformer_of
 from topoopt.plan import Plan
 from topoopt.search.affordable import affordable
+from topoopt.search.ring_caveats import ring_caveats
 from topoopt.search.start import fullest_server
 from topoopt.strategy import part_samples
 from topoopt.units import format_bytes, format_memory
@@ -18,6 +19,7 @@ from topoopt.workload import DeviceProfile, PartSize, signature_of
 def caveats(plan: Plan) -> tuple[str, ...]:
     """Return sentences: what does not fit in memory, was not measured, or was broken off; none where all is well."""
     sentences = CAVEATS[plan.job.work.kind](plan)
+    sentences += ring_caveats(plan)
     if plan.job.cluster.links == "directed":
         sentences.append(DIRECTED_WARNING)
     if plan.search.stopped_because == "interrupted":

@@ -25,7 +25,12 @@ def _silent(stage: str, done: int, total: int) -> None:
 
 
 @checked_arguments
-def verify(plan: PlanSource, *, on_progress: Callable[[str, int, int], None] = _silent) -> VerificationAnswer:
+def verify(
+    plan: PlanSource,
+    *,
+    degree: int | None = None,
+    on_progress: Callable[[str, int, int], None] = _silent,
+) -> VerificationAnswer:
     """Prove a plan, or a wiring, before anyone plugs a fiber; say where it fails.
 
     Ports and panels, connectivity with and without any one cable, routes hop by hop, forwarding tables, rings,
@@ -35,6 +40,8 @@ def verify(plan: PlanSource, *, on_progress: Callable[[str, int, int], None] = _
     ----------
     plan
         A plan or its file; or a wiring file, of which only the wiring can be looked at.
+    degree
+        Ports of a server, of a graph that does not say it and leaves some idle.
     on_progress
         Called with what is looked at, how many checks are done, and how many there are.
 
@@ -55,22 +62,29 @@ def verify(plan: PlanSource, *, on_progress: Callable[[str, int, int], None] = _
     True
     """
     on_progress("reading", 0, 0)
-    subject = _subject(plan)
+    subject = _subject(plan, degree)
     return subject if isinstance(subject, VerificationAnswer) else verified(subject, on_progress)
 
 
-def _subject(source: PlanSource) -> Subject | VerificationAnswer:
+def _subject(source: PlanSource, degree: int | None) -> Subject | VerificationAnswer:
     """Return what is verified; of a plan file that contradicts itself the answer, for there is no more to look at."""
     if isinstance(source, Plan):
+        _refuse_degree("this", degree)
         return subject_of_plan(source)
     path = os.fspath(source)
     text = read_text(path)
     document = parse_json(text, path, foreign=True) if text.lstrip().startswith("{") else None
     if not isinstance(document, dict) or not str(document.get("schema", "")).startswith("topoopt-plan/"):
-        made, ports = read_wiring_file(path)
+        made, ports = read_wiring_file(path, degree=degree)
         whole = with_rings(made)
         return subject_of_wiring(whole, ports, path, rings_found=len(whole.rings) > len(made.rings))
+    _refuse_degree(path, degree)
     try:
         return subject_of_plan(plan_from_mapping(document, path), path, document)
     except InvalidInput as error:
         return unread(path, str(error).removeprefix(f"{path}: "))
+
+
+def _refuse_degree(name: str, degree: int | None) -> None:
+    if degree is not None:
+        raise InvalidInput(f"degree: {name} is a plan, which says it; leave it out")
