@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import HardwareTables as HardwareTables
     from topoopt.verbs import Infeasible as Infeasible
     from topoopt.verbs import InvalidInput as InvalidInput
+    from topoopt.verbs import Inventory as Inventory
     from topoopt.verbs import LaidTraffic as LaidTraffic
     from topoopt.verbs import ModelList as ModelList
     from topoopt.verbs import NoRoute as NoRoute

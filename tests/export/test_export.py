@@ -67,3 +67,18 @@ def test_a_plan_on_switches_is_refused(plan: topoopt.Plan) -> None:
     switch = replace(plan, fabric=FABRICS["ideal-switch"](FabricRequest(16, 4, 100e9)))
     with pytest.raises(InvalidInput, match="expected one of fixed links from server to server"):
         topoopt.export(switch)
+
+
+def test_an_inventory_may_be_given_as_it_was_answered(plan: topoopt.Plan) -> None:
+    inventory: topoopt.Inventory = topoopt.export(
+        plan, format="inventory", inventory=ROOM
+    ).deployment.inventory
+    again = topoopt.export(plan, format="inventory", inventory=inventory)
+    assert again.deployment.inventory == inventory
+    assert inventory.servers[3].name == "gpu-a04"
+
+
+def test_progress_is_told_by_format(plan: topoopt.Plan) -> None:
+    told: list[tuple[str, int, int]] = []
+    topoopt.export(plan, format=("labels", "netbox"), on_progress=lambda *stage: told.append(stage))
+    assert told[-2:] == [("writing labels", 0, 2), ("writing netbox", 1, 2)]

@@ -6,6 +6,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 import topoopt
+from topoopt.cli.progress import progress
 from topoopt.cli.render import show
 from topoopt.cli.spread import spread
 from topoopt.errors import InvalidInput
@@ -44,4 +45,6 @@ def export(
         raise InvalidInput("PLAN: missing; name a plan file, or give --list")
     if "out" not in words:
         raise InvalidInput("--out: missing; name a folder to be written, or give --list")
-    show(topoopt.export(plan, **words), as_json)
+    with progress("reading") as report:
+        answer = topoopt.export(plan, on_progress=report, **words)
+    show(answer, as_json)

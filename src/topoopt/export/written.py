@@ -1,6 +1,6 @@
 """A deployment in one format, in several, or in all that can say it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from topoopt.errors import Infeasible, InvalidInput, NoRoute, check_known
 from topoopt.export.answer import ExportedFormat, Refused
@@ -11,7 +11,7 @@ ALL = "all"
 
 
 def exported(
-    deployment: Deployment, names: Sequence[str]
+    deployment: Deployment, names: Sequence[str], on_progress: Callable[[str, int, int], None]
 ) -> tuple[tuple[ExportedFormat, ...], tuple[Refused, ...]]:
     """Return the files of every format, and the formats that refuse the plan.
 
@@ -21,6 +21,8 @@ def exported(
     ----------
     names : sequence of str
         Formats, or ``all``, which leaves out those that refuse.
+    on_progress
+        Called with what is written, how many formats are done and how many there are.
 
     Raises
     ------
@@ -36,7 +38,8 @@ def exported(
     every = ALL in names
     chosen = [row for row in FORMATS.values() if every or row.name in names]
     done, refused = [], []
-    for row in chosen:
+    for number, row in enumerate(chosen):
+        on_progress(f"writing {row.name}", number, len(chosen))
         try:
             files = row.write(deployment)
         except (Infeasible, NoRoute) as error:

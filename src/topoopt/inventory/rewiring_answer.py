@@ -104,6 +104,7 @@ class RewiringAnswer:
             "gap": moves.gap,
             "relabeled": moves.relabeled,
             "server_of_rank": list(moves.servers),
+            "server_name_of_rank": [self.inventory.servers[server].name for server in moves.servers],
             "keep_running": order.keep_running,
             "steps_that_cut": order.cuts,
             "steps": [

@@ -5,10 +5,12 @@ from topoopt.report.page import Block, Notes, Page, Section
 from topoopt.report.panel_moves import move_table
 from topoopt.report.rows import facts, number, table, text
 from topoopt.report.words import counted, yes_or_no
-from topoopt.rewiring import MoveOrder, Rewiring
+from topoopt.rewiring import MoveOrder
 
 SHOWN = 12
 """Moves that are shown; all of them are in the answer."""
+RANKS = 8
+"""Ranks whose servers are named."""
 
 
 def rewiring_page(answer: RewiringAnswer) -> Page:
@@ -40,7 +42,7 @@ def _summary(answer: RewiringAnswer) -> Section:
         "stay": f"{len(wiring.patches) - len(rewiring.removed)}",
         "move": counted(rewiring.moved_fibers, thing),
         "lower bound": f"{rewiring.lower_bound}: {proof}",
-        "servers": _renamed(rewiring),
+        "servers": _renamed(answer),
         "steps": _steps(answer.order),
     }
     notes = (Notes(answer.warnings, warn=True),) if answer.warnings else ()
@@ -77,11 +79,12 @@ def _times(answer: RewiringAnswer) -> Section:
     return Section("time", "Time", "", (times,), remark)
 
 
-def _renamed(rewiring: Rewiring) -> str:
-    if not rewiring.relabeled:
+def _renamed(answer: RewiringAnswer) -> str:
+    servers, names = answer.rewiring.servers, answer.inventory.servers
+    if not answer.rewiring.relabeled:
         return "rank r of the new plan is server r"
-    shown = ", ".join(str(server) for server in rewiring.servers[:16])
-    return f"rank 0, 1, … of the new plan is server {shown}{', …' if len(rewiring.servers) > 16 else ''}"
+    shown = ", ".join(names[server].name for server in servers[:RANKS])
+    return f"rank 0, 1, … of the new plan is {shown}{', …' if len(servers) > RANKS else ''}"
 
 
 def _steps(order: MoveOrder) -> str:

@@ -13,6 +13,7 @@ from topoopt.inventory import PANEL_KINDS
 from topoopt.rewiring import Joined
 from topoopt.verbs.inventory_source import InventorySource, inventory_of
 from topoopt.verbs.joined_source import JoinedSource, joined_and_name
+from topoopt.verbs.plan import Progress, silent
 from topoopt.verbs.plan_source import PlanSource, plan_and_name
 from topoopt.words import ForwardingWords, checked_arguments, checked_words
 
@@ -27,6 +28,7 @@ def export(
     keep_running: bool = False,
     panels: str | None = None,
     out: str | os.PathLike[str] | None = None,
+    on_progress: Progress = silent,
     **words: Unpack[ForwardingWords],
 ) -> ExportAnswer:
     """Write a plan as files: what is patched where, and what servers, switches and other programs are told.
@@ -49,6 +51,8 @@ def export(
         ``sonic-ocs``.
     out
         A folder to be written. What an earlier export wrote there is replaced.
+    on_progress
+        Called with the stage, what is done and what there is.
     **words
         How servers forward. ``paths``: ``hashed``, or ``pinned``, an address for each path; ``identity_prefix`` and
         ``link_prefix``: the addresses of servers, and of links.
@@ -89,11 +93,13 @@ def export(
     given = inventory_of(inventory)
     if panels is not None and given.content.panels:
         raise InvalidInput(f"panels: the inventory says what panels are, got {panels}; leave it out")
+    on_progress("naming cables", 0, 0)
     there = deployment(made, given, present=now, kind=panels or "manual", keep_running=keep_running)
     there = replace(there, **forwarding)
-    answer = ExportAnswer(name, there, *exported(there, names), None if out is None else os.fspath(out))
-    if out is not None:
-        write_folder(os.fspath(out), answer.files)
+    folder = None if out is None else os.fspath(out)
+    answer = ExportAnswer(name, there, *exported(there, names, on_progress), folder)
+    if folder is not None:
+        write_folder(folder, answer.files)
     return answer
 
 
