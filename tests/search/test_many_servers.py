@@ -11,7 +11,17 @@ from topoopt.hardware import ClusterSpec
 from topoopt.job import Job, JobSettings, make_job
 from topoopt.plan import Plan, plan_to_mapping
 from topoopt.routing import TurnedRoutes, k_shortest
-from topoopt.search import SearchOptions, affordable, balance, candidate, caveats, good_starts, make_plan
+from topoopt.search import (
+    SearchOptions,
+    affordable,
+    balance,
+    baseline_search,
+    candidate,
+    caveats,
+    good_starts,
+    make_plan,
+    operators,
+)
 from topoopt.workload import load_model
 
 MakeJob = Callable[..., Job]
@@ -76,9 +86,10 @@ def test_fewer_proposals_are_made_of_very_many_servers_and_a_plan_says_so(
 ) -> None:
     job, options = small_job(12, degree=3, batch=8), SearchOptions(budget=90, baseline_budget=90)
     assert not any("proposals" in sentence for sentence in caveats(make_plan(job, options, fabrics=())))
-    monkeypatch.setattr(affordable, "LARGEST_FOR_ALL", 6)
-    monkeypatch.setattr(good_starts, "LARGEST_FOR_ALL", 6)
+    for module in (affordable, baseline_search, good_starts, operators):
+        monkeypatch.setattr(module, "LARGEST_FOR_ALL", 6)
     plan = make_plan(job, options, fabrics=("torus",))
     assert plan.search.proposals <= 90 // 4
-    assert plan.baselines[0].proposals <= 90 // 4
+    assert plan.baselines[0].proposals == 0
+    assert plan.baselines[0].strategy is not None
     assert any("22 of the 90 proposals" in sentence for sentence in caveats(plan))

@@ -10,7 +10,7 @@ from topoopt.cost import PartTable
 from topoopt.job import Job, job_traffic
 from topoopt.plan import Baseline, Outcome
 from topoopt.routing import Fabric
-from topoopt.search.affordable import affordable
+from topoopt.search.affordable import LARGEST_FOR_ALL, as_many_as_fit
 from topoopt.search.alternating import fixed_fabric
 from topoopt.search.balance import balanced_fabric
 from topoopt.search.baselines import (
@@ -28,7 +28,6 @@ from topoopt.search.problem import SearchProblem, make_problem
 from topoopt.search.progress import Progress, silent
 from topoopt.search.task_graphs import task_graph_of
 from topoopt.strategy import ParallelStrategy
-from topoopt.workers import in_threads
 
 LARGEST_TO_TRY_EVERY = 256
 """Servers up to which every strategy that was found on one fabric is simulated on all others: a second and more of CPU
@@ -72,7 +71,8 @@ def search_baselines(
 
     Rows come with their fabrics, whose routes are balanced where that makes the job faster, as those of a plan are.
 
-    On circuits that change only what the search has found counts for more than :data:`LARGEST_TO_TRY_ALL` servers.
+    On circuits that change only what the search has found counts for more than :data:`LARGEST_TO_TRY_ALL` servers. Of
+    more than :data:`~topoopt.search.affordable.LARGEST_FOR_ALL` nothing is searched, and the ``starts`` are tried.
     """
     trials: list[_Trial] = []
     for index, (rule, fabric) in enumerate(built):
@@ -86,7 +86,7 @@ def search_baselines(
         # What is good on one fabric may be better than what the search has found on another.
         everywhere = tuple(dict.fromkeys(trial.best for trial in trials))
         _try_all(trials, [trial.allowed(everywhere) for trial in trials])
-    return in_threads(methodcaller("row", prices, options.balance), trials)
+    return as_many_as_fit(methodcaller("row", prices, options.balance), trials, job.cluster.servers)
 
 
 @dataclass(eq=False, slots=True)
@@ -152,7 +152,7 @@ def _try_all(trials: Sequence[_Trial], wanted: Sequence[Iterable[ParallelStrateg
         waiting = [trial for trial in trials if strategy in trial.order and strategy not in trial.outcomes]
         if waiting:
             task_graph_of(waiting[0].job, strategy)  # made once, not by every thread
-        in_threads(methodcaller("run", strategy), waiting)
+            as_many_as_fit(methodcaller("run", strategy), waiting, strategy.servers)
 
 
 def _searched(
@@ -169,8 +169,11 @@ def _searched(
     if rule.searched_on:
         searched = baseline_fabric(job, rule, prices, options.seed, rule.searched_on)
     problem = None
+    if job.cluster.servers > LARGEST_FOR_ALL and starts[0].splits:
+        found = ChainAnswer(starts[0], searched, 0.0, 0, "too many servers", ())
+        return _Trial(job, rule, fabric, options.seed, fidelity, found, None)
     if job.cluster.servers > LARGEST_TO_TRY_EVERY and starts[0].splits:
         problem = make_problem(job, searched, measured_only=options.mode == "released", seed=options.seed)
-    budget = affordable(min(options.baseline_budget, options.budget), job.cluster.servers)
+    budget = min(options.baseline_budget, options.budget)
     found = fixed_fabric(job, searched, options, budget, rng, starts, problem)
     return _Trial(job, rule, fabric, options.seed, fidelity, found, problem)

@@ -37,7 +37,8 @@ def _operator_caveats(plan: Plan) -> list[str]:
     if affordable(budget, servers) < budget:
         sentences.append(
             f"Of {servers:,} servers fewer strategies are looked at: the search makes {affordable(budget, servers):,} "
-            f"of the {budget:,} proposals that it may, and leaves layers whole to begin with."
+            f"of the {budget:,} proposals that it may, and leaves layers whole to begin with; other fabrics run the "
+            "plan's strategy or data parallelism, whichever is faster."
         )
     return sentences
 

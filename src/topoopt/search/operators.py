@@ -9,7 +9,7 @@ from topoopt.finder import FinderRules
 from topoopt.job import Job
 from topoopt.plan import SearchRecord
 from topoopt.routing import Fabric
-from topoopt.search.affordable import affordable
+from topoopt.search.affordable import LARGEST_FOR_ALL, affordable, as_many_as_fit
 from topoopt.search.candidate import WHOLE, Candidate, candidate_on
 from topoopt.search.compile_ahead import use_loads
 from topoopt.search.good_starts import simulated_starts
@@ -46,9 +46,10 @@ def search_operators(
     starts = simulated_starts(job, options)
     wait_for("chain", use_loads)
     chains = run_chains(job, options, tick, _beginnings(job, options, starts))
+    large = job.cluster.servers > LARGEST_FOR_ALL
     searched = in_threads(
         lambda row: candidate_on(job, row.strategy, row.fabric, row.rules or options.rules, options.seed),
-        chains.answers,
+        (chains.best,) if large else chains.answers,
     )
     times_s = tuple(row.time_s for row in searched)
     because, convergence = chains.best.stopped_because, chains.best.convergence
@@ -102,7 +103,7 @@ def _on_all_wirings(job: Job, options: SearchOptions, found: list[Candidate]) ->
         known = [row.fabric for row in found if row.strategy == strategy]
         kept = kept_wirings(job, strategy, rules, options.seed, most_kept(job))
         new = [(one, fabric) for one, fabric in kept if not any(same_links(fabric, other) for other in known)]
-        yield from in_threads(partial(_on_wiring, job, strategy, options.seed), new)
+        yield from as_many_as_fit(partial(_on_wiring, job, strategy, options.seed), new, job.cluster.servers)
 
 
 def _on_wiring(
