@@ -3,6 +3,7 @@
 import itertools
 import math
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -131,18 +132,43 @@ def test_pinned_ways_are_the_paths_one_by_one(graph: tuple[Topology, ExplicitRou
     followed = follow(tables)
     row = 0
     for src, dst in itertools.permutations(range(topology.servers), 2):
-        identity = 0
+        taken = list[int]()
         for path in routes.paths(src, dst):
             links = topology.link_ids(np.array(path.nodes[:-1]), np.array(path.nodes[1:])).tolist()
             cables = math.lcm(*(int(topology.ports[link]) for link in links))
             for _ in range(cables):
-                way = tuple(int(c[row]) for c in (tables.ways.src, tables.ways.dst, tables.ways.identity))
-                assert way == (src, dst, identity)
+                assert (tables.ways.src[row], tables.ways.dst[row]) == (src, dst)
+                taken.append(int(tables.ways.identity[row]))
                 assert tables.ways.weight[row] == pytest.approx(path.weight / cables)
                 assert shares(followed.links, row) == dict.fromkeys(links, 1.0)
-                identity += 1
                 row += 1
+        assert len(set(taken)) == len(taken)
+        assert min(taken) == 0  # answers go to the first address of a server
     assert row == len(tables.ways)
+
+
+@pytest.mark.parametrize(("servers", "strides"), [(12, (1, 5)), (16, (1, 3)), (128, (1, 9))])
+def test_pinned_paths_are_numbered_so_that_destinations_suffice_where_that_takes_no_more_addresses(
+    servers: int, strides: tuple[int, ...]
+) -> None:
+    """By coin change a server mixes sources otherwise than its own bytes, but its paths fall into as few trees."""
+    topology = circulant(servers, strides, 1e9)
+    routes = make_routes("coin-change", topology)
+    assert forwarding_tables(topology, routes).kind == "source"
+    tables = forwarding_tables(topology, routes, "pinned")
+    assert tables.kind == "destination"
+    pair = tables.ways.src * servers + tables.ways.dst
+    assert tables.identities <= 1 << int(np.bincount(pair).max() - 1).bit_length()
+
+
+def test_paths_that_are_no_few_trees_are_numbered_pair_by_pair() -> None:
+    """To 3 from 0, 1 and 2, each by way of the next: no two go together, and one address a server is all there is."""
+    topology = FAMILIES["full-mesh"](4, 3, 1e9, seed=0)
+    paths = [Path((0, 1, 3)), Path((1, 2, 3)), Path((2, 0, 3))]
+    pairs = np.array([0, 1, 2]), np.array([3, 3, 3])
+    tables = forwarding_tables(topology, explicit_routes(topology, paths), "pinned", pairs)
+    assert (tables.kind, tables.identities) == ("source", 1)
+    assert follow(tables).arrived.tolist() == [1.0, 1.0, 1.0]
 
 
 def test_circles_that_paths_make_together_are_taken_off() -> None:
@@ -187,10 +213,7 @@ def test_a_server_that_relays_in_another_way_than_its_own_has_a_table_of_that_so
 def spoiled(tables: ForwardingTables, link: int, to: int) -> ForwardingTables:
     """Return tables with another link in every entry that has one."""
     changed = np.where(tables.link == link, to, tables.link).astype(np.int32)
-    return ForwardingTables(
-        *(tables.topology, tables.split, tables.identities, tables.node, tables.source, tables.dst),
-        *(tables.identity, tables.hop_first, changed, tables.share, tables.ways, tables.freed_pairs),
-    )
+    return replace(tables, link=changed)
 
 
 def test_what_circles_or_is_lost_is_told() -> None:

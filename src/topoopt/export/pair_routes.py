@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from topoopt.arrays import Ints
 from topoopt.export.deployment import Deployment
 from topoopt.export.format import Contents
 from topoopt.forwarding import all_pairs, cables_in_turn
@@ -37,21 +36,27 @@ def _rows(deployment: Deployment) -> Iterator[tuple[str, ...]]:
     identity = [
         [addressing.identity(server, k) for k in range(addressing.identities)] for server in range(len(names))
     ]
-    taken = _taken(deployment, table)
+    identities = deployment.tables.ways.identity.tolist()
+    first_way = _first_ways(deployment, table)
     pairs = zip(src.tolist(), dst.tolist(), itertools.pairwise(table.pair_first.tolist()), strict=True)
     steps, weights = table.path_first.tolist(), table.weight.tolist()
     for a, b, (first, last) in pairs:
         for path in range(first, last):
             nodes = ">".join([names[a], *(names[node] for node in there[steps[path] : steps[path + 1]])])
-            begin, end = taken[path]
-            yield names[a], names[b], nodes, f"{weights[path]:.9g}", " ".join(identity[b][begin:end])
+            ways = [0] if first_way is None else identities[first_way[path] : first_way[path + 1]]
+            yield (
+                names[a],
+                names[b],
+                nodes,
+                f"{weights[path]:.9g}",
+                " ".join([identity[b][one] for one in ways]),
+            )
 
 
-def _taken(deployment: Deployment, table: PathTable) -> list[tuple[int, int]]:
-    """Return from which identity of its destination to which each path has its own."""
+def _first_ways(deployment: Deployment, table: PathTable) -> list[int] | None:
+    """Return where the ways of each path begin, each an address of its own; None where paths have none."""
     if deployment.paths == "hashed":
-        return [(0, 1)] * len(table.weight)
-    last = np.cumsum(cables_in_turn(deployment.plan.fabric.topology, table))
-    before: Ints = np.concatenate(([0], last))
-    of_pair = np.repeat(before[table.pair_first[:-1]], np.diff(table.pair_first))
-    return list(zip((before[:-1] - of_pair).tolist(), (last - of_pair).tolist(), strict=True))
+        return None
+    counts = cables_in_turn(deployment.plan.fabric.topology, table)
+    first: list[int] = np.concatenate(([0], np.cumsum(counts))).tolist()
+    return first

@@ -7,6 +7,7 @@ import numpy as np
 from topoopt.arrays import Flags, Floats, Ints
 from topoopt.errors import Infeasible, check_known
 from topoopt.forwarding.flows import without_circles
+from topoopt.forwarding.numbering import numbered_paths
 from topoopt.forwarding.tables import ForwardingTables, Split, Ways
 from topoopt.memory import refuse_too_large
 from topoopt.routing import EcmpRoutes, Fabric, PairLinks, PathTable, Routes, pair_links, path_table
@@ -55,9 +56,9 @@ def forwarding_tables(
     refuse_too_large(
         f"forwarding tables of {len(src)} pairs", len(src) * _BYTES_A_PAIR, "export fewer servers"
     )
-    ways, flows = _WAYS[paths](topology, routes, src, dst)
+    ways, flows, turn = _WAYS[paths](topology, routes, src, dst)
     flows, freed = without_circles(topology, flows, ways.dst)
-    return _tables(topology, paths, ways, flows, freed)
+    return _tables(topology, paths, ways, (flows, turn), freed)
 
 
 def all_pairs(servers: int) -> tuple[Ints, Ints]:
@@ -66,22 +67,25 @@ def all_pairs(servers: int) -> tuple[Ints, Ints]:
     return src[src != dst], dst[src != dst]
 
 
-def _hashed(topology: Topology, routes: Routes, src: Ints, dst: Ints) -> tuple[Ways, PairLinks]:
-    return Ways(src, dst, np.zeros_like(src), np.ones(len(src))), pair_links(topology, routes, src, dst)
+def _hashed(topology: Topology, routes: Routes, src: Ints, dst: Ints) -> tuple[Ways, PairLinks, Ints]:
+    none = np.zeros_like(src)
+    return Ways(src, dst, none, np.ones(len(src))), pair_links(topology, routes, src, dst), none
 
 
-def _pinned(topology: Topology, routes: Routes, src: Ints, dst: Ints) -> tuple[Ways, PairLinks]:
+def _pinned(topology: Topology, routes: Routes, src: Ints, dst: Ints) -> tuple[Ways, PairLinks, Ints]:
+    """Return ways, links of each, and which of parallel cables it takes."""
     _refuse_too_many(topology, routes, dst)
     table = path_table(Fabric("", topology, routes, {}), src, dst)
     copies = cables_in_turn(topology, table)
     pair = np.repeat(np.repeat(np.arange(len(src)), np.diff(table.pair_first)), copies)
     path = np.repeat(np.arange(len(copies)), copies)
-    identity = np.arange(len(pair)) - np.searchsorted(pair, pair)
-    ways = Ways(src[pair], dst[pair], identity, (table.weight / copies)[path])
+    weight = (table.weight / copies)[path]
     size = table.hops[path]
     first = np.concatenate(([0], np.cumsum(size)))
     step = np.repeat(table.path_first[path] - first[:-1], size) + np.arange(first[-1])
-    return ways, PairLinks(first, table.link[step], np.ones(len(step)))
+    each = PathTable(np.searchsorted(pair, np.arange(len(src) + 1)), weight, first, table.link[step])
+    identity, turn = numbered_paths(topology, dst, each, np.arange(len(path)) - np.searchsorted(path, path))
+    return Ways(src[pair], dst[pair], identity, weight), PairLinks(first, each.link, np.ones(len(step))), turn
 
 
 def cables_in_turn(topology: Topology, table: PathTable) -> Ints:
@@ -129,7 +133,10 @@ def _splits(topology: Topology, flows: PairLinks) -> _Splits:
     return _Splits(way[begins], node[begins], first, flows.link.astype(np.int64), flows.share / total[row])
 
 
-def _tables(topology: Topology, paths: Split, ways: Ways, flows: PairLinks, freed: int) -> ForwardingTables:
+def _tables(
+    topology: Topology, paths: Split, ways: Ways, how: tuple[PairLinks, Ints], freed: int
+) -> ForwardingTables:
+    flows, turn = how
     identities = int(ways.identity.max(initial=0)) + 1
     splits = _splits(topology, flows)
     address = ways.dst[splits.way] * identities + ways.identity[splits.way]
@@ -162,6 +169,7 @@ def _tables(topology: Topology, paths: Split, ways: Ways, flows: PairLinks, free
         splits.share[hop],
         ways,
         freed,
+        turn[splits.way[kept]],
     )
 
 

@@ -48,7 +48,7 @@ def next_hops(tables: ForwardingTables, addressing: Addressing, largest: int = L
     if tables.split == "pinned":  # each address has a cable of its own
         assert len(begin) == len(tables)
         one = np.ones(len(begin), np.int64)
-        return NextHops(tables.hop_first, cable_end[begin + tables.identity % ports], one, 0.0)
+        return NextHops(tables.hop_first, cable_end[begin + tables.turn % ports], one, 0.0)
     cable = np.repeat(begin - np.cumsum(ports) + ports, ports) + np.arange(ports.sum())
     share = np.repeat(tables.share / ports, ports)
     first = np.concatenate(([0], np.cumsum(ports)))[tables.hop_first]

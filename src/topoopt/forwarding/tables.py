@@ -59,6 +59,8 @@ class ForwardingTables:
     ways : Ways
     freed_pairs : int
         Pairs whose paths, taken together, went in circles; those are left out.
+    turn : int64 array, shape (entries,)
+        Where paths are pinned, which of the cables of its link an entry takes, modulo how many there are.
     """
 
     topology: Topology
@@ -73,6 +75,7 @@ class ForwardingTables:
     share: Floats
     ways: Ways
     freed_pairs: int
+    turn: Ints
 
     @property
     def kind(self) -> Kind:
