@@ -70,6 +70,9 @@ def test_one_fiber_is_one_link() -> None:
     ("words", "said"),
     [
         ({"cable": "C9"}, 'cable: there is no "C9"'),
+        ({"server": "9" * 6000}, 'server: there is no "999'),
+        ({"panel": 10**5000}, "panel: expected a number <= 1000000, got a int"),
+        ({"server": "٣"}, 'server: there is no "٣"'),
         ({"server": ""}, 'server: there is no ""'),
         ({"panel": "panel9"}, 'panel: there is no "panel9"; did you mean panel'),
     ],

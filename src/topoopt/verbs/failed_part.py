@@ -1,11 +1,13 @@
 """What fails, in the words of people: servers and panels by number or name, links by their ends, cables by label."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from topoopt.errors import InvalidInput, hint
+from topoopt.errors import InvalidInput, hint, shown
 from topoopt.failure import FailedInterface, FailedLink, FailedPanel, FailedServer, Failure, plan_wiring
 from topoopt.inventory import GivenInventory, Inventory, completed
+from topoopt.limits import MOST
 from topoopt.plan import Plan
 from topoopt.rewiring import Wiring
 from topoopt.words import pick
@@ -44,12 +46,22 @@ def failed_part(words: Mapping[str, Any], plan: Plan, given: GivenInventory) -> 
     ((part, value),) = pick(words, PARTS).items()
     if part == "link":
         return FailedLink(*_ends(value))
-    if part != "cable" and str(value).lstrip("+-").isdecimal():
-        return FailedServer(int(value)) if part == "server" else FailedPanel(int(value))
+    number = None if part == "cable" else _number(part, value)
+    if number is not None:
+        return FailedServer(number) if part == "server" else FailedPanel(number)
     wiring = plan_wiring(plan)
     inventory = completed(wiring, plan.job.cluster.servers, given)
     find = {"cable": _of_cable, "server": _of_server, "panel": _of_panel}[part]
     return find(str(value), inventory, wiring)
+
+
+def _number(word: str, value: int | str) -> int | None:
+    """Return the number that is meant, if one is; longer ones than any are names of nothing."""
+    if isinstance(value, str):
+        return int(value) if re.fullmatch(r"[+-]?[0-9]{1,15}", value) else None
+    if abs(value) > MOST["servers"]:
+        raise InvalidInput(f"{word}: expected a number <= {MOST['servers']}, got {shown(value)}")
+    return value
 
 
 def _of_server(name: str, inventory: Inventory, wiring: Wiring) -> Failure:
