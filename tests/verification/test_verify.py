@@ -71,6 +71,28 @@ def test_a_spoiled_file_fails(
         raise AssertionError(" ".join(failed.failures))
 
 
+def test_routes_of_very_many_servers_are_said_to_be_left_out(
+    good: topoopt.Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("topoopt.verification.subject.LARGEST_ROUTED", 11)
+    answer = topoopt.verify(good)
+    left_out = {check.name: check.skipped for check in answer.checks if check.skipped}
+    assert answer.passed
+    assert set(left_out) == {"routes", "weights", "forwarding", "bytes"}
+    assert set(left_out.values()) == {"132 pairs; those of up to 11 servers are followed"}
+
+
+def test_tables_of_very_long_paths_are_said_to_be_left_out(
+    good: topoopt.Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("topoopt.verification.forwarding.MOST_STEPS", 100)
+    answer = topoopt.verify(good)
+    left_out = {check.name: check.skipped for check in answer.checks if check.skipped}
+    assert answer.passed
+    assert set(left_out) == {"forwarding"}
+    assert "steps in all; up to 100 are followed through tables" in left_out["forwarding"]
+
+
 def test_a_wiring_file_has_the_checks_that_apply(tmp_path: Path) -> None:
     path = tmp_path / "wiring.json"
     topoopt.write_wiring(path, topoopt.topology(16, 4, family="lifted", budget=0.1))

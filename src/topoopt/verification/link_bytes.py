@@ -18,8 +18,8 @@ _SAME = 1e-6
 
 def check_link_bytes(subject: Subject) -> Check:
     """Return whether the bytes of every link are those that traffic, routes and rings put there."""
-    if subject.plan is None:
-        return Check("bytes", skipped="a wiring carries nothing; verify a plan on it")
+    if subject.no_routes:
+        return Check("bytes", skipped=subject.no_routes)
     if subject.on_switches:
         return Check("bytes", skipped="servers hang on switches, and transfers are spread over them")
     if subject.routed.drawn:

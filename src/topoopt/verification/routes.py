@@ -15,8 +15,8 @@ _MOST_SHOWN = 8  # nodes of a path that a message repeats
 
 def check_routes(subject: Subject) -> Check:
     """Return whether every path of every pair leads there, without going round."""
-    if subject.plan is None:
-        return Check("routes", skipped="a wiring has no routes; verify a plan on it")
+    if subject.no_routes:
+        return Check("routes", skipped=subject.no_routes)
     routed = subject.routed
     looked_at = f"{counted(len(routed.listed.weight), 'path')} of {counted(len(routed.src) + len(routed.lost), 'pair')}"
     return checked("routes", looked_at, _wrong_routes(subject, routed))
@@ -24,8 +24,8 @@ def check_routes(subject: Subject) -> Check:
 
 def check_weights(subject: Subject) -> Check:
     """Return whether the weights of the paths of every pair are positive and sum to 1."""
-    if subject.plan is None:
-        return Check("weights", skipped="a wiring has no routes; verify a plan on it")
+    if subject.no_routes:
+        return Check("weights", skipped=subject.no_routes)
     routed = subject.routed
     return checked("weights", counted(len(routed.src), "pair"), _wrong_weights(subject, routed))
 

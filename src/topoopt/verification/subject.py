@@ -15,6 +15,8 @@ from topoopt.topology import DirectWiring, Topology
 from topoopt.verification.routed import Routed, routed_pairs
 from topoopt.wirings import PortedLinks
 
+LARGEST_ROUTED = 1536
+"""Servers up to which the paths of all pairs are followed: at 1,536 of them, 2.4 million pairs, a few gigabytes."""
 _MOST_IN_A_TABLE = 2048  # nodes of which the link of every pair is looked up: 16 MB
 
 
@@ -75,6 +77,18 @@ class Subject:
 
     def _named(self, *nodes: int) -> bool:
         return bool(self.names) and max(nodes) < len(self.names)
+
+    @property
+    def no_routes(self) -> str:
+        """Why no routes are looked at; empty where they are."""
+        if self.plan is None:
+            return "a wiring has no routes; verify a plan on it"
+        servers = self.topology.servers
+        if servers > LARGEST_ROUTED:
+            return (
+                f"{servers * (servers - 1):,} pairs; those of up to {LARGEST_ROUTED:,} servers are followed"
+            )
+        return ""
 
     @cached_property
     def routed(self) -> Routed:
