@@ -1,14 +1,18 @@
 """Plans on any wiring: never slower than a baseline of the same ports, nor than the best strides."""
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from topoopt.collectives import QUICKEST
 from topoopt.errors import Infeasible
 from topoopt.finder import WIRING_NAMES
 from topoopt.hardware import ClusterSpec
-from topoopt.job import Job, JobSettings, make_job, traffic_job
+from topoopt.job import AUTO_BUCKET, Job, JobSettings, make_job, traffic_job
 from topoopt.plan import Plan, plan_from_mapping, plan_to_mapping
 from topoopt.search import SearchOptions, make_plan
 from topoopt.search.fidelities import fabric_of_baseline
@@ -18,11 +22,12 @@ from topoopt.workload import load_model
 
 DIRECT = ("expander", "torus", "full-mesh")
 OPTIONS = SearchOptions(budget=40, baseline_budget=20)
+DEFAULTS = {"bucket_bytes": AUTO_BUCKET, "collective": QUICKEST}
 
 
-def _job(model: str, servers: int, degree: int) -> Job:
+def _job(model: str, servers: int, degree: int, **settings: Any) -> Job:
     cluster = ClusterSpec(servers, degree, 100e9)
-    return make_job(load_model(model, servers=servers), cluster, JobSettings(memory_check="off"))
+    return make_job(load_model(model, servers=servers), cluster, JobSettings(memory_check="off", **settings))
 
 
 def _check_never_slower(plan: Plan) -> None:
@@ -39,6 +44,27 @@ def _check_never_slower(plan: Plan) -> None:
 @given(st.sampled_from(["dlrm", "ncf", "vgg16"]), st.integers(3, 14), st.integers(2, 6))
 def test_a_plan_is_never_slower_than_a_baseline_of_its_ports(model: str, servers: int, degree: int) -> None:
     _check_never_slower(make_plan(_job(model, servers, degree), OPTIONS, fabrics=DIRECT))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("servers", [32, 64])
+@settings(max_examples=8, deadline=None)
+@given(st.sampled_from(["dlrm", "ncf", "bert", "candle"]), st.integers(2, 8), st.integers(0, 99))
+def test_nor_one_of_more_servers_as_plans_are_by_default(
+    servers: int, model: str, degree: int, seed: int
+) -> None:
+    """With buckets and an algorithm for each message, which plan and baselines choose for themselves."""
+    job = _job(model, servers, degree, **DEFAULTS)
+    _check_never_slower(make_plan(job, replace(OPTIONS, seed=seed), fabrics=DIRECT))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("model", "degree"), [("dlrm", 4), ("ncf", 4), ("bert", 4), ("candle", 4), ("dlrm", 8), ("vgg16", 3)]
+)
+def test_nor_one_of_128_servers(model: str, degree: int) -> None:
+    job = _job(model, 128, degree, **DEFAULTS)
+    _check_never_slower(make_plan(job, OPTIONS, fabrics=("expander", "torus")))
 
 
 @settings(max_examples=10, deadline=None)
