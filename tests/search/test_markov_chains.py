@@ -39,7 +39,7 @@ def test_two_processes_find_what_one_finds(mode: str, small_job: MakeJob) -> Non
     two = SearchOptions(mode=mode, budget=61, chains=3, processes=2)
     ticks: list[int] = []
     assert answer(run_chains(job, one)) == answer(run_chains(job, two, ticks.append))
-    assert ticks == [20, 20, 21]
+    assert sum(ticks) == run_chains(job, one).proposals
 
 
 def test_the_seed_decides(small_job: MakeJob) -> None:
@@ -50,8 +50,8 @@ def test_the_seed_decides(small_job: MakeJob) -> None:
 
 
 def test_chains_differ_from_each_other(small_job: MakeJob) -> None:
-    """Too few proposals to reach the best, so each chain ends where its own chance led it."""
-    result = run_chains(small_job(12, degree=3, batch=8), SearchOptions(budget=240, chains=4))
+    """Too few proposals to reach the best, so each chain ends its round where its own chance led it."""
+    result = run_chains(small_job(12, degree=3, batch=8), SearchOptions(budget=160, chains=4, rounds=1))
     assert len(set(times_s(result))) > 1
     assert result.best.time_s == min(times_s(result))
 
@@ -101,6 +101,6 @@ def test_interrupting_keeps_the_best_so_far(small_job: MakeJob) -> None:
             raise KeyboardInterrupt
 
     result = run_chains(small_job(8), SearchOptions(budget=8000, chains=4), stop)
-    assert result.best.stopped_because == "interrupted"
-    assert len(times_s(result)) == 1
-    assert result.proposals < 2000
+    assert {row.stopped_because for row in result.answers} == {"interrupted"}
+    assert len(times_s(result)) == 2  # the first chain had done its round of 500, the second half of it
+    assert result.proposals < 1000

@@ -6,10 +6,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from topoopt.finder import FinderRules
 from topoopt.job import Job
 from topoopt.routing import Fabric
 from topoopt.search.candidate import fabric_for
+from topoopt.search.chain import Chain
 from topoopt.search.markov_chain import ChainAnswer, search_strategy
 from topoopt.search.options import SearchOptions
 from topoopt.search.problem import SearchProblem, make_problem
@@ -17,53 +17,38 @@ from topoopt.search.same_links import same_links
 from topoopt.strategy import ParallelStrategy
 
 CONVERGED = 1e-4
-"""After two rounds that improve the iteration time by less than this fraction the search stops."""
+"""After two rounds that improve the iteration time by less than this fraction a chain stops."""
 
 
-def alternate(
+def next_round(
     job: Job,
     options: SearchOptions,
-    start: ParallelStrategy,
-    budget: int,
-    rng: np.random.Generator,
+    chain: Chain,
     on_progress: Callable[[int], None] = lambda proposals: None,
-    wirings: tuple[FinderRules, ...] = (),
-) -> ChainAnswer:
-    """Search strategy and topology in turn until neither improves, or the budget or the rounds end.
+) -> Chain:
+    """Return the chain after a round: the strategy is searched on a network that is wired for where the chain stood.
 
-    The rounds take the ``wirings`` by turns, so that no strategy is bound to the one that was good for the first.
+    It is over when its rounds or its budget end, or when two rounds have gained nothing.
+    The rounds take the wirings by turns, so that no strategy is bound to the one that was good for the first.
     """
-    by_turns = wirings or (options.rules,)
-    strategy = start
-    rounds: list[ChainAnswer] = []
-    convergence: list[tuple[int, float]] = []
-    because, made, idle = "budget", 0, 0
-    for step in range(options.rounds):
-        rules = by_turns[step % len(by_turns)]
-        fabric = fabric_for(job, strategy, rules, options.seed)
-        share = (budget - made) // (options.rounds - step)
-        answer = search_strategy(
-            kept_problem(job, fabric, options.seed),
-            strategy,
-            share,
-            rng,
-            alpha_per_ms=options.alpha_per_ms,
-            on_progress=on_progress,
-        )
-        convergence += [(made + proposals, time_s) for proposals, time_s in answer.convergence]
-        made += answer.proposals
-        so_far = min((row.time_s for row in rounds), default=float("inf"))
-        rounds.append(replace(answer, rules=rules))
-        strategy = answer.strategy
-        if answer.stopped_because == "interrupted":
-            because = "interrupted"
-            break
-        idle = idle + 1 if answer.time_s >= so_far * (1 - CONVERGED) else 0
-        if idle == 2 and step + 1 < options.rounds:
-            because = "converged"
-            break
-    best = min(rounds, key=lambda row: row.time_s)
-    return replace(best, proposals=made, stopped_because=because, convergence=_descending(convergence))
+    by_turns, step = chain.wirings or (options.rules,), len(chain.rounds)
+    rules = by_turns[step % len(by_turns)]
+    fabric = fabric_for(job, chain.strategy, rules, options.seed)
+    answer = search_strategy(
+        kept_problem(job, fabric, options.seed),
+        chain.strategy,
+        (chain.budget - chain.made) // (options.rounds - step),
+        chain.rng,
+        alpha_per_ms=options.alpha_per_ms,
+        on_progress=on_progress,
+    )
+    so_far_s = chain.best.time_s if chain.rounds else float("inf")
+    idle = chain.idle + 1 if answer.time_s >= so_far_s * (1 - CONVERGED) else 0
+    over = "converged" if idle == 2 else ""
+    if answer.stopped_because == "interrupted" or step + 1 == options.rounds:
+        over = answer.stopped_because if answer.stopped_because == "interrupted" else "budget"
+    rounds = (*chain.rounds, replace(answer, rules=rules))
+    return replace(chain, strategy=answer.strategy, rounds=rounds, idle=idle, over=over)
 
 
 class _Links:
@@ -91,15 +76,6 @@ def kept_problem(job: Job, fabric: Fabric, seed: int) -> SearchProblem:
 @lru_cache(maxsize=6)
 def _problem(job: Job, links: _Links, seed: int) -> SearchProblem:
     return make_problem(job, links.fabric, seed=seed)
-
-
-def _descending(convergence: list[tuple[int, float]]) -> tuple[tuple[int, float], ...]:
-    """Keep the points at which the best time so far fell."""
-    kept: list[tuple[int, float]] = []
-    for proposals, time_s in convergence:
-        if not kept or time_s < kept[-1][1]:
-            kept.append((proposals, time_s))
-    return tuple(kept)
 
 
 def fixed_fabric(

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from topoopt.finder import FinderRules
 from topoopt.job import Job
 from topoopt.routing import Fabric
 from topoopt.search.candidate import fabric_for
@@ -27,7 +26,6 @@ def search_released(
     budget: int,
     rng: np.random.Generator,
     on_progress: Callable[[int], None] = lambda proposals: None,
-    wirings: tuple[FinderRules, ...] = (),
 ) -> ChainAnswer:
     """Search as the authors' code does: measured degrees only, re-draws and propagation only.
 
