@@ -16,6 +16,7 @@ def test_all_formats_for_a_reader(topoopt: Topoopt, plan_file: str) -> None:
     assert ran.code == 0
     assert "patch-list/patch-list.csv, patch-list/work-order.txt" in ran.out
     assert "no panel is polatis, they are manual" in ran.out
+    assert "with --panels polatis" in " ".join(ran.out.split())
     assert max(len(line) for line in ran.out.splitlines()) <= 110
     written = json.loads(Path("deploy/written-by-topoopt.json").read_text())["files"]
     there = {str(one.relative_to("deploy")) for one in Path("deploy").rglob("*") if one.is_file()}

@@ -1,7 +1,8 @@
 """``topoopt export``: a plan as files that people, servers, switches and other programs take."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from dataclasses import replace
+from typing import Annotated, get_type_hints
 
 from typer import Argument, Option
 
@@ -9,6 +10,7 @@ import topoopt
 from topoopt.cli.progress import progress
 from topoopt.cli.render import show
 from topoopt.cli.spread import spread
+from topoopt.cli.verbs import flagged
 from topoopt.errors import InvalidInput
 from topoopt.words import File, ForwardingWords, Switch, Word
 
@@ -47,4 +49,11 @@ def export(
         raise InvalidInput("--out: missing; name a folder to be written, or give --list")
     with progress("reading") as report:
         answer = topoopt.export(plan, on_progress=report, **words)
-    show(answer, as_json)
+    show(answer if as_json else _with_flags(answer), as_json)
+
+
+def _with_flags(answer: "topoopt.ExportAnswer") -> "topoopt.ExportAnswer":
+    """Return the answer with the words in its reasons as flags."""
+    flags = [f"--{word.replace('_', '-')}" for word in get_type_hints(ExportWords)]
+    refused = tuple(replace(one, reason=flagged(one.reason, flags)) for one in answer.refused)
+    return replace(answer, refused=refused)
