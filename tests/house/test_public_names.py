@@ -28,7 +28,7 @@ ORACLES = {
     "testbed.collectives.multi_ring_hook": "for programs of torch.distributed",
     "testbed.collectives.rings_of_plan": "for programs of torch.distributed",
     "testbed.collectives.rings_of_strides": "for programs of torch.distributed",
-    "testbed.training.crew_process.main": "run by name, in a process of its own",
+    "testbed.training.forking.main": "run by name, in a process of its own",
     "workload.device_profile_schema": "tests write docs/ with it",
 }
 """What no verb runs, and who needs it."""

@@ -1,4 +1,4 @@
-"""What tests of testbeds share: whether this machine can have one, a place for its notes, and one crew of processes."""
+"""What tests of testbeds share: whether this machine can have one, a place for its notes, and ranks."""
 
 import secrets
 from collections.abc import Iterator
@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.testbed.crews import crew_here
+from tests.testbed.ranks_here import ranks_here
 from topoopt.errors import TopoOptError
 from topoopt.testbed.network.probe import check_machine
-from topoopt.testbed.training.crew import Crew
+from topoopt.testbed.training.ranks import Ranks
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.fixture(scope="session")
-def crew() -> Iterator[Crew]:
+def ranks() -> Iterator[Ranks]:
     """Five processes on this machine, for all tests, since PyTorch takes seconds to import."""
-    with crew_here() as members:
+    with ranks_here() as members:
         yield members

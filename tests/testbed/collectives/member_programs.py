@@ -1,4 +1,4 @@
-"""What members of a crew do in the tests of collectives; run there by name."""
+"""What ranks do in the tests of collectives; run there by name."""
 
 from collections.abc import Callable
 from typing import Any

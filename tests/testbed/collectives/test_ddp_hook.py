@@ -2,13 +2,13 @@
 
 import pytest
 
-from topoopt.testbed.training.crew import Crew
+from topoopt.testbed.training.ranks import Ranks
 
 PROGRAM = "tests.testbed.collectives.member_programs:gradient_error"
 
 
 @pytest.mark.parametrize("overlap", [1, 3])
-def test_gradients_are_those_of_one_process(crew: Crew, overlap: int) -> None:
-    answers = crew.run(PROGRAM, 60.0, overlap=overlap)
+def test_gradients_are_those_of_one_process(ranks: Ranks, overlap: int) -> None:
+    answers = ranks.run(PROGRAM, 60.0, overlap=overlap)
     assert max(error for error, _ in answers) < 1e-15  # of gradients up to 0.1, in double precision
     assert min(buckets for _, buckets in answers) > 1

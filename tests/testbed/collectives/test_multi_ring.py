@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from topoopt.testbed.training.crew import Crew
+from topoopt.testbed.training.ranks import Ranks
 
 PROGRAMS = "tests.testbed.collectives.member_programs"
 EXACT = ("int64", "int32", "int16", "uint8", "bool")
@@ -14,7 +14,7 @@ ROUNDED = {"float64": 1e-14, "float32": 1e-6, "bfloat16": 0.03, "float16": 4e-3,
 
 @pytest.mark.parametrize("passing", ["pieces", "rounds"])
 @pytest.mark.parametrize("dtype", [*EXACT, *ROUNDED])
-def test_all_kinds_of_numbers_in_all_sizes(crew: Crew, dtype: str, passing: str) -> None:
+def test_all_kinds_of_numbers_in_all_sizes(ranks: Ranks, dtype: str, passing: str) -> None:
     for count, strides, pieces in (
         (0, (1,), 1),
         (1, (1, 4), 2),
@@ -28,28 +28,28 @@ def test_all_kinds_of_numbers_in_all_sizes(crew: Crew, dtype: str, passing: str)
             "passing": passing,
             "pieces": pieces,
         }
-        errors = crew.run(f"{PROGRAMS}:difference_from_sum", 30.0, **words)
+        errors = ranks.run(f"{PROGRAMS}:difference_from_sum", 30.0, **words)
         assert max(errors) <= ROUNDED.get(dtype, 0.0), (count, strides)
 
 
-def test_every_rank_has_the_same_bits(crew: Crew) -> None:
-    assert len(set(crew.run(f"{PROGRAMS}:bits_of_sum", 30.0, count=4099))) == 1
+def test_every_rank_has_the_same_bits(ranks: Ranks) -> None:
+    assert len(set(ranks.run(f"{PROGRAMS}:bits_of_sum", 30.0, count=4099))) == 1
 
 
-def test_some_of_the_ranks_can_reduce_among_themselves(crew: Crew) -> None:
+def test_some_of_the_ranks_can_reduce_among_themselves(ranks: Ranks) -> None:
     members = (4, 0, 3)
-    answers = crew.run(f"{PROGRAMS}:sum_of_some", 30.0, members=members)
+    answers = ranks.run(f"{PROGRAMS}:sum_of_some", 30.0, members=members)
     assert [answers[rank] for rank in members] == [[10]] * 3
     assert answers[1] == "rings: rank 1 is not among [0, 3, 4]"
 
 
-def test_several_at_once_do_not_mix(crew: Crew) -> None:
-    answers = crew.run(f"{PROGRAMS}:sums_at_once", 30.0, buffers=7)
+def test_several_at_once_do_not_mix(ranks: Ranks) -> None:
+    answers = ranks.run(f"{PROGRAMS}:sums_at_once", 30.0, buffers=7)
     assert answers == [[[10 + 5 * number] for number in range(7)]] * 5
 
 
-def test_reduce_scatter_and_all_gather_are_its_halves(crew: Crew) -> None:
-    assert crew.run(f"{PROGRAMS}:halves", 30.0) == [True] * 5
+def test_reduce_scatter_and_all_gather_are_its_halves(ranks: Ranks) -> None:
+    assert ranks.run(f"{PROGRAMS}:halves", 30.0) == [True] * 5
 
 
 @pytest.mark.parametrize(
@@ -63,5 +63,5 @@ def test_reduce_scatter_and_all_gather_are_its_halves(crew: Crew) -> None:
         ("strided", "outputs: expected contiguous tensors"),
     ],
 )
-def test_what_cannot_be_is_refused(crew: Crew, what: str, said: str) -> None:
-    assert all(answer.startswith(said) for answer in crew.run(f"{PROGRAMS}:refusal", 30.0, what=what))
+def test_what_cannot_be_is_refused(ranks: Ranks, what: str, said: str) -> None:
+    assert all(answer.startswith(said) for answer in ranks.run(f"{PROGRAMS}:refusal", 30.0, what=what))

@@ -1,12 +1,12 @@
-"""A crew runs scripts: what waits, waits; what is slept lasts; sums are right."""
+"""Ranks run scripts: what waits, waits; what is slept lasts; sums are right."""
 
 import time
 
 import pytest
 
 from topoopt.errors import Infeasible
-from topoopt.testbed.training.crew import Crew
 from topoopt.testbed.training.iterations import load_scripts, one_iteration, run_iterations
+from topoopt.testbed.training.ranks import Ranks
 from topoopt.testbed.training.script import Compute, Exchange, Receive, Reduce, Send, ServerScript, Step
 
 RINGS = ((0, 1, 2, 3, 4), (0, 2, 4, 1, 3))
@@ -32,32 +32,32 @@ def relay() -> list[ServerScript]:
     return scripts
 
 
-def test_steps_wait_for_each_other_across_servers(crew: Crew) -> None:
-    done = run_iterations(crew, relay(), 5 * SLEPT_S, measured=3)
+def test_steps_wait_for_each_other_across_servers(ranks: Ranks) -> None:
+    done = run_iterations(ranks, relay(), 5 * SLEPT_S, measured=3)
     assert len(done.measured_s) == 3
     assert min(done.measured_s) >= 5 * SLEPT_S  # one after the other
     assert done.median_s < 10 * SLEPT_S  # and nothing else takes long
 
 
-def test_delays_and_accelerators(crew: Crew) -> None:
+def test_delays_and_accelerators(ranks: Ranks) -> None:
     """Two steps on one accelerator follow each other, one on another does not wait; a delay is no computing."""
     steps = (
         Step(Compute(0, SLEPT_S), 0, ()),
         Step(Compute(0, SLEPT_S), 0, ()),
         Step(Compute(1, SLEPT_S), 0, (), delay_s=SLEPT_S / 2),
     )
-    load_scripts(crew, [ServerScript(steps, ())] * 5)
-    taken_s = one_iteration(crew, SLEPT_S)
+    load_scripts(ranks, [ServerScript(steps, ())] * 5)
+    taken_s = one_iteration(ranks, SLEPT_S)
     assert taken_s == pytest.approx(2 * SLEPT_S, abs=1e-6)  # it counts from when it should have begun
 
 
-def test_what_happens_meanwhile_does_not_stop_it(crew: Crew) -> None:
-    load_scripts(crew, [ServerScript((Step(Compute(0, SLEPT_S), 0, ()),), ())] * 5)
+def test_what_happens_meanwhile_does_not_stop_it(ranks: Ranks) -> None:
+    load_scripts(ranks, [ServerScript((Step(Compute(0, SLEPT_S), 0, ()),), ())] * 5)
     begun: list[float] = []
-    one_iteration(crew, SLEPT_S, begun.append)
+    one_iteration(ranks, SLEPT_S, begun.append)
     assert begun[0] <= time.monotonic() - SLEPT_S
 
 
-def test_a_member_that_fails_is_named(crew: Crew) -> None:
+def test_a_member_that_fails_is_named(ranks: Ranks) -> None:
     with pytest.raises(Infeasible, match="testbed: server 0: KeyError: 'no such program'"):
-        crew.run("no such program", 5.0)
+        ranks.run("no such program", 5.0)

@@ -74,7 +74,7 @@ class FabricRun:
         What a server sends at most.
     forwarding : str
         By what servers decide where a packet goes.
-    build_s, crew_s : float
+    build_s, start_s : float
         Until the network stood, and until all processes were connected.
     gradient_error : float
         Largest difference of a gradient of the small model from that of one process, over the largest gradient.
@@ -89,7 +89,7 @@ class FabricRun:
     dropped_packets: int
     gradient_error: float
     build_s: float
-    crew_s: float
+    start_s: float
     cut: CutLink | None = None
 
     @property
@@ -127,7 +127,7 @@ class FabricRun:
             "dropped_packets": self.dropped_packets,
             "cpu_s": self.iterations.cpu_s,
             "build_s": self.build_s,
-            "crew_s": self.crew_s,
+            "start_s": self.start_s,
             "cut": None
             if self.cut is None
             else {name: getattr(self.cut, name) for name in CutLink.__slots__},

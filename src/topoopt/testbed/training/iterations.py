@@ -1,4 +1,4 @@
-"""A crew runs iterations of a job, and they are timed."""
+"""Ranks run iterations of a job, and these are timed."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topoopt.testbed.training.crew import Crew
+from topoopt.testbed.training.ranks import Ranks
 from topoopt.testbed.training.script import ServerScript
 
 AHEAD_S = 0.05
@@ -39,12 +39,12 @@ class Iterations:
         return float(np.median(self.measured_s))
 
 
-def load_scripts(crew: Crew, scripts: Sequence[ServerScript]) -> None:
+def load_scripts(ranks: Ranks, scripts: Sequence[ServerScript]) -> None:
     """Give every member its part."""
-    crew.run("load", LOAD_LIMIT_S, [{"script": script} for script in scripts])
+    ranks.run("load", LOAD_LIMIT_S, [{"script": script} for script in scripts])
 
 
-def one_iteration(crew: Crew, expected_s: float, meanwhile: Callable[[float], None] | None = None) -> float:
+def one_iteration(ranks: Ranks, expected_s: float, meanwhile: Callable[[float], None] | None = None) -> float:
     """Run the loaded scripts once, and return the seconds that the slowest member took.
 
     Parameters
@@ -53,15 +53,15 @@ def one_iteration(crew: Crew, expected_s: float, meanwhile: Callable[[float], No
         Called with the time at which the iteration begins, while it runs; such as one that cuts a link.
     """
     begin_s = time.monotonic() + AHEAD_S
-    crew.command("iterate", begin_s=begin_s)
+    ranks.command("iterate", begin_s=begin_s)
     if meanwhile is not None:
         meanwhile(begin_s)
-    ends_s = crew.gather(PATIENCE * (1.0 + expected_s))
+    ends_s = ranks.gather(PATIENCE * (1.0 + expected_s))
     return float(max(ends_s)) - begin_s
 
 
 def run_iterations(
-    crew: Crew,
+    ranks: Ranks,
     scripts: Sequence[ServerScript],
     expected_s: float,
     measured: int,
@@ -77,10 +77,10 @@ def run_iterations(
     between : function, optional
         Called after the warm-up, when nothing is on the links; such as one that reads counters.
     """
-    load_scripts(crew, scripts)
-    warm_up_s = tuple(one_iteration(crew, expected_s) for _ in range(warm_up))
+    load_scripts(ranks, scripts)
+    warm_up_s = tuple(one_iteration(ranks, expected_s) for _ in range(warm_up))
     if between is not None:
         between()
-    cpu_s = crew.cpu_s()
-    measured_s = tuple(one_iteration(crew, expected_s) for _ in range(measured))
-    return Iterations(warm_up_s, measured_s, crew.cpu_s() - cpu_s)
+    cpu_s = ranks.cpu_s()
+    measured_s = tuple(one_iteration(ranks, expected_s) for _ in range(measured))
+    return Iterations(warm_up_s, measured_s, ranks.cpu_s() - cpu_s)

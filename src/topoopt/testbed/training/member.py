@@ -1,4 +1,4 @@
-"""The nouns of a member of the crew: where it runs, and what it tells the one that commands it."""
+"""The nouns of a rank and the one that commands it: where it runs, what it is told, what it answers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,8 +22,8 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class CrewOrder:
-    """What the process that forks a crew is told: where each member runs, and which end of a pipe it talks through."""
+class RanksOrder:
+    """What the process that forks ranks is told: where each runs, and which end of a pipe it talks through."""
 
     places: tuple[Place, ...]
     pipes: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""The table of programs that members of a crew can be told to run."""
+"""The table of programs that ranks can be told to run."""
 
 import time
 from collections.abc import Callable, Mapping

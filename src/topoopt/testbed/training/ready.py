@@ -2,7 +2,7 @@
 
 from topoopt.memory import refuse_too_large
 from topoopt.testbed.network import check_machine
-from topoopt.testbed.training.crew import need_pytorch
+from topoopt.testbed.training.ranks import need_pytorch
 
 SHARED_BYTES = 0.4e9
 """PyTorch as it is imported once, and the one that commands; measured: 0.3 GB of code and data that all share."""

@@ -12,9 +12,7 @@ from topoopt.testbed.training.script import Rings
 from topoopt.testbed.training.small_models import COLUMNS, DATA_PARALLEL, FEATURES, ROWS, SAMPLES, Dlrm
 from topoopt.testbed.training.worker import Worker
 
-import_module(
-    "torch._dynamo"
-)  # DistributedDataParallel imports it; before the crew is forked it is imported once
+import_module("torch._dynamo")  # DistributedDataParallel imports it; once, before ranks are forked
 
 RATE = 0.1
 BUCKET_MB = 0.002

@@ -9,10 +9,10 @@ from topoopt.errors import InvalidInput
 from topoopt.frame import Frame, frame
 from topoopt.hardware import ClusterSpec
 from topoopt.testbed.emulated import Emulated
-from topoopt.testbed.training.crew import need_pytorch
 from topoopt.testbed.training.fabric_run import FabricRun
 from topoopt.testbed.training.job import TestbedJob
 from topoopt.testbed.training.prediction import predict_iteration
+from topoopt.testbed.training.ranks import need_pytorch
 from topoopt.testbed.training.scale import Scale, scale_for
 from topoopt.testbed.training.train_on_fabric import PlannedCut, Progress, TrainingSettings, train_on_fabric
 

@@ -1,4 +1,4 @@
-"""A job is trained on one fabric of this machine: it is built, a crew trains, kernels count, all is removed."""
+"""A job is trained on one fabric of this machine: it is built, ranks train, kernels count, all is removed."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -9,12 +9,12 @@ from topoopt.errors import InvalidInput
 from topoopt.testbed.emulated import Emulated
 from topoopt.testbed.network import PortBytes, Testbed, build, identity
 from topoopt.testbed.standing import check_paths
-from topoopt.testbed.training.crew import Crew
 from topoopt.testbed.training.fabric_run import CutLink, FabricRun, LinkBytes
 from topoopt.testbed.training.iterations import Iterations, load_scripts, one_iteration, run_iterations
 from topoopt.testbed.training.job import TestbedJob
 from topoopt.testbed.training.member import Place
 from topoopt.testbed.training.prediction import REFERENCE, Prediction, predict_iteration
+from topoopt.testbed.training.ranks import Ranks
 from topoopt.testbed.training.scale import Scale
 from topoopt.testbed.training.write_script import write_scripts
 
@@ -102,14 +102,14 @@ def train_on_fabric(
         check_paths(testbed, fabric)
         built_s = time.monotonic()
         on_progress(f"{fabric.name}: starting PyTorch on {fabric.layout.servers} servers", 0, 0)
-        with Crew(places_of(testbed)) as crew:
-            crew_s = time.monotonic()
-            error = _train_for_real(crew, job, fabric)
+        with Ranks(places_of(testbed)) as ranks:
+            start_s = time.monotonic()
+            error = _train_for_real(ranks, job, fabric)
             on_progress(f"{fabric.name}: training", 0, settings.iterations)
             before: list[tuple[PortBytes, ...]] = []
             if cut is None:
                 iterations = run_iterations(
-                    crew,
+                    ranks,
                     scripts,
                     prediction.iteration_time_s,
                     settings.iterations,
@@ -120,9 +120,9 @@ def train_on_fabric(
                 counted = testbed.counters()
             else:
                 iterations, done, counted = _with_a_cut(
-                    crew, testbed, job, fabric, settings, prediction, cut, before
+                    ranks, testbed, job, fabric, settings, prediction, cut, before
                 )
-                error = max(error, _train_for_real(crew, job, cut.repaired))
+                error = max(error, _train_for_real(ranks, job, cut.repaired))
     measured = settings.iterations if cut is None else cut.iteration
     links, dropped = _links(before[0], counted, prediction.link_bytes, measured)
     return FabricRun(
@@ -135,29 +135,29 @@ def train_on_fabric(
         dropped,
         error,
         built_s - began_s,
-        crew_s - built_s,
+        start_s - built_s,
         done,
     )
 
 
 def places_of(testbed: Testbed) -> list[Place]:
-    """Return where the members of a crew run: one in the namespace of each server, at its identity."""
+    """Return where the ranks run: one in the namespace of each server, at its identity."""
     servers = range(testbed.layout.servers)
     return [Place(identity(server), str(testbed.namespace_file(server))) for server in servers]
 
 
-def _train_for_real(crew: Crew, job: TestbedJob, fabric: Emulated) -> float:
+def _train_for_real(ranks: Ranks, job: TestbedJob, fabric: Emulated) -> float:
     """Train the small model along the fabric's rings, and return the largest relative error of a gradient."""
     members = tuple(range(fabric.layout.servers))
     rings = tuple(ring.members for ring in fabric.fabric.rings.get(members, ())) or (members,)
-    checks = crew.run(
+    checks = ranks.run(
         "train", REAL_LIMIT_S, model=job.model, rings=rings, steps=REAL_STEPS, placement=job.placement
     )
     return float(max(check.gradient_error for check in checks))
 
 
 def _with_a_cut(
-    crew: Crew,
+    ranks: Ranks,
     testbed: Testbed,
     job: TestbedJob,
     fabric: Emulated,
@@ -169,7 +169,7 @@ def _with_a_cut(
     """Train, cut a link in the middle of an iteration, repair, and go on with the rings of the repaired fabric."""
     scripts = write_scripts(job.graph, fabric.fabric, settings.scale, prediction.ready_s)
     head = run_iterations(
-        crew,
+        ranks,
         scripts,
         prediction.iteration_time_s,
         cut.iteration,
@@ -186,11 +186,11 @@ def _with_a_cut(
         testbed.reroute(cut.repaired.layout)
         check_paths(testbed, cut.repaired)
 
-    during_s = one_iteration(crew, prediction.iteration_time_s, break_and_repair)
+    during_s = one_iteration(ranks, prediction.iteration_time_s, break_and_repair)
     later = predict_iteration(job.graph, cut.repaired.fabric, settings.scale)
-    load_scripts(crew, write_scripts(job.graph, cut.repaired.fabric, settings.scale, later.ready_s))
+    load_scripts(ranks, write_scripts(job.graph, cut.repaired.fabric, settings.scale, later.ready_s))
     left = settings.iterations - cut.iteration - 1
-    tail_s = [one_iteration(crew, later.iteration_time_s) for _ in range(left)]
+    tail_s = [one_iteration(ranks, later.iteration_time_s) for _ in range(left)]
     whole = replace(head, measured_s=(*head.measured_s, during_s, *tail_s))
     done = CutLink(
         cut.src,

@@ -12,7 +12,7 @@ GIVE_UP_AFTER_S = 120.0
 
 
 class Worker:
-    """One rank of the crew, connected with all others.
+    """One rank, connected with all others.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The process that imports PyTorch and forks the members of a crew, each into its network namespace."""
+"""The process that imports PyTorch and forks the ranks, each into its network namespace."""
 
 import ctypes
 import gc
@@ -10,7 +10,7 @@ from importlib import import_module
 from multiprocessing.connection import Connection
 
 from topoopt.errors import Infeasible
-from topoopt.testbed.training.member import Command, CrewOrder, Place, Reply
+from topoopt.testbed.training.member import Command, Place, RanksOrder, Reply
 from topoopt.testbed.training.programs import PROGRAMS, Program
 from topoopt.testbed.training.worker import Worker
 
@@ -22,7 +22,7 @@ _LINUX = ctypes.CDLL(None, use_errno=True)
 def main() -> None:
     """Fork the members, and wait until the last has ended."""
     _end_with(os.getppid())
-    order: CrewOrder = pickle.load(sys.stdin.buffer)
+    order: RanksOrder = pickle.load(sys.stdin.buffer)
     gc.freeze()  # what is imported is shared, and collecting it would copy it
     members, me = [], os.getpid()
     for rank in range(len(order.places)):
@@ -36,7 +36,7 @@ def main() -> None:
         os.waitpid(pid, 0)
 
 
-def _be_member(order: CrewOrder, rank: int, parent: int) -> None:
+def _be_member(order: RanksOrder, rank: int, parent: int) -> None:
     """Do what the commander says until the pipe closes; never return."""
     code = 1
     try:
@@ -52,7 +52,7 @@ def _be_member(order: CrewOrder, rank: int, parent: int) -> None:
         os._exit(code)
 
 
-def _obey(order: CrewOrder, rank: int, pipe: Connection) -> None:
+def _obey(order: RanksOrder, rank: int, pipe: Connection) -> None:
     try:
         _enter(order.places[rank])
         worker = Worker(rank, len(order.places), order.places[rank].address, order.meeting_file)

@@ -1,4 +1,4 @@
-"""The crew: one PyTorch process on each server of a testbed, forked from one that has imported PyTorch once."""
+"""Ranks: one PyTorch process on each server of a testbed, forked from one that has imported PyTorch once."""
 
 import os
 import pickle
@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from topoopt.errors import Infeasible, InvalidInput
-from topoopt.testbed.training.member import Command, CrewOrder, Place, Reply
+from topoopt.testbed.training.member import Command, Place, RanksOrder, Reply
 
 START_LIMIT_S = 120.0
 """PyTorch is imported and all pairs are connected by then, or something is wrong."""
@@ -37,7 +37,7 @@ def need_pytorch() -> None:
         raise InvalidInput('testbed: PyTorch is not installed; pip install "topoopt[testbed]"')
 
 
-class Crew:
+class Ranks:
     """Processes of a torch.distributed group, rank i at ``places[i]``; to be used in a ``with`` statement.
 
     Commands and replies go through pipes and not over the network, whose counters see training alone. All processes
@@ -53,14 +53,14 @@ class Crew:
 
     def __init__(self, places: Sequence[Place]) -> None:
         need_pytorch()
-        self._meeting = Path(tempfile.mkdtemp(prefix="topoopt-crew-"))
+        self._meeting = Path(tempfile.mkdtemp(prefix="topoopt-ranks-"))
         pairs = [socket.socketpair() for _ in places]
         self._pipes = [Connection(ours.detach()) for ours, _ in pairs]
         theirs = tuple(end.fileno() for _, end in pairs)
-        order = CrewOrder(tuple(places), theirs, str(self._meeting / "ranks"))
+        order = RanksOrder(tuple(places), theirs, str(self._meeting / "ranks"))
         self._log = (self._meeting / "log").open("w+b")
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "topoopt.testbed.training.crew_process"],
+            [sys.executable, "-m", "topoopt.testbed.training.forking"],
             stdin=subprocess.PIPE,
             stdout=self._log,
             stderr=self._log,
