@@ -1,4 +1,4 @@
-"""The multi-ring AllReduce gives what a sum gives, of all kinds of numbers, in any size and order."""
+"""``multi_ring_all_reduce`` gives what a sum gives, of all kinds of numbers, in any size and order."""
 
 from typing import Any
 
