@@ -75,6 +75,12 @@ def without_a_server(ends: list[tuple[int, int]]) -> None:
     ends[:] = [(a, b) for a, b in ends if 7 not in (a, b)] + [(7, 7)] * 0
 
 
+def two_rings_and_a_cable(ends: list[tuple[int, int]]) -> None:
+    rings = [(first + i, first + (i + 1) % 6) for first in (0, 6) for i in range(6)]
+    cables = [*rings, (0, 6)]
+    ends[:] = cables + [(b, a) for a, b in cables]
+
+
 def far_path(table: dict[tuple[int, int], tuple[Path, ...]]) -> None:
     table[0, 1] = (Path((0, 3, 1)),)  # strides 1 and 5: no link 0-3
 
@@ -138,6 +144,11 @@ SPOILED: list[tuple[str, str, Spoil]] = [
         "connectivity",
         "server 7: server 0 does not reach it, or it not that one",
         lambda plan: rewired(plan, without_a_server),
+    ),
+    (
+        "single failures",
+        "cable 0->6: without it server 6 is cut off from server 0",
+        lambda plan: rewired(plan, two_rings_and_a_cable),
     ),
     ("routes", "pair 0->1: path 0-3-1: there is no link 0->3", lambda plan: rerouted(plan, far_path)),
     ("routes", "pair 0->6: path 0-1 goes from 0 to 1", lambda plan: rerouted(plan, half_a_path)),
