@@ -52,6 +52,11 @@ def test_json_has_every_check(good: topoopt.Plan) -> None:
             "ports",
             "has 5 links out and 4 ports",
         ),
+        (
+            lambda file: file["topology"]["links"]["src"].__setitem__(0, 2**70),
+            "file",
+            "expected an integer <=",
+        ),
         (lambda file: file["topology"]["links"]["dst"].pop(), "file", "must be of one length"),
         (lambda file: file["rings"][0].update(members=[0, 2]), "file", "no link"),
     ],

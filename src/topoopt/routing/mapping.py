@@ -32,6 +32,10 @@ _BY_NAME = tuple(name for name in ROUTING if name not in _BY_SETTINGS)
 """Routings that their name and a seed make again."""
 
 
+_SAME = 1e-5
+"""By how much the weights of a pair may miss 1."""
+
+
 class _Typed(Strict):
     model_config = ConfigDict(strict=True)
 
@@ -159,16 +163,21 @@ def _balanced(described: _Balanced, topology: Topology) -> BalancedRoutes:
             f"routes: balanced: src, dst and weights must be of one length, "
             f"got {len(src)}, {len(dst)} and {len(weights)}"
         )
-    for a, b, shares in zip(src, dst, weights, strict=True):
-        if not (0 <= a < topology.servers and 0 <= b < topology.servers):
-            raise InvalidInput(f"routes: balanced: pair {a}->{b}: servers are 0..{topology.servers - 1}")
-        if abs(sum(shares) - 1) > 1e-5:
-            raise InvalidInput(f"routes: balanced: pair {a}->{b}: weights must sum to 1, got {shares}")
+    sizes = np.fromiter(map(len, weights), np.int64, len(weights))
+    flat = np.fromiter(itertools.chain.from_iterable(weights), np.float64, int(sizes.sum()))
+    ends = np.array([src, dst], np.int64)
+    outside = np.asarray(((ends < 0) | (ends >= topology.servers)).any(axis=0))
+    total = np.bincount(np.repeat(np.arange(len(sizes)), sizes), flat, minlength=len(sizes))
+    for pair in np.flatnonzero(outside | ~(np.abs(total - 1) <= _SAME))[:1].tolist():
+        name = f"routes: balanced: pair {src[pair]}->{dst[pair]}"
+        if outside[pair]:
+            raise InvalidInput(f"{name}: servers are 0..{topology.servers - 1}")
+        raise InvalidInput(f"{name}: weights must sum to 1, got {weights[pair]}")
     return BalancedRoutes(
         topology,
         _routes(described.candidates, topology),
-        np.array(src, np.int64),
-        np.array(dst, np.int64),
-        np.cumsum([0, *map(len, weights)]),
-        np.array([*itertools.chain.from_iterable(weights)], np.float64),
+        ends[0],
+        ends[1],
+        np.concatenate(([0], np.cumsum(sizes))),
+        flat,
     )

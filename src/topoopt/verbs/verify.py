@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 
 from topoopt.errors import InvalidInput
-from topoopt.files import parse_json, read_text
+from topoopt.files import checked, parse_json, read_text
 from topoopt.plan import Plan, plan_from_mapping
 from topoopt.verbs.plan_source import PlanSource
 from topoopt.verbs.wiring_source import with_rings
@@ -80,7 +80,7 @@ def _subject(source: PlanSource, degree: int | None) -> Subject | VerificationAn
         return subject_of_wiring(whole, ports, path, rings_found=len(whole.rings) > len(made.rings))
     _refuse_degree(path, degree)
     try:
-        return subject_of_plan(plan_from_mapping(document, path), path, document)
+        return subject_of_plan(plan_from_mapping(checked(document, path), path), path, document)
     except InvalidInput as error:
         return unread(path, str(error).removeprefix(f"{path}: "))
 
