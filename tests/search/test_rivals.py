@@ -9,14 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from topoopt.collectives import QUICKEST
+from topoopt.cost import find_prices
 from topoopt.errors import Infeasible
 from topoopt.finder import WIRING_NAMES
 from topoopt.hardware import ClusterSpec
-from topoopt.job import AUTO_BUCKET, Job, JobSettings, make_job, traffic_job
-from topoopt.plan import Plan, plan_from_mapping, plan_to_mapping
-from topoopt.search import SearchOptions, make_plan
+from topoopt.job import AUTO_BUCKET, BUCKET_SIZES, DDP_BUCKET_BYTES, Job, JobSettings, make_job, traffic_job
+from topoopt.plan import GradientChoice, Plan, plan_from_mapping, plan_to_mapping
+from topoopt.search import SearchOptions, compare, make_plan, rivals
+from topoopt.search.candidate import Candidate, wired_candidate
 from topoopt.search.fidelities import fabric_of_baseline
+from topoopt.search.fidelity import Fidelity
 from topoopt.search.same_ports import plugged
+from topoopt.search.worth import options_of
 from topoopt.traffic import traffic_from_matrix
 from topoopt.workload import load_model
 
@@ -127,3 +131,32 @@ def test_a_family_that_is_named_is_not_left_out_by_a_degree_split() -> None:
     plan = make_plan(_job("dlrm", 32, 4), SearchOptions(budget=40, wiring="lifted"), fabrics=())
     assert plan.wiring is not None
     assert plan.wiring.family == "lifted"
+
+
+def test_a_baseline_that_is_faster_with_its_own_algorithms_becomes_the_plan(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where choosing for itself makes the same fabric slower: here it is told to take the largest buckets and rings."""
+    job = _job("dlrm", 32, 4, bucket_bytes=DDP_BUCKET_BYTES)
+    asked = replace(job, settings=replace(job.settings, collective=QUICKEST))
+    slow = replace(job, settings=replace(job.settings, bucket_bytes=max(BUCKET_SIZES)))
+    strategy = job.work.plain_strategy(32)
+
+    def badly(_: Job, __: Job, best: Candidate) -> tuple[Job, Candidate, GradientChoice]:
+        return slow, best.with_result(best.result_again(slow), slow), GradientChoice()
+
+    monkeypatch.setattr(rivals, "with_gradients_settled", badly)
+    found = wired_candidate(job, strategy, OPTIONS.rules, 0)
+    rows = compare(
+        job,
+        OPTIONS,
+        ("torus",),
+        find_prices("2022"),
+        (strategy,),
+        fidelity=Fidelity(options=options_of(asked), bucket_sizes=(DDP_BUCKET_BYTES,)),
+    )
+    slower = replace(rivals.settled_answer(job, asked, found), candidate=replace(found, time_s=1.0))
+    *_, last = rivals.rivals(job, asked, slower, [found], rows, OPTIONS)
+    assert rows[0].outcome.algorithms
+    assert last.time_s == pytest.approx(rows[0].outcome.iteration_time_s, rel=1e-12)
+    assert last.job.settings.collective == QUICKEST

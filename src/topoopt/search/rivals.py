@@ -6,12 +6,13 @@ A plan is never slower than a baseline that its own ports can be plugged into: t
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from topoopt.collectives import QUICKEST
 from topoopt.job import Job
 from topoopt.plan import Baseline, GradientChoice
 from topoopt.search.candidate import WHOLE, Candidate, candidate_on, simulated_candidate
 from topoopt.search.chosen_wiring import best_strides, by_groups
 from topoopt.search.fidelities import fabric_of_baseline
-from topoopt.search.gradients import with_gradients_settled
+from topoopt.search.gradients import job_of_baseline, with_gradients_settled
 from topoopt.search.options import SearchOptions
 from topoopt.search.same_ports import plugged
 from topoopt.search.worth import simulated
@@ -90,9 +91,25 @@ def rivals(
             if fabric is not None:
                 rules = replace(options.rules, degree_split=WHOLE, wiring=_FAMILY.get(row.fabric, row.fabric))
                 result = simulated(job, row.strategy, fabric)
-                yield settled_answer(
+                chosen = settled_answer(
                     job, asked, simulated_candidate(job, row.strategy, fabric, rules, result)
                 )
+                yield chosen
+                too_slow = chosen.time_s > (1.0 + ALIKE) * row.outcome.iteration_time_s
+                if asked.settings.collective == QUICKEST and too_slow:
+                    yield _as_on_baseline(answer.job, row, chosen.candidate)
+
+
+def _as_on_baseline(job: Job, row: Baseline, plugged_in: Candidate) -> SettledAnswer:
+    """Return a baseline as a plan, with the buckets and algorithms that it has itself.
+
+    What chooses for itself leaves algorithms that save less than :data:`~topoopt.search.gradients.WORTH_ALGORITHMS`
+    with the buckets that are the best for rings.
+    """
+    own = job_of_baseline(job, row)
+    collective = QUICKEST if row.outcome.algorithms else "stepped"
+    own = replace(own, settings=replace(own.settings, collective=collective))
+    return SettledAnswer(own, plugged_in.with_result(plugged_in.result_again(own), own), GradientChoice())
 
 
 def _finalists(best: Candidate, looked_at: Sequence[Candidate]) -> list[Candidate]:
