@@ -156,6 +156,7 @@ def test_a_spoiled_export_is_one_line(plans: dict[str, topoopt.Plan], tmp_path: 
         ('source_port="1"', 'source_port="2"', "server [0-9]+, port 2: taken by|on two panels"),
         ('degree = "4"', 'degree = "many"', 'graph: degree: expected a number, got "many"'),
         ('rings = "', 'rings = "7', "graph: rings: expected JSON"),
+        ('recipe = "', 'recipe = "7"; was = "', "graph: recipe: expected a mapping, got 7"),
     ):
         assert old in text
         path.write_text(text.replace(old, new, 1))

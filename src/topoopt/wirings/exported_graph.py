@@ -32,7 +32,9 @@ def exported_document(graph: ForeignGraph) -> dict[str, Any]:
     says = {name: value for name, value in graph.says.items() if name in GraphPart.model_fields}
     says |= {name: _parsed(says[name], name) for name in STRUCTURED if name in says}
     says |= {name: _number(says[name], f"graph: {name}") for name in NUMBERS if name in says}
-    recipe = dict(says.get("recipe") or {})
+    recipe = says.get("recipe") or {}
+    if not isinstance(recipe, dict):
+        raise InvalidInput(f"graph: recipe: expected a mapping, got {shown(recipe)}; export the plan again")
     known = {
         "bandwidth_bps": bandwidth_of_links(graph.links),
         "latency_s": latency_of_links(graph.links),
