@@ -22,8 +22,8 @@ def figures() -> Iterator[Figure]:
         yield Figure(name, _cpu_s(job), "CPU s", limit)
     yield Figure("memory of the larger one", _most_gb(), "GB", 2)
     wide = ("dlrm", "--servers", "1024", "--degree", "4", "--bandwidth", "100Gbps")
-    yield Figure("plan, DLRM on 1,024 servers, balanced routes and their gap", _cpu_s(wide), "CPU s", 120)
-    yield Figure("memory of that", _most_gb(), "GB", 5)
+    yield Figure("plan, DLRM on 1,024 servers, balanced routes and their gap", _cpu_s(wide), "CPU s", 75)
+    yield Figure("memory of that", _most_gb(), "GB", 4)
     # Of 1,024 micro-batches in 128 chunks three rounds of 64 are 3.9 million tasks.
     yield Figure("plan, Llama-3-405B on 16,384, batch 16,384", _cpu_s(LARGE), "CPU s", 60)
     yield Figure("memory of that", _most_gb(), "GB", 2)

@@ -78,6 +78,11 @@ def _problem(job: Job, links: _Links, seed: int) -> SearchProblem:
     return make_problem(job, links.fabric, seed=seed)
 
 
+def forget_problems() -> None:
+    """Forget what was searched; of many servers that is hundreds of megabytes."""
+    _problem.cache_clear()
+
+
 def fixed_fabric(
     job: Job,
     fabric: Fabric,

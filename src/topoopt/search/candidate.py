@@ -51,7 +51,9 @@ class Candidate:
 
     def time_again_s(self, job: Job) -> float:
         """Return the time as a job with other settings; that which is known where these are no others."""
-        return self.time_s if self._runs_alike(job) else self.result_again(job).iteration_time_s
+        if self._runs_alike(job):
+            return self.time_s
+        return _time_again_s(self, job) if self.kept is None else self.result_again(job).iteration_time_s
 
     def result_again(self, job: Job) -> SimResult:
         """Return the same with all that was simulated."""
@@ -68,6 +70,12 @@ class Candidate:
     def whole(self) -> "Candidate":
         """Return it with its simulation."""
         return self if self.kept is not None else replace(self, kept=self.result)
+
+
+@lru_cache(maxsize=4)
+def _time_again_s(candidate: Candidate, job: Job) -> float:
+    """Return the time of a long simulation, once: strides are compared with the answer, and named beside it."""
+    return simulated(job, candidate.strategy, candidate.fabric).iteration_time_s
 
 
 def _as_run(job: Job) -> JobSettings:
@@ -93,7 +101,7 @@ def fabric_for(
 def _found(job: Job, strategy: ParallelStrategy, rules: FinderRules, seed: int) -> Fabric:
     cluster = job.cluster
     return find_topology(
-        _traffic(job, strategy),
+        _traffic(job, strategy) if cluster.servers <= LARGEST_TO_KEEP else job_traffic(job, strategy),
         degree=cluster.degree,
         bandwidth_bps=cluster.link_bandwidth_bps,
         latency_s=cluster.link_latency_s,

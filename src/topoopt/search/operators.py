@@ -10,6 +10,7 @@ from topoopt.job import Job
 from topoopt.plan import SearchRecord
 from topoopt.routing import Fabric
 from topoopt.search.affordable import LARGEST_FOR_ALL, affordable, as_many_as_fit
+from topoopt.search.alternating import forget_problems
 from topoopt.search.candidate import WHOLE, Candidate, candidate_on
 from topoopt.search.compile_ahead import use_loads
 from topoopt.search.good_starts import simulated_starts
@@ -46,6 +47,8 @@ def search_operators(
     starts = simulated_starts(job, options)
     wait_for("chain", use_loads)
     chains = run_chains(job, options, tick, _beginnings(job, options, starts))
+    if job.cluster.servers > MANY:
+        forget_problems()
     large = job.cluster.servers > LARGEST_FOR_ALL
     searched = in_threads(
         lambda row: candidate_on(job, row.strategy, row.fabric, row.rules or options.rules, options.seed),
