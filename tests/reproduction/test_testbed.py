@@ -9,6 +9,7 @@ from topoopt.reproduction import StudySettings, find_study
 from topoopt.reproduction.testbed import FABRICS, JOBS, TestbedGrid, figure_of, measured_on
 from topoopt.testbed import FabricRun, TestbedRun
 from topoopt.testbed.namespaces import namespaces_named
+from topoopt.testbed.network import probe
 from topoopt.testbed.network.probe import check_machine
 from topoopt.testbed.training.fabric_run import LinkBytes
 from topoopt.testbed.training.iterations import Iterations
@@ -66,11 +67,11 @@ def test_it_is_not_among_all_figures() -> None:
     assert find_study("testbed").measured
 
 
-def test_where_there_can_be_no_measured_one_line_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_there_can_be_no_testbed_one_line_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(attempt: object) -> None:
         raise PermissionError
 
-    monkeypatch.setattr("topoopt.testbed.network.probe.inside_new", refused)
+    monkeypatch.setattr(probe, "inside_new", refused)
     with pytest.raises(InvalidInput, match="root") as error:
         find_study("testbed").study(StudySettings(quick=True), lambda *_: None)
     assert "\n" not in str(error.value)
