@@ -70,7 +70,7 @@ def test_strides_are_written_too(tmp_path: Path) -> None:
     assert topoopt.topology(file=str(path)).to_json()["strides"] == [1, 5]
 
 
-def joined(file: dict[str, Any], **ends: int) -> None:
+def joined(file: dict[str, Any], **ends: object) -> None:
     file["links"][0].update(ends)
 
 
