@@ -17,6 +17,7 @@ from topoopt.routing import (
     KShortestRoutes,
     balanced_routes,
     circulant_max_load,
+    exact_max_load,
     link_loads,
     make_routes,
     max_load_s,
@@ -230,3 +231,14 @@ def test_the_prices_of_a_routing_bound_the_optimum_and_improve_it(seed: int) -> 
     assert lowest <= exact.max_load_s * (1 + 1e-9)
     assert exact.max_load_s * (1 - 1e-9) <= highest <= at_first * (1 + 1e-9)
     assert lowest >= 0.6 * exact.max_load_s
+
+
+@pytest.mark.parametrize(("servers", "known"), [(12, True), (128, False)])
+def test_what_only_an_interval_is_known_of_is_not_exact(servers: int, known: bool) -> None:
+    topology = random_graph(servers, 3)
+    demand = np.random.default_rng(1).random((servers, servers))
+    exact = exact_max_load(topology, demand)
+    assert (exact is not None) == known
+    if exact is not None:
+        assert exact == optimal_max_load(topology, demand)
+        assert exact.exact

@@ -21,6 +21,7 @@ from topoopt.routing.link_loads import pair_links as pair_links
 from topoopt.routing.link_rows import LinkRows as LinkRows
 from topoopt.routing.link_rows import own_rows as own_rows
 from topoopt.routing.load_optimum import LoadOptimum as LoadOptimum
+from topoopt.routing.lp_bound import exact_max_load as exact_max_load
 from topoopt.routing.lp_bound import max_load_s as max_load_s
 from topoopt.routing.lp_bound import optimal_max_load as optimal_max_load
 from topoopt.routing.mapping import routes_from_mapping as routes_from_mapping

@@ -50,6 +50,23 @@ def optimal_max_load(
     distance only, one source speaks for all, since the mean of an optimum over all rotations is an optimum
     too. Where the program is too large an interval comes from iterative rerouting and its prices.
     """
+    exact = exact_max_load(topology, demand, background_bytes)
+    if exact is not None:
+        return exact
+    between, background_s = _checked(topology, demand, background_bytes)
+    if link_bytes is None:
+        return interval(*rerouted_max_load(topology, between, background_s), "rerouting")
+    loads_s = link_bytes * 8 / topology.bandwidth_bps
+    return interval(*improved_max_load(topology, between, background_s, loads_s), "prices")
+
+
+def exact_max_load(
+    topology: Topology, demand: Floats, background_bytes: Floats | None = None
+) -> LoadOptimum | None:
+    """Return the least possible highest link load where that is quick; None where only an interval is.
+
+    See :func:`optimal_max_load`.
+    """
     between, background_s = _checked(topology, demand, background_bytes)
     if not between.any():
         idle = float(background_s.max(initial=0.0))
@@ -61,14 +78,10 @@ def optimal_max_load(
     sources = np.unique(src)
     hops = hops_from(topology, sources)
     require_reached(hops[np.searchsorted(sources, src), dst], src, dst)
-    if len(sources) * len(topology) <= _LARGEST_LP:
-        exact_s = _flow_lp_s(topology, between, background_s)
-        if exact_s is not None:
-            return LoadOptimum(exact_s, exact_s, True, "lp")
-    if link_bytes is None:
-        return interval(*rerouted_max_load(topology, between, background_s), "rerouting")
-    loads_s = link_bytes * 8 / topology.bandwidth_bps
-    return interval(*improved_max_load(topology, between, background_s, loads_s), "prices")
+    if len(sources) * len(topology) > _LARGEST_LP:
+        return None
+    exact_s = _flow_lp_s(topology, between, background_s)
+    return None if exact_s is None else LoadOptimum(exact_s, exact_s, True, "lp")
 
 
 def max_load_s(topology: Topology, link_bytes: Floats) -> float:

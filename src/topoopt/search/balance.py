@@ -12,13 +12,14 @@ from topoopt.routing import (
     KShortestRoutes,
     Routes,
     balanced_routes,
+    exact_max_load,
     lay_traffic,
     link_loads,
     max_load_s,
     turned_routes,
 )
 from topoopt.search.candidate import Candidate
-from topoopt.search.worth import background, routing_gap, simulated
+from topoopt.search.worth import background, simulated
 from topoopt.topology import Topology, hops_from, turn_of
 from topoopt.traffic import Traffic, no_transfers
 
@@ -31,7 +32,7 @@ with all others on a random graph these leave the fullest link 1 % fuller, short
 MOST_STEPS = 40_000_000
 """Links of all candidate paths together above that size: 12 bytes each. Pairs have as many paths as that allows."""
 WORTH_BALANCING = 1e-3
-"""Routing gap above which re-weighting the candidate paths is tried."""
+"""Excess of the fullest link over the least possible above which re-weighting the candidate paths is tried."""
 LARGEST_FOR_ALL_WAYS = 256
 """Servers up to which direct links have equal splits over all shortest ways. Of a torus of 1,024 servers a pair has 130
 links on these, and simulating them takes minutes and 10 GB; above, :data:`FEW_WAYS` shortest paths are taken."""
@@ -59,10 +60,13 @@ def balanced(job: Job, candidate: Candidate) -> Candidate:
         return candidate
     if job.cluster.servers > LARGEST_FOR_DETOURS:
         others = [balanced_fabric(traffic, fabric)]
-    elif routing_gap(fabric, traffic, candidate.result).gap < WORTH_BALANCING:
-        return candidate
     else:
-        fixed = background(fabric, traffic.mp_matrix(), candidate.result)
+        demand, topology = traffic.mp_matrix(), fabric.topology
+        fixed = background(fabric, demand, candidate.result)
+        least = exact_max_load(topology, demand, fixed)  # an interval takes longer than to try
+        busiest_s = max_load_s(topology, candidate.result.link_bytes)
+        if least is not None and busiest_s <= least.lower_bound_s * (1 + WORTH_BALANCING):
+            return candidate
         others = list(_rebalanced(traffic, fabric, fixed))
     best = candidate
     for other in others:
