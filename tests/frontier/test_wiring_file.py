@@ -37,7 +37,7 @@ def test_a_list_of_fibers(tmp_path: Path) -> None:
 
 
 def test_a_line_that_stands_twice_is_two_ports(tmp_path: Path) -> None:
-    wiring = written(tmp_path, "0 1\n1 0\n")
+    wiring = written(tmp_path, "0 1\n0 1\n")
     assert (wiring.ports, wiring.topology.ports.tolist()) == (2, [2, 2])
 
 
@@ -60,21 +60,21 @@ def test_ports_may_be_idle_where_they_are_said(tmp_path: Path) -> None:
     ("text", "words", "said"),
     [
         ("0 1\n1\n", {}, r"line 2: expected two servers, such as 0 1, got \"1\""),
-        ("0 1\n1 x\n", {}, r"line 2: expected two servers"),
+        ("0 1\n1 x\n", {}, r"not regular: server 1 has 2 ports out, most have 1"),
         ("0 1\n1 1\n", {}, r"line 2: server 1 is linked to itself"),
         ("", {}, "names no link"),
         ("0 1\n1 2\n", {}, "not regular: server 1 has 2 ports out, most have 1"),
         ("0 1\n1 2\n2 0\n0 2\n", {"degree": 2}, "line 4: server 0 has 2 ports out, and this would be port 3"),
-        ("0 1\n1 3\n3 0\n", {}, "server 2 has no link out; number servers from 0"),
+        ("0 1\n1 3\n3 0\n", {}, "server 2 has no link; number servers from 0 without a gap"),
         ("0 1\n0 2\n", {"links": "directed"}, "server 0 has no link in"),
-        ("0 99999999\n", {}, "line 1: expected servers 0 to 999999"),
+        ("0 99999999\n", {}, "server 1 has no link; number servers from 0 without a gap"),
         (CHAIN, {"degree": 2}, "servers: a collective is scheduled for at most 4096, got 5001"),
         ('{"nodes": []}', {}, "expected a list of links"),
         ('{"links": [{"source": 0}]}', {}, r"links\[0\]: expected source and target"),
         (
             '{"links": [{"source": 0, "target": true}]}',
             {},
-            r"links\[0\]: expected servers 0 to 999999, got true",
+            r"line 1: links\[0\]: expected the name or number of a server, got true",
         ),
     ],
 )

@@ -114,7 +114,7 @@ def inventory_text(inventory: Inventory) -> str:
     --------
     >>> from topoopt.inventory import completed
     >>> from topoopt.rewiring import Wiring
-    >>> print(inventory_text(completed(Wiring("duplex", 1), 2)).splitlines()[8])
+    >>> print(inventory_text(completed(Wiring("duplex", 1), 2)).splitlines()[7])
     panels:
     """
     lines = [_HEAD.rstrip()]

@@ -79,7 +79,9 @@ def exchanged(chains: Sequence[Chain]) -> list[Chain]:
     wirings = () if best.rules is None else (best.rules,)
     return [
         replace(chain, strategy=best.strategy, wirings=wirings, idle=0, over="")
-        if chain.over in ("", "converged") and chain.best.time_s >= BEHIND * best.time_s
+        if chain.over in ("", "converged")
+        and chain.made < chain.budget
+        and chain.best.time_s >= BEHIND * best.time_s
         else chain
         for chain in chains
     ]

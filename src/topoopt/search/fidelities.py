@@ -8,7 +8,7 @@ import numpy as np
 from topoopt.finder import FABRICS, FabricShape
 from topoopt.job import Job, job_traffic
 from topoopt.plan import Baseline, ComparedFabric, Plan, TaskDifference
-from topoopt.routing import BalancedRoutes, Fabric
+from topoopt.routing import Fabric
 from topoopt.search.balance import balanced_fabric, usual_routes
 from topoopt.search.baselines import fabric_request
 from topoopt.search.fidelity import as_settled
@@ -92,4 +92,5 @@ def fabric_of_baseline(job: Job, other: Baseline, seed: int, switches: bool = Fa
     fabric = usual_routes(FABRICS[other.fabric](request), seed)
     traffic = job_traffic(job, other.strategy)
     laid = with_rings(fabric, traffic, most_rings_of(cluster, fabric.topology), seed)
-    return balanced_fabric(traffic, laid) if other.routes == BalancedRoutes.method else laid
+    usual = other.routes in ("", laid.routes.method)  # balanced ones may be k-shortest with equal weights
+    return laid if usual else balanced_fabric(traffic, laid)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from topoopt.hardware import ClusterSpec
-from topoopt.routing import Fabric
+from topoopt.routing import EcmpRoutes, Fabric
 from topoopt.topology import Topology, topology_from_arrays, wiring_of_arcs
 
 _WHOLE_NUMBER = 1e-9
@@ -26,7 +26,10 @@ def plugged(fabric: Fabric, cluster: ClusterSpec) -> Fabric | None:
     ports = whole.astype(np.int64)
     arcs = np.repeat(topology.src, ports).astype(np.int64), np.repeat(topology.dst, ports).astype(np.int64)
     wiring = wiring_of_arcs(fabric.name, "duplex", topology.servers, cluster.degree, arcs)
-    return replace(fabric, name="topoopt", topology=_with_ports(topology, arcs, cluster), wiring=wiring)
+    made = _with_ports(topology, arcs, cluster)
+    # equal splits are exact on the links that the routes know; on others paths are listed, and not all of them
+    routes = replace(fabric.routes, topology=made) if isinstance(fabric.routes, EcmpRoutes) else fabric.routes
+    return replace(fabric, name="topoopt", topology=made, routes=routes, wiring=wiring)
 
 
 def _with_ports(topology: Topology, arcs: tuple[np.ndarray, np.ndarray], cluster: ClusterSpec) -> Topology:

@@ -98,6 +98,8 @@ def test_an_error_while_it_is_made(untouched: str, monkeypatch: pytest.MonkeyPat
     ("number", "code"), [(signal.SIGINT, -signal.SIGINT), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 )
 def test_signals(untouched: str, number: signal.Signals, code: int) -> None:
+    if signal.getsignal(number) == signal.SIG_IGN:
+        pytest.skip(f"who started the tests has {number.name} ignored, and what they start ignores it, too")
     process = started(untouched)
     process.send_signal(number)
     with process:

@@ -108,7 +108,7 @@ class MultiRing:
         ----------
         collective : str
             ``reduce-scatter`` or ``all-gather`` does half of it: see
-            :data:`topoopt.testbed.collectives.shares.COLLECTIVES`.
+            ``COLLECTIVES`` of ``shares.py``.
         """
         check_known("collective", collective, COLLECTIVES)
         self._check(tensor, average)
