@@ -40,7 +40,7 @@ class MultiRing:
         Another number for each of several MultiRings that are at work at the same time and have a pair of ranks in
         common; if not given, one that follows from the rings.
     passing : str, optional
-        ``pieces`` or ``rounds``, see :data:`topoopt.testbed.collectives.passing.PASSING`; if not given, rounds on NCCL.
+        ``pieces`` or ``rounds``, see ``passing.py``; if not given, rounds on NCCL.
 
     Raises
     ------
