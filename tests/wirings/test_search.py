@@ -63,6 +63,7 @@ def test_a_ring_of_each_group_is_one_factor() -> None:
     ("request_", "message"),
     [
         (WiringRequest(100, 7, family="slim-fly"), "nearest: 50 servers of 7 interfaces"),
+        (WiringRequest(100, 4, family="slim-fly"), "nearest: 18 servers of 5 interfaces"),
         (
             WiringRequest(60, 4, family="twisted-torus"),
             "50 servers of 4 interfaces and 72 servers of 4 interfaces",

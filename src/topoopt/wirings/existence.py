@@ -1,6 +1,7 @@
 """Which families have a wiring for so many servers and interfaces, and where the nearest is if one has none."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from topoopt.errors import Infeasible, check_known
 from topoopt.topology import WIRING_FAMILIES
@@ -37,7 +38,7 @@ def families_of(request: WiringRequest, word: str = "family") -> tuple[str, ...]
     check_known(word, request.family, (BEST, *FAMILY_NAMES))
     if exists(request.family, servers, degree, links):
         return (request.family,)
-    near = [f"{n} servers of {d} interfaces" for n, d in _nearest(request)]
+    near = [f"{n} servers of {d} interfaces" for n, d in (*_nearest(request),) or _other_in_both(request)]
     there = " and ".join(near) if near else f"none near; use {word}={LIFTED}"
     raise Infeasible(
         f"{word} {request.family}: there is none for {servers} servers of {degree} {links} interfaces; nearest: {there}"
@@ -57,3 +58,13 @@ def _nearest(request: WiringRequest) -> Iterator[tuple[int, int]]:
             if ports > 0 and exists(family, servers, ports, links):
                 yield servers, ports
                 return
+
+
+def _other_in_both(request: WiringRequest) -> Iterator[tuple[int, int]]:
+    """Yield the nearest servers of the nearest degree at which there are any, both others than those asked for."""
+    for more in range(1, _MORE_PORTS):
+        for ports in (request.degree - more, request.degree + more):
+            for other in _nearest(replace(request, degree=ports)) if 0 < ports < request.servers else ():
+                if other[1] == ports:
+                    yield other
+                    return
