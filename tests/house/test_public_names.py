@@ -17,6 +17,7 @@ ORACLES = {
     "failure.rates_schema": "tests write docs/ with it",
     "finder.best_regional_circuits": "the optimum that the guide compares MixNet's rule with",
     "inventory.inventory_schema": "tests write docs/ with it",
+    "interleave.profile_schema": "tests write docs/ with it",
     "plan.comparison_schema": "tests write docs/ with it",
     "plan.plan_schema": "tests write docs/ with it",
     "search.compile_ahead.compile_ahead": "run by name, in a process of its own",

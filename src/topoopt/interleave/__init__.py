@@ -2,3 +2,7 @@
 
 from topoopt.interleave.profile import CommunicationProfile as CommunicationProfile
 from topoopt.interleave.profile import Phase as Phase
+from topoopt.interleave.profile_file import profile_schema as profile_schema
+from topoopt.interleave.profile_file import profile_to_mapping as profile_to_mapping
+from topoopt.interleave.profile_file import read_profile as read_profile
+from topoopt.interleave.profile_file import write_profile as write_profile
