@@ -1,0 +1,71 @@
+"""Where the workers of jobs are, what that puts on which links, and who chooses among several such placements."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from topoopt.arrays import Floats, Ints
+from topoopt.interleave import CommunicationProfile
+
+
+@dataclass(frozen=True, eq=False)
+class PlacedWorkers:
+    """A job on its workers.
+
+    Attributes
+    ----------
+    job : str
+    servers : tuple of int
+        One for each worker, in the job's own order.
+    profile : CommunicationProfile
+        What the busiest of them sends over one iteration, where nobody disturbs it.
+    links : int64 array, shape (links used,)
+        Directed links of the network, ascending; none for a single worker.
+    shares : float64 array, shape (links used,)
+        The job's rate on each, over that of the profile.
+    """
+
+    job: str
+    servers: tuple[int, ...]
+    profile: CommunicationProfile
+    links: Ints
+    shares: Floats
+
+
+Placement = tuple[PlacedWorkers, ...]
+"""All jobs that run at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenPlacement:
+    """One of several placements, and when its jobs begin an iteration.
+
+    Attributes
+    ----------
+    candidate : int
+    score : float
+        Mean compatibility score of the links that several jobs use; 1 where none is.
+    time_shifts_s : tuple of float
+        For each job of the placement, in order: iterations begin at this time, modulo the iteration time, after one
+        common moment.
+    """
+
+    candidate: int
+    score: float
+    time_shifts_s: tuple[float, ...]
+
+
+class Interleaver(Protocol):
+    """Chooses among placements by how well jobs share links in them, as CASSINI does."""
+
+    def __call__(self, candidates: Sequence[Placement], capacities_bps: Floats) -> ChosenPlacement:
+        """Return the best placement with its time shifts.
+
+        Parameters
+        ----------
+        candidates : sequence of Placement
+            One to ten, the scheduler's own first; all have the same jobs in the same order.
+        capacities_bps : float64 array, shape (links,)
+            Of the links of the network.
+        """
+        ...

@@ -1,0 +1,1 @@
+"""Who gets how many workers: one scheduler a file, one table."""
