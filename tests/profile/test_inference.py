@@ -27,6 +27,8 @@ def rebuilt(op: Operator, shape: Shape) -> Operator:
     match shape:
         case DenseShape(width_in, width_out, positions, bias):
             made = layers.dense(name, source, width_in, width_out, positions=positions, bias=bias)
+        case EmbeddingShape(rows, dim, bag, False):
+            made = layers.lookup(name, source, rows, dim, bag)
         case EmbeddingShape(rows, dim, bag):
             made = layers.embedding(name, rows, dim, bag)
         case AttentionShape(hidden, heads, positions):

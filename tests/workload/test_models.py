@@ -61,12 +61,13 @@ def test_every_hyper_parameter_changes_the_graph_and_refuses_nonsense(model: str
     default = getattr(MODELS[model].variants[0].parameters, field)
     changed = {
         "heads": 32,
-        "hidden": 512,
+        "hidden": 1536,
         "doses": 3,
         "channels": (64, 128, 256, 512, 64),
         "blocks": 11 if isinstance(default, int) else (2, 2, 3, 3, 2),
         "stages": (3, 4, 6, 2),
         "feature_inputs": "942,5270",
+        "positions": 600,
     }.get(field, 260 if field == "image_size" else 2)
     change: dict[str, Any] = {field: changed}
     assert load_model(model, **change) != load_model(model)
@@ -79,8 +80,8 @@ def test_every_hyper_parameter_changes_the_graph_and_refuses_nonsense(model: str
 
 @pytest.mark.parametrize(("model", "field"), ALL_PARAMETERS)
 def test_zero_is_allowed_only_where_it_means_something(model: str, field: str) -> None:
-    change: dict[str, Any] = {field: 0}
-    if field in {"bottom_output", "doses"}:
+    change: dict[str, Any] = {field: 0, "image_size": 229} if field == "head_side" else {field: 0}
+    if field in {"bottom_output", "doses", "head_side"}:
         load_model(model, **change)
     else:
         with pytest.raises(InvalidInput, match=r"expected (an integer|integers) >= 1, got "):
@@ -100,6 +101,11 @@ def test_an_unknown_hyper_parameter_is_answered_with_the_nearest() -> None:
 def test_heads_must_divide_hidden() -> None:
     with pytest.raises(InvalidInput, match="hidden 1024 must be a multiple of heads 3"):
         load_model("bert", heads=3)
+
+
+def test_a_sequence_has_a_position_for_each_token() -> None:
+    with pytest.raises(InvalidInput, match="^encoder: sequence 600 must be at most positions 512$"):
+        load_model("encoder-bert", sequence=600)
 
 
 def test_blocks_and_channels_go_together() -> None:

@@ -39,6 +39,59 @@ def test_allreduced_bytes_are_the_published_ones(name: str, gigabytes: float) ->
     assert round(load_model(name).dense_parameter_bytes / 1e9, digits) == gigabytes
 
 
+MIB = 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("name", "published", "unit", "tolerance"),
+    [
+        # torchvision's files: MiB of float32; Wide ResNet-101's is in half precision.
+        ("vgg11-cassini", 507, MIB, 0.001),
+        ("vgg16-cassini", 528, MIB, 0.001),
+        ("vgg19-cassini", 549, MIB, 0.002),
+        ("resnet50-cassini", 98, MIB, 0.007),
+        ("wide-resnet101-cassini", 243, 2 * MIB, 0.005),
+        # Hugging Face's files: MB. RoBERTa's 800 and CamemBERT's 266 are of no model of those names that we know.
+        ("encoder-bert", 450, 10**6, 0.03),
+        ("encoder-roberta", 800, 10**6, 0.025),
+        ("encoder-camembert", 266, 10**6, 0.025),
+        ("encoder-xlm", 1116, 10**6, 0.005),
+    ],
+)
+def test_models_of_cassinis_evaluation_have_the_published_sizes(
+    name: str, published: float, unit: int, tolerance: float
+) -> None:
+    graph = load_model(name)
+    assert graph.dense_parameter_bytes == graph.parameter_bytes
+    assert graph.parameter_bytes / unit == pytest.approx(published, rel=tolerance)
+
+
+def test_published_networks_have_torchvisions_parameters() -> None:
+    # Torchvision counts 132,863,336, 138,357,544 and 143,667,240, and of ResNets a scale and a shift where these have a
+    # bias: 25,557,032 and 126,886,696.
+    counted = {
+        name: load_model(f"{name}-cassini").parameter_bytes // 4 for name in ("vgg11", "vgg16", "vgg19")
+    }
+    assert counted == {"vgg11": 132_863_336, "vgg16": 138_357_544, "vgg19": 143_667_240}
+    for name, published in (("resnet50", 25_557_032), ("wide-resnet101", 126_886_696)):
+        graph = load_model(f"{name}-cassini")
+        biases = sum(op.weights[1].size_bytes // 4 for op in graph.operators if op.kind == "conv2d")
+        assert graph.parameter_bytes // 4 + biases == published
+
+
+def test_a_small_map_is_repeated_and_a_large_one_averaged() -> None:
+    def before_the_head(image_size: int) -> tuple[str, int, int]:
+        op = next(
+            op for op in load_model("vgg16-cassini", image_size=image_size).operators if op.name == "average"
+        )
+        return op.kind, op.output_bytes_per_sample, int(op.forward_flops_per_sample)
+
+    head_bytes = 4 * 512 * 7**2
+    assert before_the_head(32) == ("concat", head_bytes, 0)
+    assert before_the_head(224) == ("pool", head_bytes, 512 * 7**2)
+    assert before_the_head(448) == ("pool", head_bytes, 512 * 14**2)
+
+
 def test_gradients_of_the_alltoall_study_are_exact() -> None:
     assert load_model("dlrm-alltoall").dense_parameter_bytes == 1_359_273_988
 

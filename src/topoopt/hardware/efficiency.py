@@ -19,6 +19,7 @@ _KIND_OF_OPERATOR = {
     "dense": "matmul",
     "linear": "matmul",
     "conv2d": "conv",
+    "lookup": "embedding",
     "pool2d": "pool",
     **{kind: kind for kind in EFFICIENCY_KINDS},
 }

@@ -55,6 +55,14 @@ def _embedding(graph: OperatorGraph, op: Operator, known: Mapping[int, Shape]) -
     return EmbeddingShape(_whole(op, "parameters", _tensor(op, 0) / dim), dim, bag)
 
 
+def _lookup(graph: OperatorGraph, op: Operator, known: Mapping[int, Shape]) -> EmbeddingShape:
+    match = re.fullmatch(r"Lookup_(\d{1,12})x(\d{1,12})", op.profile_key)
+    if match is None:
+        raise InvalidInput("kind lookup: its rows and columns are not known")
+    rows, dim = int(match[1]), int(match[2])
+    return EmbeddingShape(rows, dim, _whole(op, "outputs", _outputs(op) / dim), summed=False)
+
+
 def _attention(graph: OperatorGraph, op: Operator, known: Mapping[int, Shape]) -> AttentionShape:
     hidden = _root(op, "parameters", _tensor(op, 0) / 4)
     match = re.fullmatch(rf"MultiHeadAttention_{hidden}(\d{{1,6}})", op.profile_key)
@@ -103,6 +111,7 @@ INFERENCES: Mapping[str, Callable[[OperatorGraph, Operator, Mapping[int, Shape]]
     "conv2d": _conv2d,
     "attention": _attention,
     "embedding": _embedding,
+    "lookup": _lookup,
     "concat": _concat,
     "add": _two_inputs,
     "multiply": _two_inputs,

@@ -30,9 +30,9 @@ class BertParameters:
     sequence: int = 64
 
     def __post_init__(self) -> None:
-        check_integers("bert", self)
+        check_integers(self)
         if self.hidden % self.heads:
-            raise InvalidInput(f"bert: hidden {self.hidden} must be a multiple of heads {self.heads}")
+            raise InvalidInput(f"hidden {self.hidden} must be a multiple of heads {self.heads}")
 
 
 def bert(name: str, p: BertParameters) -> OperatorGraph:

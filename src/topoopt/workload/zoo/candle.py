@@ -34,7 +34,7 @@ class CandleParameters:
     dense_layers: int = 8
 
     def __post_init__(self) -> None:
-        check_integers("candle", self, zero_allowed=("doses",))
+        check_integers(self, zero_allowed=("doses",))
 
 
 def candle(name: str, p: CandleParameters) -> OperatorGraph:

@@ -38,7 +38,7 @@ class DlrmParameters:
     top_width: int = 4096
 
     def __post_init__(self) -> None:
-        check_integers("dlrm", self, zero_allowed=("bottom_output",))
+        check_integers(self, zero_allowed=("bottom_output",))
 
 
 def dlrm(name: str, p: DlrmParameters) -> OperatorGraph:

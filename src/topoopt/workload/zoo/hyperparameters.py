@@ -16,13 +16,13 @@ LARGEST = 10**12
 P = TypeVar("P", bound="DataclassInstance")
 
 
-def check_integers(model: str, parameters: "DataclassInstance", zero_allowed: Sequence[str] = ()) -> None:
+def check_integers(parameters: "DataclassInstance", zero_allowed: Sequence[str] = ()) -> None:
     """Refuse a field that is not an integer, or a non-empty tuple of integers, of at least one.
 
     Raises
     ------
     InvalidInput
-        With the model, the field, its value and what is allowed. Fields of ``zero_allowed`` may be 0.
+        With the field, its value and what is allowed. Fields of ``zero_allowed`` may be 0.
     """
     for field in fields(parameters):
         value = getattr(parameters, field.name)
@@ -30,9 +30,9 @@ def check_integers(model: str, parameters: "DataclassInstance", zero_allowed: Se
         numbers = value if isinstance(value, tuple) else (value,)
         if not numbers or not all(_is_integer(number) and number >= least for number in numbers):
             what = "integers" if isinstance(value, tuple) else "an integer"
-            raise InvalidInput(f"{model}: {field.name}: expected {what} >= {least}, got {shown(value)}")
+            raise InvalidInput(f"{field.name}: expected {what} >= {least}, got {shown(value)}")
         if max(numbers) > LARGEST:
-            raise InvalidInput(f"{model}: {field.name}: must be at most {LARGEST:.0e}, got {shown(value)}")
+            raise InvalidInput(f"{field.name}: must be at most {LARGEST:.0e}, got {shown(value)}")
 
 
 def with_overrides(model: str, defaults: P, overrides: Mapping[str, object]) -> P:
@@ -51,7 +51,10 @@ def with_overrides(model: str, defaults: P, overrides: Mapping[str, object]) -> 
         name: _read(f"{model}: {name}", value, getattr(defaults, name), MOST.get(name, MOST_OF_ANYTHING))
         for name, value in overrides.items()
     }
-    return replace(defaults, **changes)
+    try:
+        return replace(defaults, **changes)
+    except InvalidInput as error:
+        raise InvalidInput(f"{model}: {error}") from None
 
 
 def _read(place: str, value: object, default: object, most: int) -> object:

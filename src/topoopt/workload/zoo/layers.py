@@ -53,6 +53,19 @@ def embedding(name: str, rows: int, dim: int, bag: int) -> Operator:
     )
 
 
+def lookup(name: str, inputs: Sequence[int], rows: int, dim: int, positions: int) -> Operator:
+    """Return a table of which a sample reads a row for each position; replicated like any weight, so AllReduced."""
+    return Operator(
+        name=name,
+        kind="lookup",
+        inputs=tuple(inputs),
+        weights=(Weight(f"{name}.table", rows * dim * FLOAT_BYTES),),
+        output_bytes_per_sample=positions * dim * FLOAT_BYTES,
+        memory_traffic_bytes_per_sample=float(positions * (2 * dim * FLOAT_BYTES + INDEX_BYTES)),
+        profile_key=f"Lookup_{rows}x{dim}",
+    )
+
+
 def dense(
     name: str, inputs: Sequence[int], width_in: int, width_out: int, *, positions: int = 1, bias: bool = True
 ) -> Operator:
@@ -164,6 +177,18 @@ def pool(
         profile_key=f"Pool2D_{kernel}_{kernel}",
     )
     return op, out
+
+
+def pooled_to(name: str, source: int, image: Image, side: int) -> tuple[Operator, Image]:
+    """Return the average over as many windows as ``side`` asks for; of a smaller map each number is repeated.
+
+    Windows are equal and may overlap: those of PyTorch's adaptive pooling where ``side`` divides the map's.
+    """
+    if image.side < side:
+        out = Image(image.channels, side)
+        return concat(name, (source,), out.elements), out
+    stride = image.side // side
+    return pool(name, source, image, kernel=image.side - (side - 1) * stride, stride=stride, padding=0)
 
 
 def _elementwise(

@@ -52,11 +52,16 @@ def published_variants(model: str, parameters: type[P]) -> tuple[Variant[P], ...
             name,
             row["servers"],
             row["description"],
-            parameters(**row.get("parameters", {})),
+            parameters(**{name: _tuple(value) for name, value in row.get("parameters", {}).items()}),
             tuple(row.get("profiles", ())),
         )
         for name, row in _published()[model].items()
     )
+
+
+def _tuple(value: Any) -> Any:
+    """Return the list of a file as the tuple that hyper-parameters hold."""
+    return tuple(value) if isinstance(value, list) else value
 
 
 @cache

@@ -9,11 +9,12 @@ from topoopt.workload.graph import OperatorGraph
 from topoopt.workload.zoo.bert import BERT
 from topoopt.workload.zoo.candle import CANDLE
 from topoopt.workload.zoo.dlrm import DLRM
+from topoopt.workload.zoo.encoder import ENCODER
 from topoopt.workload.zoo.hyperparameters import with_overrides
 from topoopt.workload.zoo.model_entry import ModelEntry, Variant
 from topoopt.workload.zoo.ncf import NCF
-from topoopt.workload.zoo.resnet50 import RESNET50
-from topoopt.workload.zoo.vgg16 import VGG16
+from topoopt.workload.zoo.resnet import RESNET50, WIDE_RESNET101
+from topoopt.workload.zoo.vgg import VGG11, VGG16, VGG19
 
 SMALL_JOB_SERVERS = 32
 """A plain model name means the 16-server variant on up to so many servers, the 128-server one above."""
@@ -25,6 +26,10 @@ MODELS: Mapping[str, ModelEntry[Any]] = {
     "ncf": NCF,
     "resnet50": RESNET50,
     "vgg16": VGG16,
+    "vgg11": VGG11,
+    "vgg19": VGG19,
+    "wide-resnet101": WIDE_RESNET101,
+    "encoder": ENCODER,
 }
 """Models by name."""
 

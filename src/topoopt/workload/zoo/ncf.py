@@ -38,7 +38,7 @@ class NcfParameters:
     top_width: int = 4096
 
     def __post_init__(self) -> None:
-        check_integers("ncf", self)
+        check_integers(self)
 
 
 def ncf(name: str, p: NcfParameters) -> OperatorGraph:
