@@ -1,8 +1,15 @@
 """Jobs that share links: when each sends (CASSINI), and congestion control that finds it by itself (MLTCP)."""
 
+from topoopt.interleave.affinity import AffinityEdge as AffinityEdge
+from topoopt.interleave.affinity import AffinityGraph as AffinityGraph
+from topoopt.interleave.merging import MERGING as MERGING
+from topoopt.interleave.merging import MergedLink as MergedLink
+from topoopt.interleave.merging import merge_links as merge_links
 from topoopt.interleave.profile import CommunicationProfile as CommunicationProfile
 from topoopt.interleave.profile import Phase as Phase
 from topoopt.interleave.profile_file import profile_schema as profile_schema
 from topoopt.interleave.profile_file import profile_to_mapping as profile_to_mapping
 from topoopt.interleave.profile_file import read_profile as read_profile
 from topoopt.interleave.profile_file import write_profile as write_profile
+from topoopt.interleave.shared_link import SharedLink as SharedLink
+from topoopt.interleave.shared_link import highest_profile as highest_profile
