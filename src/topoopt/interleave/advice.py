@@ -1,0 +1,140 @@
+"""What to know before one relies on an interleaving, and what would help where rotation cannot."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations, permutations
+
+from topoopt.interleave.circle import UnifiedCircle
+from topoopt.interleave.nearest_period import NearestPeriod, fit_together, nearest_quanta
+from topoopt.units import format_bandwidth, format_time
+
+COMPATIBLE = 1 - 1e-9
+"""From this score on a link carries everything."""
+DRIFT = 0.05
+"""Of an iteration: so far from its place a job is shifted again, as in the paper."""
+SAME_PACE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """Remarks on an interleaving.
+
+    Attributes
+    ----------
+    warnings : tuple of str
+        One line each.
+    nearest : tuple of NearestPeriod
+        Of every two jobs that no rotation keeps apart: the nearest iteration times of each that do, if there are any.
+    """
+
+    warnings: tuple[str, ...]
+    nearest: tuple[NearestPeriod, ...]
+
+
+def advice(circle: UnifiedCircle, capacity_bps: float, score: float, peak_bps: float) -> Advice:
+    """Return what to know of jobs whose best rotations have a score, and together send up to so many bits a second."""
+    warnings = [*_between_angles(circle), *_drift(circle)]
+    if score >= COMPATIBLE:
+        return Advice(tuple(warnings), ())
+    clashing = _clashing(circle, capacity_bps)
+    nearest = tuple(_nearest(circle, capacity_bps, clashing))
+    short = [
+        f"rotation cannot help: score {score:.3g}; as turned, the jobs need a link of {format_bandwidth(peak_bps)}",
+        *_alone(circle, capacity_bps),
+        *(_of_pair(circle, pair, nearest, capacity_bps) for pair in clashing),
+    ]
+    if not clashing:
+        short.append(_of_none(circle))
+    return Advice((*short, *warnings), nearest)
+
+
+def _alone(circle: UnifiedCircle, capacity_bps: float) -> Iterator[str]:
+    for profile in circle.profiles:
+        if profile.peak_bps > capacity_bps:
+            yield (
+                f"job {profile.job} alone sends {format_bandwidth(profile.peak_bps)} on a link of "
+                f"{format_bandwidth(capacity_bps)}"
+            )
+
+
+def _clashing(circle: UnifiedCircle, capacity_bps: float) -> list[tuple[int, int]]:
+    """Return which two jobs do not fit together, whatever their rotations, though each does alone."""
+    jobs = circle.profiles
+    return [
+        (first, second)
+        for first, second in combinations(range(len(jobs)), 2)
+        if max(jobs[first].peak_bps, jobs[second].peak_bps) <= capacity_bps
+        and not fit_together(jobs[first], jobs[second], capacity_bps, _common_s(circle, first, second))
+    ]
+
+
+def _common_s(circle: UnifiedCircle, first: int, second: int) -> float:
+    return math.gcd(circle.quanta[first], circle.quanta[second]) * circle.quantum_s
+
+
+def _nearest(
+    circle: UnifiedCircle, capacity_bps: float, clashing: list[tuple[int, int]]
+) -> Iterator[NearestPeriod]:
+    jobs, quanta = circle.profiles, circle.quanta
+    for pair in clashing:
+        for job, other in permutations(pair):
+            found = nearest_quanta(
+                jobs[job], quanta[job], (jobs[other], quanta[other]), capacity_bps, circle.quantum_s
+            )
+            if found is not None:
+                was_s, is_s = circle.iteration_times_s[job], found * circle.quantum_s
+                yield NearestPeriod(jobs[job].job, jobs[other].job, (job, other), was_s, is_s)
+
+
+def _of_pair(
+    circle: UnifiedCircle, pair: tuple[int, int], nearest: tuple[NearestPeriod, ...], capacity_bps: float
+) -> str:
+    first, second = (circle.profiles[number].job for number in pair)
+    common = format_time(_common_s(circle, *pair))
+    mine = [each for each in nearest if set(each.numbers) == set(pair)]
+    says = (
+        f"jobs {first} and {second}: no rotation keeps them apart, iteration times have {common} in common; "
+    )
+    if not mine:
+        return f"{says}no other iteration time of one of them does, either: put one on another link"
+    best = min(mine, key=lambda each: abs(each.change_s))
+    longer = "longer" if best.change_s > 0 else "shorter"
+    return (
+        f"{says}nearest compatible iteration time: job {best.job} at {format_time(best.iteration_time_s)}, "
+        f"{format_time(abs(best.change_s))} {longer}"
+    )
+
+
+def _of_none(circle: UnifiedCircle) -> str:
+    if len(circle.profiles) == 2:
+        return f"the two fit together between two angles; give a step smaller than {360 / circle.angles:.3g} degrees"
+    return "every two of the jobs fit together, but not all: put one on another link"
+
+
+def _between_angles(circle: UnifiedCircle) -> Iterator[str]:
+    """Yield a remark on the job whose phases, or gaps, are the shortest of those that fall between two angles."""
+    for profile, samples in zip(circle.profiles, circle.samples, strict=True):
+        apart_s = profile.iteration_time_s / samples
+        shortest_s = min((phase.duration_s for phase in profile.phases), default=math.inf)
+        if shortest_s < apart_s * (1 - 1e-9):
+            yield (
+                f"job {profile.job}: a phase of {format_time(shortest_s)} falls between two angles, which are "
+                f"{format_time(apart_s)} apart; give a step of {360 / circle.angles * shortest_s / apart_s:.2g} degrees"
+            )
+
+
+def _drift(circle: UnifiedCircle) -> Iterator[str]:
+    """Yield a remark where rounding changed how many iterations of one job go into another's."""
+    pace = [
+        rounded_s / profile.iteration_time_s
+        for rounded_s, profile in zip(circle.iteration_times_s, circle.profiles, strict=True)
+    ]
+    apart = max(pace) / min(pace) - 1
+    if apart > SAME_PACE:
+        number = max(range(len(pace)), key=lambda each: abs(pace[each] - 1))
+        job, rounded_s = circle.profiles[number], circle.iteration_times_s[number]
+        yield (
+            f"job {job.job}: {format_time(job.iteration_time_s, 6)} was taken as {format_time(rounded_s, 6)}: after "
+            f"{max(round(DRIFT / apart), 1):,} iterations jobs are off by {DRIFT:.0%} of one and to be shifted again"
+        )
