@@ -1,5 +1,9 @@
 """From a task graph and a fabric to an iteration time, at several fidelities."""
 
+from topoopt.simulate.aggressiveness import DECREASING as DECREASING
+from topoopt.simulate.aggressiveness import FAIR as FAIR
+from topoopt.simulate.aggressiveness import FORMS as FORMS
+from topoopt.simulate.aggressiveness import Aggressiveness as Aggressiveness
 from topoopt.simulate.auto import AUTO as AUTO
 from topoopt.simulate.auto import Choice as Choice
 from topoopt.simulate.auto import choose_and_simulate as choose_and_simulate
@@ -37,6 +41,7 @@ from topoopt.simulate.fluid.max_min_kernel import list_class as list_class
 from topoopt.simulate.fluid.max_min_kernel import reweigh as reweigh
 from topoopt.simulate.fluid.max_min_kernel import strike_class as strike_class
 from topoopt.simulate.fluid.sharing import ACTIVE as ACTIVE
+from topoopt.simulate.fluid.sharing import SHORT as SHORT
 from topoopt.simulate.fluid.sharing import Links as Links
 from topoopt.simulate.fluid.sharing import Sharing as Sharing
 from topoopt.simulate.fluid.sharing import make_links as make_links
