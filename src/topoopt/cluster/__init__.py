@@ -1,5 +1,8 @@
 """Many jobs over time, on shards of one machine room or sharing one fabric."""
 
+from topoopt.cluster.cassini_trace import CassiniTraceSettings as CassiniTraceSettings
+from topoopt.cluster.cassini_trace import cassini_snapshots as cassini_snapshots
+from topoopt.cluster.cassini_trace import cassini_trace as cassini_trace
 from topoopt.cluster.course import Course as Course
 from topoopt.cluster.course import run_course as run_course
 from topoopt.cluster.course_fabrics import COURSE_FABRICS as COURSE_FABRICS
