@@ -7,6 +7,8 @@ from topoopt.interleave.circle import STEP_DEG as STEP_DEG
 from topoopt.interleave.circle import UnifiedCircle as UnifiedCircle
 from topoopt.interleave.circle import fitting_quantum_s as fitting_quantum_s
 from topoopt.interleave.circle import unified_circle as unified_circle
+from topoopt.interleave.drift import DRIFT_TOLERANCE as DRIFT_TOLERANCE
+from topoopt.interleave.drift import job_slots_s as job_slots_s
 from topoopt.interleave.interleaving import Interleaving as Interleaving
 from topoopt.interleave.interleaving import interleave as interleave
 from topoopt.interleave.link_sharing import SHARINGS as SHARINGS
@@ -23,6 +25,13 @@ from topoopt.interleave.periodic_jobs import run_periodic_jobs as run_periodic_j
 from topoopt.interleave.periodic_run import JobIterations as JobIterations
 from topoopt.interleave.periodic_run import LinkUse as LinkUse
 from topoopt.interleave.periodic_run import PeriodicRun as PeriodicRun
+from topoopt.interleave.placement import Candidate as Candidate
+from topoopt.interleave.placement import InterleavingRules as InterleavingRules
+from topoopt.interleave.placement import JudgedLink as JudgedLink
+from topoopt.interleave.placement import JudgedPlacement as JudgedPlacement
+from topoopt.interleave.placement import PlacementChoice as PlacementChoice
+from topoopt.interleave.placement import choose_placement as choose_placement
+from topoopt.interleave.placement import judge_placement as judge_placement
 from topoopt.interleave.profile import CommunicationProfile as CommunicationProfile
 from topoopt.interleave.profile import Phase as Phase
 from topoopt.interleave.profile_file import profile_schema as profile_schema

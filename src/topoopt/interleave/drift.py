@@ -1,0 +1,67 @@
+"""Jobs that are held to their shifts: the slots in which iterations start, so that drift can be corrected."""
+
+from collections.abc import Mapping
+
+from topoopt.errors import InvalidInput
+from topoopt.interleave.placement import JudgedPlacement
+
+DRIFT_TOLERANCE = 0.05
+"""Part of an iteration by which the start of a communication phase may be off, as in the paper; then a job waits."""
+MOST_STRETCH = 0.05
+"""Slots are longer than an iteration by at most this part of it: rounded times that are further off are not held to."""
+
+
+def job_slots_s(placement: JudgedPlacement, headroom: float = 0.0) -> dict[str, float]:
+    """Return the time from the start of an iteration to that of the next one, for jobs that are held to their shifts.
+
+    Jobs that share links have iteration times rounded so that they have a common multiple. Slots have the same
+    proportions, and no job's is shorter than its iteration. Jobs for which that takes much longer slots
+    (:data:`MOST_STRETCH`) are not held to any, nor are those that meet nobody, nor any where the graph has a loop.
+
+    Parameters
+    ----------
+    headroom : float
+        Part of an iteration by which slots are longer still. A job that is late waits for most of an iteration, one
+        that is early for as much as it is early: with some headroom jobs whose computing varies are rarely late.
+
+    Returns
+    -------
+    dict of str to float
+        Of all jobs; 0 for those that are not held to any.
+
+    Raises
+    ------
+    InvalidInput
+        If the headroom is no part of an iteration.
+
+    References
+    ----------
+    .. [1] S. Rajasekaran et al., "CASSINI", NSDI 2024, section 4.2: adjustment of time shifts.
+    """
+    if not 0 <= headroom <= 1:
+        raise InvalidInput(f"headroom {headroom:g}: expected a part of an iteration, 0 to 1")
+    slots_s = {} if placement.loop else _slots_s(placement)
+    return {job: slots_s.get(job, 0.0) * (1 + headroom) for job in placement.graph.iteration_times_s}
+
+
+def _slots_s(placement: JudgedPlacement) -> Mapping[str, float]:
+    """Return the slots of jobs that are held to any."""
+    times_s = placement.graph.iteration_times_s
+    quanta = {
+        (profile.job, link.link): quanta
+        for link in placement.links
+        for profile, quanta in zip(link.interleaving.profiles, link.interleaving.circle.quanta, strict=True)
+    }
+    slots_s: dict[str, float] = {}
+    root_of: dict[str, str] = {}
+    for job, link, other in placement.graph.walk():
+        ratio = quanta[other, link] / quanta[job, link] if other != job else 1.0
+        slots_s[other] = slots_s.get(job, times_s[job]) * ratio
+        root_of[other] = root_of.get(job, job)
+    held: dict[str, float] = {}
+    for root in dict.fromkeys(root_of.values()):
+        jobs = [job for job in root_of if root_of[job] == root]
+        longer = max(times_s[job] / slots_s[job] for job in jobs)
+        if len(jobs) > 1 and all(slots_s[job] * longer <= times_s[job] * (1 + MOST_STRETCH) for job in jobs):
+            held.update({job: slots_s[job] * longer for job in jobs})
+    return held
