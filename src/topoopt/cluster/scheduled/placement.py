@@ -48,11 +48,15 @@ class ChosenPlacement:
     time_shifts_s : tuple of float
         For each job of the placement, in order: iterations begin at this time, modulo the iteration time, after one
         common moment.
+    periods_s : tuple of float
+        The iteration times to which jobs are held, as they were rounded to find the shifts: a job that is off by more
+        than 5 % of its iteration waits for the next start in this rhythm. 0 for a job that is let run as it does.
     """
 
     candidate: int
     score: float
     time_shifts_s: tuple[float, ...]
+    periods_s: tuple[float, ...]
 
 
 class Interleaver(Protocol):

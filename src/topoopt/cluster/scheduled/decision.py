@@ -1,0 +1,127 @@
+"""What a scheduler decides when jobs come and go or leases are over: workers, servers, and starts of iterations."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from topoopt.cluster.scheduled.alignment import aligned_starts_s
+from topoopt.cluster.scheduled.candidates import (
+    MOST_CANDIDATES,
+    Servers,
+    candidate_placements,
+    nearest_servers,
+)
+from topoopt.cluster.scheduled.network import WorkerNetwork
+from topoopt.cluster.scheduled.placement import ChosenPlacement, Interleaver, PlacedWorkers, Placement
+from topoopt.cluster.scheduled.running_job import RunningJob
+from topoopt.cluster.scheduled.settings import ScheduleSettings
+from topoopt.cluster.scheduled.worker_job import placed_workers
+from topoopt.cluster.schedulers.table import SCHEDULERS
+
+
+@dataclass(frozen=True, eq=False)
+class Deciding:
+    """Who decides, and on what.
+
+    Attributes
+    ----------
+    interleavers : tuple of Interleaver
+        One with CASSINI, none without.
+    """
+
+    network: WorkerNetwork
+    settings: ScheduleSettings
+    interleavers: tuple[Interleaver, ...]
+    rng: np.random.Generator
+
+    def decide(self, jobs: Sequence[RunningJob], now_s: float, renewed: bool) -> tuple[ChosenPlacement, ...]:
+        """Give workers to the jobs that have come and not ended, and say when they go on.
+
+        Parameters
+        ----------
+        jobs : sequence of RunningJob
+            In order of arrival; changed.
+        renewed : bool
+            Whether all leases are over.
+
+        Returns
+        -------
+        tuple of ChosenPlacement
+            With CASSINI, if somebody runs.
+        """
+        counts = self._counts(jobs, now_s, renewed)
+        by_name = {job.job.job: job for job in jobs}
+        candidates = self._candidates(by_name, counts, renewed)
+        placements = [self._placement(by_name, servers) for servers in candidates]
+        choices = [
+            chooser(placements, self.network.capacities_bps) for chooser in self.interleavers if counts
+        ]
+        placement = placements[choices[0].candidate if choices else 0]
+        self._apply(jobs, placement, now_s)
+        for chosen in choices:
+            self._align(by_name, placement, chosen)
+        return tuple(choices)
+
+    def _counts(self, jobs: Sequence[RunningJob], now_s: float, renewed: bool) -> dict[str, int]:
+        """Return how many workers each job has from now on, of those that have any."""
+        claims = [job.claim(0 if renewed else len(job.servers)) for job in jobs]
+        free = self.network.servers - sum(claim.held for claim in claims)
+        scheduler = SCHEDULERS[self.settings.scheduler]
+        given = scheduler.allocate(claims, free, now_s, self.settings.epoch_s)
+        counts = {claim.job: claim.held + more for claim, more in zip(claims, given, strict=True)}
+        return {job: count for job, count in counts.items() if count}
+
+    def _candidates(
+        self, by_name: Mapping[str, RunningJob], counts: Mapping[str, int], renewed: bool
+    ) -> tuple[Servers, ...]:
+        """Return placements: those in which jobs stay where they are, then, where leases are over, others."""
+        near = SCHEDULERS[self.settings.scheduler].near
+        most = MOST_CANDIDATES if self.interleavers else 1
+        kept: dict[str, tuple[int, ...]] = {}
+        for job, count in counts.items():
+            own = by_name[job].servers
+            if len(own) > count:
+                own = nearest_servers(self.network, set(own), count)
+            if own:
+                kept[job] = own
+        wanted = _largest_first({job: count - len(kept.get(job, ())) for job, count in counts.items()})
+        found = candidate_placements(self.network, kept, wanted, near, most, self.rng)
+        if renewed and len(found) < most:
+            others = candidate_placements(
+                self.network, {}, _largest_first(counts), near, most - len(found), self.rng
+            )
+            found += tuple(one for one in others if one not in found)
+        return found
+
+    def _placement(self, by_name: Mapping[str, RunningJob], servers: Servers) -> Placement:
+        placed = []
+        for job, on in sorted(servers.items(), key=lambda row: by_name[row[0]].index):
+            running = by_name[job]
+            if running.servers == on and running.placed is not None:
+                placed.append(running.placed)
+            else:
+                placed.append(placed_workers(self.network, job, running.shape_on(len(on)), on))
+        return tuple(placed)
+
+    def _apply(self, jobs: Sequence[RunningJob], placement: Placement, now_s: float) -> None:
+        now: dict[str, PlacedWorkers] = {placed.job: placed for placed in placement}
+        for job in jobs:
+            placed = now.get(job.job.job)
+            if job.servers != (placed.servers if placed else ()):
+                job.place(placed, now_s, self.settings.restart_s)
+
+    def _align(
+        self, by_name: Mapping[str, RunningJob], placement: Placement, chosen: ChosenPlacement
+    ) -> None:
+        ready_s = [by_name[placed.job].next_start_s for placed in placement]
+        starts_s = aligned_starts_s(placement, chosen, ready_s)
+        for placed, start_s, period_s in zip(placement, starts_s, chosen.periods_s, strict=True):
+            by_name[placed.job].next_start_s = start_s
+            by_name[placed.job].slot_s = period_s
+
+
+def _largest_first(counts: Mapping[str, int]) -> dict[str, int]:
+    """Return who gets workers, the most first: the large ones are the hardest to place."""
+    some = {job: count for job, count in counts.items() if count}
+    return dict(sorted(some.items(), key=lambda row: -row[1]))

@@ -1,0 +1,184 @@
+"""A job that has come: its workers, how far it is, and how long its iterations took."""
+
+from collections import defaultdict
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+
+from topoopt.cluster.distribution import distribution
+from topoopt.cluster.result import IterationTime, JobRecord
+from topoopt.cluster.scheduled.placement import PlacedWorkers
+from topoopt.cluster.scheduled.stretch import Iterating
+from topoopt.cluster.scheduled.timetable import Timetable, undisturbed
+from topoopt.cluster.scheduled.worker_job import WorkerJob
+from topoopt.cluster.schedulers.claim import Claim
+from topoopt.cluster.trace import TraceJob
+
+TIME_DIGITS = 6
+"""Iteration times are kept to so many digits behind the point, in s, so that equal ones are counted together."""
+WHOLE = 1e-6
+"""A part of an iteration that is not worth another one."""
+
+
+class RunningJob:
+    """A job from when it comes until it ends.
+
+    Attributes
+    ----------
+    index : int
+        In order of arrival.
+    placed : PlacedWorkers or None
+        Where it runs; None while it waits.
+    next_start_s : float
+        When the iteration after those that were simulated starts.
+    end_s : float
+        When its last iteration is over; infinite until that is simulated.
+    weights : mapping from seconds to iterations
+        How many iterations took how long.
+    """
+
+    def __init__(
+        self, index: int, job: TraceJob, shape_on: Callable[[int], WorkerJob], noise_scale: float
+    ) -> None:
+        self.index, self.job, self.shape_on = index, job, shape_on
+        self._noise_scale = noise_scale
+        self.placed: PlacedWorkers | None = None
+        self.next_start_s, self.end_s = job.arrival_s, float("inf")
+        self.weights: defaultdict[float, float] = defaultdict(float)
+        self.done, self.iterations, self.run_s, self.marks = 0.0, 0.0, 0.0, 0.0
+        self.pace, self.slot_s = 1.0, 0.0
+        self.work = job.iterations or max(
+            job.duration_s / shape_on(job.servers).profile.iteration_time_s, 1.0
+        )
+        self._first_servers: tuple[int, ...] = ()
+        self._assigned_s = self._start_s = job.arrival_s
+        self._restarting_s = 0.0
+        self._resizes: list[tuple[float, int]] = []
+        self.moves = 0
+
+    @property
+    def servers(self) -> tuple[int, ...]:
+        """At present; none while it waits."""
+        return self.placed.servers if self.placed else ()
+
+    @cached_property
+    def most(self) -> int:
+        """The largest number of workers that it can use."""
+        return self.job.max_servers or self.job.servers
+
+    @cached_property
+    def _rates_per_s(self) -> tuple[float, ...]:
+        counts = range(1, self.most + 1)
+        times_s = [self.shape_on(count).profile.iteration_time_s for count in counts]
+        return tuple(count / self.job.servers / time_s for count, time_s in zip(counts, times_s, strict=True))
+
+    @cached_property
+    def _efficiencies(self) -> tuple[float, ...]:
+        """Return what samples are worth: (φ + M0) / (φ + M) of a batch M larger than M0 (Pollux, equation 7)."""
+        ratios = [max(count / self.job.servers, 1.0) for count in range(1, self.most + 1)]
+        return tuple((self._noise_scale + 1.0) / (self._noise_scale + ratio) for ratio in ratios)
+
+    @property
+    def worth(self) -> float:
+        """How much work one of its present iterations is."""
+        workers = len(self.servers)
+        return workers / self.job.servers * self._efficiencies[workers - 1]
+
+    def claim(self, held: int) -> Claim:
+        """Return what a scheduler is told of it."""
+        least = self.job.min_servers or self.job.servers
+        left = max(self.work - self.done, 1e-9 * self.work)
+        return Claim(
+            self.job.job,
+            self.job.arrival_s,
+            self.job.servers,
+            least,
+            self.most,
+            held,
+            self.work,
+            left,
+            self._rates_per_s,
+            self._efficiencies,
+        )
+
+    @property
+    def left(self) -> int:
+        """Iterations to do on the present workers."""
+        return max(int(np.ceil((self.work - self.done) / self.worth - WHOLE)), 0)
+
+    @property
+    def iterating(self) -> Iterating:
+        """What a stretch wants to know."""
+        assert self.placed is not None
+        return Iterating(self.placed, self.next_start_s, self.left, self.pace, self.slot_s)
+
+    def place(self, placed: PlacedWorkers | None, now_s: float, restart_s: float) -> None:
+        """Go on with other workers, after the iteration that is under way, or wait without any."""
+        before, self.placed = self.servers, placed
+        if placed is None:
+            self._resizes.append((now_s, 0))
+            return
+        self.next_start_s = max(self.next_start_s, now_s)
+        if not self._first_servers:
+            self._first_servers, self._assigned_s, self._start_s = placed.servers, now_s, now_s
+            return
+        self.next_start_s += restart_s
+        self._restarting_s += restart_s
+        self.moves += len(set(placed.servers).difference(before))
+        if len(placed.servers) != len(before):
+            self._resizes.append((now_s, len(placed.servers)))
+
+    def advance(self, table: Timetable, until_s: float) -> None:
+        """Count the iterations that start before a time; what is under way then is over by the next start."""
+        count = table.started_before(until_s, self.left)
+        if not count:
+            return
+        times_s, often = table.times_s(count)
+        for time_s, times in zip(np.round(times_s, TIME_DIGITS).tolist(), often.tolist(), strict=True):
+            self.weights[time_s] += times
+        assert self.placed is not None
+        span_s = float(times_s @ often)
+        self.pace = span_s / count / self.placed.profile.iteration_time_s
+        self.iterations += count
+        self.run_s += span_s
+        self.marks += table.ecn_marks(count)
+        self.done += count * self.worth
+        self.next_start_s = table.bound_s(count)
+        if not self.left:
+            self.end_s = self.next_start_s
+
+    def run_alone(self) -> None:
+        """Do all iterations on a cluster of its own, on the workers that it asks for."""
+        shape, workers = self.shape_on(self.job.servers), tuple(range(self.job.servers))
+        nothing = np.zeros(0)
+        self.place(
+            PlacedWorkers(self.job.job, workers, shape.profile, nothing.astype(np.int64), nothing),
+            self.job.arrival_s,
+            0.0,
+        )
+        self.advance(undisturbed(self.next_start_s, shape.profile.iteration_time_s), float("inf"))
+
+    @property
+    def mean_s(self) -> float:
+        """Mean iteration time."""
+        return self.run_s / self.iterations
+
+    def record(self) -> JobRecord:
+        """Return what became of it, once it has ended."""
+        arrival_s = self.job.arrival_s
+        return JobRecord(
+            self.job.job,
+            self.job.model,
+            self._first_servers,
+            arrival_s,
+            self._start_s,
+            self.end_s,
+            self._assigned_s - arrival_s,
+            self._restarting_s,
+            self.end_s - arrival_s,
+            self.iterations,
+            IterationTime(self.mean_s, distribution(list(self.weights), list(self.weights.values())).p99),
+            self.moves,
+            tuple(self._resizes),
+        )

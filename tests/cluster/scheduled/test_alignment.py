@@ -1,0 +1,57 @@
+"""Starts of iterations, shifted as CASSINI wants."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.cluster.scheduled.hand_made import ring_job
+from topoopt.cluster.scheduled.alignment import aligned_starts_s, meeting_jobs_of
+from topoopt.cluster.scheduled.placement import ChosenPlacement, PlacedWorkers
+
+
+def placed(name: str, *links: int, iteration_time_s: float = 0.2) -> PlacedWorkers:
+    profile = ring_job(name, 2, iteration_time_s=iteration_time_s).profile
+    return PlacedWorkers(name, (0, 1), profile, np.array(links, np.int64), np.ones(len(links)))
+
+
+def chosen(*shifts_s: float) -> ChosenPlacement:
+    return ChosenPlacement(0, 1.0, shifts_s, (0.0,) * len(shifts_s))
+
+
+def test_jobs_meet_directly_or_by_others() -> None:
+    placement = (placed("a", 1, 2), placed("b"), placed("c", 3), placed("d", 2, 5), placed("e", 5))
+    assert meeting_jobs_of(placement) == [[0, 3, 4], [1], [2]]
+
+
+def test_one_of_the_jobs_that_meet_does_not_wait() -> None:
+    placement = (placed("a", 1), placed("b", 1), placed("c", 2))
+    starts_s = aligned_starts_s(placement, chosen(0.0, 0.1, 0.15), (5.0, 5.03, 5.01))
+    assert starts_s == pytest.approx((5.0, 5.1, 5.01))  # or b at once and a after 130 ms: longer
+
+
+def test_who_is_aligned_already_does_not_wait() -> None:
+    placement = (placed("a", 1), placed("b", 1))
+    assert aligned_starts_s(placement, chosen(0.0, 0.1), (5.4, 5.7)) == pytest.approx((5.4, 5.7))
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(0, 0.19), st.floats(10, 20), st.sampled_from([0.2, 0.3, 0.45])),
+        min_size=2,
+        max_size=5,
+    )
+)
+def test_shifts_hold_and_nobody_waits_a_whole_iteration(jobs: list[tuple[float, float, float]]) -> None:
+    placement = tuple(placed(str(n), 1, iteration_time_s=time_s) for n, (_, _, time_s) in enumerate(jobs))
+    shifts_s = [shift_s for shift_s, _, _ in jobs]
+    ready_s = [time_s for _, time_s, _ in jobs]
+    starts_s = aligned_starts_s(placement, chosen(*shifts_s), ready_s)
+    waits_s = np.subtract(starts_s, ready_s)
+    assert min(waits_s) == 0
+    first = int(np.argmin(waits_s))
+    moment_s = starts_s[first] - shifts_s[first]
+    for start_s, shift_s, wait_s, (_, _, time_s) in zip(starts_s, shifts_s, waits_s, jobs, strict=True):
+        assert 0 <= wait_s < time_s
+        off = (start_s - moment_s - shift_s) / time_s
+        assert off == pytest.approx(round(off), abs=1e-5)
