@@ -15,6 +15,7 @@ from topoopt.reproduction.fig16 import fig16
 from topoopt.reproduction.fig17 import fig17
 from topoopt.reproduction.figure import Study
 from topoopt.reproduction.mixnet import mixnet
+from topoopt.reproduction.mltcp import mltcp
 from topoopt.reproduction.motivation import motivation
 from topoopt.reproduction.table1 import table1
 from topoopt.reproduction.testbed import testbed
@@ -59,6 +60,7 @@ STUDIES: Mapping[str, StudyEntry] = {
         "testbed": testbed,
         "table1": table1,
         "mixnet": mixnet,
+        "mltcp": mltcp,
         "wirings": wirings,
     }.items()
 }
