@@ -88,7 +88,7 @@ def test_a_trace_is_the_same_for_the_same_seed_and_survives_a_file(kind: str, tm
 
 
 def test_bad_settings_are_one_line() -> None:
-    with pytest.raises(InvalidInput, match="preset: unknown name"):
+    with pytest.raises(InvalidInput, match="trace_preset: unknown name"):
         CassiniTraceSettings("possion")
     with pytest.raises(InvalidInput, match="load: expected a number > 0, got 0"):
         CassiniTraceSettings("poisson", load=0.0)

@@ -6,6 +6,8 @@ from functools import cache
 
 import numpy as np
 
+from topoopt.cluster.job_plans import reference_time_s, shape_of
+from topoopt.cluster.settings import ClusterSettings
 from topoopt.cluster.trace import Trace, TraceJob
 from topoopt.errors import InvalidInput, check_known
 from topoopt.files import packaged_rows
@@ -79,7 +81,7 @@ class CassiniTraceSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check_known("preset", self.kind, CASSINI_TRACES)
+        check_known("trace_preset", self.kind, CASSINI_TRACES)
         for name in ("load", "horizon_s"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise InvalidInput(f"{name}: expected a number > 0, got {getattr(self, name):g}")
@@ -91,7 +93,14 @@ class CassiniTraceSettings:
 def evaluated_models() -> tuple[EvaluatedModel, ...]:
     """Return the models of the evaluation that have a row of ``data/cassini_models.csv``."""
     return tuple(
-        EvaluatedModel(**{**row, "batch_low": int(row["batch_low"]), "batch_high": int(row["batch_high"])})
+        EvaluatedModel(
+            row["model"],
+            row["title"],
+            int(row["batch_low"]),
+            int(row["batch_high"]),
+            row["parallel"],
+            row["published_mb"],
+        )
         for row in packaged_rows("cluster", "cassini_models")
     )
 
@@ -146,6 +155,16 @@ def cassini_trace(settings: CassiniTraceSettings, servers: int, dedicated: Dedic
     """
     jobs = CASSINI_TRACES[settings.kind](settings, servers, dedicated, np.random.default_rng(settings.seed))
     return Trace(f"cassini {settings.kind}, seed {settings.seed}", jobs)
+
+
+def cassini_trace_for(settings: CassiniTraceSettings, cluster: ClusterSettings) -> Trace:
+    """Return a trace whose load counts jobs as long as they take with an ideal switch to themselves, data parallel."""
+    planning = cluster.planning
+    return cassini_trace(
+        settings,
+        cluster.logical.servers,
+        lambda job: reference_time_s(shape_of(job, job.servers), planning),
+    )
 
 
 def _poisson(

@@ -19,6 +19,10 @@ from topoopt.interleave.link_sharing import static_sharing as static_sharing
 from topoopt.interleave.merging import MERGING as MERGING
 from topoopt.interleave.merging import MergedLink as MergedLink
 from topoopt.interleave.merging import merge_links as merge_links
+from topoopt.interleave.mltcp.theory import iterations_to_converge as iterations_to_converge
+from topoopt.interleave.mltcp.theory import loss as loss
+from topoopt.interleave.mltcp.theory import offsets as offsets
+from topoopt.interleave.mltcp.theory import settled_iteration_time_s as settled_iteration_time_s
 from topoopt.interleave.nearest_period import NearestPeriod as NearestPeriod
 from topoopt.interleave.periodic_job import PeriodicJob as PeriodicJob
 from topoopt.interleave.periodic_jobs import run_periodic_jobs as run_periodic_jobs

@@ -12,10 +12,13 @@ from topoopt.interleave import (
     Phase,
     fair_sharing,
     interleave,
+    iterations_to_converge,
+    loss,
     mltcp_sharing,
+    offsets,
     run_periodic_jobs,
+    settled_iteration_time_s,
 )
-from topoopt.interleave.mltcp import iterations_to_converge, loss, offsets, settled_iteration_time_s
 from topoopt.report import Chart, Series
 from topoopt.reproduction.description import description
 from topoopt.reproduction.figure import Comparison, Figure, Progress, Row, StudySettings

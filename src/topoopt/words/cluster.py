@@ -12,6 +12,8 @@ class GeneratorWords(TypedDict, total=False):
 
     generate: Switch
     """Draw the trace by chance; see ``seed``."""
+    trace_preset: Annotated[str, Word("poisson|dynamic|snapshot-1..5")]
+    """Draw a trace of CASSINI's evaluation: its models, batches, workers and iterations, by load and horizon."""
     jobs: int
     """Jobs; as many as come if not given."""
     at_once: Switch

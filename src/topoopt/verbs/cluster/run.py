@@ -9,6 +9,7 @@ from topoopt.ahead import start_compiling_ahead
 from topoopt.cluster import (
     DEFAULT_COURSE_FABRICS,
     ClusterResult,
+    ClusterSettings,
     Trace,
     generate_trace,
     read_trace,
@@ -18,6 +19,7 @@ from topoopt.cluster import (
 from topoopt.errors import InvalidInput
 from topoopt.files import read_bytes
 from topoopt.provenance import digest
+from topoopt.verbs.cluster.preset import preset_trace
 from topoopt.verbs.cluster.settings import (
     cluster_settings,
     generator_settings,
@@ -73,7 +75,7 @@ def run(
     """
     complete = checked_words(words, ClusterWords)
     settings = cluster_settings(complete, prices)
-    jobs = _trace(trace, complete, settings.logical.servers, settings.seed)
+    jobs = _trace(trace, complete, settings)
     inputs = (
         {}
         if trace is None or isinstance(trace, Trace)
@@ -87,13 +89,15 @@ def run(
     return result
 
 
-def _trace(trace: TraceSource | None, words: Mapping[str, Any], servers: int, seed: int) -> Trace:
+def _trace(trace: TraceSource | None, words: Mapping[str, Any], settings: ClusterSettings) -> Trace:
     """Return the trace that is given, or draw one."""
     drawn = [word for word, value in pick(words, GeneratorWords).items() if value is not False]
     if trace is None:
         if not words["generate"]:
             raise InvalidInput("TRACE.csv: give the file of a trace, or generate to draw one")
-        return generate_trace(generator_settings(words, seed), servers)
+        if "trace_preset" in words:
+            return preset_trace(words, settings)
+        return generate_trace(generator_settings(words, settings.seed), settings.logical.servers)
     name = "the trace" if isinstance(trace, Trace) else os.fspath(trace)
     if words["generate"]:
         raise InvalidInput(f"generate: {name} is a trace already; give a file or generate, not both")
