@@ -10,6 +10,7 @@ from topoopt.errors import InvalidInput
 from topoopt.interleave import (
     DRIFT_TOLERANCE,
     Candidate,
+    CommunicationProfile,
     JudgedPlacement,
     PeriodicJob,
     PeriodicRun,
@@ -22,15 +23,21 @@ from topoopt.interleave import (
 FAST = 50e9
 
 
+def jobs_of(*times_s: float, duty: float = 0.3) -> list[CommunicationProfile]:
+    return [on_off(f"job {k}", 0.0, duty * time_s, FAST, time_s) for k, time_s in enumerate(times_s)]
+
+
 def together(*times_s: float, duty: float = 0.3) -> JudgedPlacement:
     """A chain of jobs, each of which meets the next one on a link."""
-    jobs = [on_off(f"job {k}", 0.0, duty * time_s, FAST, time_s) for k, time_s in enumerate(times_s)]
+    jobs = jobs_of(*times_s, duty=duty)
     links = [SharedLink(f"link {k}", FAST, pair) for k, pair in enumerate(pairwise(jobs))]
     return judge_placement(Candidate("chain", tuple(links)))
 
 
 def test_slots_of_exact_times_are_the_iterations() -> None:
-    assert list(job_slots_s(together(0.04, 0.06, 0.12)).values()) == pytest.approx([0.04, 0.06, 0.12])
+    assert list(job_slots_s(together(0.04, 0.06, 0.12, duty=0.15)).values()) == pytest.approx(
+        [0.04, 0.06, 0.12]
+    )
 
 
 def test_slots_have_the_proportions_of_rounded_times_and_none_is_shorter_than_its_iteration() -> None:
@@ -65,8 +72,9 @@ def test_headroom_is_a_part_of_an_iteration(headroom: float) -> None:
         job_slots_s(together(0.1, 0.1), headroom)
 
 
-def run(placement: JudgedPlacement, noise: float, slots_s: dict[str, float]) -> PeriodicRun:
-    (judged,) = placement.links
+def run(
+    profiles: list[CommunicationProfile], placement: JudgedPlacement, noise: float, slots_s: dict[str, float]
+) -> PeriodicRun:
     shifts_s = placement.time_shifts_s
     jobs = [
         PeriodicJob(
@@ -76,7 +84,7 @@ def run(placement: JudgedPlacement, noise: float, slots_s: dict[str, float]) -> 
             slot_s=slots_s[profile.job],
             drift_tolerance=DRIFT_TOLERANCE,
         )
-        for profile in judged.interleaving.profiles
+        for profile in profiles
     ]
     return run_periodic_jobs(jobs, [FAST], iterations=2000, seed=1)
 
@@ -88,9 +96,10 @@ def times_s(result: PeriodicRun) -> float:
 
 def test_without_correction_noise_undoes_the_shifts_and_with_it_they_stay() -> None:
     # Measured: 127.0 ms without correction, 100.9 ms with it, of 100 ms alone.
+    jobs = jobs_of(0.1, 0.1, duty=0.45)
     placement = together(0.1, 0.1, duty=0.45)
     nobody = dict.fromkeys(placement.time_shifts_s, 0.0)
-    drifting, held = run(placement, 0.01, nobody), run(placement, 0.01, job_slots_s(placement))
+    drifting, held = run(jobs, placement, 0.01, nobody), run(jobs, placement, 0.01, job_slots_s(placement))
     assert times_s(drifting) > 0.11
     assert times_s(held) < 0.102
     assert all(0 < job.realignments < 50 for job in held.jobs)
@@ -99,18 +108,19 @@ def test_without_correction_noise_undoes_the_shifts_and_with_it_they_stay() -> N
 def test_a_little_headroom_is_less_waiting_where_computing_varies() -> None:
     # Measured at a noise of 2 %: 102.7 ms without headroom, 101.1 ms with half a percent of it.
     placement = together(0.1, 0.1, duty=0.45)
-    tight, easy = (run(placement, 0.02, job_slots_s(placement, headroom)) for headroom in (0.0, 0.005))
+    jobs = jobs_of(0.1, 0.1, duty=0.45)
+    tight, easy = (run(jobs, placement, 0.02, job_slots_s(placement, headroom)) for headroom in (0.0, 0.005))
     assert times_s(easy) < times_s(tight) - 0.0005
 
 
 def test_without_noise_nobody_waits_and_with_rounded_times_only_as_long_as_slots_are_longer() -> None:
     exact = together(0.1, 0.2)
-    steady = run(exact, 0.0, job_slots_s(exact))
+    steady = run(jobs_of(0.1, 0.2), exact, 0.0, job_slots_s(exact))
     assert [job.realignments for job in steady.jobs] == [0, 0]
     rounded = together(0.1003, 0.2001, duty=0.2)  # leeway is more than the tolerance
     slots_s = job_slots_s(rounded)
     assert [slots_s["job 0"], slots_s["job 1"]] == pytest.approx([0.1003, 0.2006])
-    held = run(rounded, 0.0, slots_s)
+    held = run(jobs_of(0.1003, 0.2001, duty=0.2), rounded, 0.0, slots_s)
     for job in held.jobs:
         assert job.time_s.max() == pytest.approx(job.alone_s)
         assert job.period_s.mean() == pytest.approx(slots_s[job.job], rel=2e-4)

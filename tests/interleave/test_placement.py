@@ -93,12 +93,31 @@ def test_a_contained_link_is_scored_with_the_shifts_of_the_fuller_one() -> None:
     assert sorted(placement.time_shifts_s.values()) == pytest.approx([0.0, 0.1 / 3, 0.2 / 3], abs=0.1 / 72)
 
 
-def test_times_without_a_common_multiple_are_rounded_more_coarsely() -> None:
-    times_s = (0.997, 0.991, 0.983, 0.977)  # primes, in ms: their product is 9.5e11
-    jobs = [on_off(f"job {time_s}", 0.0, 0.1, period_s=time_s) for time_s in times_s]
-    placement = judge_placement(Candidate("p", (link("x", *jobs),)))
-    assert placement.links[0].interleaving.circle.quantum_s > 1e-3
-    assert placement.score > 0.9
+def test_iteration_times_that_are_nearly_alike_are_rounded_to_one() -> None:
+    # 977 to 997 ms: at 20 ms a quantum all are 49 or 50 of them, at 50 ms 20, which takes 2 % of an iteration.
+    times_s = (0.997, 0.991, 0.983, 0.977)
+    jobs = [on_off(f"job {time_s}", 0.0, 0.2, period_s=time_s) for time_s in times_s]
+    (judged,) = judge_placement(Candidate("p", (link("x", *jobs),))).links
+    assert judged.rotation.quanta == (20, 20, 20, 20)
+    assert judged.rotation.stretch == pytest.approx(0.997 / 0.977 - 1)
+    assert judged.scores == (1.0,)
+    assert judged.rotation.unaligned_score < 0.9
+
+
+def test_jobs_whose_times_have_nothing_in_common_are_not_aligned() -> None:
+    # 137 and 251 ms: no rotation does more than chance, so the link asks for nothing and closes no loop.
+    a, b = on_off("a", 0.0, 0.05, period_s=0.137), on_off("b", 0.0, 0.1, period_s=0.251)
+    shorter = on_off("a", 0.0, 0.04, period_s=0.137)
+    placement = judge_placement(Candidate("p", (link("x", a, b), link("y", shorter, b))))
+    assert [one.aligned for one in placement.links] == [False, False]
+    assert placement.loop == ()
+    # Both on at once for the product of their duties.
+    expected = [1 - 0.05 / 0.137 * 0.1 / 0.251, 1 - 0.04 / 0.137 * 0.1 / 0.251]
+    assert [one.scores[0] for one in placement.links] == pytest.approx(expected)
+    strict = judge_placement(
+        Candidate("p", (link("x", a, b), link("y", shorter, b))), InterleavingRules(merging="strict")
+    )
+    assert strict.loop
 
 
 def test_jobs_that_meet_nowhere_have_the_score_1() -> None:

@@ -97,6 +97,5 @@ def test_phases_between_angles_cost_at_most_what_falls_between_them(seed: int) -
     placement = placed(network, profiles)
     assert placement.score == 1.0
     run = simulated(network, profiles, placement.time_shifts_s)
-    angle_s = max(link.interleaving.circle.angle_s for link in placement.links)
     for job in run.jobs:
-        assert job.time_s.max() <= job.alone_s + angle_s * len(network[job.job])
+        assert job.time_s.max() <= job.alone_s + GRAIN_S * len(network[job.job])

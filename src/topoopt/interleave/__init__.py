@@ -11,6 +11,9 @@ from topoopt.interleave.drift import DRIFT_TOLERANCE as DRIFT_TOLERANCE
 from topoopt.interleave.drift import job_slots_s as job_slots_s
 from topoopt.interleave.interleaving import Interleaving as Interleaving
 from topoopt.interleave.interleaving import interleave as interleave
+from topoopt.interleave.link_rotation import InterleavingRules as InterleavingRules
+from topoopt.interleave.link_rotation import LinkRotation as LinkRotation
+from topoopt.interleave.link_rotation import link_rotation as link_rotation
 from topoopt.interleave.link_sharing import SHARINGS as SHARINGS
 from topoopt.interleave.link_sharing import LinkSharing as LinkSharing
 from topoopt.interleave.link_sharing import fair_sharing as fair_sharing
@@ -30,7 +33,6 @@ from topoopt.interleave.periodic_run import JobIterations as JobIterations
 from topoopt.interleave.periodic_run import LinkUse as LinkUse
 from topoopt.interleave.periodic_run import PeriodicRun as PeriodicRun
 from topoopt.interleave.placement import Candidate as Candidate
-from topoopt.interleave.placement import InterleavingRules as InterleavingRules
 from topoopt.interleave.placement import JudgedLink as JudgedLink
 from topoopt.interleave.placement import JudgedPlacement as JudgedPlacement
 from topoopt.interleave.placement import PlacementChoice as PlacementChoice
@@ -46,3 +48,4 @@ from topoopt.interleave.score import compatibility_score as compatibility_score
 from topoopt.interleave.shared_link import SharedLink as SharedLink
 from topoopt.interleave.shared_link import highest_profile as highest_profile
 from topoopt.interleave.solvers import SOLVERS as SOLVERS
+from topoopt.interleave.unaligned import unaligned_score as unaligned_score

@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 
 from topoopt.errors import InvalidInput
+from topoopt.interleave.link_rotation import MOST_STRETCH
 from topoopt.interleave.placement import JudgedPlacement
 
 DRIFT_TOLERANCE = 0.05
 """Part of an iteration by which the start of a communication phase may be off, as in the paper; then a job waits."""
-MOST_STRETCH = 0.05
-"""Slots are longer than an iteration by at most this part of it: rounded times that are further off are not held to."""
 
 
 def job_slots_s(placement: JudgedPlacement, headroom: float = 0.0) -> dict[str, float]:
@@ -48,9 +47,9 @@ def _slots_s(placement: JudgedPlacement) -> Mapping[str, float]:
     """Return the slots of jobs that are held to any."""
     times_s = placement.graph.iteration_times_s
     quanta = {
-        (profile.job, link.link): quanta
+        (job, link.link): number
         for link in placement.links
-        for profile, quanta in zip(link.interleaving.profiles, link.interleaving.circle.quanta, strict=True)
+        for job, number in zip(link.jobs, link.rotation.quanta, strict=True)
     }
     slots_s: dict[str, float] = {}
     root_of: dict[str, str] = {}

@@ -1,25 +1,20 @@
 """Which of several placements lets jobs share links best: CASSINI's module for schedulers."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
-from topoopt.errors import InvalidInput, check_known
+from topoopt.errors import InvalidInput
 from topoopt.interleave.affinity import AffinityEdge, AffinityGraph
-from topoopt.interleave.circle import QUANTUM_S, STEP_DEG, fitting_quantum_s, unified_circle
-from topoopt.interleave.interleaving import Interleaving, interleave
-from topoopt.interleave.merging import MERGING, MergedLink, merge_links
-from topoopt.interleave.profile import CommunicationProfile
-from topoopt.interleave.score import compatibility_score
+from topoopt.interleave.link_rotation import InterleavingRules, LinkRotation, link_rotation, score_with
+from topoopt.interleave.merging import MergedLink, merge_links
 from topoopt.interleave.shared_link import ALIKE, SharedLink
+from topoopt.interleave.unaligned import unaligned_score
 
 MOST_CANDIDATES = 10
 """Placements that a scheduler hands over, as in the paper."""
 SAME_SCORE = 1e-9
 """Scores that differ by no more are equal; of these the scheduler's earlier placement is taken."""
-REMEMBERED = 4096
-"""Interleavings of links that are kept: candidates and epochs have most links in common."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,30 +59,8 @@ class Candidate:
         return tuple(link for link in self.links if len(link.profiles) > 1)
 
 
-@dataclass(frozen=True, slots=True)
-class InterleavingRules:
-    """How placements are judged.
-
-    Attributes
-    ----------
-    step_deg, solver, quantum_s
-        As of :func:`topoopt.interleave.interleave`. Where no common multiple of iteration times is small enough, the
-        quantum is made as coarse as needed.
-    merging : str
-        Name in :data:`MERGING`.
-    """
-
-    step_deg: float = STEP_DEG
-    solver: str = "auto"
-    quantum_s: float = QUANTUM_S
-    merging: str = "identical"
-
-    def __post_init__(self) -> None:
-        check_known("merging", self.merging, MERGING)
-
-
 DEFAULT_RULES = InterleavingRules()
-"""Those of the paper, with links merged."""
+"""Links are merged, and of several quanta the best is taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,17 +71,22 @@ class JudgedLink:
     ----------
     link : str
         Its name in the affinity graph.
+    jobs : tuple of str
     stands_for : tuple of str
         All links whose jobs it suits.
     scores : tuple of float
-        Of each of these, with the rotations of this interleaving.
-    interleaving : Interleaving
+        Of each of these; where the jobs are not aligned, the mean over all rotations.
+    rotation : LinkRotation
+    aligned : bool
+        Whether its jobs are turned for it: not if that gains nothing.
     """
 
     link: str
+    jobs: tuple[str, ...]
     stands_for: tuple[str, ...]
     scores: tuple[float, ...]
-    interleaving: Interleaving
+    rotation: LinkRotation
+    aligned: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +101,7 @@ class JudgedPlacement:
     links : tuple of JudgedLink
         Without those that are never short.
     graph : AffinityGraph
-        Of these links. If it has a loop the placement is discarded.
+        Of those whose jobs are aligned. If it has a loop the placement is discarded.
     loop : tuple of str
         That loop; empty if there is none.
     """
@@ -211,39 +189,22 @@ def judge_placement(candidate: Candidate, rules: InterleavingRules = DEFAULT_RUL
 def _graph(candidate: Candidate, links: Sequence[JudgedLink]) -> AffinityGraph:
     times_s = {profile.job: profile.iteration_time_s for link in candidate.links for profile in link.profiles}
     edges = [
-        AffinityEdge(profile.job, link.link, shift_s)
+        AffinityEdge(job, link.link, shift_s)
         for link in links
-        for profile, shift_s in zip(link.interleaving.profiles, link.interleaving.time_shifts_s, strict=True)
+        if link.aligned
+        for job, shift_s in zip(link.jobs, link.rotation.time_shifts_s, strict=True)
     ]
     return AffinityGraph(times_s, tuple(edges))
 
 
 def _judged(merged: MergedLink, rules: InterleavingRules) -> JudgedLink:
-    decides = merged.decides
-    found = _interleaved(decides.profiles, decides.capacity_bps, rules)
-    shift_s = dict(zip(decides.jobs, found.time_shifts_s, strict=True))
-    scores = tuple(_score(link, shift_s, rules) for link in merged.links)
-    return JudgedLink(decides.link, tuple(link.link for link in merged.links), scores, found)
-
-
-def _score(link: SharedLink, shift_s: Mapping[str, float], rules: InterleavingRules) -> float:
-    """Return the score of a link whose jobs have been rotated for another one."""
-    circle = unified_circle(
-        link.profiles, step_deg=rules.step_deg, quantum_s=_quantum_s(link.profiles, rules)
-    )
-    turns = [round(shift_s[profile.job] / circle.angle_s) for profile in link.profiles]
-    return compatibility_score(circle.rotated_bps(turns), link.capacity_bps)
-
-
-@lru_cache(maxsize=REMEMBERED)
-def _interleaved(
-    profiles: tuple[CommunicationProfile, ...], capacity_bps: float, rules: InterleavingRules
-) -> Interleaving:
-    quantum_s = _quantum_s(profiles, rules)
-    return interleave(
-        profiles, capacity_bps, step_deg=rules.step_deg, solver=rules.solver, quantum_s=quantum_s
-    )
-
-
-def _quantum_s(profiles: Sequence[CommunicationProfile], rules: InterleavingRules) -> float:
-    return fitting_quantum_s(profiles, rules.quantum_s)
+    decides, links = merged.decides, merged.links
+    rotation = link_rotation(decides.profiles, decides.capacity_bps, rules)
+    aligned = rules.merging == "strict" or rotation.gain > SAME_SCORE
+    if aligned:
+        shift_s = dict(zip(decides.jobs, rotation.time_shifts_s, strict=True))
+        scores = tuple(score_with(link, rotation, shift_s, rules.step_deg) for link in links)
+    else:
+        scores = tuple(unaligned_score(link.profiles, link.capacity_bps) for link in links)
+    names = tuple(link.link for link in links)
+    return JudgedLink(decides.link, tuple(decides.jobs), names, scores, rotation, aligned)

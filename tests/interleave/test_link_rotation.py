@@ -1,0 +1,70 @@
+"""Rotations of one link: which quantum, what it gains, and the mean over all rotations."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.interleave.test_shared_link import on_off, profiles
+from topoopt.interleave import (
+    CommunicationProfile,
+    InterleavingRules,
+    compatibility_score,
+    interleave,
+    link_rotation,
+    unaligned_score,
+)
+
+FAST = 50e9
+
+
+@settings(max_examples=30)
+@given(profiles("a"), profiles("b"), st.sampled_from([20e9, 50e9]))
+def test_the_unaligned_score_is_the_mean_over_all_rotations(
+    one: CommunicationProfile, other: CommunicationProfile, capacity_bps: float
+) -> None:
+    times_s = (np.arange(100) + 0.5) / 1000
+    here, there = one.demand_bps(times_s), other.demand_bps(times_s)
+    scores = [compatibility_score(here + np.roll(there, turn), capacity_bps) for turn in range(100)]
+    assert unaligned_score((one, other), capacity_bps) == pytest.approx(math.fsum(scores) / 100)
+
+
+def test_of_three_jobs_two_meet_or_all_three() -> None:
+    # Each on for a fifth: 3 * 0.04 * 0.8 of the time two at once, 0.008 of it three.
+    jobs = [on_off(job, 0.0, 0.02) for job in "abc"]
+    assert unaligned_score(jobs, FAST) == pytest.approx(1 - 3 * 0.2**2 * 0.8 - 2 * 0.2**3)
+
+
+def test_exact_times_are_not_stretched_and_have_the_rotation_of_the_finest_quantum() -> None:
+    jobs = on_off("a", 0.0, 0.01, period_s=0.04), on_off("b", 0.0, 0.01, period_s=0.06)
+    rotation = link_rotation(jobs, FAST, InterleavingRules())
+    known = interleave(jobs, FAST)
+    assert rotation.quanta == (40, 60)
+    assert rotation.stretch == pytest.approx(0.0)
+    assert rotation.score == 1.0
+    assert rotation.time_shifts_s == known.time_shifts_s
+    assert rotation.gain == pytest.approx(1 / 4 * 1 / 6)
+
+
+def test_a_coarser_quantum_is_taken_where_it_gains_more_than_it_stretches() -> None:
+    # 255 and 260 ms are 26 times 10 ms, rounded: 2 % more for one of them, and nobody waits for the other.
+    jobs = on_off("a", 0.0, 0.1, period_s=0.255), on_off("b", 0.0, 0.1, period_s=0.26)
+    rotation = link_rotation(jobs, FAST, InterleavingRules())
+    assert (rotation.quanta, rotation.score) == ((26, 26), 1.0)
+    assert rotation.stretch == pytest.approx(260 / 255 - 1)
+    strict = link_rotation(jobs, FAST, InterleavingRules(merging="strict"))
+    assert (strict.quanta, strict.quantum_s) == ((255, 260), 1e-3)
+    assert strict.score < rotation.score - rotation.stretch
+
+
+def test_many_jobs_are_turned_by_descent_unless_a_solver_is_named() -> None:
+    jobs = tuple(on_off(job, 0.0, 0.019) for job in "abcde")
+    assert link_rotation(jobs, FAST, InterleavingRules()).score == 1.0
+    assert link_rotation(jobs, FAST, InterleavingRules(solver="milp")).score == 1.0
+
+
+def test_times_below_the_quantum_have_a_finer_one() -> None:
+    jobs = tuple(on_off(job, 0.0, 0.0002, period_s=0.0004) for job in "ab")
+    assert link_rotation(jobs, FAST, InterleavingRules()).score == 1.0
