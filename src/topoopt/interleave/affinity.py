@@ -113,6 +113,16 @@ class AffinityGraph:
                 shift_s[other] = _within(begins_s, self.iteration_times_s[other])
         return shift_s
 
+    def components(self) -> tuple[tuple[str, ...], ...]:
+        """Return the sets of jobs that meet, directly or by others; every job is in one."""
+        root_of: dict[str, str] = {}
+        for job, _, other in self.walk():
+            root_of.setdefault(other, root_of.get(job, job))
+        together: dict[str, list[str]] = {}
+        for job, root in root_of.items():
+            together.setdefault(root, []).append(job)
+        return tuple(tuple(jobs) for jobs in together.values())
+
     def walk(self) -> Iterator[tuple[str, str, str]]:
         """Yield the steps of a breadth-first search, ``(job, link, other job)``; a root as ``(root, "", root)``.
 

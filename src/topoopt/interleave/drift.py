@@ -52,14 +52,11 @@ def _slots_s(placement: JudgedPlacement) -> Mapping[str, float]:
         for job, number in zip(link.jobs, link.rotation.quanta, strict=True)
     }
     slots_s: dict[str, float] = {}
-    root_of: dict[str, str] = {}
     for job, link, other in placement.graph.walk():
         ratio = quanta[other, link] / quanta[job, link] if other != job else 1.0
         slots_s[other] = slots_s.get(job, times_s[job]) * ratio
-        root_of[other] = root_of.get(job, job)
     held: dict[str, float] = {}
-    for root in dict.fromkeys(root_of.values()):
-        jobs = [job for job in root_of if root_of[job] == root]
+    for jobs in placement.graph.components():
         longer = max(times_s[job] / slots_s[job] for job in jobs)
         if len(jobs) > 1 and all(slots_s[job] * longer <= times_s[job] * (1 + MOST_STRETCH) for job in jobs):
             held.update({job: slots_s[job] * longer for job in jobs})

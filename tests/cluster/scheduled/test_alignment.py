@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cluster.scheduled.hand_made import ring_job
-from topoopt.cluster.scheduled.alignment import aligned_starts_s, meeting_jobs_of
+from topoopt.cluster.scheduled.alignment import aligned_starts_s
 from topoopt.cluster.scheduled.placement import ChosenPlacement, PlacedWorkers
 
 
@@ -15,18 +15,15 @@ def placed(name: str, *links: int, iteration_time_s: float = 0.2) -> PlacedWorke
     return PlacedWorkers(name, (0, 1), profile, np.array(links, np.int64), np.ones(len(links)))
 
 
-def chosen(*shifts_s: float) -> ChosenPlacement:
-    return ChosenPlacement(0, 1.0, shifts_s, (0.0,) * len(shifts_s))
+def chosen(*shifts_s: float, groups: tuple[tuple[int, ...], ...] | None = None) -> ChosenPlacement:
+    count = len(shifts_s)
+    together = (tuple(range(count)),) if groups is None else groups
+    return ChosenPlacement(0, 1.0, shifts_s, (0.0,) * count, together)
 
 
-def test_jobs_meet_directly_or_by_others() -> None:
-    placement = (placed("a", 1, 2), placed("b"), placed("c", 3), placed("d", 2, 5), placed("e", 5))
-    assert meeting_jobs_of(placement) == [[0, 3, 4], [1], [2]]
-
-
-def test_one_of_the_jobs_that_meet_does_not_wait() -> None:
+def test_one_of_the_jobs_of_a_group_does_not_wait_nor_does_who_is_in_none() -> None:
     placement = (placed("a", 1), placed("b", 1), placed("c", 2))
-    starts_s = aligned_starts_s(placement, chosen(0.0, 0.1, 0.15), (5.0, 5.03, 5.01))
+    starts_s = aligned_starts_s(placement, chosen(0.0, 0.1, 0.15, groups=((0, 1),)), (5.0, 5.03, 5.01))
     assert starts_s == pytest.approx((5.0, 5.1, 5.01))  # or b at once and a after 130 ms: longer
 
 

@@ -134,7 +134,9 @@ def test_every_job_does_its_work_and_no_server_has_two_jobs(
 def halves(candidates: Sequence[Placement], capacities_bps: Floats) -> ChosenPlacement:
     """Shift every other job by half an iteration, in the scheduler's own placement."""
     count = len(candidates[0])
-    return ChosenPlacement(0, 0.75, tuple(0.1 * (n % 2) for n in range(count)), (0.2,) * count)
+    return ChosenPlacement(
+        0, 0.75, tuple(0.1 * (n % 2) for n in range(count)), (0.2,) * count, (tuple(range(count)),)
+    )
 
 
 def test_shifted_jobs_of_half_an_iteration_each_are_not_in_each_others_way() -> None:

@@ -2,11 +2,6 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import connected_components
-
-from topoopt.arrays import Ints
 from topoopt.cluster.scheduled.placement import ChosenPlacement, Placement
 
 ON_TIME = 1e-6
@@ -18,8 +13,8 @@ def aligned_starts_s(
 ) -> tuple[float, ...]:
     """Return when each job starts its next iteration, at the earliest when it is ready.
 
-    Shifts count within the jobs that meet each other, directly or by others; each such set takes the common moment for
-    which its jobs wait least in all. Where nothing has changed nobody waits.
+    Each set of jobs whose shifts count among each other takes the common moment for which its jobs wait least in all.
+    Where nothing has changed nobody waits.
 
     Parameters
     ----------
@@ -30,9 +25,7 @@ def aligned_starts_s(
     periods_s = [
         held or job.profile.iteration_time_s for job, held in zip(placement, chosen.periods_s, strict=True)
     ]
-    for jobs in meeting_jobs_of(placement):
-        if len(jobs) == 1:
-            continue
+    for jobs in chosen.groups:
         moments_s = [ready_s[job] - chosen.time_shifts_s[job] for job in jobs]
         waits_s = [
             [wait_s(ready_s[job], moment_s + chosen.time_shifts_s[job], periods_s[job]) for job in jobs]
@@ -54,15 +47,3 @@ def wait_s(ready_s: float, moment_s: float, period_s: float) -> float:
     """
     waiting_s = (moment_s - ready_s) % period_s
     return 0.0 if period_s - waiting_s < ON_TIME * period_s else waiting_s
-
-
-def meeting_jobs_of(placement: Placement) -> list[list[int]]:
-    """Return the sets of jobs that have links in common, directly or by others; jobs by their place."""
-    jobs = len(placement)
-    links: Ints = np.concatenate([job.links for job in placement] or [np.zeros(0, np.int64)])
-    of = np.repeat(np.arange(jobs), [len(job.links) for job in placement])
-    known, column = np.unique(links, return_inverse=True)
-    nodes = jobs + len(known)
-    edges = csr_matrix((np.ones(len(of)), (of, jobs + column)), shape=(nodes, nodes))
-    label = connected_components(edges, directed=False)[1][:jobs]
-    return [np.flatnonzero(label == one).tolist() for one in dict.fromkeys(label.tolist())]

@@ -51,12 +51,16 @@ class ChosenPlacement:
     periods_s : tuple of float
         The iteration times to which jobs are held, as they were rounded to find the shifts: a job that is off by more
         than 5 % of its iteration waits for the next start in this rhythm. 0 for a job that is let run as it does.
+    groups : tuple of tuples of int
+        Sets of jobs of which each has its shift among the others; the moment is one for each set. A job that is in
+        none starts when it can.
     """
 
     candidate: int
     score: float
     time_shifts_s: tuple[float, ...]
     periods_s: tuple[float, ...]
+    groups: tuple[tuple[int, ...], ...]
 
 
 class Interleaver(Protocol):

@@ -1,0 +1,100 @@
+"""CASSINI as the course of single workers asks it: the best of several placements, and when its jobs begin."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from topoopt.arrays import Floats
+from topoopt.cluster.scheduled.network import WorkerNetwork
+from topoopt.cluster.scheduled.placement import ChosenPlacement, PlacedWorkers, Placement
+from topoopt.interleave import (
+    Candidate,
+    CommunicationProfile,
+    InterleavingRules,
+    JudgedPlacement,
+    SharedLink,
+    choose_placement,
+    job_slots_s,
+)
+
+DEFAULT_RULES = InterleavingRules()
+"""Links are merged, and of several quanta the best is taken."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cassini:
+    """An :class:`~topoopt.cluster.scheduled.placement.Interleaver`; make it with :func:`cassini`.
+
+    Attributes
+    ----------
+    cables : tuple of str
+        Of each directed link: the two directions of a cable have the same.
+    rules : InterleavingRules
+    headroom : float
+        As of :func:`topoopt.interleave.job_slots_s`.
+    """
+
+    cables: tuple[str, ...]
+    rules: InterleavingRules
+    headroom: float
+
+    def __call__(self, candidates: Sequence[Placement], capacities_bps: Floats) -> ChosenPlacement:
+        """Return the placement with the best mean score of its links, and the shifts of its jobs."""
+        links = [
+            Candidate(str(number), self._shared(placement, capacities_bps))
+            for number, placement in enumerate(candidates)
+        ]
+        choice = choose_placement(links, self.rules)
+        jobs = [placed.job for placed in candidates[choice.chosen]]
+        return _chosen(choice.chosen, choice.best, jobs, self.headroom)
+
+    def _shared(self, placement: Placement, capacities_bps: Floats) -> tuple[SharedLink, ...]:
+        """Return the links that several jobs use."""
+        users: dict[int, list[CommunicationProfile]] = {}
+        sending = [placed for placed in placement if placed.profile.phases]
+        counts = np.bincount(np.concatenate([placed.links for placed in sending] or [np.zeros(0, np.int64)]))
+        for placed in sending:
+            by_share: dict[float, CommunicationProfile] = {}
+            for link, share in zip(placed.links.tolist(), placed.shares.tolist(), strict=True):
+                if counts[link] > 1:
+                    profile = by_share.setdefault(share, _scaled(placed, share))
+                    users.setdefault(link, []).append(profile)
+        return tuple(
+            SharedLink(f"link {link}", float(capacities_bps[link]), tuple(users[link]), self.cables[link])
+            for link in sorted(users)
+        )
+
+
+def cassini(
+    network: WorkerNetwork, rules: InterleavingRules = DEFAULT_RULES, headroom: float = 0.0
+) -> Cassini:
+    """Return what chooses among placements of jobs on a network."""
+    topology = network.fabric.topology
+    seen: dict[tuple[int, int], int] = {}
+    cables = []
+    for ends in zip(topology.src.tolist(), topology.dst.tolist(), strict=True):
+        number = seen[ends] = seen.get(ends, -1) + 1
+        cables.append(f"cable {min(ends)}-{max(ends)} {number}")
+    return Cassini(tuple(cables), rules, headroom)
+
+
+def _scaled(placed: PlacedWorkers, share: float) -> CommunicationProfile:
+    """Return what a job sends on a link on which it has this share of its profile's rate."""
+    phases = tuple(
+        replace(phase, bandwidth_bps=phase.bandwidth_bps * share) for phase in placed.profile.phases
+    )
+    return CommunicationProfile(placed.job, placed.profile.iteration_time_s, phases)
+
+
+def _chosen(candidate: int, best: JudgedPlacement, jobs: Sequence[str], headroom: float) -> ChosenPlacement:
+    shifts_s, slots_s = best.time_shifts_s, job_slots_s(best, headroom)
+    place = {job: number for number, job in enumerate(jobs)}
+    groups = [] if best.loop else [group for group in best.graph.components() if len(group) > 1]
+    return ChosenPlacement(
+        candidate,
+        best.score,
+        tuple(shifts_s.get(job, 0.0) for job in jobs),
+        tuple(slots_s.get(job, 0.0) for job in jobs),
+        tuple(tuple(place[job] for job in group) for group in groups),
+    )
