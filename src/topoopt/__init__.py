@@ -39,6 +39,7 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import RewiringAnswer as RewiringAnswer
     from topoopt.verbs import RingNetwork as RingNetwork
     from topoopt.verbs import Section as Section
+    from topoopt.verbs import SharingComparison as SharingComparison
     from topoopt.verbs import Simulation as Simulation
     from topoopt.verbs import SweepAnswer as SweepAnswer
     from topoopt.verbs import SweepPreview as SweepPreview
@@ -66,6 +67,7 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import figure_page as figure_page
     from topoopt.verbs import hardware as hardware
     from topoopt.verbs import llm as llm
+    from topoopt.verbs import mltcp as mltcp
     from topoopt.verbs import models as models
     from topoopt.verbs import notebook_html as notebook_html
     from topoopt.verbs import overview_page as overview_page

@@ -23,6 +23,7 @@ VERBS: Mapping[str, str] = MappingProxyType(
         "cost": "Price the network on every fabric: bill of materials, watts, what it is built of, optical "
         "technologies.",
         "simulate": "Simulate a plan or a task graph. Bytes are those of one iteration, also in the steady state.",
+        "mltcp": "Congestion control that lets jobs on one link find their interleaving by themselves.",
         "cluster": "Many jobs over time: arrivals, shards and their wiring, queueing; TopoOpt beside shared fabrics.",
         "fail": "Fail a link, a server or a panel of a plan: iteration time before, during and repaired, and the "
         "moves.",

@@ -34,6 +34,7 @@ PAGES: Mapping[str, str] = MappingProxyType(
         "ResultsAnswer": "sweep_page.results_page",
         "RewiringAnswer": "rewiring_page.rewiring_page",
         "RingNetwork": "topology_page.topology_page",
+        "SharingComparison": "sharing_page.sharing_page",
         "Simulation": "simulation_page.simulation_page",
         "Subject": "profile_page.subject_page",
         "SweepAnswer": "sweep_page.sweep_page",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # a verb needs no other
     from topoopt.frontier import CollectiveAnswer as CollectiveAnswer
     from topoopt.hardware import ClusterSpec as ClusterSpec
     from topoopt.hardware import HardwareTables as HardwareTables
+    from topoopt.interleave.mltcp import SharingComparison as SharingComparison
     from topoopt.inventory import Inventory as Inventory
     from topoopt.inventory import RewiringAnswer as RewiringAnswer
     from topoopt.job import ModelList as ModelList
@@ -58,6 +59,7 @@ if TYPE_CHECKING:  # a verb needs no other
     from topoopt.transformer import TransformerModel as TransformerModel
     from topoopt.verbs import cluster as cluster
     from topoopt.verbs import llm as llm
+    from topoopt.verbs import mltcp as mltcp
     from topoopt.verbs import testbed as testbed
     from topoopt.verbs.collective import collective as collective
     from topoopt.verbs.compare import compare as compare
