@@ -109,6 +109,7 @@ WORDS = {
     "compare": "plan.json --fabrics ideal-switch --baseline-budget 0 --json",
     "cost": "--servers 8 --json",
     "simulate": "plan.json --simulator flow --json",
+    "mltcp simulate": "--communication 0.4 --json",
     "cluster run": "trace.csv --servers 8 --fabrics ideal-switch --json",
     "testbed status": "--json",
     "fail": "plan.json --server 0 --json",

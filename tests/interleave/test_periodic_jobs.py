@@ -16,10 +16,10 @@ from topoopt.interleave import (
     Phase,
     fair_sharing,
     mltcp_sharing,
+    offsets,
     run_periodic_jobs,
     static_sharing,
 )
-from topoopt.interleave.mltcp import offsets
 from topoopt.simulate import DECREASING, Aggressiveness, max_min_rates
 
 C = 50e9

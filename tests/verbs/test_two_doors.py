@@ -55,6 +55,12 @@ DOORS: dict[str, tuple[str, Callable[[], Any]]] = {
         ),
     ),
     "export formats": ("export --list", topoopt.export_formats),
+    "mltcp simulate": (
+        "mltcp simulate --communication 0.4,0.3 --offset 0.1 --ways mltcp,cassini --slope 4 --iterations 5",
+        lambda: topoopt.mltcp.simulate(
+            communication=[0.4, 0.3], offset=0.1, ways=["mltcp", "cassini"], slope=4, iterations=5
+        ),
+    ),
     "cluster run": (
         "cluster run --generate --jobs 2 --at-once --servers 32 --degree 4 --mix vgg16=1 --mean-duration 1s "
         "--fabric topoopt",

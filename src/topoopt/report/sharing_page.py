@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from topoopt.interleave.mltcp import WAYS, Course, Prediction, SharingComparison
+from topoopt.interleave import SHARING_WAYS, SharingComparison, SharingCourse, SharingPrediction
 from topoopt.report.chart import LineChart, Series
 from topoopt.report.page import Block, Notes, Page, Section, Tile
 from topoopt.report.rows import facts, joined, number, table, text
@@ -34,7 +34,7 @@ def sharing_page(answer: SharingComparison) -> Page:
 
 
 def _what(way: str) -> str:
-    return WAYS[way].text if way in WAYS else "transport"
+    return SHARING_WAYS[way].text if way in SHARING_WAYS else "transport"
 
 
 def _ways(answer: SharingComparison) -> Section:
@@ -108,7 +108,7 @@ def _numbers(count: int) -> tuple[int, ...]:
     return tuple(range(1, count + 1))
 
 
-def _course(answer: SharingComparison, course: Course) -> Section:
+def _course(answer: SharingComparison, course: SharingCourse) -> Section:
     """Return the iterations of one way: the times and the offsets of all jobs."""
     prediction = answer.prediction if course.way == "mltcp" else None
     count = min(len(job.time_s) for job in course.jobs)
@@ -160,7 +160,7 @@ def _offsets(answer: SharingComparison) -> LineChart:
     return LineChart("offsets", f"Offset of {name}", "iteration", "offset (ms)", tuple(series))
 
 
-def _theory(answer: SharingComparison, known: Prediction) -> Section:
+def _theory(answer: SharingComparison, known: SharingPrediction) -> Section:
     settled = next(
         (course.slowdown(answer.alone_s) for course in answer.courses if course.way == "mltcp"), None
     )
@@ -183,7 +183,7 @@ def _theory(answer: SharingComparison, known: Prediction) -> Section:
     )
 
 
-def _landscape(known: Prediction) -> tuple[LineChart, ...]:
+def _landscape(known: SharingPrediction) -> tuple[LineChart, ...]:
     offset_ms = tuple((known.landscape_offset_s * 1e3).tolist())
     shift = Series("shift", offset_ms, tuple((known.landscape_shift_s * 1e3).tolist()), marked=False)
     charts = [

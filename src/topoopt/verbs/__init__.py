@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # a verb needs no other
     from topoopt.frontier import CollectiveAnswer as CollectiveAnswer
     from topoopt.hardware import ClusterSpec as ClusterSpec
     from topoopt.hardware import HardwareTables as HardwareTables
-    from topoopt.interleave.mltcp import SharingComparison as SharingComparison
+    from topoopt.interleave import SharingComparison as SharingComparison
     from topoopt.inventory import Inventory as Inventory
     from topoopt.inventory import RewiringAnswer as RewiringAnswer
     from topoopt.job import ModelList as ModelList

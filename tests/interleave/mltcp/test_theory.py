@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from topoopt.errors import InvalidInput
-from topoopt.interleave.mltcp import (
+from topoopt.interleave import (
     iterations_to_converge,
     loss,
     next_offset,

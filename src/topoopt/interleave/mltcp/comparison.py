@@ -8,10 +8,10 @@ import numpy as np
 
 from topoopt.door import shows_itself
 from topoopt.errors import InvalidInput, check_known
-from topoopt.interleave.mltcp.course import Course
-from topoopt.interleave.mltcp.prediction import Prediction, predict
+from topoopt.interleave.mltcp.course import SharingCourse
+from topoopt.interleave.mltcp.prediction import SharingPrediction, predict_sharing
 from topoopt.interleave.mltcp.question import SharingQuestion
-from topoopt.interleave.mltcp.ways import WAYS
+from topoopt.interleave.mltcp.ways import SHARING_WAYS
 
 FLUID = "fluid"
 """The simulator of this room: bytes flow, nothing is a packet."""
@@ -29,16 +29,16 @@ class SharingComparison:
     asked : SharingQuestion
     simulator : str
         ``fluid``, or ``packet``.
-    courses : tuple of Course
+    courses : tuple of SharingCourse
         One a way.
-    prediction : Prediction, optional
+    prediction : SharingPrediction, optional
         The theory, where the jobs are of its kind.
     """
 
     asked: SharingQuestion
     simulator: str
-    courses: tuple[Course, ...]
-    prediction: Prediction | None
+    courses: tuple[SharingCourse, ...]
+    prediction: SharingPrediction | None
 
     @property
     def alone_s(self) -> tuple[float, ...]:
@@ -84,14 +84,14 @@ class SharingComparison:
 
 
 def compare_ways(
-    asked: SharingQuestion, ways: Sequence[str] = tuple(WAYS), on_progress: Progress | None = None
+    asked: SharingQuestion, ways: Sequence[str] = tuple(SHARING_WAYS), on_progress: Progress | None = None
 ) -> SharingComparison:
     """Let the jobs share the link in each of some ways, as fluids.
 
     Parameters
     ----------
     ways
-        Names in :data:`WAYS`, each once.
+        Names in :data:`SHARING_WAYS`, each once.
     on_progress
         Called with the way, how many are done and how many there are.
 
@@ -107,13 +107,13 @@ def compare_ways(
     >>> [course.jobs[0].time_s[:3].round(3).tolist() for course in answer.courses]
     [[1.281, 1.092, 1.014], [1.38, 1.38, 1.38]]
     """
-    check_ways(ways, WAYS)
+    check_ways(ways, SHARING_WAYS)
     courses = []
     for number, way in enumerate(ways):
         if on_progress is not None:
             on_progress(f"simulating: {way}", number, len(ways))
-        courses.append(WAYS[way].course(way, asked))
-    return SharingComparison(asked, FLUID, tuple(courses), predict(asked))
+        courses.append(SHARING_WAYS[way].course(way, asked))
+    return SharingComparison(asked, FLUID, tuple(courses), predict_sharing(asked))
 
 
 def check_ways(ways: Sequence[str], known: Sequence[str] | Any) -> None:
@@ -132,7 +132,7 @@ def check_ways(ways: Sequence[str], known: Sequence[str] | Any) -> None:
         raise InvalidInput(f"ways: each stands once, got {','.join(ways)}")
 
 
-def _way(course: Course, alone_s: Sequence[float]) -> dict[str, Any]:
+def _way(course: SharingCourse, alone_s: Sequence[float]) -> dict[str, Any]:
     times_s = course.time_s
     return {
         "way": course.way,

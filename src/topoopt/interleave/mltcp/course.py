@@ -38,7 +38,7 @@ class JobCourse:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Course:
+class SharingCourse:
     """What all jobs do under one way of sharing."""
 
     way: str
@@ -61,10 +61,10 @@ class Course:
         )
 
 
-def course_of_run(way: str, run: PeriodicRun, iterations: int) -> Course:
+def course_of_run(way: str, run: PeriodicRun, iterations: int) -> SharingCourse:
     """Return the course of a run, so many iterations of each job."""
     first = run.jobs[0].send_s
-    return Course(
+    return SharingCourse(
         way,
         tuple(
             JobCourse(

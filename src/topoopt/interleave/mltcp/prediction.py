@@ -25,7 +25,7 @@ POINTS = 41
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Prediction:
+class SharingPrediction:
     """The theory of two equal jobs on one link.
 
     Attributes
@@ -61,7 +61,7 @@ class Prediction:
         }
 
 
-def predict(asked: SharingQuestion) -> Prediction | None:
+def predict_sharing(asked: SharingQuestion) -> SharingPrediction | None:
     """Return what the theory says, None where the jobs are not of its kind."""
     period_s, communication_s = _equal_pair(asked)
     if communication_s == 0.0 or asked.offset > 1.0:
@@ -71,7 +71,7 @@ def predict(asked: SharingQuestion) -> Prediction | None:
     row = offsets(asked.offset, asked.iterations + 1, form) if fits else np.zeros(0)
     delta_s = np.linspace(0.0, communication_s, POINTS)
     known = form.form == "linear" and form.slope != 0
-    return Prediction(
+    return SharingPrediction(
         row,
         period_s + communication_s * (1.0 - row[1:]),
         iterations_to_converge(asked.offset, form, within=WITHIN) if fits else None,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from topoopt.interleave.interleaving import interleave
 from topoopt.interleave.link_sharing import LinkSharing, fair_sharing, mltcp_sharing, static_sharing
-from topoopt.interleave.mltcp.course import Course, course_of_run
+from topoopt.interleave.mltcp.course import SharingCourse, course_of_run
 from topoopt.interleave.mltcp.question import SharingQuestion
 from topoopt.interleave.periodic_job import PeriodicJob
 from topoopt.interleave.periodic_jobs import run_periodic_jobs
@@ -19,37 +19,37 @@ class Way:
     """A way of sharing: what it is in words, and what makes its course."""
 
     text: str
-    course: Callable[[str, SharingQuestion], Course]
+    course: Callable[[str, SharingQuestion], SharingCourse]
 
 
-def _mltcp(way: str, asked: SharingQuestion) -> Course:
+def _mltcp(way: str, asked: SharingQuestion) -> SharingCourse:
     sharing = mltcp_sharing(asked.aggressiveness, learning_iterations=asked.learning_iterations)
     return _shared(way, asked, sharing, asked.begins_s)
 
 
-def _fair(way: str, asked: SharingQuestion) -> Course:
+def _fair(way: str, asked: SharingQuestion) -> SharingCourse:
     return _shared(way, asked, fair_sharing(), asked.begins_s)
 
 
-def _static(way: str, asked: SharingQuestion) -> Course:
+def _static(way: str, asked: SharingQuestion) -> SharingCourse:
     return _shared(way, asked, static_sharing(asked.static_part), asked.begins_s)
 
 
-def _cassini(way: str, asked: SharingQuestion) -> Course:
+def _cassini(way: str, asked: SharingQuestion) -> SharingCourse:
     """Let jobs begin at their time shifts; with noise they are held to them, where they fit."""
     found = interleave(asked.profiles, asked.capacity_bps, seed=asked.seed)
     held = asked.noise > 0 and found.score >= COMPATIBLE
     return _shared(way, asked, fair_sharing(), found.time_shifts_s, held=held)
 
 
-def _ideal(way: str, asked: SharingQuestion) -> Course:
+def _ideal(way: str, asked: SharingQuestion) -> SharingCourse:
     """Give each job a link of its own."""
     return _run(way, asked, fair_sharing(), _jobs(asked, asked.begins_s, own_links=True))
 
 
 def _shared(
     way: str, asked: SharingQuestion, sharing: LinkSharing, begins_s: Sequence[float], held: bool = False
-) -> Course:
+) -> SharingCourse:
     return _run(way, asked, sharing, _jobs(asked, begins_s, held=held))
 
 
@@ -68,7 +68,9 @@ def _jobs(
     ]
 
 
-def _run(way: str, asked: SharingQuestion, sharing: LinkSharing, jobs: Sequence[PeriodicJob]) -> Course:
+def _run(
+    way: str, asked: SharingQuestion, sharing: LinkSharing, jobs: Sequence[PeriodicJob]
+) -> SharingCourse:
     capacities_bps = [asked.capacity_bps] * len(jobs)
     run = run_periodic_jobs(
         jobs, capacities_bps, sharing=sharing, iterations=asked.iterations, seed=asked.seed
@@ -76,7 +78,7 @@ def _run(way: str, asked: SharingQuestion, sharing: LinkSharing, jobs: Sequence[
     return course_of_run(way, run, asked.iterations)
 
 
-WAYS: Mapping[str, Way] = {
+SHARING_WAYS: Mapping[str, Way] = {
     "mltcp": Way("weights by MLTCP's F of the bytes that a job has sent", _mltcp),
     "fair": Way("equal weights, as plain congestion control shares", _fair),
     "static": Way("unequal weights that stay", _static),

@@ -6,8 +6,14 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from topoopt.errors import InvalidInput, shown
-from topoopt.interleave import CommunicationProfile
-from topoopt.interleave.mltcp import WAYS, SharingComparison, SharingQuestion, compare_ways, equal_jobs
+from topoopt.interleave import (
+    SHARING_WAYS,
+    CommunicationProfile,
+    SharingComparison,
+    SharingQuestion,
+    compare_ways,
+    equal_jobs,
+)
 from topoopt.simulate import Aggressiveness
 from topoopt.units import parse_bandwidth, parse_time
 from topoopt.verbs.plan import Progress, silent
@@ -64,7 +70,7 @@ def simulate(
         noise=settings["noise"],
         seed=settings["seed"],
     )
-    return compare_ways(asked, tuple(settings.get("ways", WAYS)), on_progress)
+    return compare_ways(asked, tuple(settings.get("ways", SHARING_WAYS)), on_progress)
 
 
 def _jobs(
