@@ -12,6 +12,7 @@ from topoopt import __version__
 from topoopt.cli.cluster import CLUSTER_VERBS
 from topoopt.cli.compare import ComparisonWords
 from topoopt.cli.llm import LLM_VERBS
+from topoopt.cli.mltcp import MLTCP_VERBS
 from topoopt.cli.plan import BesideWords
 from topoopt.cli.program import VERBS
 from topoopt.cli.simulate.verb import FidelityWords
@@ -21,6 +22,7 @@ from topoopt.collectives import COLLECTIVE_NAMES
 from topoopt.finder import DAMPING, DEGREE_SPLITS, FABRICS, STRIDE_RULES
 from topoopt.frontier import SCHEDULES, WIRED_DIRECTLY
 from topoopt.hardware import LINK_MODES, PRECISIONS, ClusterSpec
+from topoopt.interleave import SHARING_WAYS
 from topoopt.job import DEFAULT_CLUSTER, MEMORY_CHECKS, JobSettings
 from topoopt.llm import RECOMPUTATIONS
 from topoopt.routing import ROUTING
@@ -28,6 +30,7 @@ from topoopt.search import BASELINES, MODES, PRESETS, SearchOptions
 from topoopt.simulate import (
     ACKS,
     COMPATIBILITIES,
+    FORMS,
     PATH_CHOICES,
     PLACEMENTS,
     RECOVERIES,
@@ -41,6 +44,7 @@ from topoopt.words import (
     CollectiveWords,
     FinderWords,
     JobWords,
+    MltcpWords,
     SearchWords,
     SimulationWords,
     described,
@@ -52,6 +56,7 @@ GROUPS = {
     "topoopt.cli": VERBS,
     "topoopt.cli.llm": LLM_VERBS,
     "topoopt.cli.cluster": CLUSTER_VERBS,
+    "topoopt.cli.mltcp": MLTCP_VERBS,
     "topoopt.cli.testbed": TESTBED_VERBS,
 }
 
@@ -89,6 +94,8 @@ TABLES = [
     (SimulationWords, "path_choice", PATH_CHOICES),
     (SimulationWords, "recovery", RECOVERIES),
     (SplitWords, "recompute", RECOMPUTATIONS),
+    (MltcpWords, "form", FORMS),
+    (MltcpWords, "ways", SHARING_WAYS),
     (ComparisonWords, "simulator", SIMULATORS),
     (FidelityWords, "simulator", SIMULATORS),
     (ComparisonWords, "fabrics", BASELINES),
@@ -142,11 +149,12 @@ def compact(bandwidth_bps: float) -> str:
 
 def every_verb() -> list[str]:
     """The words of each verb that does something, those of groups among them."""
-    alone = [name for name in VERBS if name not in ("llm", "cluster", "testbed")]
+    alone = [name for name in VERBS if name not in ("llm", "cluster", "mltcp", "testbed")]
     return [
         *alone,
         *(f"llm {name}" for name in LLM_VERBS),
         *(f"cluster {name}" for name in CLUSTER_VERBS),
+        *(f"mltcp {name}" for name in MLTCP_VERBS),
         *(f"testbed {name}" for name in TESTBED_VERBS),
     ]
 
