@@ -7,7 +7,7 @@ from scipy.optimize import milp as solved
 from scipy.sparse import coo_array, csr_array, eye_array, hstack
 
 from topoopt.errors import Infeasible, InvalidInput
-from topoopt.interleave.solvers.descent import descend
+from topoopt.interleave.solvers.descent import descend, descent
 from topoopt.interleave.solvers.problem import RotationProblem
 
 Floats = NDArray[np.float64]
@@ -16,40 +16,49 @@ MOST_ENTRIES = 5_000_000
 """Numbers in the matrix of the largest program."""
 SCALE = 1e4
 """HiGHS stops within 1e-6 of the optimum; of an objective so many times larger that is 1e-10."""
+LEAST_GAIN = 1e-9
+"""Excess, in capacities and summed over the angles, that is none."""
 
 
 def milp(problem: RotationProblem, seed: int = 0) -> tuple[int, ...]:
     """Return the best shifts; exact, without chance.
 
-    Of each job one shift is taken, ``sum_s x[j, s] = 1``; the excess of every angle is at least
+    Where descent's answer exceeds the link by no more than it must, with all demand spread evenly, that is it. Else, a
+    program: of each job one shift is taken, ``sum_s x[j, s] = 1``; the excess of every angle is at least
     ``sum_js x[j, s]·demand[j, angle - s] - 1``; the sum of the excesses is the least. Shifts that a turn of the whole
-    circle makes equal are left out. What HiGHS takes for equal within its tolerance is improved by descent.
+    circle makes equal are left out. What HiGHS takes for equal within its tolerance is settled by descent from there.
 
     Raises
     ------
     InvalidInput
         If the program would be too large.
+    Infeasible
+        If HiGHS gives up.
     """
-    order = range(problem.jobs)
-    counts = problem.distinct(order)
+    counts = problem.distinct(range(problem.jobs))
     if sum(counts) * problem.angles > MOST_ENTRIES:
         raise InvalidInput(
             f"solver milp: {problem.jobs} jobs at {problem.angles} angles have {sum(counts):,} rotations in all, too "
             "many for a program; take auto or descent, or a larger step"
         )
+    known = descent(problem, seed)
+    if problem.excess(known) <= max(float(problem.demands.sum()) - problem.angles, 0.0) + LEAST_GAIN:
+        return known
     taken = _taken(problem, counts)
     ends = np.cumsum(counts)
     shifts = [int(np.argmax(taken[end - count : end])) for end, count in zip(ends, counts, strict=True)]
-    return tuple(descend(problem, shifts))
+    better = descend(problem, shifts)
+    return tuple(better) if problem.excess(better) < problem.excess(known) else known
 
 
 def _taken(problem: RotationProblem, counts: tuple[int, ...]) -> Floats:
     """Return 1 for the shift of each job that is taken, job after job."""
     choices, angles = sum(counts), problem.angles
+    none = np.zeros(choices)
     result = solved(
-        np.concatenate([np.zeros(choices), np.full(angles, SCALE)]),
-        integrality=np.concatenate([np.ones(choices), np.zeros(angles)]),
-        bounds=Bounds(0, np.concatenate([np.ones(choices), np.full(angles, np.inf)])),
+        np.concatenate([none, np.full(angles, SCALE)]),
+        integrality=np.concatenate([none + 1, np.zeros(angles)]),
+        bounds=Bounds(0, np.concatenate([none + 1, np.full(angles, np.inf)])),
         constraints=[_one_each(counts, angles), _excess(problem, counts)],
         options={"mip_rel_gap": 0.0},
     )

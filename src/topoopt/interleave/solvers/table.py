@@ -12,9 +12,9 @@ from topoopt.interleave.solvers.problem import RotationProblem
 
 AUTO = "auto"
 """Not a solver: the one that :func:`chosen_solver` takes."""
-QUICK_TRIALS = 100_000_000
+QUICK_TRIALS = 200_000_000
 """A grid up to this takes a few seconds."""
-QUICK_CHOICES = 500
+QUICK_CHOICES = 150
 """Rotations of all jobs in a program that HiGHS solves in seconds."""
 
 
