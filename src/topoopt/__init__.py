@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import Figure as Figure
     from topoopt.verbs import HardwareTables as HardwareTables
     from topoopt.verbs import Infeasible as Infeasible
+    from topoopt.verbs import Interleaving as Interleaving
     from topoopt.verbs import InvalidInput as InvalidInput
     from topoopt.verbs import Inventory as Inventory
     from topoopt.verbs import LaidTraffic as LaidTraffic
@@ -66,6 +67,7 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import fail as fail
     from topoopt.verbs import figure_page as figure_page
     from topoopt.verbs import hardware as hardware
+    from topoopt.verbs import interleave as interleave
     from topoopt.verbs import llm as llm
     from topoopt.verbs import mltcp as mltcp
     from topoopt.verbs import models as models

@@ -14,6 +14,7 @@ from topoopt.report import (
     Series,
     TimelineChart,
 )
+from topoopt.report.polar_chart import Arc, PolarChart
 
 SPEEDS = (10, 25, 40, 100, 200)
 MODELS = ("DLRM", "BERT", "VGG16")
@@ -70,5 +71,12 @@ def circle(servers: int = 8, switches: int = 0) -> CircleChart:
     return CircleChart("topology", "Topology", servers, servers + switches, links + up, rings, routes)
 
 
+def polar() -> PolarChart:
+    arcs = (Arc(0, 30, 0.2, 0.4, "a"), Arc(330, 60, 0.5, 0.7, "b", "b, <wraps>"))
+    return PolarChart(
+        "circles", "Circles", ("a", "b", "none"), arcs, ((0.9, "capacity"),), ((0, "0 s"), (180, "1 s"))
+    )
+
+
 def every_kind() -> tuple[Chart, ...]:
-    return (lines(), bars(), heatmap(), bars_over_time(), circle())
+    return (lines(), bars(), heatmap(), bars_over_time(), circle(), polar())

@@ -25,6 +25,7 @@ PAGES: Mapping[str, str] = MappingProxyType(
         "ExportFormats": "export_page.export_formats_page",
         "FailureAnswer": "failure_page.failure_page",
         "HardwareTables": "hardware_page.hardware_page",
+        "Interleaving": "interleaving_page.interleaving_page",
         "LaidTraffic": "laid_traffic_page.laid_traffic_page",
         "ModelList": "models_page.models_page",
         "Plan": "plan_page.plan_page",

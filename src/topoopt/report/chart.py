@@ -6,6 +6,8 @@ A chart holds numbers and words only. One renderer draws it for the screen, anot
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from topoopt.report.polar_chart import PolarChart
+
 Value = float | str
 
 
@@ -229,4 +231,4 @@ class CircleChart:
     note: str = ""
 
 
-Chart = LineChart | BarChart | HeatmapChart | TimelineChart | CircleChart
+Chart = LineChart | BarChart | HeatmapChart | TimelineChart | CircleChart | PolarChart

@@ -21,6 +21,8 @@ from topoopt.report.chart import (
     Value,
 )
 from topoopt.report.circle import places, strands
+from topoopt.report.paper_polar import draw_polar
+from topoopt.report.polar_chart import PolarChart
 from topoopt.report.style import DASHES, MARKS, Style, style, styles, styles_of
 from topoopt.report.words import from_zero, short_number, time_unit
 
@@ -35,7 +37,7 @@ _PLAIN_DECADES: Final = 2.0
 def size_of(chart: Chart) -> tuple[float, float]:
     """Return width and height of the figure in inches, before title, legend and note are added."""
     match chart:
-        case CircleChart():
+        case CircleChart() | PolarChart():
             return 5.6, 5.6
         case HeatmapChart():
             rows, columns = len(chart.values), max(map(len, chart.values), default=1)
@@ -64,6 +66,8 @@ def draw_on(axes: Axes, chart: Chart) -> None:
             _timeline(axes, chart)
         case CircleChart():
             _circle(axes, chart)
+        case PolarChart():
+            draw_polar(axes, chart)
 
 
 def _lines(axes: Axes, chart: LineChart) -> None:

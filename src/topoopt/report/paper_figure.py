@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 from topoopt.report.chart import BarChart, Chart
 from topoopt.report.paper_axes import draw_on, size_of
+from topoopt.report.polar_chart import PolarChart
 
 _METADATA: Final[dict[str, Any]] = {
     "png": {"Software": "topoopt"},
@@ -35,7 +36,7 @@ def draw(chart: Chart, formats: Sequence[str]) -> dict[str, bytes]:
         mpl.rc_file(look)
         figure = Figure(figsize=size_of(chart))
         FigureCanvasAgg(figure)
-        axes = figure.add_subplot()
+        axes = figure.add_subplot(projection="polar" if isinstance(chart, PolarChart) else None)
         draw_on(axes, chart)
         _write_around(figure, axes, chart)
         for name in formats:

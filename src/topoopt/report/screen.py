@@ -19,6 +19,8 @@ from topoopt.report.chart import (
     TimelineChart,
 )
 from topoopt.report.circle import places, strands
+from topoopt.report.polar_chart import PolarChart
+from topoopt.report.screen_polar import polar_figure
 from topoopt.report.style import LIGHT, Style, style, styles, styles_of
 from topoopt.report.words import from_zero, time_unit
 
@@ -50,6 +52,8 @@ def figure(chart: Chart) -> dict[str, Any]:
             body = _timeline(chart)
         case CircleChart():
             body = _circle(chart)
+        case PolarChart():
+            body = polar_figure(chart)
     kind = "circle" if isinstance(chart, CircleChart) else "plotly"
     return {"name": chart.name, "kind": kind, "title": chart.title, "note": chart.note, **body}
 

@@ -62,6 +62,8 @@ KNOWN_COLORS: Final = {
     "collectives-inside-servers": 5,
     "pipeline-bubble": 6,
     "waiting": 6,
+    "together": 6,
+    "excess": 1,
 }
 """Index into the colors of what stands beside each other most often."""
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # a verb needs no other
     from topoopt.frontier import CollectiveAnswer as CollectiveAnswer
     from topoopt.hardware import ClusterSpec as ClusterSpec
     from topoopt.hardware import HardwareTables as HardwareTables
+    from topoopt.interleave import Interleaving as Interleaving
     from topoopt.interleave import SharingComparison as SharingComparison
     from topoopt.inventory import Inventory as Inventory
     from topoopt.inventory import RewiringAnswer as RewiringAnswer
@@ -68,6 +69,7 @@ if TYPE_CHECKING:  # a verb needs no other
     from topoopt.verbs.export import export_formats as export_formats
     from topoopt.verbs.fail import fail as fail
     from topoopt.verbs.hardware import hardware as hardware
+    from topoopt.verbs.interleave import interleave as interleave
     from topoopt.verbs.job_request import job_request as job_request
     from topoopt.verbs.models import models as models
     from topoopt.verbs.plan import plan as plan

@@ -56,18 +56,25 @@ const charts = (() => {
     const axis = { gridcolor: css("--grid"), zerolinecolor: css("--grid"), linecolor: css("--line"), tickcolor: css("--line") };
     const given = figure.layout;
     const many = figure.data.length > 1 || given.barmode === "stack"; /* what a bar is made of is always said */
+    const straight = (one) => ({ ...axis, ...one, title: { ...one.title, ...title } });
+    const axes = given.polar ? {
+      polar: {
+        bgcolor: "rgba(0,0,0,0)",
+        angularaxis: { ...axis, ...given.polar.angularaxis },
+        radialaxis: { ...axis, ...given.polar.radialaxis },
+      },
+    } : { xaxis: straight(given.xaxis), yaxis: straight(given.yaxis) };
     return {
       ...given,
+      ...axes,
       width,
-      xaxis: { ...axis, ...given.xaxis, title: { ...given.xaxis.title, ...title } },
-      yaxis: { ...axis, ...given.yaxis, title: { ...given.yaxis.title, ...title } },
       height: figure.height + (figure.data.length > 4 ? 22 * Math.ceil((figure.data.length - 4) / 4) : 0),
-      margin: { l: 12, r: 16, t: 12, b: 12 },
+      margin: given.polar ? { l: 48, r: 48, t: 24, b: 32 } : { l: 12, r: 16, t: 12, b: 12 },
       paper_bgcolor: "rgba(0,0,0,0)",
       plot_bgcolor: "rgba(0,0,0,0)",
       font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: css("--ink") },
       showlegend: many,
-      legend: { orientation: "h", traceorder: "normal", x: 0, xanchor: "left", y: 1.02, yanchor: "bottom", font: { size: 12.5 } },
+      legend: { orientation: "h", traceorder: "normal", x: 0, xanchor: "left", ...(given.polar ? { y: -0.1, yanchor: "top" } : { y: 1.02, yanchor: "bottom" }), font: { size: 12.5 } },
       hoverlabel: { bgcolor: css("--card"), bordercolor: css("--line"), font: { color: css("--ink"), size: 13 }, align: "left" },
     };
   }

@@ -1,0 +1,58 @@
+"""``topoopt.interleave``: when each of several jobs that share a link begins its iterations."""
+
+from collections.abc import Sequence
+from typing import Unpack
+
+from topoopt.errors import InvalidInput
+from topoopt.interleave import Interleaving
+from topoopt.interleave import interleave as interleaved
+from topoopt.units import parse_bandwidth, parse_time
+from topoopt.verbs.profile_source import ProfileSource, profiles_of_sources
+from topoopt.words import Amount, InterleaveWords, amount, checked_arguments, checked_words
+
+
+@checked_arguments
+def interleave(
+    jobs: Sequence[ProfileSource], capacity: Amount, **words: Unpack[InterleaveWords]
+) -> Interleaving:
+    """Say when each of several jobs that share a link begins, so that they send at different times.
+
+    Parameters
+    ----------
+    jobs
+        Profiles, or files of them.
+    capacity
+        Of the link, such as ``"50Gbps"`` or bits per second.
+    **words
+        The flags of ``topoopt interleave`` with underscores: ``step``, ``solver``, ``quantum``, ``seed``.
+
+    Returns
+    -------
+    Interleaving
+
+    Raises
+    ------
+    InvalidInput
+        For a file that is no job, a capacity or a step that cannot be, jobs whose circle would be too long, a solver
+        that is not for so many jobs.
+
+    Examples
+    --------
+    >>> import topoopt
+    >>> from topoopt.interleave import CommunicationProfile, Phase
+    >>> vgg16 = CommunicationProfile("vgg16", 0.255, (Phase(0.141, 0.114, 45e9),))
+    >>> answer = topoopt.interleave([vgg16, vgg16], "50Gbps")
+    >>> answer.score, answer.rotations_deg
+    (1.0, (0.0, 180.0))
+    """
+    settings = checked_words(words, InterleaveWords)
+    if not jobs:
+        raise InvalidInput("jobs: none given; give the files of those that share the link")
+    return interleaved(
+        profiles_of_sources(jobs),
+        amount(parse_bandwidth, capacity, "capacity"),
+        step_deg=settings["step"],
+        solver=settings["solver"],
+        quantum_s=amount(parse_time, settings["quantum"], "quantum"),
+        seed=settings["seed"],
+    )
