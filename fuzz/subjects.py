@@ -56,6 +56,7 @@ READERS = tuple(
     simulate @plan.json --simulator analytic --json
     simulate @plan.json --simulator flow --json
     simulate @plan.json --simulator packet --json
+    interleave @shared.yaml vgg16.yaml --capacity 50Gbps --json
     fail @plan.json --server 0 --json
     fail @plan.json --availability --runs 3 --json
     rewire @plan.json other.json --json
@@ -114,6 +115,7 @@ WORDS = {
     "testbed status": "--json",
     "fail": "plan.json --server 0 --json",
     "rewire": "plan.json other.json --json",
+    "interleave": "shared.yaml vgg16.yaml --capacity 50Gbps --json",
     "export": "plan.json --format patch-list --out exported --json",
     "verify": "plan.json --json",
     "sweep": "sweep.yaml --dry-run",
@@ -158,6 +160,8 @@ def make_files(folder: Path) -> None:
         ("rates.yaml", "failure-rates.yaml"),
         ("runs.csv",) * 2,
         ("room.yaml",) * 2,
+        ("shared.yaml", "vgg16-job.yaml"),
+        ("vgg16.yaml", "vgg16-job.yaml"),
         ("cables.txt", "wirings/five.txt"),
         *((name, f"wirings/{name}") for name in ("lab.graphml", "lab.dot", "lab.csv")),
     ):

@@ -81,6 +81,14 @@ def test_the_quantum_of_the_message_always_fits(times: list[int]) -> None:
     unified_circle(jobs, quantum_s=fits_s)
 
 
+@pytest.mark.parametrize("longest_ms", [1e6 * 3, 1e300])
+def test_times_that_no_quantum_brings_together_belong_on_two_links(longest_ms: float) -> None:
+    with pytest.raises(
+        InvalidInput, match="have no common multiple up to 1000 s; put the job on another link"
+    ):
+        unified_circle([on_off(1.5, 1), on_off(longest_ms, 1)])
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

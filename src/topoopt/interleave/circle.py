@@ -139,7 +139,8 @@ def fitting_quantum_s(profiles: Sequence[CommunicationProfile], quantum_s: float
     It is none of these where even the shortest iteration would be less than a quantum; then it is that iteration.
     """
     shortest_s = min(profile.iteration_time_s for profile in profiles)
-    for exponent in range(math.floor(math.log10(quantum_s)), math.ceil(math.log10(shortest_s)) + 1):
+    least_s = max(quantum_s, max(profile.iteration_time_s for profile in profiles) / (2 * MOST_QUANTA))
+    for exponent in range(math.floor(math.log10(least_s)), math.ceil(math.log10(shortest_s)) + 1):
         for mantissa in _MANTISSAS:
             candidate_s = mantissa * 10.0**exponent
             if quantum_s <= candidate_s <= shortest_s:
@@ -150,7 +151,7 @@ def fitting_quantum_s(profiles: Sequence[CommunicationProfile], quantum_s: float
 
 
 def _quanta(profile: CommunicationProfile, quantum_s: float) -> int:
-    quanta = round(profile.iteration_time_s / quantum_s)
+    quanta = round(min(profile.iteration_time_s / quantum_s, 2.0 * MOST_QUANTA))  # not infinite
     if quanta < 1:
         raise InvalidInput(
             f"job {profile.job}: iteration time {format_time(profile.iteration_time_s)} is less than half of the "
@@ -172,12 +173,19 @@ def _check_length(profiles: Sequence[CommunicationProfile], quanta: Sequence[int
         length = math.lcm(length, each)
         if length > MOST_QUANTA:
             others = ", ".join(dict.fromkeys(one.job for one in profiles[:before]))
-            fits = fitting_quantum_s(profiles, quantum_s)
             raise InvalidInput(
                 f"job {profile.job}: its {format_time(each * quantum_s)} and the iteration times of {others or 'none'} "
                 f"have no common multiple up to {format_time(MOST_QUANTA * quantum_s)}; "
-                f"give a coarser quantum, such as quantum={format_time(fits).replace(' ', '')}"
+                f"{_coarser(profiles, quantum_s)}"
             )
+
+
+def _coarser(profiles: Sequence[CommunicationProfile], quantum_s: float) -> str:
+    """Return the remedy for a circle that is too long."""
+    fits_s = fitting_quantum_s(profiles, quantum_s)
+    if math.lcm(*(round(profile.iteration_time_s / fits_s) for profile in profiles)) > MOST_QUANTA:
+        return "put the job on another link"
+    return f"give a coarser quantum, such as quantum={format_time(fits_s).replace(' ', '')}"
 
 
 def _sampled(profile: CommunicationProfile, samples: int, copies: int) -> Floats:
