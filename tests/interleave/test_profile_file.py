@@ -118,3 +118,9 @@ def test_a_mistake_is_one_line_with_its_place(tmp_path: Path, text: str, says: s
     assert says in str(caught.value)
     assert str(caught.value).startswith(str(path))
     assert "\n" not in str(caught.value)
+
+
+def test_yaml_may_begin_with_a_brace(tmp_path: Path) -> None:
+    path = tmp_path / "job.yaml"
+    path.write_text("{name: a, iteration_time_ms: 40, phases: [[0, 10, 50]]}\n")
+    assert read_profile(path).phases == (Phase(0.0, 0.01, 50e9),)

@@ -65,7 +65,9 @@ def read_profile(path: str | Path) -> CommunicationProfile:
         In one line with file, line and key, or file and job, if it is no job file, or cannot be a profile.
     """
     text, place = read_text(path), str(path)
-    parse = parse_json if text.lstrip().startswith("{") else parse_yaml
+    # YAML may begin with a brace, too
+    is_yaml = Path(path).suffix in (".yaml", ".yml") or not text.lstrip().startswith("{")
+    parse = parse_yaml if is_yaml else parse_json
     content = parse(text, place)
     try:
         file = validated(ProfileFile, content, place)
