@@ -29,7 +29,7 @@ def test_the_table_of_models(topoopt: Topoopt) -> None:
 def test_one_model_shows_hyper_parameters(topoopt: Topoopt) -> None:
     out = topoopt("models", "dlrm-16").out
     (row,) = (line for line in out.splitlines() if line.startswith(" tables "))
-    assert row.split() == ["tables", "64", "16", "32", "128", "12", "12"]
+    assert row.split() == ["tables", "64", "16", "32", "128", "12", "8"]
 
 
 def test_every_table_of_hardware_has_sources(topoopt: Topoopt) -> None:

@@ -4,6 +4,7 @@ from topoopt.cluster.cassini_trace import CassiniTraceSettings as CassiniTraceSe
 from topoopt.cluster.cassini_trace import cassini_snapshots as cassini_snapshots
 from topoopt.cluster.cassini_trace import cassini_trace as cassini_trace
 from topoopt.cluster.cassini_trace import cassini_trace_for as cassini_trace_for
+from topoopt.cluster.cassini_trace import evaluated_models as evaluated_models
 from topoopt.cluster.course import Course as Course
 from topoopt.cluster.course import run_course as run_course
 from topoopt.cluster.course_fabrics import COURSE_FABRICS as COURSE_FABRICS
