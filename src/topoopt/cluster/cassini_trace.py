@@ -16,7 +16,7 @@ WORKERS = (2, 12)
 """Fewest and most servers of a job: the paper has 1 to 12, of which one alone sends nothing."""
 ITERATIONS = (200, 1000)
 SNAPSHOT_WORKERS = 3
-"""Of each job of a snapshot: VGG16's published profile has 114 ms at 45 Gb/s, between the rings of 2 and of 3 workers."""
+"""Of each job: VGG16's published profile has 114 ms at 45 Gb/s, which is between the rings of 2 and of 3 workers."""
 SNAPSHOT_ITERATIONS = 500.0
 BUSY_SERVERS = 2 / 3
 """Of the cluster, that have jobs when those of the dynamic trace come; ours."""
