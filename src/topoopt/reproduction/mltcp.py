@@ -22,14 +22,13 @@ from topoopt.interleave import (
 from topoopt.report import Chart, Series
 from topoopt.reproduction.description import description
 from topoopt.reproduction.figure import Comparison, Figure, Progress, Row, StudySettings
-from topoopt.simulate import Aggressiveness
+from topoopt.simulate import DECREASING, Aggressiveness
 
 TEXT = description("mltcp")
 PERIOD_S, CAPACITY_BPS = 1.0, 50e9
 FAIR_PART, CROWDED_PART = 0.4, 0.6
 """Of an iteration, in which each of two jobs sends: they can interleave, or cannot."""
 FIRST_OFFSET = 0.05
-DECREASING = Aggressiveness(slope=-1.75, intercept=2.0)
 MANY_PART = 0.9
 """Of the period, in which some of many jobs send when they are interleaved."""
 NOISE = 0.01

@@ -16,7 +16,7 @@ from topoopt.interleave import (
     offsets_s,
     predict_sharing,
 )
-from topoopt.simulate import DECREASING, Aggressiveness
+from topoopt.simulate import DECREASING, FAIR, Aggressiveness
 
 
 def course_of(answer: SharingComparison, way: str) -> SharingCourse:
@@ -64,7 +64,31 @@ def test_three_jobs_find_their_turns_too() -> None:
 def test_a_decreasing_form_locks_jobs_in_full_overlap() -> None:
     asked = equal_jobs((0.4, 0.4), 1.0, 50e9)
     locked = SharingQuestion(asked.profiles, 50e9, offset=0.8, iterations=60, aggressiveness=DECREASING)
-    assert slowdowns(compare_ways(locked, ("mltcp",)))["mltcp"] == pytest.approx(1.4, abs=1e-3)
+    answer = compare_ways(locked, ("mltcp",))
+    assert slowdowns(answer)["mltcp"] == pytest.approx(1.4, abs=1e-3)
+    assert answer.prediction is not None
+    assert answer.prediction.settled_iteration_time_s == pytest.approx(1.4)
+    assert answer.prediction.iterations_to_converge is None
+
+
+def test_what_stays_together_is_predicted_to_stay() -> None:
+    asked = equal_jobs((0.4, 0.4), 1.0, 50e9)
+    for offset, form, settled in ((0.0, Aggressiveness(), 1.4), (0.25, FAIR, 1.3)):
+        question = SharingQuestion(asked.profiles, 50e9, offset=offset, aggressiveness=form)
+        answer = compare_ways(question, ("mltcp",))
+        assert answer.prediction is not None
+        assert answer.prediction.settled_iteration_time_s == pytest.approx(settled)
+        assert slowdowns(answer)["mltcp"] == pytest.approx(settled)
+
+
+def test_theory_waits_while_totals_are_learned() -> None:
+    asked = equal_jobs((0.4, 0.4), 1.0, 50e9)
+    answer = compare_ways(SharingQuestion(asked.profiles, 50e9, learning_iterations=3), ("mltcp",))
+    known = answer.prediction
+    assert known is not None
+    assert known.iterations_to_converge == 7
+    np.testing.assert_allclose(answer.courses[0].jobs[0].time_s[3:], known.iteration_times_s[3:], atol=3e-5)
+    np.testing.assert_allclose(answer.courses[0].jobs[1].offset_s, 0.4 * known.offsets[:-1], atol=3e-5)
 
 
 def test_jobs_with_noise_are_held_to_their_shifts() -> None:

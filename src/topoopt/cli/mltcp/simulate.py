@@ -26,7 +26,7 @@ def simulate(
     files: MltcpFiles,
     jobs: Annotated[
         list[str] | None,
-        Argument(metavar="[JOB]...", show_default=False, help="Job files; see --communication, too."),
+        Argument(metavar="JOB", show_default=False, help="Job files; see --communication, too."),
     ] = None,
     as_json: Annotated[bool, Option("--json", rich_help_panel="Output", help="Print JSON.")] = False,
 ) -> None:

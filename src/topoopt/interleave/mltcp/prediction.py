@@ -39,7 +39,7 @@ class SharingPrediction:
     fair_iteration_time_s : float
         At the first offset, for ever.
     settled_iteration_time_s : float
-        Where MLTCP settles.
+        Where MLTCP settles, which is full overlap for a form that decreases.
     landscape_offset_s, landscape_loss, landscape_shift_s : array, shape (points,)
         What the jobs descend, and by how much in an iteration; the loss is empty for a form that has none.
     """
@@ -68,19 +68,36 @@ def predict_sharing(asked: SharingQuestion) -> SharingPrediction | None:
         return None
     form = asked.aggressiveness
     fits = 2.0 * communication_s <= period_s * (1.0 + ALIKE)
-    row = offsets(asked.offset, asked.iterations + 1, form) if fits else np.zeros(0)
+    learnt = asked.learning_iterations
+    row = _offsets(asked) if fits else np.zeros(0)
+    apart = iterations_to_converge(asked.offset, form, within=WITHIN) if fits else None
     delta_s = np.linspace(0.0, communication_s, POINTS)
     known = form.form == "linear" and form.slope != 0
     return SharingPrediction(
         row,
         period_s + communication_s * (1.0 - row[1:]),
-        iterations_to_converge(asked.offset, form, within=WITHIN) if fits else None,
+        None if apart is None else apart + learnt,
         overlapped_iteration_time_s(period_s, communication_s, asked.offset),
-        settled_iteration_time_s(period_s, np.array([communication_s, communication_s])),
+        _settled_s(asked, period_s, communication_s),
         delta_s,
         loss(delta_s, communication_s, form) if known else np.zeros(0),
         np.array([shift_s(offset_s, communication_s, form) for offset_s in delta_s.tolist()]),
     )
+
+
+def _offsets(asked: SharingQuestion) -> Floats:
+    """Return the offset of every iteration and of the one after; while totals are learned it stays."""
+    learnt = min(asked.learning_iterations, asked.iterations)
+    stays = np.full(learnt, asked.offset)
+    return np.concatenate([stays, offsets(asked.offset, asked.iterations + 1 - learnt, asked.aggressiveness)])
+
+
+def _settled_s(asked: SharingQuestion, period_s: float, communication_s: float) -> float:
+    """Return where the jobs settle: in turns if F increases, at their offset if it stays, in full overlap if not."""
+    gain = asked.aggressiveness.gain
+    if gain > 1.0 and asked.offset > 0:
+        return settled_iteration_time_s(period_s, np.array([communication_s, communication_s]))
+    return overlapped_iteration_time_s(period_s, communication_s, asked.offset if gain == 1.0 else 0.0)
 
 
 def _equal_pair(asked: SharingQuestion) -> tuple[float, float]:
