@@ -184,3 +184,14 @@ def test_parts_of_a_period_are_parts(part: float) -> None:
 def test_ways_are_names_each_once(ways: tuple[str, ...], says: str) -> None:
     with pytest.raises(InvalidInput, match=says):
         compare_ways(equal_jobs((0.4, 0.4), 1.0, 50e9), ways)
+
+
+def test_jobs_whose_circle_is_too_long_can_do_without_cassini() -> None:
+    jobs = tuple(
+        CommunicationProfile(name, period_s, (Phase(0.0, 0.3, 50e9),))
+        for name, period_s in (("a", 10.007), ("b", 9.973))
+    )
+    asked = SharingQuestion(jobs, 50e9, iterations=3)
+    with pytest.raises(InvalidInput, match=r"way cassini: .*leave it out, such as with ways mltcp,fair"):
+        compare_ways(asked)
+    assert len(compare_ways(asked, ("mltcp", "fair")).courses) == 2

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from topoopt.errors import InvalidInput
 from topoopt.interleave.interleaving import interleave
 from topoopt.interleave.link_sharing import LinkSharing, fair_sharing, mltcp_sharing, static_sharing
 from topoopt.interleave.mltcp.course import SharingCourse, course_of_run
@@ -37,7 +38,10 @@ def _static(way: str, asked: SharingQuestion) -> SharingCourse:
 
 def _cassini(way: str, asked: SharingQuestion) -> SharingCourse:
     """Let jobs begin at their time shifts; with noise they are held to them, where they fit."""
-    found = interleave(asked.profiles, asked.capacity_bps, seed=asked.seed)
+    try:
+        found = interleave(asked.profiles, asked.capacity_bps, seed=asked.seed)
+    except InvalidInput as error:
+        raise InvalidInput(f"way cassini: {error}; or leave it out, such as with ways mltcp,fair") from error
     held = asked.noise > 0 and found.score >= COMPATIBLE
     return _shared(way, asked, fair_sharing(), found.time_shifts_s, held=held)
 
