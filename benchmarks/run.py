@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from benchmarks import (
     clusters,
     flows,
+    interleaving,
     packets,
     plans,
     program,
@@ -28,6 +29,7 @@ TABLE: dict[str, Callable[[], Iterator[Figure]]] = {
     "flows": flows.figures,
     "packets": packets.figures,
     "clusters": clusters.figures,
+    "interleaving": interleaving.figures,
     "step-times": step_times.figures,
     "program": program.figures,
     "plans": plans.figures,

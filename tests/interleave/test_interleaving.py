@@ -159,7 +159,10 @@ def test_the_document_has_the_keys_that_are_promised() -> None:
 
 @pytest.mark.parametrize("capacity_bps", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_capacity_that_cannot_be_is_one_line(capacity_bps: float) -> None:
-    with pytest.raises(InvalidInput, match="capacity: expected a rate > 0 of the link that the jobs share"):
+    with pytest.raises(
+        InvalidInput,
+        match=r"capacity: expected a finite rate > 0, got .*; give that of the link of job vgg16, such as",
+    ):
         interleave([vgg16()], capacity_bps)
 
 

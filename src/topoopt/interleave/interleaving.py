@@ -175,8 +175,10 @@ def interleave(
     (1.0, 0.9167)
     """
     if not 0 < capacity_bps < math.inf:
+        names = " and ".join(dict.fromkeys(profile.job for profile in profiles))
         raise InvalidInput(
-            f"capacity: expected a rate > 0 of the link that the jobs share, such as 50Gbps, got {capacity_bps:g} b/s"
+            f"capacity: expected a finite rate > 0, got {capacity_bps:g} b/s; give that of the link of job {names}, "
+            "such as 50Gbps"
         )
     circle = unified_circle(profiles, step_deg=step_deg, quantum_s=quantum_s)
     problem = _problem(circle, capacity_bps)

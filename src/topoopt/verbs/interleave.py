@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Unpack
 
 from topoopt.errors import InvalidInput
-from topoopt.interleave import Interleaving
+from topoopt.interleave import CommunicationProfile, Interleaving
 from topoopt.interleave import interleave as interleaved
 from topoopt.units import parse_bandwidth, parse_time
 from topoopt.verbs.profile_source import ProfileSource, profiles_of_sources
@@ -48,11 +48,21 @@ def interleave(
     settings = checked_words(words, InterleaveWords)
     if not jobs:
         raise InvalidInput("jobs: none given; give the files of those that share the link")
+    profiles = profiles_of_sources(jobs)
     return interleaved(
-        profiles_of_sources(jobs),
-        amount(parse_bandwidth, capacity, "capacity"),
+        profiles,
+        _capacity_bps(capacity, profiles),
         step_deg=settings["step"],
         solver=settings["solver"],
         quantum_s=amount(parse_time, settings["quantum"], "quantum"),
         seed=settings["seed"],
     )
+
+
+def _capacity_bps(capacity: Amount, profiles: Sequence[CommunicationProfile]) -> float:
+    """Return bits per second; a mistake in it names the jobs, too."""
+    try:
+        return amount(parse_bandwidth, capacity, "capacity")
+    except InvalidInput as error:
+        names = " and ".join(dict.fromkeys(profile.job for profile in profiles))
+        raise InvalidInput(f"{error}; give that of the link of job {names}, such as 50Gbps") from None
