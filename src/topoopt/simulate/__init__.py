@@ -13,6 +13,9 @@ from topoopt.simulate.build_task_graph import build_task_graph as build_task_gra
 from topoopt.simulate.chakra import ChakraFiles as ChakraFiles
 from topoopt.simulate.chakra import chakra_files as chakra_files
 from topoopt.simulate.chakra import is_chakra as is_chakra
+from topoopt.simulate.counters.link_counters import LinkCounters as LinkCounters
+from topoopt.simulate.counters.table import CounterReader as CounterReader
+from topoopt.simulate.counters.table import link_counters as link_counters
 from topoopt.simulate.fabric_choice import FabricChoice as FabricChoice
 from topoopt.simulate.fabric_choice import named_fabric as named_fabric
 from topoopt.simulate.fabric_choice import own_fabric as own_fabric

@@ -5,7 +5,7 @@ import numpy as np
 from topoopt.kernel import push
 from topoopt.simulate.flows import Flows
 from topoopt.simulate.fluid.engine_kernel import BEGIN, advance
-from topoopt.simulate.fluid.sharing import Sharing, make_links, make_sharing
+from topoopt.simulate.fluid.sharing import Links, Sharing, make_links, make_sharing
 from topoopt.simulate.fluid.state import Delays, Rounds, State, make_rounds
 from topoopt.simulate.task_graph import Floats, TaskGraph
 from topoopt.simulate.task_run import EVENTS, task_run
@@ -26,6 +26,14 @@ def start_held(state: State, task: int, time_s: float) -> None:
 
 def fair_times(graph: TaskGraph, flows: Flows, capacity: Floats, tolerance: float) -> tuple[Floats, Floats]:
     """Return start and finish of every task, in s, on links of so many bytes/s that flows share max-min fairly."""
+    state, links, delays = before_flows(graph, flows, capacity)
+    advance(state, links, delays, np.inf, tolerance)
+    assert not np.isnan(state.tasks.finish).any(), "a task graph without cycles always runs to its end"
+    return state.tasks.start, state.tasks.finish
+
+
+def before_flows(graph: TaskGraph, flows: Flows, capacity: Floats) -> tuple[State, Links, Delays]:
+    """Return the state before anything has begun, the links of so many bytes/s, and the delays of flows."""
     classes, one_each = len(flows.class_first) - 1, np.arange(len(flows) + 1)
     state = first_state(
         graph,
@@ -33,6 +41,4 @@ def fair_times(graph: TaskGraph, flows: Flows, capacity: Floats, tolerance: floa
         make_sharing(flows.flow_class, flows.occupied_bytes, flows.weight, classes),
     )
     links = make_links(flows.class_first, flows.class_link, flows.class_coefficient, capacity)
-    advance(state, links, Delays(flows.before_s, flows.after_s), np.inf, tolerance)
-    assert not np.isnan(state.tasks.finish).any(), "a task graph without cycles always runs to its end"
-    return state.tasks.start, state.tasks.finish
+    return state, links, Delays(flows.before_s, flows.after_s)

@@ -12,14 +12,15 @@ from topoopt.routing import Fabric
 from topoopt.simulate.first_come import compute_finish_s
 from topoopt.simulate.options import DEFAULT_OPTIONS, SimulationOptions
 from topoopt.simulate.packet.carried import carried_on_circuits, carried_on_paths
-from topoopt.simulate.packet.edges import EdgeBook, check_paths
+from topoopt.simulate.packet.edges import EdgeBook, Edges, check_paths
 from topoopt.simulate.packet.kernel import layout
+from topoopt.simulate.packet.kernel.layout import State
 from topoopt.simulate.packet.link_rows import PS
 from topoopt.simulate.packet.on_circuits import all_pairs, check_options, pairs_only, run_on_circuits
 from topoopt.simulate.packet.outcome import flow_table, statistics
 from topoopt.simulate.packet.run import run_until, schedule_failures
 from topoopt.simulate.packet.state import first_state
-from topoopt.simulate.packet.streams import make_streams
+from topoopt.simulate.packet.streams import Streams, make_streams
 from topoopt.simulate.report import Report
 from topoopt.simulate.result import SimResult
 from topoopt.simulate.start_order import renumbered, start_order
@@ -51,21 +52,15 @@ def _by_number(
     circuits = fabric.reconfiguration is not None
     if circuits:
         check_options(options.packet, fabric)
-    book = EdgeBook(fabric)
-    streams = make_streams(graph, fabric, options, book)
-    edges = pairs_only(book) if circuits else book.close()
-    topology = all_pairs(fabric) if circuits else fabric.topology
-    state = first_state(graph, topology, streams, edges, options)
+    state, edges, streams = before_packets(graph, fabric, options)
     most_successors = int(np.diff(graph.successor_first).max(initial=0))
     if circuits:
         state = run_on_circuits(state, fabric, edges, options, most_successors, on_progress)
         carried = carried_on_circuits(state, streams)
     else:
-        check_paths(edges)
-        schedule_failures(state, fabric, options.packet.failures)
         state, done = run_until(state, layout.NEVER, edges, options.packet, most_successors, on_progress)
         assert done, "without an end in time the engine stops only when all is done"
-        carried = carried_on_paths(graph, topology, streams, edges)
+        carried = carried_on_paths(graph, fabric.topology, streams, edges)
     return SimResult(
         "packet",
         graph,
@@ -78,6 +73,22 @@ def _by_number(
         packet=statistics(state),
         flows=flow_table(state, edges, streams) if options.packet.log_flows else None,
     )
+
+
+def before_packets(
+    graph: TaskGraph, fabric: Fabric, options: SimulationOptions
+) -> tuple[State, Edges, Streams]:
+    """Return the engine before time 0, with the failures to come, the edges of connections and the streams."""
+    book = EdgeBook(fabric)
+    streams = make_streams(graph, fabric, options, book)
+    if fabric.reconfiguration is not None:
+        edges = pairs_only(book)
+        return first_state(graph, all_pairs(fabric), streams, edges, options), edges, streams
+    edges = book.close()
+    state = first_state(graph, fabric.topology, streams, edges, options)
+    check_paths(edges)
+    schedule_failures(state, fabric, options.packet.failures)
+    return state, edges, streams
 
 
 def _as_numbered(result: SimResult, graph: TaskGraph, order: Ints) -> SimResult:

@@ -1,0 +1,1 @@
+"""Counters of links read over time: what each link of a simulation had sent by when."""
