@@ -59,6 +59,8 @@ from topoopt.interleave.profile_file import profile_schema as profile_schema
 from topoopt.interleave.profile_file import profile_to_mapping as profile_to_mapping
 from topoopt.interleave.profile_file import read_profile as read_profile
 from topoopt.interleave.profile_file import write_profile as write_profile
+from topoopt.interleave.profile_of_plan import busiest_uplink as busiest_uplink
+from topoopt.interleave.profile_of_plan import profiles_of_links as profiles_of_links
 from topoopt.interleave.score import compatibility_score as compatibility_score
 from topoopt.interleave.shared_link import SharedLink as SharedLink
 from topoopt.interleave.shared_link import highest_profile as highest_profile
