@@ -130,5 +130,11 @@ def _as_phases(seconds: Floats, sent: Floats, start_s: float, quiet: float) -> t
         following = np.arange(row + 1, loud[place + 1] if place + 1 < len(loud) else len(sent) + loud[0])
         more_s = sent[following % len(sent)].sum() / rate[row]
         lasts_s = min(float(seconds[row] + more_s), period_s)
-        phases.append(Phase(float(begin_s[row] % period_s), lasts_s, float(rate[row] * 8)))
+        phases.append(Phase(within_period(float(begin_s[row]), period_s), lasts_s, float(rate[row] * 8)))
     return tuple(sorted(phases, key=lambda phase: phase.start_s))
+
+
+def within_period(time_s: float, period_s: float) -> float:
+    """Return a moment within the iteration; one that rounding puts at its end is at its begin."""
+    into_s = time_s % period_s
+    return into_s if into_s < period_s * (1 - 1e-9) else 0.0
