@@ -56,6 +56,7 @@ READERS = tuple(
     simulate @plan.json --simulator analytic --json
     simulate @plan.json --simulator flow --json
     simulate @plan.json --simulator packet --json
+    phases @counters.csv --json
     interleave @shared.yaml vgg16.yaml --capacity 50Gbps --json
     fail @plan.json --server 0 --json
     fail @plan.json --availability --runs 3 --json
@@ -115,6 +116,7 @@ WORDS = {
     "testbed status": "--json",
     "fail": "plan.json --server 0 --json",
     "rewire": "plan.json other.json --json",
+    "phases": "counters.csv --json",
     "interleave": "shared.yaml vgg16.yaml --capacity 50Gbps --json",
     "export": "plan.json --format patch-list --out exported --json",
     "verify": "plan.json --json",
@@ -166,6 +168,9 @@ def make_files(folder: Path) -> None:
         *((name, f"wirings/{name}") for name in ("lab.graphml", "lab.dot", "lab.csv")),
     ):
         (folder / name).write_bytes((EXAMPLES / example).read_bytes())
+    sent = ((step, 10**6 * (step // 10 * 5 + min(step % 10, 5))) for step in range(80))
+    rows = "".join(f"{step * 10},{size}\n" for step, size in sent)
+    (folder / "counters.csv").write_text(f"time_ms,sent_bytes\n{rows}")
     (folder / "few.csv").write_text("\n".join((folder / "runs.csv").read_text().splitlines()[:5]))
     (folder / "prices.yaml").write_text(json.dumps(_rows((folder / "prices.csv").read_text())))
     packed = (EXAMPLES / "taskgraphs" / "10vgg_16.fbuf.xz").read_bytes()

@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import Interleaving as Interleaving
     from topoopt.verbs import InvalidInput as InvalidInput
     from topoopt.verbs import Inventory as Inventory
+    from topoopt.verbs import JobPhases as JobPhases
     from topoopt.verbs import LaidTraffic as LaidTraffic
     from topoopt.verbs import ModelList as ModelList
     from topoopt.verbs import NoRoute as NoRoute
@@ -75,6 +76,7 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import overview_page as overview_page
     from topoopt.verbs import page_of as page_of
     from topoopt.verbs import page_text as page_text
+    from topoopt.verbs import phases as phases
     from topoopt.verbs import plan as plan
     from topoopt.verbs import plan_to_mapping as plan_to_mapping
     from topoopt.verbs import profile as profile
@@ -98,6 +100,7 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import write_cluster_result as write_cluster_result
     from topoopt.verbs import write_figures_page as write_figures_page
     from topoopt.verbs import write_plan as write_plan
+    from topoopt.verbs import write_profile as write_profile
     from topoopt.verbs import write_wiring as write_wiring
 
 __all__ = ("__version__", *hand_on_lazily(__name__))  # noqa: PLE0604 - the names above

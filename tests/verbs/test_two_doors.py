@@ -34,6 +34,10 @@ DOORS: dict[str, tuple[str, Callable[[], Any]]] = {
         "collective --op all-gather --bytes 4MB --servers 16 --strides 3,4 --alpha 2us",
         lambda: topoopt.collective("all-gather", bytes=4e6, servers=16, strides=(3, 4), alpha=2e-6),
     ),
+    "phases": (
+        "phases plan.json --simulator analytic --link all --tolerance 0.1",
+        lambda: topoopt.phases("plan.json", simulator="analytic", link="all", tolerance=0.1),
+    ),
     "rewire": (
         "rewire plan.json other.json --no-relabel",
         lambda: topoopt.rewire("plan.json", "other.json", relabel=False),

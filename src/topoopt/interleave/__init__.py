@@ -2,15 +2,20 @@
 
 from topoopt.interleave.affinity import AffinityEdge as AffinityEdge
 from topoopt.interleave.affinity import AffinityGraph as AffinityGraph
+from topoopt.interleave.byte_curve import ByteCurve as ByteCurve
 from topoopt.interleave.circle import QUANTUM_S as QUANTUM_S
 from topoopt.interleave.circle import STEP_DEG as STEP_DEG
 from topoopt.interleave.circle import UnifiedCircle as UnifiedCircle
 from topoopt.interleave.circle import fitting_quantum_s as fitting_quantum_s
 from topoopt.interleave.circle import unified_circle as unified_circle
+from topoopt.interleave.counter_file import read_counters as read_counters
+from topoopt.interleave.counter_file import write_counters as write_counters
 from topoopt.interleave.drift import DRIFT_TOLERANCE as DRIFT_TOLERANCE
 from topoopt.interleave.drift import job_slots_s as job_slots_s
+from topoopt.interleave.few_phases import few_phases as few_phases
 from topoopt.interleave.interleaving import Interleaving as Interleaving
 from topoopt.interleave.interleaving import interleave as interleave
+from topoopt.interleave.job_phases import JobPhases as JobPhases
 from topoopt.interleave.link_rotation import InterleavingRules as InterleavingRules
 from topoopt.interleave.link_rotation import LinkRotation as LinkRotation
 from topoopt.interleave.link_rotation import link_rotation as link_rotation
@@ -19,6 +24,8 @@ from topoopt.interleave.link_sharing import LinkSharing as LinkSharing
 from topoopt.interleave.link_sharing import fair_sharing as fair_sharing
 from topoopt.interleave.link_sharing import mltcp_sharing as mltcp_sharing
 from topoopt.interleave.link_sharing import static_sharing as static_sharing
+from topoopt.interleave.measured_profile import MeasuredProfile as MeasuredProfile
+from topoopt.interleave.measured_profile import measured_profile as measured_profile
 from topoopt.interleave.merging import MERGING as MERGING
 from topoopt.interleave.merging import MergedLink as MergedLink
 from topoopt.interleave.merging import merge_links as merge_links
@@ -47,6 +54,7 @@ from topoopt.interleave.periodic_jobs import run_periodic_jobs as run_periodic_j
 from topoopt.interleave.periodic_run import JobIterations as JobIterations
 from topoopt.interleave.periodic_run import LinkUse as LinkUse
 from topoopt.interleave.periodic_run import PeriodicRun as PeriodicRun
+from topoopt.interleave.periods import find_period_s as find_period_s
 from topoopt.interleave.placement import Candidate as Candidate
 from topoopt.interleave.placement import JudgedLink as JudgedLink
 from topoopt.interleave.placement import JudgedPlacement as JudgedPlacement
@@ -59,6 +67,7 @@ from topoopt.interleave.profile_file import profile_schema as profile_schema
 from topoopt.interleave.profile_file import profile_to_mapping as profile_to_mapping
 from topoopt.interleave.profile_file import read_profile as read_profile
 from topoopt.interleave.profile_file import write_profile as write_profile
+from topoopt.interleave.profile_of_plan import Ends as Ends
 from topoopt.interleave.profile_of_plan import busiest_uplink as busiest_uplink
 from topoopt.interleave.profile_of_plan import profiles_of_links as profiles_of_links
 from topoopt.interleave.score import compatibility_score as compatibility_score

@@ -44,7 +44,9 @@ def _joined_levels(phases: Phases, period_s: float) -> Phases:
     place = 0
     while place < len(left) and len(left) > 1:
         one, other = left[place], left[(place + 1) % len(left)]
-        near = abs(one.bandwidth_bps - other.bandwidth_bps) <= ALIKE * max(one.bandwidth_bps, other.bandwidth_bps)
+        near = abs(one.bandwidth_bps - other.bandwidth_bps) <= ALIKE * max(
+            one.bandwidth_bps, other.bandwidth_bps
+        )
         if near and _gap_s(one, other, period_s) <= TOUCH * period_s:
             lasts_s = min(one.duration_s + other.duration_s, period_s)
             rate_bps = (one.size_bytes + other.size_bytes) * 8 / lasts_s
@@ -83,7 +85,10 @@ def _without_stairs(phases: Phases, longest_s: float, period_s: float) -> Phases
 
 def _touch(phases: list[Phase], place: int, beside: int, period_s: float) -> bool:
     one, other = phases[place], phases[beside]
-    return place != beside and min(_gap_s(one, other, period_s), _gap_s(other, one, period_s)) <= TOUCH * period_s
+    return (
+        place != beside
+        and min(_gap_s(one, other, period_s), _gap_s(other, one, period_s)) <= TOUCH * period_s
+    )
 
 
 def _gap_s(before: Phase, after: Phase, period_s: float) -> float:

@@ -1,4 +1,4 @@
-"""Where each iteration of a measured series begins, though they are not all of one length, and what they have in common.
+"""Where each iteration of a measured series begins, though not all are of one length, and what they have in common.
 
 The mean iteration is laid over the series where the next one should begin, and moved to where it fits best.
 """
@@ -14,6 +14,8 @@ STRETCHES = 512
 MOST_SHIFT = 0.1
 """Of an iteration, by how much one may be longer or shorter than the mean."""
 ROUNDS = 2
+FIRST = 3
+"""Iterations that say where in the first one the series begins; later ones are no longer in step with it."""
 LEAST_LEFT = 0.02
 """Of the variance: means that leave less tell a series equally well, and the shortest of them is its period."""
 
@@ -48,7 +50,8 @@ class MeanIteration:
         """Standard deviation of each stretch's rate from iteration to iteration, shape (stretches,)."""
         if len(self.rates_bps) < 2:
             return np.zeros(self.rates_bps.shape[1])
-        return self.rates_bps.std(axis=0, ddof=1)
+        deviation: Floats = self.rates_bps.std(axis=0, ddof=1)
+        return deviation
 
     @property
     def information(self) -> float:
@@ -78,15 +81,18 @@ def mean_iteration(curve: ByteCurve, cell_s: float, period_s: float) -> MeanIter
     stretches = int(np.clip(period_s / cell_s, 2, STRETCHES))
     count = max(int(curve.duration_s / period_s + 1 / stretches), 1)
     begin_s = float(curve.times_s[0])
-    starts_s = begin_s + period_s * np.arange(count)
+    starts_s: Floats = begin_s + period_s * np.arange(count, dtype=np.float64)
     for _ in range(ROUNDS if count > 2 else 0):
         starts_s = _aligned(curve, starts_s, period_s, stretches)
-        period_s, first_s = (float(value) for value in np.polyfit(np.arange(count), starts_s, 1))
+        period_s = float(np.polyfit(np.arange(count), starts_s, 1)[0])
+        first_s = float(np.mean(starts_s[:FIRST] - period_s * np.arange(count)[:FIRST]))
         starts_s = starts_s + (begin_s - first_s)
     over_s = starts_s + period_s - curve.times_s[-1]
     inside = (starts_s >= begin_s - period_s / stretches) & (over_s <= period_s / stretches)
     starts_s = starts_s[inside] if inside.any() else starts_s[:1]
-    return MeanIteration(period_s, starts_s, _rates(curve, starts_s, np.linspace(0.0, period_s, stretches + 1)))
+    return MeanIteration(
+        period_s, starts_s, _rates(curve, starts_s, np.linspace(0.0, period_s, stretches + 1))
+    )
 
 
 def _rates(curve: ByteCurve, starts_s: Floats, edges_s: Floats) -> Floats:

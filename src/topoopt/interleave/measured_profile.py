@@ -51,40 +51,47 @@ class MeasuredProfile:
 
 
 def measured_profile(
-    job: str, curve: ByteCurve, iteration_time_s: float | None = None, tolerance: float = TOLERANCE
+    job: str,
+    curve: ByteCurve,
+    iteration_time_s: float | None = None,
+    tolerance: float = TOLERANCE,
+    place: str | None = None,
 ) -> MeasuredProfile:
     """Return the profile of a link whose bytes were counted over several iterations. Times begin with the series.
 
     Parameters
     ----------
     job : str
-        What it is called; errors begin with it.
+        What it is called.
     iteration_time_s : float, optional
         About how long an iteration takes; looked for where not given.
     tolerance : float
         Share of the bytes that may be sent at another moment, for fewer phases; what noise moves comes on top.
+    place : str, optional
+        What errors begin with; the job where not given.
 
     Raises
     ------
     InvalidInput
         If nothing was sent, there is no period, or the series is shorter than an iteration or too coarse for it.
     """
-    cells, lasts = cells_of(curve), format_time(curve.duration_s)
+    cells, lasts, here = cells_of(curve), format_time(curve.duration_s), place or f"job {job}"
     if not curve.sent_bytes[-1] > curve.sent_bytes[0]:
-        raise InvalidInput(f"{job}: nothing was sent in {lasts}; choose a link that the job uses")
+        raise InvalidInput(f"{here}: nothing was sent in {lasts}; choose a link that the job uses")
     period_s = find_period_s(curve) if iteration_time_s is None else iteration_time_s
     if period_s is None:
+        mean = format_bandwidth(float(cells.rates_bps.mean()))
         raise InvalidInput(
-            f"{job}: no period in {lasts} at a mean rate of {format_bandwidth(float(cells.rates_bps.mean()))}; measure "
-            "at least three iterations, or say iteration_time"
+            f"{here}: no period in {lasts} at a mean rate of {mean}; measure at least three iterations, or say "
+            "iteration_time"
         )
     if period_s > curve.duration_s * (1 + 1e-6):
         raise InvalidInput(
-            f"{job}: iteration_time: {format_time(period_s)} is longer than the series of {lasts}; measure longer"
+            f"{here}: iteration_time: {format_time(period_s)} is longer than the series of {lasts}; measure longer"
         )
     if period_s < LEAST_CELLS * cells.cell_s:
         raise InvalidInput(
-            f"{job}: samples {format_time(cells.cell_s)} apart are too coarse for an iteration of "
+            f"{here}: samples {format_time(cells.cell_s)} apart are too coarse for an iteration of "
             f"{format_time(period_s)}; sample at least every {format_time(period_s / LEAST_CELLS)}"
         )
     return _of_mean(job, mean_iteration(curve, cells.cell_s, period_s), tolerance)

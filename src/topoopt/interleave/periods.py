@@ -9,6 +9,7 @@ constant tells as much there is no period. The best few are judged again with ea
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from topoopt.interleave.byte_curve import ByteCurve, Floats
 from topoopt.interleave.iterations_of_series import LEAST_LEFT, mean_iteration
@@ -94,7 +95,7 @@ def _autocorrelation(values: Floats) -> Floats:
     return likeness / likeness[0] if likeness[0] > 0 else np.zeros(len(total))
 
 
-def _peaks(likeness: Floats) -> Floats:
+def _peaks(likeness: Floats) -> NDArray[np.int64]:
     """Return the lags at which a series is more like itself than around them, the best ones."""
     inner = likeness[1:-1]
     lags = np.flatnonzero((inner >= likeness[:-2]) & (inner > likeness[2:])) + 1
@@ -113,8 +114,8 @@ def _at_multiples(likeness: Floats, lag: int) -> float:
     while 2 * times * precise + 1 < len(likeness):
         times *= 2
         reach = max(1, int(0.1 * precise / times + 0.5) if times < 4 else 2)
-        low = max(int(round(times * precise)) - reach, 1)
-        high = min(int(round(times * precise)) + reach, len(likeness) - 2)
+        low = max(round(times * precise) - reach, 1)
+        high = min(round(times * precise) + reach, len(likeness) - 2)
         if high < low:
             break
         precise = _top(likeness, low + int(np.argmax(likeness[low : high + 1]))) / times

@@ -73,4 +73,4 @@ def _iterations(result: SimResult) -> tuple[Floats, float]:
     if graph.iterations == 1:
         return np.zeros(1), period_s
     first_end_s = float(result.finish_s[graph.iteration == 0].max())
-    return first_end_s + period_s * np.arange(max(graph.iterations - 2, 1)), period_s
+    return first_end_s + period_s * np.arange(max(graph.iterations - 2, 1), dtype=np.float64), period_s

@@ -26,6 +26,7 @@ PAGES: Mapping[str, str] = MappingProxyType(
         "FailureAnswer": "failure_page.failure_page",
         "HardwareTables": "hardware_page.hardware_page",
         "Interleaving": "interleaving_page.interleaving_page",
+        "JobPhases": "phases_page.phases_page",
         "LaidTraffic": "laid_traffic_page.laid_traffic_page",
         "ModelList": "models_page.models_page",
         "Plan": "plan_page.plan_page",

@@ -21,7 +21,9 @@ if TYPE_CHECKING:  # a verb needs no other
     from topoopt.hardware import ClusterSpec as ClusterSpec
     from topoopt.hardware import HardwareTables as HardwareTables
     from topoopt.interleave import Interleaving as Interleaving
+    from topoopt.interleave import JobPhases as JobPhases
     from topoopt.interleave import SharingComparison as SharingComparison
+    from topoopt.interleave import write_profile as write_profile
     from topoopt.inventory import Inventory as Inventory
     from topoopt.inventory import RewiringAnswer as RewiringAnswer
     from topoopt.job import ModelList as ModelList
@@ -72,6 +74,7 @@ if TYPE_CHECKING:  # a verb needs no other
     from topoopt.verbs.interleave import interleave as interleave
     from topoopt.verbs.job_request import job_request as job_request
     from topoopt.verbs.models import models as models
+    from topoopt.verbs.phases import phases as phases
     from topoopt.verbs.plan import plan as plan
     from topoopt.verbs.plan import plan_from_file as plan_from_file
     from topoopt.verbs.plan import plan_without_baselines as plan_without_baselines

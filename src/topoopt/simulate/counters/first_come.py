@@ -44,5 +44,3 @@ def _busy_curve(begin_s: Floats, seconds: Floats, payload: Floats) -> tuple[Floa
     sent = np.cumsum(payload)
     corners = np.stack((end_s - seconds, end_s), axis=1).ravel()
     return np.maximum.accumulate(corners), np.stack((sent - payload, sent), axis=1).ravel()
-
-

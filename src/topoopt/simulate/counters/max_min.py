@@ -6,12 +6,12 @@ import numpy as np
 
 from topoopt.routing import Fabric
 from topoopt.simulate.counters.link_counters import LinkCounters, begin_of_flows_s, reading_times
+from topoopt.simulate.csr import owners
 from topoopt.simulate.flows import Flows, make_flows
 from topoopt.simulate.fluid.engine import before_flows
 from topoopt.simulate.fluid.engine_kernel import advance, bytes_left
 from topoopt.simulate.link_classes import sum_by
 from topoopt.simulate.result import SimResult
-from topoopt.simulate.csr import owners
 from topoopt.simulate.task_graph import COMPUTE, Floats, Ints
 
 
