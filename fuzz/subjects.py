@@ -130,7 +130,7 @@ WORDS = {
 }
 """For each verb words that work and take little time; others are put behind them."""
 
-CHANGE_THE_MACHINE = {"testbed up", "testbed run", "testbed down"}
+CHANGE_THE_MACHINE = {"testbed up", "testbed run", "testbed share", "testbed down"}
 """Verbs that would make networks, leave them behind, or remove somebody's."""
 
 

@@ -8,6 +8,7 @@ import pytest
 from tests.cli.conftest import Topoopt
 from tests.testbed.conftest import machine as machine  # noqa: PLC0414 - a fixture
 from topoopt.testbed.namespaces import namespaces_named
+from topoopt.testbed.network import build, switch_layout
 
 
 def test_up_status_and_down(topoopt: Topoopt, machine: str) -> None:
@@ -37,6 +38,22 @@ def test_a_plan_of_a_file_is_put_up(topoopt: Topoopt, machine: str, plan_text: s
     found = json.loads(done.out)
     assert (found["checked_pairs"], found["testbeds"][0]["servers"]) == (16 * 15, 16)
     assert topoopt("testbed", "down", "--all").code == 0
+    assert namespaces_named(f"topoopt-{machine}-") == ()
+
+
+def test_down_removes_all_testbeds_of_a_run_and_no_other(topoopt: Topoopt, machine: str) -> None:
+    """A run makes NAME-0 and so on, one a fabric; what ``up`` has called so is another's."""
+    layout = switch_layout(2, 1e9)
+    with (
+        build(layout, f"{machine}-0", 100),
+        build(layout, f"{machine}-1", 100),
+        build(layout, f"{machine}-x", 100),
+        build(layout, f"{machine}-2", 100, kept=True),
+    ):
+        gone = json.loads(topoopt("testbed", "down", machine, "--json").out)
+        assert [one["name"] for one in gone["testbeds"]] == [f"{machine}-0", f"{machine}-1"]
+        assert len(namespaces_named(f"topoopt-{machine}-")) == 6
+    assert topoopt("testbed", "down", f"{machine}-2").code == 0
     assert namespaces_named(f"topoopt-{machine}-") == ()
 
 

@@ -29,6 +29,7 @@ ORACLES = {
     "testbed.collectives.multi_ring_hook": "for programs of torch.distributed",
     "testbed.collectives.rings_of_plan": "for programs of torch.distributed",
     "testbed.collectives.rings_of_strides": "for programs of torch.distributed",
+    "testbed.sharing.worker.main": "run by its file, in a process of its own",
     "testbed.training.forking.main": "run by name, in a process of its own",
     "workload.device_profile_schema": "tests write docs/ with it",
 }

@@ -42,6 +42,7 @@ PAGES: Mapping[str, str] = MappingProxyType(
         "SweepAnswer": "sweep_page.sweep_page",
         "SweepPreview": "sweep_page.preview_page",
         "TestbedRun": "testbed_run_page.testbed_run_page",
+        "TestbedShare": "testbed_share_page.testbed_share_page",
         "TestbedsAnswer": "testbeds_page.testbeds_page",
         "VerificationAnswer": "verification_page.verification_page",
         "WiringAnswer": "wiring_page.wiring_page",

@@ -1,12 +1,22 @@
 """A plan on real Linux: servers are network namespaces, training is real PyTorch, and both are measured."""
 
 from topoopt.testbed.answer import TestbedsAnswer as TestbedsAnswer
+from topoopt.testbed.congestion.maps import MltcpJob as MltcpJob
 from topoopt.testbed.emulated import EMULATED as EMULATED
 from topoopt.testbed.emulated import PAPER_CLUSTER as PAPER_CLUSTER
 from topoopt.testbed.emulated import emulated as emulated
 from topoopt.testbed.emulated import paper_fabric as paper_fabric
 from topoopt.testbed.emulated import plan_on_links as plan_on_links
 from topoopt.testbed.network import check_capacity as check_capacity
+from topoopt.testbed.network import check_machine as check_machine
+from topoopt.testbed.sharing.bottleneck import check_bottleneck as check_bottleneck
+from topoopt.testbed.sharing.share import CONGESTION as CONGESTION
+from topoopt.testbed.sharing.share import ShareSettings as ShareSettings
+from topoopt.testbed.sharing.share import check_congestion as check_congestion
+from topoopt.testbed.sharing.share import share_link as share_link
+from topoopt.testbed.sharing.shared_run import TestbedShare as TestbedShare
+from topoopt.testbed.sharing.sharing_job import TestbedLink as TestbedLink
+from topoopt.testbed.sharing.sharing_job import sharing_job as sharing_job
 from topoopt.testbed.standing import listed as listed
 from topoopt.testbed.standing import put_up as put_up
 from topoopt.testbed.standing import take_down as take_down

@@ -55,11 +55,18 @@ def check_paths(testbed: Testbed, fabric: Emulated) -> int:
 
 
 def take_down(name: str | None) -> TestbedsAnswer:
-    """Remove one testbed, whoever uses it, or all that no run needs."""
+    """Remove all testbeds of a name, whoever uses them, or all that no run needs.
+
+    Raises
+    ------
+    InvalidInput
+        If there is none of that name.
+    """
     if name is not None:
-        state = find_state(name)
-        remove(state)
-        return TestbedsAnswer("down", (state,))
+        states = tuple(state for state in known_states() if state.is_of(name)) or (find_state(name),)
+        for state in states:
+            remove(state)
+        return TestbedsAnswer("down", states)
     removed, left = [], {}
     for state in known_states():
         if state.in_use:

@@ -57,6 +57,7 @@ if TYPE_CHECKING:  # a verb needs no other
     from topoopt.sweep import SweepPreview as SweepPreview
     from topoopt.testbed import TestbedRun as TestbedRun
     from topoopt.testbed import TestbedsAnswer as TestbedsAnswer
+    from topoopt.testbed import TestbedShare as TestbedShare
     from topoopt.traffic import Traffic as Traffic
     from topoopt.traffic import traffic_from_matrix as traffic_from_matrix
     from topoopt.transformer import TransformerModel as TransformerModel

@@ -46,3 +46,41 @@ class TestbedRunWords(TypedDict, total=False):
     """With commas, whose times stand beside the measured: analytic, flow, packet; all if not given, flow always."""
     name: Annotated[str, Word("NAME")]
     """What the testbeds are called; if not given, a name of their own."""
+
+
+class TestbedShareWords(TypedDict, total=False):
+    """How jobs share a link, and how it is measured."""
+
+    __test__ = False  # type: ignore[misc]
+
+    congestion: Annotated[Sequence[str], Word("LIST")]
+    """With commas, one after the other: mltcp (compiled here, registered for as long as the run lasts), reno, cubic. If
+    not given reno,mltcp."""
+    cassini: Annotated[bool, Word(default=False)]
+    """Run each of them with CASSINI's time shifts, too."""
+    runs: Annotated[int, Word("N", 5)]
+    """Repetitions, each with new connections."""
+    iterations: Annotated[int, Word("N", 12)]
+    """Of the longest job in a run; the last half counts as steady."""
+    capacity: Annotated[Amount, Word("RATE", "50Gbps")]
+    """Of the link, in the units of the jobs."""
+    scale: Annotated[float, Word("N", 500.0)]
+    """The link is so many times slower here."""
+    iteration_time: Annotated[Amount, Word("TIME", "2s")]
+    """How long the longest iteration is here, with the link to itself: all times are longer by as much."""
+    queue: Annotated[Amount, Word("SIZE", "20kB")]
+    """What waits before the link; what comes then is dropped."""
+    connections: Annotated[int, Word("N", 1)]
+    """Of each job."""
+    slope: Annotated[float, Word("S", 1.75)]
+    """Of F, by which MLTCP's windows grow; below 0 it decreases."""
+    intercept: Annotated[float, Word("I", 0.25)]
+    """Of F."""
+    by_job: Annotated[bool, Word(default=False)]
+    """MLTCP's bytes ratio is that of all connections of a job together, not of each."""
+    learn: Annotated[bool, Word(default=False)]
+    """MLTCP learns in the kernel what a job sends and how long it computes, and is not told."""
+    attach: Annotated[str, Word("socket|namespace", "socket")]
+    """Who asks for the congestion control: sockets, each for itself, or the job's network namespace for all."""
+    name: Annotated[str, Word("NAME")]
+    """What the testbed is called; if not given, a name of its own."""

@@ -11,7 +11,7 @@ from topoopt.rewiring import wire
 from topoopt.routing import EcmpRoutes, Fabric, SingleShortestRoutes
 from topoopt.testbed.emulated import EMULATED, PAPER_CLUSTER, emulated, paper_fabric
 from topoopt.testbed.network.layout import direct_layout, identity, switch_layout
-from topoopt.testbed.network.shaping import FRAME_BYTES, bucket_bytes
+from topoopt.testbed.network.shaping import LOSSLESS
 from topoopt.topology import circulant, fat_tree
 
 
@@ -106,5 +106,5 @@ def test_too_many_servers_are_refused() -> None:
 
 
 def test_a_bucket_holds_two_packets_or_two_milliseconds() -> None:
-    assert bucket_bytes(25e6) == 2 * FRAME_BYTES == 18_028
-    assert bucket_bytes(1e9) == 250_000
+    assert LOSSLESS.bucket_bytes(25e6) == 2 * LOSSLESS.frame_bytes == 18_028
+    assert LOSSLESS.bucket_bytes(1e9) == 250_000

@@ -11,7 +11,8 @@ from topoopt.errors import InvalidInput
 
 def down(
     name: Annotated[
-        str | None, Argument(metavar="NAME", show_default=False, help="One testbed, whoever uses it.")
+        str | None,
+        Argument(metavar="NAME", show_default=False, help="A testbed, or all of a run; whoever uses them."),
     ] = None,
     every: Annotated[
         bool, Option("--all", help="All testbeds, but for those that a run goes on in.")

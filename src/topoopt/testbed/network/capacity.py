@@ -44,7 +44,7 @@ def check_capacity(layout: Layout, scale: float) -> None:
         )
     wanted_bps, carried_bps = layout.total_bandwidth_bps / scale, carried() * SHARE
     if wanted_bps > carried_bps:
-        least = _rounded_up(layout.total_bandwidth_bps / carried_bps)
+        least = rounded_up(layout.total_bandwidth_bps / carried_bps)
         raise InvalidInput(
             f"scale {scale:g}: all links together are {format_bandwidth(wanted_bps)}, this machine carries "
             f"{format_bandwidth(carried_bps)} (measured); use {least} or more"
@@ -64,7 +64,7 @@ def carried() -> float:
     return 8 * sent / cpu_s * len(os.sched_getaffinity(0))
 
 
-def _rounded_up(scale: float) -> str:
+def rounded_up(scale: float) -> str:
     """Return a number of two digits that is not less, as text."""
     unit = 10.0 ** (math.floor(math.log10(scale)) - 1)
     return f"{math.ceil(scale / unit) * unit:g}"

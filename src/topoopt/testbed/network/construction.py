@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from topoopt.testbed.congestion.registration import unregister
 from topoopt.testbed.namespaces import create_namespace, processes_inside, remove_namespace
 from topoopt.testbed.network.layout import Cable, Layout
 from topoopt.testbed.network.netlink import (
@@ -33,7 +34,11 @@ def make_network(state: TestbedState, layout: Layout) -> None:
     change_cables(state, replace(layout, cables=(), routes=()), layout)
     if layout.switch:
         _in_each(state, range(layout.servers), lambda kernel, server: hang_on_switch(kernel, layout, server))
-        _in_each(state, [layout.servers], lambda kernel, node: make_switch(kernel, layout.ports_of[node]))
+        _in_each(
+            state,
+            [layout.servers],
+            lambda kernel, node: make_switch(kernel, layout.ports_of[node], layout.shaping.mtu_bytes),
+        )
     else:
         route_servers(state, layout)
 
@@ -50,8 +55,10 @@ def change_cables(state: TestbedState, old: Layout, new: Layout) -> None:
         by_server.setdefault(cable.a.node, []).append((cable, state.namespaces[cable.b.node]))
         for near, far in cable.ends:
             ports.setdefault(near.node, []).append((near, far))
-    _in_each(state, by_server, lambda kernel, server: add_cables(kernel, by_server[server]))
-    _in_each(state, ports, lambda kernel, node: set_up_ports(kernel, ports[node], state.scale))
+    _in_each(
+        state, by_server, lambda kernel, server: add_cables(kernel, by_server[server], new.shaping.mtu_bytes)
+    )
+    _in_each(state, ports, lambda kernel, node: set_up_ports(kernel, ports[node], state.scale, new.shaping))
 
 
 def route_servers(state: TestbedState, layout: Layout) -> None:
@@ -63,7 +70,7 @@ def route_servers(state: TestbedState, layout: Layout) -> None:
 
 
 def remove(state: TestbedState) -> None:
-    """Remove a testbed: the processes inside its namespaces, these with all their links and routes, its folder."""
+    """Remove a testbed: processes inside its namespaces, these and all in them, congestion controls, its note."""
     for _ in range(_MOST_TRIES):
         inside = [process for process in processes_inside(state.namespaces) if process != os.getpid()]
         for process in inside:
@@ -74,6 +81,8 @@ def remove(state: TestbedState) -> None:
         time.sleep(0.01)
     for name in state.namespaces:
         remove_namespace(name)
+    for algorithm in state.congestion:
+        unregister(algorithm)
     forget(state.name)
 
 

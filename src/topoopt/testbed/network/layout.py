@@ -8,9 +8,8 @@ from topoopt.errors import InvalidInput
 from topoopt.forwarding import ForwardingTables, forwarding_tables
 from topoopt.rewiring import Patch, Wiring
 from topoopt.routing import Fabric
+from topoopt.testbed.network.shaping import LOSSLESS, Shaping
 
-MTU_BYTES = 9000
-"""Largest IP packet on every cable."""
 MOST_SERVERS = 254
 """Servers of a testbed: an identity is 10.255.0.(server + 1)."""
 
@@ -86,6 +85,8 @@ class Layout:
         ``destination``, ``source`` or ``switch``: by what nodes decide.
     why : str
         Why it is that.
+    shaping : Shaping
+        Its packets and queues.
     """
 
     servers: int
@@ -94,6 +95,7 @@ class Layout:
     switch: bool
     forwarding: str
     why: str
+    shaping: Shaping = LOSSLESS
 
     def __post_init__(self) -> None:
         if not 2 <= self.servers <= MOST_SERVERS:

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 from topoopt.errors import InvalidInput
 from topoopt.testbed.namespaces import FOLDER, inside
-from topoopt.testbed.network.layout import MTU_BYTES, Cable, Layout, Port, ServerRoute, identity
-from topoopt.testbed.network.shaping import QUEUE_BYTES, SETTINGS, bucket_bytes
+from topoopt.testbed.network.layout import Cable, Layout, Port, ServerRoute, identity
+from topoopt.testbed.network.shaping import Shaping
 
 PERMANENT = 0x80
 """State of a neighbor that is known for good."""
@@ -52,7 +52,7 @@ def set_up_node(kernel: Any, node: int, layout: Layout) -> None:
 
     The first address of ``lo`` is what gloo takes when it is told to use that interface.
     """
-    for key, value in SETTINGS.items():
+    for key, value in layout.shaping.settings.items():
         place = Path("/proc/sys", *key.split("."))
         if place.exists():  # a kernel may have no IPv6
             place.write_text(value)
@@ -64,21 +64,21 @@ def set_up_node(kernel: Any, node: int, layout: Layout) -> None:
     kernel.addr("add", index=_LOOPBACK, address="127.0.0.1", prefixlen=8, scope=0)
 
 
-def add_cables(kernel: Any, cables: Iterable[tuple[Cable, str]]) -> None:
+def add_cables(kernel: Any, cables: Iterable[tuple[Cable, str]], mtu_bytes: int) -> None:
     """Make the cables whose first end is in this namespace; of the other end the namespace is named."""
-    one_segment = {"gso_max_segs": 1, "gso_max_size": MTU_BYTES}
+    one_segment = {"gso_max_segs": 1, "gso_max_size": mtu_bytes}
     for cable, far in cables:
         with (FOLDER / far).open("rb") as handle:
             kernel.link(
                 "add",
                 ifname=cable.a.name,
                 kind="veth",
-                mtu=MTU_BYTES,
+                mtu=mtu_bytes,
                 address=cable.a.mac,
                 **one_segment,
                 peer={
                     "ifname": cable.b.name,
-                    "mtu": MTU_BYTES,
+                    "mtu": mtu_bytes,
                     "address": cable.b.mac,
                     "net_ns_fd": handle.fileno(),
                     **one_segment,
@@ -86,15 +86,15 @@ def add_cables(kernel: Any, cables: Iterable[tuple[Cable, str]]) -> None:
             )
 
 
-def set_up_ports(kernel: Any, ports: Iterable[tuple[Port, Port]], scale: float) -> None:
+def set_up_ports(kernel: Any, ports: Iterable[tuple[Port, Port]], scale: float, shaping: Shaping) -> None:
     """Give ports their addresses, neighbors and bandwidths, and take them into use."""
     indices = port_indices(kernel)
     for near, far in ports:
         index, rate_bps = indices[near.name], near.bandwidth_bps / scale
         if near.address:
             kernel.addr("add", index=index, address=near.address, prefixlen=31)
-        bucket, rate = bucket_bytes(rate_bps), round(rate_bps / 8)
-        kernel.tc("add", "tbf", index, 0x10000, rate=rate, burst=bucket, limit=QUEUE_BYTES)
+        bucket, rate = shaping.bucket_bytes(rate_bps), round(rate_bps / 8)
+        kernel.tc("add", "tbf", index, 0x10000, rate=rate, burst=bucket, limit=shaping.queue_bytes)
         kernel.link("set", index=index, state="up")
         if near.address:
             kernel.neigh("add", dst=far.address, lladdr=far.mac, ifindex=index, state=PERMANENT)
@@ -117,9 +117,9 @@ def hang_on_switch(kernel: Any, layout: Layout, server: int) -> None:
             kernel.neigh("add", dst=identity(other), lladdr=cable.a.mac, ifindex=index, state=PERMANENT)
 
 
-def make_switch(kernel: Any, ports: Iterable[tuple[Port, Port]]) -> None:
+def make_switch(kernel: Any, ports: Iterable[tuple[Port, Port]], mtu_bytes: int) -> None:
     """Join all ports of a namespace by a bridge that knows who is behind each, and says nothing itself."""
-    kernel.link("add", ifname="bridge", kind="bridge", mtu=MTU_BYTES, br_mcast_snooping=0)
+    kernel.link("add", ifname="bridge", kind="bridge", mtu=mtu_bytes, br_mcast_snooping=0)
     indices = port_indices(kernel)
     kernel.link("set", index=indices["bridge"], state="up")
     for near, far in ports:

@@ -6,12 +6,12 @@ what the link sends in two milliseconds where that is more: timers of a busy mac
 takes more than all windows that meet in it, so that nothing is lost on the way and no byte counted twice.
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
-from topoopt.testbed.network.layout import MTU_BYTES
-
-FRAME_BYTES = MTU_BYTES + 14
-"""A full packet with its Ethernet header, as interfaces count it."""
+HEADER_BYTES = 14
+"""Of Ethernet, which interfaces count."""
 QUEUE_BYTES = 4 << 20
 """How much waits before a link at most: 16 windows."""
 
@@ -37,6 +37,33 @@ SETTINGS = MappingProxyType(
 """What every server's kernel is told."""
 
 
-def bucket_bytes(bandwidth_bps: float) -> int:
-    """Return how much a link may send at once after it was idle."""
-    return max(2 * FRAME_BYTES, int(bandwidth_bps / 8 * _LATE_S))
+@dataclass(frozen=True, slots=True)
+class Shaping:
+    """How large packets are, how many wait, and what every kernel is told.
+
+    Attributes
+    ----------
+    mtu_bytes : int
+        Largest IP packet on every cable.
+    queue_bytes : int
+        How much waits before a link at most; more is dropped.
+    settings : mapping
+        By the name of a setting of the kernel.
+    """
+
+    mtu_bytes: int
+    queue_bytes: int
+    settings: Mapping[str, str]
+
+    @property
+    def frame_bytes(self) -> int:
+        """A full packet, as interfaces count it."""
+        return self.mtu_bytes + HEADER_BYTES
+
+    def bucket_bytes(self, bandwidth_bps: float) -> int:
+        """Return how much a link may send at once after it was idle."""
+        return max(2 * self.frame_bytes, int(bandwidth_bps / 8 * _LATE_S))
+
+
+LOSSLESS = Shaping(9000, QUEUE_BYTES, SETTINGS)
+"""Of a plan's network: large packets, and queues that hold all windows that meet in them."""

@@ -34,6 +34,8 @@ class TestbedState:
         Whether it outlives its maker.
     ready : bool
         Whether it is whole.
+    congestion : tuple of str
+        Names of the congestion controls that are registered with the kernel for it, or will be.
     """
 
     __test__ = False
@@ -49,6 +51,12 @@ class TestbedState:
     owner_started: int
     kept: bool
     ready: bool
+    congestion: tuple[str, ...] = ()
+
+    def is_of(self, name: str) -> bool:
+        """Whether it is called so, or was made by a run that is: of its fabrics each has a testbed with a number."""
+        stem, _, number = self.name.rpartition("-")
+        return self.name == name or (not self.kept and stem == name and number.isdecimal())
 
     @property
     def owner_lives(self) -> bool:
@@ -150,7 +158,8 @@ def _states() -> Iterator[TestbedState]:
             words: dict[str, Any] = json.loads((place / _STATE).read_text())
         except (FileNotFoundError, NotADirectoryError):
             continue  # about to be claimed, or forgotten a moment ago
-        yield TestbedState(**{**words, "namespaces": tuple(words["namespaces"])})
+        lists = {key: tuple(words.get(key, ())) for key in ("namespaces", "congestion")}
+        yield TestbedState(**{**words, **lists})
 
 
 def _write(folder: Path, state: TestbedState) -> None:

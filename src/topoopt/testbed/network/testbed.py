@@ -136,7 +136,9 @@ class Testbed:
 
 
 @contextmanager
-def build(layout: Layout, name: str, scale: float, kept: bool = False) -> Iterator[Testbed]:
+def build(
+    layout: Layout, name: str, scale: float, kept: bool = False, congestion: tuple[str, ...] = ()
+) -> Iterator[Testbed]:
     """Make a testbed; it is removed at the end of the context, whatever ends it.
 
     Parameters
@@ -149,6 +151,8 @@ def build(layout: Layout, name: str, scale: float, kept: bool = False) -> Iterat
         By which bandwidths are divided.
     kept : bool
         Whether it stays after the context where all went well, until :func:`remove`.
+    congestion : tuple of str
+        Names under which congestion controls will be registered; they are unregistered with the testbed.
 
     Raises
     ------
@@ -169,6 +173,7 @@ def build(layout: Layout, name: str, scale: float, kept: bool = False) -> Iterat
         process_started(os.getpid()),
         kept,
         ready=False,
+        congestion=congestion,
     )
     built = False
     with as_errors():

@@ -12,7 +12,7 @@ def down(name: str | None = None, *, every: bool = False) -> TestbedsAnswer:
     Parameters
     ----------
     name
-        Of one, whoever uses it.
+        Of one, or of a run with all its testbeds, whoever uses them.
     every
         All of them, but for those that a run goes on in.
 

@@ -1,0 +1,1 @@
+"""MLTCP as a congestion control of the Linux kernel: compiled here, registered for a while, told by maps."""

@@ -1,0 +1,100 @@
+"""MLTCP in the kernel counts, learns and interleaves: jobs of real processes on a real link."""
+
+import secrets
+from dataclasses import replace
+
+import pytest
+
+from topoopt.errors import TopoOptError
+from topoopt.interleave import CommunicationProfile, Phase
+from topoopt.simulate import Aggressiveness
+from topoopt.testbed import MltcpJob, ShareSettings, TestbedLink, TestbedShare, share_link, sharing_job
+from topoopt.testbed.congestion.maps import MltcpIteration
+from topoopt.testbed.congestion.toolchain import check_toolchain
+
+HEADER_BYTES = 8  # before each message: how long it is
+MLTCP = ShareSettings(("mltcp",), (), 1, 6, 1, 20_000, MltcpJob(), learns=False, by_namespace=False)
+
+
+@pytest.fixture
+def name(machine: str) -> str:
+    try:
+        check_toolchain()
+    except TopoOptError as error:
+        pytest.skip(str(error))
+    return machine
+
+
+def shared(name: str, settings: ShareSettings, part: float = 0.4, stretch: float = 4.0) -> TestbedShare:
+    """Let two equal jobs with a period of 100 ms share a link of 50 Gb/s, at 100 Mb/s and so many times longer."""
+    link = TestbedLink(50e9, 500, stretch)
+    phases = (Phase(0.0, part * 0.1, 50e9),)
+    jobs = [sharing_job(CommunicationProfile(job, 0.1, phases), link) for job in "ab"]
+    return share_link(jobs, link, settings, f"{name}-{secrets.token_hex(2)}", lambda *stage: None)
+
+
+def known(name: str, settings: ShareSettings) -> tuple[MltcpIteration, ...]:
+    """Return what the kernel knows after six iterations and more of jobs that send 2 MB and compute for 240 ms."""
+    return shared(name, settings).ways[0].runs[0].kernel
+
+
+def test_each_connection_counts_its_bytes_and_iterations(name: str) -> None:
+    found = known(name, replace(MLTCP, connections=2))
+    assert len(found) == 4
+    for one in found:
+        assert 6 <= one.number <= 8
+        assert 0 <= one.sent_bytes <= 1_000_000 + HEADER_BYTES
+
+
+def test_connections_of_a_job_count_together(name: str) -> None:
+    found = known(name, replace(MLTCP, connections=2, mltcp=MltcpJob(by_job=True)))
+    assert len(found) == 2
+    for one in found:
+        assert 6 <= one.number <= 8
+        assert 0 <= one.sent_bytes <= 2_000_000 + 2 * HEADER_BYTES
+
+
+@pytest.mark.parametrize("by_job", [False, True])
+def test_the_kernel_learns_what_a_job_sends_and_how_long_it_computes(name: str, by_job: bool) -> None:
+    found = known(name, replace(MLTCP, learns=True, connections=2, mltcp=MltcpJob(by_job=by_job)))
+    parts = 1 if by_job else 2
+    assert len(found) == 2 * parts
+    for one in found:
+        assert one.learned_iterations == 3
+        assert one.total_bytes == (2_000_000 + 2 * HEADER_BYTES) // parts
+        assert 0.2399 < one.compute_time_s < 0.29  # the gap, and until the last acknowledgment is known
+
+
+def test_a_namespace_may_have_it_for_all_its_sockets(name: str) -> None:
+    found = known(name, replace(MLTCP, by_namespace=True))
+    assert len(found) == 2
+    assert all(6 <= one.number <= 8 for one in found)
+
+
+@pytest.mark.slow
+def test_mltcp_interleaves_two_jobs_that_reno_leaves_on_top_of_each_other(name: str) -> None:
+    """Both send for 0.4 of their iteration: at once takes 1.4 times as long, in turns once (HotNets 2024).
+
+    The guide has five runs on a quiet machine: 1.01 for MLTCP and 1.36 for reno.
+    """
+    settings = replace(MLTCP, congestion=("reno", "mltcp"), iterations=12)
+    reno, mltcp = shared(name, settings, stretch=20).ways
+    assert 1.25 < reno.first_slowdown < 1.5
+    assert mltcp.slowdown <= 1.08
+    assert mltcp.slowdown <= 0.9 * reno.slowdown
+
+
+@pytest.mark.slow
+def test_time_shifts_interleave_from_the_first_iteration_on(name: str) -> None:
+    settings = replace(MLTCP, congestion=("reno",), time_shifts_s=(0.0, 0.05), iterations=4)
+    together, shifted = shared(name, settings, stretch=20).ways
+    assert together.first_slowdown > 1.25
+    assert shifted.first_slowdown < 1.08
+
+
+@pytest.mark.slow
+def test_a_decreasing_f_does_not_interleave(name: str) -> None:
+    """Whoever is behind catches up: the jobs stay on top of each other, as the theory says."""
+    decreasing = MltcpJob(Aggressiveness(-1.75, 2.0))
+    (locked,) = shared(name, replace(MLTCP, mltcp=decreasing, iterations=10), stretch=20).ways
+    assert locked.slowdown > 1.25
