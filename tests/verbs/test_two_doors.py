@@ -70,6 +70,12 @@ DOORS: dict[str, tuple[str, Callable[[], Any]]] = {
         "--fabric topoopt",
         lambda: topoopt.cluster.run(**TRACE, mean_duration=1.0, fabrics=["topoopt"]),  # type: ignore[arg-type]
     ),
+    "cluster run with schedulers": (
+        "cluster run --generate --trace-preset snapshot-1 --scheduler themis,proximity+mltcp --cassini",
+        lambda: topoopt.cluster.run(
+            generate=True, trace_preset="snapshot-1", scheduler=["themis", "proximity+mltcp"], cassini=True
+        ),
+    ),
     "sweep before it runs": ("sweep s.yaml --dry-run", lambda: topoopt.sweep("s.yaml", dry_run=True)),
     "sweep again": ("sweep s.yaml --processes 1", lambda: topoopt.sweep("s.yaml", processes=1)),
     "results": (

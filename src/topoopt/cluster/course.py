@@ -62,7 +62,15 @@ def run_course(
     state = ClusterState(prepared, servers, shards)
     while go_on(state, fabric.pace, settings.queue == "backfill"):
         on_progress(f"running the trace on {fabric.name}", len(state.ended), len(trace.jobs))
-    return Course(fabric_run(fabric, state.ended, state.changes, settings), shards.wirings)
+    run = fabric_run(
+        fabric,
+        state.ended,
+        state.changes,
+        servers=settings.cluster.servers,
+        weighting=settings.weighting,
+        parts=settings.logical_servers,
+    )
+    return Course(run, shards.wirings)
 
 
 def _plans(

@@ -86,6 +86,47 @@ class JobRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class ScheduledJob:
+    """What is known of a job besides where a scheduler gives out single workers.
+
+    Attributes
+    ----------
+    dedicated_iteration_time_s : float
+        Mean over its iterations, on the workers that it had, if it had had links of its own.
+    ecn_marks_per_iteration : float
+        Packets, as :class:`topoopt.interleave.LinkUse` estimates them.
+    """
+
+    dedicated_iteration_time_s: Amount
+    ecn_marks_per_iteration: Amount
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """How a scheduler gave out single workers.
+
+    Attributes
+    ----------
+    scheduler : str
+        With what it is joined with: ``themis+cassini``.
+    ecn_marks_per_iteration : float
+        Of all jobs, weighed as iteration times are.
+    decisions : int
+        How often workers were given out.
+    compatibility : float or None
+        With CASSINI, the mean score of links with several jobs, over decisions.
+    jobs : tuple of ScheduledJob
+        In order of arrival.
+    """
+
+    scheduler: str
+    ecn_marks_per_iteration: Amount
+    decisions: int
+    compatibility: float | None
+    jobs: tuple[ScheduledJob, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class FabricRun:
     """A trace on one fabric.
 
@@ -106,6 +147,9 @@ class FabricRun:
     running : tuple of (float, int, float)
         At each change: the time, how many jobs iterate, on how many servers. With logical servers, a part of a
         server counts as that part.
+    schedule : Schedule or None
+        Where a scheduler gives out single workers. ``rewiring_s`` is then what restarts take, and ``moves`` counts
+        workers that go on on another server.
     """
 
     fabric: str
@@ -119,6 +163,7 @@ class FabricRun:
     moves: int
     jobs: tuple[JobRecord, ...]
     running: tuple[tuple[Amount, int, float], ...]
+    schedule: Schedule | None = None
 
 
 @shows_itself
@@ -154,6 +199,8 @@ class ClusterResult:
         document["skipped_fabrics"] = document.pop("skipped")
         for run in document["fabrics"]:
             run["jobs"] = [{"id": row.pop("job"), **row} for row in run["jobs"]]
+            if run["schedule"] is None:
+                del run["schedule"]
         return {"format": FORMAT, "version": VERSION, **document}
 
     def to_frame(self) -> Frame:

@@ -1,25 +1,73 @@
 """What became of all jobs of a trace on one fabric, in few numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import Protocol
 
-from topoopt.cluster.active_job import ActiveJob
-from topoopt.cluster.course_fabrics import CourseFabric
 from topoopt.cluster.distribution import distribution
-from topoopt.cluster.result import Distribution, FabricRun
-from topoopt.cluster.settings import ClusterSettings
+from topoopt.cluster.result import Distribution, FabricRun, JobRecord
+
+
+class EndedJob(Protocol):
+    """A job that has ended, on servers of its own or on single workers."""
+
+    index: int
+    iterations: float
+
+    @property
+    def weights(self) -> Mapping[float, float]:
+        """How many iterations took how many seconds."""
+        ...
+
+    @property
+    def mean_s(self) -> float:
+        """Mean iteration time."""
+        ...
+
+    def record(self) -> JobRecord:
+        """Return what became of it."""
+        ...
+
+
+class NamedFabric(Protocol):
+    """What a result says of a fabric."""
+
+    @property
+    def name(self) -> str:
+        """In the table of fabrics."""
+        ...
+
+    @property
+    def description(self) -> str:
+        """Where its bandwidth comes from."""
+        ...
+
+    @property
+    def server_bandwidth_bps(self) -> float:
+        """All links of a server together, each way."""
+        ...
 
 
 def fabric_run(
-    fabric: CourseFabric,
-    ended: Sequence[ActiveJob],
+    fabric: NamedFabric,
+    ended: Sequence[EndedJob],
     changes: Sequence[tuple[float, int, int]],
-    settings: ClusterSettings,
+    *,
+    servers: int,
+    weighting: str,
+    parts: int = 1,
 ) -> FabricRun:
-    """Return the results of a fabric from its jobs, all of which have ended."""
+    """Return the results of a fabric from its jobs, all of which have ended.
+
+    Parameters
+    ----------
+    servers, parts : int
+        Of the cluster, and logical ones in each.
+    weighting : str
+        Name in :data:`topoopt.cluster.WEIGHTINGS`.
+    """
     jobs = [job.record() for job in sorted(ended, key=lambda job: job.index)]
-    parts = settings.logical_servers
     running = tuple((time_s, count, servers / parts) for time_s, count, servers in changes)
     busy = sum((later[0] - row[0]) * row[2] for row, later in pairwise(running))
     last_s = max(job.end_s for job in jobs)
@@ -27,18 +75,18 @@ def fabric_run(
         fabric.name,
         fabric.description,
         fabric.server_bandwidth_bps * parts,
-        iteration_times(ended, settings.weighting),
+        iteration_times(ended, weighting),
         distribution([job.completion_time_s for job in jobs]),
         distribution([job.queueing_s for job in jobs]),
         distribution([job.rewiring_s for job in jobs]),
-        busy / (settings.cluster.servers * last_s),
+        busy / (servers * last_s),
         sum(job.moves for job in jobs),
         tuple(jobs),
         running,
     )
 
 
-def iteration_times(jobs: Sequence[ActiveJob], weighting: str) -> Distribution:
+def iteration_times(jobs: Sequence[EndedJob], weighting: str) -> Distribution:
     """Return the distribution of iteration times of all jobs together.
 
     With ``jobs`` every job counts the same, and so does every iteration of one job; the mean is then the mean of the

@@ -6,8 +6,8 @@ import numpy as np
 
 from topoopt.cluster import ClusterResult, FabricRun, JobRecord
 from topoopt.report.chart import Bar, BarChart, LineChart, Series, TimelineChart
-from topoopt.report.fabrics import fabric_name
 from topoopt.report.rows import Source, bars
+from topoopt.report.run_names import run_name
 from topoopt.report.words import stretches, time_unit
 from topoopt.units import format_time
 
@@ -44,7 +44,7 @@ def job_times(result: ClusterResult) -> BarChart:
     """Return the mean iteration time of each model on each fabric, in milliseconds."""
     models = tuple(dict.fromkeys(job.model for run in result.fabrics for job in run.jobs))
     series = tuple(
-        Series(fabric_name(run), models, tuple(_mean_ms(run, model) for model in models))
+        Series(run_name(run), models, tuple(_mean_ms(run, model) for model in models))
         for run in result.fabrics
     )
     return BarChart(
@@ -65,7 +65,7 @@ def waiting_shares(result: ClusterResult) -> BarChart:
         "What a job's time is spent with, on average",
         "",
         f"time ({unit})",
-        bars(result.fabrics, fabric_name, parts, scale),
+        bars(result.fabrics, run_name, parts, scale),
         stacked=True,
         horizontal=True,
     )
@@ -74,7 +74,7 @@ def waiting_shares(result: ClusterResult) -> BarChart:
 def utilization(result: ClusterResult) -> BarChart:
     """Return the utilization of each fabric."""
     title, label = "Utilization: server time spent iterating", "share of the server time"
-    series = bars(result.fabrics, fabric_name, {"utilization": "utilization"})
+    series = bars(result.fabrics, run_name, {"utilization": "utilization"})
     return BarChart("utilization", title, "", label, series, horizontal=True)
 
 
@@ -88,7 +88,7 @@ def servers_busy(result: ClusterResult) -> LineChart:
         "servers",
         tuple(
             Series(
-                fabric_name(run),
+                run_name(run),
                 tuple(time_s / scale for time_s, _, _ in run.running),
                 tuple(float(busy) for _, _, busy in run.running),
                 stepped=True,
@@ -114,7 +114,7 @@ def occupancy(number: int, run: FabricRun, servers: int) -> TimelineChart:
     ]
     return TimelineChart(
         f"occupancy_{number}_{run.fabric}",
-        f"Jobs on {fabric_name(run)}",
+        f"Jobs on {run_name(run)}",
         "server",
         (),
         tuple(bars),
@@ -140,7 +140,7 @@ def _shares(
         f"share of {of} at or below",
         tuple(
             _distribution(
-                fabric_name(run),
+                run_name(run),
                 [time_s(job) / scale for job in run.jobs],
                 [1.0 if of == "jobs" else job.iterations for job in run.jobs],
             )

@@ -1,6 +1,6 @@
 """A trace of jobs on a cluster as a page."""
 
-from topoopt.cluster import ClusterResult
+from topoopt.cluster import ClusterResult, FabricRun
 from topoopt.report.cluster_charts import (
     completion_times,
     iteration_times,
@@ -12,10 +12,10 @@ from topoopt.report.cluster_charts import (
     waiting_shares,
 )
 from topoopt.report.cluster_tables import cluster_blocks, job_table, quantiles_table
-from topoopt.report.fabrics import fabric_name
 from topoopt.report.facts import inputs, nested_facts, trust_section
 from topoopt.report.page import Facts, Page, Section, Tile
 from topoopt.report.rows import facts
+from topoopt.report.run_names import run_name
 from topoopt.report.words import counted, duration
 from topoopt.units import format_bandwidth, format_time
 
@@ -48,13 +48,13 @@ def headline(result: ClusterResult) -> str:
         return "No fabric could be built for this trace."
     own, others = result.fabrics[0], result.fabrics[1:]
     sentences = [
-        f"On {own.fabric} an iteration takes {format_time(own.iteration_time_s.mean)} on average and "
-        f"{format_time(own.iteration_time_s.p99)} at the 99th percentile; "
+        f"{_by(own).capitalize()} {_short(own)} an iteration takes {format_time(own.iteration_time_s.mean)} on average "
+        f"and {format_time(own.iteration_time_s.p99)} at the 99th percentile; "
         f"{own.utilization:.0%} of the server time is spent iterating."
     ]
     ratios = [
         f"{other.iteration_time_s.mean / own.iteration_time_s.mean:.2f} × and "
-        f"{other.iteration_time_s.p99 / own.iteration_time_s.p99:.2f} × on {fabric_name(other)}"
+        f"{other.iteration_time_s.p99 / own.iteration_time_s.p99:.2f} × {_by(other)} {run_name(other)}"
         for other in others
     ]
     if ratios:
@@ -62,17 +62,34 @@ def headline(result: ClusterResult) -> str:
     return " ".join(sentences)
 
 
+def _by(run: FabricRun) -> str:
+    return "with" if run.schedule else "on"
+
+
+def _short(run: FabricRun) -> str:
+    """Return what a run is called where it is the first one."""
+    return run_name(run) if run.schedule else run.fabric
+
+
 def _tiles(result: ClusterResult) -> tuple[Tile, ...]:
     if not result.fabrics:
         return ()
     own = result.fabrics[0]
     return (
-        Tile("Average iteration", format_time(own.iteration_time_s.mean), own.fabric),
+        Tile(
+            "Average iteration",
+            format_time(own.iteration_time_s.mean),
+            run_name(own) if own.schedule else own.fabric,
+        ),
         Tile("99th percentile", format_time(own.iteration_time_s.p99), "of the iteration times"),
         Tile("Average completion", duration(own.completion_time_s.mean), "from arrival to end"),
         Tile("Average queueing", duration(own.queueing_s.mean), f"at most {duration(own.queueing_s.max)}"),
         Tile("Utilization", f"{own.utilization:.1%}", "of the server time"),
-        Tile("Fibers moved", f"{own.moves:,}", f"for {counted(len(own.jobs), 'job')}"),
+        Tile(
+            "Workers moved" if own.schedule else "Fibers moved",
+            f"{own.moves:,}",
+            f"for {counted(len(own.jobs), 'job')}",
+        ),
     )
 
 
@@ -129,6 +146,6 @@ def _trust(result: ClusterResult) -> Section:
             {"topoopt": made.version, "seed": str(result.seed), "trace": result.trace, **inputs(made)},
             "Made by",
         ),
-        Facts("Fabrics", tuple((fabric_name(run), run.description) for run in result.fabrics)),
+        Facts("Fabrics", tuple((run_name(run), run.description) for run in result.fabrics)),
         *nested_facts("Settings", result.settings),
     )

@@ -4,9 +4,11 @@ from functools import partial
 from statistics import fmean
 
 from topoopt.cluster import ClusterResult, FabricRun
-from topoopt.report.fabrics import fabric_name, name_apart, skipped_notes
+from topoopt.report.fabrics import skipped_notes
 from topoopt.report.page import Block, Notes, Table
 from topoopt.report.rows import Entries, facts, number, table, text
+from topoopt.report.run_names import run_name, run_names_apart
+from topoopt.report.schedule_tables import schedule_blocks
 from topoopt.report.words import duration, runs
 from topoopt.units import format_time
 
@@ -17,7 +19,8 @@ def cluster_blocks(result: ClusterResult) -> tuple[Block, ...]:
     if not (result.fabrics and result.fabrics[0].jobs):
         return skipped
     counted = Notes((f"mean and tail over {result.settings.get('weighting', 'jobs')}: each counts the same",))
-    return (facts(_entries(result)), _times(result), counted, _waits(result), _models(result), *skipped)
+    times = schedule_blocks(result.fabrics) or (_times(result),)
+    return (facts(_entries(result)), *times, counted, _waits(result), _models(result), *skipped)
 
 
 def _entries(result: ClusterResult) -> Entries:
@@ -26,6 +29,7 @@ def _entries(result: ClusterResult) -> Entries:
     return {
         "arrivals": _arrivals(result.fabrics[0]),
         "queue": ", placement ".join(rules),
+        "network": str(settings.get("network", "")),
         "servers": "" if parts == 1 else f"each divided into {parts} logical ones",
         "panels": _panels(result),
     }
@@ -47,18 +51,19 @@ def _times(result: ClusterResult) -> Table:
 
 
 def _waits(result: ClusterResult) -> Table:
+    scheduled = any(run.schedule for run in result.fabrics)
     return table(
         "Completion and waiting",
         result.fabrics,
-        text("fabric", name_apart(result.fabrics)),
+        text("scheduler" if scheduled else "fabric", run_names_apart(result.fabrics)),
         number("completion", "completion_time_s.mean", long_time),
         number("p99", "completion_time_s.p99", long_time),
         number("queueing", "queueing_s.mean", long_time),
         number("p99 ", "queueing_s.p99", long_time),
-        number("rewiring", "rewiring_s.mean", long_time),
+        number("restart" if scheduled else "rewiring", "rewiring_s.mean", long_time),
         number("p99  ", "rewiring_s.p99", long_time),
         number("busy", "utilization", ".1%"),
-        number("fibers", "moves", ","),
+        number("moved" if scheduled else "fibers", "moves", ","),
     )
 
 
@@ -66,7 +71,7 @@ def _models(result: ClusterResult) -> Table:
     """Return the mean iteration time of the jobs of each model, in milliseconds."""
     models = sorted({job.model for job in result.fabrics[0].jobs})
     columns = [number(model, partial(_mean_ms, model), ".4g") for model in models]
-    name = text("iteration by model, ms", name_apart(result.fabrics))
+    name = text("iteration by model, ms", run_names_apart(result.fabrics))
     return table("Iteration time by model", result.fabrics, name, *columns)
 
 
@@ -109,7 +114,7 @@ def quantiles_table(result: ClusterResult) -> Table:
     return table(
         "In numbers",
         rows,
-        text("fabric", "run", fabric_name),
+        text("fabric", "run", run_name),
         text("time"),
         number("mean", "of.mean", duration),
         number("median", "of.p50", duration),
@@ -123,7 +128,7 @@ def quantiles_table(result: ClusterResult) -> Table:
 def job_table(run: FabricRun) -> Table:
     """Return every job of a fabric, in order of arrival."""
     return table(
-        fabric_name(run),
+        run_name(run),
         run.jobs,
         text("job"),
         text("model"),

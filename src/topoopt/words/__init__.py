@@ -20,6 +20,7 @@ from topoopt.words.profile import ProfileWords as ProfileWords
 from topoopt.words.profile import SubjectWords as SubjectWords
 from topoopt.words.results import ResultsWords as ResultsWords
 from topoopt.words.routes import ForwardingWords as ForwardingWords
+from topoopt.words.schedule import ScheduleWords as ScheduleWords
 from topoopt.words.search import FinderWords as FinderWords
 from topoopt.words.search import PlanWords as PlanWords
 from topoopt.words.search import SearchWords as SearchWords

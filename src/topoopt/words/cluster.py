@@ -2,6 +2,7 @@
 
 from typing import Annotated, TypedDict
 
+from topoopt.words.schedule import ScheduleWords
 from topoopt.words.search import FinderWords, SearchWords
 from topoopt.words.word import Amount, Switch, Time, Word, panel
 
@@ -79,5 +80,7 @@ class OperationWords(TypedDict, total=False):
     """What counts the same in iteration times: each job, as in the paper, or each iteration."""
 
 
-class ClusterWords(GeneratorWords, SharedMachineWords, OperationWords, FinderWords, SearchWords, total=False):
+class ClusterWords(
+    GeneratorWords, SharedMachineWords, OperationWords, ScheduleWords, FinderWords, SearchWords, total=False
+):
     """All words that ``topoopt.cluster.run`` takes."""

@@ -75,7 +75,7 @@ def test_every_link_of_the_network_has_its_cable() -> None:
 
 def run(network: WorkerNetwork, duty: float, with_cassini: bool) -> ScheduledCourse:
     jobs = tuple(TraceJob(str(n), "m", 6, 0.0, iterations=300) for n in range(3))
-    settings = ScheduleSettings("proximity", cassini=with_cassini)
+    settings = ScheduleSettings("proximity", staggered=False, cassini=with_cassini)
     chooses = (cassini(network),) if with_cassini else ()
     return run_scheduled(Trace("t", jobs), network, ring_jobs(duty=duty), settings, chooses)
 

@@ -21,7 +21,7 @@ NETWORK = cassini_24()
 
 
 def run(jobs: Sequence[TraceJob], scheduler: str, **how: object) -> ScheduledCourse:
-    chosen = ScheduleSettings(scheduler, **how)  # type: ignore[arg-type]
+    chosen = ScheduleSettings(scheduler, **{"staggered": False, **how})  # type: ignore[arg-type]
     return run_scheduled(Trace("t", tuple(jobs)), NETWORK, ring_jobs(), chosen)
 
 
@@ -96,6 +96,14 @@ def test_a_job_that_moves_stands_still_while_it_restarts() -> None:
     assert later.rewiring_s == 5.0  # when it goes on, after it has made way for the other one
 
 
+def test_jobs_begin_within_an_iteration_of_getting_workers() -> None:
+    jobs = [TraceJob(str(at), "m", 4, 0.0, iterations=10) for at in range(6)]
+    starts_s = [job.record().start_s for job in run(jobs, "proximity", staggered=True).ended]
+    assert len(set(starts_s)) == 6
+    assert 0 <= min(starts_s) < max(starts_s) < 0.2
+    assert {job.record().queueing_s for job in run(jobs, "proximity", staggered=True).ended} == {0.0}
+
+
 def test_equal_seeds_give_equal_courses() -> None:
     jobs = [TraceJob(str(at), "m", 7, float(at), iterations=300) for at in range(5)]
     one, again, other = ([job.record() for job in run(jobs, "random", seed=seed).ended] for seed in (1, 1, 2))
@@ -159,7 +167,7 @@ def test_shifted_jobs_of_half_an_iteration_each_are_not_in_each_others_way() -> 
 def by_proximity(
     network: WorkerNetwork, jobs: tuple[TraceJob, ...], interleavers: tuple[Interleaver, ...] = ()
 ) -> ScheduledCourse:
-    chosen = ScheduleSettings("proximity", cassini=bool(interleavers))
+    chosen = ScheduleSettings("proximity", cassini=bool(interleavers), staggered=False)
     return run_scheduled(Trace("t", jobs), network, ring_jobs(), chosen, interleavers)
 
 

@@ -19,7 +19,8 @@ class CourseWords(TypedDict, total=False):
 
     fabrics: Annotated[Sequence[str], Word("LIST", names=("fabric", "fabrics"))]
     """With commas: topoopt (behind patch panels), topoopt-ocs; shared: fat-tree, oversub-fat-tree, ideal-switch,
-    rail, expander, torus, full-mesh. If not given: topoopt and the first three shared ones."""
+    rail, expander, torus, full-mesh. If not given: topoopt and the first three shared ones. With
+    --scheduler one network: cassini-24, or a shared one."""
     prices: Annotated[str, Word("2022|2025|FILE", "2022")]
     """Price list: 2022, 2025 or a file of your own."""
 
@@ -46,7 +47,8 @@ def run(
     out = files.get("out")
     check_writable(out, "--out", trace)
     check_writable(words.get("save_trace"), "--save-trace")
-    start_compiling_ahead()  # before all that a run imports
+    if "scheduler" not in words:
+        start_compiling_ahead()  # before all that a run imports
     with progress("planning jobs") as report:
         result = topoopt.cluster.run(trace, on_progress=report, **course, **words)
     if out is not None:

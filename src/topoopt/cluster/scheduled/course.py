@@ -79,7 +79,7 @@ def _arriving(number: int, job: TraceJob, shape_on: MakeWorkerJob, settings: Sch
     def on(workers: int) -> WorkerJob:
         return shape_on(job, workers)
 
-    return RunningJob(number, job, on, settings.noise_scale)
+    return RunningJob(number, job, on, settings)
 
 
 class _Course:

@@ -1,5 +1,6 @@
 """A job that has come: its workers, how far it is, and how long its iterations took."""
 
+import zlib
 from collections import defaultdict
 from collections.abc import Callable
 from functools import cached_property
@@ -9,6 +10,7 @@ import numpy as np
 from topoopt.cluster.distribution import distribution
 from topoopt.cluster.result import IterationTime, JobRecord
 from topoopt.cluster.scheduled.placement import PlacedWorkers
+from topoopt.cluster.scheduled.settings import ScheduleSettings
 from topoopt.cluster.scheduled.stretch import Iterating
 from topoopt.cluster.scheduled.timetable import Timetable, undisturbed
 from topoopt.cluster.scheduled.worker_job import WorkerJob
@@ -36,18 +38,23 @@ class RunningJob:
         When its last iteration is over; infinite until that is simulated.
     weights : mapping from seconds to iterations
         How many iterations took how long.
+    run_s, alone_s : float
+        All iterations, and what they would have taken on the same workers with links of their own.
+    marks : float
+        Packets with an ECN mark, estimated.
     """
 
     def __init__(
-        self, index: int, job: TraceJob, shape_on: Callable[[int], WorkerJob], noise_scale: float
+        self, index: int, job: TraceJob, shape_on: Callable[[int], WorkerJob], settings: ScheduleSettings
     ) -> None:
         self.index, self.job, self.shape_on = index, job, shape_on
-        self._noise_scale = noise_scale
+        self._noise_scale = settings.noise_scale
+        self._late = _drawn(settings.seed, job.job) if settings.staggered else 0.0
         self.placed: PlacedWorkers | None = None
         self.next_start_s, self.end_s = job.arrival_s, float("inf")
         self.weights: defaultdict[float, float] = defaultdict(float)
         self.done, self.iterations, self.run_s, self.marks = 0.0, 0.0, 0.0, 0.0
-        self.pace, self.slot_s = 1.0, 0.0
+        self.pace, self.slot_s, self.alone_s = 1.0, 0.0, 0.0
         self.work = job.iterations or max(
             job.duration_s / shape_on(job.servers).profile.iteration_time_s, 1.0
         )
@@ -121,7 +128,8 @@ class RunningJob:
             return
         self.next_start_s = max(self.next_start_s, now_s)
         if not self._first_servers:
-            self._first_servers, self._assigned_s, self._start_s = placed.servers, now_s, now_s
+            self.next_start_s += self._late * placed.profile.iteration_time_s
+            self._first_servers, self._assigned_s, self._start_s = placed.servers, now_s, self.next_start_s
             return
         self.next_start_s += restart_s
         self._restarting_s += restart_s
@@ -143,6 +151,7 @@ class RunningJob:
         self.iterations += count
         self.run_s += span_s
         self.marks += table.ecn_marks(count)
+        self.alone_s += count * self.shape_on(len(self.servers)).profile.iteration_time_s
         self.done += count * self.worth
         self.next_start_s = table.bound_s(count)
         if not self.left:
@@ -182,3 +191,8 @@ class RunningJob:
             self.moves,
             tuple(self._resizes),
         )
+
+
+def _drawn(seed: int, job: str) -> float:
+    """Return a number in [0, 1) that depends on nothing but the seed and the job."""
+    return float(np.random.default_rng([seed, zlib.crc32(job.encode())]).random())

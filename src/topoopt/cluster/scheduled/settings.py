@@ -35,6 +35,9 @@ class ScheduleSettings:
         training and is not published for these models: ours.
     weighting : str
         Name in :data:`topoopt.cluster.WEIGHTINGS`.
+    staggered : bool
+        Jobs that get their first workers begin at a random time within an iteration; else at once. Nobody begins to the
+        microsecond with another job, and MLTCP would never tell such jobs apart.
     seed : int
         Of all chance.
 
@@ -52,6 +55,7 @@ class ScheduleSettings:
     noise: float = 0.0
     noise_scale: float = 1.0
     weighting: str = "jobs"
+    staggered: bool = True
     seed: int = 0
 
     def __post_init__(self) -> None:

@@ -14,12 +14,14 @@ from topoopt.cluster import (
     generate_trace,
     read_trace,
     run_cluster,
+    run_schedules,
     write_trace,
 )
 from topoopt.errors import InvalidInput
 from topoopt.files import read_bytes
 from topoopt.provenance import digest
 from topoopt.verbs.cluster.preset import preset_trace
+from topoopt.verbs.cluster.schedule import of_workers, refuse_schedule_words, scheduled_cluster
 from topoopt.verbs.cluster.settings import (
     cluster_settings,
     generator_settings,
@@ -48,7 +50,7 @@ def run(
         A trace or its file; none where ``generate=True`` draws one.
     fabrics
         ``topoopt`` (behind patch panels), ``topoopt-ocs``, and shared ones; topoopt and the first three shared ones
-        where not given.
+        where not given. With ``scheduler``, one network: ``cassini-24`` where not given, or a shared one.
     prices
         A price list's name or file, by which fat-trees are dimensioned.
     on_progress
@@ -75,15 +77,21 @@ def run(
     """
     complete = checked_words(words, ClusterWords)
     settings = cluster_settings(complete, prices)
-    jobs = _trace(trace, complete, settings)
+    scheduled = scheduled_cluster(complete, settings, fabrics) if "scheduler" in words else None
+    if scheduled is None:
+        refuse_schedule_words(complete)
+        start_compiling_ahead()
+    jobs = _trace(trace, complete, of_workers(settings, scheduled.network) if scheduled else settings)
     inputs = (
         {}
         if trace is None or isinstance(trace, Trace)
         else {Path(trace).name: digest(read_bytes(Path(trace)))}
     )
-    start_compiling_ahead()
-    names = tuple(fabrics or DEFAULT_COURSE_FABRICS)
-    result = run_cluster(jobs, settings, names, inputs=inputs, on_progress=on_progress)
+    if scheduled:
+        result = run_schedules(jobs, scheduled, inputs=inputs, on_progress=on_progress)
+    else:
+        names = tuple(fabrics or DEFAULT_COURSE_FABRICS)
+        result = run_cluster(jobs, settings, names, inputs=inputs, on_progress=on_progress)
     if "save_trace" in words:
         write_trace(words["save_trace"], jobs)
     return result
