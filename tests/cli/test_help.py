@@ -30,11 +30,14 @@ from topoopt.search import BASELINES, MODES, PRESETS, SearchOptions
 from topoopt.simulate import (
     ACKS,
     COMPATIBILITIES,
+    CONNECTIONS,
     FORMS,
     PATH_CHOICES,
     PLACEMENTS,
+    PROGRESS_OF,
     RECOVERIES,
     SIMULATORS,
+    TOTALS,
     TRANSPORTS,
 )
 from topoopt.strategy import OPTIMIZER_BYTES_PER_PARAMETER_BYTE
@@ -93,6 +96,10 @@ TABLES = [
     (SimulationWords, "acks", ACKS),
     (SimulationWords, "path_choice", PATH_CHOICES),
     (SimulationWords, "recovery", RECOVERIES),
+    (SimulationWords, "connections", CONNECTIONS),
+    (SimulationWords, "totals", TOTALS),
+    (SimulationWords, "progress_of", PROGRESS_OF),
+    (SimulationWords, "aggressiveness", FORMS),
     (SplitWords, "recompute", RECOMPUTATIONS),
     (MltcpWords, "form", FORMS),
     (MltcpWords, "ways", SHARING_WAYS),

@@ -176,19 +176,24 @@ def _jobs(run: Simulation) -> Table:
     """Return when each of several jobs has done its iterations."""
     together, in_full = run.together, partial(format_time, digits=DIGITS)
     assert together is not None
+    repeated = max(together.iterations) > 1
     return table(
         "Jobs",
         joined(
             job=run.jobs,
             first_s=together.first_s,
             mean_s=together.mean_s,
+            last_s=[times_s[-1] for times_s in together.iteration_times_s],
             iterations=together.iterations,
+            marks=together.marks or (0,) * len(run.jobs),
         ),
         text("job", "job.name"),
         number("servers", "job.graph.servers"),
         number("first iteration", "first_s", in_full),
         number("mean", "mean_s", in_full),
+        *((number("last", "last_s", in_full),) if repeated else ()),
         number("iterations"),
+        *((number("marked", "marks", ","),) if repeated and together.marks else ()),
     )
 
 

@@ -64,8 +64,11 @@ from topoopt.simulate.options import SimulationOptions as SimulationOptions
 from topoopt.simulate.options import collective_options as collective_options
 from topoopt.simulate.packet.options import ACKS as ACKS
 from topoopt.simulate.packet.options import COMPATIBILITIES as COMPATIBILITIES
+from topoopt.simulate.packet.options import CONNECTIONS as CONNECTIONS
 from topoopt.simulate.packet.options import PATH_CHOICES as PATH_CHOICES
+from topoopt.simulate.packet.options import PROGRESS_OF as PROGRESS_OF
 from topoopt.simulate.packet.options import RECOVERIES as RECOVERIES
+from topoopt.simulate.packet.options import TOTALS as TOTALS
 from topoopt.simulate.packet.options import LinkFailure as LinkFailure
 from topoopt.simulate.packet.options import PacketOptions as PacketOptions
 from topoopt.simulate.packet.statistics import PacketStatistics as PacketStatistics

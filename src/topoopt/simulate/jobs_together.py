@@ -1,7 +1,8 @@
 """Several jobs at once on one fabric: how much each one slows the others down.
 
 Every job runs its iterations back to back, so that a short job goes on disturbing a long one. What counts is the
-time until the slowest job has done its first iteration; what runs on after that is not looked at.
+time until the slowest job has done its first iteration; what runs on after that is not looked at. Or every job runs a
+number of iterations, and all of them count: so one sees whether jobs find to each other, or away from each other.
 """
 
 import dataclasses
@@ -11,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from topoopt.errors import InvalidInput
+from topoopt.limits import whole
 from topoopt.routing import Fabric
 from topoopt.simulate.job_placement import Placement, place_jobs
-from topoopt.simulate.merged_jobs import check_jobs, merge_jobs
+from topoopt.simulate.merged_jobs import check_jobs, checked_begins, merge_jobs
 from topoopt.simulate.options import DEFAULT_OPTIONS, SimulationOptions
 from topoopt.simulate.report import Report
 from topoopt.simulate.result import SimResult
@@ -35,9 +37,14 @@ class JobsTogether:
     first_s : tuple of float
         First iteration of each job.
     mean_s : tuple of float
-        Mean iteration of each job, over those that ended before the slowest job's first.
+        Mean iteration of each job, over those that ended before the slowest job's first; or over all that were
+        asked for.
     iterations : tuple of int
         How many these are, at least 1.
+    begin_s : tuple of float
+        When each job began.
+    ends_s : tuple of float64 arrays, shape (iterations,)
+        When each of these iterations of each job ended.
     result : SimResult
         Of the whole run, with the tasks of all jobs; its own iteration time has no meaning here.
     """
@@ -46,7 +53,23 @@ class JobsTogether:
     first_s: tuple[float, ...]
     mean_s: tuple[float, ...]
     iterations: tuple[int, ...]
+    begin_s: tuple[float, ...]
+    ends_s: tuple[Floats, ...]
     result: SimResult
+
+    @property
+    def iteration_times_s(self) -> tuple[Floats, ...]:
+        """Every iteration of each job, from the end of the one before it."""
+        return tuple(
+            np.diff(ends_s, prepend=begin_s)
+            for begin_s, ends_s in zip(self.begin_s, self.ends_s, strict=True)
+        )
+
+    @property
+    def marks(self) -> tuple[int, ...] | None:
+        """Packets of each job that arrived with a mark of congestion, all its iterations together; of packets alone."""
+        packet = self.result.packet
+        return None if packet is None else tuple(packet.job_marks.tolist())
 
     def summary(self) -> dict[str, object]:
         """Return the figures that a table or a JSON file wants."""
@@ -73,6 +96,8 @@ def simulate_together(
     placement: Placement | None = None,
     options: SimulationOptions = DEFAULT_OPTIONS,
     on_progress: Report | None = None,
+    iterations: int | None = None,
+    begin_s: Sequence[float] = (),
 ) -> JobsTogether:
     """Run jobs at once on one fabric, with any simulator.
 
@@ -83,11 +108,15 @@ def simulate_together(
     ----------
     placement : tuple of tuples of int, optional
         Servers of each job; by default one job after the other.
+    iterations : int, optional
+        How many of each job; by default as many as fit into the slowest job's first.
+    begin_s : sequence of float, optional
+        When each job begins; by default all at once.
 
     Raises
     ------
     InvalidInput
-        If there is no job, one without tasks, or a placement that does not fit.
+        If there is no job, one without tasks, or a placement, a number or a time that does not fit.
     Infeasible
         If the fabric has too few servers.
     """
@@ -97,15 +126,22 @@ def simulate_together(
     if placement is None:
         placement = place_jobs([job.servers for job in jobs], servers)
     check_jobs(jobs, placement, servers)
-    repetitions = _first_guess(jobs, fabric, placement, options)
+    begins = checked_begins(begin_s, len(jobs))
+    if iterations is None:
+        repetitions = _first_guess(jobs, fabric, placement, options)
+    else:
+        repetitions = [whole("iterations", iterations, 1)] * len(jobs)
     while True:
-        merged = merge_jobs(jobs, placement, repetitions, servers)
+        merged = merge_jobs(jobs, placement, repetitions, servers, begins)
         result = simulate(simulator, merged.graph, fabric, options, on_progress)
         ends_s = [merged.ends_s(job, result.finish_s) for job in range(len(jobs))]
+        if iterations is not None:
+            return _seen(placement, begins, ends_s, float("inf"), result)
         until_s = max(float(ends[0]) for ends in ends_s)
-        short = [0 < ends[-1] < until_s for ends in ends_s]  # a job that takes no time is never enough
+        # a job that takes no time is never enough
+        short = [begin < ends[-1] < until_s for begin, ends in zip(begins, ends_s, strict=True)]
         if not any(short):
-            return _seen(placement, ends_s, until_s, result)
+            return _seen(placement, begins, ends_s, until_s, result)
         repetitions = [2 * times if early else times for times, early in zip(repetitions, short, strict=True)]
 
 
@@ -127,12 +163,21 @@ def _alone_s(job: TaskGraph, fabric: Fabric, row: tuple[int, ...], options: Simu
     return float(simulate(quick, merged.graph, fabric, options).finish_s.max())
 
 
-def _seen(placement: Placement, ends_s: Sequence[Floats], until_s: float, result: SimResult) -> JobsTogether:
+def _seen(
+    placement: Placement,
+    begins: tuple[float, ...],
+    ends_s: Sequence[Floats],
+    until_s: float,
+    result: SimResult,
+) -> JobsTogether:
     counts = [max(1, int((ends <= until_s).sum())) for ends in ends_s]
+    seen = tuple(ends[:count] for ends, count in zip(ends_s, counts, strict=True))
     return JobsTogether(
         placement,
-        tuple(float(ends[0]) for ends in ends_s),
-        tuple(float(ends[count - 1]) / count for ends, count in zip(ends_s, counts, strict=True)),
+        tuple(float(ends[0]) - begin_s for begin_s, ends in zip(begins, seen, strict=True)),
+        tuple((float(ends[-1]) - begin_s) / len(ends) for begin_s, ends in zip(begins, seen, strict=True)),
         tuple(counts),
+        begins,
+        seen,
         result,
     )

@@ -52,7 +52,11 @@ class MergedJobs:
 
 
 def merge_jobs(
-    jobs: Sequence[TaskGraph], placement: Placement, repetitions: Sequence[int], servers: int
+    jobs: Sequence[TaskGraph],
+    placement: Placement,
+    repetitions: Sequence[int],
+    servers: int,
+    begin_s: Sequence[float] = (),
 ) -> MergedJobs:
     """Return the jobs side by side on a fabric of ``servers`` servers.
 
@@ -62,11 +66,12 @@ def merge_jobs(
     ----------
     placement : servers of each job, see :func:`topoopt.simulate.place_jobs`
     repetitions : how often each job's graph is run, at least once
+    begin_s : when each job begins; all at 0 where nothing is said
 
     Raises
     ------
     InvalidInput
-        If a job has no tasks, the placement does not fit, or the graph would be absurdly large.
+        If a job has no tasks, the placement or the times do not fit, or the graph would be absurdly large.
     """
     check_jobs(jobs, placement, servers)
     for number, repeats in enumerate(repetitions):
@@ -79,9 +84,12 @@ def merge_jobs(
             f"jobs: job {most} would be repeated {repetitions[most]} times while the slowest runs once, "
             f"{total} tasks in all, more than {LARGEST_GRAPH_TASKS}; run jobs of more similar length together"
         )
+    begins = checked_begins(begin_s, len(jobs))
     parts = [
-        _repeated(_placed(job, np.asarray(row, np.int64), servers), repeats)
-        for job, row, repeats in zip(jobs, placement, repetitions, strict=True)
+        _delayed(_repeated(_placed(job, np.asarray(row, np.int64), servers, number), repeats), delay_s)
+        for number, (job, row, repeats, delay_s) in enumerate(
+            zip(jobs, placement, repetitions, begins, strict=True)
+        )
     ]
     first = pointer([len(part) for part in parts])[:-1]
     return MergedJobs(
@@ -116,8 +124,25 @@ def placed_groups(jobs: Sequence[TaskGraph], placement: Placement) -> tuple[tupl
     return tuple(sorted(groups))
 
 
-def _placed(job: TaskGraph, row: Ints, servers: int) -> TaskGraph:
-    """Return the job with the fabric's server numbers."""
+def checked_begins(begin_s: Sequence[float], jobs: int) -> tuple[float, ...]:
+    """Return when each job begins.
+
+    Raises
+    ------
+    InvalidInput
+        If there are some times, but not one for each job, or one that cannot be.
+    """
+    begins = tuple(begin_s) or (0.0,) * jobs
+    if len(begins) != jobs:
+        raise InvalidInput(f"begin: expected a time for each of {jobs} jobs, got {len(begins)}")
+    for number, time_s in enumerate(begins):
+        if not 0 <= time_s < float("inf"):
+            raise InvalidInput(f"begin: job {number}: expected a finite time >= 0, got {time_s:g} s")
+    return begins
+
+
+def _placed(job: TaskGraph, row: Ints, servers: int, number: int) -> TaskGraph:
+    """Return the job with the fabric's server numbers, and a number of its own."""
 
     def moved(numbers: Ints) -> Ints:
         return np.where(numbers < 0, -1, row[numbers])
@@ -129,6 +154,7 @@ def _placed(job: TaskGraph, row: Ints, servers: int) -> TaskGraph:
         src=moved(job.src),
         dst=moved(job.dst),
         member=row[job.member],
+        job=np.broadcast_to(np.int32(number), len(job)),
     )
 
 
@@ -170,8 +196,29 @@ def _barrier(job: TaskGraph) -> TaskGraph:
     """Return the graph of one task that takes no time."""
     here = int(max(job.server.max(), job.src.max(), job.member.max(initial=-1)))
     none = np.zeros(0, np.int64)
-    row = TaskRows(TRANSFER, 1, src=here, dst=here, iteration=job.iterations - 1)
+    row = TaskRows(TRANSFER, 1, src=here, dst=here, iteration=job.iterations - 1, job=int(job.job[0]))
     return task_graph_from_edges(job.servers, [row], none, none)
+
+
+def _delayed(part: TaskGraph, begin_s: float) -> TaskGraph:
+    """Return a job that waits for a time: for one task more, behind its own, which does nothing until then."""
+    if begin_s == 0:
+        return part
+    begins = np.flatnonzero(part.predecessors == 0)
+    wait = dataclasses.replace(
+        _barrier(part), duration_s=np.array([begin_s]), iteration=np.zeros(1, np.int32)
+    )
+    both = _side_by_side([part, wait], part.servers)
+    predecessors = both.predecessors.copy()
+    predecessors[begins] += 1
+    return dataclasses.replace(
+        both,
+        successor_first=pointer([*np.diff(part.successor_first), len(begins)]),
+        successor=np.concatenate([part.successor, begins]),
+        predecessors=predecessors,
+        operator=np.where(both.operator < 0, -1, both.operator % max(len(part.operator_names), 1)),
+        operator_names=part.operator_names,
+    )
 
 
 def _side_by_side(parts: Sequence[TaskGraph], servers: int) -> TaskGraph:

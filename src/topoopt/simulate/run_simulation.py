@@ -54,13 +54,16 @@ def simulate_jobs(
     simulator: str,
     options: SimulationOptions,
     on_progress: Progress,
+    iterations: int | None = None,
+    begin_s: Sequence[float] = (),
 ) -> Simulation:
     """Simulate several jobs at once; the fidelity chooser takes fair shares, since they are there to contend."""
     used = "flow" if simulator == AUTO else simulator
     warm_up(used, on_progress)
     start = time.process_time()
     graphs = [job.graph for job in jobs]
-    together = simulate_together(used, graphs, fabric, placement, options, _share_of(used, on_progress))
+    report = _share_of(used, on_progress)
+    together = simulate_together(used, graphs, fabric, placement, options, report, iterations, begin_s)
     cpu_s = time.process_time() - start
     reason = "jobs share a fabric" if simulator == AUTO else ""
     error = expected_error(together.result) if used == "flow" else None

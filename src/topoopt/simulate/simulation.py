@@ -170,8 +170,11 @@ class Simulation:
         together = self.together
         if together is None:
             return None
+        marks = together.marks or (None,) * len(self.jobs)
         rows = zip(
-            self.jobs, together.placement, together.first_s, together.mean_s, together.iterations, strict=True
+            *(self.jobs, together.placement, together.first_s, together.mean_s, together.iterations),
+            *(together.begin_s, together.iteration_times_s, marks),
+            strict=True,
         )
         return [
             {
@@ -181,6 +184,9 @@ class Simulation:
                 "first_iteration_time_s": first_s,
                 "mean_iteration_time_s": mean_s,
                 "iterations": count,
+                "begin_s": begin_s,
+                "iteration_times_s": times_s.tolist(),
+                "ecn_marks": job_marks,
             }
-            for job, servers, first_s, mean_s, count in rows
+            for job, servers, first_s, mean_s, count, begin_s, times_s, job_marks in rows
         ]

@@ -72,6 +72,8 @@ class TaskGraph:
         0 for the first.
     accelerator : int32 array
         Which of its server's devices a compute task runs on; 0 where a server counts as one device.
+    job : int32 array
+        Of several jobs on one fabric, which one the task is of; 0 where there is one.
     """
 
     servers: int
@@ -91,6 +93,7 @@ class TaskGraph:
     phase: Ints
     iteration: Ints
     accelerator: Ints
+    job: Ints
     operator_names: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -168,6 +171,7 @@ class TaskRows:
     phase: Ints | int = OTHER
     iteration: Ints | int = 0
     accelerator: Ints | int = 0
+    job: Ints | int = 0
 
 
 STORED: Mapping[str, type[np.generic]] = {
@@ -179,7 +183,7 @@ STORED: Mapping[str, type[np.generic]] = {
 }
 """How columns are stored that are not 32-bit integers."""
 
-OFTEN_ALIKE = "iteration", "accelerator"
+OFTEN_ALIKE = "iteration", "accelerator", "job"
 """Columns that take no memory where all tasks have the same."""
 
 COLUMNS = tuple(item.name for item in fields(TaskRows) if item.name not in ("count", "members"))

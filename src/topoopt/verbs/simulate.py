@@ -32,12 +32,13 @@ from topoopt.verbs.plan import Progress, silent
 from topoopt.verbs.planned_fabric import fabric_of_plan, plan_of_fabric
 from topoopt.verbs.simulation_words import (
     SPLIT_OF,
+    begins_s,
     chosen_simulator,
     fabric_choice,
     link_failures,
     packet_options,
 )
-from topoopt.words import SimulationWords, checked_arguments, checked_words
+from topoopt.words import SimulationWords, TogetherWords, checked_arguments, checked_words
 
 STEADY_ITERATIONS = 4
 MOST_LOGGED = 300_000
@@ -117,7 +118,13 @@ def simulate(
     failures = link_failures(words.get("fail_link", ()), fabric.topology)
     options = replace(options, packet=replace(options.packet, log_flows=kept, failures=failures))
     if len(jobs) > 1:
-        return simulate_jobs(jobs, fabric, placement, used, options, on_progress)
+        begins = begins_s(words.get("begin", ()))
+        return simulate_jobs(
+            jobs, fabric, placement, used, options, on_progress, words.get("iterations"), begins
+        )
+    for word in TogetherWords.__annotations__:
+        if word in words:
+            raise InvalidInput(f"{word}: is for several jobs; one job runs alone, once, or with steady_state")
     return simulate_job(jobs[0], fabric, used, options, iterations, on_progress)
 
 

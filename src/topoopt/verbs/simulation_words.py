@@ -8,10 +8,10 @@ from typing import Any
 
 from topoopt.errors import InvalidInput, check_known, shown
 from topoopt.limits import whole
-from topoopt.simulate import AUTO, SIMULATORS, FabricChoice, LinkFailure, PacketOptions
+from topoopt.simulate import AUTO, SIMULATORS, Aggressiveness, FabricChoice, LinkFailure, PacketOptions
 from topoopt.topology import Topology
 from topoopt.units import parse_bandwidth, parse_bytes, parse_time
-from topoopt.words import PacketWords, amount, pick
+from topoopt.words import Amount, PacketWords, amount, pick
 
 MOST_DELAY_S = 1_000
 """Of a hop, a change of circuits and a timeout: a packet's times are 64 bits of picoseconds."""
@@ -81,7 +81,7 @@ def packet_options(words: Mapping[str, Any]) -> PacketOptions:
     InvalidInput
         For an unknown name, or a number out of range.
     """
-    plain = ("transport", "compat", "acks", "path_choice", "recovery")
+    plain = ("transport", "compat", "acks", "path_choice", "recovery", "connections", "totals", "progress_of")
     for word in ("mark", "pfc"):
         if word in words and not words[word] >= 0:
             raise InvalidInput(f"{word}: expected a number of packets >= 0, got {words[word]:g}")
@@ -93,12 +93,37 @@ def packet_options(words: Mapping[str, Any]) -> PacketOptions:
     memory_bytes = amount(parse_bytes, words.get("memory_limit", DEFAULT_MEMORY_BYTES), "memory_limit")
     return PacketOptions(
         **pick(words, plain),
+        aggressiveness=_aggressiveness(words["aggressiveness"]) if "aggressiveness" in words else None,
         mark_packets=words.get("mark"),
         pfc_packets=words.get("pfc"),
         timeout_min_s=timeout_s,
         buffer_packets=words.get("buffer"),
         memory_limit_bytes=round(memory_bytes),
     )
+
+
+def begins_s(begin: str | Sequence[Amount]) -> tuple[float, ...]:
+    """Return when each of several jobs begins, from times with commas, or a list.
+
+    Raises
+    ------
+    InvalidInput
+        For what is no time.
+    """
+    times = begin.split(",") if isinstance(begin, str) else begin
+    return tuple(amount(_MOMENT, time, "begin") for time in times)
+
+
+def _aggressiveness(text: str) -> Aggressiveness:
+    match = re.fullmatch(r"\s*([-+.\deE]+)\s*,\s*([-+.\deE]+)\s*(?:,\s*(\w+)\s*)?", text)
+    try:
+        assert match is not None
+        slope, intercept = float(match[1]), float(match[2])
+    except (AssertionError, ValueError):
+        raise InvalidInput(
+            f"aggressiveness: expected a slope and an intercept, such as 1.75,0.25, got {shown(text)}"
+        ) from None
+    return Aggressiveness(slope, intercept, match[3] or "linear")
 
 
 def link_failures(failures: Iterable[str], topology: Topology) -> tuple[LinkFailure, ...]:

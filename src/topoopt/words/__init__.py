@@ -29,6 +29,7 @@ from topoopt.words.simulation import COLLECTIVE_FORM as COLLECTIVE_FORM
 from topoopt.words.simulation import FabricWords as FabricWords
 from topoopt.words.simulation import PacketWords as PacketWords
 from topoopt.words.simulation import SimulationWords as SimulationWords
+from topoopt.words.simulation import TogetherWords as TogetherWords
 from topoopt.words.testbed import TestbedRunWords as TestbedRunWords
 from topoopt.words.testbed import TestbedShareWords as TestbedShareWords
 from topoopt.words.testbed import TestbedWords as TestbedWords

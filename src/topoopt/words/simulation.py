@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from typing import Annotated, TypedDict
 
-from topoopt.words.word import Rate, Size, Time, Word, panel
+from topoopt.words.word import Amount, Rate, Size, Time, Word, panel
 
 COLLECTIVE_FORM = (
     "stepped|bulk|ring|multi-ring|tree|halving-doubling|hierarchical|parameter-server|pairwise|bfb|auto"
@@ -58,8 +58,20 @@ class FabricWords(TypedDict, total=False):
 class PacketWords(TypedDict, total=False):
     """What only the packet simulator knows."""
 
-    transport: Annotated[str, Word("dctcp|dctcp-rfc8257|reno|cubic|dcqcn|line-rate")]
-    """When to send; dctcp."""
+    transport: Annotated[
+        str, Word("dctcp|dctcp-rfc8257|reno|cubic|dcqcn|line-rate|mltcp-reno|mltcp-cubic|mltcp-dcqcn")
+    ]
+    """When to send; dctcp. With an mltcp jobs that share links part by themselves."""
+    connections: Annotated[str, Word("new|kept")]
+    """What a transfer sends by: a new connection, or that of the one before it, with its window; kept with
+    MLTCP, else new."""
+    aggressiveness: Annotated[str, Word("SLOPE,INTERCEPT[,FORM]")]
+    """Of MLTCP: growth is multiplied by SLOPE x r + INTERCEPT, with r the part of an iteration that is in;
+    1.75,0.25; FORM is linear, quadratic or reciprocal."""
+    totals: Annotated[str, Word("given|learned")]
+    """Of MLTCP: what an iteration has is told to connections, or learned in the first iterations; given."""
+    progress_of: Annotated[str, Word("pair|job")]
+    """Of MLTCP: whose bytes count, those between two servers or all of a job; pair."""
     compat: Annotated[str, Word("none|flexnetpacket")]
     """With the shortcuts of the authors' simulator, to replay its outputs (the other simulators take over
     those of small AllReduces); none."""
@@ -84,5 +96,15 @@ class PacketWords(TypedDict, total=False):
     """A run that needs more is refused; 8GB."""
 
 
-class SimulationWords(FabricWords, PacketWords, total=False):
+@panel("Several jobs")
+class TogetherWords(TypedDict, total=False):
+    """How long jobs share a fabric, and when each begins."""
+
+    iterations: Annotated[int, Word("N")]
+    """Of every job, each with its time; as many as fit into the slowest job's first."""
+    begin: Annotated[str | Sequence[Amount], Word("TIME,TIME,…")]
+    """When each job begins, such as its time shift; all at once."""
+
+
+class SimulationWords(FabricWords, PacketWords, TogetherWords, total=False):
     """All words about fabric and packets that :func:`topoopt.simulate` takes."""

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from topoopt.errors import InvalidInput, check_known
+from topoopt.simulate.aggressiveness import Aggressiveness
 from topoopt.simulate.packet.transports import TRANSPORTS
 
 COMPATIBILITIES = ("none", "flexnetpacket")
@@ -19,6 +20,18 @@ connection a path, by weight. ``packet``: each packet draws one (spraying)."""
 RECOVERIES = ("selective", "go-back-n")
 """What is sent again after a loss. ``selective``: what was lost. ``go-back-n``: everything from there on, for the
 receiver keeps nothing that is out of order, like early network interfaces with RDMA."""
+
+
+CONNECTIONS = ("new", "kept")
+"""What a transfer sends by. ``new``: a connection of its own. ``kept``: it goes on where the one before it between the
+same two servers has ended, with its window and round-trip time, as a socket that stays open over iterations."""
+
+TOTALS = ("given", "learned")
+"""How MLTCP knows what an iteration has and how long its job computes: from the task graph, or by watching the first
+iterations, in which it grows as the transport that it is made of."""
+
+PROGRESS_OF = ("pair", "job")
+"""Whose bytes MLTCP counts: those between two servers, or all of a job."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +84,12 @@ class PacketOptions:
     timeout_min_s : float, optional
         Least retransmission timeout, and the one before a round-trip time is known. Default: the transport's
         (10 ms), which suits round trips of a data center.
+    connections : str, optional
+        One of :data:`CONNECTIONS`. Default: kept with MLTCP, which needs that, else new.
+    aggressiveness : Aggressiveness, optional
+        MLTCP's F. Default: the transport's.
+    totals, progress_of : str
+        One of :data:`TOTALS` and one of :data:`PROGRESS_OF`; of MLTCP alone.
     failures : tuple of LinkFailure
     log_flows : bool
         Keep a row for each connection; see :class:`topoopt.simulate.FlowTable`.
@@ -87,6 +106,10 @@ class PacketOptions:
     pfc_packets: float | None = None
     buffer_packets: int | None = None
     timeout_min_s: float | None = None
+    connections: str | None = None
+    aggressiveness: Aggressiveness | None = None
+    totals: str = TOTALS[0]
+    progress_of: str = PROGRESS_OF[0]
     failures: tuple[LinkFailure, ...] = ()
     log_flows: bool = False
     memory_limit_bytes: int = 8 << 30
@@ -98,6 +121,9 @@ class PacketOptions:
             ("way of acknowledgments", self.acks, ACKS),
             ("path choice", self.path_choice, PATH_CHOICES),
             ("recovery", self.recovery, RECOVERIES),
+            ("connections", self.connections or CONNECTIONS[0], CONNECTIONS),
+            ("totals", self.totals, TOTALS),
+            ("progress_of", self.progress_of, PROGRESS_OF),
         ):
             check_known(name, value, known)
         for name, least in (
@@ -111,3 +137,33 @@ class PacketOptions:
                 raise InvalidInput(f"{name}: must be >= {least}, got {amount}")
         if self.timeout_min_s is not None and not 0 < self.timeout_min_s < float("inf"):
             raise InvalidInput(f"timeout_min_s: must be positive, got {self.timeout_min_s}")
+        if self.weights is None:
+            _check_plain(self)
+        elif self.connections == "new":
+            raise InvalidInput(
+                f"connections: {self.transport} keeps them over iterations, expected kept, got new"
+            )
+
+    @property
+    def weights(self) -> Aggressiveness | None:
+        """By what connections are weighed, if they are."""
+        usual = TRANSPORTS[self.transport].aggressiveness
+        return usual if usual is None or self.aggressiveness is None else self.aggressiveness
+
+    @property
+    def kept(self) -> bool:
+        """Whether a transfer goes on where the one before it has ended."""
+        return self.connections == "kept" or self.weights is not None
+
+
+def _check_plain(options: PacketOptions) -> None:
+    """Refuse words about MLTCP with a transport that is none."""
+    for name, value, usual in (
+        ("aggressiveness", options.aggressiveness, None),
+        ("totals", options.totals, TOTALS[0]),
+        ("progress_of", options.progress_of, PROGRESS_OF[0]),
+    ):
+        if value != usual:
+            raise InvalidInput(
+                f"{name}: {options.transport} weighs no connections; take mltcp-reno or another mltcp"
+            )

@@ -70,7 +70,7 @@ def _by_number(
         compute_finish_s(graph),
         state.link[:, layout.Link.BYTES].astype(np.float64),
         *carried,
-        packet=statistics(state),
+        packet=statistics(state, graph, streams),
         flows=flow_table(state, edges, streams) if options.packet.log_flows else None,
     )
 

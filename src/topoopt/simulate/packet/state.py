@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from topoopt.errors import Infeasible, InvalidInput
 from topoopt.routing import cumulative_weights
 from topoopt.simulate.options import SimulationOptions
+from topoopt.simulate.packet.accounts import make_accounts
 from topoopt.simulate.packet.edges import Edges
 from topoopt.simulate.packet.kernel import layout
 from topoopt.simulate.packet.kernel.layout import State
@@ -49,6 +50,7 @@ def first_state(
     timers = (
         len(graph) + graph.devices + 2 * len(packet_options.failures) + timers_needed(count, 2 * successors)
     )
+    accounts = make_accounts(graph, streams, edges, packet_options)
     log = streams.connections if packet_options.log_flows else 0
     _check_memory(log * len(layout.Log) * 8 + path_link.nbytes, packet_options)
     state = State(
@@ -62,7 +64,7 @@ def first_state(
         flow=np.zeros((FIRST_FLOWS, len(layout.Flow)), np.int64),
         window=np.zeros((FIRST_FLOWS, layout.WINDOW_FIELDS)),
         board=np.zeros(FIRST_BOARD if _has_board(packet_options) else 0, np.int8),
-        constant=_constants(transport, packet_options),
+        constant=np.concatenate([_constants(transport, packet_options), accounts.ravel()]),
         path_start=path_start,
         path_link=path_link,
         path_cumulative=cumulative_weights(table.pair_first, table.weight),
@@ -160,6 +162,7 @@ def _counts(
     count[[layout.Count.FREE_FLOW, layout.Count.STUCK_FLOW]] = -1
     count[layout.FREE_RINGS : layout.FREE_RINGS + 64] = -1
     count[layout.Count.TRANSPORT] = CODES[transport.law]
+    count[layout.Count.KEEPS] = int(options.kept) + int(options.weights is not None)
     count[layout.Count.LOSSY] = int(_can_lose(options))
     count[layout.Count.SPRAY] = int(options.path_choice == "packet")
     count[layout.Count.ACKS_TRAVEL] = int(options.acks == "reverse")
@@ -181,7 +184,7 @@ def _counts(
 
 
 def _constants(transport: Transport, options: PacketOptions) -> NDArray[np.float64]:
-    constant = np.zeros(layout.CONSTANTS)
+    constant = np.zeros(layout.ACCOUNTS)
     constant[layout.Constant.FIRST_WINDOW] = transport.first_window_packets
     constant[layout.Constant.SSTHRESH] = transport.ssthresh_packets
     constant[layout.Constant.REORDER] = _reorder_packets(transport, options)
@@ -189,6 +192,9 @@ def _constants(transport: Transport, options: PacketOptions) -> NDArray[np.float
     constant[layout.Constant.TIMEOUT_FIRST] = (options.timeout_min_s or transport.timeout_first_s) * PS
     constant[layout.Constant.MARK_SHARE] = transport.mark_share
     constant[layout.Constant.NOTICE] = transport.notice_interval_s * PS
+    if options.weights is not None:
+        constant[layout.Constant.GAP_SHARE] = transport.gap_share
+        constant[layout.CONSTANTS :] = options.weights.table()
     own = [round(value * PS) if name.endswith("_s") else value for name, value in transport.own.items()]
     constant[layout.C_OWN : layout.C_OWN + len(own)] = own
     return constant

@@ -1,7 +1,9 @@
 """The table of transports: constants and sources of each; what they do is in ``kernel/``."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+from topoopt.simulate.aggressiveness import Aggressiveness
 
 UNBOUNDED_PACKETS = 1e9
 
@@ -36,6 +38,10 @@ class Transport:
         A paced sender is told of marks once in this time.
     pfc_off_packets, pfc_on_packets : float
         Priority flow control: pause a link when so much of what came by it waits, resume at so much.
+    aggressiveness : Aggressiveness, optional
+        By what connections are weighed (MLTCP): their growth is multiplied. They are kept over iterations then.
+    gap_share : float
+        A silence of so much of the time that a job computes says that its iteration is over; of MLTCP alone.
     own : mapping from name to value
         Constants of this transport alone, in the order in which the kernel knows them; names in ``_s`` are times.
     """
@@ -54,10 +60,12 @@ class Transport:
     notice_interval_s: float = 0.0
     pfc_off_packets: float = UNBOUNDED_PACKETS
     pfc_on_packets: float = UNBOUNDED_PACKETS
+    aggressiveness: Aggressiveness | None = None
+    gap_share: float = 0.9
     own: Mapping[str, float] = field(default_factory=dict)
 
 
-TRANSPORTS: Mapping[str, Transport] = {
+_PLAIN: Mapping[str, Transport] = {
     "dctcp": Transport(
         "dctcp",
         "M. Alizadeh et al., DCTCP, SIGCOMM 2010; window of 100 packets, K = 50 and gain 1/16 as in the TopoOpt "
@@ -115,5 +123,22 @@ TRANSPORTS: Mapping[str, Transport] = {
         "No congestion control: packets follow each other at the rate of the first link",
         paced=True,
     ),
+}
+
+
+def _weighed(name: str, what: str) -> Transport:
+    """Return a transport that grows with F."""
+    plain = _PLAIN[name]
+    source = f"S. Rajasekaran et al., MLTCP, HotNets 2024: {what}. The rest as {name}: {plain.source}"
+    return replace(plain, source=source, aggressiveness=Aggressiveness())
+
+
+TRANSPORTS: Mapping[str, Transport] = {
+    **_PLAIN,
+    "mltcp-reno": _weighed("reno", "the window grows by F packets a round trip; slow start and cuts stay"),
+    "mltcp-cubic": _weighed(
+        "cubic", "the window grows F times as fast, also as a function of time (from memory, unconfirmed)"
+    ),
+    "mltcp-dcqcn": _weighed("dcqcn", "the additive increase is F times as large (from memory, unconfirmed)"),
 }
 """Transports by name. The first is the default."""

@@ -93,6 +93,7 @@ def _own_rows(graph: TaskGraph, played: Ints) -> TaskRows:
         phase=graph.phase,
         iteration=graph.iteration,
         accelerator=graph.accelerator,
+        job=graph.job,
     )
 
 
@@ -116,6 +117,7 @@ def _rows_of(graph: TaskGraph, task: int, moves: Moves) -> TaskRows:
         operator=int(graph.operator[task]),
         phase=int(graph.phase[task]),
         iteration=int(graph.iteration[task]),
+        job=int(graph.job[task]),
     )
 
 

@@ -1,15 +1,18 @@
 """Connections: opened for every transfer, and for every member and round of a collective; closed when all is in.
 
 A connection is opened with a packet of one byte; when it has arrived, the sender may send: what its window allows, or
-at its own pace. A packet that arrives is acknowledged, at once or by a packet on the way back; then the one that
-opens is answered likewise before the sender may send.
+at its own pace. Connections that are kept (``accounts.py``) need not be opened again. A packet that arrives is
+acknowledged, at once or by a packet on the way back; then the one that opens is answered likewise before the sender
+may send.
 """
 
 from topoopt.kernel import compiled, inlined, spliced
+from topoopt.simulate.packet.kernel.accounts import hand_on, take_up
 from topoopt.simulate.packet.kernel.flows import free_if_done, log_connection
 from topoopt.simulate.packet.kernel.layout import (
     AGAIN,
     CLOSED,
+    KEPT_AND_WEIGHED,
     KIND_ACK,
     KIND_ACK_AGAIN,
     KIND_DATA,
@@ -26,6 +29,7 @@ from topoopt.simulate.packet.kernel.layout import (
     Stream,
 )
 from topoopt.simulate.packet.kernel.links import enqueue
+from topoopt.simulate.packet.kernel.mltcp import note_acknowledged
 from topoopt.simulate.packet.kernel.pacing import go_on_pacing
 from topoopt.simulate.packet.kernel.recovery import give_up, land, learn, take_board
 from topoopt.simulate.packet.kernel.sending import drawn_path, launch_one, send, send_one
@@ -80,7 +84,11 @@ def open_connection(s: State, stream: int, now: int) -> None:
         if s.count[Count.GO_BACK_N] == 0:
             take_board(s, flow)
         wait_for_news(s, flow, now)
-    launch_one(s, flow, KIND_OPEN, now)
+    if s.count[Count.KEEPS] > 0 and take_up(s, flow, now):
+        row[Flow.STATE] = OPEN
+        begin(s, flow, now)
+    else:
+        launch_one(s, flow, KIND_OPEN, now)
 
 
 @inlined
@@ -143,7 +151,10 @@ def arrived(s: State, flow: int, what: int, now: int) -> None:
             row[Flow.ARRIVED] += 1
         if row[Flow.ARRIVED] == row[Flow.PACKETS] and row[Flow.STATE] == OPEN:
             row[Flow.STATE] = CLOSED
+            s.stream[row[Flow.STREAM], Stream.MARKS] += row[Flow.MARKS]
             log_connection(s, flow, now)
+            if s.count[Count.KEEPS] > 0:
+                hand_on(s, flow, now)
             connection_done(s, row[Flow.STREAM], now)
         expected = row[Flow.EXPECTED]
         news = row[Flow.STATE] == OPEN
@@ -202,6 +213,8 @@ def _acknowledged(
     else:
         row[Flow.PIPE] -= 1
         row[Flow.ACKED] += 1
+        if s.count[Count.KEEPS] == KEPT_AND_WEIGHED:
+            note_acknowledged(s, flow, now)
         if row[Flow.TIMED] == sequence:
             measure(s, flow, now - row[Flow.TIMED_AT])
             row[Flow.TIMED] = -1

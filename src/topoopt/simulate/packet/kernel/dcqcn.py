@@ -7,7 +7,7 @@ picoseconds at the full rate.
 
 from topoopt.kernel import compiled, inlined
 from topoopt.simulate.packet.kernel.law import Law
-from topoopt.simulate.packet.kernel.layout import C_OWN, OWN, SIZE_DATA, State
+from topoopt.simulate.packet.kernel.layout import C_OWN, OWN, SIZE_DATA, State, Window
 
 RATE, TARGET, ALPHA, LEFT, SEEN_AT, ALPHA_AT, RISE_AT, BYTES_LEFT, TIMES, VOLUMES, LINK_BPS = range(
     OWN, OWN + 11
@@ -111,7 +111,7 @@ def _rise(s: State, flow: int) -> None:
     if min(w[flow, TIMES], w[flow, VOLUMES]) > c[FAST_STEPS]:
         w[flow, TARGET] += c[HYPER_BPS] / w[flow, LINK_BPS]
     elif max(w[flow, TIMES], w[flow, VOLUMES]) >= c[FAST_STEPS]:
-        w[flow, TARGET] += c[ADDITIVE_BPS] / w[flow, LINK_BPS]
+        w[flow, TARGET] += w[flow, Window.WEIGHT] * c[ADDITIVE_BPS] / w[flow, LINK_BPS]
     w[flow, TARGET] = min(w[flow, TARGET], 1.0)
     w[flow, RATE] = (w[flow, RATE] + w[flow, TARGET]) / 2.0
 

@@ -20,6 +20,14 @@ def dctcp_opened(s: State, flow: int, now: int) -> None:
 
 
 @inlined
+def dctcp_resumed(s: State, flow: int, now: int) -> None:
+    """Begin a window of measurement; the share of marks stays."""
+    s.window[flow, SEEN] = 0.0
+    s.window[flow, MARKS_SEEN] = 0.0
+    s.window[flow, WINDOW_SIZE] = s.window[flow, Window.CWND]
+
+
+@inlined
 def dctcp_acked(s: State, flow: int, marked: bool, now: int) -> None:
     """Measure the share of marks, once a window cut it, then grow it."""
     w = s.window
@@ -43,4 +51,10 @@ def dctcp_acked(s: State, flow: int, marked: bool, now: int) -> None:
         grow_window(s, flow, 1.0 / w[flow, Window.CWND])
 
 
-DCTCP = Law(opened=dctcp_opened, acked=dctcp_acked, lost=reno_cut, timed_out=reno_timed_out)
+DCTCP = Law(
+    opened=dctcp_opened,
+    resumed=dctcp_resumed,
+    acked=dctcp_acked,
+    lost=reno_cut,
+    timed_out=reno_timed_out,
+)

@@ -29,6 +29,8 @@ class Law(NamedTuple):
     ----------
     opened : function of (s, flow, now)
         The connection begins; its window is the first one, the rest of its state 0.
+    resumed : function of (s, flow, now)
+        A connection that is kept has something to send again; its state is that of its last packet.
     acked : function of (s, flow, marked, now)
         With a window: one packet more was received, marked or not.
     lost, timed_out : function of (s, flow, now)
@@ -42,6 +44,7 @@ class Law(NamedTuple):
     """
 
     opened: Callable[..., None] = idle
+    resumed: Callable[..., None] = idle
     acked: Callable[..., None] = idle
     lost: Callable[..., None] = idle
     timed_out: Callable[..., None] = idle

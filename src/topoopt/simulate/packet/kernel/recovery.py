@@ -6,7 +6,16 @@ refuses what is out of order and says so once for a gap; the sender goes back to
 """
 
 from topoopt.kernel import compiled
-from topoopt.simulate.packet.kernel.layout import NO_SEQUENCE, Constant, Count, Fate, Flow, State
+from topoopt.simulate.packet.kernel.layout import (
+    KEPT_AND_WEIGHED,
+    NO_SEQUENCE,
+    Constant,
+    Count,
+    Fate,
+    Flow,
+    State,
+)
+from topoopt.simulate.packet.kernel.mltcp import note_acknowledged
 from topoopt.simulate.packet.kernel.timeouts import measure, wait_for_news
 from topoopt.simulate.packet.kernel.transports import acked, lost
 
@@ -139,6 +148,8 @@ def _news(s: State, flow: int, marked: bool, now: int) -> None:
     row = s.flow[flow]
     row[Flow.ACKED] += 1
     row[Flow.TIMEOUTS] = 0
+    if s.count[Count.KEEPS] == KEPT_AND_WEIGHED:
+        note_acknowledged(s, flow, now)
     if row[Flow.RECOVERING] == 0 and s.count[Count.PACED] == 0:
         acked(s, flow, marked, now)
     wait_for_news(s, flow, now)

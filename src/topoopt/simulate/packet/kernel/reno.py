@@ -1,7 +1,7 @@
 """TCP Reno, with explicit congestion notification: half the window once a window, one packet more each window.
 
-The growth of a window is one step in one place, ``grow_window``, which every transport with a window calls: what
-weighs connections differently belongs there.
+Where congestion is avoided, the growth of a window is one step in one place, ``grow_window``: there connections are
+weighed. Slow start has no weight.
 """
 
 from topoopt.kernel import compiled, inlined
@@ -14,8 +14,8 @@ LEAST_SSTHRESH = 2.0
 
 @inlined
 def grow_window(s: State, flow: int, packets: float) -> None:
-    """Let the window grow by some packets, for one that was acknowledged."""
-    s.window[flow, Window.CWND] += packets
+    """Let the window grow by some packets, for one that was acknowledged, or by more or less, by its weight."""
+    s.window[flow, Window.CWND] += packets * s.window[flow, Window.WEIGHT]
 
 
 @inlined
@@ -24,7 +24,7 @@ def slow_start(s: State, flow: int) -> bool:
     w = s.window
     if w[flow, Window.CWND] >= w[flow, Window.SSTHRESH]:
         return False
-    grow_window(s, flow, min(1.0, w[flow, Window.SSTHRESH] - w[flow, Window.CWND]))
+    w[flow, Window.CWND] += min(1.0, w[flow, Window.SSTHRESH] - w[flow, Window.CWND])
     return True
 
 
@@ -34,6 +34,12 @@ def hold_window(s: State, flow: int) -> None:
     row = s.flow[flow]
     s.window[flow, HOLD] = float(row[Flow.PIPE])
     row[Flow.RECOVER] = max(row[Flow.SENT], row[Flow.FURTHEST])
+
+
+@inlined
+def reno_resumed(s: State, flow: int, now: int) -> None:
+    """Go on with nothing under way."""
+    s.window[flow, HOLD] = 0.0
 
 
 @compiled
@@ -63,4 +69,4 @@ def reno_timed_out(s: State, flow: int, now: int) -> None:
     s.window[flow, Window.CWND] = 1.0
 
 
-RENO = Law(acked=reno_acked, lost=reno_cut, timed_out=reno_timed_out)
+RENO = Law(resumed=reno_resumed, acked=reno_acked, lost=reno_cut, timed_out=reno_timed_out)

@@ -49,6 +49,7 @@ timed_out = _of_the_one_in_use("timed_out")
 noticed = _of_the_one_in_use("noticed")
 wait_ps = _of_the_one_in_use("wait_ps")
 sent = _of_the_one_in_use("sent")
+resumed = _of_the_one_in_use("resumed")
 _opened = _of_the_one_in_use("opened")
 
 
@@ -58,4 +59,5 @@ def opened(s: State, flow: int, now: int) -> None:
     s.window[flow, :] = 0.0
     s.window[flow, Window.CWND] = s.constant[Constant.FIRST_WINDOW]
     s.window[flow, Window.SSTHRESH] = s.constant[Constant.SSTHRESH]
+    s.window[flow, Window.WEIGHT] = 1.0
     _opened(s, flow, now)

@@ -1,0 +1,52 @@
+"""What connections of a job hand on to those after them, as sockets do that stay open over iterations.
+
+A transfer between two servers goes on where the one before it has ended: with its window, its threshold and its
+round-trip time, and without a packet that opens. A sender that was silent for a timeout begins with a small window
+again (RFC 5681, section 4.1), and remembers three quarters of the one it had as its threshold (RFC 2861). Where
+connections are weighed, the account also knows how much of an iteration is in.
+"""
+
+from topoopt.kernel import compiled
+from topoopt.simulate.packet.kernel.layout import (
+    KEPT_AND_WEIGHED,
+    WINDOW_FIELDS,
+    Account,
+    Constant,
+    Count,
+    State,
+    Window,
+)
+from topoopt.simulate.packet.kernel.mltcp import account_of, begin_if_new, note_rest
+from topoopt.simulate.packet.kernel.transports import resumed
+
+FIRST_KEPT = len(Account)
+
+
+@compiled
+def take_up(s: State, flow: int, now: int) -> bool:
+    """Let a connection go on where the one before it has ended; return whether there was one."""
+    here, a, w = account_of(s, flow), s.constant, s.window
+    used = a[here + Account.USED] > 0.0
+    if used:
+        for field in range(WINDOW_FIELDS):
+            w[flow, field] = a[here + FIRST_KEPT + field]
+        timeout = max(a[Constant.TIMEOUT_MIN], w[flow, Window.SRTT] + 4.0 * w[flow, Window.RTTVAR])
+        if float(now) - a[here + Account.LEFT_AT] > timeout:
+            w[flow, Window.SSTHRESH] = max(w[flow, Window.SSTHRESH], 0.75 * w[flow, Window.CWND])
+            w[flow, Window.CWND] = min(w[flow, Window.CWND], a[Constant.FIRST_WINDOW])
+        resumed(s, flow, now)
+    if s.count[Count.KEEPS] == KEPT_AND_WEIGHED:
+        begin_if_new(s, flow, now)
+    return used
+
+
+@compiled
+def hand_on(s: State, flow: int, now: int) -> None:
+    """Keep the state of a connection whose packets are all in."""
+    here, a = account_of(s, flow), s.constant
+    if s.count[Count.KEEPS] == KEPT_AND_WEIGHED:
+        note_rest(s, flow, now)
+    a[here + Account.USED] = 1.0
+    a[here + Account.LEFT_AT] = float(now)
+    for field in range(WINDOW_FIELDS):
+        a[here + FIRST_KEPT + field] = s.window[flow, field]
