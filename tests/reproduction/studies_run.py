@@ -13,7 +13,7 @@ from topoopt.reproduction.mixnet_points import AT_400G
 from topoopt.reproduction.wirings import WiringsGrid, wirings_on
 
 SETTINGS = StudySettings(quick=True)
-QUICK_ONES = ("fig10", "fig12", "fig13", "fig14", "fig15", "mltcp", "motivation", "table1")
+QUICK_ONES = ("cassini", "fig10", "fig12", "fig13", "fig14", "fig15", "mltcp", "motivation", "table1")
 
 
 def silent(stage: str, done: int, total: int) -> None:

@@ -15,7 +15,7 @@ from topoopt.errors import InvalidInput, check_known, unknown_name
 from topoopt.words import Switch, Word
 
 ALL, LIST = "all", "list"
-FIGURES = "motivation|fig10|...|fig17|testbed|table1|mixnet|mltcp|wirings|all|list"
+FIGURES = "motivation|fig10|...|fig17|testbed|table1|mixnet|cassini|mltcp|wirings|all|list"
 TABLES = ("csv", "parquet")
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from topoopt.errors import unknown_name
+from topoopt.reproduction.cassini import cassini
 from topoopt.reproduction.description import description
 from topoopt.reproduction.fig10 import fig10
 from topoopt.reproduction.fig11 import fig11
@@ -60,6 +61,7 @@ STUDIES: Mapping[str, StudyEntry] = {
         "testbed": testbed,
         "table1": table1,
         "mixnet": mixnet,
+        "cassini": cassini,
         "mltcp": mltcp,
         "wirings": wirings,
     }.items()
