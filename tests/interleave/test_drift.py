@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from tests.interleave.test_shared_link import on_off
-from topoopt.errors import InvalidInput
 from topoopt.interleave import (
     DRIFT_TOLERANCE,
     Candidate,
@@ -49,7 +48,6 @@ def test_slots_have_the_proportions_of_rounded_times_and_none_is_shorter_than_it
     assert list(slots_s.values()) == pytest.approx(expected.tolist())
     for job, time_s in placement.graph.iteration_times_s.items():
         assert slots_s[job] >= time_s * (1 - 1e-12)
-    assert job_slots_s(placement, 0.02)["job 0"] == pytest.approx(1.02 * slots_s["job 0"])
 
 
 def test_jobs_that_meet_nobody_or_whose_times_are_far_from_rounded_are_not_held() -> None:
@@ -66,14 +64,12 @@ def test_where_the_graph_has_a_loop_nobody_is_held() -> None:
     assert job_slots_s(judge_placement(Candidate("loop", links))) == {"a": 0.0, "b": 0.0}
 
 
-@pytest.mark.parametrize("headroom", [-0.1, 1.1, float("nan")])
-def test_headroom_is_a_part_of_an_iteration(headroom: float) -> None:
-    with pytest.raises(InvalidInput, match="headroom"):
-        job_slots_s(together(0.1, 0.1), headroom)
-
-
 def run(
-    profiles: list[CommunicationProfile], placement: JudgedPlacement, noise: float, slots_s: dict[str, float]
+    profiles: list[CommunicationProfile],
+    placement: JudgedPlacement,
+    noise: float,
+    slots_s: dict[str, float],
+    group: int | None = 0,
 ) -> PeriodicRun:
     shifts_s = placement.time_shifts_s
     jobs = [
@@ -83,6 +79,7 @@ def run(
             noise=noise,
             slot_s=slots_s[profile.job],
             drift_tolerance=DRIFT_TOLERANCE,
+            group=group,
         )
         for profile in profiles
     ]
@@ -95,22 +92,31 @@ def times_s(result: PeriodicRun) -> float:
 
 
 def test_without_correction_noise_undoes_the_shifts_and_with_it_they_stay() -> None:
-    # Measured: 127.0 ms without correction, 100.9 ms with it, of 100 ms alone.
+    # Measured: 127.0 ms without correction, 100.1 ms with it, of 100 ms alone.
     jobs = jobs_of(0.1, 0.1, duty=0.45)
     placement = together(0.1, 0.1, duty=0.45)
     nobody = dict.fromkeys(placement.time_shifts_s, 0.0)
     drifting, held = run(jobs, placement, 0.01, nobody), run(jobs, placement, 0.01, job_slots_s(placement))
     assert times_s(drifting) > 0.11
-    assert times_s(held) < 0.102
-    assert all(0 < job.realignments < 50 for job in held.jobs)
+    assert times_s(held) < 0.1005
+    assert all(0 < job.realignments < 100 for job in held.jobs)
 
 
-def test_a_little_headroom_is_less_waiting_where_computing_varies() -> None:
-    # Measured at a noise of 2 %: 102.7 ms without headroom, 101.1 ms with half a percent of it.
-    placement = together(0.1, 0.1, duty=0.45)
+def test_that_others_begin_later_costs_less_than_to_wait_for_a_slot() -> None:
+    # Measured: 100.9 ms where each job waits for its own slots, most of an iteration whenever it is late.
     jobs = jobs_of(0.1, 0.1, duty=0.45)
-    tight, easy = (run(jobs, placement, 0.02, job_slots_s(placement, headroom)) for headroom in (0.0, 0.005))
-    assert times_s(easy) < times_s(tight) - 0.0005
+    placement = together(0.1, 0.1, duty=0.45)
+    slots_s = job_slots_s(placement)
+    alone, group = (run(jobs, placement, 0.01, slots_s, of) for of in (None, 0))
+    assert 0.1 <= times_s(group) < times_s(alone) - 0.0005
+
+
+def test_jobs_that_do_not_fit_find_the_pace_at_which_they_do() -> None:
+    # Each sends for 60 ms of 100 alone: the link is full at 120 ms.
+    jobs = jobs_of(0.1, 0.1, duty=0.6)
+    placement = together(0.1, 0.1, duty=0.6)
+    assert placement.score == pytest.approx(0.8, abs=0.03)
+    assert times_s(run(jobs, placement, 0.01, job_slots_s(placement))) == pytest.approx(0.12, rel=1e-3)
 
 
 def test_without_noise_nobody_waits_and_with_rounded_times_only_as_long_as_slots_are_longer() -> None:

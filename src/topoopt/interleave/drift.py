@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from topoopt.errors import InvalidInput
 from topoopt.interleave.link_rotation import MOST_STRETCH
 from topoopt.interleave.placement import JudgedPlacement
 
@@ -10,37 +9,28 @@ DRIFT_TOLERANCE = 0.05
 """Part of an iteration by which the start of a communication phase may be off, as in the paper; then a job waits."""
 
 
-def job_slots_s(placement: JudgedPlacement, headroom: float = 0.0) -> dict[str, float]:
+def job_slots_s(placement: JudgedPlacement) -> dict[str, float]:
     """Return the time from the start of an iteration to that of the next one, for jobs that are held to their shifts.
 
     Jobs that share links have iteration times rounded so that they have a common multiple. Slots have the same
     proportions, and no job's is shorter than its iteration. Jobs for which that takes much longer slots
     (:data:`MOST_STRETCH`) are not held to any, nor are those that meet nobody, nor any where the graph has a loop.
 
-    Parameters
-    ----------
-    headroom : float
-        Part of an iteration by which slots are longer still. A job that is late waits for most of an iteration, one
-        that is early for as much as it is early: with some headroom jobs whose computing varies are rarely late.
+    A job that is off by more than :data:`DRIFT_TOLERANCE` of its iteration has its shift applied anew. Where it is
+    early it waits for its slot. Where it is late the jobs that it meets begin as much later instead, for all that
+    counts is when jobs begin among each other: see ``group`` of :class:`topoopt.interleave.PeriodicJob`.
 
     Returns
     -------
     dict of str to float
         Of all jobs; 0 for those that are not held to any.
 
-    Raises
-    ------
-    InvalidInput
-        If the headroom is no part of an iteration.
-
     References
     ----------
     .. [1] S. Rajasekaran et al., "CASSINI", NSDI 2024, section 4.2: adjustment of time shifts.
     """
-    if not 0 <= headroom <= 1:
-        raise InvalidInput(f"headroom {headroom:g}: expected a part of an iteration, 0 to 1")
     slots_s = {} if placement.loop else _slots_s(placement)
-    return {job: slots_s.get(job, 0.0) * (1 + headroom) for job in placement.graph.iteration_times_s}
+    return {job: slots_s.get(job, 0.0) for job in placement.graph.iteration_times_s}
 
 
 def _slots_s(placement: JudgedPlacement) -> Mapping[str, float]:

@@ -163,9 +163,19 @@ def _phases(
         begin=np.array([float(job.begin_s) for job in jobs]),
         slot=np.array([float(job.slot_s) for job in jobs]),
         tolerance=np.array([job.drift_tolerance * job.profile.iteration_time_s for job in jobs]),
+        group=_groups(jobs),
         most=most,
         wanted=_wanted(most, iterations),
     )
+
+
+def _groups(jobs: Sequence[PeriodicJob]) -> Ints:
+    """Return the group of each job, numbered from 0; -1 where there is none."""
+    number = {
+        group: place
+        for place, group in enumerate(sorted({job.group for job in jobs if job.group is not None}))
+    }
+    return np.array([-1 if job.group is None else number[job.group] for job in jobs])
 
 
 def _wanted(most: Ints, iterations: int | None) -> Ints:
@@ -198,6 +208,7 @@ def _course(jobs: Sequence[PeriodicJob], phases: Phases, links: int, packet_byte
         done=np.zeros(count, np.int64),
         carried=np.zeros(count),
         realigned=np.zeros(count, np.int64),
+        anchor=np.zeros(count),
         keys=np.append(first_s[order], 0.0),
         codes=np.append(order, 0),
         link_carried=np.zeros(links),

@@ -31,6 +31,9 @@ class PeriodicJob:
         The job starts iterations at ``begin_s`` plus multiples of this, if it would miss them by more than
         ``drift_tolerance`` of its iteration time: it then waits for the next one. 0: it never waits.
     drift_tolerance : float
+    group : int, optional
+        Of jobs that are shifted against each other. One that is late does not wait: the others of its group start as
+        much later than they would have.
 
     Raises
     ------
@@ -45,6 +48,7 @@ class PeriodicJob:
     noise: float = 0.0
     slot_s: float = 0.0
     drift_tolerance: float = 0.05
+    group: int | None = None
 
     def __post_init__(self) -> None:
         here = f"job {self.profile.job}"

@@ -260,12 +260,25 @@ def _start_next(p: Phases, c: Course, job: int, end: float) -> float:
         c.tally[UNFINISHED] -= 1
     start = end
     if p.slot[job] > 0.0:
-        late = (end - p.begin[job]) % p.slot[job]
-        if min(late, p.slot[job] - late) > p.tolerance[job]:
-            start = end + p.slot[job] - late
-            c.realigned[job] += 1
+        start += _wait(p, c, job, end)
     c.iteration[job, STARTED] = start
     return start
+
+
+@compiled
+def _wait(p: Phases, c: Course, job: int, end: float) -> float:
+    """Return how long a job waits for its slot; where it is late its group moves to later slots instead."""
+    group = p.group[job]
+    anchor = c.anchor[group] if group >= 0 else 0.0
+    late = (end - p.begin[job] - anchor) % p.slot[job]
+    early = p.slot[job] - late
+    if min(late, early) <= p.tolerance[job]:
+        return 0.0
+    c.realigned[job] += 1
+    if group >= 0 and late <= early:
+        c.anchor[group] += late
+        return 0.0
+    return float(early)
 
 
 @compiled

@@ -34,6 +34,7 @@ class Phases(NamedTuple):
     begin            float64 (jobs,)        s; when the first iteration starts
     slot             float64 (jobs,)        s between the starts that a job is held to; 0: it is not
     tolerance        float64 (jobs,)        s by which it may miss them
+    group            int64   (jobs,)        of which one that is late makes the others later; -1: none
     most             int64   (jobs,)        iterations after which a job is gone; -1: never
     wanted           int64   (jobs,)        iterations before which the run does not end
     ================ ======= ============== ==============================================================
@@ -53,6 +54,7 @@ class Phases(NamedTuple):
     begin: Floats
     slot: Floats
     tolerance: Floats
+    group: Ints
     most: Ints
     wanted: Ints
 
@@ -72,7 +74,8 @@ class Course(NamedTuple):
     iteration        float64 (jobs, 5)      the row of the log that is being filled
     done             int64   (jobs,)        iterations
     carried          float64 (jobs,)        bytes sent since the start
-    realigned        int64   (jobs,)        how often a job waited for its slot
+    realigned        int64   (jobs,)        how often a job waited for its slot, or its group for it
+    anchor           float64 (jobs,)        s; by how much later than at first the slots of each group are
     keys, codes      f8, i8  (jobs+1,)      heap: when computing jobs begin to send
     link_carried     float64 (links,)       bytes
     link_over        float64 (links,)       s for which those who send could take more than there is
@@ -94,6 +97,7 @@ class Course(NamedTuple):
     done: Ints
     carried: Floats
     realigned: Ints
+    anchor: Floats
     keys: Floats
     codes: Ints
     link_carried: Floats

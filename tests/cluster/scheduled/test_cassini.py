@@ -60,12 +60,6 @@ def test_where_shifts_cannot_agree_nobody_is_shifted() -> None:
     assert strict.groups == ()
 
 
-def test_headroom_makes_periods_longer() -> None:
-    placement = (placed("a", 1), placed("b", 1))
-    choice = cassini(NETWORK, headroom=0.01)([placement], CAPACITIES_BPS)
-    assert choice.periods_s == pytest.approx((0.202, 0.202))
-
-
 def test_every_link_of_the_network_has_its_cable() -> None:
     cables = cassini(NETWORK).cables
     assert len(cables) == 96

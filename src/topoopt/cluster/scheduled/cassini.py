@@ -31,13 +31,10 @@ class Cassini:
     cables : tuple of str
         Of each directed link: the two directions of a cable have the same.
     rules : InterleavingRules
-    headroom : float
-        As of :func:`topoopt.interleave.job_slots_s`.
     """
 
     cables: tuple[str, ...]
     rules: InterleavingRules
-    headroom: float
 
     def __call__(self, candidates: Sequence[Placement], capacities_bps: Floats) -> ChosenPlacement:
         """Return the placement with the best mean score of its links, and the shifts of its jobs."""
@@ -47,7 +44,7 @@ class Cassini:
         ]
         choice = choose_placement(links, self.rules)
         jobs = [placed.job for placed in candidates[choice.chosen]]
-        return _chosen(choice.chosen, choice.best, jobs, self.headroom)
+        return _chosen(choice.chosen, choice.best, jobs)
 
     def _shared(self, placement: Placement, capacities_bps: Floats) -> tuple[SharedLink, ...]:
         """Return the links that several jobs use."""
@@ -66,9 +63,7 @@ class Cassini:
         )
 
 
-def cassini(
-    network: WorkerNetwork, rules: InterleavingRules = DEFAULT_RULES, headroom: float = 0.0
-) -> Cassini:
+def cassini(network: WorkerNetwork, rules: InterleavingRules = DEFAULT_RULES) -> Cassini:
     """Return what chooses among placements of jobs on a network."""
     topology = network.fabric.topology
     seen: dict[tuple[int, int], int] = {}
@@ -76,7 +71,7 @@ def cassini(
     for ends in zip(topology.src.tolist(), topology.dst.tolist(), strict=True):
         number = seen[ends] = seen.get(ends, -1) + 1
         cables.append(f"cable {min(ends)}-{max(ends)} {number}")
-    return Cassini(tuple(cables), rules, headroom)
+    return Cassini(tuple(cables), rules)
 
 
 def _scaled(placed: PlacedWorkers, share: float) -> CommunicationProfile:
@@ -87,8 +82,8 @@ def _scaled(placed: PlacedWorkers, share: float) -> CommunicationProfile:
     return CommunicationProfile(placed.job, placed.profile.iteration_time_s, phases)
 
 
-def _chosen(candidate: int, best: JudgedPlacement, jobs: Sequence[str], headroom: float) -> ChosenPlacement:
-    shifts_s, slots_s = best.time_shifts_s, job_slots_s(best, headroom)
+def _chosen(candidate: int, best: JudgedPlacement, jobs: Sequence[str]) -> ChosenPlacement:
+    shifts_s, slots_s = best.time_shifts_s, job_slots_s(best)
     place = {job: number for number, job in enumerate(jobs)}
     groups = [] if best.loop else [group for group in best.graph.components() if len(group) > 1]
     return ChosenPlacement(

@@ -116,9 +116,11 @@ class Deciding:
     ) -> None:
         ready_s = [by_name[placed.job].next_start_s for placed in placement]
         starts_s = aligned_starts_s(placement, chosen, ready_s)
-        for placed, start_s, period_s in zip(placement, starts_s, chosen.periods_s, strict=True):
-            by_name[placed.job].next_start_s = start_s
-            by_name[placed.job].slot_s = period_s
+        group_of = {job: number for number, jobs in enumerate(chosen.groups) for job in jobs}
+        for place, (placed, start_s) in enumerate(zip(placement, starts_s, strict=True)):
+            job = by_name[placed.job]
+            job.next_start_s, job.slot_s = start_s, chosen.periods_s[place]
+            job.group = group_of.get(place)
 
 
 def _largest_first(counts: Mapping[str, int]) -> dict[str, int]:

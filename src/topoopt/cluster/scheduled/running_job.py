@@ -55,6 +55,7 @@ class RunningJob:
         self.weights: defaultdict[float, float] = defaultdict(float)
         self.done, self.iterations, self.run_s, self.marks = 0.0, 0.0, 0.0, 0.0
         self.pace, self.slot_s, self.alone_s = 1.0, 0.0, 0.0
+        self.group: int | None = None
         self.work = job.iterations or max(
             job.duration_s / shape_on(job.servers).profile.iteration_time_s, 1.0
         )
@@ -118,7 +119,7 @@ class RunningJob:
     def iterating(self) -> Iterating:
         """What a stretch wants to know."""
         assert self.placed is not None
-        return Iterating(self.placed, self.next_start_s, self.left, self.pace, self.slot_s)
+        return Iterating(self.placed, self.next_start_s, self.left, self.pace, self.slot_s, self.group)
 
     def place(self, placed: PlacedWorkers | None, now_s: float, restart_s: float) -> None:
         """Go on with other workers, after the iteration that is under way, or wait without any."""

@@ -34,6 +34,8 @@ class Iterating:
         Iteration time over that where nobody disturbs it, when last seen: how far to simulate is guessed by it.
     slot_s : float
         It is held to starts so far apart, see :class:`topoopt.interleave.PeriodicJob`; 0: it is not.
+    group : int or None
+        Of jobs that are shifted against each other.
     """
 
     placed: PlacedWorkers
@@ -41,6 +43,7 @@ class Iterating:
     left: int
     pace: float = 1.0
     slot_s: float = 0.0
+    group: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +112,7 @@ def _periodic(job: Iterating, links: Ints, short: Ints, now_s: float, noise: flo
         begin_s=max(job.start_s - now_s, 0.0),
         noise=noise,
         slot_s=job.slot_s,
+        group=job.group,
     )
 
 
