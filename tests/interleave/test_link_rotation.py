@@ -11,6 +11,7 @@ from tests.interleave.test_shared_link import on_off, profiles
 from topoopt.interleave import (
     CommunicationProfile,
     InterleavingRules,
+    LinkRotation,
     compatibility_score,
     interleave,
     link_rotation,
@@ -18,6 +19,14 @@ from topoopt.interleave import (
 )
 
 FAST = 50e9
+
+
+def rotation_of(
+    jobs: tuple[CommunicationProfile, ...], merging: str = "identical", solver: str = "auto"
+) -> LinkRotation:
+    found = link_rotation(jobs, FAST, InterleavingRules(solver=solver, merging=merging))
+    assert found is not None
+    return found
 
 
 @settings(max_examples=30)
@@ -39,7 +48,7 @@ def test_of_three_jobs_two_meet_or_all_three() -> None:
 
 def test_exact_times_are_not_stretched_and_have_the_rotation_of_the_finest_quantum() -> None:
     jobs = on_off("a", 0.0, 0.01, period_s=0.04), on_off("b", 0.0, 0.01, period_s=0.06)
-    rotation = link_rotation(jobs, FAST, InterleavingRules())
+    rotation = rotation_of(jobs)
     known = interleave(jobs, FAST)
     assert rotation.quanta == (40, 60)
     assert rotation.stretch == pytest.approx(0.0)
@@ -51,20 +60,30 @@ def test_exact_times_are_not_stretched_and_have_the_rotation_of_the_finest_quant
 def test_a_coarser_quantum_is_taken_where_it_gains_more_than_it_stretches() -> None:
     # 255 and 260 ms are 26 times 10 ms, rounded: 2 % more for one of them, and nobody waits for the other.
     jobs = on_off("a", 0.0, 0.1, period_s=0.255), on_off("b", 0.0, 0.1, period_s=0.26)
-    rotation = link_rotation(jobs, FAST, InterleavingRules())
+    rotation = rotation_of(jobs)
     assert (rotation.quanta, rotation.score) == ((26, 26), 1.0)
     assert rotation.stretch == pytest.approx(260 / 255 - 1)
-    strict = link_rotation(jobs, FAST, InterleavingRules(merging="strict"))
+    strict = rotation_of(jobs, merging="strict")
     assert (strict.quanta, strict.quantum_s) == ((255, 260), 1e-3)
     assert strict.score < rotation.score - rotation.stretch
 
 
 def test_many_jobs_are_turned_by_descent_unless_a_solver_is_named() -> None:
     jobs = tuple(on_off(job, 0.0, 0.019) for job in "abcde")
-    assert link_rotation(jobs, FAST, InterleavingRules()).score == 1.0
-    assert link_rotation(jobs, FAST, InterleavingRules(solver="milp")).score == 1.0
+    assert rotation_of(jobs).score == 1.0
+    assert rotation_of(jobs, solver="milp").score == 1.0
 
 
 def test_times_below_the_quantum_have_a_finer_one() -> None:
     jobs = tuple(on_off(job, 0.0, 0.0002, period_s=0.0004) for job in "ab")
-    assert link_rotation(jobs, FAST, InterleavingRules()).score == 1.0
+    assert rotation_of(jobs).score == 1.0
+
+
+def test_without_a_circle_or_a_gain_there_is_no_rotation() -> None:
+    # Jobs of 4 ms beside some of nearly half a second: no quantum up to 4 ms gives a common multiple that is small.
+    lengths_s = (0.003859, 0.4553, 0.4631, 0.4787)
+    jobs = tuple(on_off(f"{time_s}", 0.0, 0.5 * time_s, period_s=time_s) for time_s in lengths_s)
+    for merging in ("identical", "strict"):
+        assert link_rotation(jobs, FAST, InterleavingRules(merging=merging)) is None
+    full = tuple(on_off(job, 0.0, 0.1) for job in "ab")
+    assert link_rotation(full, FAST, InterleavingRules()) is None

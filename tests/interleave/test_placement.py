@@ -98,6 +98,7 @@ def test_iteration_times_that_are_nearly_alike_are_rounded_to_one() -> None:
     times_s = (0.997, 0.991, 0.983, 0.977)
     jobs = [on_off(f"job {time_s}", 0.0, 0.2, period_s=time_s) for time_s in times_s]
     (judged,) = judge_placement(Candidate("p", (link("x", *jobs),))).links
+    assert judged.rotation is not None
     assert judged.rotation.quanta == (20, 20, 20, 20)
     assert judged.rotation.stretch == pytest.approx(0.997 / 0.977 - 1)
     assert judged.scores == (1.0,)
@@ -109,7 +110,7 @@ def test_jobs_whose_times_have_nothing_in_common_are_not_aligned() -> None:
     a, b = on_off("a", 0.0, 0.05, period_s=0.137), on_off("b", 0.0, 0.1, period_s=0.251)
     shorter = on_off("a", 0.0, 0.04, period_s=0.137)
     placement = judge_placement(Candidate("p", (link("x", a, b), link("y", shorter, b))))
-    assert [one.aligned for one in placement.links] == [False, False]
+    assert [one.rotation for one in placement.links] == [None, None]
     assert placement.loop == ()
     # Both on at once for the product of their duties.
     expected = [1 - 0.05 / 0.137 * 0.1 / 0.251, 1 - 0.04 / 0.137 * 0.1 / 0.251]

@@ -39,6 +39,7 @@ def _slots_s(placement: JudgedPlacement) -> Mapping[str, float]:
     quanta = {
         (job, link.link): number
         for link in placement.links
+        if link.rotation is not None
         for job, number in zip(link.jobs, link.rotation.quanta, strict=True)
     }
     slots_s: dict[str, float] = {}

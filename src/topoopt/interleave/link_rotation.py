@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from topoopt.errors import check_known
-from topoopt.interleave.circle import QUANTUM_S, STEP_DEG, copies_of, fitting_quantum_s, unified_circle
+from topoopt.interleave.circle import (
+    MOST_QUANTA,
+    QUANTUM_S,
+    STEP_DEG,
+    copies_of,
+    fitting_quantum_s,
+    unified_circle,
+)
 from topoopt.interleave.interleaving import interleave
 from topoopt.interleave.merging import MERGING
 from topoopt.interleave.profile import CommunicationProfile
@@ -23,6 +30,8 @@ MOST_ANGLES = 10_000
 """Of a circle; with more every job has so many copies that rotation does nothing."""
 MANY_JOBS = 5
 """From so many on a grid takes a second, and descent a twentieth of one."""
+NO_GAIN = 1e-9
+"""A gain up to this is rounding."""
 REMEMBERED = 4096
 """Rotations that are kept: candidates and epochs have most links in common."""
 
@@ -39,7 +48,7 @@ class InterleavingRules:
         The finest quantum; see :func:`link_rotation`.
     merging : str
         Name in :data:`MERGING`. ``strict`` keeps to the paper's text: there is one quantum, too, made coarser only
-        where there is no circle otherwise, and all links ask for something.
+        where there is no circle otherwise.
     """
 
     step_deg: float = STEP_DEG
@@ -85,12 +94,12 @@ class LinkRotation:
 @lru_cache(maxsize=REMEMBERED)
 def link_rotation(
     profiles: tuple[CommunicationProfile, ...], capacity_bps: float, rules: InterleavingRules
-) -> LinkRotation:
-    """Return the best way to interleave the jobs of a link.
+) -> LinkRotation | None:
+    """Return the best way to interleave the jobs of a link; None where there is none that gains anything.
 
     Times that are rounded more coarsely have a shorter common multiple, so that a rotation does more; but all jobs
     then have to run at the pace of the one that was rounded down the most. Of several quanta that one is taken for
-    which the score less this stretch is the highest. In strict mode there is one quantum.
+    which the score less this stretch is the highest. In strict mode there is one quantum, and any rotation will do.
 
     Parameters
     ----------
@@ -108,8 +117,8 @@ def link_rotation(
             )
             rotation = LinkRotation(found.time_shifts_s, quanta, quantum_s, stretch, found.score, unaligned)
             best = max(best or rotation, rotation, key=lambda one: one.score - one.stretch)
-    assert best is not None, "there is a quantum at least"
-    return best
+    strict = rules.merging == "strict"
+    return best if best is not None and (strict or best.gain > NO_GAIN) else None
 
 
 def score_with(
@@ -122,23 +131,21 @@ def score_with(
 
 
 def _quanta_s(profiles: Sequence[CommunicationProfile], rules: InterleavingRules) -> Iterator[float]:
-    """Yield quanta that give different proportions, circles of few angles, and little stretch; one in any case."""
+    """Yield quanta that give different proportions, circles of few angles, and little stretch."""
+    if rules.merging == "strict":
+        quantum_s = fitting_quantum_s(profiles, rules.quantum_s)
+        if math.lcm(*_rounded(profiles, quantum_s)[0]) <= MOST_QUANTA:
+            yield quantum_s
+        return
+    shortest_s = min(profile.iteration_time_s for profile in profiles)
     seen: set[tuple[int, ...]] = set()
-    for coarser in () if rules.merging == "strict" else COARSER:
-        quantum_s = rules.quantum_s * coarser
-        if min(profile.iteration_time_s for profile in profiles) < quantum_s:
-            break
+    for quantum_s in [min(rules.quantum_s * coarser, shortest_s) for coarser in COARSER]:
         quanta, stretch = _rounded(profiles, quantum_s)
         proportions = tuple(number // math.gcd(*quanta) for number in quanta)
-        if (
-            stretch <= MOST_STRETCH
-            and proportions not in seen
-            and math.lcm(*copies_of(quanta)) <= MOST_ANGLES
-        ):
+        few = math.lcm(*copies_of(quanta)) <= MOST_ANGLES
+        if few and stretch <= MOST_STRETCH and proportions not in seen:
             seen.add(proportions)
             yield quantum_s
-    if not seen:
-        yield fitting_quantum_s(profiles, rules.quantum_s)
 
 
 def _rounded(profiles: Sequence[CommunicationProfile], quantum_s: float) -> tuple[tuple[int, ...], float]:

@@ -76,17 +76,15 @@ class JudgedLink:
         All links whose jobs it suits.
     scores : tuple of float
         Of each of these; where the jobs are not aligned, the mean over all rotations.
-    rotation : LinkRotation
-    aligned : bool
-        Whether its jobs are turned for it: not if that gains nothing.
+    rotation : LinkRotation or None
+        How its jobs are aligned; None where that gains nothing.
     """
 
     link: str
     jobs: tuple[str, ...]
     stands_for: tuple[str, ...]
     scores: tuple[float, ...]
-    rotation: LinkRotation
-    aligned: bool
+    rotation: LinkRotation | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +189,7 @@ def _graph(candidate: Candidate, links: Sequence[JudgedLink]) -> AffinityGraph:
     edges = [
         AffinityEdge(job, link.link, shift_s)
         for link in links
-        if link.aligned
+        if link.rotation is not None
         for job, shift_s in zip(link.jobs, link.rotation.time_shifts_s, strict=True)
     ]
     return AffinityGraph(times_s, tuple(edges))
@@ -200,11 +198,10 @@ def _graph(candidate: Candidate, links: Sequence[JudgedLink]) -> AffinityGraph:
 def _judged(merged: MergedLink, rules: InterleavingRules) -> JudgedLink:
     decides, links = merged.decides, merged.links
     rotation = link_rotation(decides.profiles, decides.capacity_bps, rules)
-    aligned = rules.merging == "strict" or rotation.gain > SAME_SCORE
-    if aligned:
+    if rotation is not None:
         shift_s = dict(zip(decides.jobs, rotation.time_shifts_s, strict=True))
         scores = tuple(score_with(link, rotation, shift_s, rules.step_deg) for link in links)
     else:
         scores = tuple(unaligned_score(link.profiles, link.capacity_bps) for link in links)
     names = tuple(link.link for link in links)
-    return JudgedLink(decides.link, tuple(decides.jobs), names, scores, rotation, aligned)
+    return JudgedLink(decides.link, tuple(decides.jobs), names, scores, rotation)
