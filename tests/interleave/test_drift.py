@@ -7,7 +7,6 @@ import pytest
 
 from tests.interleave.test_shared_link import on_off
 from topoopt.interleave import (
-    DRIFT_TOLERANCE,
     Candidate,
     CommunicationProfile,
     JudgedPlacement,
@@ -78,7 +77,6 @@ def run(
             begin_s=shifts_s[profile.job],
             noise=noise,
             slot_s=slots_s[profile.job],
-            drift_tolerance=DRIFT_TOLERANCE,
             group=group,
         )
         for profile in profiles

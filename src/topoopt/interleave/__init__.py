@@ -10,7 +10,6 @@ from topoopt.interleave.circle import fitting_quantum_s as fitting_quantum_s
 from topoopt.interleave.circle import unified_circle as unified_circle
 from topoopt.interleave.counter_file import read_counters as read_counters
 from topoopt.interleave.counter_file import write_counters as write_counters
-from topoopt.interleave.drift import DRIFT_TOLERANCE as DRIFT_TOLERANCE
 from topoopt.interleave.drift import job_slots_s as job_slots_s
 from topoopt.interleave.few_phases import few_phases as few_phases
 from topoopt.interleave.interleaving import Interleaving as Interleaving

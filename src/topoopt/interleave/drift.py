@@ -5,9 +5,6 @@ from collections.abc import Mapping
 from topoopt.interleave.link_rotation import MOST_STRETCH
 from topoopt.interleave.placement import JudgedPlacement
 
-DRIFT_TOLERANCE = 0.05
-"""Part of an iteration by which the start of a communication phase may be off, as in the paper; then a job waits."""
-
 
 def job_slots_s(placement: JudgedPlacement) -> dict[str, float]:
     """Return the time from the start of an iteration to that of the next one, for jobs that are held to their shifts.
@@ -16,7 +13,7 @@ def job_slots_s(placement: JudgedPlacement) -> dict[str, float]:
     proportions, and no job's is shorter than its iteration. Jobs for which that takes much longer slots
     (:data:`MOST_STRETCH`) are not held to any, nor are those that meet nobody, nor any where the graph has a loop.
 
-    A job that is off by more than :data:`DRIFT_TOLERANCE` of its iteration has its shift applied anew. Where it is
+    A job that is off by more than 5 % of its iteration has its shift applied anew. Where it is
     early it waits for its slot. Where it is late the jobs that it meets begin as much later instead, for all that
     counts is when jobs begin among each other: see ``group`` of :class:`topoopt.interleave.PeriodicJob`.
 

@@ -8,6 +8,9 @@ from topoopt.errors import InvalidInput
 from topoopt.interleave.profile import CommunicationProfile
 from topoopt.limits import whole
 
+DRIFT_TOLERANCE = 0.05
+"""Part of an iteration by which a start may be off before a job's time shift is applied anew, as in CASSINI."""
+
 
 @dataclass(frozen=True, slots=True)
 class PeriodicJob:
@@ -47,7 +50,7 @@ class PeriodicJob:
     iterations: int | None = None
     noise: float = 0.0
     slot_s: float = 0.0
-    drift_tolerance: float = 0.05
+    drift_tolerance: float = DRIFT_TOLERANCE
     group: int | None = None
 
     def __post_init__(self) -> None:
