@@ -98,7 +98,7 @@ def _schedule(course: ScheduledCourse, schedule: ScheduleSettings) -> Schedule:
 
 
 def _scheduled_job(job: RunningJob) -> ScheduledJob:
-    return ScheduledJob(job.shape_on(job.job.servers).profile.iteration_time_s, job.marks / job.iterations)
+    return ScheduledJob(job.alone_s / job.iterations, job.marks / job.iterations)
 
 
 def _described(cluster: ScheduledCluster) -> Mapping[str, object]:
