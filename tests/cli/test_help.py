@@ -18,11 +18,12 @@ from topoopt.cli.program import VERBS
 from topoopt.cli.simulate.verb import FidelityWords
 from topoopt.cli.testbed import TESTBED_VERBS
 from topoopt.cli.verbs import load
+from topoopt.cluster import SCHEDULERS
 from topoopt.collectives import COLLECTIVE_NAMES
 from topoopt.finder import DAMPING, DEGREE_SPLITS, FABRICS, STRIDE_RULES
 from topoopt.frontier import SCHEDULES, WIRED_DIRECTLY
 from topoopt.hardware import LINK_MODES, PRECISIONS, ClusterSpec
-from topoopt.interleave import SHARING_WAYS
+from topoopt.interleave import SHARING_WAYS, SHARINGS
 from topoopt.job import DEFAULT_CLUSTER, MEMORY_CHECKS, JobSettings
 from topoopt.llm import RECOMPUTATIONS
 from topoopt.routing import ROUTING
@@ -48,6 +49,7 @@ from topoopt.words import (
     FinderWords,
     JobWords,
     MltcpWords,
+    ScheduleWords,
     SearchWords,
     SimulationWords,
     described,
@@ -107,6 +109,8 @@ TABLES = [
     (FidelityWords, "simulator", SIMULATORS),
     (ComparisonWords, "fabrics", BASELINES),
     (BesideWords, "fabrics", BASELINES),
+    (ScheduleWords, "scheduler", SCHEDULERS),
+    (ScheduleWords, "sharing", SHARINGS),
     (CollectiveWords, "links", LINK_MODES),
     (CollectiveWords, "wiring", WIRED_DIRECTLY),
     *((CollectiveWords, "schedule", schedules) for schedules in SCHEDULES.values()),

@@ -115,7 +115,7 @@ def test_equal_seeds_give_equal_courses() -> None:
 @given(
     sizes=st.lists(st.tuples(st.integers(2, 12), st.floats(0, 300)), min_size=1, max_size=8),
     scheduler=st.sampled_from(sorted(SCHEDULERS)),
-    sharing=st.sampled_from(["fair", "mltcp"]),
+    sharing=st.sampled_from(["fair", "mltcp", "static"]),
 )
 def test_every_job_does_its_work_and_no_server_has_two_jobs(
     sizes: list[tuple[int, float]], scheduler: str, sharing: str
