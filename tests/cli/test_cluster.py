@@ -71,7 +71,7 @@ def test_a_fabric_that_cannot_be_built_is_left_out_with_the_reason(topoopt: Topo
 
 
 MISTAKES = [
-    (("run",), "TRACE.csv: give the file of a trace, or generate to draw one"),
+    (("run",), "TRACE.csv: give the file of a trace, generate to draw one, or trace_preset"),
     (("rum",), 'verb: unknown name "rum"; did you mean run?'),
     (("run", "nowhere.csv"), "nowhere.csv: no such file"),
     (("run", "bad.csv"), 'bad.csv: line 3: id: "a" is the id of line 2, too; give each job its own'),

@@ -18,7 +18,7 @@ MACHINE = {
 def test_a_snapshot_is_drawn_run_and_written(tmp_path: Path) -> None:
     path = tmp_path / "trace.csv"
     words = {"trace_preset": "snapshot-3", "save_trace": str(path), **MACHINE}
-    result = topoopt.cluster.run(generate=True, **words)  # type: ignore[arg-type]
+    result = topoopt.cluster.run(**words)  # type: ignore[arg-type]
     (run,) = result.fabrics
     assert {job.job for job in run.jobs} == {"vgg19-1", "vgg16-2"}
     again = topoopt.cluster.run(str(path), **MACHINE)  # type: ignore[arg-type]

@@ -47,7 +47,7 @@ def run(
     Parameters
     ----------
     trace
-        A trace or its file; none where ``generate=True`` draws one.
+        A trace or its file; none where ``generate=True`` or ``trace_preset`` draws one.
     fabrics
         ``topoopt`` (behind patch panels), ``topoopt-ocs``, and shared ones; topoopt and the first three shared ones
         where not given. With ``scheduler``, one network: ``cassini-24`` where not given, or a shared one.
@@ -101,10 +101,10 @@ def _trace(trace: TraceSource | None, words: Mapping[str, Any], settings: Cluste
     """Return the trace that is given, or draw one."""
     drawn = [word for word, value in pick(words, GeneratorWords).items() if value is not False]
     if trace is None:
-        if not words["generate"]:
-            raise InvalidInput("TRACE.csv: give the file of a trace, or generate to draw one")
         if "trace_preset" in words:
             return preset_trace(words, settings)
+        if not words["generate"]:
+            raise InvalidInput("TRACE.csv: give the file of a trace, generate to draw one, or trace_preset")
         return generate_trace(generator_settings(words, settings.seed), settings.logical.servers)
     name = "the trace" if isinstance(trace, Trace) else os.fspath(trace)
     if words["generate"]:
