@@ -157,6 +157,12 @@ def test_the_document_has_the_keys_that_are_promised() -> None:
     assert [job["copies"] for job in document["jobs"]] == [3, 2]
 
 
+def test_the_frame_has_a_row_for_each_job() -> None:
+    jobs = interleave([on_off(40, 10), on_off(60, 10)], LINK_BPS).to_frame()
+    assert jobs["rotation_deg"].tolist() == [0.0, 30.0]
+    assert jobs["job"].tolist() == ["40ms", "60ms"]
+
+
 @pytest.mark.parametrize("capacity_bps", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_capacity_that_cannot_be_is_one_line(capacity_bps: float) -> None:
     with pytest.raises(

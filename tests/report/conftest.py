@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from tests.interleave.jobs import LINK_BPS, on_off
 from topoopt.cluster import ClusterResult, result_from_mapping
 from topoopt.hardware import ClusterSpec
+from topoopt.interleave import interleave
 from topoopt.job import JobSettings, make_job
 from topoopt.plan import Plan, comparison_from_mapping
 from topoopt.report import Page, make_page
@@ -155,4 +157,10 @@ def plan_page(plan: Plan) -> Page:
 @pytest.fixture
 def pages(plan_page: Page, comparison_document: dict[str, Any], cluster: ClusterResult) -> dict[str, Page]:
     comparison = make_page(comparison_from_mapping(comparison_document))
-    return {"plan": plan_page, "comparison": comparison, "cluster": make_page(cluster)}
+    shared = make_page(interleave([on_off(40, 10), on_off(62, 10)], LINK_BPS))
+    return {
+        "plan": plan_page,
+        "comparison": comparison,
+        "cluster": make_page(cluster),
+        "shared link": shared,
+    }

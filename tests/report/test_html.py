@@ -55,7 +55,7 @@ class Read(HTMLParser):
             self.text.append(data)
 
 
-@pytest.mark.parametrize("kind", ["plan", "comparison", "cluster"])
+@pytest.mark.parametrize("kind", ["plan", "comparison", "cluster", "shared link"])
 def test_a_page_is_well_formed_and_every_figure_has_one_place(kind: str, pages: dict[str, Page]) -> None:
     page = pages[kind]
     read = Read(html(page))
@@ -70,7 +70,7 @@ def test_a_page_is_well_formed_and_every_figure_has_one_place(kind: str, pages: 
     assert links == {f"#{key}" for key in ["content", *(section.key for section in page.sections)]}
 
 
-@pytest.mark.parametrize("kind", ["plan", "comparison", "cluster"])
+@pytest.mark.parametrize("kind", ["plan", "comparison", "cluster", "shared link"])
 def test_nothing_in_a_page_points_elsewhere(kind: str, pages: dict[str, Page]) -> None:
     text = html(pages[kind])
     for tag, attributes in Read(text).attributes:

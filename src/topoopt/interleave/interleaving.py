@@ -1,7 +1,7 @@
 """Interleave jobs on a link: by how much each circle is turned, and by when each job then begins."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from topoopt.door import shows_itself
 from topoopt.errors import InvalidInput
+from topoopt.frame import Frame, frame
 from topoopt.interleave.advice import Advice, advice
 from topoopt.interleave.circle import QUANTUM_S, STEP_DEG, UnifiedCircle, unified_circle
 from topoopt.interleave.leeway import leeway_angles, middles
@@ -102,7 +103,7 @@ class Interleaving:
             "time_shifts_s": list(self.time_shifts_s),
             "demand": self.demand.tolist(),
             "unrotated_demand": self.unrotated_demand.tolist(),
-            "jobs": [self._job(number) for number in range(len(self.profiles))],
+            "jobs": self.rows(),
             "capacity_bps": self.capacity_bps,
             "period_s": self.period_s,
             "quantum_s": self.circle.quantum_s,
@@ -112,19 +113,27 @@ class Interleaving:
             "nearest": [each.to_json() for each in told.nearest],
         }
 
-    def _job(self, number: int) -> Mapping[str, Any]:
-        profile = self.profiles[number]
-        return {
-            "job": profile.job,
-            "iteration_time_s": profile.iteration_time_s,
-            "rounded_iteration_time_s": self.circle.iteration_times_s[number],
-            "copies": self.circle.copies[number],
-            "duty": profile.duty,
-            "peak_bps": profile.peak_bps,
-            "rotation_deg": self.rotations_deg[number],
-            "time_shift_s": self.time_shifts_s[number],
-            "leeway_s": self.leeway_s[number],
-        }
+    def rows(self) -> list[dict[str, Any]]:
+        """Return what is said of each job."""
+        leeway_s = self.leeway_s
+        return [
+            {
+                "job": profile.job,
+                "iteration_time_s": profile.iteration_time_s,
+                "rounded_iteration_time_s": self.circle.iteration_times_s[number],
+                "copies": self.circle.copies[number],
+                "duty": profile.duty,
+                "peak_bps": profile.peak_bps,
+                "rotation_deg": self.rotations_deg[number],
+                "time_shift_s": self.time_shifts_s[number],
+                "leeway_s": leeway_s[number],
+            }
+            for number, profile in enumerate(self.profiles)
+        ]
+
+    def to_frame(self) -> Frame:
+        """Return a row for each job, as pandas has it."""
+        return frame(self.rows())
 
 
 def interleave(

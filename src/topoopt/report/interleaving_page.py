@@ -3,7 +3,7 @@
 from topoopt.interleave import Interleaving
 from topoopt.report.interleaving_circles import circle_charts, job_names
 from topoopt.report.page import Page, Section, Tile
-from topoopt.report.rows import facts, joined, number, table, text
+from topoopt.report.rows import facts, number, table, text
 from topoopt.report.words import counted
 from topoopt.units import format_bandwidth, format_time
 
@@ -51,24 +51,17 @@ def _link(answer: Interleaving) -> Section:
 
 
 def _jobs(answer: Interleaving) -> Section:
-    rows = joined(
-        job=job_names(answer),
-        profile=answer.profiles,
-        copies=answer.circle.copies,
-        rotation_deg=answer.rotations_deg,
-        time_shift_s=answer.time_shifts_s,
-        leeway_s=answer.leeway_s,
-    )
+    rows = [{**row, "name": name} for name, row in zip(job_names(answer), answer.rows(), strict=True)]
     block = table(
         "",
         rows,
-        text("job"),
-        number("iteration", "profile.iteration_time_s", format_time),
-        number("sends", "profile.duty", ".1%"),
-        number("at most", "profile.peak_bps", format_bandwidth),
+        text("job", "name"),
+        number("iteration", "iteration_time_s"),
+        number("sends", "duty", ".1%"),
+        number("at most", "peak_bps"),
         number("copies"),
         number("rotation", "rotation_deg", lambda degrees: f"{degrees:.4g}°"),
-        number("time-shift", "time_shift_s", format_time),
+        number("time-shift", "time_shift_s"),
         number("leeway", "leeway_s", lambda leeway_s: f"±{format_time(leeway_s)}"),
     )
     caption = (
