@@ -58,6 +58,13 @@ def test_iteration_times_are_rounded_to_the_quantum() -> None:
     assert unified_circle(jobs, quantum_s=1e-4).quanta == (404, 597)
 
 
+def test_times_that_all_round_alike_keep_their_pace() -> None:
+    assert unified_circle([on_off(5.37, 2), on_off(5.37, 2)]).period_s == pytest.approx(0.00537, rel=1e-12)
+    circle = unified_circle([on_off(10.2, 2), on_off(20.4, 2)])
+    assert circle.iteration_times_s == pytest.approx((0.0102, 0.0204), rel=1e-12)
+    assert unified_circle([on_off(40.4, 10), on_off(60, 10)]).period_s == pytest.approx(0.120, rel=1e-12)
+
+
 def test_a_circle_that_would_be_too_long_names_the_job_and_a_quantum_that_fits() -> None:
     jobs = [on_off(997, 10), on_off(1009, 10), on_off(1013, 10)]
     with pytest.raises(InvalidInput) as caught:

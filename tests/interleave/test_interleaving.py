@@ -59,6 +59,13 @@ def test_two_jobs_of_one_period_and_duty_d_score_2_less_2_d(angles: int) -> None
     assert answer.score == pytest.approx(min(1, 2 - 2 * angles / 72), abs=1e-9)
 
 
+def test_times_off_the_quantum_are_shifted_in_their_own_time_if_all_are_off_alike() -> None:
+    answer = interleave([on_off(5.37, 2.6)] * 2, LINK_BPS)
+    assert answer.score == 1.0
+    assert answer.time_shifts_s[1] == pytest.approx(0.00537 / 2, rel=1e-9)
+    assert answer.advice.warnings == ()
+
+
 def test_one_job_stays_and_several_that_always_fit_do() -> None:
     alone = interleave([vgg16()], LINK_BPS)
     assert (alone.score, alone.rotations_deg, alone.leeway_s) == (1.0, (0.0,), (0.255 / 2,))

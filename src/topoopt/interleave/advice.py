@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations, permutations
 
-from topoopt.interleave.circle import UnifiedCircle
+from topoopt.interleave.circle import SAME_PACE, UnifiedCircle
 from topoopt.interleave.nearest_period import NearestPeriod, fit_together, nearest_quanta
 from topoopt.units import format_bandwidth, format_time
 
@@ -13,7 +13,6 @@ COMPATIBLE = 1 - 1e-9
 """From this score on a link carries everything."""
 DRIFT = 0.05
 """Of an iteration: so far from its place a job is shifted again, as in the paper."""
-SAME_PACE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +69,7 @@ def _clashing(circle: UnifiedCircle, capacity_bps: float) -> list[tuple[int, int
 
 
 def _common_s(circle: UnifiedCircle, first: int, second: int) -> float:
-    return math.gcd(circle.quanta[first], circle.quanta[second]) * circle.quantum_s
+    return math.gcd(circle.quanta[first], circle.quanta[second]) * circle.unit_s
 
 
 def _nearest(
@@ -80,10 +79,10 @@ def _nearest(
     for pair in clashing:
         for job, other in permutations(pair):
             found = nearest_quanta(
-                jobs[job], quanta[job], (jobs[other], quanta[other]), capacity_bps, circle.quantum_s
+                jobs[job], quanta[job], (jobs[other], quanta[other]), capacity_bps, circle.unit_s
             )
             if found is not None:
-                was_s, is_s = circle.iteration_times_s[job], found * circle.quantum_s
+                was_s, is_s = circle.iteration_times_s[job], found * circle.unit_s
                 yield NearestPeriod(jobs[job].job, jobs[other].job, (job, other), was_s, is_s)
 
 

@@ -19,6 +19,8 @@ QUANTUM_S = 1e-3
 """Iteration times are rounded to multiples of this."""
 MOST_QUANTA = 1_000_000
 """A circle is at most so many quanta long; 1,000 s at 1 ms."""
+SAME_PACE = 1e-9
+"""Times that differ by a smaller part are in the proportions of their quanta."""
 LEAST_STEP_DEG = 0.001
 LARGEST_STEP_DEG = 180.0
 
@@ -55,9 +57,17 @@ class UnifiedCircle:
     demands_bps: Floats
 
     @property
+    def unit_s(self) -> float:
+        """What a quantum lasts: where rounding changed all times by the same part, as long as the jobs have it."""
+        units_s = [job.iteration_time_s / each for job, each in zip(self.profiles, self.quanta, strict=True)]
+        keep_pace = max(units_s) <= min(units_s) * (1 + SAME_PACE)
+        on_quantum = abs(units_s[0] - self.quantum_s) <= SAME_PACE * self.quantum_s
+        return units_s[0] if keep_pace and not on_quantum else self.quantum_s
+
+    @property
     def period_s(self) -> float:
         """The perimeter p, after which everything repeats."""
-        return math.lcm(*self.quanta) * self.quantum_s
+        return math.lcm(*self.quanta) * self.unit_s
 
     @property
     def copies(self) -> tuple[int, ...]:
@@ -72,7 +82,7 @@ class UnifiedCircle:
     @property
     def iteration_times_s(self) -> tuple[float, ...]:
         """The rounded iteration times."""
-        return tuple(quanta * self.quantum_s for quanta in self.quanta)
+        return tuple(quanta * self.unit_s for quanta in self.quanta)
 
     @property
     def angle_s(self) -> float:
