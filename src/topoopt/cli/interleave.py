@@ -25,7 +25,11 @@ class InterleaveFiles(TypedDict, total=False):
 def interleave(
     jobs: Annotated[
         list[str],
-        Argument(metavar="JOB...", help="Job files of those that share the link.", show_default=False),
+        Argument(
+            metavar="JOB...",
+            help="Job files, plans, task graphs or CSVs of counters of those that share the link.",
+            show_default=False,
+        ),
     ],
     capacity: Annotated[
         str, Option(metavar="RATE", show_default=False, help="Of the link that they share, such as 50Gbps.")

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from itertools import combinations, permutations
 
 from topoopt.interleave.circle import SAME_PACE, UnifiedCircle
-from topoopt.interleave.nearest_period import NearestPeriod, fit_together, nearest_quanta
+from topoopt.interleave.nearest_period import NearestPeriod, fit_together, least_together, nearest_quanta
+from topoopt.interleave.score import compatibility_score
 from topoopt.units import format_bandwidth, format_time
 
 COMPATIBLE = 1 - 1e-9
@@ -38,12 +39,15 @@ def advice(circle: UnifiedCircle, capacity_bps: float, score: float, peak_bps: f
         return Advice(tuple(warnings), ())
     clashing = _clashing(circle, capacity_bps)
     nearest = tuple(_nearest(circle, capacity_bps, clashing))
+    unrotated = compatibility_score(circle.demands_bps.sum(axis=0), capacity_bps)
+    says = "is not enough" if score > unrotated + 1 - COMPATIBLE else "cannot help"
+    alone = tuple(_alone(circle, capacity_bps))
     short = [
-        f"rotation cannot help: score {score:.3g}; as turned, the jobs need a link of {format_bandwidth(peak_bps)}",
-        *_alone(circle, capacity_bps),
+        f"rotation {says}: score {score:.3g}; as turned, the jobs need a link of {format_bandwidth(peak_bps)}",
+        *alone,
         *(_of_pair(circle, pair, nearest, capacity_bps) for pair in clashing),
     ]
-    if not clashing:
+    if not clashing and not alone:
         short.append(_of_none(circle))
     return Advice((*short, *warnings), nearest)
 
@@ -75,15 +79,33 @@ def _common_s(circle: UnifiedCircle, first: int, second: int) -> float:
 def _nearest(
     circle: UnifiedCircle, capacity_bps: float, clashing: list[tuple[int, int]]
 ) -> Iterator[NearestPeriod]:
-    jobs, quanta = circle.profiles, circle.quanta
     for pair in clashing:
-        for job, other in permutations(pair):
-            found = nearest_quanta(
-                jobs[job], quanta[job], (jobs[other], quanta[other]), capacity_bps, circle.unit_s
-            )
-            if found is not None:
-                was_s, is_s = circle.iteration_times_s[job], found * circle.unit_s
-                yield NearestPeriod(jobs[job].job, jobs[other].job, (job, other), was_s, is_s)
+        alone = [one for one in (_changed(circle, capacity_bps, *both) for both in permutations(pair)) if one]
+        yield from alone or _both_changed(circle, capacity_bps, *pair)
+
+
+def _changed(circle: UnifiedCircle, capacity_bps: float, job: int, other: int) -> NearestPeriod | None:
+    """Return the nearest iteration time of one job that keeps it apart from another."""
+    jobs, quanta, unit_s = circle.profiles, circle.quanta, circle.unit_s
+    found = nearest_quanta(jobs[job], quanta[job], (jobs[other], quanta[other]), capacity_bps, unit_s)
+    if found is None:
+        return None
+    now_s = circle.iteration_times_s
+    return NearestPeriod(
+        jobs[job].job, jobs[other].job, (job, other), now_s[job], found * unit_s, now_s[other]
+    )
+
+
+def _both_changed(
+    circle: UnifiedCircle, capacity_bps: float, first: int, second: int
+) -> Iterator[NearestPeriod]:
+    """Yield the least iteration time that keeps two jobs apart if both have it, for each."""
+    jobs, now_s = circle.profiles, circle.iteration_times_s
+    found = least_together(jobs[first], jobs[second], capacity_bps, circle.unit_s)
+    if found is not None:
+        then_s = found * circle.unit_s
+        for job, other in ((first, second), (second, first)):
+            yield NearestPeriod(jobs[job].job, jobs[other].job, (job, other), now_s[job], then_s, then_s)
 
 
 def _of_pair(
@@ -95,9 +117,9 @@ def _of_pair(
     says = (
         f"jobs {first} and {second}: no rotation keeps them apart, iteration times have {common} in common; "
     )
-    if not mine:
-        return f"{says}no other iteration time of one of them does, either: put one on another link"
     best = min(mine, key=lambda each: abs(each.change_s))
+    if best.other_iteration_time_s != circle.iteration_times_s[best.numbers[1]]:
+        return f"{says}nearest compatible iteration time: both at {format_time(best.iteration_time_s)}"
     longer = "longer" if best.change_s > 0 else "shorter"
     return (
         f"{says}nearest compatible iteration time: job {best.job} at {format_time(best.iteration_time_s)}, "

@@ -17,6 +17,8 @@ from topoopt.interleave.profile import CommunicationProfile
 
 SLACK = 1e-9
 """Of a perimeter: times that touch do not overlap."""
+MOST_TRIED = 2000
+"""Iteration times below the one that is sure to fit; 2 s of them at 1 ms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,8 @@ class NearestPeriod:
         The places of the two among all jobs.
     was_s, iteration_time_s : float
         Of the job, now and then: it sends the same, and waits longer or shorter where it waits the longest.
+    other_iteration_time_s : float
+        Of the other then; it is another one only where no change of one of them suffices, and both have the same.
     """
 
     job: str
@@ -38,6 +42,7 @@ class NearestPeriod:
     numbers: tuple[int, int]
     was_s: float
     iteration_time_s: float
+    other_iteration_time_s: float
 
     @property
     def change_s(self) -> float:
@@ -51,6 +56,7 @@ class NearestPeriod:
             "other": self.other,
             "was_s": self.was_s,
             "iteration_time_s": self.iteration_time_s,
+            "other_iteration_time_s": self.other_iteration_time_s,
         }
 
 
@@ -110,6 +116,22 @@ def nearest_quanta(
         if fit_together(from_longest_gap(job), second, capacity_bps, divisor * quantum_s):
             found += [candidate for candidate in candidates if candidate > 0]
     return min(found, key=lambda n: (abs(n - quanta), -n), default=None)
+
+
+def least_together(
+    first: CommunicationProfile, second: CommunicationProfile, capacity_bps: float, quantum_s: float
+) -> int | None:
+    """Return the least iteration time, in quanta, at which two jobs fit together if both have it; None if at none.
+
+    Both fit at the latest where one begins to send when the other has done so.
+    """
+    jobs = from_longest_gap(first), from_longest_gap(second)
+    if max(first.peak_bps, second.peak_bps) > capacity_bps * (1 + SLACK):
+        return None
+    spans_s = [job.iteration_time_s - longest_gap_s(job) for job in jobs]
+    least, most = (math.ceil(span_s / quantum_s * (1 - SLACK)) for span_s in (max(spans_s), sum(spans_s)))
+    tried = range(max(least, most - MOST_TRIED, 1), most)
+    return next((n for n in tried if fit_together(*jobs, capacity_bps, n * quantum_s)), most)
 
 
 def longest_gap_s(job: CommunicationProfile) -> float:

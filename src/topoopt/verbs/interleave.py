@@ -20,7 +20,8 @@ def interleave(
     Parameters
     ----------
     jobs
-        Profiles, or files of them.
+        Profiles, plans or simulations, or files of jobs, plans, task graphs and counters: of what is no profile the
+        busiest link counts, see :func:`topoopt.phases`.
     capacity
         Of the link, such as ``"50Gbps"`` or bits per second.
     **words
