@@ -6,11 +6,13 @@ edge. Against a packet simulator the model leaves out queueing only.
 
 from dataclasses import replace
 
+from topoopt.errors import InvalidInput
 from topoopt.routing import Fabric, RegionalReconfiguration
 from topoopt.simulate.communication_depth import communication_depth
 from topoopt.simulate.flow_result import flow_result
 from topoopt.simulate.flows import Flows, make_flows
 from topoopt.simulate.fluid.engine import fair_times
+from topoopt.simulate.fluid.weighted import weighted_times
 from topoopt.simulate.options import COARSE_TOLERANCE, DEFAULT_OPTIONS, EXACT_CONNECTIONS, SimulationOptions
 from topoopt.simulate.reconfigurable.run import flow_on_circuits
 from topoopt.simulate.regional.run import flow_on_regional_circuits
@@ -31,12 +33,18 @@ def flow(
 ) -> SimResult:
     """Simulate with max-min fair rates; see :class:`topoopt.simulate.Simulator`."""
     if fabric.reconfiguration is not None:
+        if options.aggressiveness is not None:
+            raise InvalidInput("sharing mltcp: is for links that stay; take a fabric without reconfiguration")
         regional = isinstance(fabric.reconfiguration, RegionalReconfiguration)
         on_circuits = flow_on_regional_circuits if regional else flow_on_circuits
         return on_circuits(graph, fabric, options, on_progress)
     flows = make_flows(graph, fabric, options)
     tolerance = _tolerance(graph, flows, options)
-    times_s = fair_times(graph, flows, fabric.topology.bandwidth_bps / 8.0, tolerance)
+    capacity = fabric.topology.bandwidth_bps / 8.0
+    if options.aggressiveness is None:
+        times_s = fair_times(graph, flows, capacity, tolerance)
+    else:
+        times_s = weighted_times(graph, flows, capacity, tolerance, options.aggressiveness)
     return flow_result("flow", graph, fabric, flows, replace(options, tolerance=tolerance), times_s)
 
 

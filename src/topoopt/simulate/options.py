@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from topoopt.collectives import ALGORITHMS, COLLECTIVE_NAMES, ON_WIRINGS, QUICKEST, RING_MODELS
 from topoopt.errors import InvalidInput, check_known
+from topoopt.simulate.aggressiveness import Aggressiveness
 from topoopt.simulate.packet.options import PacketOptions
 
 EXACT_CONNECTIONS = 2_000
@@ -36,6 +37,8 @@ class SimulationOptions:
     tolerance : float, optional
         Flow simulator: changes within this fraction of the elapsed time are handled together; 0 is exact.
         By default exact up to 2,000 flows; beyond 3e-4, or 1e-6 where many communications wait for each other.
+    aggressiveness : Aggressiveness, optional
+        Flow simulator: MLTCP's F, by which the flows of a job weigh against those of others; by default all weigh 1.
     seed : int
         For whatever is drawn: paths of connections, and the order of tasks that become ready together (0: that of
         their numbers).
@@ -47,6 +50,7 @@ class SimulationOptions:
     algorithm: str = "ring"
     split: str = "spread"
     tolerance: float | None = None
+    aggressiveness: Aggressiveness | None = None
     seed: int = 0
     packet: PacketOptions = field(default_factory=PacketOptions)
 

@@ -178,9 +178,10 @@ def _enter(s: State, net: Links, connection: int) -> None:
         list_class(net, c)
     s.rounds.opening[c] -= x.bytes_each[connection]
     s.rounds.entered[c] += x.bytes_each[connection]
-    x.weight[c] += x.share[connection]
+    weight = x.share[connection] * x.force[c]
+    x.weight[c] += weight
     x.listed[c] = x.weight[c]
-    reweigh(net, c, x.share[connection])
+    reweigh(net, c, weight)
     insert(x, connection)
 
 
@@ -194,11 +195,11 @@ def _end_until(s: State, delays: Delays, horizon: float) -> None:
         c = x.active[i]
         while x.first[c] >= 0 and x.level[c] > 0.0:
             connection = x.first[c]
-            end = x.clock[0] + (x.ends_at[connection] - x.served[c]) / x.level[c]
+            end = x.clock[0] + (x.ends_at[connection] - x.served[c]) / (x.level[c] * x.force[c])
             if end > limit:
                 break
             x.first[c] = x.next_connection[connection]
-            x.weight[c] -= x.share[connection]
+            x.weight[c] -= x.share[connection] * x.force[c]
             schedule(s.tasks, max(end, x.clock[0]) + delays.after[connection], first_code + connection)
 
 
@@ -208,7 +209,7 @@ def _serve_until(x: Sharing, net: Links, horizon: float) -> None:
     kept = 0
     for i in range(x.tally[ACTIVE]):
         c = x.active[i]
-        x.served[c] += x.level[c] * (horizon - x.clock[0])
+        x.served[c] += x.level[c] * x.force[c] * (horizon - x.clock[0])
         if x.first[c] >= 0:
             x.active[kept] = c
             kept += 1
@@ -233,5 +234,5 @@ def _share_anew(x: Sharing, net: Links) -> float:
         c = x.active[i]
         if x.level[c] > 0.0:
             behind = max(x.ends_at[x.first[c]] - x.served[c], 0.0)
-            next_end = min(next_end, x.clock[0] + behind / x.level[c])
+            next_end = min(next_end, x.clock[0] + behind / (x.level[c] * x.force[c]))
     return next_end

@@ -31,10 +31,11 @@ class Sharing(NamedTuple):
     next_connection  int64   (connections,) the next of its class to be done
     entering         int64   (connections,) scratch
     first            int64   (classes,)     connection of a class that is done first, -1 for none
-    served           float64 (classes,)     bytes served to a unit of weight since the class became active
+    served           float64 (classes,)     bytes served to a unit of ``share`` since the class became active
+    force            float64 (classes,)     what all weights of the class are multiplied by; 1 but for MLTCP
     weight           float64 (classes,)     of all its connections with bytes to send
     listed           float64 (classes,)     of it what its links know of
-    level            float64 (classes,)     bytes/s for a unit of weight
+    level            float64 (classes,)     bytes/s for a unit of weight, and ``force`` times that of ``share``
     ceiling          float64 (classes,)     bytes/s that a class can have at most; or shape (0,): any
     active           int64   (classes,)     classes with connections; the first ``tally[ACTIVE]``
     tally            int64   (1,)           see ``ACTIVE``
@@ -50,6 +51,7 @@ class Sharing(NamedTuple):
     entering: Ints
     first: Ints
     served: Floats
+    force: Floats
     weight: Floats
     listed: Floats
     level: Floats
@@ -123,6 +125,7 @@ def make_sharing(
         entering=np.zeros(connections, np.int64),
         first=np.full(classes, -1),
         served=np.zeros(classes),
+        force=np.ones(classes),
         weight=np.zeros(classes),
         listed=np.zeros(classes),
         level=np.zeros(classes),
