@@ -112,6 +112,7 @@ class Simulation:
             "collective": options.ring_model if options.algorithm == "ring" else options.algorithm,
             **self._algorithms(),
             "seed": options.seed,
+            "sharing": "fair" if options.aggressiveness is None else "mltcp",
             "transport": options.packet.transport if result.packet is not None else None,
             "compat": options.packet.compat,
             "chosen_because": self.reason or None,

@@ -35,6 +35,7 @@ from topoopt.verbs.simulation_words import (
     begins_s,
     chosen_simulator,
     fabric_choice,
+    link_aggressiveness,
     link_failures,
     packet_options,
 )
@@ -118,6 +119,7 @@ def simulate(
     failures = link_failures(words.get("fail_link", ()), fabric.topology)
     options = replace(options, packet=replace(options.packet, log_flows=kept, failures=failures))
     if len(jobs) > 1:
+        options = replace(options, aggressiveness=link_aggressiveness(words.get("sharing", "fair"), used))
         begins = begins_s(words.get("begin", ()))
         return simulate_jobs(
             jobs, fabric, placement, used, options, on_progress, words.get("iterations"), begins

@@ -19,6 +19,8 @@ MOST_MOMENT_S = 1_000_000
 DEFAULT_MEMORY_BYTES = 8_000_000_000
 FOR_ALL = ("path_choice", "compat")
 """Words about packets that mean something to the other simulators, too."""
+SHARINGS = ("fair", "mltcp")
+"""How the links that several jobs share are shared in the flow simulator."""
 SPLIT_OF = {"connection": "one", "paths": "paths", "packet": "spread"}
 """What the flow and the analytic simulator call a path choice."""
 
@@ -112,6 +114,26 @@ def begins_s(begin: str | Sequence[Amount]) -> tuple[float, ...]:
     """
     times = begin.split(",") if isinstance(begin, str) else begin
     return tuple(amount(_MOMENT, time, "begin") for time in times)
+
+
+def link_aggressiveness(sharing: str, simulator: str) -> Aggressiveness | None:
+    """Return MLTCP's F where several jobs share links by it, None where they share them fairly.
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown way, or a simulator that does not know of it.
+    """
+    check_known("sharing", sharing, SHARINGS)
+    if sharing == SHARINGS[0]:
+        return None
+    if simulator == "packet":
+        raise InvalidInput(
+            "sharing: is of flows; packets have a transport for it, such as transport=mltcp-reno"
+        )
+    if simulator == "analytic":
+        raise InvalidInput("sharing: with analytic a link has one transfer at a time; use simulator=flow")
+    return Aggressiveness()
 
 
 def _aggressiveness(text: str) -> Aggressiveness:

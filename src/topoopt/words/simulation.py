@@ -104,6 +104,9 @@ class TogetherWords(TypedDict, total=False):
     """Of every job, each with its time; as many as fit into the slowest job's first."""
     begin: Annotated[str | Sequence[Amount], Word("TIME,TIME,…")]
     """When each job begins, such as its time shift; all at once."""
+    sharing: Annotated[str, Word("fair|mltcp")]
+    """Of links in the flow simulator: equal shares, or each job weighs MLTCP's F of what it has sent of its
+    iteration; fair. Packets have mltcp-reno among their transports."""
 
 
 class SimulationWords(FabricWords, PacketWords, TogetherWords, total=False):

@@ -1,6 +1,5 @@
 """``topoopt.mltcp.simulate``: jobs on one link, iteration by iteration, under MLTCP and other ways of sharing it."""
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
@@ -8,7 +7,6 @@ from typing import Any, Unpack
 from topoopt.errors import InvalidInput, shown
 from topoopt.interleave import (
     SHARING_WAYS,
-    CommunicationProfile,
     SharingComparison,
     SharingQuestion,
     compare_ways,
@@ -25,7 +23,7 @@ MOST_JOBS = 64
 
 @checked_arguments
 def simulate(
-    jobs: ProfileSource | Sequence[ProfileSource] = (),
+    jobs: Sequence[ProfileSource] = (),
     *,
     on_progress: Progress = silent,
     **words: Unpack[MltcpWords],
@@ -35,7 +33,7 @@ def simulate(
     Parameters
     ----------
     jobs
-        Profiles or job files; none where ``communication`` says what equal jobs send.
+        Profiles, job files, or what else :func:`topoopt.interleave` takes; none where ``communication`` says what equal jobs send.
     on_progress
         Called with the stage, what is done and what there is.
     **words
@@ -59,9 +57,8 @@ def simulate(
     """
     settings = checked_words(words, MltcpWords)
     capacity_bps = amount(parse_bandwidth, settings["capacity"], "capacity")
-    sources = (jobs,) if isinstance(jobs, CommunicationProfile | str | os.PathLike) else tuple(jobs)
     asked = replace(
-        _jobs(sources, settings, capacity_bps),
+        _jobs(jobs, settings, capacity_bps),
         iterations=settings["iterations"],
         offset=settings["offset"],
         aggressiveness=Aggressiveness(settings["slope"], settings["intercept"], settings["form"]),
