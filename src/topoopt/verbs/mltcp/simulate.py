@@ -33,7 +33,8 @@ def simulate(
     Parameters
     ----------
     jobs
-        Profiles, job files, or what else :func:`topoopt.interleave` takes; none where ``communication`` says what equal jobs send.
+        Profiles, job files, or what else :func:`topoopt.interleave` takes; none where ``communication`` says what equal
+        jobs send.
     on_progress
         Called with the stage, what is done and what there is.
     **words
