@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from topoopt.interleave.byte_curve import ByteCurve, Floats
+from topoopt.interleave.told_share import ToldShare
 
 STRETCHES = 512
 """Of an iteration, at most."""
@@ -16,8 +17,6 @@ MOST_SHIFT = 0.1
 ROUNDS = 2
 FIRST = 3
 """Iterations that say where in the first one the series begins; later ones are no longer in step with it."""
-LEAST_LEFT = 0.02
-"""Of the variance: means that leave less tell a series equally well, and the shortest of them is its period."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,18 +53,14 @@ class MeanIteration:
         return deviation
 
     @property
-    def information(self) -> float:
-        """How badly the mean tells the iterations, and how many numbers it has (Bayesian criterion, per stretch).
-
-        0 is what a constant gets that tells nothing; the less the better.
-        """
-        count, stretches = self.rates_bps.shape[0], self.rates_bps.size
+    def told(self) -> ToldShare:
+        """How well the mean tells the iterations; of a single one nothing is known."""
+        count, stretches = self.rates_bps.shape
         all_of_it = float(self.rates_bps.var())
         if count < 2 or not all_of_it > 0:
-            return 0.0
+            return ToldShare(1.0, stretches, stretches)
         left = float(((self.rates_bps - self.rates_bps.mean(axis=0)) ** 2).mean())
-        numbers = self.rates_bps.shape[1] + count
-        return float(np.log(max(left / all_of_it, LEAST_LEFT)) + numbers * np.log(stretches) / stretches)
+        return ToldShare(left / all_of_it, stretches + count, count * stretches)
 
 
 def mean_iteration(curve: ByteCurve, cell_s: float, period_s: float) -> MeanIteration:

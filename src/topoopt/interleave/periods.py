@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.interleave.byte_curve import ByteCurve, Floats
-from topoopt.interleave.iterations_of_series import LEAST_LEFT, mean_iteration
+from topoopt.interleave.iterations_of_series import mean_iteration
+from topoopt.interleave.told_share import ToldShare
 
 MOST_CELLS = 1 << 15
 """Into which a series is cut; more are made fewer."""
@@ -68,17 +69,21 @@ def find_period_s(curve: ByteCurve) -> float | None:
     lags = _peaks(likeness)
     if not len(lags):
         return None
-    precise = np.unique([_at_multiples(likeness, int(lag)) for lag in lags])
+    precise = np.unique([max(_at_multiples(likeness, int(lag)), LEAST_CELLS) for lag in lags])
     # iterations that differ a little add up over a long series; where they do not, all of it tells more than a part
     parts = [(cells.rates_bps, cells.rates_bps[: FOLDED * int(lag)]) for lag in precise]
-    scores = np.array(
-        [min(_information(part, float(lag)) for part in two) for two, lag in zip(parts, precise, strict=True)]
-    )
-    for row in np.argsort(scores, kind="stable")[:ALIGNED]:
+    told = [
+        min((_told(part, float(lag)) for part in two), key=_score)
+        for two, lag in zip(parts, precise, strict=True)
+    ]
+    for row in np.argsort([_score(one) for one in told], kind="stable")[:ALIGNED].tolist():
         aligned = mean_iteration(curve, cells.cell_s, float(precise[row]) * cells.cell_s)
-        scores[row] = min(scores[row], aligned.information)
+        told[row] = min(told[row], aligned.told, key=_score)
+    scores = np.array([_score(one) for one in told])
     best = int(np.argmin(scores))
-    if scores[best] >= 0:
+    # few iterations without one to the next alike tell too little for the first criterion; to be moved, or to be only
+    # the first ones, is a freedom that noise would use with the second
+    if scores[best] >= 0 and not _told(cells.rates_bps, float(precise[best])).is_more_than_chance:
         return None
     times = precise[best] / precise
     whole = (np.abs(times - np.rint(times)) < 0.02 * times) & (scores <= scores[best] + NEARLY)
@@ -131,12 +136,16 @@ def _top(likeness: Floats, lag: int) -> float:
     return lag + float(np.clip((left - right) / (2 * bend), -0.5, 0.5)) if bend < 0 else float(lag)
 
 
-def _information(values: Floats, period: float) -> float:
-    """Return the information criterion of the mean iteration of so many cells, as if all were of one length."""
+def _score(told: ToldShare) -> float:
+    return told.bayesian
+
+
+def _told(values: Floats, period: float) -> ToldShare:
+    """Return how well the mean iteration of so many cells tells a series, as if all were of one length."""
     bins = int(np.clip(round(period), 2, BINS))
     into = np.mod(np.arange(len(values)) + 0.5, period)
     place = np.minimum((into * (bins / period)).astype(np.int64), bins - 1)
     number = np.bincount(place, minlength=bins)
     mean = np.bincount(place, values, minlength=bins) / np.maximum(number, 1)
     left = float(((values - mean[place]) ** 2).mean()) / max(float(values.var()), np.finfo(float).tiny)
-    return float(np.log(max(left, LEAST_LEFT)) + round(period) * np.log(len(values)) / len(values))
+    return ToldShare(left, round(period), len(values))

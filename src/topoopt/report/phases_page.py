@@ -54,7 +54,7 @@ def _phases(answer: JobPhases) -> Section:
 
 
 def _measured(measured: MeasuredProfile) -> dict[str, str]:
-    spread = f", {format_time(measured.spread_s)} from one to the next" if measured.iterations > 2 else ""
+    spread = f", ± {format_time(measured.spread_s)} from one to the next" if measured.iterations > 2 else ""
     quiet = f"{format_bandwidth(measured.background_bps)} between phases are left out"
     return {
         "measured": f"mean of {counted(measured.iterations, 'iteration')}{spread}",

@@ -12,6 +12,7 @@ from topoopt.interleave import (
     CommunicationProfile,
     Ends,
     JobPhases,
+    MeasuredProfile,
     busiest_uplink,
     measured_profile,
     profiles_of_links,
@@ -27,6 +28,8 @@ ProfileSource = CommunicationProfile | Plan | Simulation | str | os.PathLike[str
 """A profile or its job file, a plan, a simulation, or the file of a plan, of a task graph or of counters (``.csv``)."""
 
 ALL = "all"
+SMALL = 0.01
+"""Of the bytes of the busiest link: links of counters that carry less have acknowledgments, and no profile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,18 +130,22 @@ def _ends(link: str) -> Ends:
 
 
 def _of_counters(path: str, how: HowProfiled) -> JobPhases:
+    """Return what counters say of a link, or of all that carry a hundredth of the busiest, whose period all have."""
     curves = read_counters(path)
-    order = sorted(curves, key=lambda link: -(curves[link].sent_bytes[-1] - curves[link].sent_bytes[0]))
-    sending = [link for link in order if curves[link].sent_bytes[-1] > curves[link].sent_bytes[0]]
+    sent = {link: float(curve.sent_bytes[-1] - curve.sent_bytes[0]) for link, curve in curves.items()}
+    order = sorted(curves, key=lambda link: -sent[link])
     if how.link not in (None, ALL):
         check_known(f"{path}: link", str(how.link), curves)
-        sending = [str(how.link)]
-    chosen = sending if how.link == ALL else (sending or order)[:1]
-    if not chosen:
-        raise InvalidInput(f"{path}: no link sends anything; measure while the job runs")
-    found = {}
-    for link in chosen:
-        job = how.name or Path(path).stem
+        order = [str(how.link)]
+    elif how.link is None:
+        order = order[:1]
+    else:
+        order = [link for link in order if sent[link] > SMALL * sent[order[0]]] or order[:1]
+    found: dict[str, MeasuredProfile] = {}
+    period_s = how.iteration_time_s
+    for link in order:
         place = f"{path}: link {link}" if link else path
-        found[link] = measured_profile(job, curves[link], how.iteration_time_s, how.tolerance, place)
+        job = how.name or Path(path).stem
+        found[link] = measured_profile(job, curves[link], period_s, how.tolerance, place)
+        period_s = period_s or found[link].profile.iteration_time_s
     return JobPhases({link: row.profile for link, row in found.items()}, "counters", path, found)

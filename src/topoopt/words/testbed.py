@@ -42,6 +42,8 @@ class TestbedRunWords(TypedDict, total=False):
     cut: Annotated[str, Word("A-B@I")]
     """Cut the cable between servers A and B while measured iteration I runs, the first being 0; the plan's repair
     follows."""
+    counters: Annotated[str, Word("FILE")]
+    """Write what every link of the first fabric had carried by when, as CSV; topoopt phases reads it."""
     simulators: Annotated[Sequence[str], Word("LIST")]
     """With commas, whose times stand beside the measured: analytic, flow, packet; all if not given, flow always."""
     name: Annotated[str, Word("NAME")]

@@ -4,6 +4,8 @@ Times are measured on a machine that may be busy, so the tests' limits are wider
 counted by kernels and are not.
 """
 
+from pathlib import Path
+
 import pytest
 
 import topoopt
@@ -45,6 +47,27 @@ def test_a_plan_beside_switches(machine: str, plan: topoopt.Plan) -> None:
     assert not namespaces_named(f"topoopt-{machine}")
 
 
+def test_counters_of_a_run_give_the_profile_that_the_plan_has(machine: str, tmp_path: Path) -> None:
+    plan = topoopt.plan(
+        "bert", servers=4, degree=2, bandwidth="100Gbps", accelerators_per_server=1, fabrics=(), budget=0,
+        wirings="strides", bucket="400MB",
+    )  # fmt: skip
+    run = topoopt.testbed.run(
+        plan, name=machine, fabrics=["topoopt"], simulators=["flow"], iterations=5, iteration_time="1.5s",
+        counters=str(tmp_path / "counters.csv"),
+    )  # fmt: skip
+    (row,) = run.fabrics
+    planned = topoopt.phases(plan).profile
+    link = max(row.links, key=lambda link: link.measured_bytes)
+    measured = topoopt.phases(tmp_path / "counters.csv", link=f"{link.src}-{link.dst}").profile
+    # an iteration is announced 50 ms before it begins, and servers are heard of after it has ended
+    assert 0.04 < measured.iteration_time_s - row.iteration_time_s < 0.4
+    assert measured.size_bytes == pytest.approx(link.measured_bytes, rel=0.05)
+    assert planned.duty < 0.25
+    assert 0.6 * planned.duty < measured.duty < 1.5 * planned.duty
+    assert measured.peak_bps < 1.1 * 100e6
+
+
 def test_training_goes_on_after_a_link_is_cut(machine: str, plan: topoopt.Plan) -> None:
     src, dst = next((link.src, link.dst) for link in plan.fabric.topology)
     run = topoopt.testbed.run(
@@ -68,6 +91,8 @@ def test_training_goes_on_after_a_link_is_cut(machine: str, plan: topoopt.Plan) 
         ({"fabrics": []}, "fabrics: give at least one of topoopt, ideal-switch"),
         ({"simulators": ["ns3"]}, "simulators"),
         ({"iterations": 0}, "iterations"),
+        ({"counters": "nowhere/c.csv"}, "the folder nowhere does not exist"),
+        ({"counters": "c.csv", "cut": "0-1@1"}, "counters: are of iterations that are alike"),
         ({"iteration_time": "0s"}, "iteration_time: must be in 0 s < time <= 600 s, got 0s"),
         ({"scale": 0.5}, "scale: must be in 1..1e\\+06, got 0.5"),
     ],

@@ -2,6 +2,8 @@
 
 from topoopt.testbed.network.capacity import check_capacity as check_capacity
 from topoopt.testbed.network.construction import remove as remove
+from topoopt.testbed.network.counting import CounterReading as CounterReading
+from topoopt.testbed.network.counting import counting as counting
 from topoopt.testbed.network.layout import Cable as Cable
 from topoopt.testbed.network.layout import Layout as Layout
 from topoopt.testbed.network.layout import Port as Port

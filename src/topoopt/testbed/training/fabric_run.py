@@ -1,9 +1,13 @@
 """The nouns of a run on one fabric: times, bytes of every link, gradients, and what a cut did."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from topoopt.errors import InvalidInput
+from topoopt.interleave import write_counters
+from topoopt.testbed.network import CounterReading
 from topoopt.testbed.training.iterations import Iterations
 from topoopt.testbed.training.prediction import REFERENCE, Prediction
 
@@ -76,6 +80,8 @@ class FabricRun:
         By what servers decide where a packet goes.
     build_s, start_s : float
         Until the network stood, and until all processes were connected.
+    readings : tuple of CounterReading
+        Of all links over the measured iterations, where that was asked for.
     gradient_error : float
         Largest difference of a gradient of the small model from that of one process, over the largest gradient.
     """
@@ -91,6 +97,7 @@ class FabricRun:
     build_s: float
     start_s: float
     cut: CutLink | None = None
+    readings: tuple[CounterReading, ...] = ()
 
     @property
     def iteration_time_s(self) -> float:
@@ -108,6 +115,23 @@ class FabricRun:
         most = max((link.predicted_bytes for link in self.links), default=0.0)
         differences = [link.excess for link in self.links if link.predicted_bytes >= most / 100]
         return max(differences, key=abs, default=0.0)
+
+    def write_counters(self, path: str | os.PathLike[str]) -> None:
+        """Write what every link had carried by when, as CSV; :func:`topoopt.phases` reads it.
+
+        Raises
+        ------
+        InvalidInput
+            If nothing was counted over time, or the file cannot be written.
+        """
+        if not self.readings:
+            raise InvalidInput(f"{self.fabric}: no counters were read over time; run with counters=FILE")
+        rows = (
+            (reading.time_s, f"{src}-{dst}", float(size))
+            for reading in self.readings
+            for (src, dst), size in reading.sent_bytes.items()
+        )
+        write_counters(path, rows)
 
     def to_json(self) -> Mapping[str, Any]:
         """Return the figures."""

@@ -1,7 +1,7 @@
 """A job on several fabrics of a testbed, one after the other, at one scale; and the noun of what came of it."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from topoopt.door import shows_itself
@@ -116,5 +116,6 @@ def train_on_fabrics(
     runs = []
     for number, fabric in enumerate(fabrics):
         its_cut = cut if fabric.wiring is not None else None
-        runs.append(train_on_fabric(job, fabric, f"{name}-{number}", settings, its_cut, on_progress))
+        its_settings = replace(settings, counted=settings.counted and number == 0)
+        runs.append(train_on_fabric(job, fabric, f"{name}-{number}", its_settings, its_cut, on_progress))
     return TestbedRun(job.name, cluster.servers, cluster.link_bandwidth_bps, settings.scale, tuple(runs))

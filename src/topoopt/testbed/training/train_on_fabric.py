@@ -2,12 +2,13 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from statistics import median
 
 from topoopt.errors import InvalidInput
 from topoopt.testbed.emulated import Emulated
-from topoopt.testbed.network import PortBytes, Testbed, build, identity
+from topoopt.testbed.network import CounterReading, PortBytes, Testbed, build, counting, identity
 from topoopt.testbed.standing import check_paths
 from topoopt.testbed.training.fabric_run import CutLink, FabricRun, LinkBytes
 from topoopt.testbed.training.iterations import Iterations, load_scripts, one_iteration, run_iterations
@@ -16,6 +17,7 @@ from topoopt.testbed.training.member import Place
 from topoopt.testbed.training.prediction import REFERENCE, Prediction, predict_iteration
 from topoopt.testbed.training.ranks import Ranks
 from topoopt.testbed.training.scale import Scale
+from topoopt.testbed.training.script import ServerScript
 from topoopt.testbed.training.write_script import write_scripts
 
 REAL_STEPS = 3
@@ -23,6 +25,8 @@ REAL_STEPS = 3
 REAL_LIMIT_S = 60.0
 CUT_AFTER = 0.3
 """Of the iteration in which a link is cut, the part that is over by then."""
+READINGS = 200
+"""Of counters, in an iteration."""
 NOTICE_S = 0.2
 """From a cut until servers forward otherwise: somebody has to notice."""
 
@@ -39,12 +43,15 @@ class TrainingSettings:
         That are measured, and those before them.
     simulators : tuple of str
         Whose times stand beside the measured.
+    counted : bool
+        Whether counters of all links are read over time.
     """
 
     scale: Scale
     iterations: int = 3
     warm_up: int = 1
     simulators: tuple[str, ...] = (REFERENCE,)
+    counted: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,15 +114,9 @@ def train_on_fabric(
             error = _train_for_real(ranks, job, fabric)
             on_progress(f"{fabric.name}: training", 0, settings.iterations)
             before: list[tuple[PortBytes, ...]] = []
+            readings: tuple[CounterReading, ...] = ()
             if cut is None:
-                iterations = run_iterations(
-                    ranks,
-                    scripts,
-                    prediction.iteration_time_s,
-                    settings.iterations,
-                    settings.warm_up,
-                    between=lambda: before.append(testbed.counters()),
-                )
+                iterations, readings = _measure(ranks, testbed, scripts, prediction, settings, before)
                 done = None
                 counted = testbed.counters()
             else:
@@ -137,7 +138,32 @@ def train_on_fabric(
         built_s - began_s,
         start_s - built_s,
         done,
+        readings,
     )
+
+
+def _measure(
+    ranks: Ranks,
+    testbed: Testbed,
+    scripts: Sequence[ServerScript],
+    prediction: Prediction,
+    settings: TrainingSettings,
+    before: list[tuple[PortBytes, ...]],
+) -> tuple[Iterations, tuple[CounterReading, ...]]:
+    """Run the iterations, and read counters before those that count, and while they run where that is asked for."""
+    expected_s, readings = prediction.iteration_time_s, list[CounterReading]()
+    with ExitStack() as stack:
+
+        def begin() -> None:
+            nonlocal readings
+            before.append(testbed.counters())
+            if settings.counted:
+                readings = stack.enter_context(counting(testbed, expected_s / READINGS))
+
+        iterations = run_iterations(
+            ranks, scripts, expected_s, settings.iterations, settings.warm_up, between=begin
+        )
+    return iterations, tuple(readings)
 
 
 def places_of(testbed: Testbed) -> list[Place]:

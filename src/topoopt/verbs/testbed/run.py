@@ -1,9 +1,11 @@
 """``topoopt.testbed.run``: a job is trained on a plan's network on this machine, and on others beside it."""
 
+from collections.abc import Mapping
 from typing import Any, Unpack
 
 from topoopt.errors import InvalidInput, check_known
 from topoopt.failure import FailedLink, predict
+from topoopt.files import target_of
 from topoopt.limits import whole
 from topoopt.plan import Plan
 from topoopt.testbed import (
@@ -56,7 +58,7 @@ def run(
         Called with the stage, what is done and what there is.
     **words
         ``workload``, ``fabrics``, ``scale``, ``iteration_time``, ``iterations``, ``warm_up``, ``cut``, ``simulators``,
-        ``name``, as ``topoopt testbed run`` has them.
+        ``counters``, ``name``, as ``topoopt testbed run`` has them.
 
     Returns
     -------
@@ -74,6 +76,7 @@ def run(
     simulators = _names("simulators", settings.get("simulators", MEASURED_BESIDE), MEASURED_BESIDE)
     slower, wanted_s = checked_scale(settings["scale"]), _seconds(settings["iteration_time"])
     counts = whole("iterations", settings["iterations"], 1), whole("warm_up", settings["warm_up"], 0)
+    counters = _counters(settings)
     check_ready()
     found, workload = _planned(plan, settings.get("workload"), on_progress)
     cluster, job = found.job.cluster, job_of_plan(found, workload)
@@ -83,10 +86,14 @@ def run(
     for fabric in fabrics:
         check_capacity(fabric.layout, slower)
     scale = testbed_scale(job, own, cluster, slower, wanted_s)
-    training = TrainingSettings(scale, *counts, tuple(dict.fromkeys((REFERENCE, *simulators))))
+    beside = tuple(dict.fromkeys((REFERENCE, *simulators)))
+    training = TrainingSettings(scale, *counts, beside, counters is not None)
     cut = _cut(settings["cut"], found, counts[0]) if "cut" in settings else None
     name = settings.get("name") or new_name()
-    return train_on_fabrics(job, fabrics, cluster, name, training, cut, on_progress)
+    found_run = train_on_fabrics(job, fabrics, cluster, name, training, cut, on_progress)
+    if counters is not None:
+        found_run.fabrics[0].write_counters(counters)
+    return found_run
 
 
 def _planned(plan: PlanSource | None, workload: str | None, on_progress: Progress) -> tuple[Plan, str]:
@@ -99,6 +106,18 @@ def _planned(plan: PlanSource | None, workload: str | None, on_progress: Progres
     on_progress("planning the paper's job", 0, 0)
     model = USUAL_WORKLOAD if workload in (None, "allreduce") else workload
     return paper_plan(str(model)), workload if workload == "allreduce" else PLAN
+
+
+def _counters(settings: Mapping[str, Any]) -> str | None:
+    """Return the file of counters, which can be written."""
+    if "counters" not in settings:
+        return None
+    if "cut" in settings:
+        raise InvalidInput(
+            "counters: are of iterations that are alike, and a cut makes one different; leave one out"
+        )
+    target_of(settings["counters"])
+    return str(settings["counters"])
 
 
 def _cut(text: str, plan: Plan, iterations: int) -> PlannedCut:
