@@ -1,6 +1,7 @@
 """The counter file: a CSV of what links had sent by when, or at which rate, as tools and the testbed write it."""
 
 import math
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -56,7 +57,7 @@ def read_counters(path: str | Path) -> Mapping[str, ByteCurve]:
     return {name: _curve(rows, place, name, value in RATES) for name, rows in samples.items()}
 
 
-def write_counters(path: str | Path, rows: Iterable[tuple[float, str, float]]) -> None:
+def write_counters(path: str | os.PathLike[str], rows: Iterable[tuple[float, str, float]]) -> None:
     """Write moments in seconds, links and their bytes as :func:`read_counters` reads them, whole or not at all."""
     write_csv(path, ("time_s", LINK, "sent_bytes"), rows)
 
