@@ -35,6 +35,10 @@ from topoopt.interleave.mltcp.comparison import compare_ways as compare_ways
 from topoopt.interleave.mltcp.course import JobCourse as JobCourse
 from topoopt.interleave.mltcp.course import SharingCourse as SharingCourse
 from topoopt.interleave.mltcp.course import offsets_s as offsets_s
+from topoopt.interleave.mltcp.packet_ways import PACKET_WAYS as PACKET_WAYS
+from topoopt.interleave.mltcp.packet_ways import PACKETS as PACKETS
+from topoopt.interleave.mltcp.packet_ways import USUAL_PACKET_WAYS as USUAL_PACKET_WAYS
+from topoopt.interleave.mltcp.packet_ways import compare_packet_ways as compare_packet_ways
 from topoopt.interleave.mltcp.prediction import SharingPrediction as SharingPrediction
 from topoopt.interleave.mltcp.prediction import predict_sharing as predict_sharing
 from topoopt.interleave.mltcp.question import SharingQuestion as SharingQuestion
@@ -50,6 +54,8 @@ from topoopt.interleave.mltcp.ways import SHARING_WAYS as SHARING_WAYS
 from topoopt.interleave.nearest_period import NearestPeriod as NearestPeriod
 from topoopt.interleave.periodic_job import PeriodicJob as PeriodicJob
 from topoopt.interleave.periodic_jobs import run_periodic_jobs as run_periodic_jobs
+from topoopt.interleave.periodic_packets import periodic_packet_options as periodic_packet_options
+from topoopt.interleave.periodic_packets import run_periodic_packets as run_periodic_packets
 from topoopt.interleave.periodic_run import JobIterations as JobIterations
 from topoopt.interleave.periodic_run import LinkUse as LinkUse
 from topoopt.interleave.periodic_run import PeriodicRun as PeriodicRun

@@ -73,6 +73,7 @@ from topoopt.simulate.packet.options import LinkFailure as LinkFailure
 from topoopt.simulate.packet.options import PacketOptions as PacketOptions
 from topoopt.simulate.packet.statistics import PacketStatistics as PacketStatistics
 from topoopt.simulate.packet.transports import TRANSPORTS as TRANSPORTS
+from topoopt.simulate.packet.transports import UNBOUNDED_PACKETS as UNBOUNDED_PACKETS
 from topoopt.simulate.packet.transports import Transport as Transport
 from topoopt.simulate.pipeline.closed_form import PipelinedTime as PipelinedTime
 from topoopt.simulate.pipeline.closed_form import compute_and_bubble as compute_and_bubble

@@ -68,8 +68,11 @@ class JobsTogether:
     @property
     def marks(self) -> tuple[int, ...] | None:
         """Packets of each job that arrived with a mark of congestion, all its iterations together; of packets alone."""
-        packet = self.result.packet
-        return None if packet is None else tuple(packet.job_marks.tolist())
+        result = self.result
+        if result.packet is None:
+            return None
+        marks = np.bincount(result.graph.job, result.packet.task_marks, minlength=len(self.ends_s))
+        return tuple(marks.astype(np.int64).tolist())
 
     def summary(self) -> dict[str, object]:
         """Return the figures that a table or a JSON file wants."""

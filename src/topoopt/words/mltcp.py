@@ -31,9 +31,12 @@ class SharedLinkWords(TypedDict, total=False):
 class SharingWords(TypedDict, total=False):
     """How the link is shared."""
 
+    simulator: Annotated[str, Word("fluid|packet", "fluid")]
+    """Bytes that flow by weight, or every packet through its queues, by a transport."""
     ways: Annotated[Sequence[str], Word("LIST")]
-    """With commas: mltcp, fair, static (unequal weights that stay), cassini (time shifts), ideal (a link each); of
-    packets transports, cassini and ideal. All if not given."""
+    """With commas: mltcp, fair, static (unequal weights that stay), cassini (time shifts), ideal (a link each). Of
+    packets: transports such as mltcp-reno, mltcp-cubic, mltcp-dcqcn, reno, cubic or dcqcn, then cassini and ideal. All
+    if not given, of packets without DCQCN."""
     form: Annotated[str, Word("linear|quadratic|reciprocal", "linear")]
     """Of F, from the intercept where nothing is sent to intercept + slope where all is."""
     slope: Annotated[float, Word("S", 1.75)]

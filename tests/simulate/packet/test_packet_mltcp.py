@@ -170,18 +170,21 @@ def test_a_weight_of_one_is_the_plain_transport(plain: str) -> None:
 
 
 def test_a_large_additive_increase_brings_dcqcn_back_sooner() -> None:
-    """Where another sender has gone, the rate rises by R_AI x F every 55 us."""
-    graph = transfers(3, (0, 2, 2 * 10**7), (1, 2, 2 * 10**6))
+    """When seven others have gone, the rate rises by R_AI x F every 55 us, and the link is full again the sooner."""
+    size = 2 * 10**8
+    graph = transfers(9, (0, 8, size), *((sender, 8, size // 28) for sender in range(1, 8)))
     took = [
         played(
             graph,
-            switch(3, BANDWIDTH_BPS),
+            switch(9, BANDWIDTH_BPS),
             transport="mltcp-dcqcn",
             aggressiveness=Aggressiveness(0.0, weight),
         ).iteration_time_s
         for weight in (0.25, 1.0, 4.0)
     ]
-    assert took[0] > took[1] > took[2] > 2.2e7 * 8 / BANDWIDTH_BPS
+    full_s = 1.25 * size * 8 / BANDWIDTH_BPS
+    assert took[0] > 1.05 * took[1] > 1.05 * 1.01 * took[2]
+    assert took[2] == pytest.approx(full_s, rel=1e-3)
 
 
 def test_a_kept_connection_needs_no_packet_that_opens() -> None:

@@ -10,10 +10,10 @@ from topoopt.simulate.packet.link_rows import PS
 from topoopt.simulate.packet.state import memory_bytes
 from topoopt.simulate.packet.statistics import PacketStatistics
 from topoopt.simulate.packet.streams import Streams
-from topoopt.simulate.task_graph import Ints, TaskGraph
+from topoopt.simulate.task_graph import Ints
 
 
-def statistics(state: State, graph: TaskGraph, streams: Streams) -> PacketStatistics:
+def statistics(state: State, streams: Streams) -> PacketStatistics:
     """Return the counts of a finished run."""
     count, link = state.count, state.link
     return PacketStatistics(
@@ -28,19 +28,15 @@ def statistics(state: State, graph: TaskGraph, streams: Streams) -> PacketStatis
         resent=int(count[layout.Count.RESENT]),
         pauses=int(count[layout.Count.PAUSES]),
         peak_memory_bytes=memory_bytes(state),
-        job_marks=_job_marks(state, graph, streams),
+        task_marks=np.bincount(
+            streams.task, state.stream[:, layout.Stream.MARKS], minlength=len(state.task)
+        ).astype(np.int64),
         link_packets=link[:, layout.Link.PACKETS].copy(),
         link_wire_bytes=link[:, layout.Link.BYTES].copy(),
         link_marks=link[:, layout.Link.MARKS].copy(),
         link_drops=link[:, layout.Link.DROPS].copy(),
         link_queue_peak_bytes=link[:, layout.Link.PEAK].copy(),
     )
-
-
-def _job_marks(state: State, graph: TaskGraph, streams: Streams) -> Ints:
-    jobs = int(graph.job.max(initial=0)) + 1
-    marks = np.bincount(graph.job[streams.task], state.stream[:, layout.Stream.MARKS], minlength=jobs)
-    return marks.astype(np.int64)
 
 
 def flow_table(state: State, edges: Edges, streams: Streams) -> FlowTable:

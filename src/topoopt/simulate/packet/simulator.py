@@ -70,7 +70,7 @@ def _by_number(
         compute_finish_s(graph),
         state.link[:, layout.Link.BYTES].astype(np.float64),
         *carried,
-        packet=statistics(state, graph, streams),
+        packet=statistics(state, streams),
         flows=flow_table(state, edges, streams) if options.packet.log_flows else None,
     )
 
@@ -94,11 +94,13 @@ def before_packets(
 def _as_numbered(result: SimResult, graph: TaskGraph, order: Ints) -> SimResult:
     """Return a result in the task numbers of a graph, whose task ``order[i]`` is task ``i`` of the result."""
     place = np.argsort(order)
+    packet = result.packet
     return replace(
         result,
         graph=graph,
         start_s=result.start_s[place],
         finish_s=result.finish_s[place],
         compute_finish_s=result.compute_finish_s[place],
+        packet=None if packet is None else replace(packet, task_marks=packet.task_marks[place]),
         flows=None if result.flows is None else replace(result.flows, task=order[result.flows.task]),
     )

@@ -24,8 +24,8 @@ class PacketStatistics:
         Packets marked, lost and sent again; retransmission timeouts; pauses by priority flow control.
     peak_memory_bytes : int
         Of the engine's arrays.
-    job_marks : int64 array, shape (jobs,)
-        Packets of each job that arrived with a mark; one that several queues have marked counts once.
+    task_marks : int64 array, shape (tasks,)
+        Packets of each task that arrived with a mark; one that several queues have marked counts once.
     link_packets, link_wire_bytes, link_marks, link_drops, link_queue_peak_bytes : int64 arrays, shape (links,)
         A queue's peak includes the packet that is being sent.
     """
@@ -41,7 +41,7 @@ class PacketStatistics:
     resent: int
     pauses: int
     peak_memory_bytes: int
-    job_marks: Ints
+    task_marks: Ints
     link_packets: Ints
     link_wire_bytes: Ints
     link_marks: Ints

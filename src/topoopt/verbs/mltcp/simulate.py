@@ -4,11 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
-from topoopt.errors import InvalidInput, shown
+from topoopt.errors import InvalidInput, check_known, shown
 from topoopt.interleave import (
+    FLUID,
+    PACKETS,
     SHARING_WAYS,
+    USUAL_PACKET_WAYS,
     SharingComparison,
     SharingQuestion,
+    compare_packet_ways,
     compare_ways,
     equal_jobs,
 )
@@ -19,6 +23,7 @@ from topoopt.verbs.profile_source import ProfileSource, profiles_of_sources
 from topoopt.words import MltcpWords, amount, checked_arguments, checked_words
 
 MOST_JOBS = 64
+SIMULATORS = (FLUID, PACKETS)
 
 
 @checked_arguments
@@ -68,6 +73,9 @@ def simulate(
         noise=settings["noise"],
         seed=settings["seed"],
     )
+    check_known("simulator", settings["simulator"], SIMULATORS)
+    if settings["simulator"] == PACKETS:
+        return compare_packet_ways(asked, tuple(settings.get("ways", USUAL_PACKET_WAYS)), on_progress)
     return compare_ways(asked, tuple(settings.get("ways", SHARING_WAYS)), on_progress)
 
 
