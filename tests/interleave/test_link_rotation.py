@@ -12,6 +12,7 @@ from topoopt.interleave import (
     CommunicationProfile,
     InterleavingRules,
     LinkRotation,
+    Phase,
     compatibility_score,
     interleave,
     link_rotation,
@@ -53,8 +54,9 @@ def test_exact_times_are_not_stretched_and_have_the_rotation_of_the_finest_quant
     assert rotation.quanta == (40, 60)
     assert rotation.stretch == pytest.approx(0.0)
     assert rotation.score == 1.0
-    assert rotation.time_shifts_s == known.time_shifts_s
-    assert rotation.gain == pytest.approx(1 / 4 * 1 / 6)
+    assert rotation.time_shifts_s == pytest.approx(known.time_shifts_s)
+    assert rotation.unaligned_score == pytest.approx(1 - 1 / 4 * 1 / 6)
+    assert rotation.helps
 
 
 def test_a_coarser_quantum_is_taken_where_it_gains_more_than_it_stretches() -> None:
@@ -84,5 +86,25 @@ def test_without_a_circle_or_a_gain_there_is_no_rotation() -> None:
     lengths_s = (0.004, 0.4553, 0.4631, 0.4787)
     jobs = tuple(on_off(f"{time_s}", 0.0, 0.5 * time_s, period_s=time_s) for time_s in lengths_s)
     assert link_rotation(jobs, FAST, InterleavingRules()) is None
-    full = tuple(on_off(job, 0.0, 0.1) for job in "ab")
-    assert link_rotation(full, FAST, InterleavingRules()) is None
+
+
+def test_a_rotation_has_to_take_away_a_third_of_what_jobs_lose() -> None:
+    # Same period, duty d: at best 2d - 1 of the time both send, on average d².
+    for duty, helps in ((0.5, True), (0.6, True), (0.7, False), (1.0, False)):
+        jobs = tuple(on_off(job, 0.0, 0.1 * duty) for job in "ab")
+        found = link_rotation(jobs, FAST, InterleavingRules())
+        assert ((2 * duty - 1) <= 2 / 3 * duty**2) is helps
+        assert (found is not None) is helps
+        assert link_rotation(jobs, FAST, InterleavingRules(merging="strict")) is not None
+
+
+def test_every_iteration_has_the_angles_of_a_circle_however_many_copies_there_are() -> None:
+    # 77 copies of 5 ms on one circle of 77 angles would be looked at once each, where they do not send.
+    jobs = (
+        CommunicationProfile("short", 0.005, (Phase(0.001, 0.004, FAST),)),
+        on_off("long", 0.0, 0.3, period_s=0.385),
+    )
+    assert link_rotation(jobs, FAST, InterleavingRules()) is None
+    strict = rotation_of(jobs, merging="strict")
+    assert (strict.quanta, strict.score) == ((5, 385), 1.0)
+    assert unaligned_score(jobs, FAST) < 0.4

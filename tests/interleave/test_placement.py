@@ -20,11 +20,11 @@ def link(name: str, *profiles: CommunicationProfile, capacity_bps: float = FAST)
     return SharedLink(name, capacity_bps, profiles)
 
 
-A, B, C, D = (on_off(job, 0.0, 0.05) for job in "abcd")
-"""Half of the time at full rate: two of them fit a link, three do not."""
+A, B, C, D = (on_off(job, 0.0, 0.0375) for job in "abcd")
+"""Three eighths of the time at full rate: two of them fit a link, three do not."""
 
 
-def test_two_jobs_of_duty_one_half_are_put_against_each_other() -> None:
+def test_two_jobs_that_fit_are_put_against_each_other() -> None:
     placement = judge_placement(Candidate("p", (link("x", A, B), link("y", A))))
     assert placement.score == 1.0
     assert placement.time_shifts_s == pytest.approx({"a": 0.0, "b": 0.05})
@@ -32,26 +32,26 @@ def test_two_jobs_of_duty_one_half_are_put_against_each_other() -> None:
 
 
 def test_three_on_one_link_have_the_score_of_the_duty_rule() -> None:
-    # Demand 1.5 of a link on average: at best every angle has 1 or 2, half of them 2.
-    assert judge_placement(Candidate("p", (link("x", A, B, C),))).score == pytest.approx(0.5)
+    # They ask for 9/8 of the link: at best two send at an eighth of the angles, and one at all others.
+    assert judge_placement(Candidate("p", (link("x", A, B, C),))).score == pytest.approx(1 - 1 / 8)
 
 
 def test_the_score_is_the_mean_over_all_links_with_several_jobs() -> None:
     wide = link("wide", A, B, C, capacity_bps=4 * FAST)
     placement = judge_placement(Candidate("p", (link("x", A, B, C), link("y", A, D), wide, link("z", B))))
-    assert placement.score == pytest.approx((0.5 + 1.0 + 1.0) / 3)
+    assert placement.score == pytest.approx((7 / 8 + 1.0 + 1.0) / 3)
     assert [one.link for one in placement.links] == ["x", "y"]
 
 
 def test_merged_links_count_each_with_its_own_score() -> None:
-    # What is asked of both is the same: 25 Gb/s on one link too many at half of the angles on the narrow one.
-    jobs = [on_off(job, 0.0, 0.05) for job in "ab"]
+    # Apart from each other each exceeds the narrow link by a fifth, for three eighths of the time.
+    jobs = [on_off(job, 0.0, 0.0375, 30e9) for job in "ab"]
     placement = judge_placement(Candidate("p", (link("x", *jobs), link("narrow", *jobs, capacity_bps=25e9))))
     (both,) = placement.links
     assert both.link == "narrow"
     assert both.stands_for == ("narrow", "x")
-    assert both.scores == pytest.approx((0.0, 1.0))
-    assert placement.score == pytest.approx(0.5)
+    assert both.scores == pytest.approx((1 - 2 * 3 / 8 / 5, 1.0))
+    assert placement.score == pytest.approx(0.925)
 
 
 def test_the_highest_score_is_taken_and_of_equal_ones_the_first() -> None:

@@ -77,7 +77,7 @@ class JudgedLink:
     scores : tuple of float
         Of each of these; where the jobs are not aligned, the mean over all rotations.
     rotation : LinkRotation or None
-        How its jobs are aligned; None where that gains nothing.
+        How its jobs are aligned; None where that does not help.
     """
 
     link: str
@@ -200,7 +200,7 @@ def _judged(merged: MergedLink, rules: InterleavingRules) -> JudgedLink:
     rotation = link_rotation(decides.profiles, decides.capacity_bps, rules)
     if rotation is not None:
         shift_s = dict(zip(decides.jobs, rotation.time_shifts_s, strict=True))
-        scores = tuple(score_with(link, rotation, shift_s, rules.step_deg) for link in links)
+        scores = tuple(score_with(link, rotation, shift_s, rules) for link in links)
     else:
         scores = tuple(unaligned_score(link.profiles, link.capacity_bps) for link in links)
     names = tuple(link.link for link in links)
