@@ -23,7 +23,8 @@ from topoopt.collectives import COLLECTIVE_NAMES
 from topoopt.finder import DAMPING, DEGREE_SPLITS, FABRICS, STRIDE_RULES
 from topoopt.frontier import SCHEDULES, WIRED_DIRECTLY
 from topoopt.hardware import LINK_MODES, PRECISIONS, ClusterSpec
-from topoopt.interleave import SHARING_WAYS, SHARINGS
+from topoopt.interleave import SHARING_WAYS, SHARINGS, SOLVERS
+from topoopt.interleave.solvers import AUTO
 from topoopt.job import DEFAULT_CLUSTER, MEMORY_CHECKS, JobSettings
 from topoopt.llm import RECOMPUTATIONS
 from topoopt.routing import ROUTING
@@ -111,6 +112,7 @@ TABLES = [
     (BesideWords, "fabrics", BASELINES),
     (ScheduleWords, "scheduler", SCHEDULERS),
     (ScheduleWords, "sharing", SHARINGS),
+    (InterleaveWords, "solver", (AUTO, *SOLVERS)),
     (CollectiveWords, "links", LINK_MODES),
     (CollectiveWords, "wiring", WIRED_DIRECTLY),
     *((CollectiveWords, "schedule", schedules) for schedules in SCHEDULES.values()),

@@ -179,6 +179,15 @@ def test_a_capacity_that_cannot_be_is_one_line(capacity_bps: float) -> None:
         interleave([vgg16()], capacity_bps)
 
 
+def test_rates_with_which_no_arithmetic_can_be_done_are_one_line() -> None:
+    with pytest.raises(
+        InvalidInput, match=r"job 40ms: bandwidth: expected a number up to 1e\+30, got 1e\+300"
+    ):
+        interleave([on_off(40, 10, 0, 1e300)], LINK_BPS)
+    with pytest.raises(InvalidInput, match="capacity: expected 0 or a number from 1e-30 on"):
+        interleave([vgg16()], 1e-300)
+
+
 def test_an_unknown_solver_is_named_with_the_known() -> None:
     with pytest.raises(InvalidInput, match="did you mean grid"):
         interleave([vgg16()], LINK_BPS, solver="gird")

@@ -17,6 +17,7 @@ from topoopt.interleave.leeway import leeway_angles, middles
 from topoopt.interleave.profile import CommunicationProfile
 from topoopt.interleave.score import compatibility_score
 from topoopt.interleave.solvers import AUTO, SOLVERS, RotationProblem, chosen_solver
+from topoopt.limits import finite
 
 Floats = NDArray[np.float64]
 
@@ -189,6 +190,9 @@ def interleave(
             f"capacity: expected a finite rate > 0, got {capacity_bps:g} b/s; give that of the link of job {names}, "
             "such as 50Gbps"
         )
+    finite("capacity", capacity_bps)
+    for profile in profiles:
+        finite(f"job {profile.job}: bandwidth", profile.peak_bps)
     circle = unified_circle(profiles, step_deg=step_deg, quantum_s=quantum_s)
     problem = _problem(circle, capacity_bps)
     name = chosen_solver(solver, problem)
