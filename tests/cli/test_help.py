@@ -48,6 +48,7 @@ from topoopt.words import (
     COLLECTIVE_FORM,
     CollectiveWords,
     FinderWords,
+    InterleaveWords,
     JobWords,
     MltcpWords,
     ScheduleWords,
