@@ -28,8 +28,9 @@ VERBS: Mapping[str, str] = MappingProxyType(
         "fail": "Fail a link, a server or a panel of a plan: iteration time before, during and repaired, and the "
         "moves.",
         "rewire": "Say which fibers to move, in which order, to get from one plan or wiring to the next.",
-        "phases": "What a job sends on a link in one iteration, and when: from a plan, or from counters.",
-        "interleave": "Jobs that share a link: when each begins, so that they send at different times (CASSINI).",
+        "phases": "Say what a job sends on a link in one iteration, and when: from a simulation, or from what was "
+        "measured.",
+        "interleave": "Say when each of several jobs that share a link begins, so that they send at different times.",
         "export": "Write a plan as files: what is patched where, and what servers, switches and other programs are "
         "told.",
         "testbed": "A plan on real Linux: network namespaces as servers, links at scaled bandwidths. Needs root.",
