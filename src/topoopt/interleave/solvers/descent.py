@@ -25,7 +25,7 @@ def descent(problem: RotationProblem, seed: int = 0) -> tuple[int, ...]:
     ends: list[Shifts] = []
     for start in starts:
         ends.append(descend(problem, start))
-        if problem.excess(ends[-1]) <= LEAST_GAIN:
+        if problem.cannot_be_less(problem.excess(ends[-1])):
             break
     return tuple(ends[int(np.argmin([problem.excess(end) for end in ends]))])
 

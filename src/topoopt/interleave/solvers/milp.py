@@ -16,8 +16,6 @@ MOST_ENTRIES = 5_000_000
 """Numbers in the matrix of the largest program."""
 SCALE = 1e4
 """HiGHS stops within 1e-6 of the optimum; of an objective so many times larger that is 1e-10."""
-LEAST_GAIN = 1e-9
-"""Excess, in capacities and summed over the angles, that is none."""
 
 
 def milp(problem: RotationProblem, seed: int = 0) -> tuple[int, ...]:
@@ -42,7 +40,7 @@ def milp(problem: RotationProblem, seed: int = 0) -> tuple[int, ...]:
             "many for a program; take auto or descent, or a larger step"
         )
     known = descent(problem, seed)
-    if problem.excess(known) <= max(float(problem.demands.sum()) - problem.angles, 0.0) + LEAST_GAIN:
+    if problem.cannot_be_less(problem.excess(known)):
         return known
     taken = _taken(problem, counts)
     ends = np.cumsum(counts)

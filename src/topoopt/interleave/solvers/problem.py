@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+NO_EXCESS = 1e-9
+"""In capacities, summed over the angles."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RotationProblem:
@@ -45,6 +48,10 @@ class RotationProblem:
     def excess(self, shifts: Sequence[int]) -> float:
         """Return the demand beyond the capacity, summed over the angles."""
         return float(np.maximum(self.total(shifts) - 1, 0.0).sum())
+
+    def cannot_be_less(self, excess: float) -> bool:
+        """Return whether an excess is none, or what is left where all demand is spread evenly: no rotation has less."""
+        return excess <= max(float(self.demands.sum()) - self.angles, 0.0) + NO_EXCESS
 
     def distinct(self, order: Sequence[int]) -> tuple[int, ...]:
         """Return how many shifts of each job, in an order of them, differ in more than a turn of all jobs before.
