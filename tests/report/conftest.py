@@ -8,7 +8,7 @@ import pytest
 from tests.interleave.jobs import LINK_BPS, on_off
 from topoopt.cluster import ClusterResult, result_from_mapping
 from topoopt.hardware import ClusterSpec
-from topoopt.interleave import interleave
+from topoopt.interleave import compare_ways, equal_jobs, interleave
 from topoopt.job import JobSettings, make_job
 from topoopt.plan import Plan, comparison_from_mapping
 from topoopt.report import Page, make_page
@@ -163,4 +163,5 @@ def pages(plan_page: Page, comparison_document: dict[str, Any], cluster: Cluster
         "comparison": comparison,
         "cluster": make_page(cluster),
         "shared link": shared,
+        "ways of sharing": make_page(compare_ways(equal_jobs((0.4, 0.4), 0.1, LINK_BPS))),
     }

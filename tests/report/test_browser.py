@@ -82,7 +82,7 @@ def with_script(text: str, script: str) -> str:
     return text.replace("</body>", f"<script>{script}</script></body>")
 
 
-@pytest.mark.parametrize("kind", ["plan", "comparison", "cluster", "shared link"])
+@pytest.mark.parametrize("kind", ["plan", "comparison", "cluster", "shared link", "ways of sharing"])
 def test_every_figure_is_drawn_without_a_complaint_or_a_request(
     kind: str, pages: dict[str, Page], tmp_path: Path
 ) -> None:
