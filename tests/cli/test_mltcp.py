@@ -33,6 +33,25 @@ def test_json_has_the_stable_keys(topoopt: Topoopt) -> None:
     assert answer["ways"][1]["settled_slowdown"] == pytest.approx(1.38)
 
 
+def test_packets_go_by_transports(topoopt: Topoopt) -> None:
+    words = ("--communication", "0.4", "--period", "20ms", "--capacity", "10Gbps", "--iterations", "10")
+    ran = topoopt(
+        "mltcp", "simulate", *words, "--simulator", "packet", "--ways", "mltcp-reno,reno,cassini,ideal"
+    )
+    assert ran.code == 0
+    for way, what in (
+        ("mltcp-reno", "MLTCP over reno"),
+        ("reno", "plain congestion control"),
+        ("ideal", "reno, a link for each job"),
+    ):
+        assert any(
+            line.split()[:1] == [way] and line.endswith(what)
+            for line in map(str.rstrip, ran.out.splitlines())
+        )
+    assert "theory" in ran.out
+    assert "an estimate" not in ran.out
+
+
 def test_job_files_take_the_place_of_equal_jobs(topoopt: Topoopt) -> None:
     for name in "ab":
         Path(f"{name}.json").write_text(json.dumps({**JOB, "name": name}))

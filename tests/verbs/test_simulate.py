@@ -54,6 +54,8 @@ def test_jobs_that_share_links_by_mltcp_part(tmp_path: Path) -> None:
             iterations=15, begin=[0, 0.0127], sharing=sharing,
         )  # fmt: skip
         assert run.to_json()["sharing"] == sharing
+        assert (run.expected_error is None) == (sharing == "mltcp")
+        assert ("shared as by MLTCP" in topoopt.page_text(topoopt.page_of(run))) == (sharing == "mltcp")
         last[sharing] = run.to_json()["jobs"][0]["iteration_times_s"][-1]
     assert last["fair"] > 1.4 * alone.iteration_time_s
     assert last["mltcp"] < 1.1 * alone.iteration_time_s

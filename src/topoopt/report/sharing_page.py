@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from topoopt.interleave import SHARING_WAYS, SharingComparison, SharingCourse, SharingPrediction
+from topoopt.interleave import FLUID, SHARING_WAYS, SharingComparison, SharingCourse, SharingPrediction
 from topoopt.report.chart import LineChart, Series
 from topoopt.report.page import Block, Notes, Page, Section, Tile
 from topoopt.report.rows import facts, joined, number, table, text
@@ -13,6 +13,8 @@ from topoopt.units import format_bandwidth, format_time
 
 MOST_SHOWN = 12
 """Iterations that a terminal shows one by one."""
+MLTCP_OVER = "mltcp-"
+"""What names of MLTCP's transports begin with."""
 
 
 def sharing_page(answer: SharingComparison) -> Page:
@@ -26,15 +28,26 @@ def sharing_page(answer: SharingComparison) -> Page:
         f"{counted(len(asked.profiles), 'job')} on one link of {format_bandwidth(asked.capacity_bps)}",
         f"Iterations settle at {slowdowns[first.way]:.3f} times those on links of their own under {first.way}"
         + (f"; {others}." if others else "."),
-        tuple(Tile(way, f"{slowdown:.3f} ×", _what(way)) for way, slowdown in slowdowns.items()),
+        tuple(Tile(way, f"{slowdown:.3f} ×", _what(answer, way)) for way, slowdown in slowdowns.items()),
         sections=(_ways(answer), _course(answer, first), *theory),
         key_numbers={f"{way}_settled_slowdown": slowdown for way, slowdown in slowdowns.items()},
         remark=f"{answer.simulator}, {counted(asked.iterations, 'iteration')}",
     )
 
 
-def _what(way: str) -> str:
-    return SHARING_WAYS[way].text if way in SHARING_WAYS else "transport"
+def _what(answer: SharingComparison, way: str) -> str:
+    """Return what a way is, in words."""
+    if answer.simulator == FLUID:
+        return SHARING_WAYS[way].text
+    if way == "cassini":
+        return "reno, and each job begins at CASSINI's time shift"
+    if way == "ideal":
+        return "reno, a link for each job"
+    return f"MLTCP over {way.removeprefix(MLTCP_OVER)}" if _is_mltcp(way) else "plain congestion control"
+
+
+def _is_mltcp(way: str) -> bool:
+    return way == "mltcp" or way.startswith(MLTCP_OVER)
 
 
 def _ways(answer: SharingComparison) -> Section:
@@ -57,7 +70,7 @@ def _ways(answer: SharingComparison) -> Section:
     }
     rows = joined(
         way=[course.way for course in answer.courses],
-        what=[_what(course.way) for course in answer.courses],
+        what=[_what(answer, course.way) for course in answer.courses],
         mean_s=[float(course.time_s.mean()) for course in answer.courses],
         p99_s=[float(np.percentile(course.time_s, 99)) for course in answer.courses],
         settled_s=[_mean([job.settled_s for job in course.jobs]) for course in answer.courses],
@@ -79,7 +92,7 @@ def _ways(answer: SharingComparison) -> Section:
         ),
         _times(answer),
     ]
-    if answer.simulator == "fluid":
+    if answer.simulator == FLUID:
         blocks.append(
             Notes(("ECN marks are an estimate: of packets on a full link, the part that is too much.",))
         )
@@ -110,7 +123,7 @@ def _numbers(count: int) -> tuple[int, ...]:
 
 def _course(answer: SharingComparison, course: SharingCourse) -> Section:
     """Return the iterations of one way: the times and the offsets of all jobs."""
-    prediction = answer.prediction if course.way == "mltcp" else None
+    prediction = answer.prediction if _is_mltcp(course.way) else None
     count = min(len(job.time_s) for job in course.jobs)
     rows = []
     for place in range(count):
@@ -162,7 +175,7 @@ def _offsets(answer: SharingComparison) -> LineChart:
 
 def _theory(answer: SharingComparison, known: SharingPrediction) -> Section:
     settled = next(
-        (course.slowdown(answer.alone_s) for course in answer.courses if course.way == "mltcp"), None
+        (course.slowdown(answer.alone_s) for course in answer.courses if _is_mltcp(course.way)), None
     )
     period_s = answer.asked.profiles[0].iteration_time_s
     count = known.iterations_to_converge

@@ -55,6 +55,8 @@ def simulation_page(run: Simulation) -> Page:
 def _how(run: Simulation) -> str:
     options = run.result.options.packet
     transport = "" if run.result.packet is None else f", {options.transport}"
+    if run.result.options.aggressiveness is not None:
+        transport = ", shared as by MLTCP"
     compat = "" if options.compat == "none" else f", as {options.compat}"
     return f"{run.result.simulator}{transport}{compat}"
 

@@ -66,7 +66,8 @@ def simulate_jobs(
     together = simulate_together(used, graphs, fabric, placement, options, report, iterations, begin_s)
     cpu_s = time.process_time() - start
     reason = "jobs share a fabric" if simulator == AUTO else ""
-    error = expected_error(together.result) if used == "flow" else None
+    fair = options.aggressiveness is None  # how far packets are from other shares was not measured
+    error = expected_error(together.result) if used == "flow" and fair else None
     return Simulation(tuple(jobs), fabric, together.result, 1, cpu_s, peak_bytes(), reason, error, together)
 
 
