@@ -27,8 +27,8 @@ def cleaned_phases(phases: Phases, period_s: float, quiet_bps: float, dust: floa
 
     Examples
     --------
-    >>> cleaned_phases((Phase(0.09, 0.01, 4e9), Phase(0.1, 0.2, 8e9)), 1.0, 1e8, 0.01)
-    (Phase(start_s=0.095, duration_s=0.205, bandwidth_bps=8000000000.0),)
+    >>> cleaned_phases((Phase(0.109375, 0.015625, 4e9), Phase(0.125, 0.25, 8e9)), 1.0, 1e8, 0.01)
+    (Phase(start_s=0.1171875, duration_s=0.2578125, bandwidth_bps=8000000000.0),)
     """
     phases = _without_stairs(phases, STAIR * period_s, period_s)
     phases = _joined_levels(phases, period_s)
