@@ -50,4 +50,4 @@ class SharingWords(TypedDict, total=False):
 
 
 class MltcpWords(SharedLinkWords, SharingWords, total=False):
-    """All words that :func:`topoopt.mltcp.simulate` takes beside job files."""
+    """All words that ``topoopt.mltcp.simulate`` takes beside job files."""

@@ -48,7 +48,7 @@ def model_workers(machine: Machine) -> MakeWorkerJob:
     """Return what makes jobs of a trace on so many workers, each shape once.
 
     A job is split as a plan begins: data parallel, embedding tables on workers in turn. Its profile is that of the
-    busiest worker's link into an ideal switch, as :func:`~topoopt.cluster.scheduled.coarse_profile.coarse_profile` has
+    busiest worker's link into an ideal switch, as ``coarse_profile`` has
     it.
     """
 
