@@ -139,6 +139,13 @@ def test_a_document_that_is_no_result_is_refused(
         result_from_mapping(document)
 
 
+def test_a_job_of_one_server_is_refused_where_jobs_have_links_between_servers() -> None:
+    with pytest.raises(
+        InvalidInput, match="t: job a: one server has nobody to send to; give it 2 or more, or a sche"
+    ):
+        run_cluster(Trace("t", (TraceJob("a", "vgg16", 1, 0.0, iterations=1),)), SETTINGS, FABRICS)
+
+
 def test_fabrics_that_cannot_be_asked_for_are_refused() -> None:
     with pytest.raises(InvalidInput, match='fabric: unknown name "fat-tre"; did you mean fat-tree'):
         run_cluster(TRACE, SETTINGS, ("fat-tre",))

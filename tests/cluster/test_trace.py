@@ -36,12 +36,12 @@ def test_jobs_are_in_order_of_arrival() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"servers": 1}, "job a: servers: expected an integer >= 2, got 1"),
+        ({"servers": 0}, "job a: servers: expected an integer >= 1, got 0"),
         ({"arrival_s": -1.0}, "job a: arrival_s: expected seconds >= 0, got -1"),
         ({"iterations": 0.0}, "job a: give either iterations or duration_s"),
         ({"duration_s": 5.0}, "job a: give either iterations or duration_s"),
         ({"iterations": float("nan")}, "job a: iterations: expected a number > 0, got nan"),
-        ({"min_servers": 5}, r"job a: min_servers: expected 2 .. 4 \(its servers\), got 5"),
+        ({"min_servers": 5}, r"job a: min_servers: expected 1 .. 4 \(its servers\), got 5"),
         ({"max_servers": 3}, r"job a: max_servers: expected at least 4 \(its servers\), got 3"),
         ({"batch_per_accelerator": -1}, "job a: batch_per_accelerator: expected an integer >= 1, got -1"),
     ],
@@ -70,7 +70,7 @@ MISTAKES = [
     (f"{HEADER}\na,dlrm,4,0\n", "line 2: expected 5 cells as in the header, got 4"),
     (
         f"{HEADER}\na,dlrm,4,0,1\n\nb,dlrm,many,0,1\n",
-        'line 4: servers: expected an integer >= 2 and <= 1e+06, got "many"',
+        'line 4: servers: expected an integer >= 1 and <= 1e+06, got "many"',
     ),
     (f"{HEADER}\na,dlrm,4,-5,1\n", 'line 2: arrival_s: expected a number >= 0 and <= 1e+12, got "-5"'),
     (f"{HEADER}\na,dlrm,4,nan,1\n", "line 2: arrival_s: expected a number"),
@@ -142,7 +142,7 @@ def test_the_published_schema_is_current() -> None:
     assert published == trace_schema(), f"run: {REGENERATE} > docs/trace.schema.json"
     jsonschema.Draft202012Validator.check_schema(published)
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({"id": "a", "model": "dlrm", "servers": 1, "arrival_s": 0}, published)
+        jsonschema.validate({"id": "a", "model": "dlrm", "servers": 0, "arrival_s": 0}, published)
 
 
 def _number(cell: str) -> object:

@@ -7,7 +7,7 @@ from topoopt.cluster.course_fabrics import COURSE_FABRICS, DEFAULT_COURSE_FABRIC
 from topoopt.cluster.job_plans import Progress, silent
 from topoopt.cluster.result import ClusterResult, FabricRun
 from topoopt.cluster.settings import ClusterSettings
-from topoopt.cluster.trace import Trace, check_fits
+from topoopt.cluster.trace import Trace, check_fits, check_several
 from topoopt.errors import InvalidInput, check_known
 from topoopt.provenance import Provenance
 
@@ -37,6 +37,7 @@ def run_cluster(
     """
     for name in fabrics:
         check_known("fabric", name, COURSE_FABRICS)
+    check_several(trace)
     check_fits(trace, settings.logical.servers)
     runs: list[FabricRun] = []
     skipped: list[tuple[str, str]] = []

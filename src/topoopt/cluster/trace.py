@@ -4,6 +4,9 @@ from dataclasses import dataclass
 
 from topoopt.errors import InvalidInput
 
+LEAST_WHOLE = 2
+"""Servers of a job that has whole servers; a scheduler of single workers may give a job one."""
+
 
 @dataclass(frozen=True, slots=True)
 class TraceJob:
@@ -47,8 +50,8 @@ class TraceJob:
 
     def __post_init__(self) -> None:
         here = f"job {self.job}"
-        if self.servers < 2:
-            raise InvalidInput(f"{here}: servers: expected an integer >= 2, got {self.servers}")
+        if self.servers < 1:
+            raise InvalidInput(f"{here}: servers: expected an integer >= 1, got {self.servers}")
         if not 0 <= self.arrival_s < float("inf"):
             raise InvalidInput(f"{here}: arrival_s: expected seconds >= 0, got {self.arrival_s:g}")
         for name in ("iterations", "duration_s"):
@@ -56,9 +59,9 @@ class TraceJob:
                 raise InvalidInput(f"{here}: {name}: expected a number > 0, got {getattr(self, name):g}")
         if (self.iterations > 0) == (self.duration_s > 0):
             raise InvalidInput(f"{here}: give either iterations or duration_s, a number > 0")
-        if self.min_servers and not 2 <= self.min_servers <= self.servers:
+        if self.min_servers and not 1 <= self.min_servers <= self.servers:
             raise InvalidInput(
-                f"{here}: min_servers: expected 2 .. {self.servers} (its servers), got {self.min_servers}"
+                f"{here}: min_servers: expected 1 .. {self.servers} (its servers), got {self.min_servers}"
             )
         if self.max_servers and self.max_servers < self.servers:
             raise InvalidInput(
@@ -72,13 +75,15 @@ class TraceJob:
     def sizes(self) -> tuple[int, ...]:
         """Numbers of servers that it can run on, ascending: ``servers`` halved and doubled within the limits.
 
+        With a scheduler of single workers it is every number within them.
+
         Examples
         --------
         >>> TraceJob("a", "dlrm", 16, 0.0, iterations=10, min_servers=6, max_servers=32).sizes
         (8, 16, 32)
         """
         sizes = [self.servers]
-        while sizes[0] % 2 == 0 and sizes[0] // 2 >= (self.min_servers or self.servers):
+        while sizes[0] % 2 == 0 and sizes[0] // 2 >= max(self.min_servers or self.servers, LEAST_WHOLE):
             sizes.insert(0, sizes[0] // 2)
         while 2 * sizes[-1] <= self.max_servers:
             sizes.append(2 * sizes[-1])
@@ -110,6 +115,22 @@ class Trace:
             met.add(job.job)
         ordered = tuple(sorted(self.jobs, key=lambda job: job.arrival_s))
         object.__setattr__(self, "jobs", ordered)
+
+
+def check_several(trace: Trace) -> None:
+    """Refuse a job of one server where jobs have whole servers and links between them.
+
+    Raises
+    ------
+    InvalidInput
+        With the job and the remedy.
+    """
+    for job in trace.jobs:
+        if job.servers < LEAST_WHOLE:
+            raise InvalidInput(
+                f"{trace.name}: job {job.job}: one server has nobody to send to; give it {LEAST_WHOLE} or more, "
+                "or a scheduler, whose workers may be alone"
+            )
 
 
 def check_fits(trace: Trace, servers: int) -> None:

@@ -13,7 +13,7 @@ from topoopt.job import JobRequest
 from topoopt.search import refuse_transformer
 
 _Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-_Servers = Annotated[int, Field(ge=2, le=10**6)]
+_Servers = Annotated[int, Field(ge=1, le=10**6)]
 _Positive = Annotated[float, Field(gt=0, le=10**15)]
 
 
@@ -24,7 +24,9 @@ class TraceRow(Strict):
 
     id: _Name = Field(description="Name of the job; each stands once.")
     model: _Name = Field(description="A model of topoopt models, or one of its variants such as dlrm-16.")
-    servers: _Servers = Field(description="Servers that the job asks for.")
+    servers: _Servers = Field(
+        description="Servers that the job asks for; one only with a scheduler of single workers."
+    )
     arrival_s: Annotated[float, Field(ge=0, le=10**12)] = Field(description="When it comes, in seconds.")
     iterations: _Positive | None = Field(
         default=None, description="Training steps to do; either these or duration_s."

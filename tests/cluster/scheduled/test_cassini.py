@@ -81,7 +81,9 @@ def test_jobs_that_collide_on_uplinks_run_as_if_alone() -> None:
         plain, shifted = run(network, 0.33, False), run(network, 0.33, True)
         if max(job.mean_s for job in plain.ended) > 0.21:
             collided += 1
-            assert [job.mean_s for job in shifted.ended] == pytest.approx([0.2] * 3, rel=1e-3)
+            assert [job.mean_s for job in shifted.ended] == pytest.approx(
+                [0.2] * 3, rel=2e-3
+            )  # a wait of 0.1 s, once in 300
             assert sum(job.marks for job in shifted.ended) < 0.01 * sum(job.marks for job in plain.ended)
     assert collided >= 5
 

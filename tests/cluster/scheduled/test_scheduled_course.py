@@ -38,6 +38,22 @@ def test_a_job_alone_takes_its_iterations(scheduler: str) -> None:
         assert record.iteration_time_s.p99 == pytest.approx(0.2)
 
 
+def test_a_worker_alone_computes_and_takes_nobodys_links() -> None:
+    """Alone it does the 200 ms of an iteration, as hand-made jobs do whatever their size; its work is done in 10."""
+    course = run(
+        [TraceJob("a", "m", 1, 0.0, iterations=10), TraceJob("b", "m", 4, 0.0, iterations=10)], "proximity"
+    )
+    assert [len(job.record().servers) for job in course.ended] == [1, 4]
+    assert [job.record().end_s for job in course.ended] == pytest.approx([2.0, 2.0])
+
+
+def test_an_elastic_job_makes_room_down_to_one_worker() -> None:
+    jobs = [TraceJob("a", "m", 12, 0.0, iterations=900, min_servers=1, max_servers=24)]
+    jobs += [TraceJob(name, "m", 12, 10.0, iterations=300, min_servers=11) for name in "bc"]
+    sizes = [size for _, size in run(jobs, "pollux", epoch_s=60.0).ended[0].record().resizes]
+    assert min(sizes) in (1, 2)
+
+
 def test_jobs_wait_in_order_of_arrival() -> None:
     """Two jobs of 12 for 60 s each; the third one begins when the first ends."""
     jobs = [TraceJob(name, "m", 12, float(at), iterations=300) for at, name in enumerate("abc")]
@@ -157,7 +173,9 @@ def test_shifted_jobs_of_half_an_iteration_each_are_not_in_each_others_way() -> 
     )
     shifted = by_proximity(network, jobs, (halves,))
     assert [job.mean_s for job in plain.ended] == pytest.approx([0.3, 0.3])
-    assert [job.mean_s for job in shifted.ended] == pytest.approx([0.2, 0.2])
+    assert [job.mean_s for job in shifted.ended] == pytest.approx(
+        [0.2, 0.2 + 0.1 / 300]
+    )  # one waits 0.1 s, once
     assert [job.record().end_s for job in shifted.ended] == pytest.approx([60.0, 60.1])
     assert plain.ended[0].marks > 0
     assert shifted.ended[0].marks == pytest.approx(0.0, abs=1e-3)

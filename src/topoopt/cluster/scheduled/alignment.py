@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from topoopt.cluster.scheduled.placement import ChosenPlacement, Placement
 
 ON_TIME = 1e-6
-"""A job that would wait for all but this part of an iteration is on time: what is missing is rounding."""
+"""A job that would wait for this part of an iteration, or for all but it, is on time: that is rounding."""
 
 
 def aligned_starts_s(
@@ -46,4 +46,4 @@ def wait_s(ready_s: float, moment_s: float, period_s: float) -> float:
     (0.25, 0.0)
     """
     waiting_s = (moment_s - ready_s) % period_s
-    return 0.0 if period_s - waiting_s < ON_TIME * period_s else waiting_s
+    return 0.0 if min(waiting_s, period_s - waiting_s) < ON_TIME * period_s else waiting_s

@@ -121,7 +121,7 @@ class _Course:
         """Let all run until then, or until the first of them is done."""
         running = [job for job in self.here if job.placed]
         going = [job for job in running if job.left]
-        rules = StretchRules(self.sharing, self.settings.noise, self.settings.seed + self.stretches)
+        rules = StretchRules(self.sharing, self.settings.jitter, self.settings.seed + self.stretches)
         capacities_bps = self.deciding.network.capacities_bps
         tables = timetables([job.iterating for job in going], capacities_bps, self.now_s, until_s, rules)
         self.stretches += 1

@@ -119,8 +119,8 @@ class Deciding:
         group_of = {job: number for number, jobs in enumerate(chosen.groups) for job in jobs}
         for place, (placed, start_s) in enumerate(zip(placement, starts_s, strict=True)):
             job = by_name[placed.job]
-            job.next_start_s, job.slot_s = start_s, chosen.periods_s[place]
-            job.group = group_of.get(place)
+            job.wait(start_s)
+            job.slot_s, job.group = chosen.periods_s[place], group_of.get(place)
 
 
 def _largest_first(counts: Mapping[str, int]) -> dict[str, int]:

@@ -61,7 +61,7 @@ class RunningJob:
         )
         self._first_servers: tuple[int, ...] = ()
         self._assigned_s = self._start_s = job.arrival_s
-        self._restarting_s = 0.0
+        self._restarting_s = self._waiting_s = 0.0
         self._resizes: list[tuple[float, int]] = []
         self.moves = 0
 
@@ -138,14 +138,24 @@ class RunningJob:
         if len(placed.servers) != len(before):
             self._resizes.append((now_s, len(placed.servers)))
 
+    def wait(self, start_s: float) -> None:
+        """Start the next iteration later, which then counts as longer by the wait."""
+        self._waiting_s += start_s - self.next_start_s
+        self.next_start_s = start_s
+
     def advance(self, table: Timetable, until_s: float) -> None:
         """Count the iterations that start before a time; what is under way then is over by the next start."""
         count = table.started_before(until_s, self.left)
         if not count:
             return
         times_s, often = table.times_s(count)
+        if self._waiting_s:
+            times_s, often = np.append(times_s, times_s[0] + self._waiting_s), np.append(often, 1.0)
+            often[0] -= 1.0
+            self._waiting_s = 0.0
         for time_s, times in zip(np.round(times_s, TIME_DIGITS).tolist(), often.tolist(), strict=True):
-            self.weights[time_s] += times
+            if times:
+                self.weights[time_s] += times
         assert self.placed is not None
         span_s = float(times_s @ often)
         self.pace = span_s / count / self.placed.profile.iteration_time_s

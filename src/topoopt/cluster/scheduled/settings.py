@@ -28,7 +28,7 @@ class ScheduleSettings:
         After which leases are over.
     restart_s : float
         For which a job stands still when its workers change; the papers name none.
-    noise : float
+    jitter : float
         Standard deviation of each stretch of computing, as a part of its length.
     noise_scale : float
         Gradient noise scale of Pollux's statistical efficiency, over the batch that a job asks for. It changes over a
@@ -52,7 +52,7 @@ class ScheduleSettings:
     sharing: str = "fair"
     epoch_s: float = EPOCH_S
     restart_s: float = 0.0
-    noise: float = 0.0
+    jitter: float = 0.0
     noise_scale: float = 1.0
     weighting: str = "jobs"
     staggered: bool = True
@@ -66,7 +66,12 @@ class ScheduleSettings:
                 f"cassini: with scheduler {self.scheduler} no job shares a link; "
                 "take themis, pollux, proximity or random"
             )
-        for name, least in (("epoch_s", True), ("noise_scale", True), ("restart_s", False), ("noise", False)):
+        for name, least in (
+            ("epoch_s", True),
+            ("noise_scale", True),
+            ("restart_s", False),
+            ("jitter", False),
+        ):
             value = getattr(self, name)
             if not 0 <= value < float("inf") or (least and not value):
                 raise InvalidInput(f"{name}: expected a number {'>' if least else '>='} 0, got {value:g}")

@@ -102,7 +102,7 @@ def _schedule(name: str, words: Mapping[str, Any], settings: ClusterSettings) ->
         **given,
         epoch_s=amount(parse_time, words["epoch"], "epoch"),
         restart_s=amount(parse_time, words["restart_time"], "restart_time"),
-        noise=words["jitter"],
+        jitter=words["jitter"],
         noise_scale=words["noise_scale"],
         weighting=settings.weighting,
         seed=settings.seed,
