@@ -134,6 +134,11 @@ def test_a_phase_between_two_angles_is_a_warning_with_the_step_that_sees_it() ->
     assert interleave(jobs, LINK_BPS, step_deg=2).advice.warnings == ()
 
 
+def test_what_is_true_of_two_jobs_of_one_name_is_said_once() -> None:
+    twice = interleave([on_off(360, 2, 1), on_off(360, 2, 1)], LINK_BPS)
+    assert len(twice.advice.warnings) == 1
+
+
 def test_rounding_is_a_warning_with_the_iterations_after_which_it_matters() -> None:
     answer = interleave([on_off(40.4, 5), on_off(60, 5)], LINK_BPS)
     # 40.4 ms are taken as 40 ms, 1 % less: 5 % are reached after five iterations.

@@ -34,7 +34,8 @@ class Advice:
 
 def advice(circle: UnifiedCircle, capacity_bps: float, score: float, peak_bps: float) -> Advice:
     """Return what to know of jobs whose best rotations have a score, and together send up to so many bits a second."""
-    warnings = [*_between_angles(circle), *_drift(circle)]
+    # jobs of one name and one plan would say it twice
+    warnings = dict.fromkeys((*_between_angles(circle), *_drift(circle)))
     if score >= COMPATIBLE:
         return Advice(tuple(warnings), ())
     clashing = _clashing(circle, capacity_bps)
