@@ -30,6 +30,8 @@ NEARLY = 0.25
 """Of the criterion: an iteration that tells as much but for this is taken before several of them."""
 ALIGNED = 4
 """Periods that are judged with each iteration where it begins."""
+MOST_PARTS = 8
+"""Of such a period: the shortest parts of it that might be the period are judged like it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,22 +74,26 @@ def find_period_s(curve: ByteCurve) -> float | None:
     precise = np.unique([max(_at_multiples(likeness, int(lag)), LEAST_CELLS) for lag in lags])
     # iterations that differ a little add up over a long series; where they do not, all of it tells more than a part
     parts = [(cells.rates_bps, cells.rates_bps[: FOLDED * int(lag)]) for lag in precise]
-    told = [
-        min((_told(part, float(lag)) for part in two), key=_score)
-        for two, lag in zip(parts, precise, strict=True)
-    ]
-    for row in np.argsort([_score(one) for one in told], kind="stable")[:ALIGNED].tolist():
-        aligned = mean_iteration(curve, cells.cell_s, float(precise[row]) * cells.cell_s)
-        told[row] = min(told[row], aligned.told, key=_score)
-    scores = np.array([_score(one) for one in told])
+    scores = np.array(
+        [min(_told(part, lag).bayesian for part in two) for two, lag in zip(parts, precise, strict=True)]
+    )
+
+    def align(rows: NDArray[np.int64]) -> None:
+        for row in rows.tolist():
+            mean = mean_iteration(curve, cells.cell_s, float(precise[row]) * cells.cell_s)
+            scores[row] = min(scores[row], mean.told.bayesian)
+
+    align(np.argsort(scores, kind="stable")[:ALIGNED])
     best = int(np.argmin(scores))
     # few iterations without one to the next alike tell too little for the first criterion; to be moved, or to be only
     # the first ones, is a freedom that noise would use with the second
     if scores[best] >= 0 and not _told(cells.rates_bps, float(precise[best])).is_more_than_chance:
         return None
     times = precise[best] / precise
-    whole = (np.abs(times - np.rint(times)) < 0.02 * times) & (scores <= scores[best] + NEARLY)
-    return float(precise[whole].min()) * cells.cell_s
+    parts_of_it = np.flatnonzero(np.abs(times - np.rint(times)) < 0.02 * times)
+    align(parts_of_it[:MOST_PARTS])
+    nearly = parts_of_it[scores[parts_of_it] <= scores[best] + NEARLY]
+    return float(precise[nearly].min()) * cells.cell_s
 
 
 def _autocorrelation(values: Floats) -> Floats:
@@ -134,10 +140,6 @@ def _top(likeness: Floats, lag: int) -> float:
     left, here, right = likeness[lag - 1 : lag + 2]
     bend = left - 2 * here + right
     return lag + float(np.clip((left - right) / (2 * bend), -0.5, 0.5)) if bend < 0 else float(lag)
-
-
-def _score(told: ToldShare) -> float:
-    return told.bayesian
 
 
 def _told(values: Floats, period: float) -> ToldShare:
