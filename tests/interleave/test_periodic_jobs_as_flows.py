@@ -95,4 +95,5 @@ def test_iterations_are_those_of_flows(seed: int, name: str) -> None:
     )
     # a flow's last packet is stored and forwarded: microseconds a transfer
     within = 5e-5 if name == "fair" else 5e-4
+    for job, ends_s in zip(run.jobs, flows.ends_s, strict=True):
         np.testing.assert_allclose(job.end_s, ends_s, rtol=within)
