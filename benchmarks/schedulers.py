@@ -1,4 +1,4 @@
-"""A day of CASSINI's evaluation on 24 servers: Poisson arrivals, workers given out by Themis, every iteration simulated.
+"""A day of CASSINI's evaluation on 24 servers: Poisson arrivals, workers given out by Themis, iterations one by one.
 
 Planning each model on each number of workers is part of the first figure. No other program is known that follows such
 a day.

@@ -16,6 +16,7 @@ from topoopt.report.facts import inputs, nested_facts, trust_section
 from topoopt.report.page import Facts, Page, Section, Tile
 from topoopt.report.rows import facts
 from topoopt.report.run_names import run_name
+from topoopt.report.schedule_charts import schedule_charts
 from topoopt.report.words import counted, duration
 from topoopt.units import format_bandwidth, format_time
 
@@ -114,7 +115,7 @@ def _iterations(result: ClusterResult) -> Section:
         "Iteration times",
         "Isolated jobs have the same iteration time at every load; jobs that share links slow each other down. "
         "The further left a line, the faster.",
-        (iteration_times(result), job_times(result), quantiles_table(result)),
+        (iteration_times(result), job_times(result), *schedule_charts(result), quantiles_table(result)),
     )
 
 

@@ -22,6 +22,7 @@ from topoopt.cluster import (
 )
 from topoopt.job import JobSettings
 from topoopt.report import make_page
+from topoopt.report.schedule_charts import schedule_charts
 from topoopt.report.schedule_tables import more_than_alone
 
 MACHINE = Machine(50e9, 1e-6, "a100", JobSettings(), "analytic")
@@ -94,6 +95,16 @@ def test_the_page_names_schedulers_where_others_name_fabrics(result: ClusterResu
     assert "fibers" not in str(page).lower()
     (table,) = [block for block in page.sections[0].blocks if getattr(block, "title", "") == "Schedulers"]
     assert [row[0] for row in table.rows] == ["proximity", "proximity+cassini", "proximity+mltcp", "ideal"]  # type: ignore[union-attr]
+
+
+def test_charts_say_what_sharing_adds(result: ClusterResult) -> None:
+    added, marks = schedule_charts(result)
+    own, more = added.series
+    assert own.x == ("proximity", "proximity+cassini", "proximity+mltcp", "ideal")
+    assert more.y[3] == pytest.approx(0.0, abs=1e-6)
+    assert more.y[0] / own.y[0] == pytest.approx(more_than_alone(result.fabrics[0]), rel=0.05)
+    assert marks.series[0].y[3] == 0
+    assert schedule_charts(replace(result, fabrics=())) == ()
 
 
 def test_equal_seeds_give_equal_bytes(result: ClusterResult) -> None:
