@@ -1,4 +1,4 @@
-"""The affinity graph: the paper's chain, what holds on random forests, and loops as networkx sees them."""
+"""The affinity graph: a chain, what holds on random forests, and loops as networkx sees them."""
 
 import math
 import random
@@ -63,7 +63,7 @@ def test_the_first_job_of_a_component_begins_at_once(graph: AffinityGraph) -> No
     assert all(shifts_s[job] == 0 for job in first.values())
 
 
-def test_the_chain_of_the_paper() -> None:
+def test_three_jobs_in_a_chain() -> None:
     edges = [("1", "a", 30.0), ("2", "a", 20.0), ("2", "b", 40.0), ("3", "b", 10.0)]
     graph = AffinityGraph(dict.fromkeys("123", 1000.0), tuple(AffinityEdge(*edge) for edge in edges))
     assert graph.time_shifts_s() == {"1": 0.0, "2": 990.0, "3": 960.0}

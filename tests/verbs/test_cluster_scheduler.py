@@ -29,6 +29,15 @@ def test_a_scheduler_runs_on_another_network_too(trace: str) -> None:
     assert result.bandwidth_bps == 25e9
 
 
+@pytest.mark.parametrize("merging", ["strict", "identical", "contained"])
+def test_links_of_the_affinity_graph_are_merged_as_the_word_says(trace: str, merging: str) -> None:
+    result = topoopt.cluster.run(trace, scheduler=["random+cassini"], merging=merging)
+    (schedule,) = result.settings["schedules"]
+    assert schedule["merging"] == merging
+    assert result.fabrics[0].schedule is not None
+    assert result.fabrics[0].schedule.compatibility is not None
+
+
 def test_a_trace_can_be_drawn_for_the_workers_of_the_network() -> None:
     result = topoopt.cluster.run(generate=True, trace_preset="snapshot-1", scheduler=["proximity"])
     assert [job.model for job in result.fabrics[0].jobs] == ["wide-resnet101-cassini", "vgg16-cassini"]
@@ -50,6 +59,11 @@ def test_a_trace_can_be_drawn_for_the_workers_of_the_network() -> None:
         ({"scheduler": ["themis"], "fabrics": ["rail", "torus"]}, "fabrics: with a scheduler one network"),
         ({"scheduler": ["themis"], "epoch": "0s"}, "epoch_s: expected a number > 0, got 0"),
         ({"scheduler": ["themis"], "sharing": "unfair"}, 'sharing: unknown name "unfair"'),
+        (
+            {"scheduler": ["themis+cassini"], "merging": "stric"},
+            'merging: unknown name "stric"; did you mean strict',
+        ),
+        ({"scheduler": ["themis"], "merging": "strict"}, "merging: is for CASSINI; ask for it"),
         ({"scheduler": []}, "scheduler: name one"),
         ({"cassini": True}, "cassini: is for a scheduler; give one, such as scheduler=themis"),
         ({"epoch": "5s"}, "epoch: is for a scheduler"),

@@ -44,11 +44,11 @@ class AffinityGraph:
 
     References
     ----------
-    .. [1] S. Rajasekaran et al., "CASSINI", NSDI 2024, section 4.1, Algorithm 1.
+    .. [1] S. Rajasekaran et al., "CASSINI", NSDI 2024, section 4, Algorithm 1.
 
     Examples
     --------
-    Three jobs in a chain, as in the paper's section 4.1:
+    Three jobs in a chain:
 
     >>> edges = (AffinityEdge("1", "a", 30), AffinityEdge("2", "a", 20), AffinityEdge("2", "b", 40))
     >>> graph = AffinityGraph({"1": 1000, "2": 1000, "3": 1000}, (*edges, AffinityEdge("3", "b", 10)))

@@ -24,7 +24,7 @@ def job_slots_s(placement: JudgedPlacement) -> dict[str, float]:
 
     References
     ----------
-    .. [1] S. Rajasekaran et al., "CASSINI", NSDI 2024, section 4.2: adjustment of time shifts.
+    .. [1] S. Rajasekaran et al., "CASSINI", NSDI 2024: adjustment of time shifts.
     """
     slots_s = {} if placement.loop else _slots_s(placement)
     return {job: slots_s.get(job, 0.0) for job in placement.graph.iteration_times_s}

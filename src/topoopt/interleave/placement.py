@@ -160,7 +160,7 @@ def choose_placement(
 
     References
     ----------
-    .. [1] S. Rajasekaran et al., "CASSINI", NSDI 2024, section 4.2, Algorithm 2.
+    .. [1] S. Rajasekaran et al., "CASSINI", NSDI 2024, section 4, Algorithm 2.
     """
     if not 1 <= len(candidates) <= MOST_CANDIDATES:
         raise InvalidInput(

@@ -15,6 +15,9 @@ class ScheduleWords(TypedDict, total=False):
     worker is a server of one accelerator, and the servers of a trace are workers."""
     cassini: Switch
     """With all of them but ideal: choose placements by compatibility, and shift jobs in time."""
+    merging: Annotated[str, Word("strict|identical|contained", "identical")]
+    """With CASSINI, which links count as one: none, and loops of jobs and links discard a placement; those on which the
+    same jobs send the same; also those whose jobs all meet on a fuller one."""
     sharing: Annotated[str, Word("fair|mltcp|static", "fair")]
     """How jobs share a link: alike, as MLTCP lets them, or 60 to 40."""
     epoch: Annotated[Amount, Word("TIME", "600s")]

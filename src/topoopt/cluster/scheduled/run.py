@@ -16,6 +16,7 @@ from topoopt.cluster.scheduled.settings import ScheduleSettings
 from topoopt.cluster.schedulers.table import SCHEDULERS
 from topoopt.cluster.tally import fabric_run
 from topoopt.cluster.trace import Trace
+from topoopt.interleave import InterleavingRules
 from topoopt.provenance import Provenance
 
 
@@ -79,7 +80,8 @@ def _run(
     trace: Trace, cluster: ScheduledCluster, schedule: ScheduleSettings, on_progress: Progress
 ) -> FabricRun:
     network = replace(cluster.network, seed=schedule.seed)
-    make, chooser = model_workers(cluster.machine), (cassini(network),) if schedule.cassini else ()
+    chooser = (cassini(network, InterleavingRules(merging=schedule.merging)),) if schedule.cassini else ()
+    make = model_workers(cluster.machine)
     course = run_scheduled(trace, network, make, schedule, chooser, on_progress)
     rules = SCHEDULERS[schedule.scheduler]
     named = _Named(network.fabric.name, rules.description, network.server_bandwidth_bps)

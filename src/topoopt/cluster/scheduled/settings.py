@@ -6,7 +6,7 @@ from typing import Any
 
 from topoopt.cluster.schedulers.table import SCHEDULERS
 from topoopt.errors import InvalidInput, check_known
-from topoopt.interleave import SHARINGS
+from topoopt.interleave import MERGING, SHARINGS
 
 EPOCH_S = 600.0
 """Themis' epoch in CASSINI's evaluation."""
@@ -22,6 +22,8 @@ class ScheduleSettings:
         Name in :data:`SCHEDULERS`.
     cassini : bool
         Whether the placement is chosen by compatibility among candidates, and jobs are shifted in time.
+    merging : str
+        Name in :data:`topoopt.interleave.MERGING`: which links count as one in CASSINI's affinity graph.
     sharing : str
         Name in :data:`topoopt.interleave.SHARINGS`: how jobs share a link.
     epoch_s : float
@@ -49,6 +51,7 @@ class ScheduleSettings:
 
     scheduler: str
     cassini: bool = False
+    merging: str = "identical"
     sharing: str = "fair"
     epoch_s: float = EPOCH_S
     restart_s: float = 0.0
@@ -60,6 +63,7 @@ class ScheduleSettings:
 
     def __post_init__(self) -> None:
         check_known("scheduler", self.scheduler, SCHEDULERS)
+        check_known("merging", self.merging, MERGING)
         check_known("sharing", self.sharing, SHARINGS)
         if self.cassini and SCHEDULERS[self.scheduler].dedicated:
             raise InvalidInput(

@@ -65,6 +65,8 @@ def scheduled_cluster(
         settings.simulator,
     )
     schedules = tuple(_schedule(name, words, settings) for name in words["scheduler"])
+    if not any(schedule.cassini for schedule in schedules):
+        _refuse_changed(words, "merging", "is for CASSINI; ask for it, such as scheduler=themis+cassini")
     if len(set(schedules)) < len(schedules):
         raise InvalidInput("scheduler: one stands twice; name each once")
     return ScheduledCluster(network, machine, schedules)
@@ -100,6 +102,7 @@ def _schedule(name: str, words: Mapping[str, Any], settings: ClusterSettings) ->
     return ScheduleSettings(
         scheduler,
         **given,
+        merging=words["merging"],
         epoch_s=amount(parse_time, words["epoch"], "epoch"),
         restart_s=amount(parse_time, words["restart_time"], "restart_time"),
         jitter=words["jitter"],
