@@ -6,23 +6,24 @@ again (RFC 5681, section 4.1), and remembers three quarters of the one it had as
 connections are weighed, the account also knows how much of an iteration is in.
 """
 
-from topoopt.kernel import compiled
+from topoopt.kernel import spliced
 from topoopt.simulate.packet.kernel.layout import (
     KEPT_AND_WEIGHED,
     WINDOW_FIELDS,
     Account,
     Constant,
     Count,
+    Flow,
     State,
     Window,
 )
-from topoopt.simulate.packet.kernel.mltcp import account_of, begin_if_new, note_rest
+from topoopt.simulate.packet.kernel.mltcp import account_of, note
 from topoopt.simulate.packet.kernel.transports import resumed
 
 FIRST_KEPT = len(Account)
 
 
-@compiled
+@spliced
 def take_up(s: State, flow: int, now: int) -> bool:
     """Let a connection go on where the one before it has ended; return whether there was one."""
     here, a, w = account_of(s, flow), s.constant, s.window
@@ -36,16 +37,16 @@ def take_up(s: State, flow: int, now: int) -> bool:
             w[flow, Window.CWND] = min(w[flow, Window.CWND], a[Constant.FIRST_WINDOW])
         resumed(s, flow, now)
     if s.count[Count.KEEPS] == KEPT_AND_WEIGHED:
-        begin_if_new(s, flow, now)
+        note(s, flow, 0.0, now)
     return used
 
 
-@compiled
+@spliced
 def hand_on(s: State, flow: int, now: int) -> None:
     """Keep the state of a connection whose packets are all in."""
     here, a = account_of(s, flow), s.constant
     if s.count[Count.KEEPS] == KEPT_AND_WEIGHED:
-        note_rest(s, flow, now)
+        note(s, flow, float(s.flow[flow, Flow.PACKETS] - s.flow[flow, Flow.ACKED]), now)
     a[here + Account.USED] = 1.0
     a[here + Account.LEFT_AT] = float(now)
     for field in range(WINDOW_FIELDS):

@@ -29,7 +29,7 @@ from topoopt.simulate.packet.kernel.layout import (
     Stream,
 )
 from topoopt.simulate.packet.kernel.links import enqueue
-from topoopt.simulate.packet.kernel.mltcp import note_acknowledged
+from topoopt.simulate.packet.kernel.mltcp import note
 from topoopt.simulate.packet.kernel.pacing import go_on_pacing
 from topoopt.simulate.packet.kernel.recovery import give_up, land, learn, take_board
 from topoopt.simulate.packet.kernel.sending import drawn_path, launch_one, send, send_one
@@ -85,8 +85,8 @@ def open_connection(s: State, stream: int, now: int) -> None:
             take_board(s, flow)
         wait_for_news(s, flow, now)
     if s.count[Count.KEEPS] > 0 and take_up(s, flow, now):
-        row[Flow.STATE] = OPEN
-        begin(s, flow, now)
+        row[Flow.TIMEOUTS] = 1  # there is no round trip to measure
+        _begin_to_send(s, flow, now)
     else:
         launch_one(s, flow, KIND_OPEN, now)
 
@@ -214,7 +214,7 @@ def _acknowledged(
         row[Flow.PIPE] -= 1
         row[Flow.ACKED] += 1
         if s.count[Count.KEEPS] == KEPT_AND_WEIGHED:
-            note_acknowledged(s, flow, now)
+            note(s, flow, 1.0, now)
         if row[Flow.TIMED] == sequence:
             measure(s, flow, now - row[Flow.TIMED_AT])
             row[Flow.TIMED] = -1

@@ -37,8 +37,11 @@ def _counter(s: State, flow: int) -> int:
 
 
 @compiled
-def begin_if_new(s: State, flow: int, now: int) -> None:
-    """Begin an iteration if the last one is over, and weigh the connection by how much of it is in."""
+def note(s: State, flow: int, packets: float, now: int) -> None:
+    """Count packets of a connection that are in, perhaps as the first of an iteration, and weigh it by how much is.
+
+    It is the one function for all that may happen, for each takes compiling some seconds longer.
+    """
     counter, a, w = _counter(s, flow), s.constant, s.window
     if a[counter + Account.HEARD_AT] < 0.0:
         a[counter + Account.HEARD_AT] = float(now)
@@ -48,10 +51,11 @@ def begin_if_new(s: State, flow: int, now: int) -> None:
         if a[counter + Account.TOTAL] == 0.0:
             _learn(s, counter, silence)
         a[counter + Account.PACKETS] = 0.0
-        a[counter + Account.HEARD_AT] = float(now)
         w[flow, Window.CWND] = a[Constant.FIRST_WINDOW]
+    a[counter + Account.HEARD_AT] = float(now)
     if a[counter + Account.TOTAL] > 0.0:
         w[flow, Window.WEIGHT] = _weight(s, a[counter + Account.PACKETS] / a[counter + Account.TOTAL])
+    a[counter + Account.PACKETS] += packets
 
 
 @inlined
@@ -73,20 +77,3 @@ def _learn(s: State, counter: int, silence: float) -> None:
     a[counter + Account.FOUND] += 1.0
     if a[counter + Account.FOUND] > LEARNED_FROM:
         a[counter + Account.TOTAL] = a[counter + Account.PACKETS]
-
-
-@compiled
-def note_acknowledged(s: State, flow: int, now: int) -> None:
-    """Count a packet that is known to be in."""
-    begin_if_new(s, flow, now)
-    counter = _counter(s, flow)
-    s.constant[counter + Account.PACKETS] += 1.0
-    s.constant[counter + Account.HEARD_AT] = float(now)
-
-
-@inlined
-def note_rest(s: State, flow: int, now: int) -> None:
-    """Count what is in when a connection ends, though its sender has not heard of it yet."""
-    counter = _counter(s, flow)
-    s.constant[counter + Account.PACKETS] += float(s.flow[flow, Flow.PACKETS] - s.flow[flow, Flow.ACKED])
-    s.constant[counter + Account.HEARD_AT] = float(now)

@@ -15,7 +15,7 @@ from topoopt.simulate.packet.kernel.layout import (
     Flow,
     State,
 )
-from topoopt.simulate.packet.kernel.mltcp import note_acknowledged
+from topoopt.simulate.packet.kernel.mltcp import note
 from topoopt.simulate.packet.kernel.timeouts import measure, wait_for_news
 from topoopt.simulate.packet.kernel.transports import acked, lost
 
@@ -149,7 +149,7 @@ def _news(s: State, flow: int, marked: bool, now: int) -> None:
     row[Flow.ACKED] += 1
     row[Flow.TIMEOUTS] = 0
     if s.count[Count.KEEPS] == KEPT_AND_WEIGHED:
-        note_acknowledged(s, flow, now)
+        note(s, flow, 1.0, now)
     if row[Flow.RECOVERING] == 0 and s.count[Count.PACED] == 0:
         acked(s, flow, marked, now)
     wait_for_news(s, flow, now)
