@@ -172,6 +172,28 @@ def test_several_jobs_share_a_fabric(topoopt: Topoopt) -> None:
     assert "first iteration" in printed
 
 
+def test_jobs_repeat_from_times_of_their_own(topoopt: Topoopt) -> None:
+    words = (TESTBED, TESTBED, "--fabric", "oversub-fat-tree", "--servers", "24", "--placement", "strided")
+    times = ("--iterations", "2", "--begin", "0s,1ms")
+    weights = (
+        "--transport",
+        "mltcp-reno",
+        "--mark",
+        "20",
+        "--aggressiveness",
+        "4,0.25",
+        "--totals",
+        "learned",
+    )
+    found = answer(topoopt, *words, *times, *weights, "--progress-of", "job")
+    assert [job["begin_s"] for job in found["jobs"]] == [0.0, 1e-3]
+    assert [len(job["iteration_times_s"]) for job in found["jobs"]] == [2, 2]
+    assert found["jobs"][1]["iteration_times_s"][0] == found["jobs"][1]["first_iteration_time_s"]
+    assert sum(job["ecn_marks"] for job in found["jobs"]) > 0
+    fluid = answer(topoopt, *words, *times, "--simulator", "flow")
+    assert [job["ecn_marks"] for job in fluid["jobs"]] == [None, None]
+
+
 def test_jobs_at_one_bottleneck_slow_each_other_down(topoopt: Topoopt) -> None:
     words = ("--fabric", "oversub-fat-tree", "--servers", "24", "--simulator", "flow")
     alone = answer(topoopt, TESTBED, *words)

@@ -10,6 +10,7 @@ from topoopt.simulate import (
     COLLECTIVE,
     COMPUTE,
     TRANSFER,
+    SimulationOptions,
     TaskGraph,
     TaskRows,
     merge_jobs,
@@ -176,3 +177,62 @@ def test_a_job_that_takes_no_time_ends_at_once() -> None:
         "flow", [one_transfer(MEGABYTE), one_transfer(0)], on(ideal_switch(4, 100e9))
     )
     assert (together.first_s[1], together.mean_s[1], together.iterations[1]) == (0.0, 0.0, 1)
+
+
+def bottleneck() -> Fabric:
+    """Two senders, 0 and 2, and two receivers, on both sides of a link of 100 Gb/s without latency."""
+    links = [Link(a, 4, 100e9, 0.0) for a in (0, 2)] + [Link(4, 5, 100e9, 0.0)]
+    return on(topology_from_links("dumbbell", 4, links + [Link(5, b, 100e9, 0.0) for b in (1, 3)], 6))
+
+
+def test_every_iteration_of_jobs_that_begin_apart_is_known() -> None:
+    """Both send for 4 ms of 10; the second begins 2 ms later, so 2 + 2 x 2 ms of each are shared: 12 ms, for ever."""
+    job = one_transfer(50 * MEGABYTE, 6e-3)
+    together = simulate_together("flow", [job, job], bottleneck(), iterations=4, begin_s=(0.0, 2e-3))
+    assert together.iterations == (4, 4)
+    assert together.begin_s == (0.0, 2e-3)
+    for times_s in together.iteration_times_s:
+        assert times_s == pytest.approx([12e-3] * 4, rel=5e-3)
+    assert together.first_s == pytest.approx([12e-3] * 2, rel=5e-3)
+    assert together.mean_s == pytest.approx([12e-3] * 2, rel=5e-3)
+    assert together.marks is None
+    # at the shift of CASSINI, 4 ms and more, they never meet
+    apart = simulate_together("flow", [job, job], bottleneck(), iterations=4, begin_s=(0.0, 5e-3))
+    assert np.concatenate(apart.iteration_times_s) == pytest.approx(10e-3, rel=5e-3)
+
+
+@pytest.mark.parametrize("simulator", ["analytic", "flow", "packet"])
+def test_a_job_that_begins_later_is_later_and_no_slower(simulator: str) -> None:
+    job, fabric = training(4, 10 * MEGABYTE), on(ideal_switch(4, 100e9))
+    now = simulate_together(simulator, [job], fabric, iterations=2)
+    later = simulate_together(simulator, [job], fabric, iterations=2, begin_s=(0.5,))
+    assert later.ends_s[0] == pytest.approx(now.ends_s[0] + 0.5, rel=1e-12)
+    assert later.iteration_times_s[0] == pytest.approx(now.iteration_times_s[0], rel=1e-9)
+    assert later.result.graph.job.max() == 0
+
+
+def test_marks_are_those_of_each_job_in_any_order_of_tasks() -> None:
+    jobs = [one_transfer(50 * MEGABYTE), one_transfer(10 * MEGABYTE), one_transfer(100_000)]
+    fabric = on(ideal_switch(6, 100e9))
+    crowded = ((0, 5), (1, 4), (2, 3))
+    assert simulate_together("packet", jobs, fabric, crowded, iterations=1).marks == (0, 0, 0)
+    links = (
+        [Link(a, 6, 100e9) for a in range(3)] + [Link(6, 7, 100e9)] + [Link(7, b, 100e9) for b in range(3, 6)]
+    )
+    narrow = on(topology_from_links("dumbbell", 6, links, 8))
+    for seed in (0, 3):
+        run = simulate_together("packet", jobs, narrow, crowded, SimulationOptions(seed=seed), iterations=1)
+        assert run.marks is not None
+        assert run.result.packet is not None
+        assert sum(run.marks) == run.result.packet.marks
+        assert run.marks[0] > run.marks[1] > run.marks[2] == 0
+
+
+def test_times_to_begin_are_checked() -> None:
+    job, fabric = one_transfer(MEGABYTE), on(ideal_switch(4, 100e9))
+    with pytest.raises(InvalidInput, match="begin: expected a time for each of 2 jobs, got 1"):
+        simulate_together("flow", [job, job], fabric, begin_s=(1.0,))
+    with pytest.raises(InvalidInput, match="begin: job 1: expected a finite time >= 0, got -1 s"):
+        simulate_together("flow", [job, job], fabric, begin_s=(0.0, -1.0))
+    with pytest.raises(InvalidInput, match="iterations: expected an integer >= 1, got 0"):
+        simulate_together("flow", [job], fabric, iterations=0)

@@ -121,7 +121,7 @@ class PacketOptions:
             ("way of acknowledgments", self.acks, ACKS),
             ("path choice", self.path_choice, PATH_CHOICES),
             ("recovery", self.recovery, RECOVERIES),
-            ("connections", self.connections or CONNECTIONS[0], CONNECTIONS),
+            ("connections", CONNECTIONS[0] if self.connections is None else self.connections, CONNECTIONS),
             ("totals", self.totals, TOTALS),
             ("progress_of", self.progress_of, PROGRESS_OF),
         ):
