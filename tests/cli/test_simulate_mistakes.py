@@ -28,7 +28,7 @@ MISTAKES = [
         ("--simulator", "analytic", "--fail-link", "0-16@1ms"),
         "--fail-link: only the packet simulator knows it",
     ),
-    (("--connections", "old"), 'connections: unknown name "old"; Known: new, kept'),
+    (("--connections", "old"), 'connections: unknown name "old"'),
     (("--totals", "learned"), "totals: dctcp weighs no connections; take mltcp-reno or another mltcp"),
     (("--transport", "mltcp-reno", "--connections", "new"), "mltcp-reno keeps them over iterations"),
     (("--aggressiveness", "steep"), "aggressiveness: expected a slope and an intercept, such as 1.75,0.25"),
