@@ -131,3 +131,12 @@ def test_of_usual_numbers_the_known_wiring_is_taken_whatever_the_seed() -> None:
 def test_of_other_numbers_the_seed_decides() -> None:
     one, other = (named_wiring("lifted", 22, 4, "duplex", seed).recipe for seed in (1, 2))
     assert one != other
+
+
+def test_a_name_that_is_none_is_refused_with_those_that_are() -> None:
+    with pytest.raises(InvalidInput, match='wiring: unknown name "100 Gbps"'):
+        named_wiring("100 Gbps", 8, 2, "duplex")
+    with pytest.raises(InvalidInput, match="wiring: strides: which ones is for a plan to choose"):
+        named_wiring("strides", 8, 2, "duplex")
+    with pytest.raises(InvalidInput, match="wiring: objective"):
+        named_wiring("lifted:cheap", 8, 2, "duplex")

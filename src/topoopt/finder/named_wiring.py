@@ -60,10 +60,15 @@ def named_wiring(name: str, servers: int, degree: int, links: str, seed: int = 0
     Infeasible
         If the family has none for so many servers and interfaces.
     InvalidInput
-        If the file is none, or is for other numbers of servers and interfaces, or other links.
+        For an unknown name; if the file is none, or is for other numbers of servers and interfaces, or other links.
     """
     if is_wiring_file(name):
         return _of_file(name, _stamp(name), servers, degree, links)
+    check_wiring_name(name)
+    if name.startswith(STRIDES):
+        raise InvalidInput(
+            "wiring: strides: which ones is for a plan to choose; name them as strides, such as 1,5"
+        )
     family, _, objective = name.partition(":")
     return _of_family(family, objective or OBJECTIVES[0], servers, degree, links, seed)
 
