@@ -17,6 +17,7 @@ from topoopt.testbed.congestion import toolchain
 from topoopt.testbed.congestion.registration import PREFIX, registered
 from topoopt.testbed.congestion.toolchain import check_toolchain
 from topoopt.testbed.namespaces import namespaces_named, processes_inside
+from topoopt.testbed.sharing import share
 
 SHORT = ("--iteration-time", "400ms", "--scale", "1000", "--runs", "1", "--iterations", "4")
 PATIENCE_S = 60.0
@@ -110,6 +111,15 @@ def test_without_a_compiler_it_is_one_line(
     assert namespaces_named(f"topoopt-{machine}") == ()
 
 
+def test_what_a_namespace_may_not_have_is_one_line(
+    topoopt: Topoopt, machine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(share, "unrestricted", lambda: ("reno",))
+    done = topoopt("testbed", "share", "--congestion", "reno,cubic", "--attach", "namespace")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("error: --congestion cubic: this machine lets namespaces have reno only")
+
+
 def started(name: str) -> "subprocess.Popen[str]":
     """Start a run and wait until its four processes are inside, under a registered MLTCP."""
     words = ("--congestion", "mltcp", "--iteration-time", "400ms", "--iterations", "200", "--name", name)
@@ -147,7 +157,8 @@ def test_after_a_kill_down_unregisters(mltcp: str) -> None:
     assert len(ours()) == 1
     command = [sys.executable, "-m", "topoopt", "testbed", "down", mltcp, "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert [one["name"] for one in json.loads(done.stdout)["testbeds"]] == [mltcp]
+    (gone,) = json.loads(done.stdout)["testbeds"]
+    assert (gone["name"], len(gone["congestion"]), gone["standing"]) == (mltcp, 1, "left over")
 
 
 def test_a_process_that_is_killed_ends_the_run_in_one_line(mltcp: str) -> None:

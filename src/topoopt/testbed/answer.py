@@ -35,7 +35,7 @@ class TestbedsAnswer:
     def to_frame(self) -> Frame:
         """Return a row for each testbed; needs pandas."""
         return frame(
-            {key: value for key, value in row.items() if key != "namespaces"} for row in self._rows()
+            {key: value for key, value in row.items() if not isinstance(value, list)} for row in self._rows()
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -60,6 +60,7 @@ class TestbedsAnswer:
                 "forwarding": state.forwarding,
                 "owner": state.owner,
                 "namespaces": list(state.namespaces),
+                "congestion": list(state.congestion),
             }
             for state in self.testbeds
         ]

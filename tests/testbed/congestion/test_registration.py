@@ -156,6 +156,22 @@ def test_a_kill_and_down(machine: str, algorithm: str) -> None:
     assert algorithm not in registered()
 
 
+def test_a_tool_ends_with_who_is_killed(machine: str) -> None:
+    """Else it could register something after ``down`` has looked."""
+    script = "from topoopt.testbed.congestion.toolchain import run_tool; run_tool('sleep', '60')"
+    process = subprocess.Popen([sys.executable, "-c", script])
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    until_s = time.monotonic() + 20
+    while not (found := children.read_text().split()) and time.monotonic() < until_s:
+        time.sleep(0.02)
+    (tool,) = found
+    process.kill()
+    process.wait()
+    while Path(f"/proc/{tool}/exe").exists() and time.monotonic() < until_s:
+        time.sleep(0.02)
+    assert not Path(f"/proc/{tool}/exe").exists()
+
+
 def test_a_note_of_before_has_no_congestion_control(machine: str) -> None:
     """What an older version has left behind can be removed, too."""
     with build(LAYOUT, machine, 100):

@@ -11,6 +11,7 @@ PREFIX = "mltcp_"
 """What the names of ours begin with."""
 
 _AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+_ALLOWED = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
 _OURS = re.compile(rf"{PREFIX}[0-9a-f]{{6}}")
 
 
@@ -22,6 +23,11 @@ def new_algorithm() -> str:
 def registered() -> tuple[str, ...]:
     """Return the names of all congestion controls that this kernel has, ours among them."""
     return tuple(_AVAILABLE.read_text().split())
+
+
+def unrestricted() -> tuple[str, ...]:
+    """Return the names of those that a network namespace may have as its default; ours are."""
+    return tuple(_ALLOWED.read_text().split())
 
 
 def register(name: str) -> None:

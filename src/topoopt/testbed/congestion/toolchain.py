@@ -1,7 +1,9 @@
 """What turns the C file into what the kernel loads: clang, bpftool and the kernel's own types; and what lacks of it."""
 
+import ctypes
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +18,8 @@ LONGEST_NAME = 13
 
 _PLACES = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin", "/usr/local/sbin"))
 _LIMIT_S = 120.0
+_PR_SET_PDEATHSIG = 1
+_LIBC = ctypes.CDLL(None)
 
 
 def check_toolchain() -> None:
@@ -80,24 +84,38 @@ def compile_algorithm(name: str, folder: Path) -> Path:
 def run_tool(tool: str, *words: str) -> str:
     """Return what a program prints.
 
-    It does not hear Ctrl-C, so that it is never ended between two steps.
+    It does not hear Ctrl-C, so that it is never ended between two steps, and ends with this process: what is killed
+    registers nothing afterwards.
 
     Raises
     ------
     InvalidInput
         If it is not installed.
     Infeasible
-        If it fails, with the first line of its complaint.
+        If it fails, with the line of its complaint that says most, or does not end.
     """
     command: Sequence[str] = (tool_path(tool), *words)
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False, start_new_session=True, timeout=_LIMIT_S
-    )
+    try:
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            check=False,
+            start_new_session=True,
+            timeout=_LIMIT_S,
+            preexec_fn=_end_with_parent,
+        )
+    except subprocess.TimeoutExpired:
+        raise Infeasible(f"congestion mltcp: {tool} {words[0]} has not ended in {_LIMIT_S:g} s") from None
     if done.returncode != 0:
         raise Infeasible(
             f"congestion mltcp: {tool} {words[0]} fails: {_complaint(done.stderr or done.stdout)}"
         )
     return done.stdout
+
+
+def _end_with_parent() -> None:
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _complaint(text: str) -> str:

@@ -15,7 +15,7 @@ from topoopt.testbed.congestion.maps import (
     key_of_namespace,
     tell,
 )
-from topoopt.testbed.congestion.registration import new_algorithm, register, registered
+from topoopt.testbed.congestion.registration import new_algorithm, register, registered, unrestricted
 from topoopt.testbed.congestion.toolchain import check_toolchain
 from topoopt.testbed.network import Testbed, build
 from topoopt.testbed.network.interrupts import later
@@ -33,7 +33,7 @@ ALONE_ITERATIONS = 4
 Progress = Callable[[str, int, int], None]
 
 
-def check_congestion(names: Sequence[str]) -> None:
+def check_congestion(names: Sequence[str], by_namespace: bool) -> None:
     """Refuse a congestion control that this kernel does not have, or cannot be given.
 
     Raises
@@ -48,6 +48,11 @@ def check_congestion(names: Sequence[str]) -> None:
         elif name not in registered():
             raise InvalidInput(
                 f"congestion {name}: this kernel has {', '.join(registered())}; load tcp_{name}"
+            )
+        elif by_namespace and name not in unrestricted():
+            raise InvalidInput(
+                f"congestion {name}: this machine lets namespaces have {', '.join(unrestricted())} only "
+                "(net.ipv4.tcp_allowed_congestion_control); attach it by socket"
             )
 
 

@@ -1,11 +1,12 @@
 """``topoopt.testbed.share``: training jobs share a link of this machine, under congestion controls of its kernel."""
 
-import os
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Unpack
 
 from topoopt.errors import InvalidInput
-from topoopt.interleave import CommunicationProfile, Phase, interleave
+from topoopt.interleave import CommunicationProfile, equal_jobs, interleave
 from topoopt.limits import whole
 from topoopt.simulate import Aggressiveness
 from topoopt.testbed import (
@@ -76,7 +77,7 @@ def share(
     link = TestbedLink(capacity_bps, scale, wanted_s / max(one.iteration_time_s for one in profiles))
     sharing = [sharing_job(profile, link) for profile in profiles]
     check_machine()
-    check_congestion(asked.congestion)
+    check_congestion(asked.congestion, asked.by_namespace)
     on_progress("measuring this machine", 0, 0)
     check_bottleneck(capacity_bps, scale, asked.queue_bytes)
     return share_link(sharing, link, asked, settings.get("name") or new_name(), on_progress)
@@ -89,32 +90,20 @@ def _profiles(jobs: Sequence[ProfileSource | float], capacity_bps: float) -> tup
     found = [_profile(job, capacity_bps) for job in jobs]
     names = [profile.job for profile in found]
     return tuple(
-        CommunicationProfile(
-            f"{one.job} #{number + 1}" if names.count(one.job) > 1 else one.job,
-            one.iteration_time_s,
-            one.phases,
-        )
+        replace(one, job=f"{one.job} #{number + 1}") if names.count(one.job) > 1 else one
         for number, one in enumerate(found)
     )
 
 
 def _profile(job: ProfileSource | float, capacity_bps: float) -> CommunicationProfile:
-    part = _number(job)
-    if part is None:
-        assert isinstance(job, CommunicationProfile | str | os.PathLike)
+    if isinstance(job, str):
+        with suppress(ValueError):
+            job = float(job)
+    if not isinstance(job, int | float):
         return profile_of_source(job)
-    if not 0 < part < 1:
-        raise InvalidInput(f"jobs: a job sends for a part of its iteration, 0 < part < 1, got {part:g}")
-    return CommunicationProfile(f"{part:g}", _PERIOD_S, (Phase(0.0, part * _PERIOD_S, capacity_bps),))
-
-
-def _number(job: ProfileSource | float) -> float | None:
-    if isinstance(job, int | float):
-        return float(job)
-    try:
-        return float(job) if isinstance(job, str) else None
-    except ValueError:
-        return None
+    if not 0 < job < 1:
+        raise InvalidInput(f"jobs: a job sends for a part of its iteration, 0 < part < 1, got {job:g}")
+    return replace(equal_jobs((job,), _PERIOD_S, capacity_bps).profiles[0], job=f"{job:g}")
 
 
 def _settings(
