@@ -9,7 +9,7 @@ TESTBED_VERBS: Mapping[str, str] = MappingProxyType(
     {
         "up": "Put a plan's network up on this machine: a namespace a server, a veth pair a link, the plan's routes.",
         "run": "Train on a plan's network and on switches on this machine: real PyTorch, beside the simulators.",
-        "share": "Let jobs share a link of this machine under reno, cubic and MLTCP in the kernel, and time them.",
+        "share": "Let training jobs share a link of this machine under reno, cubic and MLTCP in the kernel, timed.",
         "status": "List the testbeds of this machine: those that stand, are in use, or were left over.",
         "down": "Remove testbeds: namespaces with all links and routes, processes inside, and nothing else.",
     }

@@ -23,7 +23,7 @@ def share(
     ] = "0.4,0.4",
     as_json: Annotated[bool, Option("--json", help="Print JSON, with every iteration.")] = False,
 ) -> None:
-    """Let training jobs share a link of this machine under reno, cubic and MLTCP in the kernel, and time them.
+    """Let training jobs share a link of this machine under reno, cubic and MLTCP in the kernel, timed.
 
     All is real: processes in network namespaces, TCP, a queue that drops. MLTCP is compiled here and unregistered at
     the end, however it comes. Needs root; MLTCP clang, bpftool and a kernel with BTF, too.

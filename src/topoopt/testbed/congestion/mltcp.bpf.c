@@ -25,6 +25,8 @@
 
 #define ONE 1024 /* of fixed-point numbers */
 #define NEW_WINDOW 10 /* segments, at the beginning of an iteration */
+#define LARGEST_WINDOW (1U << 20) /* segments: no window is larger */
+#define NO_THRESHOLD 0x7fffffffU /* of a new connection */
 #define LEARNED_FROM 3 /* whole iterations */
 #define SHORTEST_GAP_NS 5000000 /* that counts as computing while one learns */
 #define parameters JOINED(ALGORITHM, _p)
@@ -247,6 +249,27 @@ void mltcp_cwnd_event(unsigned long long *arguments)
 	mine->credit = 0;
 }
 
+/* A kernel may pass over a program (seen on Linux 6.18, at about every thousandth loss), and then takes what happens to be
+ * on its stack for the program's answer. What the answers of ssthresh and undo_cwnd were to be is known here: these are
+ * Reno's.
+ */
+INLINE void repair(struct tcp_sock *tp)
+{
+	__u32 half = tp->prior_cwnd / 2;
+
+	if (tp->snd_ssthresh > LARGEST_WINDOW && tp->snd_ssthresh != NO_THRESHOLD)
+		tp->snd_ssthresh = half > 2 ? half : 2;
+	if (tp->snd_cwnd > LARGEST_WINDOW)
+		tp->snd_cwnd = tp->prior_cwnd > 2 ? tp->prior_cwnd : 2;
+}
+
+/* Called right after ssthresh and, mostly, after undo_cwnd, before either is used. */
+SEC("struct_ops/mltcp_set_state")
+void mltcp_set_state(unsigned long long *arguments)
+{
+	repair((void *)arguments[0]);
+}
+
 /* Packets were acknowledged. */
 SEC("struct_ops/mltcp_pkts_acked")
 void mltcp_pkts_acked(unsigned long long *arguments)
@@ -258,6 +281,7 @@ void mltcp_pkts_acked(unsigned long long *arguments)
 	__u64 now, acked = tp->bytes_acked, more = acked - mine->counted_bytes;
 
 	mine->counted_bytes = acked;
+	repair(tp);
 	if (!it)
 		return;
 	now = now_ns();
@@ -333,6 +357,7 @@ SEC(".struct_ops")
 struct tcp_congestion_ops ALGORITHM = {
 	.init = (void *)mltcp_init,
 	.release = (void *)mltcp_release,
+	.set_state = (void *)mltcp_set_state,
 	.cwnd_event = (void *)mltcp_cwnd_event,
 	.pkts_acked = (void *)mltcp_pkts_acked,
 	.cong_avoid = (void *)mltcp_cong_avoid,
