@@ -22,7 +22,13 @@ from topoopt.testbed.congestion.maps import (
     key_of_namespace,
     tell,
 )
-from topoopt.testbed.congestion.registration import new_algorithm, register, registered, unregister
+from topoopt.testbed.congestion.registration import (
+    PREFIX,
+    new_algorithm,
+    register,
+    registered,
+    unregister,
+)
 from topoopt.testbed.congestion.toolchain import check_toolchain, compile_algorithm, run_tool
 from topoopt.testbed.network import build, known_states, switch_layout
 from topoopt.testbed.standing import take_down
@@ -51,7 +57,8 @@ def algorithm(machine: str) -> Iterator[str]:
     yield name
     was_left = unregister(name)
     assert not was_left, f"{name} is still registered"
-    assert set(before) - set(registered()) == set(), "a congestion control of somebody else is gone"
+    gone = {one for one in set(before) - set(registered()) if not one.startswith(PREFIX)}
+    assert gone == set(), "a congestion control of somebody else is gone"
     assert DEFAULT.read_text() == default
 
 
@@ -102,9 +109,9 @@ def test_the_kernel_is_told_of_a_job_and_knows_of_no_iteration_yet(algorithm: st
 
 
 def test_only_our_own_are_taken_back(machine: str) -> None:
-    there = registered()
+    there = tuple(name for name in registered() if not name.startswith(PREFIX))  # others' runs may go on
     assert not any(map(unregister, (*there, "mltcp", "mltcp_zzzzzz", "")))
-    assert registered() == there
+    assert set(there) <= set(registered())
 
 
 def test_a_normal_end(machine: str, algorithm: str) -> None:
