@@ -2,17 +2,17 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from topoopt.cluster.scheduled.candidates import candidate_placements, nearest_servers
 from topoopt.cluster.scheduled.cassini_24 import cassini_24
 
 NETWORK = cassini_24()
-assert NETWORK.pods, "counts hops, which compiles a kernel, before an example is timed"
 
 
 @pytest.mark.parametrize("near", [True, False])
+@settings(deadline=None)
 @given(sizes=st.lists(st.integers(1, 5), min_size=1, max_size=4), seed=st.integers(0, 9))
 def test_every_candidate_places_every_job_once(near: bool, sizes: list[int], seed: int) -> None:
     wanted = {f"job {number}": size for number, size in enumerate(sizes)}
