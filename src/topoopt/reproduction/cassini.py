@@ -1,8 +1,9 @@
-"""CASSINI's evaluation: snapshots and pairs of jobs on a link."""
+"""CASSINI's evaluation: snapshots and pairs of jobs on a link, and traces on 24 servers."""
 
 from collections.abc import Iterator, Sequence
 
 from topoopt.report import Chart
+from topoopt.reproduction.cassini_clusters import TraceGrid, trace_comparisons, trace_rows
 from topoopt.reproduction.cassini_jobs import DRAWS, HEADROOM, ITERATIONS
 from topoopt.reproduction.cassini_links import (
     SHOWN,
@@ -17,20 +18,37 @@ from topoopt.reproduction.figure import Figure, Progress, Row, StudySettings
 TEXT = description("cassini")
 
 
+QUICK, FULL = TraceGrid(2 * 3600.0), TraceGrid(24 * 3600.0)
+
+
 def cassini(settings: StudySettings, on_progress: Progress) -> Figure:
     """Return our scores, shifts and times beside the published ones."""
-    on_progress("cassini: snapshots", 0, 2)
+    return cassini_on(QUICK if settings.quick else FULL, settings, on_progress)
+
+
+def cassini_on(grid: TraceGrid, settings: StudySettings, on_progress: Progress) -> Figure:
+    """Return the figure with traces of any length."""
+    on_progress("cassini: snapshots", 0, 3)
     rows = list(snapshot_rows(settings.seed))
-    on_progress("cassini: pairs", 1, 2)
+    on_progress("cassini: pairs", 1, 3)
     rows += pair_rows(TEXT, settings.seed)
+    on_progress("cassini: traces", 2, 3)
+    traces = list(trace_rows(grid, settings.seed, on_progress))
     return TEXT.figure(
-        rows,
-        [*snapshot_comparisons(TEXT, rows), *pair_comparisons(TEXT, rows)],
-        list(_charts(rows)),
+        [*rows, *traces],
+        [
+            *snapshot_comparisons(TEXT, rows),
+            *pair_comparisons(TEXT, rows),
+            *trace_comparisons(TEXT, traces),
+        ],
+        [*_charts(rows), TEXT.chart("traces", traces)],
         draws=DRAWS,
         iterations=ITERATIONS,
         headroom=HEADROOM,
         shown=SHOWN[0],
+        hours=grid.horizon_s / 3600,
+        load=grid.load,
+        jobs={row["name"]: row["trace_jobs"] for row in traces},
     )
 
 
