@@ -7,6 +7,7 @@ import pytest
 from tests.reproduction.studies_run import run
 from topoopt.cluster import TraceJob
 from topoopt.interleave import CommunicationProfile, Phase
+from topoopt.reproduction.cassini_clusters import SCHEDULES
 from topoopt.reproduction.cassini_jobs import LINK_BPS, at_one_time, on_one_link, profile_of
 
 pytestmark = pytest.mark.reproduction
@@ -75,3 +76,17 @@ def test_shifts_shorten_the_communication_of_snapshots_that_fit() -> None:
 def test_pairs_published_as_incompatible_have_scores_below_1() -> None:
     for name in ("XLM+WideResNet101", "XLM+DLRM"):
         assert all(row["score"] < 0.9 for row in rows(what="pairs", name=name, periods="own"))
+
+
+def test_traces_are_run_by_every_scheduler_and_only_the_ideal_loses_nothing() -> None:
+    for kind in ("poisson", "dynamic"):
+        found = {row["scheduler"]: row for row in rows(what="trace", name=kind)}
+        assert list(found) == list(SCHEDULES)
+        assert len({row["trace_jobs"] for row in found.values()}) == 1
+        ideal = found.pop("ideal")
+        assert ideal["mean_slowdown"] == pytest.approx(1.0, rel=1e-9)
+        assert ideal["ecn_marks_per_iteration"] == 0.0
+        for row in found.values():
+            assert row["mean_slowdown"] >= 1 - 1e-9
+            assert row["p99_iteration_time_s"] >= row["mean_iteration_time_s"] > 0
+            assert (row["compatibility"] is not None) == ("cassini" in row["scheduler"])
