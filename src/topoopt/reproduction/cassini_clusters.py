@@ -63,7 +63,7 @@ def trace_rows(grid: TraceGrid, seed: int, on_progress: Progress) -> Iterator[Ro
         drawn = CassiniTraceSettings(kind, grid.load, grid.horizon_s, seed)
         trace = cassini_trace_for(drawn, _settings(seed, 1))
         for name, (scheduler, cassini, sharing) in SCHEDULES.items():
-            schedule = ScheduleSettings(scheduler, cassini, sharing, seed=seed)
+            schedule = ScheduleSettings(scheduler, cassini, sharing=sharing, seed=seed)
             cluster = ScheduledCluster(cassini_24(), MACHINE, (schedule,))
             (run,) = run_schedules(trace, cluster, on_progress=on_progress).fabrics
             yield _row(kind, name, trace, run)
