@@ -6,9 +6,13 @@ from numpy.random import Generator
 from topoopt.interleave.solvers.excess import excess_by_shift
 from topoopt.interleave.solvers.problem import RotationProblem
 
-STARTS = 16
-"""With one start up to 0.09 of the score was lost, and more with more jobs."""
-MOST_IN_PAIRS = 1 << 20
+STARTS = 48
+"""From one start, 41 % of 150 drawn problems of four jobs were missed, by up to 0.046 of the score."""
+GO_ON = 4
+"""So many of the best go on with two jobs at a time."""
+EXCESS_DIGITS = 12
+"""What differs less is equal, and the earlier start first."""
+MOST_IN_PAIRS = 1 << 18
 """Two jobs are turned together where their rotations times the angles are at most so many."""
 LEAST_GAIN = 1e-12
 
@@ -24,10 +28,12 @@ def descent(problem: RotationProblem, seed: int = 0) -> tuple[int, ...]:
     starts = [[0] * problem.jobs, *(_drawn(problem, rng) for _ in range(STARTS - 1))]
     ends: list[Shifts] = []
     for start in starts:
-        ends.append(descend(problem, start))
+        ends.append(_one_at_a_time(problem, start))
         if problem.cannot_be_less(problem.excess(ends[-1])):
-            break
-    return tuple(ends[int(np.argmin([problem.excess(end) for end in ends]))])
+            return tuple(ends[-1])
+    ends.sort(key=lambda end: round(problem.excess(end), EXCESS_DIGITS))
+    better = [descend(problem, end) for end in ends[:GO_ON]]
+    return tuple(better[int(np.argmin([problem.excess(end) for end in better]))])
 
 
 def descend(problem: RotationProblem, shifts: Shifts) -> Shifts:
