@@ -114,7 +114,9 @@ def test_jobs_that_do_not_fit_find_the_pace_at_which_they_do() -> None:
     jobs = jobs_of(0.1, 0.1, duty=0.6)
     placement = together(0.1, 0.1, duty=0.6)
     assert placement.score == pytest.approx(0.8, abs=0.03)
-    assert times_s(run(jobs, placement, 0.01, job_slots_s(placement))) == pytest.approx(0.12, rel=1e-3)
+    slots_s = job_slots_s(placement)
+    assert times_s(run(jobs, placement, 0.01, slots_s)) == pytest.approx(0.12, rel=1e-3)
+    assert times_s(run(jobs, placement, 0.01, slots_s, None)) == pytest.approx(0.2, rel=1e-3)
 
 
 def test_without_noise_nobody_waits_and_with_rounded_times_only_as_long_as_slots_are_longer() -> None:
