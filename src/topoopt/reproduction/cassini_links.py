@@ -15,7 +15,6 @@ TIMES = ("own", "one")
 """Jobs with their own iteration times, or all with the longest."""
 SHOWN = 3, "one"
 """The case of which times are compared."""
-Titles = Mapping[str, str]
 
 
 def snapshot_rows(seed: int) -> Iterator[Row]:
