@@ -40,7 +40,7 @@ def _counter(s: State, flow: int) -> int:
 def note(s: State, flow: int, packets: float, now: int) -> None:
     """Count packets of a connection that are in, perhaps as the first of an iteration, and weigh it by how much is.
 
-    It is the one function for all that may happen, for each takes compiling some seconds longer.
+    One function for all that may happen, so that little is to compile.
     """
     counter, a, w = _counter(s, flow), s.constant, s.window
     if a[counter + Account.HEARD_AT] < 0.0:
