@@ -75,7 +75,7 @@ def test_a_namespace_may_have_it_for_all_its_sockets(name: str) -> None:
 def test_mltcp_interleaves_two_jobs_that_reno_leaves_on_top_of_each_other(name: str) -> None:
     """Both send for 0.4 of their iteration: at once takes 1.4 times as long, in turns once (HotNets 2024).
 
-    Measured, five runs: 1.03 for MLTCP and 1.35 for reno. Where a job stalls on a busy
+    Measured, five runs: 1.00 for MLTCP and 1.26 for reno. Where a job stalls on a busy
     machine they meet again, so that of two runs the better one has to be there.
     """
     settings = replace(MLTCP, congestion=("reno", "mltcp"), runs=2, iterations=12)
