@@ -48,6 +48,7 @@ def cassini_on(grid: TraceGrid, settings: StudySettings, on_progress: Progress) 
         shown=SHOWN[0],
         hours=grid.horizon_s / 3600,
         load=grid.load,
+        slowdown={row["scheduler"]: row["mean_slowdown"] for row in traces if row["name"] == "poisson"},
         jobs={row["name"]: row["trace_jobs"] for row in traces},
     )
 
