@@ -191,3 +191,6 @@ def test_rates_with_which_no_arithmetic_can_be_done_are_one_line() -> None:
 def test_an_unknown_solver_is_named_with_the_known() -> None:
     with pytest.raises(InvalidInput, match="did you mean grid"):
         interleave([vgg16()], LINK_BPS, solver="gird")
+    # Also where the circle would be refused: it is not made.
+    with pytest.raises(InvalidInput, match="did you mean grid"):
+        interleave([on_off(997, 60), on_off(1009, 60), on_off(1013, 60)], LINK_BPS, solver="gird")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.door import shows_itself
-from topoopt.errors import InvalidInput
+from topoopt.errors import InvalidInput, check_known
 from topoopt.frame import Frame, frame
 from topoopt.interleave.advice import Advice, advice
 from topoopt.interleave.circle import QUANTUM_S, STEP_DEG, UnifiedCircle, unified_circle
@@ -193,6 +193,7 @@ def interleave(
     finite("capacity", capacity_bps)
     for profile in profiles:
         finite(f"job {profile.job}: bandwidth", profile.peak_bps)
+    check_known("solver", solver, (AUTO, *SOLVERS))  # before what may take a while or fail
     circle = unified_circle(profiles, step_deg=step_deg, quantum_s=quantum_s)
     problem = _problem(circle, capacity_bps)
     name = chosen_solver(solver, problem)
