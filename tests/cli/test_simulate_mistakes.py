@@ -180,6 +180,7 @@ START = {
     "fail": ("fail", "plan.json", "--server", "0"),
     "export": ("export", "plan.json", "--format", "patch-list"),
     "rewire": ("rewire", "plan.json", "plan.json"),
+    "phases": ("phases", str(EXAMPLES / "vgg16-job.yaml")),
     "interleave": ("interleave", str(EXAMPLES / "vgg16-job.yaml"), "--capacity", "50Gbps"),
     "sweep": ("sweep", "sweep.yaml", "--dry-run"),
     "results": ("results", "sweep.duckdb"),

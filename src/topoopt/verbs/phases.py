@@ -2,6 +2,7 @@
 
 from typing import Unpack
 
+from topoopt.errors import InvalidInput
 from topoopt.interleave import JobPhases
 from topoopt.units import parse_time
 from topoopt.verbs.profile_source import HowProfiled, ProfileSource, phases_of_source
@@ -40,6 +41,10 @@ def phases(job: ProfileSource, **words: Unpack[PhasesWords]) -> JobPhases:
     True
     """
     how = checked_words(words, PhasesWords)
+    if not how.get("name", "a name"):
+        raise InvalidInput(
+            'name: expected what the job is to be called, got ""; leave it out for its own name'
+        )
     if "iteration_time" in how:
         how["iteration_time_s"] = amount(parse_time, how.pop("iteration_time"), "iteration_time")
     return phases_of_source(job, HowProfiled(**how))

@@ -1,5 +1,6 @@
 """MLTCP in the kernel counts, learns and interleaves: jobs of real processes on a real link."""
 
+import os
 import secrets
 from dataclasses import replace
 
@@ -14,6 +15,11 @@ from topoopt.testbed.congestion.toolchain import check_toolchain
 
 HEADER_BYTES = 8  # before each message: how long it is
 MLTCP = ShareSettings(("mltcp",), (), 1, 6, 1, 20_000, MltcpJob(), learns=False, by_namespace=False)
+
+ALONE = pytest.mark.skipif(
+    "PYTEST_XDIST_WORKER" in os.environ,
+    reason="times what is sent on this machine, so nothing may run beside it: pytest tests/testbed",
+)
 
 
 @pytest.fixture
@@ -54,6 +60,7 @@ def test_connections_of_a_job_count_together(name: str) -> None:
         assert 0 <= one.sent_bytes <= 2_000_000 + 2 * HEADER_BYTES
 
 
+@ALONE
 @pytest.mark.parametrize("by_job", [False, True])
 def test_the_kernel_learns_what_a_job_sends_and_how_long_it_computes(name: str, by_job: bool) -> None:
     found = known(name, replace(MLTCP, learns=True, connections=2, mltcp=MltcpJob(by_job=by_job)))
@@ -71,6 +78,7 @@ def test_a_namespace_may_have_it_for_all_its_sockets(name: str) -> None:
     assert all(6 <= one.number <= 8 for one in found)
 
 
+@ALONE
 @pytest.mark.slow
 def test_mltcp_interleaves_two_jobs_that_reno_leaves_on_top_of_each_other(name: str) -> None:
     """Both send for 0.4 of their iteration: at once takes 1.4 times as long, in turns once (HotNets 2024).
@@ -85,6 +93,7 @@ def test_mltcp_interleaves_two_jobs_that_reno_leaves_on_top_of_each_other(name: 
     assert mltcp.slowdown <= 0.9 * reno.slowdown
 
 
+@ALONE
 @pytest.mark.slow
 def test_time_shifts_interleave_from_the_first_iteration_on(name: str) -> None:
     settings = replace(MLTCP, congestion=("reno",), time_shifts_s=(0.0, 0.05), iterations=4)
@@ -93,6 +102,7 @@ def test_time_shifts_interleave_from_the_first_iteration_on(name: str) -> None:
     assert shifted.first_slowdown < 1.08
 
 
+@ALONE
 @pytest.mark.slow
 def test_a_decreasing_f_does_not_interleave(name: str) -> None:
     """Whoever is behind catches up: the jobs stay on top of each other, as the theory says."""
