@@ -74,7 +74,7 @@ def learned(found: tuple[MltcpIteration, ...], parts: int) -> bool:
 @ALONE
 @pytest.mark.parametrize("by_job", [False, True])
 def test_the_kernel_learns_what_a_job_sends_and_how_long_it_computes(name: str, by_job: bool) -> None:
-    """Where a process stalls for long on a busy machine two iterations are taken for one: of three tries one is exact."""
+    """Where a process stalls on a busy machine two iterations are taken for one: of three tries one is exact."""
     parts = 1 if by_job else 2
     settings = replace(MLTCP, learns=True, connections=2, mltcp=MltcpJob(by_job=by_job))
     tries = (known(name, settings) for _ in range(3))
