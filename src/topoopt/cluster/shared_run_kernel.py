@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.kernel import compiled, entry, inlined
+from topoopt.kernel import compiled, entry, inlined, stamped
 from topoopt.simulate import (
     ACTIVE,
     EVENTS,
@@ -109,9 +109,8 @@ class Rules(NamedTuple):
 
 
 @entry
-def run_back_to_back(
-    t: TaskRun, x: Sharing, net: Links, b: BackToBack, rules: Rules, stamp: int = FLUID_STAMP
-) -> None:
+@stamped(FLUID_STAMP)
+def run_back_to_back(t: TaskRun, x: Sharing, net: Links, b: BackToBack, rules: Rules) -> None:
     """Run all jobs, iteration after iteration, until each has done enough; give up after too many events."""
     while b.tally[UNFINISHED] > 0 and b.tally[SERVED_EVENTS] <= rules.most_events:
         now = t.keys[0] if t.tally[EVENTS] > 0 else NEVER

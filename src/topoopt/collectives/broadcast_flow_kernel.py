@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from topoopt.arrays import Ints, Ints32
 from topoopt.collectives.broadcast_kernel import ways_in
-from topoopt.kernel import compiled, entry, stamp
+from topoopt.kernel import compiled, entry, stamp, stamped
 
 STAMP = stamp(Path(__file__).parent.glob("broadcast*_kernel.py"))
 
@@ -65,6 +65,7 @@ class Sent(NamedTuple):
 
 
 @entry
+@stamped(STAMP)
 def fullest_by_flow(
     wiring: InLinks,
     roots: Ints,
@@ -73,7 +74,6 @@ def fullest_by_flow(
     most: Ints,
     per: Ints,
     reached: Ints,
-    stamp: int = STAMP,
 ) -> int:
     """Fill ``most`` and ``per``, which enter as 0 and 1, and return the steps; for any number of links up to 62."""
     first_in, in_src, _ = wiring
@@ -95,6 +95,7 @@ def fullest_by_flow(
 
 
 @entry
+@stamped(STAMP)
 def lay_broadcast(
     wiring: InLinks,
     begin_root: int,
@@ -103,7 +104,6 @@ def lay_broadcast(
     room: Flow,
     rows: int,
     sent: Sent,
-    stamp: int = STAMP,
 ) -> tuple[int, int]:
     """Append what every server from ``begin_root`` on gets; return the server that finds no room, and the rows.
 

@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.arrays import Floats, Ints, Ints32
-from topoopt.kernel import compiled, entry, mix, stamp
+from topoopt.kernel import compiled, entry, mix, stamp, stamped
 
 STAMP = stamp([])
 
 
 @entry
+@stamped(STAMP)
 def anneal_places(
     first: Ints,
     other: Ints32,
@@ -31,7 +32,6 @@ def anneal_places(
     steps: int,
     hot: float,
     cooling: float,
-    stamp: int = STAMP,
 ) -> float:
     """Exchange the places of two ranks so often, where this is no worse or by chance; return what is gained."""
     servers, gained = len(place), 0.0

@@ -26,7 +26,7 @@ from topoopt.interleave.periodic_state import (
     Course,
     Phases,
 )
-from topoopt.kernel import compiled, drop_top, entry, inlined, mix, push, stamp
+from topoopt.kernel import compiled, drop_top, entry, inlined, mix, push, stamp, stamped
 from topoopt.simulate import (
     ACTIVE,
     FLUID_STAMP,
@@ -48,6 +48,7 @@ SERVED = 1.0 - 1e-9
 
 
 @entry
+@stamped(PERIODIC_STAMP)
 def run_periodic(
     p: Phases,
     c: Course,
@@ -56,7 +57,6 @@ def run_periodic(
     until: float,
     seed: int,
     changes: int,
-    stamp: int = PERIODIC_STAMP,
 ) -> bool:
     """Serve events up to ``until``, or till all jobs have their iterations; return whether it is over.
 

@@ -13,3 +13,4 @@ from topoopt.kernel.queues import drop_top as drop_top
 from topoopt.kernel.queues import enqueue as enqueue
 from topoopt.kernel.queues import push as push
 from topoopt.kernel.stamp import stamp as stamp
+from topoopt.kernel.stamp import stamped as stamped

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.arrays import Ints
-from topoopt.kernel import compiled, entry, mix, stamp
+from topoopt.kernel import compiled, entry, mix, stamp, stamped
 
 STAMP = stamp([])
 
@@ -46,6 +46,7 @@ class Wanted(NamedTuple):
 
 
 @entry
+@stamped(STAMP)
 def anneal_places(
     links: There,
     wanted: Wanted,
@@ -56,7 +57,6 @@ def anneal_places(
     hot: float,
     cooling: float,
     state: NDArray[np.uint64],
-    stamp: int = STAMP,
 ) -> int:
     """Exchange the servers of two ranks again and again; return how many more links stay in ``best`` than at first.
 

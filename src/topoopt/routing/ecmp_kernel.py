@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from topoopt.arrays import Floats, Ints, Ints32
-from topoopt.kernel import entry, stamp
+from topoopt.kernel import entry, stamp, stamped
 from topoopt.routing.link_to_kernel import link_to
 
 STAMP = stamp([Path(__file__), Path(__file__).with_name("link_to_kernel.py")])
@@ -23,6 +23,7 @@ STAMP = stamp([Path(__file__), Path(__file__).with_name("link_to_kernel.py")])
 
 
 @entry
+@stamped(STAMP)
 def ecmp_shares(
     first_link: Ints,
     link_dst: Ints32,
@@ -37,7 +38,6 @@ def ecmp_shares(
     queue: Ints32,
     flow: Floats,
     pair: int,
-    stamp: int = STAMP,
 ) -> int:
     """Fill links and shares from a pair on, as long as there is room for whatever one needs; return the next pair."""
     used = first[pair]

@@ -10,7 +10,7 @@ table : int32 (rows or more, nodes)  the link, -1 at the server itself and where
 from pathlib import Path
 
 from topoopt.arrays import Ints, Ints32
-from topoopt.kernel import entry, stamp
+from topoopt.kernel import entry, stamp, stamped
 from topoopt.routing.k_shortest_kernel import pair_hash
 
 STAMP = stamp([Path(__file__), Path(__file__).with_name("k_shortest_kernel.py")])
@@ -18,6 +18,7 @@ STAMP = stamp([Path(__file__), Path(__file__).with_name("k_shortest_kernel.py")]
 
 
 @entry
+@stamped(STAMP)
 def fill_next_links(
     first_link: Ints,
     link_dst: Ints32,
@@ -26,7 +27,6 @@ def fill_next_links(
     first: int,
     seed: int,
     table: Ints32,
-    stamp: int = STAMP,
 ) -> None:
     """Draw one of the ports that lead nearer, for every node and row."""
     for row in range(hops.shape[0]):

@@ -11,7 +11,7 @@ amount : float64 (links,)        room to work in, zero between pairs
 from pathlib import Path
 
 from topoopt.arrays import Floats, Ints, Ints32
-from topoopt.kernel import concurrent_entry, stamp
+from topoopt.kernel import concurrent_entry, stamp, stamped
 from topoopt.routing.link_to_kernel import link_to
 
 STAMP = stamp([Path(__file__), Path(__file__).with_name("link_to_kernel.py")])
@@ -19,6 +19,7 @@ STAMP = stamp([Path(__file__), Path(__file__).with_name("link_to_kernel.py")])
 
 
 @concurrent_entry
+@stamped(STAMP)
 def merge_links(
     first_link: Ints,
     link_dst: Ints32,
@@ -30,7 +31,6 @@ def merge_links(
     link: Ints32,
     share: Floats,
     amount: Floats,
-    stamp: int = STAMP,
 ) -> int:
     """Fill the links of every pair in ascending order; return the first step without a link, as its node, or -1."""
     used = pair_first[0]
@@ -59,9 +59,8 @@ def merge_links(
 
 
 @concurrent_entry
-def fill_steps(
-    first_link: Ints, link_dst: Ints32, node_first: Ints, nodes: Ints32, link: Ints32, stamp: int = STAMP
-) -> int:
+@stamped(STAMP)
+def fill_steps(first_link: Ints, link_dst: Ints32, node_first: Ints, nodes: Ints32, link: Ints32) -> int:
     """Fill the link of every step of every path; return the first step without a link, as its node, or -1."""
     step = 0
     for path in range(len(node_first) - 1):

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from topoopt.arrays import Floats, Ints, Ints32
-from topoopt.kernel import concurrent_entry, spliced, stamp
+from topoopt.kernel import concurrent_entry, spliced, stamp, stamped
 from topoopt.routing.option_weights_kernel import copy, highest
 
 STAMP = stamp([Path(__file__), Path(__file__).with_name("option_weights_kernel.py")])
@@ -37,6 +37,7 @@ class Steps(NamedTuple):
 
 
 @concurrent_entry
+@stamped(STAMP)
 def shift_path_weights(
     s: Steps,
     load: Floats,
@@ -44,7 +45,6 @@ def shift_path_weights(
     sharpness: Floats,
     price: Floats,
     best_weight: Floats,
-    stamp: int = STAMP,
 ) -> float:
     """Sweep over all pairs, ever more sharply; return the highest utilisation, weights at their best.
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from topoopt.kernel import compiled, entry, spliced, stamp
+from topoopt.kernel import compiled, entry, spliced, stamp, stamped
 from topoopt.search.arrays import Ints, Problem, State
 from topoopt.search.loads_kernel import load_edge, load_reduce
 from topoopt.search.memory_kernel import fullest_bytes
@@ -22,6 +22,7 @@ STAMP = stamp(Path(__file__).parent.glob("*_kernel.py"))
 
 
 @entry
+@stamped(STAMP)
 def run_chain(
     p: Problem,
     state: State,
@@ -31,7 +32,6 @@ def run_chain(
     own_moves: bool,
     reset_every: int,
     stop_on_accept: bool,
-    stamp: int = STAMP,
 ) -> int:
     """Advance a Markov chain that has made ``made_before`` proposals; return how many more were made.
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.kernel import concurrent_entry, drop_top, inlined, push, stamp
+from topoopt.kernel import concurrent_entry, drop_top, inlined, push, stamp, stamped
 from topoopt.simulate.task_run import DIRTY, EVENTS, READY, TaskRun
 from topoopt.simulate.task_run_kernel import note_device, queue_for_device, start_next
 
@@ -86,7 +86,8 @@ class FlowRun(NamedTuple):
 
 
 @concurrent_entry
-def run_first_come(t: TaskRun, f: FlowRun, stamp: int = STAMP) -> None:
+@stamped(STAMP)
+def run_first_come(t: TaskRun, f: FlowRun) -> None:
     """Run the task graph once."""
     tasks, flows = len(t.device), len(f.flow_class)
     _begin_ready(t, f, 0.0)

@@ -6,7 +6,7 @@ connection's first byte leaves; then, by connections again, a connection is done
 
 import numpy as np
 
-from topoopt.kernel import compiled, entry, inlined
+from topoopt.kernel import compiled, entry, inlined, stamped
 from topoopt.simulate.fluid.max_min_kernel import (
     FLUID_STAMP,
     TIE,
@@ -28,9 +28,8 @@ BEGIN = -1
 
 
 @entry
-def advance(
-    s: State, net: Links, delays: Delays, until: float, tolerance: float, stamp: int = FLUID_STAMP
-) -> None:
+@stamped(FLUID_STAMP)
+def advance(s: State, net: Links, delays: Delays, until: float, tolerance: float) -> None:
     """Serve all events up to and with ``until`` at max-min fair rates, or up to a watched task's.
 
     What happens within ``tolerance`` × now after a change of rates is handled with it.

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from topoopt.kernel import compiled, drop_top, entry, inlined, push, stamp
+from topoopt.kernel import compiled, drop_top, entry, inlined, push, stamp, stamped
 from topoopt.simulate.fluid.sharing import ACTIVE, SHORT, Links, Sharing
 
 FILES = Path(__file__).parent
@@ -17,7 +17,8 @@ FULL = 1.0 + 1e-9
 
 
 @entry
-def max_min_levels(x: Sharing, net: Links, stamp: int = FLUID_STAMP) -> None:
+@stamped(FLUID_STAMP)
+def max_min_levels(x: Sharing, net: Links) -> None:
     """Set the fair level of all active classes, on links that know of none."""
     list_active(x, net)
     fill(x, net)

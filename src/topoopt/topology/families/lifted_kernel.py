@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.arrays import Ints
-from topoopt.kernel import compiled, entry, mix, stamp
+from topoopt.kernel import compiled, entry, mix, stamp, stamped
 
 STAMP = stamp([])
 
@@ -60,6 +60,7 @@ class Reach(NamedTuple):
 
 
 @entry
+@stamped(STAMP)
 def anneal(
     lift: Lift,
     reach: Reach,
@@ -71,7 +72,6 @@ def anneal(
     steps: int,
     hot: float,
     cooling: float,
-    stamp: int = STAMP,
 ) -> tuple[int, int, float, int]:
     """Make so many steps from ``total`` hops on; return the total, the least so far, how hot it is, and the work.
 
@@ -114,7 +114,8 @@ def anneal(
 
 
 @entry
-def make_hamiltonian(mate: Ints, state: Words, tries: int, seen: Ints, stamp: int = STAMP) -> bool:
+@stamped(STAMP)
+def make_hamiltonian(mate: Ints, state: Words, tries: int, seen: Ints) -> bool:
     """Exchange partners at random until the matching is one cycle with either half of 0, 1, 2, …; False if not."""
     parts = _all_parts(mate, 0, seen) + _all_parts(mate, 1, seen)
     size = len(mate)

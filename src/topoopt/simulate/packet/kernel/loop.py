@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from topoopt.kernel import entry, spliced, stamp
+from topoopt.kernel import entry, spliced, stamp, stamped
 from topoopt.simulate.packet.kernel.circuits import obey
 from topoopt.simulate.packet.kernel.connections import (
     arrived,
@@ -44,7 +44,8 @@ STAMP = stamp(Path(__file__).parent.glob("*.py"))
 
 
 @entry
-def advance(s: State, events: int, until: int, most_successors: int, stamp: int = STAMP) -> int:
+@stamped(STAMP)
+def advance(s: State, events: int, until: int, most_successors: int) -> int:
     """Serve up to ``events`` events before the time ``until`` and return why it stopped.
 
     Of events at the same time, connections to open come first, then packets, then timers.
