@@ -40,3 +40,16 @@ def test_bursts_at_random_have_no_period() -> None:
 def test_what_is_constant_has_none() -> None:
     times_s = np.linspace(0.0, 1.0, 200)
     assert find_period_s(ByteCurve(times_s, 1e9 * times_s)) is None
+
+
+@pytest.mark.parametrize("between_bytes", [0.0, 100.0])
+def test_silence_before_the_first_burst_is_no_iteration(between_bytes: float) -> None:
+    """Nothing, or a few bytes at a rhythm of their own, are told by any short period, but are not what is sent."""
+    rng = np.random.default_rng(0)
+    rate = np.zeros(1050)
+    rate[::6] = between_bytes
+    for begin in (150, 361, 571, 782, 990):
+        ripple = np.where(np.arange(40) % 6 < 3, 90e3, 20e3)
+        rate[begin : begin + 40] = ripple + rng.normal(0.0, 5e3, 40)
+    curve = ByteCurve(0.0076 * np.arange(1051), np.concatenate(([0.0], np.cumsum(rate))))
+    assert find_period_s(curve) == pytest.approx(210 * 0.0076, rel=0.02)

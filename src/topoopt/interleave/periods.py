@@ -26,6 +26,8 @@ BINS = 200
 """Of the mean iteration by which a period is judged, at most."""
 FOLDED = 8
 """Iterations by which a period is judged before the best few are."""
+LEAST_LIVELY = 0.5
+"""Of the variance of a series, what its first iterations must have to stand for all."""
 NEARLY = 0.25
 """Of the criterion: an iteration that tells as much but for this is taken before several of them."""
 ALIGNED = 4
@@ -72,11 +74,7 @@ def find_period_s(curve: ByteCurve) -> float | None:
     if not len(lags):
         return None
     precise = np.unique([max(_at_multiples(likeness, int(lag)), LEAST_CELLS) for lag in lags])
-    # iterations that differ a little add up over a long series; where they do not, all of it tells more than a part
-    parts = [(cells.rates_bps, cells.rates_bps[: FOLDED * int(lag)]) for lag in precise]
-    scores = np.array(
-        [min(_told(part, lag).bayesian for part in two) for two, lag in zip(parts, precise, strict=True)]
-    )
+    scores = np.array([_score(cells.rates_bps, float(lag)) for lag in precise])
 
     def align(rows: NDArray[np.int64]) -> None:
         for row in rows.tolist():
@@ -94,6 +92,18 @@ def find_period_s(curve: ByteCurve) -> float | None:
     align(parts_of_it[:MOST_PARTS])
     nearly = parts_of_it[scores[parts_of_it] <= scores[best] + NEARLY]
     return float(precise[nearly].min()) * cells.cell_s
+
+
+def _score(rates_bps: Floats, period: float) -> float:
+    """Return how well the mean of all iterations of so many cells, or of the first few, tells them.
+
+    Iterations that differ a little add up over a long series; where they do not, all of it tells more than a part. A
+    part in which next to nothing happens tells nothing: what is sent between iterations may have a period, too.
+    """
+    told, first = _told(rates_bps, period).bayesian, rates_bps[: FOLDED * int(period)]
+    if first.var() < LEAST_LIVELY * rates_bps.var():
+        return told
+    return min(told, _told(first, period).bayesian)
 
 
 def _autocorrelation(values: Floats) -> Floats:

@@ -30,7 +30,7 @@ def stamped(number: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
         cells = (*(plain.__closure__ or ()), CellType(number))
         marked = FunctionType(code, plain.__globals__, plain.__name__, plain.__defaults__, cells)
         update_wrapper(marked, plain)
-        del marked.__wrapped__
+        del vars(marked)["__wrapped__"]
         return cast(Callable[P, R], marked)
 
     return mark
