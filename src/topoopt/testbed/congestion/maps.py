@@ -73,7 +73,7 @@ class MltcpIteration:
     sent_bytes : int
         Acknowledged in it.
     total_bytes : int
-        Learned: the most that an iteration had; 0 as long as nothing is.
+        Learned: what the middle one of the first three whole iterations had; 0 until they are seen.
     compute_time_s : float
         Learned: the shortest gap between two.
     learned_iterations : int

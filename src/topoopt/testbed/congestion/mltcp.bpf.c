@@ -51,10 +51,11 @@ struct mltcp_iteration {
 	__u32 number; /* the first is 1 */
 	__u64 bytes; /* acknowledged in it */
 	__u64 last_ns; /* of the last acknowledgment, or of its beginning */
-	__u64 total_bytes; /* learned: the most that an iteration had */
+	__u64 total_bytes; /* learned: what the middle one of the last three had */
 	__u64 compute_time_ns; /* learned: the shortest gap between two */
 	__u64 longest_gap_ns; /* while it learns */
 	__u64 learned; /* whole iterations seen */
+	__u64 seen_bytes[LEARNED_FROM]; /* what the last of them had */
 };
 
 /* What a socket keeps for itself, in the room that the kernel gives to every algorithm. */
@@ -193,6 +194,14 @@ INLINE int is_between(const struct mltcp_job *given, struct mltcp_iteration *it,
 	return 0;
 }
 
+/* One stall that joins two iterations, or parts one, is never the middle of three. */
+INLINE __u64 middle(__u64 a, __u64 b, __u64 c)
+{
+	__u64 low = a < b ? a : b, high = a < b ? b : a;
+
+	return c < low ? low : c > high ? high : c;
+}
+
 /* Called with the iteration locked, at the end of one. */
 INLINE void learn(struct mltcp_iteration *it, __u64 gap_ns)
 {
@@ -200,8 +209,11 @@ INLINE void learn(struct mltcp_iteration *it, __u64 gap_ns)
 		return;
 	if (it->number) { /* a whole one: its beginning was seen, too */
 		it->learned++;
-		if (it->bytes > it->total_bytes)
-			it->total_bytes = it->bytes;
+		it->seen_bytes[0] = it->seen_bytes[1];
+		it->seen_bytes[1] = it->seen_bytes[2];
+		it->seen_bytes[2] = it->bytes;
+		if (it->learned == LEARNED_FROM)
+			it->total_bytes = middle(it->seen_bytes[0], it->seen_bytes[1], it->seen_bytes[2]);
 	}
 	if (!it->compute_time_ns || gap_ns < it->compute_time_ns)
 		it->compute_time_ns = gap_ns;
