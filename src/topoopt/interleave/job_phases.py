@@ -6,7 +6,7 @@ from typing import Any
 
 from topoopt.door import shows_itself
 from topoopt.frame import Frame, frame
-from topoopt.interleave.measured_profile import MeasuredProfile
+from topoopt.interleave.measured.measured_profile import MeasuredProfile
 from topoopt.interleave.profile import CommunicationProfile
 
 

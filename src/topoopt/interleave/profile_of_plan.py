@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from topoopt.errors import InvalidInput
-from topoopt.interleave.byte_curve import ByteCurve, Floats
-from topoopt.interleave.few_phases import TOLERANCE, few_phases
+from topoopt.interleave.measured.byte_curve import ByteCurve, Floats
+from topoopt.interleave.measured.few_phases import TOLERANCE, few_phases
 from topoopt.interleave.profile import CommunicationProfile
 from topoopt.routing import Fabric
 from topoopt.simulate import SimResult, link_counters

@@ -60,7 +60,7 @@ def test_counters_of_a_run_give_the_profile_that_the_plan_has(machine: str, tmp_
     planned = topoopt.phases(plan).profile
     link = max(row.links, key=lambda link: link.measured_bytes)
     measured = topoopt.phases(tmp_path / "counters.csv", link=f"{link.src}-{link.dst}").profile
-    # an iteration is announced 50 ms before it begins, and servers are heard of after it has ended: 35 to 71 ms in 12 runs
+    # announced 50 ms before it begins, and servers are heard of after it has ended: 35 to 71 ms in 12 runs
     assert 0.0 < measured.iteration_time_s - row.iteration_time_s < 0.4
     assert measured.size_bytes == pytest.approx(link.measured_bytes, rel=0.05)
     assert planned.duty < 0.25

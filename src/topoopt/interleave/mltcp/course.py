@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from topoopt.arrays import Floats
-from topoopt.interleave.periodic_run import PeriodicRun
+from topoopt.interleave.periodic.periodic_run import PeriodicRun
 
 SETTLED = 0.5
 """The last part of all iterations, over which one says where jobs have settled."""

@@ -8,8 +8,8 @@ from topoopt.interleave.mltcp.comparison import Progress, SharingComparison, che
 from topoopt.interleave.mltcp.course import SharingCourse, course_of_run
 from topoopt.interleave.mltcp.prediction import predict_sharing
 from topoopt.interleave.mltcp.question import SharingQuestion
-from topoopt.interleave.periodic_job import PeriodicJob
-from topoopt.interleave.periodic_packets import periodic_packet_options, run_periodic_packets
+from topoopt.interleave.periodic.periodic_job import PeriodicJob
+from topoopt.interleave.periodic.periodic_packets import periodic_packet_options, run_periodic_packets
 from topoopt.simulate import TRANSPORTS, PacketOptions
 
 PACKETS = "packet"

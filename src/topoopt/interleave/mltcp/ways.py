@@ -8,8 +8,8 @@ from topoopt.interleave.interleaving import interleave
 from topoopt.interleave.link_sharing import LinkSharing, fair_sharing, mltcp_sharing, static_sharing
 from topoopt.interleave.mltcp.course import SharingCourse, course_of_run
 from topoopt.interleave.mltcp.question import SharingQuestion
-from topoopt.interleave.periodic_job import PeriodicJob
-from topoopt.interleave.periodic_jobs import run_periodic_jobs
+from topoopt.interleave.periodic.periodic_job import PeriodicJob
+from topoopt.interleave.periodic.periodic_jobs import run_periodic_jobs
 
 COMPATIBLE = 1.0 - 1e-9
 """CASSINI's score from which jobs are held to their shifts: where they do not fit, they would wait for ever."""

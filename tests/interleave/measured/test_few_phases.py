@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from topoopt.interleave import CommunicationProfile
-from topoopt.interleave.byte_curve import ByteCurve
-from topoopt.interleave.few_phases import few_phases
+from topoopt.interleave.measured.byte_curve import ByteCurve
+from topoopt.interleave.measured.few_phases import few_phases
 
 
 def curve_of(seconds: list[float], rates_bps: list[float]) -> ByteCurve:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.interleave.byte_curve import ByteCurve, Floats
-from topoopt.interleave.iterations_of_series import mean_iteration
-from topoopt.interleave.told_share import ToldShare
+from topoopt.interleave.measured.byte_curve import ByteCurve, Floats
+from topoopt.interleave.measured.iterations_of_series import mean_iteration
+from topoopt.interleave.measured.told_share import ToldShare
 
 MOST_CELLS = 1 << 15
 """Into which a series is cut; more are made fewer."""

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from topoopt.errors import InvalidInput
-from topoopt.interleave.byte_curve import ByteCurve
-from topoopt.interleave.clean_phases import cleaned_phases
-from topoopt.interleave.few_phases import TOLERANCE, few_phases
-from topoopt.interleave.iterations_of_series import MeanIteration, mean_iteration
-from topoopt.interleave.periods import LEAST_CELLS, cells_of, find_period_s
+from topoopt.interleave.measured.byte_curve import ByteCurve
+from topoopt.interleave.measured.clean_phases import cleaned_phases
+from topoopt.interleave.measured.few_phases import TOLERANCE, few_phases
+from topoopt.interleave.measured.iterations_of_series import MeanIteration, mean_iteration
+from topoopt.interleave.measured.periods import LEAST_CELLS, cells_of, find_period_s
 from topoopt.interleave.profile import CommunicationProfile
 from topoopt.units import format_bandwidth, format_time
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from topoopt.errors import InvalidInput, check_known, shown
 from topoopt.files import csv_lines, read_text, write_csv
-from topoopt.interleave.byte_curve import ByteCurve
+from topoopt.interleave.measured.byte_curve import ByteCurve
 from topoopt.limits import LARGEST_NUMBER
 
 TIMES = {"time_s": 1.0, "time_ms": 1e-3, "time_us": 1e-6}

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests.interleave.series import made_up_series
+from topoopt.arrays import Floats
 from topoopt.interleave import ByteCurve, CommunicationProfile, Phase, find_period_s
 
 
@@ -46,10 +47,10 @@ def test_what_is_constant_has_none() -> None:
 def test_silence_before_the_first_burst_is_no_iteration(between_bytes: float) -> None:
     """Nothing, or a few bytes at a rhythm of their own, are told by any short period, but are not what is sent."""
     rng = np.random.default_rng(0)
-    rate = np.zeros(1050)
+    rate: Floats = np.zeros(1050)
     rate[::6] = between_bytes
     for begin in (150, 361, 571, 782, 990):
         ripple = np.where(np.arange(40) % 6 < 3, 90e3, 20e3)
         rate[begin : begin + 40] = ripple + rng.normal(0.0, 5e3, 40)
-    curve = ByteCurve(0.0076 * np.arange(1051), np.concatenate(([0.0], np.cumsum(rate))))
+    curve = ByteCurve(0.0076 * np.arange(1051, dtype=np.float64), np.concatenate(([0.0], np.cumsum(rate))))
     assert find_period_s(curve) == pytest.approx(210 * 0.0076, rel=0.02)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topoopt.interleave.byte_curve import ByteCurve, Floats
-from topoopt.interleave.told_share import ToldShare
+from topoopt.interleave.measured.byte_curve import ByteCurve, Floats
+from topoopt.interleave.measured.told_share import ToldShare
 
 STRETCHES = 512
 """Of an iteration, at most."""

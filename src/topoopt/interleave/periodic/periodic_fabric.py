@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from topoopt.arrays import Floats
 from topoopt.errors import InvalidInput
-from topoopt.interleave.periodic_job import PeriodicJob
+from topoopt.interleave.periodic.periodic_job import PeriodicJob
 from topoopt.routing import Fabric, Path, explicit_routes
 from topoopt.topology import Link, topology_from_links
 

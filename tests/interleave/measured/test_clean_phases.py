@@ -3,7 +3,7 @@
 import pytest
 
 from topoopt.interleave import Phase
-from topoopt.interleave.clean_phases import cleaned_phases
+from topoopt.interleave.measured.clean_phases import cleaned_phases
 
 
 def cleaned(*phases: Phase) -> list[tuple[float, float, float]]:

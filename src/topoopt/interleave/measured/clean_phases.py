@@ -1,6 +1,6 @@
 """Phases of measured iterations, cleaned of what noise leaves: stairs at edges, levels in two pieces, dust."""
 
-from topoopt.interleave.few_phases import within_period
+from topoopt.interleave.measured.few_phases import within_period
 from topoopt.interleave.profile import Phase
 
 STAIR = 0.03

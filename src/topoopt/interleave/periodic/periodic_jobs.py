@@ -8,11 +8,19 @@ import numpy as np
 from topoopt.arrays import Floats
 from topoopt.errors import InvalidInput
 from topoopt.interleave.link_sharing import LinkSharing, fair_sharing
-from topoopt.interleave.periodic_arrays import PeriodicArrays, make_arrays, more_room
-from topoopt.interleave.periodic_job import PeriodicJob
-from topoopt.interleave.periodic_jobs_kernel import run_periodic
-from topoopt.interleave.periodic_run import JobIterations, LinkUse, PeriodicRun
-from topoopt.interleave.periodic_state import COMMUNICATION, ENDED, LOGGED, MARKS, NOW, SENT_FIRST, STARTED
+from topoopt.interleave.periodic.periodic_arrays import PeriodicArrays, make_arrays, more_room
+from topoopt.interleave.periodic.periodic_job import PeriodicJob
+from topoopt.interleave.periodic.periodic_jobs_kernel import run_periodic
+from topoopt.interleave.periodic.periodic_run import JobIterations, LinkUse, PeriodicRun
+from topoopt.interleave.periodic.periodic_state import (
+    COMMUNICATION,
+    ENDED,
+    LOGGED,
+    MARKS,
+    NOW,
+    SENT_FIRST,
+    STARTED,
+)
 from topoopt.limits import whole
 
 CHANGES = 1_000_000

@@ -8,9 +8,9 @@ import numpy as np
 
 from topoopt.arrays import Floats
 from topoopt.errors import InvalidInput
-from topoopt.interleave.periodic_fabric import Lane, ends_of_link, periodic_fabric
-from topoopt.interleave.periodic_job import PeriodicJob
-from topoopt.interleave.periodic_run import JobIterations, LinkUse, PeriodicRun
+from topoopt.interleave.periodic.periodic_fabric import Lane, ends_of_link, periodic_fabric
+from topoopt.interleave.periodic.periodic_job import PeriodicJob
+from topoopt.interleave.periodic.periodic_run import JobIterations, LinkUse, PeriodicRun
 from topoopt.limits import whole
 from topoopt.routing import Fabric
 from topoopt.simulate import (

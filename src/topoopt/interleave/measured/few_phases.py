@@ -9,7 +9,7 @@ import heapq
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.interleave.byte_curve import ByteCurve, Floats
+from topoopt.interleave.measured.byte_curve import ByteCurve, Floats
 from topoopt.interleave.profile import Phase
 
 TOLERANCE = 0.02

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from topoopt.arrays import Floats
-from topoopt.interleave.periodic_state import (
+from topoopt.interleave.periodic.periodic_state import (
     COMMUNICATION,
     ENDED,
     EVENTS,

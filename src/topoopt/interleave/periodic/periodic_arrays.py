@@ -9,8 +9,8 @@ import numpy as np
 from topoopt.arrays import Floats, Ints
 from topoopt.errors import InvalidInput
 from topoopt.interleave.link_sharing import LinkSharing
-from topoopt.interleave.periodic_job import PeriodicJob
-from topoopt.interleave.periodic_state import STARTED, Course, Phases
+from topoopt.interleave.periodic.periodic_job import PeriodicJob
+from topoopt.interleave.periodic.periodic_state import STARTED, Course, Phases
 from topoopt.limits import whole
 from topoopt.simulate import Links, Sharing, make_links, make_sharing
 from topoopt.units import format_bandwidth
