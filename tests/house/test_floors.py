@@ -18,7 +18,6 @@ ONLY_IN = {
     "pyroute2": "/testbed/",
     "torch": "/testbed/ /profile/",
     "ray": "/sweep/",
-    "plotly": "/report/",
     "matplotlib": "/report/",
     "typer": "/cli/",
     "rich": "/cli/ /report/",

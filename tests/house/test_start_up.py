@@ -8,7 +8,7 @@ import pytest
 
 import topoopt.cli
 
-HEAVY = ("numba", "llvmlite", "torch", "plotly", "matplotlib", "ray", "scipy", "networkx", "rustworkx")
+HEAVY = ("numba", "llvmlite", "torch", "matplotlib", "ray", "scipy", "networkx", "rustworkx")
 PROBE = """
 import json, sys
 from topoopt.cli import main

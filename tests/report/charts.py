@@ -14,7 +14,9 @@ from topoopt.report import (
     Series,
     TimelineChart,
 )
+from topoopt.report.chart import Limit
 from topoopt.report.polar_chart import Arc, PolarChart
+from topoopt.report.stages_chart import StageBox, StagesChart
 
 SPEEDS = (10, 25, 40, 100, 200)
 MODELS = ("DLRM", "BERT", "VGG16")
@@ -35,6 +37,27 @@ def lines() -> LineChart:
         y_log=True,
         note="A remark <with> signs & letters.",
     )
+
+
+def memory() -> BarChart:
+    series = (
+        Series("weights", ("tp8", "tp4"), (30.0, 60.0)),
+        Series("activations", ("tp8", "tp4"), (20.0, 41.0)),
+    )
+    limit = Limit(80.0, "an accelerator has 80 GiB")
+    return BarChart(
+        "memory", "Memory", "", "memory (GiB)", series, stacked=True, horizontal=True, limits=(limit,)
+    )
+
+
+def stages(count: int = 4) -> StagesChart:
+    boxes = tuple(
+        StageBox(
+            f"stage {index}", (f"layers {8 * index}–{8 * index + 7}", f"server {index}"), 0.01 + 0.001 * index
+        )
+        for index in range(count)
+    )
+    return StagesChart("stages", "Stages", boxes, (2e6,) * (count - 1), "Then back to the first: 2 MB")
 
 
 def bars(*, stacked: bool = False, horizontal: bool = False) -> BarChart:
@@ -79,4 +102,4 @@ def polar() -> PolarChart:
 
 
 def every_kind() -> tuple[Chart, ...]:
-    return (lines(), bars(), heatmap(), bars_over_time(), circle(), polar())
+    return (lines(), bars(), memory(), heatmap(), bars_over_time(), circle(), polar(), stages())

@@ -21,7 +21,7 @@ from topoopt.search import SearchOptions, make_plan
 from topoopt.workload import load_model
 
 EMPTY_TAGS = {"meta", "br", "input", "link", "img"}
-LARGEST_BYTES = 8_000_000
+LARGEST_BYTES = 1_000_000
 LONGEST_S = 5.0
 NASTY = "</script><script>alert('x')</script><img src=x onerror=alert(1)> & \"quoted\""
 
@@ -61,7 +61,7 @@ def test_a_page_is_well_formed_and_every_figure_has_one_place(kind: str, pages: 
     read = Read(html(page))
     assert read.open == []
     places = [attributes["data-chart"] for _, attributes in read.attributes if "data-chart" in attributes]
-    figures = json.loads(read.scripts[0])["figures"]
+    figures = json.loads(read.scripts[0])
     assert places == [figure["name"] for figure in figures] == [chart.name for chart in page.charts]
     assert len(places) == len(set(places))
     ids = [attributes["id"] for _, attributes in read.attributes if "id" in attributes]
@@ -95,7 +95,7 @@ def test_the_policy_lets_in_the_scripts_of_the_page_and_nothing_else(plan_page: 
         for script in read.scripts[1:]
     ]
     assert rules["script-src"].split() == digests
-    assert len(digests) == 4
+    assert len(digests) == 1
 
 
 def test_equal_pages_give_equal_bytes_without_a_clock(plan: Plan) -> None:
@@ -111,7 +111,7 @@ def test_a_page_names_every_operator_every_fabric_and_every_input(plan: Plan, pl
         assert baseline.description in said
     for word in ("sha256:00ff", plan.provenance.version, "proportional", "a100"):
         assert word in said
-    circle = json.loads(Read(html(plan_page)).scripts[0])["figures"][0]
+    circle = json.loads(Read(html(plan_page)).scripts[0])[0]
     assert circle["servers"] == len(circle["places"]) == plan.job.cluster.servers
 
 
@@ -123,7 +123,7 @@ def test_what_a_user_wrote_is_text_wherever_it_stands() -> None:
     text = html(Page(NASTY, NASTY, NASTY, (Tile(NASTY, NASTY, NASTY),), (NASTY,), (section,)))
     read = Read(text)
     assert read.open == []
-    assert len(read.scripts) == 5
+    assert len(read.scripts) == 2
     assert {"img"}.isdisjoint({tag for tag, _ in read.attributes})
     assert not any("onerror" in attributes for _, attributes in read.attributes)
     assert "".join(read.text).count(NASTY) >= 12
@@ -138,7 +138,7 @@ def test_a_model_with_a_nasty_name_is_shown(plan: Plan) -> None:
     job = replace(plan.job, work=replace(work, graph=graph))
     read = Read(html(make_page(replace(plan, job=job))))
     assert NASTY in "".join(read.text)
-    assert len(read.scripts) == 5
+    assert len(read.scripts) == 2
 
 
 def test_a_half_that_stands_alone_is_as_wide_as_the_page() -> None:
@@ -148,7 +148,7 @@ def test_a_half_that_stands_alone_is_as_wide_as_the_page() -> None:
 
 
 def test_a_page_of_128_servers_is_small_and_quick(tmp_path: Path) -> None:
-    """Limits: 8 MB and 5 s; measured 5.2 MB, and 1 s of CPU beside the imports."""
+    """Limits: 1 MB and 5 s."""
     job = make_job(load_model("dlrm", servers=128), ClusterSpec(128, 4, 100e9), JobSettings())
     plan = make_plan(job, SearchOptions(budget=20, chains=1), fabrics=())
     began = time.process_time()

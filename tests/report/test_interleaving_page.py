@@ -45,7 +45,7 @@ def test_radii_are_rates_to_one_scale() -> None:
 
 def test_a_job_has_one_color_in_both_charts_and_equal_names_are_numbered() -> None:
     drawn = [figure(chart) for chart in circles(interleave([vgg16(), vgg16()], LINK_BPS))]
-    colors = [{trace["name"]: trace["marker"]["color"] for trace in one["data"][:4]} for one in drawn]
+    colors = [{kind["name"]: kind["color"] for kind in one["kinds"][:4]} for one in drawn]
     assert colors[0] == colors[1]
     assert list(colors[0]) == ["vgg16 #1", "vgg16 #2", "together", "excess"]
     assert len(set(colors[0].values())) == 4

@@ -93,20 +93,37 @@ def test_stacked_bars_stand_on_each_other(horizontal: bool) -> None:
     assert starts == [15, 20, 0]
 
 
-def test_the_highest_point_of_an_axis_from_zero_lies_inside_it() -> None:
+def test_an_axis_of_paper_goes_as_far_as_that_of_the_screen() -> None:
     level = Series("level", (1, 10), (202.0, 202.0))
     axes = Figure().add_subplot()
-    draw_on(axes, LineChart("level", "Level", "x", "y", (level,), x_from_zero=True, y_from_zero=True))
-    assert axes.get_ylim() == pytest.approx((0, 1.06 * 202))
-    assert axes.get_xlim() == pytest.approx((0, 10.6))
+    draw_on(axes, LineChart("level", "Level", "x", "time (ms)", (level,), y_from_zero=True))
+    assert axes.get_ylim() == pytest.approx((0, 1.04 * 202))
+    assert axes.get_xlim() == pytest.approx((0, 10.4))
+    assert axes.get_ylabel() == "time"
+    assert axes.yaxis.get_major_formatter()(200, 0) == "200 ms"
 
 
-def test_an_axis_from_zero_of_nothing_above_zero_ends_at_one() -> None:
+def test_a_limit_is_a_line_across_the_bars() -> None:
     axes = Figure().add_subplot()
-    draw_on(
-        axes, LineChart("flat", "Flat", "x", "y", (Series("a", (1, 2), (0, float("nan"))),), y_from_zero=True)
-    )
-    assert axes.get_ylim() == pytest.approx((0, 1.06))
+    draw_on(axes, charts.memory())
+    assert [line.get_xdata() for line in axes.get_lines()] == [[80.0, 80.0]]
+    assert "an accelerator has 80 GiB" in {text.get_text() for text in axes.texts}
+
+
+def test_many_servers_are_drawn_as_who_is_linked_with_whom() -> None:
+    axes = Figure().add_subplot()
+    draw_on(axes, charts.circle(128))
+    dots = {line.get_label(): np.stack(line.get_data(), axis=1) for line in axes.get_lines()}
+    assert {name: len(ends) for name, ends in dots.items()} == {"ring +1": 256, "ring +3": 256}
+    assert {(int(dst) - int(src)) % 128 for dst, src in dots["ring +3"]} == {3, 125}
+
+
+def test_every_stage_is_a_box_with_what_it_holds() -> None:
+    axes = Figure().add_subplot()
+    draw_on(axes, charts.stages())
+    said = [text.get_text() for text in axes.texts]
+    assert [text for text in said if text.startswith("stage")] == [f"stage {index}" for index in range(4)]
+    assert said.count("2 MB") == 3
 
 
 def test_a_bar_of_colors_over_few_decades_has_plain_numbers() -> None:
@@ -115,7 +132,7 @@ def test_a_bar_of_colors_over_few_decades_has_plain_numbers() -> None:
     draw_on(figure.add_subplot(), chart)
     FigureCanvasAgg(figure).draw()  # type: ignore[no-untyped-call]
     ticks = figure.axes[1].yaxis.get_ticklabels(which="both")
-    assert [label.get_text() for label in ticks if label.get_text()][-3:] == ["100", "200", "500"]
+    assert [label.get_text() for label in ticks if label.get_text()][-3:] == ["100 MB", "200 MB", "500 MB"]
     assert not any("times" in label.get_text() for label in ticks)
 
 

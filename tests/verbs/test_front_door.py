@@ -14,7 +14,7 @@ from topoopt.errors import InvalidInput
 from topoopt.plan import Plan, plan_to_mapping
 from topoopt.transformer import find_transformer
 
-HEAVY = ("numpy", "numba", "scipy", "pydantic", "rich", "typer", "plotly", "matplotlib")
+HEAVY = ("numpy", "numba", "scipy", "pydantic", "rich", "typer", "matplotlib")
 
 
 @pytest.fixture(scope="module")

@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # a page of one room needs no other
     from topoopt.report.page import Table as Table
     from topoopt.report.page import Tile as Tile
     from topoopt.report.plan_traffic import heatmap as heatmap
+    from topoopt.report.screen import figure as figure
     from topoopt.report.subject import make_page as make_page
     from topoopt.report.subject import read_subject as read_subject
     from topoopt.report.terminal import draw_facts as draw_facts

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from topoopt.report.polar_chart import PolarChart
+from topoopt.report.stages_chart import StagesChart
 
 Value = float | str
 
@@ -45,6 +46,14 @@ class Series:
         assert len(self.labels) in (0, len(self.x)), f"series {self.name}: {len(self.labels)} labels"
 
 
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A value that data are compared with, such as the memory that an accelerator has: a line across the chart."""
+
+    value: float
+    name: str
+
+
 def categories(series: Sequence[Series]) -> list[str]:
     """Return the words on the x axis in the order in which they are first met."""
     return list(dict.fromkeys(str(x) for one in series for x in one.x))
@@ -59,9 +68,11 @@ class LineChart:
     name : str
         Stem of the file that it is drawn to.
     x_label, y_label : str
-        With units.
+        With the unit of the data in parentheses; what renderers write has the prefix that suits it.
     x_from_zero, y_from_zero : bool
-        Whether an axis that is not logarithmic begins at zero.
+        Whether an axis that is not logarithmic begins at zero, though the data do not.
+    limits : tuple of Limit
+        On the y axis.
     """
 
     name: str
@@ -74,6 +85,7 @@ class LineChart:
     note: str = ""
     x_from_zero: bool = False
     y_from_zero: bool = False
+    limits: tuple[Limit, ...] = ()
 
     @property
     def words(self) -> list[str]:
@@ -95,6 +107,7 @@ class BarChart:
     horizontal: bool = False
     y_log: bool = False
     note: str = ""
+    limits: tuple[Limit, ...] = ()
 
     @property
     def words(self) -> list[str]:
@@ -206,7 +219,7 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class CircleChart:
-    """A topology drawn on a circle: server 0 on top, the others clockwise, switches inside.
+    """A topology on a circle: server 0 on top, the others clockwise, switches inside; of many servers unrolled.
 
     Attributes
     ----------
@@ -231,4 +244,4 @@ class CircleChart:
     note: str = ""
 
 
-Chart = LineChart | BarChart | HeatmapChart | TimelineChart | CircleChart | PolarChart
+Chart = LineChart | BarChart | HeatmapChart | TimelineChart | CircleChart | PolarChart | StagesChart

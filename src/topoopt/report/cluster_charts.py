@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from topoopt.cluster import ClusterResult, FabricRun, JobRecord
-from topoopt.report.chart import Bar, BarChart, LineChart, Series, TimelineChart
+from topoopt.report.chart import Bar, BarChart, Limit, LineChart, Series, TimelineChart
 from topoopt.report.rows import Source, bars
 from topoopt.report.run_names import run_name
 from topoopt.report.words import stretches, time_unit
@@ -95,7 +95,7 @@ def servers_busy(result: ClusterResult) -> LineChart:
             )
             for run in result.fabrics
         ),
-        note=f"The cluster has {result.servers} servers.",
+        limits=(Limit(float(result.servers), f"all {result.servers} servers"),),
         x_from_zero=True,
         y_from_zero=True,
     )
@@ -146,7 +146,6 @@ def _shares(
             )
             for run in result.fabrics
         ),
-        x_from_zero=True,
         y_from_zero=True,
     )
 

@@ -80,8 +80,6 @@ def cost_against_time(rows: Sequence[ComparedFabric]) -> LineChart:
         "price of the network ($1,000)",
         "iteration time (ms)",
         (line, *points) if front else points,
-        x_from_zero=True,
-        y_from_zero=True,
         note="For whatever lies above the front, something on it is no dearer and no slower.",
     )
 

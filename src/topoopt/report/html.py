@@ -9,17 +9,16 @@ import hashlib
 import json
 from collections.abc import Sequence
 from html import escape
-from importlib.resources import files
 from pathlib import Path
 from string import Template
 
 from topoopt.files import write_atomically
+from topoopt.report.bundle import asset, bundle
 from topoopt.report.chart import BarChart, Chart, CircleChart, HeatmapChart, TimelineChart
 from topoopt.report.page import Block, Facts, Notes, Page, Section, Table, Tile
-from topoopt.report.screen import colors, figure
+from topoopt.report.screen import UNROLLED_FROM, figure
+from topoopt.report.stages_chart import StagesChart
 from topoopt.version import __version__
-
-SCRIPTS = ("charts.js", "circle.js", "page.js")
 
 
 def write_report(path: str | Path, page: Page) -> int:
@@ -37,13 +36,13 @@ def write_report(path: str | Path, page: Page) -> int:
 
 def html(page: Page) -> str:
     """Return the whole file; equal pages give equal text."""
-    scripts = [_plotly(), *(_asset(name) for name in SCRIPTS)]
+    script = bundle("page.js")
     links = (f'<a href="#{escape(one.key)}">{escape(one.title or one.key)}</a>' for one in page.sections)
-    return Template(_asset("report.html")).substitute(
-        policy=_policy(scripts),
+    return Template(asset("report.html")).substitute(
+        policy=_policy(script),
         version=escape(__version__),
         heading=escape(page.heading),
-        styles=_asset("report.css"),
+        styles=f"{asset('report.css')}\n{asset('charts/charts.css')}",
         kind=escape(page.kind),
         headline=escape(page.headline),
         tiles="".join(map(_tile, page.tiles)),
@@ -51,7 +50,7 @@ def html(page: Page) -> str:
         links="".join(links),
         sections="\n".join(map(_section, page.sections)),
         figures=_figures(page),
-        scripts="\n".join(f"<script>{script}</script>" for script in scripts),
+        script=script,
     )
 
 
@@ -87,8 +86,8 @@ def widths(blocks: Sequence[Block]) -> list[str]:
 def _width(block: Block, maps: int) -> str:
     match block:
         case CircleChart():
-            return "circle"
-        case TimelineChart() | Notes():
+            return "circle" if block.servers < UNROLLED_FROM else "whole"
+        case TimelineChart() | StagesChart() | Notes():
             return "whole"
         case HeatmapChart() if maps == 3:
             return "third"
@@ -156,27 +155,15 @@ def _facts(facts: Facts, width: str) -> str:
 
 def _figures(page: Page) -> str:
     """Return the figures as JSON in which no tag can begin or end."""
-    document = {"colors": colors(), "figures": [figure(chart) for chart in page.charts]}
-    text = json.dumps(document, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    figures = [figure(chart) for chart in page.charts]
+    text = json.dumps(figures, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
-def _policy(scripts: list[str]) -> str:
-    """Return the content security policy: no request at all, and no script but these."""
-    digests = " ".join(
-        f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in scripts
-    )
+def _policy(script: str) -> str:
+    """Return the content security policy: no request at all, and no script but this."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return (
-        f"default-src 'none'; script-src {digests}; style-src 'unsafe-inline'; img-src data: blob:; "
+        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data: blob:; "
         "base-uri 'none'; form-action 'none'"
     )
-
-
-def _plotly() -> str:
-    text = files("plotly").joinpath("package_data/plotly.min.js").read_text(encoding="utf-8")
-    assert "</script" not in text.lower()
-    return text
-
-
-def _asset(name: str) -> str:
-    return files("topoopt.report").joinpath("assets", name).read_text(encoding="utf-8")

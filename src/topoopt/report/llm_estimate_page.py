@@ -2,8 +2,10 @@
 
 from topoopt.job import TIGHT
 from topoopt.llm import STEP_PARTS, Estimate
+from topoopt.report.chart import BarChart, Series
 from topoopt.report.layout_words import with_words
 from topoopt.report.page import Block, Notes, Page, Section, Table, Tile
+from topoopt.report.plan_layout import memory_limit
 from topoopt.report.rows import Entries, facts, joined, number, table, text
 from topoopt.units import format_memory, format_time
 
@@ -34,7 +36,12 @@ def llm_estimate_page(estimate: Estimate) -> Page:
         sections=(
             Section("answer", "Estimate", "", (facts(_entries(estimate)),)),
             Section("time", "Time", "Where an iteration's time goes.", (_times(estimate),)),
-            Section("memory", "Memory of the fullest accelerator", "", _memory(estimate)),
+            Section(
+                "memory",
+                "Memory of the fullest accelerator",
+                "",
+                (*_memory(estimate), _memory_chart(estimate)),
+            ),
         ),
         key_numbers={"iteration_time_s": seconds, "mfu": estimate.mfu, "memory_bytes": total},
     )
@@ -98,6 +105,15 @@ def _memory(estimate: Estimate) -> tuple[Block, ...]:
             f"{estimate.transferred_from}. Fit your own with topoopt llm calibrate."
         )
     return memory, Notes(tuple(warnings), warn=True)
+
+
+def _memory_chart(estimate: Estimate) -> BarChart:
+    causes = {cause: size for cause, size in estimate.memory_bytes.items() if size > 0}
+    series = tuple(Series(cause, ("fullest accelerator",), (size / 2**30,)) for cause, size in causes.items())
+    limits = memory_limit(estimate.memory.capacity_bytes)
+    return BarChart(
+        "memory", "Memory, by cause", "", "memory (GiB)", series, stacked=True, horizontal=True, limits=limits
+    )
 
 
 def _too_large(estimate: Estimate) -> str:

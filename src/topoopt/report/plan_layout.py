@@ -10,7 +10,7 @@ import numpy as np
 
 from topoopt.job import Layout, transformer_of
 from topoopt.plan import Plan
-from topoopt.report.chart import BarChart, HeatmapChart
+from topoopt.report.chart import BarChart, HeatmapChart, Limit
 from topoopt.report.fabrics import name_apart
 from topoopt.report.page import Table
 from topoopt.report.rows import Source, bars, joined, number, table, text
@@ -120,7 +120,15 @@ def memory_chart(plan: Plan) -> BarChart:
         stacked=True,
         horizontal=True,
         note=_capacity(plan),
+        limits=memory_limit(transformer_of(plan.job).capacity_bytes),
     )
+
+
+def memory_limit(capacity_bytes: float) -> tuple[Limit, ...]:
+    """Return the line of an accelerator's memory, in GiB; none where that is not known."""
+    if not capacity_bytes:
+        return ()
+    return (Limit(capacity_bytes / 2**30, f"an accelerator has {format_memory(capacity_bytes)}"),)
 
 
 def _capacity(plan: Plan) -> str:

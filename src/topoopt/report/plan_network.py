@@ -11,7 +11,7 @@ from topoopt.simulate import SimResult
 
 MOST_RINGS = 8
 """Rings that have a color of their own."""
-LEAST_SHARE = 5e-4
+LEAST_SHARE = 0.03
 """Paths that carry less of a pair's bytes are not shown."""
 MOST_PAIRS = 16_384
 """Ordered pairs whose routes are written on the page: all up to 128 servers."""

@@ -106,6 +106,5 @@ def link_load_distribution(plan: Plan, result: SimResult) -> LineChart:
             Series("mean", (mean / 1e6, mean / 1e6), (0.0, 1.0), marked=False),
         ),
         note="The steeper, the more even: where all links carry the same, the line is upright.",
-        x_from_zero=True,
         y_from_zero=True,
     )

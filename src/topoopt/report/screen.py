@@ -1,46 +1,47 @@
-"""Charts for the screen: what plotly.js draws of each, and what the page's own script draws of a circle.
+"""Charts for the screen: plain mappings that the modules in ``assets/charts/`` draw, in a report and in any other page.
 
-A figure is a plain mapping. Its colors are those for a white page; the script of the page changes them where it is dark
-(:data:`topoopt.report.style.LIGHT` to ``DARK``).
+A figure says what is drawn, from where to where its axes go, and which of the page's colors is whose; how wide it is,
+its ticks and its letters are the page's. Numbers are as in the chart, with ``scale`` to SI units.
 """
 
 from collections.abc import Sequence
 from math import isfinite
 from typing import Any, Final
 
+import numpy as np
+
+from topoopt.report.axis import Axis, bar_axis, line_axes, words_and_unit
 from topoopt.report.chart import (
     Bar,
     BarChart,
     Chart,
     CircleChart,
     HeatmapChart,
+    Limit,
     LineChart,
     Series,
     TimelineChart,
 )
-from topoopt.report.circle import places, strands
+from topoopt.report.circle import places as places_on_circle
+from topoopt.report.circle import strands
 from topoopt.report.polar_chart import PolarChart
-from topoopt.report.screen_polar import polar_figure
+from topoopt.report.stages_chart import StagesChart
 from topoopt.report.style import LIGHT, Style, style, styles, styles_of
-from topoopt.report.words import from_zero, time_unit
 
-PAGE: Final = "#ffffff"
-"""Inside of hollow marks and bars."""
-PLAIN: Final = "#5b6470"
-"""Links that are in no ring."""
+PLAIN: Final = "plain"
+"""The color of links that are in no ring."""
+UNROLLED_FROM: Final = 128
+"""Servers from which a circle is a thin ring, and a topology is shown unrolled."""
 
 _MANY_POINTS: Final = 40
-_FEW_BARS: Final = 150
-"""Outlines of more bars would leave nothing of the narrow ones, whose neighbors are a little paler instead."""
 _MANY_STEPS: Final = 8
 """Longer lines have no marks: they would hide them."""
-_HEIGHT: Final = 360
-_BAR_HEIGHT: Final = 30
-_ROOM: Final = 1.04
+_HEIGHT: Final = 350
+_BAR_HEIGHT: Final = 26
 
 
 def figure(chart: Chart) -> dict[str, Any]:
-    """Return a chart as the page's script takes it: ``kind``, ``title``, ``note`` and what is drawn."""
+    """Return a chart as the page's script takes it: ``kind``, ``name``, ``title``, ``note`` and what is drawn."""
     match chart:
         case LineChart():
             body = _lines(chart)
@@ -51,200 +52,221 @@ def figure(chart: Chart) -> dict[str, Any]:
         case TimelineChart():
             body = _timeline(chart)
         case CircleChart():
-            body = _circle(chart)
+            body = _network(chart)
         case PolarChart():
-            body = polar_figure(chart)
-    kind = "circle" if isinstance(chart, CircleChart) else "plotly"
-    return {"name": chart.name, "kind": kind, "title": chart.title, "note": chart.note, **body}
+            body = _polar(chart)
+        case StagesChart():
+            body = _stages(chart)
+    return {"name": chart.name, "title": chart.title, "note": chart.note, **body}
 
 
 def _lines(chart: LineChart) -> dict[str, Any]:
-    x_axis = _axis(chart.x_label, log=chart.x_log, words=bool(chart.words))
-    y_axis = _axis(chart.y_label, log=chart.y_log)
-    if chart.x_from_zero and not (chart.x_log or chart.words):
-        x_axis["range"] = [0.0, from_zero((x for one in chart.series for x in one.x), _ROOM)]
-    if chart.y_from_zero and not chart.y_log:
-        y_axis["range"] = [0.0, from_zero((y for one in chart.series for y in one.y), _ROOM)]
-    traces = [_line(one, look) for one, look in zip(chart.series, styles(chart.series), strict=True)]
-    layout = {"xaxis": x_axis, "yaxis": y_axis, "hovermode": "closest"}
-    return {"data": traces, "layout": layout, "height": _HEIGHT}
+    x, y = line_axes(chart)
+    looks = styles(chart.series)
+    return {
+        "kind": "lines",
+        "height": _HEIGHT,
+        "x": {"label": chart.x_label, "words": chart.words} if chart.words else _axis(x),
+        "y": _axis(y),
+        "series": [_line(one, look) for one, look in zip(chart.series, looks, strict=True)],
+        "limits": _limits(chart.limits),
+    }
 
 
 def _line(one: Series, look: Style) -> dict[str, Any]:
     few = len(one.x) <= (_MANY_STEPS if one.stepped else _MANY_POINTS)
-    marked = not one.joined or (one.marked and few)
-    trace: dict[str, Any] = {
-        "type": "scatter",
-        "name": _escaped(one.name),
-        "x": [_escaped(x) if isinstance(x, str) else x for x in one.x],
-        "y": _numbers(one.y),
-        "mode": ("lines+markers" if marked else "lines") if one.joined else "markers",
-        "line": {
-            "color": look.color,
-            "dash": look.dash,
-            "width": 2,
-            "shape": "hv" if one.stepped else "linear",
-        },
-        "marker": {
-            "symbol": look.mark,
-            "size": 9 if one.published or not one.joined else 7,
-            "color": PAGE if one.published else look.color,
-            "line": {"color": look.color, "width": 1.8 if one.published else 0},
-        },
+    labels = {"labels": list(one.labels)} if one.labels else {}
+    return {
+        "name": one.name,
+        **_look(look, hollow=one.published),
+        "dash": look.dash,
+        "mark": look.mark,
+        "marked": not one.joined or (one.marked and few),
+        "joined": one.joined,
+        "stepped": one.stepped,
+        "x": [x if isinstance(x, str) else _number(x) for x in one.x],
+        "y": [_number(y) for y in one.y],
+        **labels,
     }
-    if one.labels:
-        trace["text"] = [_escaped(label) for label in one.labels]
-        trace["hovertemplate"] = "%{text}<br>%{x}, %{y}<extra></extra>"
-    return trace
 
 
 def _bars(chart: BarChart) -> dict[str, Any]:
-    named = _axis(chart.x_label, words=True)
-    valued = _axis(chart.y_label, log=chart.y_log)
-    rows = len(chart.words)
-    height = max(_HEIGHT, 140 + _BAR_HEIGHT * rows * (1 + chart.beside) // 2)
-    if chart.horizontal:
-        named["autorange"] = "reversed"
+    words = chart.words
+    lying = 84 + 16 * bool(chart.limits) + _BAR_HEIGHT * len(words) * (1 + chart.beside) // 2
     return {
-        "data": [
-            _bar(one, look, chart.horizontal)
+        "kind": "bars",
+        "height": (lying if len(words) * chart.beside > 1 else 112 + 16 * bool(chart.limits))
+        if chart.horizontal
+        else _HEIGHT,
+        "horizontal": chart.horizontal,
+        "stacked": chart.stacked,
+        "label": chart.x_label,
+        "words": words,
+        "value": _axis(bar_axis(chart)),
+        "series": [
+            {"name": one.name, **_look(look, hollow=one.published), **_by_word(one, words)}
             for one, look in zip(chart.series, styles(chart.series), strict=True)
         ],
-        "layout": {
-            "barmode": "stack" if chart.stacked else "group",
-            "xaxis": valued if chart.horizontal else named,
-            "yaxis": named if chart.horizontal else valued,
-            "hovermode": "y unified" if chart.horizontal else "x unified",
-            "bargap": 0.3,
-        },
-        "height": _HEIGHT if not chart.horizontal else 150 if rows * chart.beside == 1 else height,
+        "limits": _limits(chart.limits),
     }
 
 
-def _bar(one: Series, look: Style, horizontal: bool) -> dict[str, Any]:
-    words, values = [_escaped(str(x)) for x in one.x], _numbers(one.y)
-    trace: dict[str, Any] = {
-        "type": "bar",
-        "name": _escaped(one.name),
-        "orientation": "h" if horizontal else "v",
-        "x": values if horizontal else words,
-        "y": words if horizontal else values,
-        "marker": {
-            "color": PAGE if one.published else look.color,
-            "line": {"color": look.color, "width": 1.5 if one.published else 0},
-            "pattern": {"shape": "/" if one.published else "", "fgcolor": look.color},
-        },
-    }
+def _by_word(one: Series, words: Sequence[str]) -> dict[str, Any]:
+    """Return the values of a series in the order of the words, None where it has none."""
+    values = {str(x): _number(y) for x, y in zip(one.x, one.y, strict=True)}
+    found: dict[str, Any] = {"y": [values.get(word) for word in words]}
     if one.labels:
-        trace |= {"text": [_escaped(label) for label in one.labels], "textposition": "none"}
-    return trace
+        said = {str(x): label for x, label in zip(one.x, one.labels, strict=True)}
+        found["labels"] = [said.get(word, "") for word in words]
+    return found
 
 
 def _heatmap(chart: HeatmapChart) -> dict[str, Any]:
-    """Colors by the logarithm are those of the exponents; what is pointed at is said as it is."""
+    """Return the values that there are, and which of them each cell has: most are met more than once."""
     present = [value for row in chart.values for value in row if isfinite(value) and value > 0]
-    columns = max(map(len, chart.values), default=1)
-    square = {"constrain": "domain", "showgrid": False}
-    rows_down = {"autorange": "reversed", "scaleanchor": "x"}
+    words, unit, scale = words_and_unit(chart.value_label)
+    rows = [[_number(value) for value in row] for row in chart.values]
+    levels = list(dict.fromkeys([0, *(value for row in rows for value in row)]))
+    place = {value: index for index, value in enumerate(levels)}
     return {
-        "data": [{"type": "heatmap", "values": [_numbers(row) for row in chart.values]}],
-        "layout": {
-            "xaxis": {**_axis(chart.x_label), **_numbered(columns), **square},
-            "yaxis": {**_axis(chart.y_label), **_numbered(len(chart.values)), **square, **rows_down},
-        },
-        "value_label": chart.value_label,
-        "log": chart.value_log and bool(present) and min(present) < max(present),
+        "kind": "heatmap",
         "height": 430,
+        "x_label": chart.x_label,
+        "y_label": chart.y_label,
+        "value": {"label": words, "unit": unit, "scale": scale},
+        "log": chart.value_log and bool(present) and min(present) < max(present),
+        "levels": levels,
+        "rows": [[place[value] for value in row] for row in rows],
     }
 
 
 def _timeline(chart: TimelineChart) -> dict[str, Any]:
-    unit, scale = time_unit(chart.end_s)
-    few = len(chart.bars) <= _FEW_BARS
-    times, lanes = _axis(f"time ({unit})"), _axis(chart.y_label)
-    times["range"] = [0.0, from_zero((bar.finish_s / scale for bar in chart.bars), _ROOM)]
-    lanes |= {"range": [chart.height - 0.5, -0.5], "showgrid": False, **_numbered(chart.height)}
-    if chart.lanes:
-        names = [_escaped(lane) for lane in chart.lanes]
-        lanes |= {"tickvals": list(range(chart.height)), "ticktext": names}
-    kinds = chart.by_kind.items()
+    kinds = list(chart.by_kind)
+    first_s = min((bar.start_s for bar in chart.bars), default=0.0)
+    begin_s = 0.0 if first_s <= 0.25 * chart.end_s else first_s
+    times = Axis("time", "s", 1.0, begin_s, chart.end_s or 1.0)
     return {
-        "data": [
-            _lane_bars(kind, bars, scale, look.color, few)
-            for (kind, bars), look in zip(kinds, styles_of(list(chart.by_kind)), strict=True)
-        ],
-        "layout": {"barmode": "overlay", "xaxis": times, "yaxis": lanes, "hovermode": "closest"},
-        "height": 120 + 46 * chart.height if chart.lanes else 460,
+        "kind": "timeline",
+        "height": 66 + 40 * chart.height if chart.lanes else 460,
+        "x": _axis(times),
+        "label": chart.y_label,
+        "lanes": list(chart.lanes),
+        "count": chart.height,
+        "kinds": [{"name": kind, **_look(look)} for kind, look in zip(kinds, styles_of(kinds), strict=True)],
+        "bars": [_lane_bar(bar, kinds.index(bar.kind)) for bar in chart.bars],
     }
 
 
-def _lane_bars(kind: str, bars: Sequence[Bar], scale: float, color: str, few: bool) -> dict[str, Any]:
-    return {
-        "type": "bar",
-        "orientation": "h",
-        "name": _escaped(kind),
-        "base": _numbers([bar.start_s / scale for bar in bars]),
-        "x": _numbers([(bar.finish_s - bar.start_s) / scale for bar in bars]),
-        "y": [bar.lane + (bar.lanes - 1) / 2 for bar in bars],
-        "width": [bar.lanes - 0.2 for bar in bars],
-        "text": [_escaped(bar.label or kind) for bar in bars],
-        "textposition": "none",
-        "hovertemplate": "%{text}<extra>" + _escaped(kind) + "</extra>",
-        "marker": {
-            "color": color,
-            "line": {"color": PAGE, "width": 0.5 if few else 0},
-            "opacity": [1 if few or number % 2 == 0 else 0.78 for number in range(len(bars))],
-        },
-    }
+def _lane_bar(bar: Bar, kind: int) -> list[Any]:
+    return [bar.lane, _number(bar.start_s), _number(bar.finish_s), kind, bar.label or bar.kind, bar.lanes]
 
 
-def _circle(chart: CircleChart) -> dict[str, Any]:
-    """Routes are kept short: lists of ``[weight, nodes…]`` under ``"src-dst"``."""
+def _network(chart: CircleChart) -> dict[str, Any]:
+    """Return who is linked with whom, on a circle or, of many servers, ring by ring."""
     rings, (others, rest) = strands(chart)
-    lines = [(name, style(index).color, pairs) for index, (name, pairs) in enumerate(rings)]
+    lines: list[tuple[str, int | str, Any]] = [
+        (name, _color(style(index)), pairs) for index, (name, pairs) in enumerate(rings)
+    ]
     if rest:
         lines.append((others, PLAIN, rest))
+    unrolled = chart.servers >= UNROLLED_FROM
     return {
+        "kind": "unrolled" if unrolled else "circle",
         "servers": chart.servers,
-        "places": [[round(x, 5), round(y, 5)] for x, y in places(chart.servers, chart.nodes)],
+        "nodes": chart.nodes,
+        **({"walks": _walks(chart)} if unrolled else {"places": _places(chart)}),
         "rings": [{"name": name, "color": color, "cables": pairs} for name, color, pairs in lines],
         "links": [[src, dst, ports, round(size)] for src, dst, ports, size in chart.links],
         "turned": chart.turned,
-        "routes": {
-            f"{route.src}-{route.dst}": [[round(weight, 4), *nodes] for weight, nodes in route.paths]
-            for route in chart.routes
-        },
+        "routes": _routes(chart),
     }
 
 
-def _axis(title: str, *, log: bool = False, words: bool = False) -> dict[str, Any]:
-    axis: dict[str, Any] = {"title": {"text": _escaped(title)}, "automargin": True}
-    if words:
-        axis.update({"type": "category", "showgrid": False})
-    elif log:
-        axis.update({"type": "log", "dtick": "D2", "exponentformat": "SI"})
-    else:
-        axis["exponentformat"] = "SI"
-    return axis
+def _routes(chart: CircleChart) -> dict[int, dict[int, str]]:
+    """Return by source and destination the paths between them, ``76 5 1c;24 7``: 76 % of the bytes go over 5 and 48.
+
+    Most of a large page is this, so that it is kept short: nodes between the ends to base 36, whole percents.
+    """
+    names = [np.base_repr(node, 36).lower() for node in range(chart.nodes)]
+    texts: dict[int, dict[int, str]] = {}
+    for route in chart.routes:
+        paths = (
+            " ".join([str(round(100 * weight)), *(names[node] for node in nodes[1:-1])])
+            for weight, nodes in route.paths
+        )
+        texts.setdefault(route.src, {})[route.dst] = ";".join(paths)
+    return texts
 
 
-def _numbered(count: int) -> dict[str, int]:
-    """Return the ticks of an axis that counts things from 0: ten at most, and none between two of them."""
-    sizes = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, count)
-    return {"tick0": 0, "dtick": next(size for size in sizes if count / size <= 10)}
+def _places(chart: CircleChart) -> list[list[float]]:
+    return [[round(x, 5), round(y, 5)] for x, y in places_on_circle(chart.servers, chart.nodes)]
 
 
-def _numbers(values: Sequence[float]) -> list[float | None]:
-    """Return the values with None where JSON has no number, at the precision that a screen can show."""
-    return [float(f"{value:.7g}") if isfinite(value) else None for value in values]
+def _walks(chart: CircleChart) -> list[dict[str, Any]]:
+    return [
+        {"name": ring.name, "color": _color(style(index)), "walk": list(ring.walk)}
+        for index, ring in enumerate(chart.rings)
+    ]
 
 
-def _escaped(text: str) -> str:
-    """Return text that plotly.js, which reads some tags, shows as it is."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+def _polar(chart: PolarChart) -> dict[str, Any]:
+    kinds = list(chart.by_kind)
+    return {
+        "kind": "polar",
+        "height": 430,
+        "kinds": [{"name": kind, **_look(look)} for kind, look in zip(kinds, styles_of(kinds), strict=True)],
+        "arcs": [
+            [
+                *(round(value, 5) for value in (arc.start_deg, arc.width_deg, arc.inner, arc.outer)),
+                kinds.index(arc.kind),
+                arc.label or arc.kind,
+            ]
+            for arc in chart.arcs
+        ],
+        "circles": [{"radius": round(radius, 5), "name": name} for radius, name in chart.circles],
+        "ticks": [[degrees, text] for degrees, text in chart.ticks],
+    }
 
 
-def colors() -> dict[str, str]:
-    """Return which color on a white page becomes which on a dark one."""
-    dark = {style(index).color: style(index).dark_color for index in range(len(LIGHT))}
-    return {**dark, PAGE: "#161b22", PLAIN: "#98a2b0"}
+def _stages(chart: StagesChart) -> dict[str, Any]:
+    return {
+        "kind": "stages",
+        "height": 200,
+        "stages": [
+            {"name": one.name, "lines": list(one.lines), "busy_s": _number(one.busy_s)}
+            for one in chart.stages
+        ],
+        "sends": [_number(size) for size in chart.sends_bytes],
+        "back": chart.back,
+    }
+
+
+def _axis(axis: Axis) -> dict[str, Any]:
+    return {
+        "label": axis.words,
+        "unit": axis.unit,
+        "scale": axis.scale,
+        "low": axis.low,
+        "high": axis.high,
+        "log": axis.log,
+    }
+
+
+def _limits(limits: Sequence[Limit]) -> list[dict[str, Any]]:
+    return [{"value": limit.value, "label": limit.name} for limit in limits]
+
+
+def _look(look: Style, *, hollow: bool = False) -> dict[str, Any]:
+    return {"color": _color(look), "hollow": hollow}
+
+
+def _color(look: Style) -> int:
+    return LIGHT.index(look.color)
+
+
+def _number(value: float) -> float | None:
+    """Return a value, None where JSON has no number, at the precision that a screen can show, and no longer."""
+    if not isfinite(value):
+        return None
+    shown = float(f"{value:.7g}")
+    return int(shown) if shown.is_integer() and abs(shown) < 1e15 else shown

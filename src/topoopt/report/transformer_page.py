@@ -13,6 +13,7 @@ from topoopt.report.plan_layout import (
     memory_chart,
     placement_map,
 )
+from topoopt.report.plan_stages import stages_picture
 from topoopt.report.published_layouts import published_line, published_sections
 from topoopt.report.rows import Entries, facts
 from topoopt.report.words import counted
@@ -54,6 +55,7 @@ def layout_sections(plan: Plan) -> tuple[Section, ...]:
             f"simulated, of {training.considered:,} that fit in memory and were ranked in closed form.",
             (
                 facts({**layout_words(training, layout), "traffic": moved}, "How the model is split"),
+                *stages_picture(plan),
                 placement_map(plan),
                 memory_chart(plan),
             ),

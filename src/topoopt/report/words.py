@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from itertools import groupby
-from math import isfinite
 
 from topoopt.units import format_time
 
@@ -52,13 +51,6 @@ def time_unit(longest_s: float) -> tuple[str, float]:
         if longest_s >= 2 * scale:
             return unit, scale
     return "µs", 1e-6
-
-
-def from_zero(values: Iterable[float | str], room: float) -> float:
-    """Return the end of an axis from zero, a little beyond the largest value, for no mark to lie on the edge."""
-    numbers = [value for value in values if not isinstance(value, str) and isfinite(value)]
-    largest = max(numbers, default=0.0)
-    return room * (largest if largest > 0 else 1.0)
 
 
 def usd(price: float | None) -> str:

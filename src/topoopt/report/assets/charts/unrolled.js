@@ -1,0 +1,127 @@
+/* A topology of many servers: who is linked with whom as a matrix, and each ring cut open and laid in rows. */
+import { viridis } from "./heatmap.js";
+import { networkDrawing, networkPanel } from "./network_panel.js";
+import { colorOf, element, isDark, shape, widthOf } from "./svg.js";
+import { niceTicks } from "./units.js";
+
+const LEAST_MARK = 1.7; /* pixels of a link in the matrix: one that is finer is not seen */
+const MOST_ROWS = 44; /* of the rings together, from which on their cells are small and without numbers */
+
+export function drawUnrolled(place, figure, width) {
+  const half = width >= 760 ? Math.min(width * 0.5, 600) : width;
+  const { net, svg } = networkDrawing(place, "net unrolled", `Who is linked with whom among ${figure.servers} servers: a row sends, a column receives. Arrow keys move, Enter chooses, Escape clears.`);
+  const side = element("div", "", net, "side");
+  const matrix = adjacency(svg, figure, half);
+  const strips = figure.walks.length ? ringRows(net, figure, width) : null;
+  const panel = networkPanel(side, figure, figure.rings, (shown) => {
+    matrix.paint(shown);
+    strips?.paint(shown);
+  }, (index, hidden) => {
+    matrix.hide(index, hidden);
+    strips?.hide(index, hidden);
+  });
+  panel.listen(svg, matrix.find);
+  if (strips) panel.listen(strips.svg, strips.find);
+  panel.show();
+}
+
+/* Every link a dot: its row sends, its column receives; its color is that of its ring. */
+function adjacency(svg, figure, width) {
+  const { nodes, servers } = figure;
+  const left = 16 + widthOf(String(nodes), 12.5), top = 34;
+  const cell = (width - left - 10) / nodes, far = left + cell * nodes, low = top + cell * nodes;
+  svg.setAttribute("width", width);
+  svg.setAttribute("height", low + 10);
+  svg.setAttribute("viewBox", `0 0 ${width} ${low + 10}`);
+  const middle = (node, from) => from + (node + 0.5) * cell;
+  for (const tick of niceTicks(0, nodes - 1, Math.floor(width / 90), true)) {
+    shape("text", { x: middle(tick, left), y: top - 9, class: "tick" }, svg, String(tick));
+    shape("text", { x: left - 6, y: middle(tick, top), class: "tick end" }, svg, String(tick));
+  }
+  shape("text", { x: (left + far) / 2, y: 9, class: "label" }, svg, "to server");
+  shape("text", { transform: `translate(8 ${(top + low) / 2}) rotate(-90)`, class: "label" }, svg, "from server");
+  shape("rect", { x: left, y: top, width: far - left, height: low - top, class: "frame" }, svg);
+  if (nodes > servers) shape("path", { d: `M${left + cell * servers} ${top}V${low}M${left} ${top + cell * servers}H${far}`, class: "axis" }, svg);
+
+  const of = new Map();
+  figure.rings.forEach((ring, index) => ring.cables.forEach(([a, b]) => { of.set(`${a}-${b}`, index); of.set(`${b}-${a}`, index); }));
+  const marks = figure.rings.map(() => "");
+  for (const [src, dst] of figure.links) marks[of.get(`${src}-${dst}`) ?? figure.rings.length - 1] += `M${middle(dst, left).toFixed(1)} ${middle(src, top).toFixed(1)}h0`;
+  const paths = marks.map((d, index) => {
+    const path = shape("path", { d, class: "link", "stroke-width": Math.max(cell, LEAST_MARK) }, svg);
+    path.style.stroke = colorOf(figure.rings[index].color);
+    return path;
+  });
+  const lit = shape("g", {}, svg);
+  return {
+    hide: (index, hidden) => { paths[index].style.display = hidden ? "none" : ""; },
+    paint: (shown) => {
+      lit.replaceChildren();
+      svg.classList.toggle("asked", shown.asked);
+      const r = Math.max(cell / 2, 3.4);
+      for (const end of shown.ends) {
+        shape("path", { d: `M${left} ${middle(end, top)}H${far}M${middle(end, left)} ${top}V${low}`, class: "cross" }, lit);
+      }
+      for (const [a, b, weight] of shown.lit) shape("circle", { cx: middle(b, left), cy: middle(a, top), r, class: "lit", opacity: weight === null ? 1 : 0.35 + 0.65 * weight }, lit);
+    },
+    find: (event) => {
+      const corner = svg.getBoundingClientRect();
+      const scale = width / corner.width; /* narrower than drawn where there is less room */
+      const row = Math.floor(((event.clientY - corner.top) * scale - top) / cell), column = ((event.clientX - corner.left) * scale - left) / cell;
+      return row >= 0 && row < nodes && column >= -4 && column < nodes ? row : null;
+    },
+  };
+}
+
+/* Each ring in the order of its walk, row by row as text is; the cell after the last is the first again. */
+function ringRows(net, figure, width) {
+  const { svg } = networkDrawing(net, "strips", "The rings, cut open: every server stands between its two neighbors.");
+  const longest = Math.max(...figure.walks.map(({ walk }) => walk.length));
+  const wide = widthOf(String(figure.servers), 11) + 10;
+  const room = Math.max(width - 4, 100);
+  let columns = Math.max(4, Math.floor(room / wide));
+  const rowsOf = (count) => figure.walks.reduce((sum, { walk }) => sum + Math.ceil(walk.length / count), 0);
+  const numbered = rowsOf(columns) <= MOST_ROWS;
+  if (!numbered) columns = Math.max(16, Math.floor(room / 8));
+  columns = Math.min(columns, longest);
+  for (const whole of [128, 64, 32, 16]) if (columns >= whole) { columns = whole * Math.floor(columns / whole); break; }
+  const cell = Math.min(room / columns, numbered ? 44 : 14), height = numbered ? 19 : 10;
+  const shown_ = isDark() ? (share) => viridis(0.25 + 0.7 * share) : (share) => viridis(0.95 - 0.7 * share);
+  const cells = [];
+  let y = 4;
+  const groups = figure.walks.map(({ name, color, walk }) => {
+    const group = shape("g", {}, svg);
+    shape("rect", { x: 0, y: y + 3, width: 16, height: 4, rx: 2, style: `fill: ${colorOf(color)}` }, group);
+    shape("text", { x: 22, y: y + 6, class: "label start" }, group, `${name}: ${walk.length} servers, then from the start again`);
+    y += 16;
+    walk.forEach((server, index) => {
+      const x = (index % columns) * cell, at = y + Math.floor(index / columns) * height;
+      cells.push({ server, x, y: at, group });
+      shape("rect", { x: x + 0.4, y: at + 0.4, width: cell - 0.8, height: height - 0.8, class: "cell", fill: shown_(server / figure.servers), "fill-opacity": numbered ? 0.3 : 1 }, group);
+      if (numbered) shape("text", { x: x + cell / 2, y: at + height / 2, class: "cell" }, group, String(server));
+    });
+    y += Math.ceil(walk.length / columns) * height + 10;
+    return group;
+  });
+  svg.setAttribute("width", width);
+  svg.setAttribute("height", y);
+  svg.setAttribute("viewBox", `0 0 ${width} ${y}`);
+  const lit = shape("g", {}, svg);
+  return {
+    svg,
+    hide: (index, hidden) => { if (groups[index]) groups[index].style.display = hidden ? "none" : ""; },
+    paint: (shown) => {
+      lit.replaceChildren();
+      const near = new Set(shown.near), ends = new Set(shown.ends);
+      for (const { server, x, y: at, group } of cells) {
+        if ((!ends.has(server) && !near.has(server)) || group.style.display === "none") continue;
+        shape("rect", { x: x + 0.8, y: at + 0.8, width: cell - 1.6, height: height - 1.6, class: ends.has(server) ? "end" : "near" }, lit);
+      }
+    },
+    find: (event) => {
+      const corner = svg.getBoundingClientRect(), scale = width / corner.width;
+      const px = (event.clientX - corner.left) * scale, py = (event.clientY - corner.top) * scale;
+      return cells.find((one) => px >= one.x && px < one.x + cell && py >= one.y && py < one.y + height && one.group.style.display !== "none")?.server ?? null;
+    },
+  };
+}
