@@ -121,12 +121,26 @@ def test_every_line_of_every_bill_goes_into_a_file(topoopt: Topoopt) -> None:
     assert total == pytest.approx(answer["fabrics"][0]["cost_usd"])
 
 
-def test_years_of_electricity_are_added_where_they_are_asked_for(topoopt: Topoopt) -> None:
-    words = ["cost", "--fabrics", "topoopt", "--years", "4", "--electricity-price", "0.1", "--pue", "1.3"]
+def test_network_servers_and_electricity_are_priced_together(topoopt: Topoopt) -> None:
+    words = ["cost", "--fabrics", "topoopt", "--server-price", "50000", "--server-power", "3000"]
+    words += ["--years", "4", "--electricity-price", "0.1", "--pue", "1.3", "--utilization", "1"]
+    (row,) = json.loads(topoopt(*words, "--json").out)["fabrics"]
+    owned = row["ownership"]
+    # 128 servers of 3 kW and the network's 10.0864 kW, 35,040 h
+    assert owned["electricity_usd"] == pytest.approx((384 + row["power_w"] / 1e3) * 1.3 * 35_040 * 0.1)
+    assert owned["total_usd"] == pytest.approx(6.4e6 + row["cost_usd"] + owned["electricity_usd"])
+    assert owned["usd_per_hour"] == pytest.approx(owned["total_usd"] / 35_040)
+    assert owned["usd_per_run"] is owned["usd_per_token"] is owned["usd_per_sample"] is None
+    assert "What it costs to own and to train" in topoopt(*words).out
+
+
+def test_an_accelerator_without_a_price_leaves_the_sum_open(topoopt: Topoopt) -> None:
+    words = ["cost", "--fabrics", "topoopt", "--accelerator", "v100"]
     owned = json.loads(topoopt(*words, "--json").out)["fabrics"][0]["ownership"]
-    assert owned["electricity_usd"] == pytest.approx(10.0864 * 1.3 * 35_040 * 0.1)
-    assert "with electricity" in topoopt(*words).out
-    assert "ownership" not in json.loads(topoopt("cost", "--fabrics", "topoopt", "--json").out)["fabrics"][0]
+    assert owned["usd_per_hour"] is owned["servers_usd"] is None
+    assert owned["network_usd"] > 0
+    assert "no server of the catalogue has this accelerator" in owned["unknown"][0]
+    assert "sums with it are left open" in topoopt(*words).out
 
 
 def test_a_missing_figure_is_named_and_the_sum_is_null(topoopt: Topoopt) -> None:
@@ -177,10 +191,10 @@ def test_a_fabric_that_nobody_asked_for_by_name_is_left_out_with_the_reason(topo
         ("--tiers 4", "--tiers: expected 1, 2 or 3, got 4"),
         ("--prices 2023", '--prices: unknown name "2023"'),
         ("--power none", '--power: unknown name "none"'),
-        (
-            "--years 3",
-            "--electricity-price: missing; total cost of ownership needs years and the price of electricity",
-        ),
+        ("--years 0", "--years: expected a number above 0 and up to 100, got 0"),
+        ("--utilization 80", "--utilization: expected a share above 0 and up to 1, got 80"),
+        ("--server-price cheap", '--server-price: expected dollars >= 0, low, typical or high, got "cheap"'),
+        ("--samples 5 --tokens 5", "--tokens: a run has one size, and samples is given; leave one out"),
         ("--change-every 5", '--change-every: unknown or missing unit in "5"'),
         ("--overhead 1.5", "optics: overhead: expected a fraction between 0 and 1, got 1.5"),
         ("--change-every 0s", "optics: change_interval_s: expected seconds > 0, got 0"),

@@ -13,10 +13,11 @@ def hardware(
         str | None,
         Argument(
             metavar="TABLE",
-            help="accelerators, nics, transceivers, switches, optical-switches or efficiency; all if not named.",
+            help="accelerators, servers, nics, transceivers, switches, optical-switches or efficiency; "
+            "all if not named.",
         ),
     ] = None,
     as_json: Annotated[bool, Option("--json", help="Print JSON, with sources.")] = False,
 ) -> None:
-    """List accelerators, network parts and efficiencies, each with its source."""
+    """List accelerators, servers, network parts and efficiencies, each with its source."""
     show(topoopt.hardware(name), as_json)

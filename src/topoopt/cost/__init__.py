@@ -28,8 +28,14 @@ from topoopt.cost.optical_devices import check_fits_a_panel as check_fits_a_pane
 from topoopt.cost.optical_devices import least_shards as least_shards
 from topoopt.cost.optical_devices import ports_needed as ports_needed
 from topoopt.cost.optical_devices import sharing_interfaces as sharing_interfaces
+from topoopt.cost.ownership import Iteration as Iteration
+from topoopt.cost.ownership import NetworkPrice as NetworkPrice
 from topoopt.cost.ownership import Ownership as Ownership
-from topoopt.cost.ownership import Running as Running
+from topoopt.cost.ownership import OwnershipTerms as OwnershipTerms
+from topoopt.cost.ownership import TrainingRun as TrainingRun
+from topoopt.cost.ownership import beside as beside
+from topoopt.cost.ownership import in_samples as in_samples
+from topoopt.cost.ownership import network_price as network_price
 from topoopt.cost.ownership import ownership as ownership
 from topoopt.cost.part_files import PRICE_TABLES as PRICE_TABLES
 from topoopt.cost.part_files import TYPICAL_POWER as TYPICAL_POWER
@@ -49,5 +55,11 @@ from topoopt.cost.ratios import accounting_sweep as accounting_sweep
 from topoopt.cost.ratios import cost_ratios as cost_ratios
 from topoopt.cost.realization import Realization as Realization
 from topoopt.cost.realization import realize as realize
+from topoopt.cost.running import HOURS_OF_A_YEAR as HOURS_OF_A_YEAR
+from topoopt.cost.running import Running as Running
+from topoopt.cost.running import UsualFigure as UsualFigure
+from topoopt.cost.running import usual_figures as usual_figures
+from topoopt.cost.servers import ServerPrice as ServerPrice
+from topoopt.cost.servers import server_price as server_price
 from topoopt.cost.technologies import TechnologyRow as TechnologyRow
 from topoopt.cost.technologies import technology_rows as technology_rows

@@ -1,7 +1,7 @@
 """An offer for each fabric: its bill, what it is built of, and what it costs over years."""
 
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from topoopt.cost.accounting import Accounting
@@ -9,7 +9,15 @@ from topoopt.cost.bill import Bill, bill_of_materials
 from topoopt.cost.counts import PRICED_FABRICS
 from topoopt.cost.fabric_options import FabricOptions
 from topoopt.cost.optical_devices import Cabling, check_fits_a_panel, ports_needed
-from topoopt.cost.ownership import Ownership, Running, ownership
+from topoopt.cost.ownership import (
+    Iteration,
+    Ownership,
+    OwnershipTerms,
+    beside,
+    in_samples,
+    network_price,
+    ownership,
+)
 from topoopt.cost.part_table import SPEED_ITEMS, PartTable
 from topoopt.cost.realization import Realization, realize
 from topoopt.errors import InvalidInput, TopoOptError, check_known
@@ -32,6 +40,8 @@ class PricedNetwork:
         How many interfaces of a server the wiring needs on one panel or switch; None where no wiring is given.
     largest_pair_bytes : float or None
         Most bytes that one server transfers to another in an iteration; None where no job is given.
+    iterations : mapping
+        By fabric of these ports: an iteration of the job there, as far as it is known.
     """
 
     cluster: ClusterSpec
@@ -39,6 +49,7 @@ class PricedNetwork:
     wiring: str
     interfaces_per_device: int | None = None
     largest_pair_bytes: float | None = None
+    iterations: Mapping[str, Iteration] = field(default_factory=dict)
 
     @property
     def size(self) -> tuple[int, int, float]:
@@ -56,8 +67,8 @@ class Purchase:
         Parts of the cluster with optical devices of their own.
     technology : str or None
         Optical technology in place of the usual ones.
-    running : Running or None
-        None where electricity is not counted.
+    terms : OwnershipTerms or None
+        What is asked of the cost of ownership; None where only the network is priced.
     """
 
     accounting: Accounting
@@ -66,7 +77,7 @@ class Purchase:
     options: FabricOptions
     shards: int = 1
     technology: str | None = None
-    running: Running | None = None
+    terms: OwnershipTerms | None = None
 
     def device_ports(self, network: PricedNetwork) -> int:
         """Return the duplex ports that one optical device needs for the wiring."""
@@ -131,7 +142,7 @@ def make_offers(
             skipped.append((name, str(error)))
     if not offers:
         raise InvalidInput(skipped[0][1])
-    return tuple(offers), tuple(skipped)
+    return tuple(_beside_own(offers, network)), tuple(skipped)
 
 
 def make_offer(fabric: str, network: PricedNetwork, purchase: Purchase) -> Offer:
@@ -151,7 +162,29 @@ def make_offer(fabric: str, network: PricedNetwork, purchase: Purchase) -> Offer
         tiers=rule.tiers,
         options=options,
     )
-    return Offer(bill, built, None if purchase.running is None else ownership(bill, purchase.running))
+    return Offer(bill, built, _owned(bill, network, purchase.terms))
+
+
+def _owned(bill: Bill, network: PricedNetwork, terms: OwnershipTerms | None) -> Ownership | None:
+    """Return what network, servers and electricity cost together; a run of so many hours is that on topoopt."""
+    if terms is None:
+        return None
+    own = network.iterations.get(OWN)
+    if own is not None:
+        terms = replace(terms, run=in_samples(terms.run, own))
+    return ownership(terms, bill.servers, network_price(bill), network.iterations.get(bill.fabric))
+
+
+def _beside_own(offers: Iterable[Offer], network: PricedNetwork) -> Iterator[Offer]:
+    """Yield the offers, with what each saves and loses against topoopt where the iterations of both are known."""
+    offers = tuple(offers)
+    own = next((offer.ownership for offer in offers if offer.bill.fabric == OWN), None)
+    for offer in offers:
+        one, two = network.iterations.get(OWN), network.iterations.get(offer.bill.fabric)
+        if offer.bill.fabric == OWN or not (own and offer.ownership and one and two):
+            yield offer
+        else:
+            yield replace(offer, ownership=beside(own, one.time_s, offer.ownership, two.time_s))
 
 
 def _known(fabrics: Iterable[str]) -> tuple[str, ...]:

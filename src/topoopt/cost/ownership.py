@@ -1,59 +1,250 @@
-"""What a network costs over years: its price and its electricity."""
+"""What it costs to own a cluster and to train on it: network, servers and electricity over years.
 
-from dataclasses import dataclass
+The price of everything and the electricity of all years are spread evenly over the hours in which the cluster
+trains. An iteration time makes dollars a sample and a token of them, and the size of a training dollars a run. A
+cheaper network is worth it if it saves more than its slower iterations lose of the servers: :func:`beside` says both.
+"""
+
+from dataclasses import asdict, dataclass, replace
 
 from topoopt.cost.bill import Bill
+from topoopt.cost.running import HOURS_OF_A_YEAR, Running
+from topoopt.cost.servers import ServerPrice
 from topoopt.errors import InvalidInput
-
-HOURS_OF_A_YEAR = 24 * 365
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
-    """How a network is run. There are no defaults: electricity costs something else everywhere.
+class TrainingRun:
+    """How much is trained: samples, tokens, or the hours that it takes; nothing, or one of them."""
+
+    samples: float | None = None
+    tokens: float | None = None
+    hours: float | None = None
+
+    def __post_init__(self) -> None:
+        given = {name: value for name, value in asdict(self).items() if value is not None}
+        words = [name if name != "hours" else "run_hours" for name in given]
+        if len(words) > 1:
+            raise InvalidInput(f"{words[1]}: a run has one size, and {words[0]} is given; leave one out")
+        for word, value in zip(words, given.values(), strict=True):
+            if not 0 < value < float("inf"):
+                raise InvalidInput(f"{word}: expected a number above 0, got {value:g}")
+
+
+@dataclass(frozen=True, slots=True)
+class Iteration:
+    """An iteration of training: how long, and how much of the run it is.
 
     Attributes
     ----------
-    electricity_usd_per_kwh : float
-    power_usage_effectiveness : float
-        Watts drawn by the building over watts drawn by the parts, 1 or more: cooling and supply.
+    tokens : float or None
+        None of a model that has none.
     """
 
-    years: float
-    electricity_usd_per_kwh: float
-    power_usage_effectiveness: float = 1.0
+    time_s: float
+    samples: float
+    tokens: float | None = None
 
-    def __post_init__(self) -> None:
-        for name in ("years", "electricity_usd_per_kwh"):
-            if not 0 <= getattr(self, name) < float("inf"):
-                raise InvalidInput(f"{name}: expected a number >= 0, got {getattr(self, name)}")
-        if not 1 <= self.power_usage_effectiveness < float("inf"):
-            raise InvalidInput(
-                f"power_usage_effectiveness: expected a number >= 1, got {self.power_usage_effectiveness}"
-            )
+
+@dataclass(frozen=True, slots=True)
+class OwnershipTerms:
+    """What is asked of the cost of ownership: how the cluster is run, its servers, and the run that is priced."""
+
+    running: Running
+    server: ServerPrice
+    run: TrainingRun = TrainingRun()
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkPrice:
+    """A network as far as ownership goes; ``missing`` are parts whose price or watts nobody's figure says."""
+
+    usd: float | None
+    power_w: float | None
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """Total cost of ownership: None where the watts of a part are not known."""
+    """What a cluster costs over years, an hour, a run, a sample and a token; None is unknown, never zero.
 
-    running: Running
+    Attributes
+    ----------
+    years, utilization : float
+        Over which it is spread; the share of the hours in which the cluster trains.
+    servers_usd, network_usd, electricity_usd, total_usd : float or None
+        Over all years; the first two are prices alone.
+    usd_per_hour : float or None
+        Of an hour in which it trains; ``low_usd_per_hour`` and ``high_usd_per_hour`` with servers at the ends of
+        their range.
+    servers_usd_per_hour, network_usd_per_hour : float or None
+        Its parts, each with its electricity.
+    usd_per_run, usd_per_sample, usd_per_token : float or None
+        None also where no run is given, or the model has no tokens.
+    run_hours : float or None
+        How long the run takes.
+    network_saved_usd, servers_lost_usd, net_usd : float or None
+        Against the fabric that it stands beside, over all years: what the network saves, what slower iterations
+        lose of servers and network, and the first less the second; see :func:`beside`.
+    unknown : tuple of str
+        What nobody's figure says, so that sums are None.
+    """
+
+    years: float
+    utilization: float
+    servers_usd: float | None
+    network_usd: float | None
     electricity_usd: float | None
     total_usd: float | None
+    usd_per_hour: float | None
+    low_usd_per_hour: float | None
+    high_usd_per_hour: float | None
+    servers_usd_per_hour: float | None
+    network_usd_per_hour: float | None
+    usd_per_run: float | None = None
+    usd_per_sample: float | None = None
+    usd_per_token: float | None = None
+    run_hours: float | None = None
+    network_saved_usd: float | None = None
+    servers_lost_usd: float | None = None
+    net_usd: float | None = None
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def training_hours(self) -> float:
+        """Hours of all years in which it trains."""
+        return self.years * HOURS_OF_A_YEAR * self.utilization
 
 
-def ownership(bill: Bill, running: Running) -> Ownership:
-    """Return what a network costs over years, all parts at their typical watts all the time.
+def network_price(bill: Bill) -> NetworkPrice:
+    """Return the price and the watts of a bill, and what it leaves open."""
+    return NetworkPrice(bill.cost_usd, bill.power_w, tuple(f"watts of {part}" for part in bill.power_missing))
+
+
+def ownership(
+    terms: OwnershipTerms, servers: int, network: NetworkPrice, iteration: Iteration | None = None
+) -> Ownership:
+    """Return what a cluster costs over years, all parts at their typical watts all the time.
+
+    Parameters
+    ----------
+    servers
+        How many there are.
+    iteration
+        Of the training on this network; without one an hour is priced, and no run.
 
     Examples
     --------
-    >>> from topoopt.cost import bill_of_materials, find_prices
-    >>> bill = bill_of_materials("topoopt", 128, 4, 100e9, find_prices("2022"))
-    >>> round(ownership(bill, Running(4, 0.10)).electricity_usd)  # 512 × (16.2 + 3.5) W, 35,040 h
-    35343
+    >>> from topoopt.cost import server_price
+    >>> terms = OwnershipTerms(Running(5, 0.10), server_price("h100", 8), TrainingRun(samples=1e9))
+    >>> found = ownership(terms, 16, NetworkPrice(400e3, 10e3), Iteration(0.5, 1024))
+    >>> round(found.usd_per_hour, 2), round(found.usd_per_run)  # 4.72 M$, and 10 + 16 × 8.364 kW, over 43,800 h
+    (122.14, 16567)
     """
-    if bill.power_w is None:
-        return Ownership(running, None, None)
-    kwh = bill.power_w / 1e3 * running.power_usage_effectiveness * running.years * HOURS_OF_A_YEAR
-    electricity_usd = kwh * running.electricity_usd_per_kwh
-    return Ownership(running, electricity_usd, bill.cost_usd + electricity_usd)
+    running, one = terms.running, terms.server
+    servers_power_w = _times(servers, one.power_w)
+    servers_electricity_usd = _electricity(running, servers_power_w)
+    network_electricity_usd = _electricity(running, network.power_w)
+    electricity_usd = _sum(servers_electricity_usd, network_electricity_usd)
+
+    def hourly(*parts_usd: float | None) -> float | None:
+        whole = _sum(*parts_usd)
+        return None if whole is None else whole / running.training_hours
+
+    around = (network.usd, electricity_usd)
+    found = Ownership(
+        running.years,
+        running.utilization,
+        _times(servers, one.usd),
+        network.usd,
+        electricity_usd,
+        _sum(_times(servers, one.usd), *around),
+        hourly(_times(servers, one.usd), *around),
+        hourly(_times(servers, one.low_usd), *around),
+        hourly(_times(servers, one.high_usd), *around),
+        hourly(_times(servers, one.usd), servers_electricity_usd),
+        hourly(network.usd, network_electricity_usd),
+        unknown=_unknown(one, network),
+    )
+    return found if iteration is None else _with_training(found, terms.run, iteration)
+
+
+def beside(own: Ownership, own_time_s: float, other: Ownership, other_time_s: float) -> Ownership:
+    """Return another fabric's figures with what it saves of the network and loses of the servers, against one's own.
+
+    Over all years the network saves (own network) - (other network), with electricity. At iterations that are ``r``
+    times as long, the training that one's own fabric does in that time takes r - 1 of it more, in which servers, and
+    the network with them, are paid for once again: (r - 1)·(servers + other network) are lost. Saved less lost is
+    exactly what the same training costs less.
+
+    Examples
+    --------
+    >>> from topoopt.cost import server_price
+    >>> terms = OwnershipTerms(Running(5, 0.10), server_price("h100", 8))
+    >>> own, other = (ownership(terms, 16, NetworkPrice(usd, 0.0)) for usd in (400e3, 200e3))
+    >>> slower = beside(own, 0.50, other, 0.51)
+    >>> round(slower.network_saved_usd), round(slower.servers_lost_usd), round(slower.net_usd)
+    (200000, 102123, 97877)
+    """
+    ratio, hours = other_time_s / own_time_s, other.training_hours
+    saved_usd = lost_usd = None
+    if own.network_usd_per_hour is not None and other.network_usd_per_hour is not None:
+        saved_usd = hours * (own.network_usd_per_hour - other.network_usd_per_hour)
+    if other.usd_per_hour is not None:
+        lost_usd = hours * (ratio - 1) * other.usd_per_hour
+    net_usd = None if saved_usd is None or lost_usd is None else saved_usd - lost_usd
+    return replace(other, network_saved_usd=saved_usd, servers_lost_usd=lost_usd, net_usd=net_usd)
+
+
+def in_samples(run: TrainingRun, iteration: Iteration) -> TrainingRun:
+    """Return a run by its samples, however its size is given; hours are those on the fabric of this iteration.
+
+    Raises
+    ------
+    InvalidInput
+        For tokens of a model that has none.
+    """
+    if run.hours is not None:
+        return TrainingRun(samples=run.hours * 3600 / iteration.time_s * iteration.samples)
+    if run.tokens is None:
+        return run
+    if not iteration.tokens:
+        raise InvalidInput("tokens: the model has samples and no tokens; give samples, or run_hours")
+    return TrainingRun(samples=run.tokens / iteration.tokens * iteration.samples)
+
+
+def _with_training(found: Ownership, run: TrainingRun, iteration: Iteration) -> Ownership:
+    usd_per_iteration = _times(iteration.time_s / 3600, found.usd_per_hour)
+    samples = in_samples(run, iteration).samples
+    run_hours = None if samples is None else samples / iteration.samples * iteration.time_s / 3600
+    return replace(
+        found,
+        usd_per_run=None if run_hours is None else _times(run_hours, found.usd_per_hour),
+        usd_per_sample=_times(1 / iteration.samples, usd_per_iteration),
+        usd_per_token=_times(1 / iteration.tokens, usd_per_iteration) if iteration.tokens else None,
+        run_hours=run_hours,
+    )
+
+
+def _unknown(one: ServerPrice, network: NetworkPrice) -> tuple[str, ...]:
+    parts = {
+        f"price of a server ({one.basis})": one.usd,
+        f"watts of a server ({one.basis})": one.power_w,
+        "price of the network": network.usd,
+        "watts of the network": network.power_w,
+    }
+    missing = [what for what, value in parts.items() if value is None]
+    return (*missing, *network.missing)
+
+
+def _times(count: float, value: float | None) -> float | None:
+    return None if value is None else count * value
+
+
+def _sum(*values: float | None) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
+
+
+def _electricity(running: Running, power_w: float | None) -> float | None:
+    return None if power_w is None else running.electricity_usd(power_w)

@@ -5,6 +5,9 @@ from topoopt.hardware.accelerator import PRECISIONS as PRECISIONS
 from topoopt.hardware.accelerator import Accelerator as Accelerator
 from topoopt.hardware.accelerator import accelerators as accelerators
 from topoopt.hardware.accelerator import find_accelerator as find_accelerator
+from topoopt.hardware.accelerator_server import AcceleratorServer as AcceleratorServer
+from topoopt.hardware.accelerator_server import accelerator_servers as accelerator_servers
+from topoopt.hardware.accelerator_server import server_with as server_with
 from topoopt.hardware.catalogue import CATALOGUES as CATALOGUES
 from topoopt.hardware.catalogue import CatalogueRow as CatalogueRow
 from topoopt.hardware.catalogue import HardwareTables as HardwareTables

@@ -8,14 +8,18 @@ from topoopt.door import shows_itself
 from topoopt.errors import check_known
 from topoopt.frame import Frame, frame
 from topoopt.hardware.accelerator import Accelerator, accelerators
+from topoopt.hardware.accelerator_server import AcceleratorServer, accelerator_servers
 from topoopt.hardware.efficiency import EfficiencyRow, efficiency_table
 from topoopt.hardware.optics import OpticalSwitch, optical_switches
 from topoopt.hardware.parts import Nic, PacketSwitch, Transceiver, nics, packet_switches, transceivers
 
-CatalogueRow = Accelerator | Nic | Transceiver | PacketSwitch | OpticalSwitch | EfficiencyRow
+CatalogueRow = (
+    Accelerator | AcceleratorServer | Nic | Transceiver | PacketSwitch | OpticalSwitch | EfficiencyRow
+)
 
 CATALOGUES: Mapping[str, Callable[[], tuple[CatalogueRow, ...]]] = {
     "accelerators": accelerators,
+    "servers": accelerator_servers,
     "nics": nics,
     "transceivers": transceivers,
     "switches": packet_switches,

@@ -60,6 +60,9 @@ class OperatorsWork:
         """Return the samples of an iteration."""
         return self.global_batch
 
+    def tokens(self) -> None:
+        """Return none: operators count samples."""
+
     def plain_strategy(self, servers: int) -> ParallelStrategy:
         """Return data parallelism with round-robin tables."""
         return data_parallel(self.graph, servers)

@@ -68,6 +68,10 @@ class TransformerWork:
         """Return the sequences of an iteration."""
         return self.global_batch
 
+    def tokens(self) -> int:
+        """Return the tokens of an iteration."""
+        return self.global_batch * self.sequence
+
     def plain_strategy(self, servers: int) -> ParallelStrategy:
         """Return the first layout, the fastest in closed form."""
         return self.choices(servers)[0]
@@ -95,4 +99,4 @@ class TransformerWork:
 
     def tokens_per_s(self, iteration_time_s: float) -> float:
         """Return how many tokens are trained in a second."""
-        return self.global_batch * self.sequence / iteration_time_s
+        return self.tokens() / iteration_time_s

@@ -35,6 +35,9 @@ class Work(Protocol):
     def samples(self, cluster: ClusterSpec) -> int:
         """Return the samples of an iteration over all accelerators."""
 
+    def tokens(self) -> int | None:
+        """Return the tokens of an iteration, None where samples have none."""
+
     def plain_strategy(self, servers: int) -> ParallelStrategy:
         """Return the unsearched strategy."""
 

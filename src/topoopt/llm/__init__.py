@@ -93,6 +93,8 @@ from topoopt.llm.memory.frameworks import shared_by as shared_by
 from topoopt.llm.memory.headroom import weighed_s as weighed_s
 from topoopt.llm.memory.layer import layer_activations as layer_activations
 from topoopt.llm.memory.stages import count_in_flight as count_in_flight
+from topoopt.llm.owned_cluster import OwnedCluster as OwnedCluster
+from topoopt.llm.owned_cluster import owned_cluster as owned_cluster
 from topoopt.llm.pipeline.step import make_pipelined_step as make_pipelined_step
 from topoopt.llm.pipeline.step import pipelined_step as pipelined_step
 from topoopt.llm.recomputation import RECOMPUTATIONS as RECOMPUTATIONS

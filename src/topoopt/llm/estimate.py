@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
+from topoopt.cost import Ownership
 from topoopt.door import shows_itself
 from topoopt.hardware import find_accelerator
 from topoopt.job import is_tight
@@ -15,6 +16,7 @@ from topoopt.llm.configuration_table import configuration_table
 from topoopt.llm.experts.loads import ExpertLoads
 from topoopt.llm.memory.accelerator import MemoryColumns, memory
 from topoopt.llm.memory.frameworks import find_framework, shared_by
+from topoopt.llm.owned_cluster import OwnedCluster
 from topoopt.llm.remedy import Remedy, cheapest_change
 from topoopt.llm.step_time.apnet24 import apnet24
 from topoopt.llm.step_time.closed_form import estimate
@@ -52,6 +54,8 @@ class Estimate:
         Of the model's matrix products, forward and backward, without recomputation.
     mfu : float
         Those over what all accelerators could do at their peak.
+    cluster : OwnedCluster or None
+        What the machines cost; None where that is not asked.
     """
 
     model: TransformerModel
@@ -64,6 +68,15 @@ class Estimate:
     memory: MemoryColumns
     flops_per_iteration: float
     mfu: float
+    cluster: OwnedCluster | None = None
+
+    @property
+    def ownership(self) -> Ownership | None:
+        """What servers, network and electricity cost together."""
+        one = self.configuration
+        if self.cluster is None:
+            return None
+        return self.cluster.training(self.iteration_time_s, one.global_batch, one.sequence)
 
     @property
     def accelerator(self) -> str:
@@ -160,6 +173,7 @@ class Estimate:
             "largest_cause": self.largest_cause,
             "remedy": None if self.remedy is None else asdict(self.remedy),
             **{name: getattr(self, name) for name in ANSWERS},
+            "ownership": None if self.ownership is None else asdict(self.ownership),
         }
 
 

@@ -1,12 +1,14 @@
 """The noun Comparison: one job on several fabrics, by one simulator or several."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from topoopt.cost import Ownership, OwnershipTerms
 from topoopt.door import shows_itself
 from topoopt.files import Amount, noun_from
 from topoopt.frame import Frame, frame
+from topoopt.plan.ownership import PricedTime, ownerships
 from topoopt.plan.plan import Baseline, Outcome, Plan
 from topoopt.provenance import Provenance
 from topoopt.units import format_bandwidth
@@ -42,6 +44,10 @@ class ComparedFabric:
         Those whose times differ most between the first and the last simulator.
     routes : str
         Routing method by which the job goes; nothing where circuits change, and in older files.
+    power_w : float or None
+        Watts of the network; None where those of a part are unknown.
+    ownership : Ownership, optional
+        What network, servers and electricity cost together; None in older files.
     """
 
     fabric: str
@@ -56,6 +62,8 @@ class ComparedFabric:
     difference: float | None = None
     tasks: tuple[TaskDifference, ...] = ()
     routes: str = ""
+    power_w: float | None = None
+    ownership: Ownership | None = None
 
     @property
     def name(self) -> str:
@@ -90,6 +98,8 @@ class Comparison:
         Of searches and simulations.
     provenance : Provenance, optional
         Of the plan; a file of an older version has none.
+    terms : OwnershipTerms, optional
+        By which ownership is priced; a file of an older version has none.
     """
 
     model: str
@@ -103,23 +113,29 @@ class Comparison:
     seed: int
     prices: str
     provenance: Provenance | None = None
+    terms: OwnershipTerms | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the document of ``topoopt compare --json``."""
         made = self.provenance
         return {
             "format": COMPARISON_FORMAT,
-            **{key: value for key, value in vars(self).items() if key not in ("skipped", "provenance")},
+            **{
+                key: value
+                for key, value in vars(self).items()
+                if key not in ("skipped", "provenance", "terms")
+            },
             "simulator": self.simulators[0],
             "simulators": list(self.simulators),
             "skipped_fabrics": [list(row) for row in self.skipped],
             **({"provenance": {**asdict(made), "seed": self.seed}} if made else {}),
+            **({"terms": asdict(self.terms)} if self.terms else {}),
             "fabrics": self._rows(),
         }
 
     def to_frame(self) -> Frame:
         """Return a row for each fabric, a column for each of its figures; needs pandas."""
-        wide = ("configuration_times_s", "iteration_times_s", "tasks")
+        wide = ("configuration_times_s", "iteration_times_s", "tasks", "ownership")
         return frame({key: value for key, value in row.items() if key not in wide} for row in self._rows())
 
     def _rows(self) -> list[dict[str, Any]]:
@@ -140,13 +156,22 @@ def compared_fabrics(
         plan.price.get("cost_usd"),
         plan.search.proposals,
         routes=plan.fabric.routes.method,
+        power_w=plan.price.get("power_w"),
         **_configured(plan, plan.strategy.layout, plan.search.seed_times_s),
     )
     rows = [
         noun_from(ComparedFabric, row, **_configured(plan, row.strategy.layout, row.layout_times_s))
         for row in listed
     ]
-    return (mine, *rows)
+    return with_ownership(plan, (mine, *rows))
+
+
+def with_ownership(plan: Plan, rows: Sequence[ComparedFabric]) -> tuple[ComparedFabric, ...]:
+    """Return fabrics, the plan's own first, with what network, servers and electricity cost together on each."""
+    priced = [PricedTime(row.cost_usd, row.power_w, row.outcome.iteration_time_s) for row in rows]
+    return tuple(
+        replace(row, ownership=owned) for row, owned in zip(rows, ownerships(plan, priced), strict=True)
+    )
 
 
 def _configured(plan: Plan, layout: int, times_s: tuple[float, ...]) -> dict[str, Any]:

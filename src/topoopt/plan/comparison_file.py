@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from topoopt.cost import Ownership, OwnershipTerms
 from topoopt.errors import InvalidInput
 from topoopt.files import Amount, Positive, Strict, noun_from, validated
 from topoopt.plan.comparison import ComparedFabric, Comparison, TaskDifference
@@ -29,6 +30,7 @@ class FabricModel(OutcomePart):
     difference: float | None = None
     tasks: tuple[TaskDifference, ...] = ()
     routes: str = ""
+    ownership: Ownership | None = None
 
 
 class ComparisonModel(Strict):
@@ -46,6 +48,7 @@ class ComparisonModel(Strict):
     seed: int
     prices: str
     provenance: ProvenancePart | None = None
+    terms: OwnershipTerms | None = None
     fabrics: list[FabricModel] = Field(min_length=1)
 
 

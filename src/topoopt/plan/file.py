@@ -15,6 +15,7 @@ from topoopt.finder import STRIDES, FinderRules
 from topoopt.job import Job
 from topoopt.plan import model
 from topoopt.plan.chosen_wiring import ChosenWiring
+from topoopt.plan.comparison import compared_fabrics
 from topoopt.plan.plan import Baseline, Outcome, Plan, RoutingGap, SearchRecord
 from topoopt.plan.work_parts import work_from_file, work_to_mapping
 from topoopt.provenance import Provenance
@@ -28,6 +29,7 @@ def plan_to_mapping(plan: Plan) -> dict[str, Any]:
     """Return the plan as the JSON document of ``topoopt plan --json`` and of a plan file."""
     job, fabric, traffic = plan.job, plan.fabric, plan.traffic()
     hops = hop_metrics(fabric.topology)
+    own, *others = (row.ownership for row in compared_fabrics(plan))
     groups = sorted(fabric.rings, key=lambda members: (-len(members), members))
     document = {
         "schema": model.SCHEMA,
@@ -65,10 +67,15 @@ def plan_to_mapping(plan: Plan) -> dict[str, Any]:
             "cpu_s": plan.search.cpu_s,
             "left_out": plan.search.left_out,
         },
-        "baselines": [baseline_to_mapping(row, plan.outcome.iteration_time_s) for row in plan.baselines],
+        "baselines": [
+            {**baseline_to_mapping(row, plan.outcome.iteration_time_s), "ownership": owned}
+            for row, owned in zip(plan.baselines, others, strict=True)
+        ],
         "skipped_fabrics": plan.skipped_fabrics,
         "cost_usd": plan.price.get("cost_usd"),
         "price": plan.price,
+        "terms": plan.terms,
+        "ownership": own,
         "gradients": plan.gradients,
         "cluster": job.cluster,
         "settings": job.settings,
@@ -171,6 +178,7 @@ def _plan(file: model.PlanFile) -> Plan:
         wiring=None if file.wiring is None else noun_from(ChosenWiring, file.wiring),
         gap_parts=file.gap_parts,
         gradients=file.gradients,
+        terms=file.terms,
     )
     _check_rings(plan)
     return plan

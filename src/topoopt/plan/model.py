@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
+from topoopt.cost import Ownership, OwnershipTerms
 from topoopt.files import Amount, Count, EveryKey, Name, Number, Positive, Strict
 from topoopt.hardware import ClusterSpec
 from topoopt.job import JobSettings
@@ -116,6 +117,10 @@ class BaselinePart(OutcomePart):
         default=None, description="of gradient buckets, where chosen for this fabric; null: as the job has it"
     )
     routes: str = Field(default="", description="routing method by which the job goes there")
+    power_w: Amount | None = Field(default=None, description="of the network; null where a part's is unknown")
+    ownership: Ownership | None = Field(
+        default=None, description="what network, servers and electricity cost together"
+    )
 
 
 class SearchPart(Strict):
@@ -151,6 +156,7 @@ class PricePart(Strict):
 
     cost_usd: Amount | None = None
     cost_per_server_usd: Amount | None = None
+    power_w: Amount | None = None
     prices: str = ""
     accounting: dict[str, Any] = Field(default={})
     bill: list[BillLinePart] = Field(default=[])
@@ -240,6 +246,10 @@ class PlanFile(Strict):
     )
     cost_usd: Amount | None
     price: PricePart
+    terms: OwnershipTerms | None = Field(default=None, description="by which ownership is priced")
+    ownership: Ownership | None = Field(
+        default=None, description="what network, servers and electricity cost together"
+    )
     cluster: Annotated[ClusterSpec, EVERY_KEY]
     settings: Annotated[JobSettings, EVERY_KEY]
     graph: OperatorGraph

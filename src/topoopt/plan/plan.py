@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from topoopt.cost import OwnershipTerms
 from topoopt.door import ask, shows_itself
 from topoopt.files import Amount
 from topoopt.finder import USUAL_RULES, FinderRules
@@ -136,7 +137,8 @@ class Baseline:
     are ``left_out``, since they could not be the fastest, it has what they take at least. ``rule`` is the name of the
     rule by which the fabric was dimensioned, see ``topoopt.search.BASELINE_RULES``. ``bucket_bytes`` is the size of
     gradient buckets where that was chosen for this fabric; None: that of the job. ``routes`` is the routing method by
-    which the job goes; nothing where circuits change, and in plans from before it was written.
+    which the job goes; nothing where circuits change, and in plans from before it was written. ``power_w``
+    are the watts of the network; None where those of a part are unknown.
     """
 
     fabric: str
@@ -151,6 +153,7 @@ class Baseline:
     left_out: tuple[int, ...] = ()
     bucket_bytes: int | None = None
     routes: str = ""
+    power_w: float | None = None
 
 
 @shows_itself
@@ -165,7 +168,8 @@ class Plan:
     ``wiring`` says how all servers are wired; a plan file from before it was written has none.
     ``origin`` says where the job comes from, as facts; a plan that is read from a file has none. ``gap_parts`` are
     unknown of plans that were made before there were any. ``gradients`` are the times with other buckets and other
-    algorithms of collectives; the job's settings have those that were taken.
+    algorithms of collectives; the job's settings have those that were taken. ``terms`` are those by which ownership is
+    priced; a plan from before it was has none.
     """
 
     job: Job
@@ -186,6 +190,7 @@ class Plan:
     wiring: ChosenWiring | None = None
     gap_parts: GapParts | None = None
     gradients: GradientChoice = field(default_factory=GradientChoice)
+    terms: OwnershipTerms | None = None
 
     @property
     def gap(self) -> float:

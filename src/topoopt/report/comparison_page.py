@@ -12,6 +12,7 @@ from topoopt.report.fabrics import (
 )
 from topoopt.report.facts import inputs, trust_section
 from topoopt.report.outcome import outcome_figures, time_tiles
+from topoopt.report.ownership_section import owned_rows, ownership_sections
 from topoopt.report.page import Page, Section, Tile
 from topoopt.report.rows import bars, facts, number, table, text
 from topoopt.report.words import usd
@@ -31,7 +32,13 @@ def comparison_page(comparison: Comparison) -> Page:
         comparison.model,
         headline(rows),
         _tiles(rows),
-        sections=(_times(comparison), *several, _network(rows), _trust(comparison)),
+        sections=(
+            _times(comparison),
+            *ownership_sections(owned_rows(rows), comparison.terms, comparison.servers),
+            *several,
+            _network(rows),
+            _trust(comparison),
+        ),
         key_numbers={**outcome_figures(own), "cost_usd": rows[0].cost_usd},
         remark=f"on {comparison.servers} servers, simulator {comparison.simulators[0]}",
     )

@@ -8,9 +8,10 @@ from topoopt.report.chart import BarChart
 from topoopt.report.cost_parts import ITEMS, bill_table, built_facts, remark_facts, watts
 from topoopt.report.cost_technologies import ratio_section, technology_section
 from topoopt.report.fabrics import skipped_notes
+from topoopt.report.ownership_section import OwnedRow, ownership_sections
 from topoopt.report.page import Block, Notes, Page, Section, Table, Tile
 from topoopt.report.rows import Entries, Source, bars, facts, number, table, text
-from topoopt.report.words import counted, usd
+from topoopt.report.words import counted, dollars, usd
 from topoopt.units import format_bandwidth
 
 WHAT_IT_IS = {
@@ -52,6 +53,7 @@ def cost_page(costs: CostComparison, bill: Sequence[str] | None = None) -> Page:
         (
             _prices(costs),
             *_bills(bills, _shown(bills, bill)),
+            *_ownership(costs),
             *_equivalent(costs),
             _built(costs),
             technology_section(costs),
@@ -109,7 +111,7 @@ def _table(costs: CostComparison) -> Table:
         number("a server", "bill.cost_per_server_usd", lambda price_usd: f"${price_usd:,.0f}"),
         number("× topoopt", lambda offer: offer.bill.cost_usd / own_usd if own_usd else None, ".2f"),
         number("power", lambda offer: watts(offer.bill.power_w)),
-        *([number("with electricity", "ownership.total_usd")] if owned else []),
+        *([number("an hour", "ownership.usd_per_hour", dollars)] if owned else []),
         text("what it is", lambda offer: WHAT_IT_IS.get(offer.bill.fabric, offer.bill.note)),
     )
 
@@ -124,20 +126,14 @@ def _chart(costs: CostComparison) -> BarChart:
 
 
 def _power_entries(costs: CostComparison) -> Entries:
-    """Return where the watts come from, which are missing, and what is paid for them."""
+    """Return where the watts come from, and which are missing."""
     missing = ", ".join(sorted({part for offer in costs.offers for part in offer.bill.power_missing}))
-    named, running = costs.purchase.power.name, costs.purchase.running
+    named = costs.purchase.power.name
     source = "makers' typical figures" if named == "typical" else named
-    entries = {
+    return {
         "watts": f"{source}, of the parts counted{_unsure(costs, 'watts')}",
         "missing": missing and f"no figure for {missing}; give one in a file of your own (power)",
     }
-    if running is not None:
-        entries["electricity"] = (
-            f"{running.years:g} years at ${running.electricity_usd_per_kwh:g} a kWh, "
-            f"power usage effectiveness {running.power_usage_effectiveness:g}"
-        )
-    return entries
 
 
 def _unsure(costs: CostComparison, value: str) -> str:
@@ -165,6 +161,13 @@ def _bills(bills: Sequence[Bill], shown: Sequence[str]) -> list[Section]:
         )
         for name in dict.fromkeys((*shown, *by_name))
     ]
+
+
+def _ownership(costs: CostComparison) -> list[Section]:
+    rows = [
+        OwnedRow(offer.bill.fabric, offer.ownership) for offer in costs.offers if offer.ownership is not None
+    ]
+    return ownership_sections(rows, costs.purchase.terms, costs.network.cluster.servers)
 
 
 def _equivalent(costs: CostComparison) -> list[Section]:

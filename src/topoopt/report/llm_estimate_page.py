@@ -4,6 +4,7 @@ from topoopt.job import TIGHT
 from topoopt.llm import STEP_PARTS, Estimate
 from topoopt.report.chart import BarChart, Series
 from topoopt.report.layout_words import with_words
+from topoopt.report.ownership_section import cluster_sections
 from topoopt.report.page import Block, Notes, Page, Section, Table, Tile
 from topoopt.report.plan_layout import memory_limit
 from topoopt.report.rows import Entries, facts, joined, number, table, text
@@ -42,6 +43,7 @@ def llm_estimate_page(estimate: Estimate) -> Page:
                 "",
                 (*_memory(estimate), _memory_chart(estimate)),
             ),
+            *cluster_sections(estimate.cluster, estimate.ownership),
         ),
         key_numbers={"iteration_time_s": seconds, "mfu": estimate.mfu, "memory_bytes": total},
     )

@@ -8,10 +8,11 @@ from topoopt.hardware import find_accelerator
 from topoopt.job import TIGHT
 from topoopt.llm import SPLIT, ConfigurationSearch
 from topoopt.report.not_searched import not_searched_sections
+from topoopt.report.ownership_section import cluster_sections
 from topoopt.report.page import Block, Notes, Page, Section, Table
 from topoopt.report.published_layouts import published_sections
 from topoopt.report.rows import Entries, facts, number, table, text
-from topoopt.report.words import yes_or_no
+from topoopt.report.words import dollars, yes_or_no
 from topoopt.units import format_memory, format_time
 
 SPENT = ("compute", "bubble", "tp", "cp", "ep", "pp", "dp")
@@ -33,6 +34,7 @@ def llm_search_page(search: ConfigurationSearch) -> Page:
             Section("searched", "What was searched", "", (facts(_entries(search)),)),
             Section("fastest", f"The fastest {len(rows)}", "", _fastest(search, rows), remark),
             Section("time", "Where the time goes", "", (_shares(rows),)),
+            *cluster_sections(search.cluster, search.ownership(0) if rows else None),
             *published_sections(request.model.name, search.published),
             *not_searched_sections(search.not_searched),
         ),
@@ -72,6 +74,7 @@ def _fastest(search: ConfigurationSearch, rows: Sequence[Row]) -> tuple[Block, .
         number("iteration", "iteration_time_s"),
         number("MFU", "mfu", ".1%"),
         number("tokens/s", "tokens_per_s", ",.0f"),
+        *([number("$/1 M tokens", _usd_a_million)] if search.cluster else []),
         number("memory", "memory_bytes.total", format_memory),
     )
     full = TIGHT * search.memory.capacity_bytes
@@ -79,6 +82,11 @@ def _fastest(search: ConfigurationSearch, rows: Sequence[Row]) -> tuple[Block, .
     leave = "leaves" if tight == 1 else "leave"
     warning = f"{tight} of these {leave} less than {1 - TIGHT:.0%} of the memory free: try them first"
     return fastest, Notes((warning,) if tight else (), warn=True)
+
+
+def _usd_a_million(row: Row) -> str:
+    each = row["usd_per_token"]
+    return dollars(None if each is None else 1e6 * each)
 
 
 def _shares(rows: Sequence[Row]) -> Table:

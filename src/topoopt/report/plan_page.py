@@ -11,6 +11,7 @@ from topoopt.report.fabrics import (
     time_by_fabric,
 )
 from topoopt.report.outcome import outcome_figures, time_tiles
+from topoopt.report.ownership_section import owned_rows, ownership_sections
 from topoopt.report.page import Block, Page, Section, Tile
 from topoopt.report.plan_choice import bounds_chart, convergence_chart
 from topoopt.report.plan_facts import bounds_facts, network_facts, time_facts, trust
@@ -56,6 +57,7 @@ def _page(
         "lower_bound_s": plan.bounds.lower_bound_s,
         "gap": plan.gap,
         "cost_usd": plan.price.get("cost_usd"),
+        "usd_per_hour": None if rows[0].ownership is None else rows[0].ownership.usd_per_hour,
     }
     remark = f"on {plan.job.cluster.servers} servers"
     return Page(
@@ -85,6 +87,7 @@ def _answer(plan: Plan, rows: tuple[ComparedFabric, ...]) -> tuple[Section, ...]
         ),
         _quality(plan),
         _fabrics(plan, rows),
+        *ownership_sections(owned_rows(rows), plan.terms, plan.job.cluster.servers),
         _section("search", "Search", "How the answer was found.", work.search(plan)),
     )
 

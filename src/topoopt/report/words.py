@@ -63,6 +63,24 @@ def usd(price: float | None) -> str:
     return f"${price:,.0f}"
 
 
+def dollars(amount_usd: float | None) -> str:
+    """Return ``$122``, ``$1.53``, ``$0.0042``, ``−$2.51 k`` or a dash where it is not known.
+
+    Examples
+    --------
+    >>> [dollars(value) for value in (122.16, 1.526, 0.0042, -2512.0, 0.0, None)]
+    ['$122', '$1.53', '$0.0042', '−$2.51 k', '$0', '–']
+    """
+    if amount_usd is None:
+        return "–"
+    sign, size = ("−" if amount_usd < 0 else ""), abs(amount_usd)
+    if size >= 1000 or not size:
+        return sign + usd(size)
+    if size >= 1:
+        return f"{sign}${size:,.0f}" if size >= 100 else f"{sign}${size:.2f}"
+    return f"{sign}${size:.3g}"
+
+
 def yes_or_no(value: bool) -> str:
     """Return a word for what holds or does not."""
     return "yes" if value else "no"

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from topoopt.cost import (
+    Bill,
     PartTable,
     bill_of_materials,
     equivalent_fat_tree,
@@ -158,16 +159,18 @@ def baseline_row(
 ) -> Baseline:
     """Return one row of a comparison, priced; ``fabric`` has the routes that the job goes by."""
     interfaces, bandwidth_bps = rule.interfaces(job.cluster, prices)
+    bill = network_bill(rule.fabric, job.cluster.servers, interfaces, bandwidth_bps, prices)
     return Baseline(
         rule.fabric,
         rule.description,
         interfaces * bandwidth_bps,
         outcome,
-        price_usd(rule.fabric, job.cluster.servers, interfaces, bandwidth_bps, prices),
+        None if bill is None else bill.cost_usd,
         strategy,
         proposals,
         rule=rule.key,
         routes="" if fabric.reconfiguration is not None else fabric.routes.method,
+        power_w=None if bill is None else bill.power_w,
     )
 
 
@@ -183,11 +186,11 @@ def outcome_on(job: Job, strategy: ParallelStrategy, fabric: Fabric, fidelity: F
     return outcome(simulated(job, strategy, fabric, fidelity.simulator, fidelity.options))
 
 
-def price_usd(
+def network_bill(
     fabric: str, servers: int, interfaces: int, bandwidth_bps: float, prices: PartTable
-) -> float | None:
-    """Return the network's price, None where the list has none (above its speeds, or an unpriced fabric)."""
+) -> Bill | None:
+    """Return the network's bill, None where the list has none (above its speeds, or an unpriced fabric)."""
     try:
-        return bill_of_materials(fabric, servers, interfaces, bandwidth_bps, prices).cost_usd
+        return bill_of_materials(fabric, servers, interfaces, bandwidth_bps, prices)
     except InvalidInput:
         return None

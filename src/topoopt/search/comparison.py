@@ -6,7 +6,7 @@ from dataclasses import replace
 from topoopt.collectives import QUICKEST
 from topoopt.cost import PartTable
 from topoopt.errors import InvalidInput, check_known
-from topoopt.plan import Comparison, Outcome, Plan, compared_fabrics
+from topoopt.plan import Comparison, Outcome, Plan, compared_fabrics, with_ownership
 from topoopt.search.baselines import BASELINES, default_baselines, outcome_on
 from topoopt.search.fidelities import at_fidelities
 from topoopt.search.fidelity import Fidelity
@@ -53,7 +53,7 @@ def compare_fabrics(
     rows = compared_fabrics(plan, _own(plan, Fidelity(quick, simulation)), others)
     if levels != (quick,):
         seeded = replace(simulation, seed=options.seed)
-        rows = at_fidelities(plan, others, rows, levels, seeded, on_progress)
+        rows = with_ownership(plan, at_fidelities(plan, others, rows, levels, seeded, on_progress))
     cluster = plan.job.cluster
     return Comparison(
         plan.job.name,
@@ -67,6 +67,7 @@ def compare_fabrics(
         options.seed,
         prices.name,
         plan.provenance,
+        plan.terms,
     )
 
 

@@ -162,6 +162,7 @@ def priced(job: Job, prices: PartTable) -> dict[str, Any]:
     return {
         "cost_usd": bill.cost_usd,
         "cost_per_server_usd": bill.cost_per_server_usd,
+        "power_w": bill.power_w,
         "prices": bill.prices,
         "accounting": asdict(bill.accounting),
         "bill": [asdict(line) for line in bill.lines],

@@ -9,7 +9,6 @@ from topoopt.cost import (
     FabricOptions,
     PricedNetwork,
     Purchase,
-    Running,
     changed_accounting,
     compare_costs,
     find_power,
@@ -20,11 +19,12 @@ from topoopt.errors import InvalidInput
 from topoopt.finder import select_permutations
 from topoopt.hardware import ClusterSpec, find_optical_switch
 from topoopt.job import DEFAULT_CLUSTER
-from topoopt.plan import Plan
+from topoopt.plan import Plan, iterations_by_fabric
 from topoopt.rewiring import ported, wire
 from topoopt.routing import coin_change_mod
 from topoopt.topology import hop_metrics, stride_offsets, wiring_hops
 from topoopt.units import parse_bandwidth, parse_time
+from topoopt.verbs.ownership_terms import ownership_terms
 from topoopt.verbs.plan_source import PlanSource, plan_and_name
 from topoopt.verbs.wiring_source import wiring_of_file
 from topoopt.words import CostWords, NetworkWords, amount, checked_arguments, checked_words, pick
@@ -131,7 +131,14 @@ def _network_of_plan(plan: PlanSource, contradictions: Mapping[str, Any]) -> Pri
     if whole.fabric.name == OWN:
         on_one = wire(topology, cluster.degree, cluster.links).interfaces_per_panel
     largest = float(whole.traffic().mp_matrix().max(initial=0.0))
-    return PricedNetwork(cluster, hop_metrics(topology).average_hops, "the plan's wiring", on_one, largest)
+    return PricedNetwork(
+        cluster,
+        hop_metrics(topology).average_hops,
+        "the plan's wiring",
+        on_one,
+        largest,
+        iterations_by_fabric(whole),
+    )
 
 
 def _purchase(words: Mapping[str, Any], cluster: ClusterSpec) -> Purchase:
@@ -156,18 +163,5 @@ def _purchase(words: Mapping[str, Any], cluster: ClusterSpec) -> Purchase:
         options,
         shards,
         technology,
-        _running(words),
+        ownership_terms(words, cluster.accelerator, cluster.accelerators_per_server),
     )
-
-
-def _running(words: Mapping[str, Any]) -> Running | None:
-    """Return how the network is run; None where no years are asked for."""
-    halves = list(pick(words, ("years", "electricity_price")))
-    if not halves:
-        return None
-    if len(halves) == 1:
-        missing = "electricity_price" if halves == ["years"] else "years"
-        raise InvalidInput(
-            f"{missing}: missing; total cost of ownership needs years and the price of electricity"
-        )
-    return Running(words["years"], words["electricity_price"], words["power_usage_effectiveness"])

@@ -6,13 +6,13 @@ from topoopt.words import checked_arguments
 
 @checked_arguments
 def hardware(table: str | None = None) -> HardwareTables:
-    """List accelerators, network parts and efficiencies, each with its source.
+    """List accelerators, servers, network parts and efficiencies, each with its source.
 
     Parameters
     ----------
     table
-        ``accelerators``, ``nics``, ``transceivers``, ``switches``, ``optical-switches`` or ``efficiency``; all if
-        not named.
+        ``accelerators``, ``servers``, ``nics``, ``transceivers``, ``switches``, ``optical-switches`` or ``efficiency``;
+        all if not named.
 
     Returns
     -------

@@ -6,13 +6,14 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from topoopt.ahead import start_compiling_ahead
-from topoopt.cost import suited_prices
+from topoopt.cost import Iteration, OwnershipTerms, in_samples, suited_prices
 from topoopt.errors import InvalidInput
-from topoopt.job import Described, JobRequest, in_its_place, is_plan
+from topoopt.job import Described, Job, JobRequest, in_its_place, is_plan
 from topoopt.plan import Plan, read_plan
 from topoopt.search import SearchOptions, job_of, make_plan
 from topoopt.verbs.job_request import Source, job_request, training_words
 from topoopt.verbs.origin import origin_of
+from topoopt.verbs.ownership_terms import ownership_terms
 from topoopt.verbs.search_options import (
     on_wiring_file,
     refuse_search_words,
@@ -103,6 +104,7 @@ def planned(
     with in_its_place(request):
         job = job_of(request, on_progress)
         wiring = wiring_digest(options, job.cluster)
+        terms = _terms(words, job)
         plan = make_plan(
             job,
             options,
@@ -111,7 +113,7 @@ def planned(
             inputs={**request.input_digests(), **wiring},
             on_progress=on_progress,
         )
-    return replace(plan, origin=origin_of(request, job.name)), options
+    return replace(plan, origin=origin_of(request, job.name), terms=terms), options
 
 
 def plan_from_file(source: Source | Plan, words: Mapping[str, Any]) -> tuple[Plan, SearchOptions] | None:
@@ -140,7 +142,15 @@ def plan_from_file(source: Source | Plan, words: Mapping[str, Any]) -> tuple[Pla
                 f"{word}: {path} is a plan, whose cables are fixed; plan again with another value"
             )
     options, _ = search_options(JobRequest(search=plan.options, files=(path,)), words)
-    return plan, options
+    return replace(plan, terms=_terms(words, plan.job, plan.terms)), options
+
+
+def _terms(words: Mapping[str, Any], job: Job, before: OwnershipTerms | None = None) -> OwnershipTerms:
+    """Return the terms of ownership; a run that the job cannot have is refused before anything is searched."""
+    machine = job.cluster
+    terms = ownership_terms(words, machine.accelerator, machine.accelerators_per_server, before)
+    in_samples(terms.run, Iteration(1.0, job.global_batch, job.work.tokens()))
+    return terms
 
 
 def plan_without_baselines(

@@ -14,6 +14,7 @@ from topoopt.words.fail import FailWords as FailWords
 from topoopt.words.interleave import InterleaveWords as InterleaveWords
 from topoopt.words.job import JobWords as JobWords
 from topoopt.words.mltcp import MltcpWords as MltcpWords
+from topoopt.words.ownership import OwnershipWords as OwnershipWords
 from topoopt.words.phases import PhasesWords as PhasesWords
 from topoopt.words.profile import DeviceWords as DeviceWords
 from topoopt.words.profile import ProfileWords as ProfileWords

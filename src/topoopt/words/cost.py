@@ -1,9 +1,10 @@
-"""The words of a price: which network, what is bought, what is counted, how it is run."""
+"""The words of a price: which network, what is bought, what is counted."""
 
 import os
 from collections.abc import Sequence
 from typing import Annotated, TypedDict
 
+from topoopt.words.ownership import OwnershipWords
 from topoopt.words.word import Rate, Time, Word, panel
 
 
@@ -19,6 +20,10 @@ class NetworkWords(TypedDict, total=False):
     """Of one port; 100Gbps."""
     links: Annotated[str, Word("duplex|directed")]
     """A port is a fiber pair to one neighbor, or sends to one and hears another; duplex."""
+    accelerator: Annotated[str, Word("NAME")]
+    """Of the servers, for their price (topoopt hardware); a100."""
+    accelerators_per_server: int
+    """Accelerators of a server; 4."""
     wiring: Annotated[str | os.PathLike[str], Word("FILE")]
     """A wiring file, or a graph of others (GraphML, DOT, node-link JSON, a list of links), which says servers,
     ports, links, and the bandwidth where its links have one."""
@@ -66,12 +71,6 @@ class AccountingWords(TypedDict, total=False):
     """Mean length of a fiber; 500."""
     tiers: Annotated[int, Word("1|2|3")]
     """Layers of switches of fat-trees; 3."""
-    years: Annotated[float, Word("N")]
-    """Add the electricity of so many years."""
-    electricity_price: Annotated[float, Word("USD")]
-    """Of a kilowatt-hour; needed with ``years``."""
-    power_usage_effectiveness: Annotated[float, Word("RATIO", 1.0, names=("pue",))]
-    """Watts of the building for a watt of the parts."""
 
 
 @panel("Optical technologies")
@@ -84,5 +83,5 @@ class OpticsWords(TypedDict, total=False):
     """Of the time, for rewiring at most."""
 
 
-class CostWords(NetworkWords, PurchaseWords, AccountingWords, OpticsWords, total=False):
+class CostWords(NetworkWords, PurchaseWords, AccountingWords, OwnershipWords, OpticsWords, total=False):
     """All words that :func:`topoopt.cost` takes."""

@@ -4,6 +4,7 @@ import os
 from typing import Annotated, TypedDict
 
 from topoopt.words.job import JobWords
+from topoopt.words.ownership import OwnershipWords
 from topoopt.words.training import TrainingWords
 from topoopt.words.word import Word, panel
 
@@ -63,5 +64,5 @@ class TrafficWords(JobWords, TrainingWords, FinderWords, total=False):
     """All words that :func:`topoopt.traffic` takes."""
 
 
-class PlanWords(JobWords, TrainingWords, FinderWords, SearchWords, total=False):
+class PlanWords(JobWords, TrainingWords, FinderWords, SearchWords, OwnershipWords, total=False):
     """All words that :func:`topoopt.plan` takes."""

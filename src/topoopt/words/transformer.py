@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from typing import Annotated, TypedDict
 
+from topoopt.words.ownership import OwnershipWords
 from topoopt.words.word import Amount, Rate, Switch, Word, panel
 
 
@@ -217,7 +218,9 @@ class LoadWords(TypedDict, total=False):
     """Of the loads."""
 
 
-class EstimateWords(ShapeWords, SplitWords, SystemWords, EstimatorWords, LoadWords, total=False):
+class EstimateWords(
+    ShapeWords, SplitWords, SystemWords, EstimatorWords, LoadWords, OwnershipWords, total=False
+):
     """All words that ``topoopt.llm.estimate`` takes."""
 
 

@@ -3,6 +3,7 @@
 import os
 from typing import Annotated, TypedDict
 
+from topoopt.words.ownership import OwnershipWords
 from topoopt.words.training import DegreeWords
 from topoopt.words.transformer import DetailWords, LoadWords, ShapeWords, SystemWords
 from topoopt.words.word import Switch, Word, panel
@@ -70,6 +71,14 @@ class MeasureWords(TypedDict, total=False):
 
 
 class ConfigurationSearchWords(
-    ShapeWords, SystemWords, FixedWords, LimitWords, BatchWords, MeasureWords, LoadWords, total=False
+    ShapeWords,
+    SystemWords,
+    FixedWords,
+    LimitWords,
+    BatchWords,
+    MeasureWords,
+    LoadWords,
+    OwnershipWords,
+    total=False,
 ):
     """All words that ``topoopt.llm.search`` takes; degrees that are given are not searched."""

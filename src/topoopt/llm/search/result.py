@@ -1,11 +1,12 @@
 """The noun ConfigurationSearch: the ways of training that fit, ranked, and the rows that are shown of them."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
+from topoopt.cost import Ownership
 from topoopt.door import shows_itself
 from topoopt.frame import Frame, frame
 from topoopt.hardware import find_accelerator
@@ -14,6 +15,7 @@ from topoopt.llm.calibration.parameters import Calibration
 from topoopt.llm.columns import Bools, Floats, Ints
 from topoopt.llm.configuration_table import ConfigurationTable
 from topoopt.llm.memory.accelerator import MemoryColumns
+from topoopt.llm.owned_cluster import OwnedCluster
 from topoopt.llm.search.not_searched import NotSearched
 from topoopt.llm.search.request import SearchRequest
 from topoopt.llm.step_time.times import StepTimes
@@ -22,6 +24,9 @@ SPLIT = ("tp", "pp", "dp", "cp", "ep", "etp", "vpp", "micro_batch")
 """Rows that agree in these are variants of one another: they recompute, share out or store differently."""
 
 VARIANT = ("zero", "recompute", "sequence_parallel", "schedule", "overlap_experts")
+
+DOLLARS = ("usd_per_hour", "usd_per_run", "usd_per_token", "usd_per_sample")
+"""What training costs with a configuration, by the names of :class:`~topoopt.cost.Ownership`."""
 
 
 @shows_itself
@@ -57,6 +62,8 @@ class ConfigurationSearch:
         Ways of training that are known from publications, where there are some for this model or one like it.
     not_searched : tuple of NotSearched
         Those of this model that are not among the configurations, and why.
+    cluster : OwnedCluster or None
+        What the machines cost; None where that is not asked.
     """
 
     request: SearchRequest
@@ -75,6 +82,14 @@ class ConfigurationSearch:
     variants: bool = False
     published: tuple[PublishedLayout, ...] = ()
     not_searched: tuple[NotSearched, ...] = ()
+    cluster: OwnedCluster | None = None
+
+    def ownership(self, place: int) -> Ownership | None:
+        """Return what servers, network and electricity cost together with the configuration of a row."""
+        if self.cluster is None:
+            return None
+        time_s = float(self.times.iteration_time_s[place])
+        return self.cluster.training(time_s, self.request.global_batch, self.request.sequence)
 
     @property
     def accelerator(self) -> str:
@@ -105,8 +120,13 @@ class ConfigurationSearch:
             yield {**row, **{f"memory_{cause}_bytes": size for cause, size in memory_bytes.items()}}
 
     def shown(self) -> list[dict[str, Any]]:
-        """Return the rows to show: the fastest :attr:`top`."""
-        return [self.row(int(place)) for place in self.best(self.top, self.variants)]
+        """Return the rows to show: the fastest :attr:`top`, with what training costs by each."""
+        places = self.best(self.top, self.variants).tolist()
+        return [{**self.row(place), **self._dollars(place)} for place in places]
+
+    def _dollars(self, place: int) -> dict[str, float | None]:
+        owned = self.ownership(place)
+        return {} if owned is None else {name: getattr(owned, name) for name in DOLLARS}
 
     def to_frame(self) -> Frame:
         """Return every configuration that fits as a pandas table, the fastest first.
@@ -120,7 +140,7 @@ class ConfigurationSearch:
 
     def to_json(self) -> dict[str, Any]:
         """Return the answer, with the rows to show, as plain values."""
-        request = self.request
+        request, fastest = self.request, self.ownership(0) if self.feasible else None
         settings = ("accelerators", "global_batch", "sequence", "precision", "attention", "framework")
         return {
             "model": request.model.name,
@@ -137,6 +157,7 @@ class ConfigurationSearch:
             "search_cpu_s": self.cpu_s,
             "configurations_per_s": self.valid / max(self.cpu_s, 1e-9),
             "configurations": self.shown(),
+            "ownership": None if fastest is None else asdict(fastest),
             "published": [dict(one.to_mapping()) for one in self.published],
             "published_not_searched": [one.to_mapping() for one in self.not_searched],
         }

@@ -1,6 +1,7 @@
 """``topoopt.llm.estimate``: time and memory of one way of training a transformer, or of every run of a table."""
 
 import os
+from dataclasses import replace
 from typing import Unpack
 
 from topoopt.errors import InvalidInput, check_known
@@ -12,6 +13,7 @@ from topoopt.llm import (
     predict_runs,
     read_runs,
 )
+from topoopt.verbs.llm.owned import cluster_of
 from topoopt.verbs.llm.words import (
     ESTIMATORS,
     Transformer,
@@ -63,7 +65,8 @@ def estimate(model: Transformer = None, **words: Unpack[EstimateWords]) -> Estim
     transformer, system = model_of(model, settings), system_of(settings)
     configuration = configuration_of(transformer, settings)
     calibration = None if law == "apnet24" else calibration_of(settings, system.accelerator)
-    return estimate_configuration(
+    cluster = cluster_of(settings, system, configuration.accelerators)
+    answer = estimate_configuration(
         transformer,
         configuration,
         system,
@@ -72,6 +75,7 @@ def estimate(model: Transformer = None, **words: Unpack[EstimateWords]) -> Estim
         settings.get("framework", "megatron"),
         loads_of(transformer, settings),
     )
+    return replace(answer, cluster=cluster)
 
 
 @checked_arguments

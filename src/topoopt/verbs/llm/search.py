@@ -18,6 +18,7 @@ from topoopt.llm import (
     usual_batch,
     usual_precision,
 )
+from topoopt.verbs.llm.owned import cluster_of
 from topoopt.verbs.llm.words import Transformer, calibration_of, loads_of, model_of, system_of
 from topoopt.words import ConfigurationSearchWords, checked_arguments, checked_words, pick
 
@@ -67,9 +68,13 @@ def search(
     settings = checked_words(words, ConfigurationSearchWords)
     whole("top", top, 1)
     calibration = calibration_of(settings, settings["accelerator"])
-    answer = search_configurations(_request(model, settings, calibration.attention), calibration)
+    request = _request(model, settings, calibration.attention)
+    cluster = cluster_of(settings, request.system, request.accelerators)
+    answer = search_configurations(request, calibration)
     published, others = published_layouts(answer), left_out(answer.request)
-    return replace(answer, top=top, variants=variants, published=published, not_searched=others)
+    return replace(
+        answer, top=top, variants=variants, published=published, not_searched=others, cluster=cluster
+    )
 
 
 def _request(model: Transformer, words: Mapping[str, Any], attention: str) -> SearchRequest:

@@ -1,0 +1,148 @@
+"""What it costs to own a cluster and to train on it, as a section: an hour, a run, what a network saves and loses."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from topoopt.cost import Ownership, OwnershipTerms, ServerPrice
+from topoopt.llm import OwnedCluster
+from topoopt.plan import ComparedFabric
+from topoopt.report.page import Block, Notes, Section
+from topoopt.report.rows import Column, Entries, facts, number, table, text
+from topoopt.report.words import counted, dollars, usd
+
+MILLION = 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class OwnedRow:
+    """A fabric by its name, and what everything costs with it."""
+
+    name: str
+    owned: Ownership
+
+
+def owned_rows(rows: Iterable[ComparedFabric]) -> list[OwnedRow]:
+    """Return the fabrics whose ownership is priced."""
+    return [OwnedRow(row.name, row.ownership) for row in rows if row.ownership is not None]
+
+
+def ownership_sections(
+    rows: Sequence[OwnedRow], terms: OwnershipTerms | None, servers: int, network: str = ""
+) -> list[Section]:
+    """Return a section about the cost of ownership; none where it is not priced.
+
+    Parameters
+    ----------
+    rows
+        Fabrics, one's own first.
+    network
+        What the network is, where there are no fabrics to name.
+    """
+    if terms is None or not rows:
+        return []
+    running = terms.running
+    first = rows[0].owned
+    entries: Entries = {
+        "network": network,
+        "servers": _servers(terms.server, servers),
+        "electricity": f"${running.electricity_usd_per_kwh:g} a kWh, power usage effectiveness "
+        f"{running.power_usage_effectiveness:g}",
+        "over": f"{counted_years(running.years)}, training {running.utilization:.0%} of the hours",
+        "range": _range(first),
+        "run": _run(first),
+    }
+    blocks: tuple[Block, ...] = (_table(rows), facts(entries), *_notes(rows))
+    return [
+        Section(
+            "ownership",
+            "What it costs to own and to train",
+            "Network, servers and electricity of all years, spread over the hours in which the cluster trains. What a "
+            "network saves stands beside what its iterations lose of the servers, for the same training.",
+            blocks,
+            f"over {counted_years(running.years)}",
+        )
+    ]
+
+
+def cluster_sections(cluster: OwnedCluster | None, owned: Ownership | None) -> list[Section]:
+    """Return a section about a cluster whose network is known by its bandwidth; none where it is not priced."""
+    if cluster is None or owned is None:
+        return []
+    rows = [OwnedRow("this estimate", owned)]
+    return ownership_sections(rows, cluster.terms, cluster.servers, cluster.words)
+
+
+def counted_years(years: float) -> str:
+    """Return ``1 year`` or ``4.5 years``."""
+    return "1 year" if years == 1 else f"{years:g} years"
+
+
+def _servers(server: ServerPrice, servers: int) -> str:
+    price = "price unknown" if server.usd is None else f"{usd(server.usd)} each"
+    if server.low_usd is not None and server.low_usd != server.high_usd:
+        price += f" ({usd(server.low_usd)} to {usd(server.high_usd)})"
+    draws = "watts unknown" if server.power_w is None else f"{server.power_w / 1e3:.3g} kW"
+    return f"{counted(servers, 'server')}, {price}, {draws} each; {server.basis}"
+
+
+def _range(owned: Ownership) -> str:
+    low, high = owned.low_usd_per_hour, owned.high_usd_per_hour
+    if low is None or high is None or low == high:
+        return ""
+    return f"from {dollars(low)} to {dollars(high)} an hour, by the price of a server"
+
+
+def _run(owned: Ownership) -> str:
+    if owned.run_hours is None:
+        return ""
+    days = f", {owned.run_hours / 24:,.3g} days" if owned.run_hours >= 48 else ""
+    return f"{owned.run_hours:,.4g} hours{days} on the first network, {dollars(owned.usd_per_run)}"
+
+
+def _table(rows: Sequence[OwnedRow]) -> Block:
+    columns = [
+        text("fabric", "name"),
+        number("network", "owned.network_usd_per_hour", dollars),
+        number("servers", "owned.servers_usd_per_hour", dollars),
+        number("an hour", "owned.usd_per_hour", dollars),
+        *_of_training([row.owned for row in rows]),
+    ]
+    return table("Dollars an hour of training, electricity included", rows, *columns)
+
+
+def _of_training(owned: Sequence[Ownership]) -> list[Column]:
+    columns = []
+    if any(one.run_hours is not None for one in owned):
+        columns.append(number("the run", "owned.usd_per_run", dollars))
+    if any(one.usd_per_token is not None for one in owned):
+        columns.append(number("1 M tokens", lambda row: _million(row.owned.usd_per_token)))
+    elif any(one.usd_per_sample is not None for one in owned):
+        columns.append(number("1 M samples", lambda row: _million(row.owned.usd_per_sample)))
+    if any(one.network_saved_usd is not None or one.servers_lost_usd is not None for one in owned):
+        columns += [
+            number("network saves", "owned.network_saved_usd", dollars),
+            number("slower loses", "owned.servers_lost_usd", dollars),
+            number("together", "owned.net_usd", dollars),
+        ]
+    return columns
+
+
+def _million(amount_usd: float | None) -> str:
+    return dollars(None if amount_usd is None else MILLION * amount_usd)
+
+
+def _notes(rows: Sequence[OwnedRow]) -> tuple[Notes, ...]:
+    lines = []
+    if any(row.owned.net_usd is not None for row in rows):
+        lines.append(
+            f"saves and loses: over {counted_years(rows[0].owned.years)}, against {rows[0].name}; slower iterations "
+            "lose of servers and network"
+        )
+    names: dict[str, list[str]] = {}
+    for row in rows:
+        for what in row.owned.unknown:
+            names.setdefault(what, []).append(row.name)
+    for what, fabrics in names.items():
+        where = "" if len(fabrics) == len(rows) else f" ({', '.join(fabrics)})"
+        lines.append(f"unknown: {what}{where}; sums with it are left open")
+    return (Notes(tuple(lines)),) if lines else ()

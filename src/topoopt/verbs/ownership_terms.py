@@ -1,0 +1,55 @@
+"""What the words of ownership come to: how the cluster is run, its servers, and the run that is priced."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from topoopt.cost import OwnershipTerms, Running, TrainingRun, server_price, usual_figures
+from topoopt.words import OwnershipWords, pick
+
+_RUNNING = {
+    "years": "years",
+    "electricity_price": "electricity_usd_per_kwh",
+    "power_usage_effectiveness": "power_usage_effectiveness",
+    "utilization": "utilization",
+}
+"""Words of how a cluster is run, and what the fields of the noun are called."""
+
+_RUN = {"samples": "samples", "tokens": "tokens", "run_hours": "hours"}
+_SERVER = ("server_price", "server_power")
+
+
+def ownership_terms(
+    words: Mapping[str, Any],
+    accelerator: str,
+    accelerators_per_server: int,
+    before: OwnershipTerms | None = None,
+) -> OwnershipTerms:
+    """Return the terms; what no word says is as it was ``before``, or the usual.
+
+    Raises
+    ------
+    InvalidInput
+        If a number is out of range, or a run has two sizes.
+    """
+    given = {field: words[word] for word, field in _RUNNING.items() if word in words}
+    run = TrainingRun(**{field: words[word] for word, field in _RUN.items() if word in words})
+    if before is not None and not pick(words, _SERVER):
+        server = before.server
+    else:
+        server = server_price(
+            accelerator,
+            accelerators_per_server,
+            price=words.get("server_price"),
+            power_w=words.get("server_power"),
+        )
+    if before is not None:
+        run = run if pick(words, _RUN) else before.run
+        return OwnershipTerms(replace(before.running, **given), server, run)
+    usual = {field: usual_figures()[field].usual for field in _RUNNING.values()}
+    return OwnershipTerms(Running(**{**usual, **given}), server, run)
+
+
+def asks_for_ownership(words: Mapping[str, Any]) -> bool:
+    """Return whether any word of ownership is given."""
+    return bool(pick(words, OwnershipWords))

@@ -1,0 +1,29 @@
+"""The words of ownership: how a cluster is run, what its servers cost, and which training is priced."""
+
+from typing import Annotated, TypedDict
+
+from topoopt.words.word import Amount, Word, panel
+
+
+@panel("What it costs to own and to train")
+class OwnershipWords(TypedDict, total=False):
+    """Network, servers and electricity over years, and the training that is priced."""
+
+    years: Annotated[float, Word("N")]
+    """Over which everything is paid for; 5."""
+    electricity_price: Annotated[float, Word("USD")]
+    """Of a kilowatt-hour; 0.0872, US industry in 2025."""
+    power_usage_effectiveness: Annotated[float, Word("RATIO", names=("pue",))]
+    """Watts of the building for a watt of the parts; 1.58, the average of 2023."""
+    utilization: Annotated[float, Word("SHARE")]
+    """Of the hours in which the cluster trains; 0.8, assumed."""
+    server_price: Annotated[Amount, Word("USD|low|typical|high")]
+    """Of a server with its accelerators, without the network; typical of the catalogue (topoopt hardware servers)."""
+    server_power: Annotated[float, Word("WATTS")]
+    """That a server draws while it trains; 82 % of its rating."""
+    samples: Annotated[float, Word("N")]
+    """Samples of a training run, which is then priced, too."""
+    tokens: Annotated[float, Word("N")]
+    """Or its tokens, of a transformer."""
+    run_hours: Annotated[float, Word("HOURS")]
+    """Or how long it takes on the first network shown."""

@@ -1,0 +1,37 @@
+"""How a cluster is run: figures in range, defaults with their sources."""
+
+import pytest
+
+from topoopt.cost import Running, usual_figures
+from topoopt.errors import InvalidInput
+
+
+@pytest.mark.parametrize("name", usual_figures())
+def test_every_default_lies_in_its_range_and_says_where_it_is_from(name: str) -> None:
+    figure = usual_figures()[name]
+    assert figure.low <= figure.usual <= figure.high
+    assert figure.source
+    assert figure.date
+
+
+def test_the_defaults_make_a_way_of_running() -> None:
+    usual = {name: figure.usual for name, figure in usual_figures().items() if name != "training_power"}
+    running = Running(**usual)
+    assert running.training_hours == pytest.approx(0.8 * running.hours)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ((-1, 0.1), "years: expected a number above 0 and up to 100, got -1"),
+        ((0, 0.1), "years: expected a number above 0 and up to 100, got 0"),
+        ((4, float("nan")), "electricity_price: expected dollars a kWh >= 0, got nan"),
+        ((4, 0.1, 0.9), "power_usage_effectiveness: expected a number >= 1, got 0.9"),
+        ((4, 0.1, 1.2, 0), "utilization: expected a share above 0 and up to 1, got 0"),
+        ((4, 0.1, 1.2, 1.01), "utilization: expected a share above 0 and up to 1, got 1.01"),
+    ],
+)
+def test_what_cannot_be_is_refused(values: tuple[float, ...], message: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        Running(*values)
+    assert str(caught.value) == message
