@@ -41,7 +41,7 @@ VERBS: Mapping[str, str] = MappingProxyType(
         "reproduce": "Make figures of the paper again: ours beside the published, rows and pictures in a folder.",
         "profile": "Measure a model's operators here, at every split size that a search may choose.",
         "models": "List the models that come with topoopt: variants and hyper-parameters, shapes of transformers.",
-        "hardware": "List accelerators, network parts and efficiencies, each with its source.",
+        "hardware": "List accelerators, servers, network parts and efficiencies, each with its source.",
     }
 )
 """Every verb and group, in the order in which one uses them, with its line in the list."""
