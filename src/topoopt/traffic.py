@@ -155,6 +155,16 @@ def merged_traffic(
     )
 
 
+def with_pairs(traffic: Traffic) -> Traffic:
+    """Return the traffic with all-to-all groups as transfers between the pairs of their members."""
+    if not traffic.alltoall:
+        return traffic
+    matrix = traffic.mp_matrix()
+    src, dst = np.nonzero(matrix)
+    pairs = Transfers(src, dst, np.rint(matrix[src, dst]).astype(np.int64))
+    return merged_traffic(traffic.servers, traffic.allreduce, (), pairs)
+
+
 def traffic_from_matrix(matrix: NDArray[np.float64], place: str = "traffic matrix") -> Traffic:
     """Return pure model-parallel traffic from bytes per ordered pair; the diagonal is ignored.
 

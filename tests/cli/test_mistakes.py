@@ -193,7 +193,7 @@ def test_a_plan_file_with_a_key_that_does_not_exist(topoopt: Topoopt, plan_file:
         (("compare", "plan.json", "--servers", "32"), "--servers: plan.json is a plan, whose job is fixed"),
         (("traffic", "plan.json", "--set", "tables=3"), "--set: plan.json is a plan, whose job is fixed"),
         (("traffic", "plan.json", "--csv", "no/t.csv"), "--csv: no/t.csv: the folder no does not exist"),
-        (("plan", "plan.json"), "plan.json: is a plan already"),
+        (("plan", "plan.json"), "plan.json: is a plan; topoopt compare, traffic"),
     ],
 )
 def test_a_mistake_with_a_plan(topoopt: Topoopt, plan_file: str, words: tuple[str, ...], said: str) -> None:

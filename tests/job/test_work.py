@@ -73,7 +73,7 @@ def test_operators_go_on_fewer_servers_with_as_many_samples_on_each_and_nothing_
     again = job_on(made["operators"], fewer)
     assert again.global_batch / made["operators"].global_batch == 6 / 8
     assert operators_of(again).graph is operators_of(made["operators"]).graph
-    with pytest.raises(Infeasible, match="known by its traffic matrix alone"):
+    with pytest.raises(Infeasible, match="known by its traffic alone"):
         job_on(made["traffic"], fewer)
     with pytest.raises(Infeasible, match="for all 8 servers; plan again for fewer"):
         job_on(made["transformer"], fewer)

@@ -89,7 +89,10 @@ class JobModel(Strict):
     @model_validator(mode="after")
     def _one_workload(self) -> "JobModel":
         named = [name for name in ("model", *WORK_FILES) if getattr(self, name) is not None]
-        if len(named) != 1 and named not in (["model", "profile"], ["operators", "profile"]):
+        if len(named) != 1 and named not in (
+            ["model", "profile"],
+            ["operators", "profile"],
+        ):
             got = " and ".join(named) or "none"
             raise ValueError(
                 f"give one of model, config, operators, profile (with or without model), traffic; got {got}"

@@ -12,7 +12,7 @@ from topoopt.job.transformer_work import TransformerWork
 from topoopt.job.work import Work
 from topoopt.memory import refuse_too_large
 from topoopt.strategy import ParallelStrategy
-from topoopt.traffic import Traffic
+from topoopt.traffic import Traffic, with_pairs
 from topoopt.workload import OperatorGraph
 
 
@@ -64,19 +64,20 @@ def make_job(
     return Job(operators_work(graph, cluster, settings, profiles), cluster, settings)
 
 
-def traffic_job(name: str, traffic: Traffic, cluster: ClusterSpec) -> Job:
-    """Return the job of a traffic matrix: no operators, all bytes ready at once.
+def traffic_job(name: str, traffic: Traffic, cluster: ClusterSpec, origin: str = "a traffic matrix") -> Job:
+    """Return the job of known traffic: no operators, all bytes ready at once; ``origin`` is what was read, in words.
 
     Raises
     ------
     InvalidInput
-        If the matrix is not of the cluster's servers, or moves nothing.
+        If the traffic is not of the cluster's servers, or moves nothing.
     """
     if traffic.servers != cluster.servers:
         raise InvalidInput(f"{name}: {traffic.servers} rows for {cluster.servers} servers")
-    if not len(traffic.transfers):
+    demand = with_pairs(traffic)
+    if not len(demand.transfers) and not demand.allreduce:
         raise InvalidInput(f"{name}: no server sends another one anything; there is nothing to plan")
-    return Job(TrafficWork(name, traffic.transfers), cluster, JobSettings())
+    return Job(TrafficWork(name, demand, origin), cluster, JobSettings())
 
 
 def training_job(work: TransformerWork, cluster: ClusterSpec, precision: str) -> Job:

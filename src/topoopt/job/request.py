@@ -16,6 +16,7 @@ from topoopt.errors import TopoOptError
 from topoopt.files import is_file, read_bytes
 from topoopt.hardware import ClusterSpec
 from topoopt.provenance import digest
+from topoopt.recorded import Recording, recorded_files
 from topoopt.traffic import Traffic
 from topoopt.transformer import TransformerModel
 from topoopt.workload import OperatorGraph
@@ -33,7 +34,7 @@ _PLAIN = ("model", "variant", *WORK_FILES, "batch_per_accelerator")
 _MERGED = ("training", "hyperparameters", "cluster", "settings", "search")
 
 
-Described = OperatorGraph | Traffic | TransformerModel
+Described = OperatorGraph | Traffic | TransformerModel | Recording
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,8 @@ class JobRequest:
     Attributes
     ----------
     model, variant, config, operators, profile, traffic : str
-        A model's name, or the path of a file; ``config`` is a transformer's ``config.json``.
+        A model's name, or the path of a file; ``config`` is a transformer's ``config.json``,
+        ``traffic`` a matrix or what a run has sent.
     training : mapping
         Fields of :class:`TrainingPart`, for transformers.
     hyperparameters : mapping
@@ -58,8 +60,8 @@ class JobRequest:
         The files read so far.
     places : mapping
         Where each word that a file says stands in it, such as ``job.yaml: training.tp``.
-    described : OperatorGraph, Traffic or TransformerModel, optional
-        A model that is no file and has no name in the zoo: made in Python.
+    described : OperatorGraph, Traffic, TransformerModel or Recording, optional
+        A model that is no file and has no name in the zoo: made in Python; or what the files of a run say.
     """
 
     model: str = ""
@@ -96,9 +98,10 @@ class JobRequest:
 
     def input_digests(self) -> dict[str, str]:
         """Return the SHA-256 of every file that the job is made of, and of what is described in Python, by name."""
-        paths = (*self.files, *filter(None, self.files_by_word().values()))
+        named = filter(None, self.files_by_word().values())
+        paths = (*self.files, *(file for path in named for file in recorded_files(path)))
         digests = {Path(path).name: digest(read_bytes(path)) for path in paths}
-        if self.described is not None:
+        if self.described is not None and not isinstance(self.described, Recording):
             name = getattr(self.described, "name", "traffic")
             text = json.dumps(asdict(self.described), sort_keys=True, default=_plain)
             digests[name] = digest(text.encode())

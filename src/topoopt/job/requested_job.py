@@ -1,15 +1,16 @@
 """The job that a request means: a model of the zoo, operators, a profile of theirs, or a traffic matrix."""
 
 from dataclasses import replace
-from pathlib import Path
 
 from topoopt.errors import InvalidInput
 from topoopt.files import read_json
 from topoopt.hardware import find_accelerator
-from topoopt.job.job import Job, make_job, traffic_job
+from topoopt.job.given_traffic import given_traffic_job
+from topoopt.job.job import Job, make_job
 from topoopt.job.request import DEFAULT_CLUSTER, JobRequest, requested_cluster
 from topoopt.job.settings import JobSettings
-from topoopt.traffic import Traffic, traffic_from_matrix
+from topoopt.recorded import Recording
+from topoopt.traffic import Traffic
 from topoopt.workload import (
     DeviceProfile,
     OperatorGraph,
@@ -18,7 +19,6 @@ from topoopt.workload import (
     load_model,
     read_flexnet_profile,
     read_operators,
-    read_traffic_matrix,
     resolve_variant,
     signature_of,
 )
@@ -41,8 +41,8 @@ def requested_job(request: JobRequest) -> Job:
         remedy = "give servers and accelerators_per_server" if word == "accelerators" else "leave it out"
         raise InvalidInput(f"{word}: is for transformers in pipeline stages, and {what} is none; {remedy}")
     settings = JobSettings(**request.settings)
-    if request.traffic or isinstance(request.described, Traffic):
-        return _traffic_job(request)
+    if request.traffic or isinstance(request.described, Traffic | Recording):
+        return given_traffic_job(request)
     if request.profile and request.described:
         raise InvalidInput(
             f"{request.profile}: a profile goes with a model of the zoo or a file of operators"
@@ -68,27 +68,6 @@ def _own_graph(request: JobRequest) -> OperatorGraph:
     assert isinstance(graph, OperatorGraph), "a transformer is ranked by the search first"
     _refuse_model_words(request, graph.name)
     return replace(graph, batch_per_accelerator=batch) if batch else graph
-
-
-def _refuse_operator_words(request: JobRequest, what: str) -> None:
-    if request.profile:
-        raise InvalidInput(f"{request.profile}: {what} holds bytes and no operators; leave it out")
-    _refuse_model_words(request, what)
-    for word, value in (("batch_per_accelerator", request.batch_per_accelerator), *request.settings.items()):
-        if value:
-            raise InvalidInput(f"{word}: {what} holds bytes and no operators; leave it out")
-
-
-def _traffic_job(request: JobRequest) -> Job:
-    traffic, what = request.described, request.traffic or "the traffic"
-    if not isinstance(traffic, Traffic):
-        traffic = traffic_from_matrix(read_traffic_matrix(request.traffic), request.traffic)
-    _refuse_operator_words(request, what)
-    servers = request.cluster.get("servers", traffic.servers)
-    if servers != traffic.servers:
-        raise InvalidInput(f"servers: {what} is for {traffic.servers} servers, got {servers}")
-    name = Path(request.traffic).name or "traffic"
-    return traffic_job(name, traffic, requested_cluster(request, traffic.servers))
 
 
 def _zoo_graph(request: JobRequest) -> tuple[OperatorGraph, int]:

@@ -1,4 +1,4 @@
-"""The work that is known by its traffic matrix alone: no operators, no strategy, all bytes ready at once."""
+"""The work that is known by its traffic alone: no operators, no strategy, all bytes ready at once."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -7,18 +7,33 @@ from topoopt.errors import Infeasible
 from topoopt.hardware import ClusterSpec
 from topoopt.job.settings import JobSettings
 from topoopt.strategy import ParallelStrategy
-from topoopt.traffic import Traffic, Transfers, merged_traffic
+from topoopt.traffic import Traffic
 
 
 @dataclass(frozen=True, eq=False)
 class TrafficWork:
-    """Transfers between servers, moved once an iteration; they count as one sample an accelerator."""
+    """Transfers and AllReduces between servers, moved once an iteration; they count as one sample an accelerator.
+
+    Attributes
+    ----------
+    name : str
+        The file's.
+    demand : Traffic
+        Without all-to-all groups: they are transfers here.
+    origin : str
+        What was read, in words: a matrix where nothing is said.
+    """
 
     kind: ClassVar[str] = "traffic"
     strategy_word: ClassVar[str] = "strategy"
-    plain_words: ClassVar[str] = "none: a traffic matrix"
     name: str
-    transfers: Transfers
+    demand: Traffic
+    origin: str = "a traffic matrix"
+
+    @property
+    def plain_words(self) -> str:
+        """That there is none."""
+        return f"none: {self.origin}"
 
     def samples(self, cluster: ClusterSpec) -> int:
         """Return one for each accelerator."""
@@ -40,9 +55,9 @@ class TrafficWork:
         return ""
 
     def traffic(self, strategy: ParallelStrategy, cluster: ClusterSpec, settings: JobSettings) -> Traffic:
-        """Return the transfers."""
-        return merged_traffic(cluster.servers, (), (), self.transfers)
+        """Return all of it."""
+        return self.demand
 
     def on(self, cluster: ClusterSpec, settings: JobSettings) -> "TrafficWork":
         """Refuse: rows and columns are servers."""
-        raise Infeasible("a job known by its traffic matrix alone cannot be given fewer servers")
+        raise Infeasible("a job known by its traffic alone cannot be given fewer servers")

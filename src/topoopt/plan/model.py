@@ -260,6 +260,9 @@ class PlanFile(Strict):
     fixed_traffic: list[tuple[Count, Count, Count]] = Field(
         default=[], description="source, destination and bytes of a job known by its traffic matrix"
     )
+    fixed_allreduce: list[tuple[Annotated[list[Count], Field(min_length=2)], Count]] = Field(
+        default=[], description="servers and bytes of the AllReduces of a job known by its traffic"
+    )
     gradients: GradientChoice = Field(
         default=GradientChoice(), description="iteration times with other buckets and other algorithms"
     )

@@ -1,4 +1,4 @@
-"""The part of a plan file that is a traffic matrix: its transfers, and a graph of no operators."""
+"""The part of a plan file that is known traffic: transfers, AllReduces, and a graph of no operators."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from topoopt.hardware import find_accelerator
 from topoopt.job import TrafficWork
 from topoopt.plan import model
 from topoopt.plan.plan import Plan
-from topoopt.traffic import merged_transfers
+from topoopt.traffic import AllReduceGroup, Transfers, merged_traffic
 from topoopt.workload import OperatorGraph
 
 NO_MEMORY = dict.fromkeys(
@@ -18,13 +18,14 @@ NO_MEMORY = dict.fromkeys(
 
 
 def traffic_to_mapping(plan: Plan) -> dict[str, Any]:
-    """Return the keys of a plan of a traffic matrix."""
+    """Return the keys of a plan of known traffic."""
     work = plan.job.work
     assert isinstance(work, TrafficWork)
-    moved = work.transfers
+    moved = work.demand.transfers
     return {
         "graph": OperatorGraph(work.name, (), 1),
         "fixed_traffic": np.stack([moved.src, moved.dst, moved.size_bytes], axis=1).tolist(),
+        "fixed_allreduce": [(list(group.members), group.size_bytes) for group in work.demand.allreduce],
         "memory": {
             "server": 0,
             **NO_MEMORY,
@@ -41,13 +42,19 @@ def traffic_from_file(file: model.PlanFile) -> TrafficWork:
     Raises
     ------
     InvalidInput
-        If a server is not of the cluster, or there are operators beside the matrix.
+        If a server is not of the cluster, or there are operators beside the traffic.
     """
     servers = file.cluster.servers
     for index, (src, dst, _) in enumerate(file.fixed_traffic):
         if max(src, dst) >= servers:
             raise InvalidInput(f"fixed_traffic[{index}]: servers are 0..{servers - 1}, got {src} and {dst}")
+    for index, (members, _) in enumerate(file.fixed_allreduce):
+        if max(members) >= servers or sorted(set(members)) != members:
+            raise InvalidInput(
+                f"fixed_allreduce[{index}]: expected servers of 0..{servers - 1} ascending, got {members!r:.60}"
+            )
     if file.graph.operators:
         raise InvalidInput("fixed_traffic: is of a job without operators, and graph has some")
     rows = np.array(file.fixed_traffic, np.int64).reshape(-1, 3)
-    return TrafficWork(file.graph.name, merged_transfers(*rows.T))
+    groups = [AllReduceGroup(tuple(members), size) for members, size in file.fixed_allreduce]
+    return TrafficWork(file.graph.name, merged_traffic(servers, groups, (), Transfers(*rows.T)))

@@ -16,6 +16,7 @@ EMPTY: Mapping[str, Any] = {
     "profiles": [],
     "device_profiles": [],
     "fixed_traffic": [],
+    "fixed_allreduce": [],
     "training": None,
 }
 """Keys of a plan file that are of one kind of work, where it is another."""
@@ -43,6 +44,6 @@ def work_to_mapping(plan: Plan) -> dict[str, Any]:
 
 def work_from_file(file: model.PlanFile) -> Work:
     """Return the work that a plan file describes."""
-    kind = "traffic" if file.fixed_traffic else "operators"
+    kind = "traffic" if file.fixed_traffic or file.fixed_allreduce else "operators"
     kind = kind if file.training is None else "transformer"
     return WORK_PARTS[kind].from_file(file)

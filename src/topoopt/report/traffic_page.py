@@ -1,6 +1,7 @@
-"""What the page of a plan says of a job known by its traffic matrix: its bytes, and how often it was wired."""
+"""What the page of a plan says of a job known by its traffic: its bytes, and how often it was wired."""
 
 from topoopt.plan import Plan
+from topoopt.report.laid_traffic_page import allreduce_words
 from topoopt.report.rows import Entries
 from topoopt.report.words import counted
 from topoopt.report.work_page import WorkPage, cluster_words, spread_words
@@ -9,8 +10,12 @@ from topoopt.units import format_bytes
 
 def job_facts(plan: Plan) -> Entries:
     """Return the bytes and the cluster."""
-    moved = f"{format_bytes(plan.traffic().mp_bytes)}, all of it ready at once; no strategy to search"
-    return {"bytes": moved, "cluster": cluster_words(plan.job.cluster)}
+    traffic = plan.traffic()
+    moved = [format_bytes(traffic.mp_bytes)] if traffic.mp_bytes or not traffic.allreduce else []
+    if traffic.allreduce:
+        moved.append(f"AllReduce of {allreduce_words(traffic)}")
+    said = f"{' and '.join(moved)}, all of it ready at once; no strategy to search"
+    return {"bytes": said, "cluster": cluster_words(plan.job.cluster)}
 
 
 def search_facts(plan: Plan) -> Entries:

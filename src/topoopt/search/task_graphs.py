@@ -9,6 +9,8 @@ import numpy as np
 from topoopt.job import Job, OperatorsWork, TrafficWork, operators_of, transformer_of
 from topoopt.pipelined_step import PipelinedStep
 from topoopt.simulate import (
+    COLLECTIVE,
+    COLLECTIVES,
     TRANSFER,
     TaskGraph,
     TaskRows,
@@ -68,12 +70,17 @@ _last_task_graph = lru_cache(maxsize=1)(_known_task_graph)
 
 
 def _of_traffic(job: Job, strategy: ParallelStrategy, iterations: int) -> TaskGraph:
-    """Return all transfers at once."""
+    """Return all transfers and all AllReduces at once."""
     assert isinstance(job.work, TrafficWork)
-    moved = job.work.transfers
-    rows = TaskRows(TRANSFER, len(moved), src=moved.src, dst=moved.dst, size_bytes=moved.size_bytes)
+    moved, groups = job.work.demand.transfers, job.work.demand.allreduce
+    rows = [TaskRows(TRANSFER, len(moved), src=moved.src, dst=moved.dst, size_bytes=moved.size_bytes)]
+    if groups:
+        sizes = np.array([group.size_bytes for group in groups], np.int64)
+        members = tuple(group.members for group in groups)
+        alike = COLLECTIVES.index("allreduce")
+        rows.append(TaskRows(COLLECTIVE, len(groups), size_bytes=sizes, collective=alike, members=members))
     nothing = np.zeros(0, np.int64)
-    return task_graph_from_edges(job.cluster.servers, [rows], nothing, nothing)
+    return task_graph_from_edges(job.cluster.servers, rows, nothing, nothing)
 
 
 def _of_transformer(job: Job, strategy: ParallelStrategy, iterations: int) -> TaskGraph:

@@ -36,6 +36,7 @@ from topoopt.llm import (
     system_of,
     weighed_s,
 )
+from topoopt.search.execution_traces import with_traces_read
 from topoopt.search.moore_hops import moore_hops
 from topoopt.search.overlooked import overlooked
 from topoopt.search.progress import Progress, silent
@@ -78,7 +79,7 @@ def job_of(request: JobRequest, on_progress: Progress = silent) -> Job:
 
 def _job_of(request: JobRequest, on_progress: Progress) -> Job:
     if not is_transformer(request):
-        return requested_job(request)
+        return requested_job(with_traces_read(request))
     on_progress("ranking configurations", 0, 0)
     training = training_request(request)
     refuse_too_many_servers(training.cluster)

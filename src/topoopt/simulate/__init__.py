@@ -12,7 +12,9 @@ from topoopt.simulate.auto_expected_error import expected_error as expected_erro
 from topoopt.simulate.build_task_graph import build_task_graph as build_task_graph
 from topoopt.simulate.chakra import ChakraFiles as ChakraFiles
 from topoopt.simulate.chakra import chakra_files as chakra_files
+from topoopt.simulate.chakra import chakra_recording as chakra_recording
 from topoopt.simulate.chakra import is_chakra as is_chakra
+from topoopt.simulate.chakra import read_chakra as read_chakra
 from topoopt.simulate.counters.link_counters import LinkCounters as LinkCounters
 from topoopt.simulate.counters.table import CounterReader as CounterReader
 from topoopt.simulate.counters.table import link_counters as link_counters

@@ -18,6 +18,7 @@ from topoopt.frontier import (
     wiring_of,
 )
 from topoopt.hardware import LINK_MODES, ClusterSpec
+from topoopt.job import expecting
 from topoopt.plan import read_plan
 from topoopt.units import parse_bandwidth, parse_bytes, parse_time
 from topoopt.verbs.wiring_source import is_file_name, is_plan_file
@@ -110,5 +111,6 @@ def _wiring_of_plan(path: str, given: Collection[str]) -> Wiring:
     for word in ("servers", "degree", "links", "bandwidth", "seed"):
         if word in given:
             raise InvalidInput(f"{word}: {path} is a plan, which says it; leave it out")
-    plan = read_plan(path)
+    with expecting(path, "plan"):
+        plan = read_plan(path)
     return wiring_of(path, plan.fabric.topology, plan.job.cluster.degree)

@@ -3,6 +3,7 @@
 import os
 
 from topoopt.errors import InvalidInput
+from topoopt.job import expecting
 from topoopt.plan import Plan, read_plan
 from topoopt.rewiring import Joined, joined_by
 from topoopt.verbs.wiring_source import is_plan_file
@@ -22,7 +23,8 @@ def joined_and_name(source: JoinedSource) -> tuple[Joined, str]:
     """
     name = "plan" if isinstance(source, Plan) else os.fspath(source)
     if not isinstance(source, Plan) and not is_plan_file(name):
-        return joined_by(*read_wiring_file(name)), name
+        with expecting(name, "wiring", "plan"):
+            return joined_by(*read_wiring_file(name)), name
     plan = source if isinstance(source, Plan) else read_plan(name)
     topology, cluster = plan.fabric.topology, plan.job.cluster
     if topology.nodes > topology.servers:

@@ -1,24 +1,26 @@
 """Where a job comes from, in words: a variant of the zoo and what was changed of it, or files."""
 
-from topoopt.job import JobRequest
+from topoopt.job import Job, JobRequest, TrafficWork
 from topoopt.search import is_transformer
 from topoopt.workload import MODELS, resolve_variant
 
 Origin = tuple[tuple[str, str], ...]
 
 
-def origin_of(request: JobRequest, model: str) -> Origin:
-    """Return where the model, by its variant's name, and its times come from, as facts."""
+def origin_of(request: JobRequest, job: Job) -> Origin:
+    """Return where the model and its times come from, as facts."""
     if is_transformer(request):
         return (("model", f"from {request.config}"),) if request.config else ()
+    if isinstance(job.work, TrafficWork) and request.traffic:
+        return (("traffic", f"from {request.traffic}: {job.work.origin}"),)
     if request.described is not None:
         return (("model", "described in Python"),)
     profile = ("profile", request.profile)
-    file = request.operators or request.traffic or (not request.model and request.profile)
+    file = request.operators or (not request.model and request.profile)
     if file:
-        read = ("traffic" if request.traffic else "model", f"from {file}")
+        read = ("model", f"from {file}")
         return (read, profile) if request.operators else (read,)
-    name, variant = resolve_variant(model)
+    name, variant = resolve_variant(job.name)
     changes = dict(request.hyperparameters)
     if request.batch_per_accelerator:
         changes["batch_per_accelerator"] = request.batch_per_accelerator

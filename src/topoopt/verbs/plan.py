@@ -113,7 +113,7 @@ def planned(
             inputs={**request.input_digests(), **wiring},
             on_progress=on_progress,
         )
-    return replace(plan, origin=origin_of(request, job.name), terms=terms), options
+    return replace(plan, origin=origin_of(request, job), terms=terms), options
 
 
 def plan_from_file(source: Source | Plan, words: Mapping[str, Any]) -> tuple[Plan, SearchOptions] | None:

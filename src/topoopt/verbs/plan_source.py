@@ -2,6 +2,7 @@
 
 import os
 
+from topoopt.job import expecting
 from topoopt.plan import Plan, read_plan
 
 PlanSource = Plan | str | os.PathLike[str]
@@ -19,4 +20,5 @@ def plan_and_name(source: PlanSource) -> tuple[Plan, str]:
     if isinstance(source, Plan):
         return source, "plan"
     path = os.fspath(source)
-    return read_plan(path), path
+    with expecting(path, "plan"):
+        return read_plan(path), path

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from topoopt.errors import InvalidInput
+from topoopt.job import expecting
 from topoopt.plan import Plan, read_plan
 from topoopt.routing import Fabric
 from topoopt.simulate import Placement, SimulatedJob
@@ -18,7 +19,8 @@ def plan_of_fabric(words: Mapping[str, Any]) -> Plan | None:
     name = words.get("fabric")
     if not isinstance(name, str) or not (name.lower().endswith(PLAN_FILES) or os.sep in name):
         return None
-    return read_plan(name)
+    with expecting(name, "plan"):
+        return read_plan(name)
 
 
 def fabric_of_plan(

@@ -19,6 +19,7 @@ from topoopt.interleave import (
     read_counters,
     read_profile,
 )
+from topoopt.job import expecting
 from topoopt.plan import Plan
 from topoopt.simulate import SIMULATORS, Simulation, is_chakra, is_fbuf
 from topoopt.verbs.simulate import simulate
@@ -85,10 +86,12 @@ def phases_of_source(source: ProfileSource, how: HowProfiled = USUAL) -> JobPhas
     if not path:
         raise InvalidInput("JOB: expected a file name, got nothing")
     if path.lower().endswith(".csv"):
-        return _of_counters(path, how)
+        with expecting(path, "counters"):
+            return _of_counters(path, how)
     if is_fbuf(path) or is_chakra(path) or is_plan_file(path):
         return _of_simulation(_simulated(path, how), how)
-    return JobPhases({"": _named(read_profile(path), how)}, "job file", path, {})
+    with expecting(path, "job-profile"):
+        return JobPhases({"": _named(read_profile(path), how)}, "job file", path, {})
 
 
 def _named(profile: CommunicationProfile, how: HowProfiled) -> CommunicationProfile:

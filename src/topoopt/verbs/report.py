@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from topoopt.job import expecting
 from topoopt.report import (
     FORMATS,
     WrittenReport,
@@ -55,7 +56,8 @@ def report(
     """
     suffixes = check_formats(tuple(formats))
     file = os.fspath(answer) if isinstance(answer, (str, os.PathLike)) else None
-    subject = answer if file is None else read_subject(file)
+    with expecting(file, "plan", "comparison", "cluster-result"):
+        subject = answer if file is None else read_subject(file)
     page = make_page(subject)
     drawn = (
         () if figures is None else tuple(draw_charts(page.charts, os.fspath(figures), suffixes, on_progress))

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 from topoopt.errors import InvalidInput
+from topoopt.job import expecting
 from topoopt.report import LineChart, lines_chart
 from topoopt.sweep import (
     BEST,
@@ -54,7 +55,7 @@ def results(file: str | os.PathLike[str], **words: Unpack[ResultsWords]) -> Resu
     if limit < 0:
         raise InvalidInput(f"limit: expected an integer >= 0, got {limit}")
     _check_together(words)
-    with open_results(os.fspath(file)) as opened:
+    with expecting(os.fspath(file), "results"), open_results(os.fspath(file)) as opened:
         rows = query(opened, words["sql"]) if "sql" in words else _rows(opened, words, limit)
         all_rows = not pick(words, ("columns", "where", "order", "best", "sql"))
         return ResultsAnswer(opened.path, opened.live, summarized(opened), rows, limit, all_rows)
@@ -90,7 +91,7 @@ def results_chart(
     """
     if log not in ("x", "y", "xy", "none"):
         raise InvalidInput(f'log: expected x, y, xy or none, got "{log}"')
-    with open_results(os.fspath(file)) as opened:
+    with expecting(os.fspath(file), "results"), open_results(os.fspath(file)) as opened:
         lines = lines_of(opened, x, y, _listed(by, "by"), where)
         return lines_chart(lines, (x, y), "x" in log, "y" in log, opened.path)
 

@@ -8,6 +8,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from topoopt.errors import InvalidInput
+from topoopt.job import expecting
 from topoopt.plan import Plan, read_plan
 from topoopt.routing import Fabric
 from topoopt.search import task_graph_of
@@ -163,7 +164,8 @@ def _job(source: Simulated, iterations: int) -> SimulatedJob:
         raise InvalidInput(
             f"{path}: no such file; expected a plan of topoopt plan --out, a .fbuf task graph, or Chakra's traces"
         )
-    return replace(_job(read_plan(path), iterations), path=path)
+    with expecting(path, "plan", "task-graph", "chakra"):
+        return replace(_job(read_plan(path), iterations), path=path)
 
 
 def _fabric(

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 from topoopt.errors import InvalidInput
+from topoopt.job import expecting
 from topoopt.sweep import (
     Crew,
     SweepAnswer,
@@ -62,7 +63,9 @@ def sweep(
     InvalidInput
         If the file is no sweep, or ``out`` holds no results.
     """
-    read = read_sweep(os.fspath(file))
+    place = os.fspath(file)
+    with expecting(place, "sweep"):
+        read = read_sweep(place)
     place = _results_of(file) if out is None else os.fspath(out)
     crew = _crew(processes, ray)
     if dry_run:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from topoopt.errors import InvalidInput
 from topoopt.files import checked, parse_json, read_text
+from topoopt.job import expecting
 from topoopt.plan import Plan, plan_from_mapping
 from topoopt.verbs.plan_source import PlanSource
 from topoopt.verbs.wiring_source import with_rings
@@ -72,6 +73,11 @@ def _subject(source: PlanSource, degree: int | None) -> Subject | VerificationAn
         _refuse_degree("this", degree)
         return subject_of_plan(source)
     path = os.fspath(source)
+    with expecting(path, "plan", "wiring"):
+        return _subject_of_file(path, degree)
+
+
+def _subject_of_file(path: str, degree: int | None) -> Subject | VerificationAnswer:
     text = read_text(path)
     document = parse_json(text, path, foreign=True) if text.lstrip().startswith("{") else None
     if not isinstance(document, dict) or not str(document.get("schema", "")).startswith("topoopt-plan/"):

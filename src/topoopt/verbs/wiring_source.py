@@ -8,7 +8,7 @@ import numpy as np
 from topoopt.errors import InvalidInput
 from topoopt.files import read_text
 from topoopt.finder import hamiltonian_rings, one_way_rings
-from topoopt.job import is_plan
+from topoopt.job import expecting, is_plan
 from topoopt.plan import plan_wiring, read_plan
 from topoopt.topology import DirectWiring, WiredRing
 from topoopt.wirings import MOST_LINKS_OF_RINGS, PortedLinks, read_wiring_file
@@ -23,7 +23,8 @@ def is_file_name(given: str | os.PathLike[str], names: tuple[str, ...]) -> bool:
 
 def is_plan_file(path: str) -> bool:
     """Return whether a file is a plan, of whatever suffix."""
-    return read_text(path).lstrip().startswith("{") and is_plan(path)
+    with expecting(path, "wiring", "plan"):
+        return read_text(path).lstrip().startswith("{") and is_plan(path)
 
 
 def wiring_of_file(
@@ -38,7 +39,8 @@ def wiring_of_file(
         given for a plan, which says it.
     """
     if not is_plan_file(path):
-        return read_wiring_file(path, links, degree)
+        with expecting(path, "wiring", "plan"):
+            return read_wiring_file(path, links, degree)
     for word, value in (("links", links), ("degree", degree)):
         if value is not None:
             raise InvalidInput(f"{word}: {path} is a plan, which says it; leave it out")

@@ -19,6 +19,7 @@ from topoopt.cluster import (
 )
 from topoopt.errors import InvalidInput
 from topoopt.files import read_bytes
+from topoopt.job import expecting
 from topoopt.provenance import digest
 from topoopt.verbs.cluster.preset import preset_trace
 from topoopt.verbs.cluster.schedule import of_workers, refuse_schedule_words, scheduled_cluster
@@ -111,4 +112,5 @@ def _trace(trace: TraceSource | None, words: Mapping[str, Any], settings: Cluste
         raise InvalidInput(f"generate: {name} is a trace already; give a file or generate, not both")
     if drawn:
         raise InvalidInput(f"{drawn[0]}: is for generate; the jobs of {name} are what they are")
-    return trace if isinstance(trace, Trace) else read_trace(name)
+    with expecting(name, "trace"):
+        return trace if isinstance(trace, Trace) else read_trace(name)

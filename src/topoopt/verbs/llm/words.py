@@ -8,6 +8,7 @@ from typing import Any
 
 from topoopt.errors import InvalidInput, check_known
 from topoopt.files import is_file
+from topoopt.job import expecting
 from topoopt.limits import whole
 from topoopt.llm import (
     ATTENTION_KERNELS,
@@ -55,7 +56,8 @@ def model_of(model: Transformer, words: Mapping[str, Any]) -> TransformerModel:
 def _named(word: str) -> TransformerModel:
     """Return the model of a file, or of a name; with its owner in front a name looks like a path."""
     if Path(word).suffix.lower() == ".json" or is_file(word) or ("/" in word and not is_transformer(word)):
-        return read_config(word)
+        with expecting(word, "config"):
+            return read_config(word)
     return find_transformer(word)
 
 

@@ -1,0 +1,10 @@
+"""What a run has sent, as it was written down: NCCL's logs, traces of torch.profiler; folded onto servers."""
+
+from topoopt.recorded.calls import Call as Call
+from topoopt.recorded.calls import Calls as Calls
+from topoopt.recorded.folded import folded_matrix as folded_matrix
+from topoopt.recorded.folded import recorded_traffic as recorded_traffic
+from topoopt.recorded.read import is_recorded as is_recorded
+from topoopt.recorded.read import read_recording as read_recording
+from topoopt.recorded.read import recorded_files as recorded_files
+from topoopt.recorded.recording import Recording as Recording
