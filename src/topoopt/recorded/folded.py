@@ -2,8 +2,8 @@
 
 What stays inside a server is left out. A collective of a group becomes one of the servers that it is on: its members in
 a server add up, or hand out, among themselves. An AllReduce of M bytes stays one. All-gather and reduce-scatter of M
-bytes in all shards, broadcast and reduce of M bytes, send (g - 1)·M in a ring of g, half of what an AllReduce sends, and
-any order of the ring does: each counts as an AllReduce of M/2. All-to-all, gather, scatter and messages are
+bytes in all shards, broadcast and reduce of M bytes, send (g - 1)·M in a ring of g, half of what an AllReduce does, and
+any order of the ring is right: each counts as an AllReduce of M/2. All-to-all, gather, scatter and messages are
 transfers.
 """
 
