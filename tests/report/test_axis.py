@@ -68,6 +68,8 @@ def test_a_label_says_the_unit_of_its_data(label: str, found: tuple[str, str, fl
         ("time (ms)", 20, 50, "20 ms"),
         ("time (ms)", 500, 2000, "0.5 s"),
         ("time (s)", 2e-5, 1e-4, "20 µs"),
+        ("time (s)", 1800, 4500, "30 min"),
+        ("time (h)", 10, 30, "10 h"),
         ("size (MB)", 1500, 3000, "1.5 GB"),
         ("price ($1,000)", 83.3, 83.3, "$83.3 k"),
         ("price ($1,000)", 500, 2000, "$0.5 M"),
@@ -80,6 +82,13 @@ def test_a_label_says_the_unit_of_its_data(label: str, found: tuple[str, str, fl
 def test_ticks_of_an_axis_have_one_prefix(label: str, value: float, most: float, text: str) -> None:
     words, unit, scale = words_and_unit(label)
     assert Axis(words, unit, scale, 0, most).tick(value, most) == text
+
+
+def test_ticks_of_long_times_are_whole_minutes_or_hours() -> None:
+    assert number_axis("time (s)", (0, 4500)).round_in == 60
+    assert number_axis("time (h)", (0, 30)).round_in == 1
+    assert number_axis("time (ms)", (0, 9e6)).round_in == 3.6e6
+    assert number_axis("time (s)", (0, 100)).round_in == number_axis("servers", (0, 4500)).round_in == 1
 
 
 def test_stacked_bars_reach_as_far_as_their_sums_and_limits() -> None:

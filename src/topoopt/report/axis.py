@@ -13,6 +13,8 @@ UNITS: Final[Mapping[str, tuple[str, float]]] = {
     "s": ("s", 1.0),
     "ms": ("s", 1e-3),
     "µs": ("s", 1e-6),
+    "min": ("s", 60.0),
+    "h": ("s", 3600.0),
     "bytes": ("B", 1.0),
     "kB": ("B", 1e3),
     "MB": ("B", 1e6),
@@ -27,6 +29,8 @@ UNITS: Final[Mapping[str, tuple[str, float]]] = {
     "GiB": ("GiB", 1.0),
 }
 """By what stands in the parentheses of a label: the unit of the ticks, and how much of it one is."""
+LONG: Final = (("h", 3600.0), ("min", 60.0))
+"""From two of them on, times are written in these."""
 SMALL: Final = (("m", 1e-3), ("µ", 1e-6), ("n", 1e-9), ("p", 1e-12))
 LARGE: Final = (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3))
 ROOM: Final = 0.04
@@ -76,7 +80,14 @@ class Axis:
             return "0"
         if self.unit == "$":
             return f"${number} {prefix}".rstrip()
-        return f"{number} {prefix}{self.unit}"
+        return f"{number} {prefix}" if prefix in dict(LONG) else f"{number} {prefix}{self.unit}"
+
+    @property
+    def round_in(self) -> float:
+        """How much a tick should be a round number of, as the data are: a minute or an hour of long times."""
+        most = self.scale * max(abs(self.low), abs(self.high))
+        prefix, scale = prefix_of(most, self.unit) if self.unit else ("", 1.0)
+        return scale / self.scale if prefix in dict(LONG) else 1.0
 
 
 def prefix_of(value: float, unit: str) -> tuple[str, float]:
@@ -85,12 +96,12 @@ def prefix_of(value: float, unit: str) -> tuple[str, float]:
     Examples
     --------
     >>> prefix_of(0.02, "s"), prefix_of(2e9, "B"), prefix_of(1500, "s"), prefix_of(80, "GiB")
-    (('m', 0.001), ('G', 1000000000.0), ('', 1.0), ('', 1.0))
+    (('m', 0.001), ('G', 1000000000.0), ('min', 60.0), ('', 1.0))
     """
     size = abs(value) * (1 + 1e-9)
     if unit == "s":
         if value == 0 or size >= 1:
-            return "", 1.0
+            return next((one for one in LONG if size >= 2 * one[1]), ("", 1.0))
         return next((one for one in SMALL if size >= one[1]), SMALL[-1])
     if unit == "GiB":
         return "", 1.0

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis as DrawnAxis
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import LogNorm, Normalize
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from topoopt.report.axis import Axis, bar_axis, line_axes, words_and_unit
 from topoopt.report.chart import (
@@ -215,6 +215,12 @@ def _set_axis(axes: Axes, which: str, axis: Axis) -> None:
     (axes.set_xlabel if which == "x" else axes.set_ylabel)(axis.words)
     if axis.log and np.log10(axis.high / axis.low) < _PLAIN_DECADES:
         drawn.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    elif axis.round_in != 1:
+        least, most = (end / axis.round_in for end in (axis.low, axis.high))
+        places = MaxNLocator(7).tick_values(least, most)
+        drawn.set_major_locator(
+            FixedLocator([place * axis.round_in for place in places if least <= place <= most])
+        )
     drawn.set_major_formatter(_ticks(axis))
     drawn.set_minor_formatter(NullFormatter())
 

@@ -20,6 +20,7 @@ from topoopt.report.plan_tables import bill_blocks
 from topoopt.report.plan_time import where_the_time_goes
 from topoopt.report.plan_traffic import link_load_distribution, traffic_maps
 from topoopt.report.rows import Entries, facts
+from topoopt.report.screen import UNROLLED_FROM
 from topoopt.report.words import counted, usd
 from topoopt.report.work_pages import work_page
 from topoopt.search import caveats, simulated
@@ -74,8 +75,8 @@ def _answer(plan: Plan, rows: tuple[ComparedFabric, ...]) -> tuple[Section, ...]
         _section(
             "network",
             "Network",
-            "Servers stand on the circle; every line is a cable. Point at a server to see its links and what it "
-            "reaches; choose two servers to see how their bytes are forwarded.",
+            f"{_drawn(plan)} Point at a server to see its links and what it reaches; choose two servers to see how "
+            "their bytes are forwarded.",
             network_facts(plan),
         ),
         _section(
@@ -90,6 +91,12 @@ def _answer(plan: Plan, rows: tuple[ComparedFabric, ...]) -> tuple[Section, ...]
         *ownership_sections(owned_rows(rows), plan.terms, plan.job.cluster.servers),
         _section("search", "Search", "How the answer was found.", work.search(plan)),
     )
+
+
+def _drawn(plan: Plan) -> str:
+    if plan.fabric.topology.servers < UNROLLED_FROM:
+        return "Servers stand on the circle; every line is a cable."
+    return "In the matrix every dot is a link, from its row to its column; below it every ring is cut open."
 
 
 def _section(key: str, title: str, caption: str, entries: Entries, remark: str = "") -> Section:

@@ -12,7 +12,7 @@ from topoopt.units import format_bytes, format_time
 MOST_STAGES = 32
 """Of more stages the first so many are drawn."""
 MOST_RUNS = 3
-"""Of more runs of layers or of servers only their number is said."""
+"""Of more runs of layers or of servers the first ones are said, the last and how many there are."""
 
 
 def stages_picture(plan: Plan) -> tuple[StagesChart, ...]:
@@ -46,7 +46,7 @@ def _box(work: TransformerWork, layout: Layout, stage: int) -> StageBox:
     servers = np.unique(step.part_servers[stage]).tolist()
     lines = (
         _layers(work, step, stage),
-        f"{'server' if len(servers) == 1 else 'servers'} {_runs(servers, 'servers')}",
+        f"{'server' if len(servers) == 1 else 'servers'} {_runs(servers)}",
         f"forward {format_time(forward_s, 3)}",
         f"backward {format_time(backward_s, 3)}",
     )
@@ -63,13 +63,15 @@ def _layers(work: TransformerWork, step: PipelinedStep, stage: int) -> str:
         )
     each = work.model.layers // parts
     layers = [chunk % parts * each + layer for chunk in chunks for layer in range(each)]
-    return f"{'layer' if len(layers) == 1 else 'layers'} {_runs(layers, 'layers')}"
+    return f"{'layer' if len(layers) == 1 else 'layers'} {_runs(layers)}"
 
 
-def _runs(numbers: list[int], things: str) -> str:
+def _runs(numbers: list[int]) -> str:
     """Return the numbers in runs, or how many they are where the runs are many."""
-    text = runs(numbers)
-    return text if text.count(",") < MOST_RUNS else f"{text.split(',')[0]}, …: {len(set(numbers))} {things}"
+    found = runs(numbers).split(", ")
+    if len(found) <= MOST_RUNS:
+        return ", ".join(found)
+    return f"{', '.join(found[: MOST_RUNS - 1])}, …, {found[-1]} ({len(set(numbers))} in all)"
 
 
 def _sent_bytes(step: PipelinedStep, stage: int) -> float:

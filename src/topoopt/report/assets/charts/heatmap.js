@@ -60,7 +60,8 @@ function colorBar(svg, figure, place, { least, most, share, color }) {
     shape("rect", { x: place.x + (n * place.width) / parts, y: place.y, width: place.width / parts + 0.6, height: 9, fill: color(n / (parts - 1)) }, svg);
   }
   const about = Math.max(2, Math.floor(place.width / 80));
-  const ticks = (figure.log ? logTicks : niceTicks)(least, most, about);
+  const counts = figure.levels.every((level) => level === null || Number.isInteger(level)) && most <= 20; /* of things, none between two */
+  const ticks = figure.log ? logTicks(least, most, about) : niceTicks(least, most, about, counts);
   const texts = tickTexts(ticks, figure.value.unit, figure.log);
   let free = -1e9;
   ticks.forEach((tick, index) => {

@@ -3,7 +3,7 @@ import { follow, nearest } from "./hover.js";
 import { legend } from "./legend.js";
 import { marker } from "./marks.js";
 import { plane, valueAt } from "./plane.js";
-import { colorOf, shape } from "./svg.js";
+import { colorOf, shape, widthOf } from "./svg.js";
 import { limits } from "./limits.js";
 import { said } from "./units.js";
 
@@ -40,6 +40,7 @@ export function drawLines(place, svg, figure, state, width, redraw) {
     }
     if (above === null) group.remove();
   }
+  nameLonely(at, shown, stops, width);
   limits(svg, at, figure.limits, width);
   const within = stops.filter((stop) => stop.x >= at.x0 - 7 && stop.x <= at.x1 + 7 && stop.y <= at.y0 + 7 && stop.y >= at.y1 - 7);
   follow(place, svg, (px, py) => nearest(within, px, py), () => within);
@@ -51,6 +52,26 @@ export function drawLines(place, svg, figure, state, width, redraw) {
     state.zoom = { x: { low: valueAt(x, a), high: valueAt(x, b) }, y: d - c < 0.12 ? {} : { low: valueAt(y, c), high: valueAt(y, d) } };
     redraw();
   });
+}
+
+/* A series of one point has its name beside it, where there is room for that. */
+function nameLonely(at, shown, stops, width) {
+  const lonely = shown.filter((one) => !one.joined && one.x.length === 1 && !one.hollow);
+  const taken = stops.map(({ x, y }) => ({ x0: x - 7, x1: x + 7, y0: y - 7, y1: y + 7 }));
+  for (const one of lonely) {
+    const stop = stops.find(({ series }) => series === one);
+    if (!stop) continue;
+    const wide = widthOf(one.name, 12);
+    const places = [[stop.x + 8, stop.y - 14, "start"], [stop.x - 8, stop.y - 14, "end"], [stop.x + 10, stop.y, "start"], [stop.x - 10, stop.y, "end"], [stop.x + 8, stop.y + 14, "start"], [stop.x - 8, stop.y + 14, "end"]];
+    for (const [x, y, side] of places) {
+      const x0 = side === "start" ? x : x - wide, box = { x0, x1: x0 + wide, y0: y - 7, y1: y + 7 };
+      const over = taken.some((other) => other.x0 < box.x1 && box.x0 < other.x1 && other.y0 < box.y1 && box.y0 < other.y1);
+      if (over || box.x0 < at.x0 || box.x1 > width || box.y0 < at.y1 - 8 || box.y1 > at.y0) continue;
+      taken.push(box);
+      shape("text", { x, y, class: `beside ${side}` }, at.data, one.name);
+      break;
+    }
+  }
 }
 
 const heading = (axis) => (axis.label ? `${axis.label}: ` : "");

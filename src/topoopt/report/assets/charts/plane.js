@@ -1,10 +1,10 @@
 /* The plane of a chart: two axes with their ticks and words, a grid, and the place where data are drawn. */
 import { shape, shortened, widthOf } from "./svg.js";
-import { logTicks, niceTicks, tickTexts } from "./units.js";
+import { logTicks, niceTicks, roundIn, tickTexts } from "./units.js";
 
 const LETTERS = 12.5;
 const ROW = 18;
-const TICK_EVERY_X = 84, TICK_EVERY_Y = 46;
+const TICK_EVERY_X = 66, TICK_EVERY_Y = 46;
 
 /* Where a value of an axis stands between two pixels; with words their numbers stand for them. */
 function scale(axis, from, to) {
@@ -21,7 +21,8 @@ function ticksOf(axis, room, every) {
   const about = Math.max(2, Math.floor(room / every));
   const unit = axis.scale ?? 1;
   const low = axis.low * unit, high = axis.high * unit;
-  const found = axis.log ? logTicks(low, high, about) : niceTicks(low, high, about, axis.whole);
+  const round = roundIn(Math.max(Math.abs(low), Math.abs(high)), axis.unit);
+  const found = axis.log ? logTicks(low, high, about) : niceTicks(low / round, high / round, about, axis.whole).map((tick) => tick * round);
   const texts = tickTexts(found, axis.unit ?? "", axis.log);
   return found.map((value, index) => ({ value: value / unit, text: texts[index] }));
 }
@@ -43,7 +44,7 @@ export function plane(svg, width, height, x, y, above = 0) {
   const yTicks = y.words ? [] : ticksOf(y, height - 70, TICK_EVERY_Y);
   const yTexts = y.words ? y.words.map((word) => shortened(word, width * 0.38, LETTERS)) : yTicks.map((tick) => tick.text);
   const left = 10 + Math.max(y.words && !y.words.length ? 0 : 14, ...yTexts.map((text) => widthOf(text, LETTERS)));
-  const top = (y.label ? 24 : 10) + above, right = 16;
+  const top = (y.label ? 30 : 10) + above, right = 16;
   const x0 = left, x1 = Math.max(width - right, left + 40);
   const below = x.words ? wordsBelow(x, x1 - x0) : { height: ROW };
   const y0 = height - below.height - (x.label ? 24 : 4) - 2, y1 = top;

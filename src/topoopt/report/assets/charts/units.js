@@ -1,5 +1,6 @@
 /* Numbers as a person reads them: 20 ms, 1.5 GB, $83 k; and where the ticks of an axis stand. */
 const LARGE = [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
+const LONG = [[3600, "h"], [60, "min"]]; /* from two of them on */
 const SMALL = [[1e-3, "m"], [1e-6, "µ"], [1e-9, "n"], [1e-12, "p"]];
 const PREFIXED = new Set(["B", "b/s", "W", "$"]);
 
@@ -8,6 +9,8 @@ const trimmed = (value, digits) => String(+value.toPrecision(digits)).replace("-
 /* The prefix that suits values up to this one: how much it is of the unit, and its letter. */
 function prefixOf(most, unit) {
   const size = Math.abs(most);
+  const long = unit === "s" && LONG.find(([scale]) => size >= 2 * scale);
+  if (long) return long;
   if (unit === "s") return size === 0 || size >= 1 ? [1, ""] : SMALL.find(([scale]) => size >= scale * (1 - 1e-9)) ?? SMALL.at(-1);
   const least = PREFIXED.has(unit) ? 1 : 10; /* a plain number has no prefix below 10,000 */
   return LARGE.find(([scale]) => size >= scale * least * (1 - 1e-9)) ?? [1, ""];
@@ -15,7 +18,8 @@ function prefixOf(most, unit) {
 
 function written(number, prefix, unit) {
   if (unit === "$") return `$${number}${prefix ? ` ${prefix}` : ""}`;
-  return `${number}${prefix || unit ? ` ${prefix}${unit}` : ""}`;
+  const whole = prefix === "h" || prefix === "min" ? prefix : `${prefix}${unit}`;
+  return `${number}${whole ? ` ${whole}` : ""}`;
 }
 
 /* A value in its unit, with the prefix that suits it. */
@@ -33,6 +37,9 @@ export function tickTexts(ticks, unit, log = false) {
   const [scale, prefix] = prefixOf(most, unit);
   return ticks.map((tick) => (tick === 0 ? "0" : written(trimmed(tick / scale, 7), prefix, unit)));
 }
+
+/* How much of the unit a tick should be a round number of: a minute or an hour of long times. */
+export const roundIn = (most, unit) => (unit === "s" && Math.abs(most) >= 120 ? prefixOf(most, unit)[0] : 1);
 
 /* Round values between two, about so many. */
 export function niceTicks(low, high, about, whole = false) {
