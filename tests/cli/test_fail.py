@@ -129,6 +129,12 @@ def test_what_fails_may_be_named_as_it_is_in_the_room(topoopt: Topoopt, plan_fil
         (("--availability", "--at", "1h"), "--at: is of one failure"),
         (("--availability", "--out", "x.json"), "--out: writes the plan after one failure"),
         (("--availability", "--days", "0"), "--days: must be in 0 < days <= 36500"),
+        (
+            ("--availability", "--repaired-by", "robbot"),
+            '--repaired-by: unknown name "robbot"; did you mean robot',
+        ),
+        (("--availability", "--spares", "-1"), "--spares: expected an integer >= 0, got -1"),
+        (("--link", "0-1", "--spares", "2"), "--spares: is for availability; one failure is simulated with"),
         (("--availability", "--runs", "1"), "--runs: must be in 2..1000000, got 1"),
         (("--availability", "--seed", "-1"), "--seed: must be >= 0, got -1"),
         (("--availability", "--rates", "no.yaml"), "no.yaml: no such file"),

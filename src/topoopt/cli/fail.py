@@ -30,7 +30,8 @@ def fail(
 ) -> None:
     """Fail a link, a server or a panel of a plan: iteration time before, during and repaired, and the moves.
 
-    With --availability parts fail at random, and the shares of a month at full speed, degraded and down come out.
+    With --availability parts fail at random, and the shares of a month at full speed, degraded and down come out, of
+    the plan's own fabric and of its baselines.
     """
     out = files.get("out")
     if out is not None and words["availability"]:

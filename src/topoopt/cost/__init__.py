@@ -11,6 +11,7 @@ from topoopt.cost.bill import BillLine as BillLine
 from topoopt.cost.bill import bill_of_materials as bill_of_materials
 from topoopt.cost.comparison import CostComparison as CostComparison
 from topoopt.cost.comparison import compare_costs as compare_costs
+from topoopt.cost.counts import CABLED_FABRICS as CABLED_FABRICS
 from topoopt.cost.counts import PRICED_FABRICS as PRICED_FABRICS
 from topoopt.cost.equivalent import EquivalentFatTree as EquivalentFatTree
 from topoopt.cost.equivalent import equivalent_fat_tree as equivalent_fat_tree

@@ -7,6 +7,8 @@ from topoopt.failure.availability import Availability as Availability
 from topoopt.failure.availability import Estimate as Estimate
 from topoopt.failure.availability import availability as availability
 from topoopt.failure.availability import parts_of as parts_of
+from topoopt.failure.beside import FabricAvailability as FabricAvailability
+from topoopt.failure.beside import available_fabrics as available_fabrics
 from topoopt.failure.effects import Effect as Effect
 from topoopt.failure.effects import effects as effects
 from topoopt.failure.failed import FailedInterface as FailedInterface
@@ -30,4 +32,13 @@ from topoopt.failure.rates import Rate as Rate
 from topoopt.failure.rates import rates_schema as rates_schema
 from topoopt.failure.rates import read_rates as read_rates
 from topoopt.failure.repair import Repair as Repair
+from topoopt.failure.repairer import USUAL_REPAIRER as USUAL_REPAIRER
+from topoopt.failure.repairer import Repairer as Repairer
+from topoopt.failure.repairer import repaired_by as repaired_by
+from topoopt.failure.repairer import repairers as repairers
+from topoopt.failure.switched import Exposure as Exposure
+from topoopt.failure.switched import switched_exposure as switched_exposure
+from topoopt.failure.switches import LostBandwidth as LostBandwidth
+from topoopt.failure.switches import SwitchTier as SwitchTier
+from topoopt.failure.switches import switch_tiers as switch_tiers
 from topoopt.failure.ways import WAYS as WAYS

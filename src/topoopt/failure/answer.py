@@ -1,12 +1,11 @@
 """The nouns of an answer about failures: one failure with its repairs, and a month of failures."""
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from topoopt.door import shows_itself
-from topoopt.failure.availability import Availability, parts_of
-from topoopt.failure.effects import Effect
+from topoopt.failure.availability import ESTIMATES
+from topoopt.failure.beside import FabricAvailability, parts_json
 from topoopt.failure.phases import Phase, move_time_s
 from topoopt.failure.predict import Prediction, RepairRow, repaired_plan
 from topoopt.failure.rates import FailureRates
@@ -121,48 +120,53 @@ class FailureAnswer:
 @shows_itself
 @dataclass(frozen=True, eq=False, repr=False)
 class AvailabilityAnswer:
-    """What a month of failures leaves of a plan; ``name`` is what the plan is called: its file."""
+    """What a month of failures leaves of a plan, beside other fabrics; ``name`` is what the plan is called: its file.
+
+    Attributes
+    ----------
+    fabrics : tuple of FabricAvailability
+        The plan's own, then its baselines.
+    rates : FailureRates
+        Of all kinds of part.
+    skipped : tuple of (fabric, reason)
+    """
 
     name: str
     plan: Plan
-    availability: Availability
-    effects: Mapping[str, tuple[Effect, ...]]
+    fabrics: tuple[FabricAvailability, ...]
     rates: FailureRates
     simulator: str
+    skipped: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def own(self) -> FabricAvailability:
+        """The plan's own fabric."""
+        return self.fabrics[0]
 
     def to_frame(self) -> Frame:
-        """Return a row for each kind of part; needs pandas."""
-        return frame(self._parts())
+        """Return a row for each fabric; needs pandas."""
+        return frame(
+            {
+                "fabric": row.row.fabric,
+                "server_bandwidth_bps": row.row.server_bandwidth_bps,
+                **{name: getattr(row.availability, name).mean for name in ESTIMATES},
+                "effective_iteration_time_s": row.effective_iteration_time_s,
+            }
+            for row in self.fabrics
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return the document that the command prints as JSON."""
-        course = asdict(self.availability)
-        del course["failures"]  # they are among the parts
+        course, rates = asdict(self.own.availability), asdict(self.rates)
+        del course["failures"], rates["parts"]  # they are among the parts of each fabric
         return {
             "plan": self.name,
             "model": self.plan.job.name,
             "servers": self.plan.job.cluster.servers,
             "simulator": self.simulator,
             **course,
-            **asdict(self.rates),
-            "parts": self._parts(),
+            **rates,
+            "parts": parts_json(self.own.exposure, self.own.availability),
+            "fabrics": [row.to_json() for row in self.fabrics],
+            "skipped_fabrics": [list(row) for row in self.skipped],
         }
-
-    def _parts(self) -> list[dict[str, Any]]:
-        counts = parts_of(self.plan)
-        return [
-            {
-                "kind": kind,
-                "count": counts[kind],
-                **asdict(rate),
-                "failures": asdict(self.availability.failures[kind]),
-                "effects": [_effect(effect) for effect in self.effects[kind]],
-            }
-            for kind, rate in self.rates.parts.items()
-        ]
-
-
-def _effect(effect: Effect) -> dict[str, Any]:
-    document = {**asdict(effect), "failure": str(effect.failure)}
-    del document["spare_time_s"]
-    return document

@@ -14,8 +14,9 @@ from topoopt.failure.failed import (
     situation,
 )
 from topoopt.failure.phases import move_time_s
-from topoopt.failure.predict import Progress, predict
+from topoopt.failure.predict import Progress, RepairRow, predict
 from topoopt.failure.rates import FailureRates
+from topoopt.failure.switches import LostBandwidth
 from topoopt.failure.ways import spare_server
 from topoopt.plan import Plan
 from topoopt.rewiring import Patch, Wiring
@@ -40,7 +41,7 @@ class Effect:
         Of a server: how long it takes to patch a spare one in its place.
     """
 
-    failure: Failure
+    failure: Failure | LostBandwidth
     weight: float
     speed_meanwhile: float
     speed: float
@@ -59,15 +60,17 @@ def effects(
     """Return the effects of every kind of part that can fail.
 
     A circulant looks the same from every server, so one link of each stride stands for all of it; what its transfers
-    differ in from server to server is left aside. Elsewhere a few parts, evenly spaced, stand for all.
+    differ in from server to server is left aside. Elsewhere a few parts, evenly spaced, stand for all. There are no
+    packet switches in it.
     """
     wiring = plan_wiring(plan)
     cases = [
         (kind, failure, weight)
         for kind in rates.parts
+        if kind != "switch"
         for failure, weight in _representatives(kind, plan, wiring)
     ]
-    by_kind: dict[str, tuple[Effect, ...]] = dict.fromkeys(rates.parts, ())
+    by_kind: dict[str, tuple[Effect, ...]] = {kind: () for kind in rates.parts if kind != "switch"}
     for index, (kind, failure, weight) in enumerate(cases):
         on_progress(f"simulating: {failure} fails", index, len(cases))
         by_kind[kind] += (_effect(plan, failure, weight, rates, simulator),)
@@ -77,7 +80,8 @@ def effects(
 def _effect(plan: Plan, failure: Failure, weight: float, rates: FailureRates, simulator: str) -> Effect:
     spare_time_s = 0.0
     if isinstance(failure, FailedServer) and rates.move_fibers:
-        spare_time_s = move_time_s(spare_server(situation(plan, failure)), rates.optics)
+        spare_time_s = rates.moves_begin_s
+        spare_time_s += move_time_s(spare_server(situation(plan, failure)), rates.optics)
     try:
         prediction = predict(plan, failure, simulator=simulator, without_ways=_left_out(rates))
     except Infeasible:
@@ -90,10 +94,15 @@ def _effect(plan: Plan, failure: Failure, weight: float, rates: FailureRates, si
         weight,
         prediction.meanwhile.speed,
         chosen.speed,
-        move_time_s(chosen.repair, rates.optics),
+        _moved_s(chosen, rates),
         chosen.way.name,
         spare_time_s,
     )
+
+
+def _moved_s(chosen: RepairRow, rates: FailureRates) -> float:
+    """Return how long a repair takes from the failure on; 0 where no fiber is moved."""
+    return rates.moves_begin_s + move_time_s(chosen.repair, rates.optics) if chosen.moved_fibers else 0.0
 
 
 def _left_out(rates: FailureRates) -> tuple[str, ...]:

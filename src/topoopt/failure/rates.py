@@ -12,7 +12,7 @@ from topoopt.errors import InvalidInput
 from topoopt.files import Strict, TimeText, read_yaml, validated
 from topoopt.hardware import find_optical_switch
 
-KINDS = ("nic", "fiber", "server", "panel")
+KINDS = ("nic", "fiber", "server", "panel", "switch")
 MONTH_S = 30 * 86400.0
 
 
@@ -54,6 +54,10 @@ class FailureRates:
         Whether there is a second panel behind every panel.
     optics : str
         Technology of the panels, which says how long moves take.
+    moves_begin_s : float
+        From a failure to the first fiber that is moved.
+    repaired_by : str
+        Who repairs, where the times are those of somebody.
     """
 
     parts: Mapping[str, Rate]
@@ -63,6 +67,8 @@ class FailureRates:
     move_fibers: bool = True
     look_ahead: bool = True
     optics: str = "patch-panel"
+    moves_begin_s: float = 0.0
+    repaired_by: str = ""
 
 
 def mtbf_of_share(failed_share: float, period_s: float) -> float:
@@ -96,6 +102,12 @@ DEFAULT_RATES = FailureRates(
             "assumed to fail like a first switch, 0.051 % of which do in a month (Alibaba HPN, from memory, "
             "unconfirmed); 4 h to repair is assumed",
         ),
+        "switch": Rate(
+            mtbf_of_share(0.00051, MONTH_S),
+            4 * 3600.0,
+            "0.051 % of first switches fail in a month (Alibaba HPN, from memory, unconfirmed), and others are taken "
+            "to be like these; 4 h to repair is assumed",
+        ),
     },
     restart_s=600.0,
     checkpoint_s=1800.0,
@@ -119,12 +131,14 @@ class RatesFile(Strict):
     fiber: RatePart | None = Field(default=None, description="a cable (duplex) or a fiber (directed)")
     server: RatePart | None = None
     panel: RatePart | None = Field(default=None, description="a patch panel or optical switch")
+    switch: RatePart | None = Field(default=None, description="a packet switch")
     restart: TimeText = Field(default=600.0, description="from the last checkpoint to the first iteration")
     checkpoint: TimeText = Field(default=1800.0, description="from one checkpoint to the next")
     spare_servers: int = Field(default=0, ge=0)
     move_fibers: bool = Field(default=True, description="whether fibers are moved before a part is repaired")
     look_ahead: bool = Field(default=True, description="whether there is a second panel behind every panel")
     optics: str = Field(default="patch-panel", description="technology of the panels")
+    moves_begin: TimeText = Field(default=0.0, description="from a failure to the first fiber that is moved")
 
 
 def read_rates(path: str | Path) -> FailureRates:
@@ -143,7 +157,7 @@ def read_rates(path: str | Path) -> FailureRates:
             raise InvalidInput(f"{path}: {kind}.mtbf: must be positive; leave {kind} out if it never fails")
     rates = {kind: Rate(part.mtbf, part.repair, part.origin) for kind, part in parts.items() if part}
     others = file.model_dump(include={"spare_servers", "move_fibers", "look_ahead", "optics"})
-    return FailureRates(rates, file.restart, file.checkpoint, **others)
+    return FailureRates(rates, file.restart, file.checkpoint, moves_begin_s=file.moves_begin, **others)
 
 
 def rates_schema() -> dict[str, Any]:

@@ -7,17 +7,17 @@ from typing import Any, Unpack
 from topoopt.errors import InvalidInput, check_known
 from topoopt.failure import (
     DEFAULT_RATES,
+    USUAL_REPAIRER,
     WAYS,
     AvailabilityAnswer,
     FailureAnswer,
     FailureRates,
     Prediction,
-    availability,
-    effects,
-    parts_of,
+    available_fabrics,
     phases,
     predict,
     read_rates,
+    repaired_by,
 )
 from topoopt.hardware import find_optical_switch
 from topoopt.inventory import GivenInventory, Inventory, circuits, completed
@@ -38,7 +38,8 @@ def fail(
 ) -> FailureAnswer | AvailabilityAnswer:
     """Fail a link, a server or a panel of a plan: iteration time before, during and repaired, and the moves.
 
-    With ``availability`` parts fail at random, and the shares of a month at full speed, degraded and down come out.
+    With ``availability`` parts fail at random, and the shares of a month at full speed, degraded and down come out, of
+    the plan's own fabric and of its baselines.
 
     Parameters
     ----------
@@ -51,7 +52,8 @@ def fail(
         ``availability=True``. ``at``: when it
         fails (``"3h"`` or seconds), for the course of the job; ``inventory``: the file that says which server,
         interface, panel, port and cable is which; ``without``: names of repairs to leave out; ``rates``: a file of
-        failure rates; ``days``, ``runs`` and ``seed`` of drawn failures; ``optics``: what panels are; ``simulator``.
+        failure rates; ``repaired_by`` and ``spares`` without one; ``days``, ``runs`` and ``seed`` of drawn failures;
+        ``optics``: what panels are; ``simulator``.
 
     Returns
     -------
@@ -78,6 +80,10 @@ def fail(
     if settings["availability"]:
         _refuse_one_failure(settings)
         return _month(plan, settings, on_progress)
+    for word in pick(settings, ("repaired_by", "spares")):
+        raise InvalidInput(
+            f"{word}: is for availability; one failure is simulated with every repair there is"
+        )
     if not pick(settings, PARTS):
         raise InvalidInput("fail: what fails? Give one of link, cable, server, panel, or availability")
     if "rates" in settings and "at" not in settings:
@@ -122,12 +128,25 @@ def _month(source: PlanSource, words: Mapping[str, Any], on_progress: Progress) 
         raise InvalidInput(f"days: must be in 0 < days <= {MOST_DAYS}, got {days:g}")
     if not 2 <= runs <= MOST_RUNS:
         raise InvalidInput(f"runs: must be in 2..{MOST_RUNS}, got {runs}")
-    rules = _rates(words)
     plan, name = plan_and_name(source)
-    kinds = effects(plan, rules, simulator=simulator, on_progress=on_progress)
-    on_progress("drawing months", 0, 0)
-    result = availability(parts_of(plan), kinds, rules, days=days, runs=runs, seed=seed)
-    return AvailabilityAnswer(name, plan, result, kinds, rules, simulator)
+    rules = _rates_of_a_month(words, plan.job.cluster.servers)
+    fabrics, skipped = available_fabrics(
+        plan, rules, days=days, runs=runs, seed=seed, simulator=simulator, on_progress=on_progress
+    )
+    return AvailabilityAnswer(name, plan, fabrics, rules, simulator, skipped)
+
+
+def _rates_of_a_month(words: Mapping[str, Any], servers: int) -> FailureRates:
+    """Return the rates of a file, or the usual ones with the times of who repairs."""
+    who, rates = words.get("repaired_by"), _rates(words)
+    if "rates" in words and who is not None:
+        raise InvalidInput(f"repaired_by: {words['rates']} says how long repairs take; give one of the two")
+    if "rates" not in words:
+        rates = repaired_by(USUAL_REPAIRER if who is None else who, rates, servers)
+    spares = words.get("spares", rates.spare_servers)
+    if spares < 0:
+        raise InvalidInput(f"spares: expected an integer >= 0, got {spares}")
+    return replace(rates, spare_servers=spares)
 
 
 def _refuse_one_failure(words: Mapping[str, Any]) -> None:

@@ -34,7 +34,12 @@ class AvailabilityWords(TypedDict, total=False):
     availability: Switch
     """Let parts fail and be repaired by chance."""
     rates: Annotated[str | os.PathLike[str], Word("FILE")]
-    """How often parts fail, spares, restart (YAML)."""
+    """How often parts fail, how long repairs take, spares, restart (YAML)."""
+    repaired_by: Annotated[str, Word("WHO")]
+    """Who repairs, where no ``rates`` say how long that takes: robot (at the panels), on-site or remote-hands;
+    on-site."""
+    spares: int
+    """Servers that stand by; one for every 64, or as ``rates`` say."""
     days: Annotated[float, Word("N", 30.0)]
     """How long."""
     runs: Annotated[int, Word("N", 1000)]
