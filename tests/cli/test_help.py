@@ -180,6 +180,27 @@ def test_every_verb_has_help_and_json(topoopt: Topoopt, verb: str) -> None:
     assert "--json" in ran.out
 
 
+@pytest.mark.parametrize("width", [50, 80, 110])
+@pytest.mark.parametrize("verb", every_verb())
+def test_no_flag_and_no_choice_is_cut(
+    topoopt: Topoopt, monkeypatch: pytest.MonkeyPatch, verb: str, width: int
+) -> None:
+    """Flags of 26 letters stood as "--accelerators-per-serv…" in 80 columns beside a long list of choices."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    out = topoopt(*verb.split(), "--help").out
+    assert not re.search(r"--[\w-]*…", out)
+    assert max(map(len, out.splitlines())) <= width
+    group, _, name = f" {verb}".rpartition(" ")
+    command = load(f"topoopt.cli.{group.strip()}".rstrip("."), name)
+    shown = set(re.findall(r"--[\w\[\]-]+", out))
+    for parameter in command.params:
+        flags = {flag for flag in (*parameter.opts, *parameter.secondary_opts) if flag.startswith("--")}
+        both = {f"--[no-]{flag.removeprefix('--')}" for flag in parameter.opts}
+        assert flags <= shown or both <= shown, parameter.name
+        for choice in (parameter.metavar or "").split("|"):
+            assert choice in out, f"{parameter.name}: {choice}"
+
+
 def test_help_lists_the_verbs_in_order(topoopt: Topoopt) -> None:
     out = topoopt("--help").out
     places = [out.index(f"│ {verb} ") for verb in VERBS]

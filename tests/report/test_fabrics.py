@@ -1,4 +1,4 @@
-"""Fabrics beside each other: the Pareto front, against its definition."""
+"""Fabrics beside each other: times, prices, and who is beaten in both."""
 
 import json
 import math
@@ -8,8 +8,6 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from topoopt.errors import InvalidInput
 from topoopt.plan import (
@@ -21,13 +19,16 @@ from topoopt.plan import (
     comparison_schema,
 )
 from topoopt.report import Notes, make_page
+from topoopt.report.comparison_page import headline as comparison_headline
 from topoopt.report.fabrics import (
     cost_against_time,
     fabric_notes,
     fabric_table,
-    pareto_front,
     time_by_fabric,
 )
+from topoopt.report.front_words import beaten_by, front_notes, standing
+from topoopt.report.plan_page import headline
+from topoopt.units import format_time
 
 
 def row(number: int, time_s: float, cost_usd: float | None) -> ComparedFabric:
@@ -35,33 +36,60 @@ def row(number: int, time_s: float, cost_usd: float | None) -> ComparedFabric:
     return ComparedFabric(f"fabric-{number}", "", 1e9, outcome, cost_usd)
 
 
-points = st.lists(
-    st.tuples(st.integers(1, 6), st.one_of(st.none(), st.integers(1, 6))), min_size=1, max_size=12
+def fabric(name: str, time_ms: float, cost_usd: float | None, variant: str = "") -> ComparedFabric:
+    return replace(row(0, time_ms * 1e-3, cost_usd), fabric=name, variant=variant)
+
+
+ISSUE = (
+    fabric("topoopt", 18.74, 83.3e3),
+    fabric("rail", 18.38, 77.6e3),
+    fabric("ideal-switch", 17.75, 170e3),
 )
+"""DLRM on 16 servers of 4 x 100 Gb/s as issue 16 found it: rails were faster and cheaper than the plan."""
 
 
-@given(points)
-def test_the_front_is_what_nobody_beats(points: list[tuple[int, int | None]]) -> None:
-    rows = [row(number, time, cost) for number, (time, cost) in enumerate(points)]
+def test_the_first_sentence_names_what_beats_the_plan(plan: Plan) -> None:
+    said = beaten_by(ISSUE)
+    assert said == ", beaten in time and price by rail (18.38 ms for $77.6 k)"
+    assert beaten_by((ISSUE[0], ISSUE[2])) == ""
+    rows = compared_fabrics(plan)
+    faster = replace(rows[0].outcome, iteration_time_s=rows[0].outcome.iteration_time_s / 2)
+    rival = replace(rows[1], fabric="rival", outcome=faster, cost_usd=1.0, variant="")
+    first, second = headline(plan, (rows[0], rival)).split(". ")[:2]
+    assert first.startswith("One iteration takes ")
+    assert first.endswith(f"by rival ({format_time(faster.iteration_time_s)} for $1)")
+    assert second.startswith("It is ")
+    assert "rival" not in headline(plan, rows)
 
-    def beats(a: ComparedFabric, b: ComparedFabric) -> bool:
-        assert a.cost_usd is not None
-        assert b.cost_usd is not None
-        no_worse = a.cost_usd <= b.cost_usd and a.outcome.iteration_time_s <= b.outcome.iteration_time_s
-        return no_worse and (a.cost_usd, a.outcome.iteration_time_s) != (
-            b.cost_usd,
-            b.outcome.iteration_time_s,
-        )
 
-    priced = [one for one in rows if one.cost_usd is not None]
-    unbeaten = {
-        (one.cost_usd, one.outcome.iteration_time_s)
-        for one in priced
-        if not any(beats(other, one) for other in priced)
-    }
-    front = pareto_front(rows)
-    assert {(one.cost_usd, one.outcome.iteration_time_s) for one in front} == unbeaten
-    assert len(front) == len(unbeaten)
+def test_a_comparison_says_it_first_too() -> None:
+    sentences = comparison_headline(ISSUE).split(". ")
+    assert sentences[0].endswith("beaten in time and price by rail (18.38 ms for $77.6 k)")
+
+
+def test_a_table_says_who_is_on_the_front_and_who_beats_the_first_row() -> None:
+    dearer, unpriced = fabric("oversub-fat-tree", 18.5, 90e3), fabric("torus", 1.0, None)
+    rows = (*ISSUE, dearer, unpriced)
+    assert [standing(rows)(one) for one in rows] == ["", "beats it", "front", "", None]
+    assert [line[-2] for line in fabric_table(rows).rows] == ["", "beats it", "front", "", "–"]
+    (notes,) = front_notes(rows)
+    assert notes.lines == (
+        "front of price and time, from the cheapest to the fastest: rail and ideal-switch",
+    )
+    assert front_notes((ISSUE[0], unpriced)) == ()
+
+
+def test_fabrics_of_one_name_say_what_differs() -> None:
+    trees = (fabric("fat-tree", 44.0, 49e3, "d·B/3.2"), fabric("fat-tree", 29.0, 69e3, "priced"))
+    assert [line[0] for line in fabric_table((ISSUE[0], *trees)).rows] == [
+        "topoopt",
+        "fat-tree (d·B/3.2)",
+        "fat-tree (priced)",
+    ]
+    assert [one.name for one in trees] == [
+        "fat-tree (d·B/3.2), 1 Gb/s",
+        "fat-tree (priced), 1 Gb/s",
+    ]
 
 
 def test_a_plan_stands_first_and_its_bars_sum_to_its_times(plan: Plan) -> None:
@@ -79,7 +107,7 @@ def test_a_fabric_without_a_price_has_a_bar_and_no_point() -> None:
     assert len(time_by_fabric(rows).series[0].x) == 2
     chart = cost_against_time(rows)
     assert [one.name for one in chart.series] == ["Pareto front", rows[0].name]
-    assert fabric_table(rows).rows[1][-2] == "–"
+    assert fabric_table(rows).rows[1][-3] == "–"
     assert not cost_against_time(rows[1:]).series
 
 
@@ -136,7 +164,7 @@ def test_the_published_schema_is_that_of_the_code(comparison_document: dict[str,
 
 
 def test_rows_of_one_name_are_one_in_a_note_unless_they_differ() -> None:
-    """Two fat-trees by the same routes are said once; by different ones each with its bandwidth."""
+    """Two fabrics of one name by the same routes are said once; by different ones each by what tells it apart."""
     one, two, other = row(1, 1.0, None), row(1, 1.0, None), row(2, 1.0, None)
     alike = [replace(each, routes="ecmp") for each in (one, two, other)]
     assert fabric_notes(alike, (), "analytic")[0].lines == ("routes: ecmp on fabric-1, fabric-2",)

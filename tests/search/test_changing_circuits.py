@@ -24,8 +24,8 @@ PRICES = find_prices("2022")
 ADDED = ("rail", "sip-ml", "ocs-reconfig")
 
 
-def test_the_default_baselines_are_as_they_were() -> None:
-    assert DEFAULT_BASELINES == ("ideal-switch", "fat-tree", "oversub-fat-tree", "expander", "torus")
+def test_rails_are_among_the_default_baselines_of_every_job() -> None:
+    assert DEFAULT_BASELINES == ("ideal-switch", "fat-tree", "oversub-fat-tree", "rail", "expander", "torus")
     assert set(ADDED) <= set(BASELINES)
 
 

@@ -9,7 +9,7 @@ import pytest
 import topoopt.search.training_job
 from topoopt.errors import Infeasible, InvalidInput, TopoOptError
 from topoopt.job import Job, JobRequest, job_from_mapping, job_traffic, transformer_of
-from topoopt.search import SearchOptions, default_baselines, is_transformer, job_of, make_plan
+from topoopt.search import SearchOptions, is_transformer, job_of, make_plan
 
 TINY = {
     "model_type": "llama",
@@ -97,10 +97,6 @@ def test_a_job_file_says_the_same(tmp_path: Path, job: Job) -> None:
     again = job_of(job_from_mapping(said, tmp_path / "job.yaml"))
     assert again.cluster == job.cluster
     assert [a.name for a in transformer_of(again).layouts] == [b.name for b in transformer_of(job).layouts]
-
-
-def test_a_transformer_is_compared_with_rails_too(job: Job) -> None:
-    assert default_baselines(job)[-1] == "rail"
 
 
 def test_names_of_both_zoos() -> None:

@@ -6,8 +6,7 @@ them. This is the one place where the command line imports late.
 
 import inspect
 import re
-import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -16,12 +15,6 @@ from typer.core import TyperCommand, TyperGroup
 
 from topoopt.cli.numbers import check_numbers
 from topoopt.errors import TopoOptError, unknown_name
-
-WIDE = 100
-"""Columns of a terminal from which on choices need not wrap."""
-
-CHOICES_WIDE = 18
-"""Characters of choices that a narrow terminal has room for beside names and text."""
 
 
 def help_of(verb: Callable[..., None]) -> str:
@@ -37,11 +30,8 @@ class Verb(TyperCommand):
         return _plain_flags(super().get_params(ctx))
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Print the help in few columns: a switch and its opposite as one name, long choices so that they can wrap."""
-        narrow = shutil.get_terminal_size().columns < WIDE
-        for parameter in self.params:
-            _for_help(parameter, narrow)
-        super().format_help(ctx, formatter)
+        """Print the help; in no terminal is a flag cut."""
+        import_module("topoopt.cli.help_page").print_help(ctx, self)
 
     def make_context(self, *words: Any, **more: Any) -> Any:
         """Read the words; a number that makes no sense is an :class:`~topoopt.errors.InvalidInput`."""
@@ -162,25 +152,6 @@ def flagged(message: str, names: Iterable[str]) -> str:
         r"^[a-z][a-z_]*(?=[ :])(?! \S+\.[a-z]+:)", lambda word: flags.get(word[0], word[0]), message
     )
     return re.sub(r"(?<![\w.{-])[a-z]+(?:_[a-z]+)+\b", lambda word: flags.get(word[0], word[0]), message)
-
-
-def _for_help(parameter: Any, narrow: bool) -> None:
-    """Change how the help shows a parameter; nothing is read with it any more."""
-    if parameter.secondary_opts == [f"--no-{parameter.opts[0].removeprefix('--')}"]:
-        parameter.opts = [f"--[no-]{parameter.opts[0].removeprefix('--')}"]
-        parameter.secondary_opts = []
-    choices = getattr(parameter, "metavar", None)
-    if narrow and choices:
-        parameter.metavar = "\n".join(_lines(choices.split("|")))
-
-
-def _lines(choices: Sequence[str]) -> list[str]:
-    """Return choices with a bar between, in lines of at most :data:`CHOICES_WIDE` characters where that is possible."""
-    lines = [choices[0]]
-    for choice in choices[1:]:
-        joined = f"{lines[-1]}|{choice}"
-        lines[-1:] = [joined] if len(joined) <= CHOICES_WIDE else [lines[-1] + "|", choice]
-    return lines
 
 
 def _plain_flags(parameters: Any) -> Any:

@@ -5,7 +5,7 @@ the set of running jobs changes, the fabric says anew how long iterations take.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from topoopt.cluster.course_fabrics import CourseFabric
 from topoopt.cluster.job_plans import (
@@ -70,7 +70,8 @@ def run_course(
         weighting=settings.weighting,
         parts=settings.logical_servers,
     )
-    return Course(run, shards.wirings)
+    priced = replace(run, variant=fabric.variant, cost_usd=fabric.cost_usd)
+    return Course(priced, shards.wirings)
 
 
 def _plans(

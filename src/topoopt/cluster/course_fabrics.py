@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from topoopt.cluster.job_plans import (
     JobPlan,
@@ -10,12 +11,13 @@ from topoopt.cluster.job_plans import (
     dedicated_plan,
     sharing_plan,
 )
+from topoopt.cluster.network_price import network_usd
 from topoopt.cluster.pace import IterationTimes, Pace, PlacedJob
 from topoopt.cluster.settings import ClusterSettings
 from topoopt.cluster.shared import shared_fabric, shared_pace
 from topoopt.cluster.switching import Switching, ocs_switching, panel_switching
 from topoopt.cost import find_prices
-from topoopt.errors import unknown_name
+from topoopt.errors import InvalidInput, unknown_name
 from topoopt.finder import FabricRequest
 from topoopt.search import BASELINES, BaselineRule
 from topoopt.simulate import TaskGraph
@@ -27,7 +29,7 @@ DEDICATED: Mapping[str, tuple[str, Callable[[ClusterSettings], Switching]]] = {
 """Fabrics on which every job has links of its own: what they are, and how these are switched."""
 
 COURSE_FABRICS = (*DEDICATED, *BASELINES)
-DEFAULT_COURSE_FABRICS = ("topoopt", "fat-tree", "oversub-fat-tree", "ideal-switch")
+DEFAULT_COURSE_FABRICS = ("topoopt", "fat-tree", "oversub-fat-tree", "rail", "ideal-switch")
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +48,10 @@ class CourseFabric:
         One where jobs have links of their own, none where they share those that are there.
     rule : str
         Name in ``BASELINE_RULES``, empty where jobs have links of their own.
+    variant : str
+        What tells it from others of its name.
+    cost_usd : float or None
+        Price of the network of the whole cluster.
     """
 
     name: str
@@ -55,6 +61,35 @@ class CourseFabric:
     pace: Pace
     switching: tuple[Switching, ...]
     rule: str = ""
+    variant: str = ""
+    cost_usd: float | None = None
+
+
+def buildable_fabrics(
+    names: Sequence[str], settings: ClusterSettings
+) -> tuple[tuple[CourseFabric, ...], tuple[tuple[str, str], ...]]:
+    """Return the fabrics of several names, and the labels of those that cannot be built, each with the reason.
+
+    Raises
+    ------
+    InvalidInput
+        If none can be built.
+    Infeasible
+        If no optical switch is large enough.
+    """
+    built: list[CourseFabric] = []
+    skipped: list[tuple[str, str]] = []
+    for name in names:
+        for label, make in _makers(name, settings):
+            try:
+                built.append(make())
+            except InvalidInput as error:
+                skipped.append((label, str(error)))
+    if not built:
+        raise InvalidInput(
+            skipped[0][1] if len(names) == 1 else f"fabrics: none can be built: {skipped[0][1]}"
+        )
+    return tuple(built), tuple(skipped)
 
 
 def course_fabrics(name: str, settings: ClusterSettings) -> tuple[CourseFabric, ...]:
@@ -67,11 +102,16 @@ def course_fabrics(name: str, settings: ClusterSettings) -> tuple[CourseFabric, 
     Infeasible
         If no optical switch is large enough.
     """
+    return tuple(make() for _, make in _makers(name, settings))
+
+
+def _makers(name: str, settings: ClusterSettings) -> list[tuple[str, Callable[[], CourseFabric]]]:
+    """Return what makes each fabric of a name, with the label of that one."""
     if name in DEDICATED:
-        return (_dedicated(name, settings),)
+        return [(name, partial(_dedicated, name, settings))]
     if name not in BASELINES:
         raise unknown_name("fabric", name, COURSE_FABRICS)
-    return tuple(_sharing(rule, settings) for rule in BASELINES[name])
+    return [(rule.label, partial(_sharing, rule, settings)) for rule in BASELINES[name]]
 
 
 def _dedicated(name: str, settings: ClusterSettings) -> CourseFabric:
@@ -87,8 +127,10 @@ def _dedicated(name: str, settings: ClusterSettings) -> CourseFabric:
     def pace(running: Sequence[PlacedJob]) -> tuple[IterationTimes, ...]:
         return tuple(alone[placed.graph] for placed in running)
 
-    rules = switching(settings)
-    return CourseFabric(name, description, settings.logical.server_bandwidth_bps, plan, pace, (rules,))
+    rules, cluster = switching(settings), settings.cluster
+    price = network_usd(name, settings, cluster.degree, cluster.link_bandwidth_bps)
+    bandwidth_bps = settings.logical.server_bandwidth_bps
+    return CourseFabric(name, description, bandwidth_bps, plan, pace, (rules,), cost_usd=price)
 
 
 def _sharing(rule: BaselineRule, settings: ClusterSettings) -> CourseFabric:
@@ -110,4 +152,14 @@ def _sharing(rule: BaselineRule, settings: ClusterSettings) -> CourseFabric:
     def plan(shape: JobShape) -> JobPlan:
         return sharing_plan(shape, rule.fabric, interfaces, bandwidth_bps, planning)
 
-    return CourseFabric(rule.fabric, rule.description, interfaces * bandwidth_bps, plan, pace, (), rule.key)
+    return CourseFabric(
+        rule.fabric,
+        rule.description,
+        interfaces * bandwidth_bps,
+        plan,
+        pace,
+        (),
+        rule.key,
+        rule.variant,
+        network_usd(rule.fabric, settings, interfaces, whole_bps),
+    )

@@ -9,6 +9,7 @@ from pydantic import Field
 from topoopt.door import shows_itself
 from topoopt.files import Amount
 from topoopt.frame import Frame, frame
+from topoopt.plan import labeled
 from topoopt.provenance import Provenance
 
 FORMAT, VERSION = "topoopt-cluster", 1
@@ -150,6 +151,14 @@ class FabricRun:
     schedule : Schedule or None
         Where a scheduler gives out single workers. ``rewiring_s`` is then what restarts take, and ``moves`` counts
         workers that go on on another server.
+    variant : str
+        What tells the fabric from others of its name.
+    cost_usd : float or None
+        Price of the network of the whole cluster; None where it is unknown.
+    on_front : bool or None
+        Whether no other fabric of the result beats it in price and mean iteration time; None where it has no price.
+    dominated_by : tuple of str
+        Labels of those that do, the fastest first.
     """
 
     fabric: str
@@ -164,6 +173,15 @@ class FabricRun:
     jobs: tuple[JobRecord, ...]
     running: tuple[tuple[Amount, int, float], ...]
     schedule: Schedule | None = None
+    variant: str = ""
+    cost_usd: Amount | None = None
+    on_front: bool | None = None
+    dominated_by: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """The fabric, and what tells it from others of its name."""
+        return labeled(self.fabric, self.variant)
 
 
 @shows_itself

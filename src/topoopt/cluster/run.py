@@ -1,14 +1,16 @@
 """A trace on a cluster, on several fabrics."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 
 from topoopt.cluster.course import run_course
-from topoopt.cluster.course_fabrics import COURSE_FABRICS, DEFAULT_COURSE_FABRICS, course_fabrics
+from topoopt.cluster.course_fabrics import COURSE_FABRICS, DEFAULT_COURSE_FABRICS, buildable_fabrics
 from topoopt.cluster.job_plans import Progress, silent
 from topoopt.cluster.result import ClusterResult, FabricRun
 from topoopt.cluster.settings import ClusterSettings
 from topoopt.cluster.trace import Trace, check_fits, check_several
-from topoopt.errors import InvalidInput, check_known
+from topoopt.errors import check_known
+from topoopt.plan import standings
 from topoopt.provenance import Provenance
 
 
@@ -25,7 +27,7 @@ def run_cluster(
     Parameters
     ----------
     fabrics : names in :data:`COURSE_FABRICS`
-        One that cannot be built where several are asked for is left out, and the result says why.
+        What cannot be built where something else can is left out, and the result says why.
     inputs : digests by input, for the provenance
 
     Raises
@@ -39,19 +41,8 @@ def run_cluster(
         check_known("fabric", name, COURSE_FABRICS)
     check_several(trace)
     check_fits(trace, settings.logical.servers)
-    runs: list[FabricRun] = []
-    skipped: list[tuple[str, str]] = []
-    for name in fabrics:
-        try:
-            built = course_fabrics(name, settings)
-        except InvalidInput as error:
-            if len(fabrics) == 1:
-                raise
-            skipped.append((name, str(error)))
-            continue
-        runs += [run_course(trace, fabric, settings, on_progress).run for fabric in built]
-    if not runs:
-        raise InvalidInput(f"fabrics: none can be built: {skipped[0][1]}")
+    built, skipped = buildable_fabrics(fabrics, settings)
+    runs = [run_course(trace, fabric, settings, on_progress).run for fabric in built]
     cluster = settings.cluster
     return ClusterResult(
         trace.name,
@@ -60,7 +51,15 @@ def run_cluster(
         cluster.degree,
         cluster.link_bandwidth_bps,
         Provenance(settings.seed, dict(inputs or {})),
-        tuple(runs),
+        _standing(runs),
         settings.described(),
-        tuple(skipped),
+        skipped,
     )
+
+
+def _standing(runs: Sequence[FabricRun]) -> tuple[FabricRun, ...]:
+    """Return the fabrics with who is on the front of price and mean iteration time, and who beats the others."""
+    found = standings(
+        runs, lambda run: run.cost_usd, lambda run: run.iteration_time_s.mean, lambda run: run.label
+    )
+    return tuple(replace(run, **asdict(its)) for run, its in zip(runs, found, strict=True))

@@ -6,6 +6,8 @@ from topoopt.plan.comparison import ComparedFabric as ComparedFabric
 from topoopt.plan.comparison import Comparison as Comparison
 from topoopt.plan.comparison import TaskDifference as TaskDifference
 from topoopt.plan.comparison import compared_fabrics as compared_fabrics
+from topoopt.plan.comparison import fabrics_that_beat as fabrics_that_beat
+from topoopt.plan.comparison import front_of_fabrics as front_of_fabrics
 from topoopt.plan.comparison import with_ownership as with_ownership
 from topoopt.plan.comparison_file import comparison_from_mapping as comparison_from_mapping
 from topoopt.plan.comparison_file import comparison_schema as comparison_schema
@@ -15,6 +17,11 @@ from topoopt.plan.file import plan_schema as plan_schema
 from topoopt.plan.file import plan_to_mapping as plan_to_mapping
 from topoopt.plan.file import read_plan as read_plan
 from topoopt.plan.file import write_plan as write_plan
+from topoopt.plan.front import Standing as Standing
+from topoopt.plan.front import dominates as dominates
+from topoopt.plan.front import dominators as dominators
+from topoopt.plan.front import front as front
+from topoopt.plan.front import standings as standings
 from topoopt.plan.gradient_choice import GradientChoice as GradientChoice
 from topoopt.plan.ownership import iterations_by_fabric as iterations_by_fabric
 from topoopt.plan.plan import Baseline as Baseline
@@ -24,3 +31,4 @@ from topoopt.plan.plan import Outcome as Outcome
 from topoopt.plan.plan import Plan as Plan
 from topoopt.plan.plan import RoutingGap as RoutingGap
 from topoopt.plan.plan import SearchRecord as SearchRecord
+from topoopt.plan.plan import labeled as labeled

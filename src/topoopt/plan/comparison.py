@@ -8,8 +8,9 @@ from topoopt.cost import Ownership, OwnershipTerms
 from topoopt.door import shows_itself
 from topoopt.files import Amount, noun_from
 from topoopt.frame import Frame, frame
+from topoopt.plan.front import Standing, dominators, front, standings
 from topoopt.plan.ownership import PricedTime, ownerships
-from topoopt.plan.plan import Baseline, Outcome, Plan
+from topoopt.plan.plan import Baseline, Outcome, Plan, labeled
 from topoopt.provenance import Provenance
 from topoopt.units import format_bandwidth
 
@@ -48,6 +49,8 @@ class ComparedFabric:
         Watts of the network; None where those of a part are unknown.
     ownership : Ownership, optional
         What network, servers and electricity cost together; None in older files.
+    variant : str
+        What tells it from others of its name, such as ``priced``; nothing where there is only one.
     """
 
     fabric: str
@@ -64,15 +67,21 @@ class ComparedFabric:
     routes: str = ""
     power_w: float | None = None
     ownership: Ownership | None = None
+    variant: str = ""
+
+    @property
+    def label(self) -> str:
+        """The fabric, and what tells it from others of its name."""
+        return labeled(self.fabric, self.variant)
 
     @property
     def name(self) -> str:
-        """The fabric with the bandwidth of a server, by which fabrics of one name differ."""
-        return f"{self.fabric}, {format_bandwidth(self.server_bandwidth_bps)}"
+        """The label with the bandwidth of a server."""
+        return f"{self.label}, {format_bandwidth(self.server_bandwidth_bps)}"
 
     def to_json(self, relative_to_s: float) -> dict[str, Any]:
         """Return the row of this fabric; ``relative_time`` is over the given iteration time."""
-        row = {**asdict(self), **self.outcome.to_json()}
+        row = {**asdict(self), "label": self.label, **self.outcome.to_json()}
         row["relative_time"] = self.outcome.iteration_time_s / relative_to_s
         for only_with in (
             ("configuration", "configuration_times_s"),
@@ -140,7 +149,34 @@ class Comparison:
 
     def _rows(self) -> list[dict[str, Any]]:
         own_s = self.fabrics[0].outcome.iteration_time_s
-        return [row.to_json(own_s) for row in self.fabrics]
+        standings = standings_of(self.fabrics)
+        return [
+            {**row.to_json(own_s), **asdict(standing)}
+            for row, standing in zip(self.fabrics, standings, strict=True)
+        ]
+
+
+def front_of_fabrics(rows: Sequence[ComparedFabric]) -> tuple[ComparedFabric, ...]:
+    """Return the fabrics that no other beats in both price and time, the cheapest first; see :func:`front`."""
+    return front(rows, _price_usd, _time_s)
+
+
+def fabrics_that_beat(own: ComparedFabric, rows: Sequence[ComparedFabric]) -> tuple[ComparedFabric, ...]:
+    """Return the fabrics that beat one of them in price and time, the fastest first; see :func:`dominators`."""
+    return dominators(own, rows, _price_usd, _time_s)
+
+
+def standings_of(rows: Sequence[ComparedFabric]) -> list[Standing]:
+    """Return whether each row is on the front, and the labels of those that beat it."""
+    return standings(rows, _price_usd, _time_s, lambda row: row.label)
+
+
+def _price_usd(row: ComparedFabric) -> float | None:
+    return row.cost_usd
+
+
+def _time_s(row: ComparedFabric) -> float:
+    return row.outcome.iteration_time_s
 
 
 def compared_fabrics(

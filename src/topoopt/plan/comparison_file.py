@@ -31,6 +31,10 @@ class FabricModel(OutcomePart):
     tasks: tuple[TaskDifference, ...] = ()
     routes: str = ""
     ownership: Ownership | None = None
+    variant: str = ""
+    label: str = ""
+    on_front: bool | None = None
+    dominated_by: tuple[str, ...] = ()
 
 
 class ComparisonModel(Strict):

@@ -15,7 +15,7 @@ from topoopt.finder import STRIDES, FinderRules
 from topoopt.job import Job
 from topoopt.plan import model
 from topoopt.plan.chosen_wiring import ChosenWiring
-from topoopt.plan.comparison import compared_fabrics
+from topoopt.plan.comparison import compared_fabrics, standings_of
 from topoopt.plan.plan import Baseline, Outcome, Plan, RoutingGap, SearchRecord
 from topoopt.plan.work_parts import work_from_file, work_to_mapping
 from topoopt.provenance import Provenance
@@ -29,8 +29,10 @@ def plan_to_mapping(plan: Plan) -> dict[str, Any]:
     """Return the plan as the JSON document of ``topoopt plan --json`` and of a plan file."""
     job, fabric, traffic = plan.job, plan.fabric, plan.traffic()
     hops = hop_metrics(fabric.topology)
-    own, *others = (row.ownership for row in compared_fabrics(plan))
+    beside = compared_fabrics(plan)
+    own, *others = (row.ownership for row in beside)
     groups = sorted(fabric.rings, key=lambda members: (-len(members), members))
+    standing, *standings = standings_of(beside)
     document = {
         "schema": model.SCHEMA,
         "fabric": fabric.name,
@@ -68,11 +70,16 @@ def plan_to_mapping(plan: Plan) -> dict[str, Any]:
             "left_out": plan.search.left_out,
         },
         "baselines": [
-            {**baseline_to_mapping(row, plan.outcome.iteration_time_s), "ownership": owned}
-            for row, owned in zip(plan.baselines, others, strict=True)
+            {
+                **_baseline_to_mapping(row, plan.outcome.iteration_time_s),
+                **asdict(its),
+                "ownership": owned,
+            }
+            for row, its, owned in zip(plan.baselines, standings, others, strict=True)
         ],
         "skipped_fabrics": plan.skipped_fabrics,
         "cost_usd": plan.price.get("cost_usd"),
+        **asdict(standing),
         "price": plan.price,
         "terms": plan.terms,
         "ownership": own,
@@ -89,10 +96,11 @@ def plan_to_mapping(plan: Plan) -> dict[str, Any]:
     )
 
 
-def baseline_to_mapping(row: Baseline, plan_time_s: float) -> dict[str, Any]:
+def _baseline_to_mapping(row: Baseline, plan_time_s: float) -> dict[str, Any]:
     """Return one row of the comparison."""
     mapping = {
         **vars(row),
+        "label": row.label,
         **row.outcome.to_json(),
         "relative_time": row.outcome.iteration_time_s / plan_time_s,
         "strategy": [(s.batch_degree, s.start, s.channel_degree, s.channel_dim) for s in row.strategy.splits],

@@ -83,6 +83,13 @@ class RoutingPart(Strict):
 _ALGORITHMS: Any = Field(default={}, description="collectives by algorithm, where not all are rings")
 
 
+_ON_FRONT: Any = Field(
+    default=None,
+    description="whether no other fabric of the plan beats it in price and time; null: without a price",
+)
+_DOMINATED_BY: Any = Field(default=(), description="labels of the fabrics that beat it in price and time")
+
+
 class OutcomePart(Strict):
     """What one iteration costs."""
 
@@ -121,6 +128,10 @@ class BaselinePart(OutcomePart):
     ownership: Ownership | None = Field(
         default=None, description="what network, servers and electricity cost together"
     )
+    variant: str = Field(default="", description="what tells it from other fabrics of its name")
+    label: str = Field(default="", description="the name with the variant")
+    on_front: bool | None = _ON_FRONT
+    dominated_by: tuple[str, ...] = _DOMINATED_BY
 
 
 class SearchPart(Strict):
@@ -245,6 +256,8 @@ class PlanFile(Strict):
         default=(), description="baselines that could not be built, and why"
     )
     cost_usd: Amount | None
+    on_front: bool | None = _ON_FRONT
+    dominated_by: tuple[str, ...] = _DOMINATED_BY
     price: PricePart
     terms: OwnershipTerms | None = Field(default=None, description="by which ownership is priced")
     ownership: Ownership | None = Field(

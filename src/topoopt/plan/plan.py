@@ -129,6 +129,17 @@ class RoutingGap:
         return self.max_load_s / self.optimal_load_s - 1 if self.optimal_load_s > 0 else 0.0
 
 
+def labeled(fabric: str, variant: str) -> str:
+    """Return the name of a fabric with what tells it from others of that name.
+
+    Examples
+    --------
+    >>> labeled("fat-tree", "priced"), labeled("torus", "")
+    ('fat-tree (priced)', 'torus')
+    """
+    return f"{fabric} ({variant})" if variant else fabric
+
+
 @dataclass(frozen=True, eq=False)
 class Baseline:
     """The same job on another fabric, with a strategy searched for it.
@@ -138,7 +149,8 @@ class Baseline:
     rule by which the fabric was dimensioned, see ``topoopt.search.BASELINE_RULES``. ``bucket_bytes`` is the size of
     gradient buckets where that was chosen for this fabric; None: that of the job. ``routes`` is the routing method by
     which the job goes; nothing where circuits change, and in plans from before it was written. ``power_w``
-    are the watts of the network; None where those of a part are unknown.
+    are the watts of the network; None where those of a part are unknown. ``variant`` is what tells it from other
+    fabrics of its name.
     """
 
     fabric: str
@@ -154,6 +166,12 @@ class Baseline:
     bucket_bytes: int | None = None
     routes: str = ""
     power_w: float | None = None
+    variant: str = ""
+
+    @property
+    def label(self) -> str:
+        """The fabric, and what tells it from others of its name."""
+        return labeled(self.fabric, self.variant)
 
 
 @shows_itself

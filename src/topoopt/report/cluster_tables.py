@@ -4,6 +4,7 @@ from functools import partial
 from statistics import fmean
 
 from topoopt.cluster import ClusterResult, FabricRun
+from topoopt.plan import front
 from topoopt.report.fabrics import skipped_notes
 from topoopt.report.page import Block, Notes, Table
 from topoopt.report.rows import Entries, facts, number, table, text
@@ -15,12 +16,12 @@ from topoopt.units import format_time
 
 def cluster_blocks(result: ClusterResult) -> tuple[Block, ...]:
     """Return what the cluster is, a row for each fabric, and iteration times by model."""
-    skipped = skipped_notes(result.skipped)
+    skipped = skipped_notes(result.skipped, warn=True)
     if not (result.fabrics and result.fabrics[0].jobs):
         return skipped
     counted = Notes((f"mean and tail over {result.settings.get('weighting', 'jobs')}: each counts the same",))
     times = schedule_blocks(result.fabrics) or (_times(result),)
-    return (facts(_entries(result)), *times, counted, _waits(result), _models(result), *skipped)
+    return (facts(_entries(result)), *times, counted, *skipped, _waits(result), _models(result))
 
 
 def _entries(result: ClusterResult) -> Entries:
@@ -32,20 +33,28 @@ def _entries(result: ClusterResult) -> Entries:
         "network": str(settings.get("network", "")),
         "servers": "" if parts == 1 else f"each divided into {parts} logical ones",
         "panels": _panels(result),
+        "prices": str(settings.get("prices", "")) if _priced(result) else "",
     }
+
+
+def _priced(result: ClusterResult) -> bool:
+    return any(run.cost_usd is not None for run in result.fabrics)
 
 
 def _times(result: ClusterResult) -> Table:
     first_s = result.fabrics[0].iteration_time_s.mean
+    unbeaten = front(result.fabrics, lambda run: run.cost_usd, lambda run: run.iteration_time_s.mean)
+    money = (number("price", "cost_usd"), text("front", lambda run: "front" if run in unbeaten else ""))
     return table(
         "Iteration times",
         result.fabrics,
-        text("fabric"),
+        text("fabric", "label"),
         number("a server", "server_bandwidth_bps"),
         number("iteration", "iteration_time_s.mean", format_time),
         number("×", lambda run: run.iteration_time_s.mean / first_s, ".2f"),
         number("p99", "iteration_time_s.p99", format_time),
         number("max", "iteration_time_s.max", format_time),
+        *(money if _priced(result) else ()),
         text("what it is", "description"),
     )
 

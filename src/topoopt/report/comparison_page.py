@@ -1,16 +1,16 @@
 """A comparison of fabrics as a page."""
 
-from topoopt.plan import ComparedFabric, Comparison
+from topoopt.plan import ComparedFabric, Comparison, front_of_fabrics
 from topoopt.report.chart import BarChart
 from topoopt.report.fabrics import (
     cost_against_time,
     fabric_notes,
     fabric_table,
     figure_table,
-    pareto_front,
     time_by_fabric,
 )
 from topoopt.report.facts import inputs, trust_section
+from topoopt.report.front_words import beaten_by
 from topoopt.report.outcome import outcome_figures, time_tiles
 from topoopt.report.ownership_section import owned_rows, ownership_sections
 from topoopt.report.page import Page, Section, Tile
@@ -41,6 +41,7 @@ def comparison_page(comparison: Comparison) -> Page:
         ),
         key_numbers={**outcome_figures(own), "cost_usd": rows[0].cost_usd},
         remark=f"on {comparison.servers} servers, simulator {comparison.simulators[0]}",
+        answer_first=True,
     )
 
 
@@ -49,7 +50,8 @@ def headline(rows: tuple[ComparedFabric, ...]) -> str:
     own, others = rows[0], rows[1:]
     sentences = [
         f"On {own.name} an iteration takes {format_time(own.outcome.iteration_time_s)}"
-        + (f" and the network costs {usd(own.cost_usd)}." if own.cost_usd is not None else ".")
+        + (f" and the network costs {usd(own.cost_usd)}" if own.cost_usd is not None else "")
+        + f"{beaten_by(rows)}."
     ]
     if others:
         fastest = min(others, key=lambda row: row.outcome.iteration_time_s)
@@ -75,7 +77,7 @@ def _tiles(rows: tuple[ComparedFabric, ...]) -> tuple[Tile, ...]:
             ratio = best.outcome.iteration_time_s / own.outcome.iteration_time_s
             remark = f"as long, with {format_bandwidth(best.server_bandwidth_bps)} a server"
             tiles.append(Tile(f"{name} takes", f"{ratio:.2f} ×", remark))
-    front = pareto_front(rows)
+    front = front_of_fabrics(rows)
     if front:
         remark = "fabrics beaten by none in price and time"
         tiles.append(Tile("Pareto front", f"{len(front)} of {len(rows)}", remark))
@@ -84,7 +86,7 @@ def _tiles(rows: tuple[ComparedFabric, ...]) -> tuple[Tile, ...]:
 
 def _times(comparison: Comparison) -> Section:
     rows = comparison.fabrics
-    priced = (cost_against_time(rows),) if pareto_front(rows) else ()
+    priced = (cost_against_time(rows),) if front_of_fabrics(rows) else ()
     notes = fabric_notes(rows, comparison.skipped, comparison.simulators[0])
     return Section(
         "fabrics",

@@ -1,26 +1,13 @@
 """Fabrics beside each other: iteration time, price, and who is beaten in both."""
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import inf
-from typing import Any
+from collections.abc import Mapping, Sequence
 
-from topoopt.plan import ComparedFabric
+from topoopt.plan import ComparedFabric, front_of_fabrics
 from topoopt.report.chart import BarChart, LineChart, Series
+from topoopt.report.front_words import front_notes, standing
 from topoopt.report.page import Notes, Table
 from topoopt.report.rows import Column, Source, bars, joined, number, table, text
 from topoopt.units import format_bandwidth
-
-
-def fabric_name(row: Any) -> str:
-    """Return the fabric of a row with the bandwidth of a server, by which fabrics of one name differ."""
-    return f"{row.fabric}, {format_bandwidth(row.server_bandwidth_bps)}"
-
-
-def name_apart(rows: Sequence[Any]) -> Callable[[Any], str]:
-    """Return what a fabric is called among these rows: with its bandwidth only where two have the same name."""
-    count = Counter(row.fabric for row in rows)
-    return lambda row: fabric_name(row) if count[row.fabric] > 1 else str(row.fabric)
 
 
 def time_by_fabric(rows: Sequence[ComparedFabric], waits: Sequence[Mapping[str, float]] = ()) -> BarChart:
@@ -53,21 +40,9 @@ def time_by_fabric(rows: Sequence[ComparedFabric], waits: Sequence[Mapping[str, 
     )
 
 
-def pareto_front(rows: Sequence[ComparedFabric]) -> tuple[ComparedFabric, ...]:
-    """Return the rows than which none is both cheaper and faster, by price; rows without a price are left out."""
-    priced = [row for row in rows if row.cost_usd is not None]
-    front: list[ComparedFabric] = []
-    best_s = inf
-    for row in sorted(priced, key=lambda row: (row.cost_usd, row.outcome.iteration_time_s)):
-        if row.outcome.iteration_time_s < best_s:
-            front.append(row)
-            best_s = row.outcome.iteration_time_s
-    return tuple(front)
-
-
 def cost_against_time(rows: Sequence[ComparedFabric]) -> LineChart:
     """Return price and iteration time of each fabric, with the Pareto front drawn in steps."""
-    front = pareto_front(rows)
+    front = front_of_fabrics(rows)
     points = tuple(
         Series(row.name, *_points([row]), joined=False, labels=(f"{row.name}: {row.description}",))
         for row in rows
@@ -91,7 +66,7 @@ def _points(rows: Sequence[ComparedFabric]) -> tuple[tuple[float, ...], tuple[fl
 
 
 def fabric_table(rows: Sequence[ComparedFabric]) -> Table:
-    """Return time and price of the fabrics; of a transformer the last column is its configuration."""
+    """Return time, price and who beats whom in both; of a transformer the last column is its configuration."""
     configured = any(row.configuration for row in rows)
     return table(
         "Fabrics",
@@ -99,13 +74,14 @@ def fabric_table(rows: Sequence[ComparedFabric]) -> Table:
         *_times(rows),
         EXPOSED,
         PRICE,
+        text("front", standing(rows)),
         text("configuration") if configured else WHAT_IT_IS,
     )
 
 
 def figure_table(rows: Sequence[ComparedFabric]) -> Table:
     """Return all figures of the fabrics; the Pareto front is marked."""
-    front = pareto_front(rows)
+    front = front_of_fabrics(rows)
     return table(
         "All figures",
         rows,
@@ -130,7 +106,7 @@ WHAT_IT_IS = text("what it is", "description")
 def _times(rows: Sequence[ComparedFabric]) -> tuple[Column, ...]:
     first_s = rows[0].outcome.iteration_time_s
     return (
-        text("fabric"),
+        text("fabric", "label"),
         number("a server", "server_bandwidth_bps"),
         number("iteration", "outcome.iteration_time_s"),
         number("×", lambda row: row.outcome.iteration_time_s / first_s, ".2f"),
@@ -138,13 +114,13 @@ def _times(rows: Sequence[ComparedFabric]) -> tuple[Column, ...]:
 
 
 def fabric_notes(
-    rows: Sequence[ComparedFabric], skipped: Iterable[tuple[str, str]], simulator: str
+    rows: Sequence[ComparedFabric], skipped: Sequence[tuple[str, str]], simulator: str
 ) -> tuple[Notes, ...]:
-    """Return which fabrics are not in the table and why, by which routes each goes, and which were simulated otherwise.
+    """Return the front, who is not in the table and why, by which routes each goes, and who was simulated otherwise.
 
     Circuits that change are beyond the analytic simulator.
     """
-    notes = skipped_notes(skipped)
+    notes = front_notes(rows) + skipped_notes(skipped)
     methods = dict.fromkeys(row.routes for row in rows if row.routes)
     on_each = (
         f"{method} on {_names(rows, [row for row in rows if row.routes == method])}" for method in methods
@@ -158,16 +134,21 @@ def fabric_notes(
 
 
 def _names(rows: Sequence[ComparedFabric], chosen: Sequence[ComparedFabric]) -> str:
-    """Return the fabrics of the chosen rows: one name for all rows that have it, or each with its bandwidth."""
+    """Return the fabrics of the chosen rows: one name for all rows that have it, or each with what tells it apart."""
     left = {row.fabric for row in rows if row not in chosen}
-    each = (
-        f"{row.fabric} of {format_bandwidth(row.server_bandwidth_bps)}" if row.fabric in left else row.fabric
-        for row in chosen
-    )
+    each = (_apart(row) if row.fabric in left else row.fabric for row in chosen)
     return ", ".join(dict.fromkeys(each))
 
 
-def skipped_notes(skipped: Iterable[tuple[str, str]]) -> tuple[Notes, ...]:
+def _apart(row: ComparedFabric) -> str:
+    return row.label if row.variant else f"{row.fabric} of {format_bandwidth(row.server_bandwidth_bps)}"
+
+
+def skipped_notes(skipped: Sequence[tuple[str, str]], warn: bool = False) -> tuple[Notes, ...]:
     """Return which fabrics are not in a table, and why; nothing where all are."""
-    lines = [f"without {fabric}: {reason.removeprefix(f'{fabric}: ')}" for fabric, reason in skipped]
-    return (Notes(tuple(lines)),) if lines else ()
+    names = [fabric.partition(" (")[0] for fabric, _ in skipped]
+    lines = [
+        f"without {fabric}: {reason.removeprefix(f'{name}: ')}"
+        for name, (fabric, reason) in zip(names, skipped, strict=True)
+    ]
+    return (Notes(tuple(lines), warn),) if lines else ()

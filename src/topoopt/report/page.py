@@ -130,7 +130,7 @@ class Page:
     kind : str
         Which answer it is, such as ``plan``, ``comparison`` or ``cluster``.
     headline : str
-        The answer in a sentence or two, for a browser.
+        The answer in a sentence or two; the first one says the most.
     warnings : tuple of str
         What the reader should know before he believes the numbers.
     key_numbers : mapping
@@ -139,6 +139,8 @@ class Page:
         What stands beside the title.
     next_steps : tuple of str
         Commands to go on with.
+    answer_first : bool
+        Whether a terminal has the headline, too.
     """
 
     kind: str
@@ -150,6 +152,7 @@ class Page:
     key_numbers: Mapping[str, float | None] = field(default_factory=dict)
     remark: str = ""
     next_steps: tuple[str, ...] = ()
+    answer_first: bool = False
 
     @property
     def heading(self) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from topoopt.job import Layout, transformer_of
 from topoopt.plan import Plan
 from topoopt.report.chart import BarChart, HeatmapChart, Limit
-from topoopt.report.fabrics import name_apart
+from topoopt.report.fabric_names import name_apart
 from topoopt.report.page import Table
 from topoopt.report.rows import Source, bars, joined, number, table, text
 from topoopt.report.words import time_unit

@@ -10,6 +10,7 @@ from topoopt.report.fabrics import (
     figure_table,
     time_by_fabric,
 )
+from topoopt.report.front_words import beaten_by
 from topoopt.report.outcome import outcome_figures, time_tiles
 from topoopt.report.ownership_section import owned_rows, ownership_sections
 from topoopt.report.page import Block, Page, Section, Tile
@@ -62,7 +63,15 @@ def _page(
     }
     remark = f"on {plan.job.cluster.servers} servers"
     return Page(
-        "plan", plan.job.name, headline(plan, rows), tiles(plan, rows), minded, sections, figures, remark
+        "plan",
+        plan.job.name,
+        headline(plan, rows),
+        tiles(plan, rows),
+        minded,
+        sections,
+        figures,
+        remark,
+        answer_first=True,
     )
 
 
@@ -122,20 +131,24 @@ def _pictures(
 
 
 def headline(plan: Plan, rows: tuple[ComparedFabric, ...]) -> str:
-    """Return the answer: time, price, how much better it could be, and the nearest rival."""
+    """Return the answer: time, price, who beats it in both, how much better it could be, and the nearest rival."""
     outcome, cost = plan.outcome, plan.price.get("cost_usd")
     network = f" on a network of {usd(cost)}" if cost is not None else ""
     ports = f"{plan.job.cluster.degree} × {format_bandwidth(plan.job.cluster.link_bandwidth_bps)}"
     reach = f"what any network with {ports} a server could reach"
     best = f"at most {plan.gap:.1%} above {reach}" if plan.gap > 0.0005 else f"just {reach}"
-    sentences = [
-        f"One iteration takes {format_time(outcome.iteration_time_s)}{network}: {best} with this "
-        f"{plan.job.work.strategy_word}."
-    ]
+    time, strategy, beaten = (
+        format_time(outcome.iteration_time_s),
+        plan.job.work.strategy_word,
+        beaten_by(rows),
+    )
+    sentences = [f"One iteration takes {time}{network}: {best} with this {strategy}."]
+    if beaten:
+        sentences = [f"One iteration takes {time}{network}{beaten}.", f"It is {best} with this {strategy}."]
     others = [
         row for row in rows[1:] if cost is not None and row.cost_usd is not None and row.cost_usd <= cost
     ]
-    if others:
+    if others and not beaten:
         rival = min(others, key=lambda row: row.outcome.iteration_time_s)
         ratio = rival.outcome.iteration_time_s / outcome.iteration_time_s
         longer = "just as long" if abs(ratio - 1) < 0.005 else f"{ratio:.2f} × as long"

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from topoopt.cluster import FabricRun
-from topoopt.report.fabrics import fabric_name, name_apart
+from topoopt.report.fabric_names import fabric_name, name_apart
 
 
 def run_name(run: FabricRun) -> str:

@@ -5,6 +5,7 @@ from io import StringIO
 
 from rich import box
 from rich.console import Console, RenderableType
+from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -28,6 +29,8 @@ def draw_page(page: Page, console: Console) -> None:
     """Draw a page on a terminal; of one without a title, its first section has the heading."""
     if page.title:
         draw_title(console, page.title, page.remark)
+    if page.answer_first:
+        _draw_trimmed(console, Padding(Text(page.headline), (0, 0, 1, 2)))
     for index, section in enumerate(page.shown):
         _draw_section(console, section, heading=index > 0 or not page.title)
     if page.warnings:

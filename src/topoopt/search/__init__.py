@@ -8,7 +8,6 @@ from topoopt.search.baselines import BASELINES as BASELINES
 from topoopt.search.baselines import DEFAULT_BASELINES as DEFAULT_BASELINES
 from topoopt.search.baselines import BaselineRule as BaselineRule
 from topoopt.search.baselines import baseline_fabric as baseline_fabric
-from topoopt.search.baselines import default_baselines as default_baselines
 from topoopt.search.baselines import ringed as ringed
 from topoopt.search.candidate import Candidate as Candidate
 from topoopt.search.candidate import simulated_candidate as simulated_candidate

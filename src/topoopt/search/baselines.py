@@ -14,7 +14,7 @@ from topoopt.errors import InvalidInput, check_known
 from topoopt.finder import FABRICS, FabricBuilder, FabricRequest
 from topoopt.hardware import ClusterSpec
 from topoopt.job import Job, job_traffic
-from topoopt.plan import Baseline, Outcome
+from topoopt.plan import Baseline, Outcome, labeled
 from topoopt.routing import Fabric
 from topoopt.search.balance import usual_routes
 from topoopt.search.fidelity import Fidelity
@@ -35,7 +35,9 @@ class BaselineRule:
         What it is and where its bandwidth comes from.
     interfaces : function of (cluster, prices) to (interfaces, bandwidth of one in bits per second)
     variant : str
-        What tells a further rule of a fabric from the first.
+        What tells the fabric by this rule from that by another, in words.
+    suffix : str
+        The same in the names of :data:`BASELINE_RULES`; nothing for the first rule of a fabric.
     searched_on : str
         Fabric of the same bandwidth that the strategy is searched on, empty for the baseline itself. Circuits that
         change have no fixed links for the search to fill: their strategy is searched on an ideal switch, which they
@@ -47,11 +49,17 @@ class BaselineRule:
     interfaces: Callable[[ClusterSpec, PartTable], tuple[int, float]]
     searched_on: str = ""
     variant: str = ""
+    suffix: str = ""
 
     @property
     def key(self) -> str:
         """Name in :data:`BASELINE_RULES`."""
-        return f"{self.fabric}-{self.variant}" if self.variant else self.fabric
+        return f"{self.fabric}-{self.suffix}" if self.suffix else self.fabric
+
+    @property
+    def label(self) -> str:
+        """The fabric, and what tells it from that by another rule."""
+        return labeled(self.fabric, self.variant)
 
 
 def _same(cluster: ClusterSpec, prices: PartTable) -> tuple[int, float]:
@@ -81,9 +89,18 @@ BASELINES: Mapping[str, tuple[BaselineRule, ...]] = {
         if isinstance(builder, FabricBuilder)
     },
     "fat-tree": (
-        BaselineRule("fat-tree", "full bisection, d·B/3.2 a server (the paper's equal cost)", _published),
         BaselineRule(
-            "fat-tree", "full bisection, what TopoOpt's price buys (price table)", _priced, variant="priced"
+            "fat-tree",
+            "full bisection, the paper's equal cost",
+            _published,
+            variant="d·B/3.2",
+        ),
+        BaselineRule(
+            "fat-tree",
+            "full bisection, what TopoOpt's price buys",
+            _priced,
+            variant="priced",
+            suffix="priced",
         ),
     ),
     **{
@@ -103,16 +120,8 @@ LARGEST_TO_TRY_ALL = 32
 """Servers up to which every strategy is tried on circuits that change; a simulation of DLRM takes 0.2 s of CPU on 16
 of them and 60 s on 128. Beyond, the one that the search has found counts."""
 
-DEFAULT_BASELINES = ("ideal-switch", "fat-tree", "oversub-fat-tree", "expander", "torus")
-"""What a job is compared with if nothing else is said."""
-
-MORE_BASELINES: Mapping[str, tuple[str, ...]] = {"transformer": ("rail",)}
-"""By kind of work: transformers are mostly trained on rails, the other models of the zoo were not."""
-
-
-def default_baselines(job: Job) -> tuple[str, ...]:
-    """Return the fabrics that a job is compared with if nothing else is said."""
-    return (*DEFAULT_BASELINES, *MORE_BASELINES.get(job.work.kind, ()))
+DEFAULT_BASELINES = ("ideal-switch", "fat-tree", "oversub-fat-tree", "rail", "expander", "torus")
+"""What a job is compared with if nothing else is said: those of the paper, and rails, which most buy."""
 
 
 def check_fabrics(fabrics: tuple[str, ...]) -> None:
@@ -169,6 +178,7 @@ def baseline_row(
         strategy,
         proposals,
         rule=rule.key,
+        variant=rule.variant,
         routes="" if fabric.reconfiguration is not None else fabric.routes.method,
         power_w=None if bill is None else bill.power_w,
     )

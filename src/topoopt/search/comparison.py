@@ -7,7 +7,7 @@ from topoopt.collectives import QUICKEST
 from topoopt.cost import PartTable
 from topoopt.errors import InvalidInput, check_known
 from topoopt.plan import Comparison, Outcome, Plan, compared_fabrics, with_ownership
-from topoopt.search.baselines import BASELINES, default_baselines, outcome_on
+from topoopt.search.baselines import BASELINES, DEFAULT_BASELINES, outcome_on
 from topoopt.search.fidelities import at_fidelities
 from topoopt.search.fidelity import Fidelity
 from topoopt.search.gradients import is_worth_it, sizes_elsewhere
@@ -43,7 +43,7 @@ def compare_fabrics(
     others = compare(
         plan.job,
         options,
-        default_baselines(plan.job) if fabrics is None else tuple(fabrics),
+        DEFAULT_BASELINES if fabrics is None else tuple(fabrics),
         prices,
         (starting_strategy(plan.job), plan.strategy),  # as a plan does, for the same answer
         on_progress,

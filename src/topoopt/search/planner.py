@@ -13,10 +13,10 @@ from topoopt.routing import Fabric
 from topoopt.search.baseline_search import search_baselines
 from topoopt.search.baselines import (
     BASELINES,
+    DEFAULT_BASELINES,
     BaselineRule,
     baseline_fabric,
     check_fabrics,
-    default_baselines,
 )
 from topoopt.search.best_candidate import best_candidate
 from topoopt.search.candidate import Candidate
@@ -55,8 +55,7 @@ def make_plan(
     Parameters
     ----------
     fabrics : names of baselines, optional
-        Default: ideal switch, fat-tree (two bandwidths), oversubscribed fat-tree, expander, torus; for a transformer
-        rails, too.
+        Default: ideal switch, fat-tree (two bandwidths), oversubscribed fat-tree, rails, expander, torus.
     prices : str
         A price table's name or file.
     inputs : digests by input, for the plan's provenance
@@ -71,7 +70,7 @@ def make_plan(
         For unknown names.
     """
     asked, job = job, for_search(job)
-    names = default_baselines(job) if fabrics is None else fabrics
+    names = DEFAULT_BASELINES if fabrics is None else fabrics
     check_fabrics(names)
     table = find_prices(prices)
     starts, searched, record = SEARCHES[job.work.kind](job, options, on_progress)
@@ -141,7 +140,7 @@ def compare(
         try:
             built.append((rule, baseline_fabric(job, rule, prices, options.seed)))
         except InvalidInput as error:
-            on_skip(rule.fabric, str(error))
+            on_skip(rule.label, str(error))
     if layouts:
         return layouts_on_baselines(
             job, built, layouts, prices, options.seed, asked, on_progress, options.balance

@@ -7,6 +7,8 @@ from topoopt.sweep.compute import solve as solve
 from topoopt.sweep.fabrics import SWEPT_FABRICS as SWEPT_FABRICS
 from topoopt.sweep.file import Sweep as Sweep
 from topoopt.sweep.file import read_sweep as read_sweep
+from topoopt.sweep.front_rows import FRONT as FRONT
+from topoopt.sweep.front_rows import front_rows as front_rows
 from topoopt.sweep.model import sweep_schema as sweep_schema
 from topoopt.sweep.outcome import SweepAnswer as SweepAnswer
 from topoopt.sweep.outcome import SweepPreview as SweepPreview

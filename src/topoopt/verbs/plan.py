@@ -52,7 +52,7 @@ def plan(
         a traffic matrix, a profile. Or a model that is described in Python: an ``OperatorGraph``, the ``Traffic`` of a
         matrix, a ``TransformerModel``.
     fabrics
-        Names of baselines; the five of the paper, and rails for a transformer, where not given.
+        Names of baselines; the five of the paper, and rails, where not given.
     prices
         A price list's name or file; the one that suits the bandwidth where not given.
     collective

@@ -9,10 +9,12 @@ from topoopt.job import expecting
 from topoopt.report import LineChart, lines_chart
 from topoopt.sweep import (
     BEST,
+    FRONT,
     Results,
     ResultsAnswer,
     Rows,
     axes_of,
+    front_rows,
     lines_of,
     open_results,
     query,
@@ -38,7 +40,8 @@ def results(file: str | os.PathLike[str], **words: Unpack[ResultsWords]) -> Resu
     **words
         ``columns``: names, also with commas; what differs and the main figures where not given; ``where``: a condition,
         such as ``"model = 'dlrm'"``; ``order``: such as ``"cost_usd desc"``; ``limit``: most rows, 0 for all; ``best``:
-        ``fastest``, ``cheapest`` or SQL, the fabric that has least of it for each job, or for each of ``per``;
+        ``fastest``, ``cheapest`` or SQL, the fabric that has least of it for each job, or for each of ``per``, or
+        ``front``, all fabrics that none beats in both price and time;
         ``sql``: any question to the tables points, runs and attempts.
 
     Returns
@@ -102,11 +105,13 @@ def _rows(opened: Results, words: Mapping[str, Any], limit: int) -> Rows:
         columns = _listed(words["columns"], "columns")
     else:
         differing = [ALWAYS[0], *(axis for axis in axes if axis not in ALWAYS), ALWAYS[1]]
-        more = [best] if best is not None and best not in BEST and best not in FIGURES else []
+        more = [best] if best is not None and best not in (*BEST, FRONT, *FIGURES) else []
         columns = (*differing, *FIGURES, *more)
     if best is not None:
         others = tuple(axis for axis in axes if axis != "fabric")
         jobs = _listed(words["per"], "per") if "per" in words else others
+        if best == FRONT:
+            return front_rows(opened, columns, jobs, where=words.get("where"), limit=limit)
         return best_of(opened, columns, best, jobs, where=words.get("where"), limit=limit)
     return select(opened, columns, where=words.get("where"), order=words.get("order"), limit=limit)
 

@@ -18,8 +18,8 @@ class ResultsWords(TypedDict, total=False):
     """Such as "cost_usd desc"; by settings if not given."""
     limit: int
     """Most rows; 20 in the terminal, all in files and JSON. 0: all."""
-    best: Annotated[str, Word("fastest|cheapest|SQL")]
-    """The fabric that has least of it, for each job."""
+    best: Annotated[str, Word("fastest|cheapest|front|SQL")]
+    """The fabric that has least of it, for each job; front: all fabrics that none beats in both price and time."""
     per: Annotated[str | Sequence[str], Word("LIST")]
     """With ``best``: for each of these; all that differs but fabric."""
     sql: Annotated[str, Word("QUERY")]

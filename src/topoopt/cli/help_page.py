@@ -1,0 +1,106 @@
+"""The help of a verb: no flag and no choice is cut, however narrow the terminal."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+LEAST_TEXT = 24
+"""Columns that the text of a flag needs at least; where there are fewer, it stands below the flag."""
+
+WIDE = 100
+"""Columns of a terminal from which on there is more room for choices."""
+
+CHOICES_WIDE = {True: 34, False: 18}
+"""Characters of choices in a line, in a wide terminal and in a narrow one; one choice is never broken."""
+
+AROUND = 8
+"""Columns that the frame of a box and the gaps between its columns take."""
+
+Row = tuple[str, str, Text]
+"""The names of a parameter, what its values look like, and what it is."""
+
+
+def print_help(context: Any, command: Any) -> None:
+    """Print usage, what the verb does, and a box for each heading of its parameters."""
+    console = Console(highlight=False)
+    console.print(Padding(Text(command.get_usage(context), "bold"), 1))
+    if command.help:
+        console.print(Padding(_paragraphs(command.help), (0, 1, 1, 1)))
+    boxes: dict[str, list[Any]] = {"Arguments": [], "Options": []}
+    for parameter in command.get_params(context):
+        if not getattr(parameter, "hidden", False):
+            usual = "Arguments" if parameter.param_type_name == "argument" else "Options"
+            boxes.setdefault(getattr(parameter, "rich_help_panel", None) or usual, []).append(parameter)
+    for title, parameters in boxes.items():
+        if parameters:
+            rows = [_row(parameter, context, console.width >= WIDE) for parameter in parameters]
+            box = _rows(rows, console.width)
+            console.print(Panel(box, title=title, title_align="left", border_style="dim"))
+
+
+def _paragraphs(text: str) -> Text:
+    """Return a docstring, whose markup says what is bold, all but the first paragraph dim."""
+    first, *others = text.split("\n\n")
+    return Text("\n\n").join(
+        [Text.from_markup(first), *(Text.from_markup(one, style="dim") for one in others)]
+    )
+
+
+def _rows(rows: Sequence[Row], width: int) -> RenderableType:
+    """Return flags, values and texts side by side; where that leaves no room for texts, these stand below."""
+    names, values = (max(map(_widest, column)) for column in list(zip(*rows, strict=True))[:2])
+    if width - names - values - AROUND < LEAST_TEXT:
+        lines: list[RenderableType] = []
+        for name, value, text in rows:
+            lines += [Text(name, "bold cyan"), Padding(text, (0, 0, 0, 4))]
+            if value:
+                lines.insert(-1, Padding(Text(value, "bold yellow"), (0, 0, 0, 4)))
+        return Group(*lines)
+    table = Table.grid(padding=(0, 1), expand=True)
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(ratio=1)
+    for name, value, text in rows:
+        table.add_row(Text(name, "bold cyan"), Text(value, "bold yellow"), text)
+    return table
+
+
+def _row(parameter: Any, context: Any, wide: bool) -> Row:
+    """Return what the help says of one parameter."""
+    described = parameter.help or ""
+    _, record = parameter.get_help_record(context)
+    more = record.removeprefix(described).strip()
+    text = Text.from_markup(" ".join(described.split()))
+    if more:
+        text.append(f" {more}", style="dim")
+    if parameter.param_type_name == "argument":
+        return parameter.metavar or parameter.name.upper(), "", text
+    choices = (parameter.metavar or "").split("|")
+    return _names(parameter), "\n".join(_lines(choices, CHOICES_WIDE[wide])), text
+
+
+def _names(parameter: Any) -> str:
+    """Return the names of a flag; a switch and its opposite as one."""
+    first, *_ = parameter.opts
+    if parameter.secondary_opts == [f"--no-{first.removeprefix('--')}"]:
+        return f"--[no-]{first.removeprefix('--')}"
+    return "\n".join((*parameter.opts, *parameter.secondary_opts))
+
+
+def _lines(choices: Iterable[str], most: int) -> list[str]:
+    """Return choices with a bar between, in lines of at most so many characters where that is possible."""
+    first, *others = choices
+    lines = [first]
+    for choice in others:
+        joined = f"{lines[-1]}|{choice}"
+        lines[-1:] = [joined] if len(joined) <= most else [lines[-1] + "|", choice]
+    return lines
+
+
+def _widest(text: str | Text) -> int:
+    return max(map(len, str(text).split("\n")))

@@ -1,0 +1,110 @@
+"""The front of price against time: what no other choice beats in both, and who beats the rest."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from math import inf, isfinite
+from typing import TypeVar
+
+DIGITS = 9
+"""Digits that count: what differs in later ones is arithmetic, not a choice."""
+
+Row = TypeVar("Row")
+Figure = Callable[[Row], float | None]
+"""What a choice costs, or how long it takes; None where that is unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a choice stands among others.
+
+    Attributes
+    ----------
+    on_front : bool or None
+        Whether no other beats it in price and time; None where its own are not both known.
+    dominated_by : tuple of str
+        Labels of those that beat it, the fastest first.
+    """
+
+    on_front: bool | None
+    dominated_by: tuple[str, ...]
+
+
+def dominates(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    """Return whether a choice of some price and time beats another: no worse in both, and better in one.
+
+    Examples
+    --------
+    >>> dominates((77.6e3, 18.4e-3), (83.3e3, 18.7e-3)), dominates((1.0, 2.0), (1.0, 2.0))
+    (True, False)
+    """
+    price, time, other_price, other_time = map(_rounded, (*one, *other))
+    return price <= other_price and time <= other_time and (price, time) != (other_price, other_time)
+
+
+def front(rows: Iterable[Row], price: Figure[Row], time: Figure[Row]) -> tuple[Row, ...]:
+    """Return the rows that no other beats in both price and time, by ascending price, then in their own order.
+
+    Rows whose price or time is unknown are left out: nobody knows whether they are beaten. Of rows that are equal in
+    both, which is judged by nine digits, all stand on the front.
+
+    Examples
+    --------
+    >>> fabrics = {"torus": (59.3, 18.1), "rail": (77.6, 17.8), "switch": (170.0, 17.8), "tree": (None, 9.0)}
+    >>> front(fabrics, lambda name: fabrics[name][0], lambda name: fabrics[name][1])
+    ('torus', 'rail')
+    """
+    best_time, best_price = inf, inf
+    found: list[Row] = []
+    for known_price, known_time, _, row in sorted(_known(rows, price, time), key=lambda point: point[:3]):
+        if known_time < best_time:
+            best_time, best_price = known_time, known_price
+        if (known_time, known_price) == (best_time, best_price):
+            found.append(row)
+    return tuple(found)
+
+
+def dominators(own: Row, rows: Sequence[Row], price: Figure[Row], time: Figure[Row]) -> tuple[Row, ...]:
+    """Return those of the rows that beat one of them, the fastest first; none where its own figures are unknown.
+
+    Examples
+    --------
+    >>> points = [(83.3, 18.7), (77.6, 18.4), (170.0, 17.8), (59.3, 18.5)]
+    >>> dominators(points[0], points, lambda point: point[0], lambda point: point[1])
+    ((77.6, 18.4), (59.3, 18.5))
+    """
+    mine = _known([own], price, time)
+    if not mine:
+        return ()
+    beats = [
+        point
+        for point in _known(rows, price, time)
+        if dominates((point[0], point[1]), (mine[0][0], mine[0][1]))
+    ]
+    return tuple(row for _, _, _, row in sorted(beats, key=lambda point: (point[1], point[0], point[2])))
+
+
+def standings(
+    rows: Sequence[Row], price: Figure[Row], time: Figure[Row], label: Callable[[Row], str]
+) -> list[Standing]:
+    """Return by row whether it is on the front, and by their labels who beats it."""
+    known = [_known([row], price, time) for row in rows]
+    beaten = [dominators(row, rows, price, time) for row in rows]
+    return [
+        Standing(not over if figures else None, tuple(label(other) for other in over))
+        for figures, over in zip(known, beaten, strict=True)
+    ]
+
+
+def _known(rows: Iterable[Row], price: Figure[Row], time: Figure[Row]) -> list[tuple[float, float, int, Row]]:
+    """Return price, time and place of each row of which both are known."""
+    points = []
+    for place, row in enumerate(rows):
+        row_price, row_time = price(row), time(row)
+        if row_price is not None and row_time is not None and isfinite(row_price) and isfinite(row_time):
+            points.append((_rounded(row_price), _rounded(row_time), place, row))
+    return points
+
+
+def _rounded(figure: float) -> float:
+    """Return a figure to so many digits as count; so equality is transitive, as it is not within a tolerance."""
+    return float(f"{figure:.{DIGITS}g}")
