@@ -18,6 +18,8 @@ ONLY_IN = {
     "pyroute2": "/testbed/",
     "torch": "/testbed/ /profile/",
     "ray": "/sweep/",
+    "starlette": "/studio/",
+    "uvicorn": "/studio/",
     "matplotlib": "/report/",
     "typer": "/cli/",
     "rich": "/cli/ /report/",

@@ -37,6 +37,7 @@ VERBS: Mapping[str, str] = MappingProxyType(
         "verify": "Prove a plan, or a wiring, before anyone plugs a fiber; say where it fails, with exit code 2.",
         "sweep": "Plan every combination of models, clusters, fabrics and seeds in a file, and store the results.",
         "results": "Show, query, export and plot what a sweep has stored; also while it runs.",
+        "studio": "Open a live page: which network, how long, how much, and why, while one asks.",
         "report": "Write one interactive HTML page that needs no network.",
         "reproduce": "Make figures of the paper again: ours beside the published, rows and pictures in a folder.",
         "profile": "Measure a model's operators here, at every split size that a search may choose.",

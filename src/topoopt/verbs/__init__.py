@@ -52,6 +52,7 @@ if TYPE_CHECKING:  # a verb needs no other
     from topoopt.reproduction import write_figures_page as write_figures_page
     from topoopt.routing import LaidTraffic as LaidTraffic
     from topoopt.simulate import Simulation as Simulation
+    from topoopt.studio import StudioAddress as StudioAddress
     from topoopt.sweep import ResultsAnswer as ResultsAnswer
     from topoopt.sweep import SweepAnswer as SweepAnswer
     from topoopt.sweep import SweepPreview as SweepPreview
@@ -89,6 +90,7 @@ if TYPE_CHECKING:  # a verb needs no other
     from topoopt.verbs.rewire import rewire as rewire
     from topoopt.verbs.search_options import search_options as search_options
     from topoopt.verbs.simulate import simulate as simulate
+    from topoopt.verbs.studio import studio as studio
     from topoopt.verbs.sweep import sweep as sweep
     from topoopt.verbs.topology import topology as topology
     from topoopt.verbs.topology import write_wiring as write_wiring

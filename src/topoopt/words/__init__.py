@@ -31,6 +31,8 @@ from topoopt.words.simulation import FabricWords as FabricWords
 from topoopt.words.simulation import PacketWords as PacketWords
 from topoopt.words.simulation import SimulationWords as SimulationWords
 from topoopt.words.simulation import TogetherWords as TogetherWords
+from topoopt.words.studio import QuestionWords as QuestionWords
+from topoopt.words.studio import StudioWords as StudioWords
 from topoopt.words.testbed import TestbedRunWords as TestbedRunWords
 from topoopt.words.testbed import TestbedShareWords as TestbedShareWords
 from topoopt.words.testbed import TestbedWords as TestbedWords

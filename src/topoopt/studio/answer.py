@@ -1,0 +1,139 @@
+"""The answer to a question at once: every fabric in closed form, priced, and the sentence that says which to take."""
+
+from dataclasses import replace
+from functools import lru_cache
+
+from topoopt.cost import PartTable, find_prices, suited_prices
+from topoopt.errors import InvalidInput
+from topoopt.finder import select_permutations
+from topoopt.hardware import ClusterSpec
+from topoopt.search import is_transformer
+from topoopt.studio.estimate import FabricEstimate, Sketch, StudioAnswer
+from topoopt.studio.fabric_rules import FabricRule, fabric_rules
+from topoopt.studio.operators_estimate import plain_job, plain_time
+from topoopt.studio.question import Question, request_of_question
+from topoopt.studio.sentence import best_fabric, reason, sentence
+from topoopt.studio.transformer_estimate import contenders_of, least_time_s, on_fabric
+from topoopt.studio.worth import worth_of
+from topoopt.topology import moore_average_hops
+
+
+@lru_cache(maxsize=512)
+def answer_question(question: Question) -> StudioAnswer:
+    """Return what the page says of a question; equal questions are answered once.
+
+    Raises
+    ------
+    InvalidInput
+        If a value is out of range, or values do not go together.
+    Infeasible
+        If no way of training fits in memory.
+    """
+    whole = _of_transformer if is_transformer(request_of_question(question)) else _of_operators
+    answer = whole(question)
+    best = best_fabric(answer)
+    answer = replace(answer, best=best.fabric)
+    return replace(answer, sentence=sentence(answer, best), reason=reason(answer, best))
+
+
+def _of_transformer(question: Question) -> StudioAnswer:
+    found = contenders_of(question)
+    cluster = _cluster(found.training.cluster, question)
+    training = replace(found.training, cluster=cluster)
+    prices = _prices(question)
+    rules, skipped = fabric_rules(cluster, prices)
+    here = replace(found, training=training)
+    tokens = float(training.global_batch * training.model.sequence)
+    rows = []
+    for rule in rules:
+        form = on_fabric(here, rule)
+        row = FabricEstimate(
+            rule.fabric,
+            rule.label,
+            rule.server_bandwidth_bps,
+            form.iteration_time_s,
+            form.most_time_s,
+            form.parts_s,
+            form.configuration,
+        )
+        rows.append(worth_of(row, rule, cluster, prices, question, tokens))
+    return StudioAnswer(
+        question,
+        "transformer",
+        training.model.name,
+        cluster.total_accelerators,
+        cluster.accelerator,
+        "token",
+        tokens,
+        least_time_s(here),
+        "the fastest split if servers reached each other in no time",
+        prices.name,
+        tuple(rows),
+        _sketch(cluster),
+        skipped=skipped,
+    )
+
+
+def _of_operators(question: Question) -> StudioAnswer:
+    job = plain_job(question)
+    cluster, prices = job.cluster, _prices(question)
+    rules, skipped = fabric_rules(cluster, prices)
+    rows, bounds_s = [], [0.0]
+    for rule in rules:
+        try:
+            row, bound_s = _plain_row(question, rule, prices)
+        except InvalidInput as error:
+            skipped = (*skipped, (rule.fabric, str(error)))
+            continue
+        rows.append(row)
+        bounds_s.append(bound_s)
+    return StudioAnswer(
+        question,
+        "operators",
+        job.name,
+        cluster.total_accelerators,
+        cluster.accelerator,
+        "sample",
+        float(job.global_batch),
+        max(bounds_s),
+        "what no network of these ports goes below with this split",
+        prices.name,
+        tuple(rows),
+        _sketch(cluster),
+        skipped=skipped,
+        warnings=(
+            "These are data parallel times, tables spread over the servers: a plan searches the split, too.",
+        ),
+    )
+
+
+def _plain_row(question: Question, rule: FabricRule, prices: PartTable) -> tuple[FabricEstimate, float]:
+    job = plain_job(question)
+    found = plain_time(job, rule, prices)
+    row = FabricEstimate(
+        rule.fabric,
+        rule.label,
+        rule.server_bandwidth_bps,
+        found.iteration_time_s,
+        found.iteration_time_s,
+        found.parts_s,
+        "data parallel",
+    )
+    return worth_of(row, rule, job.cluster, prices, question, float(job.global_batch)), found.bound_s
+
+
+def _cluster(found: ClusterSpec, question: Question) -> ClusterSpec:
+    return replace(found, degree=question.degree, link_bandwidth_bps=question.bandwidth_bps)
+
+
+def _prices(question: Question) -> PartTable:
+    return find_prices(question.prices or suited_prices(question.bandwidth_bps))
+
+
+def _sketch(cluster: ClusterSpec) -> Sketch:
+    servers, degree = cluster.servers, cluster.degree
+    try:
+        strides = select_permutations(servers, degree, links=cluster.links)
+    except InvalidInput:  # one duplex port: pairs
+        strides = ()
+    return Sketch(servers, degree, strides, moore_average_hops(servers, degree))

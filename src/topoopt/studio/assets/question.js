@@ -1,0 +1,137 @@
+/* The question: fields on the page, and the same in its address. */
+import { element } from "./numbers.js";
+
+const LABELS = {
+  model: "Model", accelerator: "Accelerator", servers: "Servers", accelerators_per_server: "Accelerators of a server",
+  degree: "Ports of a server", bandwidth: "Bandwidth of a port", prices: "Price list", years: "Years of use",
+  global_batch: "Sequences of an iteration", seq: "Tokens of a sequence", batch_per_accelerator: "Samples of an accelerator",
+};
+const SHOWN = ["model", "servers", "accelerator", "accelerators_per_server", "degree", "bandwidth", "prices", "years"];
+const LESS_OFTEN = ["global_batch", "seq", "batch_per_accelerator"];
+const SLIDERS = ["servers", "degree", "bandwidth"];
+const TYPED = { accelerators_per_server: 1, global_batch: 1, seq: 1, batch_per_accelerator: 1, years: 1 };
+
+export class Question {
+  constructor(form, fields, onChange) {
+    this.form = form;
+    this.fields = fields;
+    this.onChange = onChange;
+    this.inputs = new Map();
+    this.errors = new Map();
+    const more = element("details", {}, element("summary", { text: "Batch" }));
+    for (const name of SHOWN) form.append(this.field(name));
+    for (const name of LESS_OFTEN) more.append(this.field(name));
+    form.append(more);
+    form.addEventListener("submit", (event) => event.preventDefault());
+    this.words = this.fromAddress();
+    if (LESS_OFTEN.some((name) => this.words[name])) more.open = true;
+  }
+
+  get words() {
+    const said = {};
+    for (const [name, input] of this.inputs) if (input.value.trim() !== "") said[name] = input.value.trim();
+    return said;
+  }
+
+  set words(words) {
+    for (const [name, input] of this.inputs) {
+      const value = words[name] === undefined ? "" : String(words[name]);
+      if (input.tagName === "SELECT" && ![...input.options].some((one) => one.value === value)) {
+        input.append(element("option", { value, text: value }));
+      }
+      input.value = value;
+      this.follow(name);
+    }
+  }
+
+  fromAddress() {
+    const said = Object.fromEntries(new URLSearchParams(location.search));
+    return Object.keys(said).length ? { ...said } : { ...this.fields.first };
+  }
+
+  toAddress(kept) {
+    const hash = kept.length ? `#${new URLSearchParams(kept.map((one) => ["keep", one]))}` : "";
+    history.replaceState(null, "", `?${new URLSearchParams(this.words)}${hash}`);
+  }
+
+  /* Say beside a field what is wrong with it; nothing clears it. Returns whether there is such a field. */
+  refuse(field, message) {
+    for (const [name, place] of this.errors) {
+      const here = name === field && message !== null;
+      place.textContent = here ? message : "";
+      place.hidden = !here;
+      this.inputs.get(name).toggleAttribute("aria-invalid", false);
+      if (here) this.inputs.get(name).setAttribute("aria-invalid", "true");
+    }
+    if (field && this.errors.has(field)) this.inputs.get(field).closest("details")?.setAttribute("open", "");
+    return this.errors.has(field);
+  }
+
+  field(name) {
+    const id = `field-${name}`, error = element("p", { class: "error", id: `${id}-error`, role: "alert", hidden: true });
+    const label = element("label", { for: id, text: LABELS[name] });
+    const input = this.input(name, id);
+    input.setAttribute("aria-describedby", error.id);
+    input.title = this.fields.texts[name] ?? "";
+    input.addEventListener("input", () => { this.follow(name); this.onChange(); });
+    this.inputs.set(name, input);
+    this.errors.set(name, error);
+    const place = element("div", { class: "field" }, label);
+    if (SLIDERS.includes(name)) place.append(element("div", { class: "both" }, this.slider(name), input));
+    else place.append(input);
+    place.append(error);
+    return place;
+  }
+
+  input(name, id) {
+    if (name === "model") return this.models(id);
+    const choices = { accelerator: this.fields.accelerators, prices: this.fields.prices }[name];
+    if (choices) {
+      const usual = name === "accelerator" ? "as usual for the model" : "as a plan takes it";
+      const options = [["", usual], ...choices.map((one) => [one, one])];
+      return element("select", { id, name }, ...options.map(([value, text]) => element("option", { value, text })));
+    }
+    const number = name in TYPED || name === "servers" || name === "degree";
+    const placeholder = TYPED[name] && name !== "years" ? "as usual" : null;
+    return element("input", {
+      id, name, placeholder, type: number ? "number" : "text", autocomplete: "off",
+      min: number ? (name === "servers" ? 2 : name === "years" ? 0.5 : 1) : null, step: name === "years" ? "any" : number ? 1 : null,
+      inputmode: number ? "decimal" : null,
+    });
+  }
+
+  models(id) {
+    const group = (label, names) => element(
+      "optgroup", { label }, ...names.map((value) => element("option", { value, text: value })));
+    const { files, transformers, operators } = this.fields.models;
+    const groups = [group("Transformers", transformers), group("Graphs of operators", operators)];
+    if (files.length) groups.unshift(group("Files", files));
+    return element("select", { id, name: "model" }, ...groups);
+  }
+
+  slider(name) {
+    const stops = this.fields.stops[name];
+    const slider = element("input", {
+      type: "range", min: 0, max: stops.length - 1, step: 1, id: `slide-${name}`, "aria-label": `${LABELS[name]}, slider`,
+    });
+    slider.addEventListener("input", () => {
+      this.inputs.get(name).value = stops[slider.value];
+      slider.setAttribute("aria-valuetext", String(stops[slider.value]));
+      this.onChange();
+    });
+    return slider;
+  }
+
+  /* Put the slider of a field at the stop nearest to its value. */
+  follow(name) {
+    const slider = this.form.querySelector(`#slide-${name}`);
+    if (!slider) return;
+    const stops = this.fields.stops[name].map((one) => parseFloat(one));
+    const typed = this.inputs.get(name).value;
+    const value = parseFloat(typed) * (/t/i.test(typed) ? 1000 : 1);
+    if (!(value > 0)) return;
+    const apart = stops.map((one) => Math.abs(Math.log(one / value)));
+    slider.value = apart.indexOf(Math.min(...apart));
+    slider.setAttribute("aria-valuetext", typed);
+  }
+}

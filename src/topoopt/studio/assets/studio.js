@@ -1,0 +1,137 @@
+/* The page: asks whenever a field changes, and shows the answer; what goes wrong is said where it is. */
+import { Gone, Refused, estimate, get } from "./api.js";
+import { Kept, bestOf } from "./kept.js";
+import { dollars, element, percent, seconds } from "./numbers.js";
+import { drawPareto, nameOf } from "./pareto.js";
+import { drawNumbers, drawParts } from "./parts.js";
+import { Question } from "./question.js";
+import { TopologyDrawing } from "./topology.js";
+import { Wired } from "./wired.js";
+
+const AGAIN_MS = 2000;
+const $ = (id) => document.getElementById(id);
+let answer = null, shownWords = "", chosen = null, retry = 0, question, kept, wired, drawing;
+
+function show(next) {
+  const best = bestOf(next);
+  answer = next;
+  if (!next.fabrics.some((row) => row.fabric === chosen)) chosen = null;
+  $("sentence").textContent = next.sentence;
+  $("reason").textContent = next.reason;
+  $("prices").textContent = `Prices of the list ${next.prices}.` + next.skipped_fabrics.map(([name, why]) => ` Without ${nameOf(name)}: ${why}.`).join("");
+  $("warnings").hidden = !next.warnings.length;
+  $("warnings").replaceChildren(...next.warnings.map((text) => element("li", { text })));
+  const tiles = [
+    ["Iteration", seconds(best.iteration_time_s), `at most ${seconds(best.most_time_s)} if all is relayed`],
+    ["Bound", seconds(next.bound_s), `${percent(best.gap)} above it; ${next.bound_words}`],
+    ["Network", dollars(best.network_usd), best.label],
+  ];
+  if (best.usd_per_hour !== null) tiles.push(["An hour", dollars(best.usd_per_hour), `network, servers, electricity over ${next.question.years} years`]);
+  if (best.usd_per_unit !== null) tiles.push([`A million ${next.unit}s`, dollars(best.usd_per_unit * 1e6), "at that price of an hour"]);
+  $("tiles").replaceChildren(...tiles.map(([name, value, remark]) => element(
+    "div", {}, element("dt", { text: name }), element("dd", { text: value }), element("dd", { class: "remark", text: remark }))));
+  pictures();
+}
+
+function pictures() {
+  const fabric = chosen ?? answer.best;
+  const plan = wired.plan && wired.asked === shownWords ? wired.plan : null;
+  drawPareto($("pareto"), withPlan(answer, plan), kept.dots, fabric, choose);
+  drawParts($("parts"), answer, fabric, choose);
+  drawNumbers($("numbers"), answer, fabric);
+  drawing.show(answer, fabric, plan);
+}
+
+/* Dots of fabrics that a plan has simulated are where it has them. */
+function withPlan(from, plan) {
+  if (!plan) return from;
+  const found = new Map([["topoopt", plan], ...plan.fabrics.map((row) => [row.fabric, row])]);
+  const fabrics = from.fabrics.map((row) => {
+    const one = found.get(row.fabric);
+    return one ? { ...row, iteration_time_s: one.iteration_time_s, most_time_s: one.iteration_time_s, network_usd: one.cost_usd ?? row.network_usd, wired: true } : row;
+  });
+  for (const row of fabrics) {
+    const beats = (one) => one.network_usd <= row.network_usd && one.iteration_time_s <= row.iteration_time_s
+      && (one.network_usd < row.network_usd || one.iteration_time_s < row.iteration_time_s);
+    row.on_front = row.network_usd !== null && !fabrics.some((one) => one.network_usd !== null && beats(one));
+  }
+  return { ...from, fabrics };
+}
+
+function choose(fabric) { chosen = fabric; pictures(); }
+
+async function ask() {
+  const words = question.words, text = new URLSearchParams(words).toString();
+  clearTimeout(retry);
+  question.toAddress(kept.addresses);
+  document.body.dataset.asking = text;
+  try {
+    const next = await estimate(words);
+    question.refuse(null, null);
+    quiet(null);
+    shownWords = text;
+    if (wired.asked !== text && wired.plan) wired.forget();
+    show(next);
+    document.body.dataset.answered = text;
+  } catch (error) {
+    if (error.name !== "AbortError") failed(error);
+  }
+}
+
+/* The last good answer stays; beside the field, or above the answer, stands what is wrong. */
+function failed(error) {
+  if (error instanceof Gone) {
+    $("gone").textContent = error.message;
+    $("gone").hidden = false;
+    retry = setTimeout(ask, AGAIN_MS);
+    return;
+  }
+  $("gone").hidden = true;
+  const there = error instanceof Refused && question.refuse(error.field, error.message);
+  quiet(there ? "Below is the last answer that there was." : error.message);
+}
+
+function quiet(text) {
+  $("gone").hidden = true;
+  $("pending").hidden = text === null;
+  $("pending").textContent = text ?? "";
+  for (const place of [$("sentence"), $("reason"), $("tiles")]) place.classList.toggle("stale", text !== null && answer !== null);
+}
+
+function theme() {
+  const dark = document.documentElement.dataset.theme ? document.documentElement.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  return dark ? "dark" : "light";
+}
+
+async function start() {
+  document.documentElement.dataset.theme = theme();
+  let fields;
+  try {
+    fields = await get("/api/fields");
+  } catch (error) {
+    $("gone").textContent = error.message;
+    $("gone").hidden = false;
+    setTimeout(start, AGAIN_MS);
+    return;
+  }
+  $("gone").hidden = true;
+  $("version").textContent = `topoopt ${fields.version}`;
+  drawing = new TopologyDrawing($("topology"), $("topology-caption"));
+  wired = new Wired($("wired"), $("plan"), () => pictures());
+  question = new Question($("question"), fields, ask);
+  kept = new Kept($("kept"), $("keep"), () => { question.toAddress(kept.addresses); if (answer) pictures(); }, (words) => { question.words = words; ask(); });
+  $("keep").addEventListener("click", () => answer && kept.keep(answerWords(), answer));
+  $("plan").addEventListener("click", () => wired.ask(answerWords()).catch(failed));
+  $("theme").addEventListener("click", () => {
+    document.documentElement.dataset.theme = theme() === "dark" ? "light" : "dark";
+    if (answer) pictures();
+  });
+  addEventListener("popstate", () => { question.words = question.fromAddress(); ask(); });
+  await kept.fromAddress();
+  ask();
+}
+
+/* The words of the answer that is shown, which may not be those that are typed by now. */
+function answerWords() { return Object.fromEntries(new URLSearchParams(shownWords)); }
+
+start();

@@ -1,0 +1,79 @@
+"""The fabrics that the studio estimates, what a server has on each, and what has to be relayed there."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from topoopt.cost import PartTable
+from topoopt.errors import InvalidInput
+from topoopt.hardware import ClusterSpec
+from topoopt.search import BASELINE_RULES
+from topoopt.topology import moore_average_hops
+
+OWN = "topoopt"
+
+LABELS: Mapping[str, str] = MappingProxyType(
+    {
+        OWN: "TopoOpt: servers joined directly, through patch panels",
+        "rail": "rails: a switch network for each port",
+        "ideal-switch": "one non-blocking switch network",
+        "fat-tree-priced": "fat-tree of TopoOpt's price",
+        "oversub-fat-tree": "fat-tree, 2:1 oversubscribed",
+        "expander": "expander: servers joined at random",
+    }
+)
+"""By rule of a baseline: what people call it."""
+
+OVERSUBSCRIPTION = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class FabricRule:
+    """What a closed form needs to know of a fabric.
+
+    Attributes
+    ----------
+    interfaces, bandwidth_bps
+        Ports of a server, and the bandwidth of each.
+    relays : float
+        Times that a byte goes over links of servers, or of the thinnest layer, where it is not between neighbors.
+    wires_rings : bool
+        Whether rings and neighbors have links of their own; where not, all traffic is relayed.
+    """
+
+    key: str
+    fabric: str
+    label: str
+    interfaces: int
+    bandwidth_bps: float
+    relays: float
+    wires_rings: bool = True
+
+    @property
+    def server_bandwidth_bps(self) -> float:
+        """All ports together."""
+        return self.interfaces * self.bandwidth_bps
+
+
+def fabric_rules(
+    cluster: ClusterSpec, prices: PartTable
+) -> tuple[tuple[FabricRule, ...], tuple[tuple[str, str], ...]]:
+    """Return the fabrics that can be built, the plan's own first, and why others cannot."""
+    hops = moore_average_hops(cluster.servers, cluster.degree)
+    rows, skipped = [], []
+    for key, label in LABELS.items():
+        try:
+            rows.append(_rule(key, label, cluster, prices, hops))
+        except InvalidInput as error:
+            skipped.append((key, str(error)))
+    return tuple(rows), tuple(skipped)
+
+
+def _rule(key: str, label: str, cluster: ClusterSpec, prices: PartTable, hops: float) -> FabricRule:
+    relays = {OWN: hops, "expander": hops, "oversub-fat-tree": OVERSUBSCRIPTION}.get(key, 1.0)
+    if key == OWN:
+        return FabricRule(key, OWN, label, cluster.degree, cluster.link_bandwidth_bps, relays)
+    rule = BASELINE_RULES[key]
+    return FabricRule(
+        key, rule.fabric, label, *rule.interfaces(cluster, prices), relays, wires_rings=key != "expander"
+    )

@@ -1,0 +1,73 @@
+"""One plan, made in a process of its own: it says how far it is, and writes plan and report into a folder."""
+
+import signal
+import time
+import traceback
+from collections.abc import Mapping
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from topoopt.door import ask
+from topoopt.errors import TopoOptError
+from topoopt.plan import Plan
+from topoopt.workers import end_with_parent
+
+LEAST_PAUSE_S = 0.05
+"""Between two words of progress within a stage."""
+MOST_LINKS = 20_000
+"""Cables that are sent to be drawn; a picture of more is black."""
+
+
+def make_plan_alone(connection: Connection, model: str, words: Mapping[str, Any], folder: str) -> None:
+    """Make a plan, write it, and send ``(kind, ...)``: progress, at last done or failed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends this process
+    end_with_parent()
+    said = [0.0, ""]
+
+    def progress(stage: str, done: int, total: int) -> None:
+        now = time.monotonic()
+        if stage != said[1] or now - float(said[0]) > LEAST_PAUSE_S:
+            said[:] = [now, stage]
+            connection.send(("progress", stage, done, total))
+
+    try:
+        plan = ask("plan", model, on_progress=progress, **words)
+        progress("writing the report", 0, 0)
+        ask("write_plan", Path(folder, "plan.json"), plan)
+        ask("report", plan, Path(folder, "report.html"))
+        connection.send(("done", in_short(plan)))
+    except TopoOptError as error:
+        connection.send(("failed", str(error)))
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(last.filename).name}:{last.lineno}"
+        connection.send(("failed", f"a mistake of ours: {type(error).__name__}: {error} ({where})"))
+
+
+def in_short(plan: Plan) -> dict[str, Any]:
+    """Return what the page shows of a plan."""
+    page = ask("page_of", plan)
+    topology = plan.fabric.topology
+    pairs = sorted({(min(link.src, link.dst), max(link.src, link.dst)) for link in topology.links})
+    return {
+        "iteration_time_s": plan.outcome.iteration_time_s,
+        "lower_bound_s": plan.bounds.lower_bound_s,
+        "gap": plan.gap,
+        "cost_usd": plan.cost.get("cost_usd"),
+        "headline": page.headline,
+        "warnings": list(page.warnings),
+        "tiles": [{"name": tile.name, "value": tile.value, "remark": tile.remark} for tile in page.tiles],
+        "wiring": plan.wiring.family if plan.wiring is not None else "",
+        "servers": topology.servers,
+        "cables": [list(pair) for pair in pairs[:MOST_LINKS]],
+        "fabrics": [
+            {
+                "fabric": row.fabric,
+                "rule": row.rule,
+                "iteration_time_s": row.outcome.iteration_time_s,
+                "cost_usd": row.cost_usd,
+            }
+            for row in plan.baselines
+        ],
+    }

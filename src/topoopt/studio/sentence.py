@@ -1,0 +1,105 @@
+"""The sentence of an answer: which network, how long, how much; and the reason, in one more."""
+
+from topoopt.studio.estimate import FabricEstimate, StudioAnswer
+from topoopt.units import format_bandwidth, format_time
+
+SAME = 0.005
+"""Times that differ by less than this share are told as equal."""
+NEAR = 1.02
+"""Where what a unit costs is not known: of the fabrics that take at most so many times the fastest, the cheapest."""
+
+
+def best_fabric(answer: StudioAnswer) -> FabricEstimate:
+    """Return the fabric with the least dollars a unit; where that is unknown, the cheapest of the fast ones."""
+    known = [row for row in answer.fabrics if row.usd_per_unit is not None]
+    if known:
+        return min(known, key=lambda row: (row.usd_per_unit or 0.0, row.iteration_time_s))
+    fastest = min(row.iteration_time_s for row in answer.fabrics)
+    near = [row for row in answer.fabrics if row.iteration_time_s <= NEAR * fastest]
+    priced = [row for row in near if row.network_usd is not None]
+    return min(priced or near, key=lambda row: (row.network_usd or 0.0, row.iteration_time_s))
+
+
+def sentence(answer: StudioAnswer, best: FabricEstimate) -> str:
+    """Return which network, how long an iteration takes on it, and what it costs."""
+    ports, each = answer.question.degree, format_bandwidth(answer.question.bandwidth_bps)
+    machines = f"{answer.accelerators:,} {answer.accelerator.upper()}"
+    price = "at a price that the list does not have" if best.network_usd is None else usd(best.network_usd)
+    ports_words = f"{ports} × {each} a server" if ports > 1 else f"one {each} port a server"
+    return (
+        f"{name_of(best)} of {ports_words}: {answer.job} on {machines} takes about "
+        f"{format_time(best.iteration_time_s, 3)} an iteration, and the network costs {price}."
+    )
+
+
+def reason(answer: StudioAnswer, best: FabricEstimate) -> str:
+    """Return why: the next best beside it, and how far it is from what no network goes below."""
+    gap = best.iteration_time_s / answer.bound_s - 1 if answer.bound_s else 0.0
+    above = f"It is {gap:.1%} above {answer.bound_words}." if gap > 0 else f"It is {answer.bound_words}."
+    others = [row for row in answer.fabrics if row is not best]
+    if best.usd_per_unit is not None:
+        return f"{_beside_units(answer, best, others)} {above}"
+    fast = [row for row in others if row.iteration_time_s < (1 - SAME) * best.iteration_time_s]
+    cheap = [row for row in others if _cheaper(row, best)]
+    parts = []
+    if cheap:
+        row = min(cheap, key=lambda one: one.iteration_time_s)
+        slower = row.iteration_time_s / best.iteration_time_s - 1
+        parts.append(f"{name_of(row)} costs {usd(row.network_usd)}, and takes {slower:.1%} longer.")
+    if fast:
+        row = min(fast, key=lambda one: one.iteration_time_s)
+        faster = 1 - row.iteration_time_s / best.iteration_time_s
+        parts.append(f"{name_of(row)} is {faster:.1%} faster, for {usd(row.network_usd)}.")
+    if not parts:
+        parts.append("No other fabric here is faster, and none is cheaper.")
+    return " ".join([*parts, above])
+
+
+def _beside_units(answer: StudioAnswer, best: FabricEstimate, others: list[FabricEstimate]) -> str:
+    known = [row for row in others if row.usd_per_unit is not None]
+    many = "a million tokens" if answer.unit == "token" else "a million samples"
+    own = (best.usd_per_unit or 0.0) * 1e6
+    said = f"With servers and electricity over {answer.question.years:g} years that is {own:.3g} $ {many}"
+    if not known:
+        return f"{said}."
+    row = min(known, key=lambda one: one.usd_per_unit or 0.0)
+    more = (row.usd_per_unit or 0.0) / (best.usd_per_unit or 1.0) - 1
+    slower = row.iteration_time_s / best.iteration_time_s - 1
+    pace = (
+        "as fast"
+        if abs(slower) <= SAME
+        else f"{abs(slower):.1%} {'slower' if slower > 0 else 'faster'}"
+    )
+    return f"{said}; next comes {name_of(row)}, {pace} for {usd(row.network_usd)}, {more:.2%} dearer a {answer.unit}."
+
+
+def _cheaper(row: FabricEstimate, best: FabricEstimate) -> bool:
+    return row.network_usd is not None and best.network_usd is not None and row.network_usd < best.network_usd
+
+
+def name_of(row: FabricEstimate) -> str:
+    """Return what a fabric is called at the beginning of a sentence."""
+    return {
+        "topoopt": "TopoOpt",
+        "rail": "A rail fabric",
+        "ideal-switch": "One non-blocking network",
+        "fat-tree": "A fat-tree of TopoOpt's price",
+        "oversub-fat-tree": "A 2:1 fat-tree",
+        "expander": "An expander",
+    }.get(row.fabric, row.fabric)
+
+
+def usd(amount: float | None) -> str:
+    """Return dollars as people write them.
+
+    Examples
+    --------
+    >>> usd(77_600.0), usd(2_910_000.0), usd(None)
+    ('77.6 k$', '2.91 M$', 'an unknown price')
+    """
+    if amount is None:
+        return "an unknown price"
+    for scale, unit in ((1e9, "G$"), (1e6, "M$"), (1e3, "k$")):
+        if amount >= scale:
+            return f"{amount / scale:.3g} {unit}"
+    return f"{amount:.3g} $"
