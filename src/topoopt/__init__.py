@@ -44,6 +44,7 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import SharingComparison as SharingComparison
     from topoopt.verbs import Simulation as Simulation
     from topoopt.verbs import StudioAddress as StudioAddress
+    from topoopt.verbs import StudioAnswer as StudioAnswer
     from topoopt.verbs import SweepAnswer as SweepAnswer
     from topoopt.verbs import SweepPreview as SweepPreview
     from topoopt.verbs import Table as Table
@@ -91,6 +92,7 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import rewire as rewire
     from topoopt.verbs import simulate as simulate
     from topoopt.verbs import studio as studio
+    from topoopt.verbs import studio_answer as studio_answer
     from topoopt.verbs import sweep as sweep
     from topoopt.verbs import testbed as testbed
     from topoopt.verbs import topology as topology

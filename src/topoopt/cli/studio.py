@@ -16,7 +16,11 @@ def studio(
     words: StudioWords,
     model: Annotated[
         str | None,
-        Argument(metavar="MODEL|FILE", show_default=False, help="What the page opens with; llama3-70b if not given."),
+        Argument(
+            metavar="MODEL|FILE",
+            show_default=False,
+            help="What the page opens with; llama3-70b if not given.",
+        ),
     ] = None,
     as_json: Annotated[bool, Option("--json", help="Print the address as JSON.")] = False,
 ) -> None:

@@ -16,6 +16,7 @@ from topoopt.search.caveats import time_sources as time_sources
 from topoopt.search.comparison import checked_fabrics as checked_fabrics
 from topoopt.search.comparison import checked_simulators as checked_simulators
 from topoopt.search.comparison import compare_fabrics as compare_fabrics
+from topoopt.search.few_strategies import few_strategies as few_strategies
 from topoopt.search.fidelities import fabric_of_baseline as fabric_of_baseline
 from topoopt.search.fidelity import Fidelity as Fidelity
 from topoopt.search.fidelity import as_settled as as_settled
@@ -38,9 +39,9 @@ from topoopt.search.tables import CHANNEL_DIMS as CHANNEL_DIMS
 from topoopt.search.tables import candidate_splits as candidate_splits
 from topoopt.search.task_graphs import task_graph_of as task_graph_of
 from topoopt.search.training_job import job_of as job_of
+from topoopt.search.training_request import TrainingRequest as TrainingRequest
 from topoopt.search.training_request import is_transformer as is_transformer
 from topoopt.search.training_request import refuse_transformer as refuse_transformer
-from topoopt.search.training_request import TrainingRequest as TrainingRequest
 from topoopt.search.training_request import training_request as training_request
 from topoopt.search.worth import bounds as bounds
 from topoopt.search.worth import options_of as options_of

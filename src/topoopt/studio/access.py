@@ -60,7 +60,9 @@ class Guard:
             await self._with_cookie(scope, receive, send)
             return
         if self._token is not None and not self._is_known(headers):
-            refusal = PlainTextResponse("The token is missing: open the address that topoopt studio has printed.", 403)
+            refusal = PlainTextResponse(
+                "The token is missing: open the address that topoopt studio has printed.", 403
+            )
             await refusal(scope, receive, send)
             return
         await self._app(scope, receive, _with_policy(send))
@@ -75,7 +77,9 @@ class Guard:
 
     def _is_known(self, headers: Headers) -> bool:
         kind, _, said = headers.get("authorization", "").partition(" ")
-        cookies = dict(pair.strip().split("=", 1) for pair in headers.get("cookie", "").split(";") if "=" in pair)
+        cookies = dict(
+            pair.strip().split("=", 1) for pair in headers.get("cookie", "").split(";") if "=" in pair
+        )
         return (kind.lower() == "bearer" and self._is_token(said)) or self._is_token(cookies.get(COOKIE, ""))
 
     def _is_token(self, said: str) -> bool:

@@ -9,8 +9,8 @@ from topoopt.finder import select_permutations
 from topoopt.hardware import ClusterSpec
 from topoopt.search import is_transformer
 from topoopt.studio.estimate import FabricEstimate, Sketch, StudioAnswer
-from topoopt.studio.fabric_rules import FabricRule, fabric_rules
-from topoopt.studio.operators_estimate import plain_job, plain_time
+from topoopt.studio.fabric_rules import fabric_rules
+from topoopt.studio.operators_estimate import plain_job, simulated_time, strategies_of
 from topoopt.studio.question import Question, request_of_question
 from topoopt.studio.sentence import best_fabric, reason, sentence
 from topoopt.studio.transformer_estimate import contenders_of, least_time_s, on_fabric
@@ -49,6 +49,7 @@ def _of_transformer(question: Question) -> StudioAnswer:
         form = on_fabric(here, rule)
         row = FabricEstimate(
             rule.fabric,
+            rule.key,
             rule.label,
             rule.server_bandwidth_bps,
             form.iteration_time_s,
@@ -75,18 +76,30 @@ def _of_transformer(question: Question) -> StudioAnswer:
 
 
 def _of_operators(question: Question) -> StudioAnswer:
-    job = plain_job(question)
+    job, strategies = plain_job(question), strategies_of(question)
     cluster, prices = job.cluster, _prices(question)
     rules, skipped = fabric_rules(cluster, prices)
-    rows, bounds_s = [], [0.0]
+    samples = float(job.global_batch)
+    rows: list[FabricEstimate] = []
+    free_s = float("inf")
     for rule in rules:
         try:
-            row, bound_s = _plain_row(question, rule, prices)
+            found = simulated_time(job, strategies, rule, prices)
         except InvalidInput as error:
             skipped = (*skipped, (rule.fabric, str(error)))
             continue
-        rows.append(row)
-        bounds_s.append(bound_s)
+        free_s = min(free_s, found.free_time_s)
+        row = FabricEstimate(
+            rule.fabric,
+            rule.key,
+            rule.label,
+            rule.server_bandwidth_bps,
+            found.iteration_time_s,
+            found.iteration_time_s,
+            found.parts_s,
+            found.strategy,
+        )
+        rows.append(worth_of(row, rule, cluster, prices, question, samples))
     return StudioAnswer(
         question,
         "operators",
@@ -94,32 +107,17 @@ def _of_operators(question: Question) -> StudioAnswer:
         cluster.total_accelerators,
         cluster.accelerator,
         "sample",
-        float(job.global_batch),
-        max(bounds_s),
-        "what no network of these ports goes below with this split",
+        samples,
+        free_s if rows else 0.0,
+        "the fastest of these splits if servers reached each other in no time",
         prices.name,
         tuple(rows),
         _sketch(cluster),
         skipped=skipped,
         warnings=(
-            "These are data parallel times, tables spread over the servers: a plan searches the split, too.",
+            "Estimated with the best of a few splits; a plan searches for a better one, and wires for it.",
         ),
     )
-
-
-def _plain_row(question: Question, rule: FabricRule, prices: PartTable) -> tuple[FabricEstimate, float]:
-    job = plain_job(question)
-    found = plain_time(job, rule, prices)
-    row = FabricEstimate(
-        rule.fabric,
-        rule.label,
-        rule.server_bandwidth_bps,
-        found.iteration_time_s,
-        found.iteration_time_s,
-        found.parts_s,
-        "data parallel",
-    )
-    return worth_of(row, rule, job.cluster, prices, question, float(job.global_batch)), found.bound_s
 
 
 def _cluster(found: ClusterSpec, question: Question) -> ClusterSpec:

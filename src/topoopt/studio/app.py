@@ -81,7 +81,7 @@ def make_app(studio: Studio) -> Starlette:
     return Starlette(
         routes=routes,
         middleware=[Middleware(Guard, token=studio.token)],
-        exception_handlers={TopoOptError: _refused, HTTPException: _missing, UnknownPlan: _unknown_plan},  # type: ignore[dict-item]
+        exception_handlers={TopoOptError: _refused, HTTPException: _missing, UnknownPlan: _unknown_plan},
     )
 
 
@@ -129,7 +129,9 @@ class _Places:
         key = _key(request)
         self._studio.desk.state(key)
         return StreamingResponse(
-            _events(self._studio.desk, key), media_type="text/event-stream", headers={"cache-control": "no-store"}
+            _events(self._studio.desk, key),
+            media_type="text/event-stream",
+            headers={"cache-control": "no-store"},
         )
 
     async def plan_file(self, request: Request) -> Response:
@@ -209,7 +211,9 @@ async def _missing(request: Request, error: Exception) -> Response:
 
 
 async def _unknown_plan(request: Request, error: Exception) -> Response:
-    return JSONResponse({"field": None, "message": f"plan {error}: there is none, or it has no files yet"}, 404)
+    return JSONResponse(
+        {"field": None, "message": f"plan {error}: there is none, or it has no files yet"}, 404
+    )
 
 
 def _assets() -> dict[str, tuple[bytes, str]]:

@@ -17,6 +17,8 @@ class FabricEstimate:
     ----------
     fabric : str
         As in the table of fabrics.
+    rule : str
+        How it is dimensioned, as a baseline of a plan.
     label : str
         What tells it from others, for people.
     server_bandwidth_bps : float
@@ -36,6 +38,7 @@ class FabricEstimate:
     """
 
     fabric: str
+    rule: str
     label: str
     server_bandwidth_bps: float
     iteration_time_s: float

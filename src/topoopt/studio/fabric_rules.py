@@ -24,6 +24,9 @@ LABELS: Mapping[str, str] = MappingProxyType(
 )
 """By rule of a baseline: what people call it."""
 
+DIRECT = (OWN, "expander")
+"""Where servers relay."""
+
 OVERSUBSCRIPTION = 2.0
 
 

@@ -33,7 +33,9 @@ def openapi() -> dict[str, Any]:
             "bits per second, times in seconds, prices in US dollars.",
         },
         "paths": {
-            "/api/fields": {"get": _operation("What can be asked", {"200": _plain("Fields, models and parts.")})},
+            "/api/fields": {
+                "get": _operation("What can be asked", {"200": _plain("Fields, models and parts.")})
+            },
             "/api/estimate": {
                 "get": _operation(
                     "Every fabric at once, in closed form, with its price",
@@ -47,7 +49,9 @@ def openapi() -> dict[str, Any]:
                     {"202": plan, "422": _answer(REFUSED, "Refusal")},
                     requestBody={
                         "required": True,
-                        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Question"}}},
+                        "content": {
+                            "application/json": {"schema": {"$ref": "#/components/schemas/Question"}}
+                        },
                     },
                 )
             },
@@ -60,7 +64,10 @@ def openapi() -> dict[str, Any]:
             "/api/plans/{id}/events": {
                 "get": _operation(
                     "The same as a stream of events named state, until it is over",
-                    {"200": {"description": "Server-sent events.", "content": {"text/event-stream": {}}}, **gone},
+                    {
+                        "200": {"description": "Server-sent events.", "content": {"text/event-stream": {}}},
+                        **gone,
+                    },
                     parameters=[key],
                 )
             },
@@ -113,7 +120,18 @@ def _schemas() -> dict[str, Any]:
     question = {"model": {**TEXT, "description": MODEL}, **words}
     fabric = _of_noun(FabricEstimate)
     fabric["properties"] |= {"gap": {"type": ["number", "null"]}, "on_front": {"type": "boolean"}}
-    texts = ("command", "kind", "job", "accelerator", "unit", "bound_words", "prices", "best", "sentence", "reason")
+    texts = (
+        "command",
+        "kind",
+        "job",
+        "accelerator",
+        "unit",
+        "bound_words",
+        "prices",
+        "best",
+        "sentence",
+        "reason",
+    )
     return {
         "Question": {"type": "object", "properties": question},
         "Refusal": {

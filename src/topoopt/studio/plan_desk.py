@@ -1,4 +1,4 @@
-"""Where pages ask for plans: one is made at a time, in a process of its own; the others wait, each can be called off."""
+"""Where pages ask for plans: one at a time is made, in a process of its own; each can be called off."""
 
 import shutil
 import threading
@@ -54,7 +54,9 @@ class PlanDesk:
             if known is not None and known.status in (WAITING, RUNNING, DONE):
                 return known
             if len(self._queue) >= MOST_WAITING:
-                raise InvalidInput(f"plans: {len(self._queue)} wait already; call one off, or try again later")
+                raise InvalidInput(
+                    f"plans: {len(self._queue)} wait already; call one off, or try again later"
+                )
             version = 0 if known is None else known.version + 1
             state = PlanState(key, question, dict(search), version=version)
             self._states.pop(key, None)

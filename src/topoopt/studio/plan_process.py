@@ -23,12 +23,13 @@ def make_plan_alone(connection: Connection, model: str, words: Mapping[str, Any]
     """Make a plan, write it, and send ``(kind, ...)``: progress, at last done or failed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends this process
     end_with_parent()
-    said = [0.0, ""]
+    said_s, said_stage = 0.0, ""
 
     def progress(stage: str, done: int, total: int) -> None:
-        now = time.monotonic()
-        if stage != said[1] or now - float(said[0]) > LEAST_PAUSE_S:
-            said[:] = [now, stage]
+        nonlocal said_s, said_stage
+        now_s = time.monotonic()
+        if stage != said_stage or now_s - said_s > LEAST_PAUSE_S:
+            said_s, said_stage = now_s, stage
             connection.send(("progress", stage, done, total))
 
     try:
@@ -49,12 +50,12 @@ def in_short(plan: Plan) -> dict[str, Any]:
     """Return what the page shows of a plan."""
     page = ask("page_of", plan)
     topology = plan.fabric.topology
-    pairs = sorted({(min(link.src, link.dst), max(link.src, link.dst)) for link in topology.links})
+    pairs = sorted({(min(link.src, link.dst), max(link.src, link.dst)) for link in topology})
     return {
         "iteration_time_s": plan.outcome.iteration_time_s,
         "lower_bound_s": plan.bounds.lower_bound_s,
         "gap": plan.gap,
-        "cost_usd": plan.cost.get("cost_usd"),
+        "cost_usd": plan.price.get("cost_usd"),
         "headline": page.headline,
         "warnings": list(page.warnings),
         "tiles": [{"name": tile.name, "value": tile.value, "remark": tile.remark} for tile in page.tiles],

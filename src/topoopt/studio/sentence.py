@@ -25,9 +25,9 @@ def sentence(answer: StudioAnswer, best: FabricEstimate) -> str:
     ports, each = answer.question.degree, format_bandwidth(answer.question.bandwidth_bps)
     machines = f"{answer.accelerators:,} {answer.accelerator.upper()}"
     price = "at a price that the list does not have" if best.network_usd is None else usd(best.network_usd)
-    ports_words = f"{ports} × {each} a server" if ports > 1 else f"one {each} port a server"
+    ports_words = f"{ports} ports of {each} a server" if ports > 1 else f"one port of {each} a server"
     return (
-        f"{name_of(best)} of {ports_words}: {answer.job} on {machines} takes about "
+        f"{name_of(best)} with {ports_words}: {answer.job} on {machines} takes about "
         f"{format_time(best.iteration_time_s, 3)} an iteration, and the network costs {price}."
     )
 
@@ -65,11 +65,7 @@ def _beside_units(answer: StudioAnswer, best: FabricEstimate, others: list[Fabri
     row = min(known, key=lambda one: one.usd_per_unit or 0.0)
     more = (row.usd_per_unit or 0.0) / (best.usd_per_unit or 1.0) - 1
     slower = row.iteration_time_s / best.iteration_time_s - 1
-    pace = (
-        "as fast"
-        if abs(slower) <= SAME
-        else f"{abs(slower):.1%} {'slower' if slower > 0 else 'faster'}"
-    )
+    pace = "as fast" if abs(slower) <= SAME else f"{abs(slower):.1%} {'slower' if slower > 0 else 'faster'}"
     return f"{said}; next comes {name_of(row)}, {pace} for {usd(row.network_usd)}, {more:.2%} dearer a {answer.unit}."
 
 

@@ -69,7 +69,9 @@ def serve(
         If it cannot listen there.
     """
     if token is not None and len(token) < SHORTEST_TOKEN:
-        raise InvalidInput(f"token: expected {SHORTEST_TOKEN} characters or more, got {len(token)}; leave it out for one by chance")
+        raise InvalidInput(
+            f"token: expected {SHORTEST_TOKEN} characters or more, got {len(token)}; leave it out for one by chance"
+        )
     if token is None and not is_loopback(host):
         token = new_token()
     listening = _listening(host, port)
@@ -121,4 +123,6 @@ def _listening(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=family)
     except OSError as error:
         why = error.strerror or str(error)
-        raise InvalidInput(f"port {port}: cannot listen on {host} ({why}); give another, or 0 for a free one") from None
+        raise InvalidInput(
+            f"port {port}: cannot listen on {host} ({why}); give another, or 0 for a free one"
+        ) from None

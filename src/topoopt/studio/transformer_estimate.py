@@ -15,6 +15,7 @@ from topoopt.llm import (
     Calibration,
     ConfigurationTable,
     Floats,
+    Ints,
     SearchRequest,
     StepTimes,
     System,
@@ -143,7 +144,7 @@ def _kept(training: TrainingRequest, system: System) -> Contenders:
     return Contenders(training, ranked.calibration, ranked.table.take(rows), needed[rows], capacity)
 
 
-def unbeaten(one: Floats, other: Floats) -> np.ndarray:
+def unbeaten(one: Floats, other: Floats) -> Ints:
     """Return the places of rows that no other is below in both columns.
 
     Examples
@@ -154,4 +155,4 @@ def unbeaten(one: Floats, other: Floats) -> np.ndarray:
     order = np.lexsort((other, one))
     lowest = np.minimum.accumulate(other[order])
     first = np.concatenate([[True], other[order][1:] < lowest[:-1]])
-    return order[first]
+    return np.asarray(order[first], np.int64)

@@ -20,9 +20,7 @@ def worth_of(
 ) -> FabricEstimate:
     """Return the row with its price; what the list does not have stays unknown, and the row says why."""
     try:
-        bill = bill_of_materials(
-            rule.fabric, cluster.servers, rule.interfaces, rule.bandwidth_bps, prices
-        )
+        bill = bill_of_materials(rule.fabric, cluster.servers, rule.interfaces, rule.bandwidth_bps, prices)
     except TopoOptError as error:
         return replace(row, note=str(error))
     return replace(row, network_usd=bill.cost_usd, power_w=bill.power_w, note=bill.note)

@@ -53,6 +53,7 @@ if TYPE_CHECKING:  # a verb needs no other
     from topoopt.routing import LaidTraffic as LaidTraffic
     from topoopt.simulate import Simulation as Simulation
     from topoopt.studio import StudioAddress as StudioAddress
+    from topoopt.studio import StudioAnswer as StudioAnswer
     from topoopt.sweep import ResultsAnswer as ResultsAnswer
     from topoopt.sweep import SweepAnswer as SweepAnswer
     from topoopt.sweep import SweepPreview as SweepPreview
@@ -91,6 +92,7 @@ if TYPE_CHECKING:  # a verb needs no other
     from topoopt.verbs.search_options import search_options as search_options
     from topoopt.verbs.simulate import simulate as simulate
     from topoopt.verbs.studio import studio as studio
+    from topoopt.verbs.studio import studio_answer as studio_answer
     from topoopt.verbs.sweep import sweep as sweep
     from topoopt.verbs.topology import topology as topology
     from topoopt.verbs.topology import write_wiring as write_wiring

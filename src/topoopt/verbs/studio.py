@@ -1,10 +1,18 @@
 """``topoopt.studio``: a live page in the browser, served until it is interrupted."""
 
-from collections.abc import Callable
-from typing import Unpack
+from collections.abc import Callable, Mapping
+from typing import Any, Unpack
 
 from topoopt.files import is_file
-from topoopt.studio import StudioAddress, check_installed, question_of, serve
+from topoopt.studio import (
+    Question,
+    StudioAddress,
+    StudioAnswer,
+    answer_question,
+    check_installed,
+    question_of,
+    serve,
+)
 from topoopt.words import QuestionWords, StudioWords, checked_arguments, checked_words, pick
 
 
@@ -42,10 +50,7 @@ def studio(
     """
     check_installed()
     settings = checked_words(words, StudioWords)
-    asked = pick(settings, QuestionWords)
-    named = [one for one in (model, asked.get("prices")) if one is not None and is_file(one)]
-    files = frozenset(named)
-    first = question_of({**asked, **({} if model is None else {"model": model})}, files=files)
+    first, files = _question(model, pick(settings, QuestionWords))
     return serve(
         first,
         files,
@@ -55,3 +60,43 @@ def studio(
         browser=settings["browser"],
         on_ready=on_ready,
     )
+
+
+@checked_arguments
+def studio_answer(model: str | None = None, **words: Unpack[QuestionWords]) -> StudioAnswer:
+    """Return what the page says of a question: every fabric at once, in closed form, with its price.
+
+    Parameters
+    ----------
+    model
+        A model's name, or a file that a plan takes; ``llama3-70b`` if not given.
+    **words
+        The words of the question: ``servers``, ``degree``, ``bandwidth`` …
+
+    Returns
+    -------
+    StudioAnswer
+        With ``to_json()``, which is what the page's server answers.
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown word or name, or a value that is not allowed.
+    Infeasible
+        If no way of training fits in memory.
+
+    Examples
+    --------
+    >>> import topoopt
+    >>> found = topoopt.studio_answer("llama3-8b", servers=16, degree=4, bandwidth="400Gbps")
+    >>> found.best in [row.fabric for row in found.fabrics]
+    True
+    """
+    return answer_question(_question(model, words)[0])
+
+
+def _question(model: str | None, words: Mapping[str, Any]) -> tuple[Question, frozenset[str]]:
+    """Return the question, and the files that it names."""
+    said = {**words, **({} if model is None else {"model": model})}
+    files = frozenset(one for one in (model, words.get("prices")) if one is not None and is_file(one))
+    return question_of(said, files=files), files

@@ -2,7 +2,8 @@
 import { dollars, element, seconds, ticks } from "./numbers.js";
 
 const SVG = "http://www.w3.org/2000/svg";
-const WIDE = 560, HIGH = 360, LEFT = 66, RIGHT = 20, TOP = 16, BELOW = 46;
+const HIGH = 360, LEFT = 66, RIGHT = 20, TOP = 16, BELOW = 46;
+let WIDE = 560; /* of the place, so that letters have their size on a phone, too */
 
 function make(name, attributes, parent) {
   const one = document.createElementNS(SVG, name);
@@ -29,6 +30,7 @@ function range(values) {
 export function drawPareto(place, answer, kept, chosen, onChoose) {
   const rows = answer.fabrics.filter((row) => row.network_usd !== null);
   place.textContent = "";
+  WIDE = Math.min(Math.max(place.clientWidth, 280), 760);
   if (!rows.length) {
     place.append(element("p", { class: "caption", text: "The price list has none of these ports: there is no price to draw." }));
     return;
@@ -58,7 +60,7 @@ export function drawPareto(place, answer, kept, chosen, onChoose) {
   for (const row of [...rows].sort((a, b) => a.iteration_time_s - b.iteration_time_s)) {
     const at = [x(row.network_usd), y(row.iteration_time_s)], color = colorOf(row.fabric);
     if (row.most_time_s > row.iteration_time_s * 1.002) {
-      make("line", { x1: at[0], x2: at[0], y1: at[1], y2: y(row.most_time_s), style: "" }, svg).style.stroke = color;
+      make("line", { x1: at[0], x2: at[0], y1: at[1], y2: y(row.most_time_s) }, svg).style.stroke = color;
     }
     const dot = make("circle", { class: row.fabric === chosen ? "dot chosen" : "dot", cx: at[0], cy: at[1], r: 7 }, svg);
     dot.style.fill = row.wired ? "var(--card)" : color;

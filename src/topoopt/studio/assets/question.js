@@ -44,6 +44,17 @@ export class Question {
     }
   }
 
+  /* Show what was taken where nothing was said; the address stays as it is. */
+  fill(words) {
+    for (const name of ["servers", "degree", "bandwidth", "years"]) {
+      const input = this.inputs.get(name);
+      if (input.value === "" && document.activeElement !== input && words[name] !== undefined) {
+        input.value = words[name];
+        this.follow(name);
+      }
+    }
+  }
+
   fromAddress() {
     const said = Object.fromEntries(new URLSearchParams(location.search));
     return Object.keys(said).length ? { ...said } : { ...this.fields.first };

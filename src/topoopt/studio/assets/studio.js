@@ -16,6 +16,7 @@ function show(next) {
   const best = bestOf(next);
   answer = next;
   if (!next.fabrics.some((row) => row.fabric === chosen)) chosen = null;
+  question.fill(next.question);
   $("sentence").textContent = next.sentence;
   $("reason").textContent = next.reason;
   $("prices").textContent = `Prices of the list ${next.prices}.` + next.skipped_fabrics.map(([name, why]) => ` Without ${nameOf(name)}: ${why}.`).join("");
@@ -33,10 +34,15 @@ function show(next) {
   pictures();
 }
 
+function planShown() { return wired.plan && wired.asked === shownWords ? wired.plan : null; }
+
+function drawParetoAgain() {
+  drawPareto($("pareto"), withPlan(answer, planShown()), kept.dots, chosen ?? answer.best, choose);
+}
+
 function pictures() {
-  const fabric = chosen ?? answer.best;
-  const plan = wired.plan && wired.asked === shownWords ? wired.plan : null;
-  drawPareto($("pareto"), withPlan(answer, plan), kept.dots, fabric, choose);
+  const fabric = chosen ?? answer.best, plan = planShown();
+  drawParetoAgain();
   drawParts($("parts"), answer, fabric, choose);
   drawNumbers($("numbers"), answer, fabric);
   drawing.show(answer, fabric, plan);
@@ -45,9 +51,9 @@ function pictures() {
 /* Dots of fabrics that a plan has simulated are where it has them. */
 function withPlan(from, plan) {
   if (!plan) return from;
-  const found = new Map([["topoopt", plan], ...plan.fabrics.map((row) => [row.fabric, row])]);
+  const found = new Map([["topoopt", plan], ...plan.fabrics.map((row) => [row.rule, row])]);
   const fabrics = from.fabrics.map((row) => {
-    const one = found.get(row.fabric);
+    const one = found.get(row.rule);
     return one ? { ...row, iteration_time_s: one.iteration_time_s, most_time_s: one.iteration_time_s, network_usd: one.cost_usd ?? row.network_usd, wired: true } : row;
   });
   for (const row of fabrics) {
@@ -126,6 +132,7 @@ async function start() {
     document.documentElement.dataset.theme = theme() === "dark" ? "light" : "dark";
     if (answer) pictures();
   });
+  addEventListener("resize", () => answer && drawParetoAgain());
   addEventListener("popstate", () => { question.words = question.fromAddress(); ask(); });
   await kept.fromAddress();
   ask();

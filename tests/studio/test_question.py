@@ -1,0 +1,58 @@
+"""A question comes as text from an address or as values of JSON, and is refused as on the command line."""
+
+import pytest
+
+from topoopt.errors import InvalidInput
+from topoopt.studio import Question, command_line, question_of
+
+
+def test_text_and_values_are_the_same_question() -> None:
+    text = {"model": "dlrm", "servers": "16", "degree": "4", "bandwidth": "100Gbps", "years": "3"}
+    values = {"model": "dlrm", "servers": 16, "degree": 4, "bandwidth": 100e9, "years": 3}
+    assert question_of(text) == question_of(values) == Question("dlrm", 16, 4, 100e9, years=3.0)
+
+
+def test_the_words_of_a_question_ask_it_again() -> None:
+    question = question_of({"model": "llama3-8b", "servers": "4", "seq": "4096", "prices": "2022"})
+    assert question_of(question.words) == question
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"servers": "many"}, 'servers: expected an integer, got "many"'),
+        ({"servers": "1"}, "servers: expected an integer >= 2, got 1"),
+        ({"servers": "99999999"}, "servers: expected an integer <= 1000000, got 99999999"),
+        ({"servers": 2.5}, "servers: expected an integer >= 2, got 2.5"),
+        ({"servers": True}, "servers: expected an integer >= 2, got true"),
+        ({"model": ["dlrm"]}, 'model: expected text, got ["dlrm"]'),
+        ({"years": "0"}, 'years: expected a number above 0, at most 30, got "0"'),
+        ({"years": "nan"}, 'years: expected a number above 0, at most 30, got "nan"'),
+        ({"bandwidth": "fast"}, "bandwidth: "),
+        ({"bandwidth": [1]}, "bandwidth: expected a rate such as 400Gbps, got [1]"),
+        ({"color": "red"}, 'word: unknown name "color"'),
+        ({"model": "/etc/passwd"}, 'model: unknown name "/etc/passwd"'),
+        ({"prices": "secret.csv"}, 'prices: unknown name "secret.csv"'),
+    ],
+)
+def test_a_mistake_is_one_line_that_begins_with_its_word(words: dict[str, object], said: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        question_of(words)
+    assert str(refused.value).startswith(said)
+    assert "\n" not in str(refused.value)
+
+
+def test_only_files_that_the_studio_was_started_with_may_be_asked_about() -> None:
+    assert (
+        question_of({"model": "my/config.json"}, files=frozenset({"my/config.json"})).model
+        == "my/config.json"
+    )
+    with pytest.raises(InvalidInput, match="unknown name"):
+        question_of({"model": "my/other.json"}, files=frozenset({"my/config.json"}))
+
+
+def test_the_command_says_all_words_that_a_plan_takes() -> None:
+    question = question_of({"model": "llama3-8b", "servers": 8, "degree": 2, "global_batch": 64, "years": 5})
+    assert command_line(question, seed=3) == (
+        "topoopt plan llama3-8b --servers 8 --degree 2 --bandwidth 400Gbps --global-batch 64 --seed 3 --out plan.json"
+    )
