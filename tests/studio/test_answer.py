@@ -6,14 +6,14 @@ import pytest
 
 import topoopt
 from topoopt.errors import Infeasible, InvalidInput
-from topoopt.studio import StudioAnswer, answer_question, question_of
+from topoopt.studio import FabricEstimate, StudioAnswer, answer_question, question_of
 
 
 def answer(**words: object) -> StudioAnswer:
     return answer_question(question_of(words))
 
 
-def row(found: StudioAnswer, rule: str):  # type: ignore[no-untyped-def]
+def row(found: StudioAnswer, rule: str) -> FabricEstimate:
     return next(one for one in found.fabrics if one.rule == rule)
 
 
@@ -76,9 +76,27 @@ def test_an_unknown_price_stays_unknown_and_says_why() -> None:
     assert found.to_json()["fabrics"][0]["network_usd"] is None
 
 
+def test_a_server_price_is_spread_over_the_hours_that_train() -> None:
+    """4 servers of 100 k$ in one year at full use, with nothing else: 400 k$ over 8,760 h, and by tokens."""
+    words = {"model": "llama3-8b", "servers": 4, "degree": 4, "bandwidth": "100Gbps", "prices": "2022"}
+    free = {"years": 1, "utilization": 1, "electricity_price": 0}
+    cheap, dear = (row(answer(**words, **free, server_price=usd), "topoopt") for usd in (0, 100e3))
+    assert cheap.network_usd is not None
+    assert dear.usd_per_hour is not None
+    assert cheap.usd_per_hour == pytest.approx(cheap.network_usd / 8760)
+    assert dear.usd_per_hour == pytest.approx((cheap.network_usd + 400e3) / 8760)
+    found = answer(**words, **free, server_price=100e3)
+    tokens_per_hour = found.units * 3600 / dear.iteration_time_s
+    assert dear.usd_per_unit == pytest.approx(dear.usd_per_hour / tokens_per_hour)
+    known = [one.usd_per_unit for one in found.fabrics if one.usd_per_unit is not None]
+    assert next(one for one in found.fabrics if one.fabric == found.best).usd_per_unit == min(known)
+
+
 def test_no_answer_is_an_error_of_the_house() -> None:
     with pytest.raises(Infeasible, match="does not fit"):
         answer(model="llama3-405b", servers=2)
+    with pytest.raises(InvalidInput, match="years: expected a number above 0"):
+        answer(model="llama3-8b", servers=4, years=0)
     with pytest.raises(InvalidInput, match="degree"):
         answer(model="llama3-8b", servers=2, degree=9)
 

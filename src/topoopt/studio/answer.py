@@ -14,7 +14,7 @@ from topoopt.studio.operators_estimate import plain_job, simulated_time, strateg
 from topoopt.studio.question import Question, request_of_question
 from topoopt.studio.sentence import best_fabric, reason, sentence
 from topoopt.studio.transformer_estimate import contenders_of, least_time_s, on_fabric
-from topoopt.studio.worth import worth_of
+from topoopt.studio.worth import Worth, terms_of, terms_words
 from topoopt.topology import moore_average_hops
 
 
@@ -44,6 +44,8 @@ def _of_transformer(question: Question) -> StudioAnswer:
     rules, skipped = fabric_rules(cluster, prices)
     here = replace(found, training=training)
     tokens = float(training.global_batch * training.model.sequence)
+    terms = terms_of(question, cluster)
+    worth = Worth(cluster, prices, terms, float(training.global_batch), tokens)
     rows = []
     for rule in rules:
         form = on_fabric(here, rule)
@@ -57,7 +59,7 @@ def _of_transformer(question: Question) -> StudioAnswer:
             form.parts_s,
             form.configuration,
         )
-        rows.append(worth_of(row, rule, cluster, prices, question, tokens))
+        rows.append(worth.of(row, rule))
     return StudioAnswer(
         question,
         "transformer",
@@ -69,6 +71,7 @@ def _of_transformer(question: Question) -> StudioAnswer:
         least_time_s(here),
         "the fastest split if servers reached each other in no time",
         prices.name,
+        terms_words(terms),
         tuple(rows),
         _sketch(cluster),
         skipped=skipped,
@@ -79,7 +82,8 @@ def _of_operators(question: Question) -> StudioAnswer:
     job, strategies = plain_job(question), strategies_of(question)
     cluster, prices = job.cluster, _prices(question)
     rules, skipped = fabric_rules(cluster, prices)
-    samples = float(job.global_batch)
+    samples, terms = float(job.global_batch), terms_of(question, cluster)
+    worth = Worth(cluster, prices, terms, samples)
     rows: list[FabricEstimate] = []
     free_s = float("inf")
     for rule in rules:
@@ -99,7 +103,7 @@ def _of_operators(question: Question) -> StudioAnswer:
             found.parts_s,
             found.strategy,
         )
-        rows.append(worth_of(row, rule, cluster, prices, question, samples))
+        rows.append(worth.of(row, rule))
     return StudioAnswer(
         question,
         "operators",
@@ -111,6 +115,7 @@ def _of_operators(question: Question) -> StudioAnswer:
         free_s if rows else 0.0,
         "the fastest of these splits if servers reached each other in no time",
         prices.name,
+        terms_words(terms),
         tuple(rows),
         _sketch(cluster),
         skipped=skipped,

@@ -101,6 +101,7 @@ class StudioAnswer:
     bound_s: float
     bound_words: str
     prices: str
+    terms: str
     fabrics: tuple[FabricEstimate, ...]
     sketch: Sketch
     best: str = ""
@@ -130,6 +131,7 @@ class StudioAnswer:
             "bound_s": self.bound_s,
             "bound_words": self.bound_words,
             "prices": self.prices,
+            "terms": self.terms,
             "best": self.best,
             "sentence": self.sentence,
             "reason": self.reason,
@@ -158,5 +160,9 @@ def command_line(question: Question, **search: Any) -> str:
     order = ("servers", "degree", "bandwidth")
     words = {**question.plan_words, **search}
     names = (*order, *(name for name in words if name not in order))
-    flags = [f"--{name.replace('_', '-')} {quote(str(words[name]))}" for name in names]
+    flags = [f"--{name.replace('_', '-')} {quote(_text(words[name]))}" for name in names]
     return " ".join(["topoopt plan", quote(question.model), *flags, "--out plan.json"])
+
+
+def _text(value: Any) -> str:
+    return f"{value:.10g}" if isinstance(value, float) else str(value)

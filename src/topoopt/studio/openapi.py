@@ -9,12 +9,13 @@ from pydantic import TypeAdapter
 from topoopt.studio.estimate import FabricEstimate, Sketch
 from topoopt.studio.plan_state import CANCELLED, DONE, FAILED, FILES, RUNNING, WAITING
 from topoopt.version import __version__
-from topoopt.words import DescribedWord, QuestionWords, described
+from topoopt.words import Amount, DescribedWord, QuestionWords, described
 
 MODEL = "A model of the zoo (topoopt models), or a file that the studio was started with."
 REFUSED = "A word has no such value: the sentence of the command line, and the word that it is in."
 TEXT: Mapping[str, Any] = {"type": "string"}
 NUMBER: Mapping[str, Any] = {"type": "number"}
+AMOUNT: Mapping[str, Any] = {"type": ["string", "number"]}
 INTEGER: Mapping[str, Any] = {"type": "integer"}
 
 
@@ -111,7 +112,7 @@ def _parameters() -> list[dict[str, Any]]:
 
 
 def _kind(word: DescribedWord) -> dict[str, Any]:
-    kind = dict({int: INTEGER, float: NUMBER}.get(word.kind, TEXT))
+    kind = dict({int: INTEGER, float: NUMBER, Amount: AMOUNT}.get(word.kind, TEXT))
     return kind if word.word.default is None else {**kind, "default": word.word.default}
 
 
@@ -128,6 +129,7 @@ def _schemas() -> dict[str, Any]:
         "unit",
         "bound_words",
         "prices",
+        "terms",
         "best",
         "sentence",
         "reason",

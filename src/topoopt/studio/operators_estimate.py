@@ -21,7 +21,7 @@ from topoopt.search import (
 from topoopt.simulate import SimResult
 from topoopt.strategy import ParallelStrategy
 from topoopt.studio.fabric_rules import DIRECT, OWN, FabricRule
-from topoopt.studio.question import Question, request_of_question
+from topoopt.studio.question import Question, machines_of, request_of_question
 
 SEED = 0
 PLAIN = "data parallel"
@@ -56,7 +56,7 @@ def plain_job(question: Question) -> Job:
     InvalidInput
         If the model and the machines do not go together.
     """
-    return _job(replace(question, prices=None, years=1.0))
+    return _job(machines_of(question))
 
 
 def strategies_of(question: Question) -> tuple[tuple[str, ParallelStrategy], ...]:
@@ -71,11 +71,9 @@ def strategies_of(question: Question) -> tuple[tuple[str, ParallelStrategy], ...
     """
     return _chosen(
         replace(
-            question,
+            machines_of(question),
             degree=min(CHOSEN_AT_DEGREE, question.degree),
             bandwidth_bps=CHOSEN_AT_BPS,
-            prices=None,
-            years=1.0,
         )
     )
 

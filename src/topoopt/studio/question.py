@@ -1,7 +1,7 @@
 """The noun Question: what a page of the studio asks, the same words as of a plan."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import isfinite
 from typing import Any
 
@@ -16,7 +16,8 @@ from topoopt.workload import MODELS
 
 FIRST_MODEL = "llama3-70b"
 """What a page asks about where nothing is said."""
-MOST_YEARS = 30.0
+RANGE = ("low", "typical", "high")
+"""Names of the catalogue's prices of a server."""
 _LEAST = {"servers": 2, "seq": 1, "degree": 1}
 
 
@@ -28,8 +29,8 @@ class Question:
     ----------
     bandwidth_bps : float
         Of one port.
-    years : float
-        Over which network, servers and electricity are paid.
+    years, utilization, electricity_price, server_price
+        As words of ownership, see :func:`topoopt.plan`.
     """
 
     model: str = FIRST_MODEL
@@ -42,11 +43,14 @@ class Question:
     seq: int | None = None
     batch_per_accelerator: int | None = None
     prices: str | None = None
-    years: float = 4.0
+    years: float | None = None
+    utilization: float | None = None
+    electricity_price: float | None = None
+    server_price: str | float | None = None
 
     @property
     def words(self) -> dict[str, Any]:
-        """What was said, as words: those of a plan, and years."""
+        """What was said, as words of a plan."""
         said = {name: value for name, value in asdict(self).items() if value is not None}
         said["bandwidth"] = f"{said.pop('bandwidth_bps') / 1e9:.10g}Gbps"
         return said
@@ -54,7 +58,7 @@ class Question:
     @property
     def plan_words(self) -> dict[str, Any]:
         """The words that a plan takes beside the model."""
-        return {name: value for name, value in self.words.items() if name not in ("model", "years")}
+        return {name: value for name, value in self.words.items() if name != "model"}
 
 
 def question_of(words: Mapping[str, Any], *, files: frozenset[str] = frozenset()) -> Question:
@@ -97,6 +101,13 @@ def known_models() -> tuple[str, ...]:
     return (*TRANSFORMERS, *MODELS)
 
 
+def machines_of(question: Question) -> Question:
+    """Return the question without money: what it says of model, machines and network."""
+    return replace(
+        question, prices=None, years=None, utilization=None, electricity_price=None, server_price=None
+    )
+
+
 def request_of_question(question: Question) -> JobRequest:
     """Return the request that a plan of the question starts from."""
     cluster = {
@@ -127,7 +138,7 @@ def _value(name: str, value: Any, kind: Any) -> Any:
         return amount(parse_bandwidth, value, name)
     if kind is int:
         return whole(name, _integer(name, value), _LEAST.get(name, 1))
-    if kind is float:
+    if kind is float or (name == "server_price" and value not in RANGE):
         return _number(name, value)
     if not isinstance(value, str):
         raise InvalidInput(f"{name}: expected text, got {shown(value)}")
@@ -148,6 +159,6 @@ def _number(name: str, value: Any) -> float:
         number = float(value)
     except (TypeError, ValueError):
         raise InvalidInput(f"{name}: expected a number, got {shown(value)}") from None
-    if not (isfinite(number) and 0 < number <= MOST_YEARS) or isinstance(value, bool):
-        raise InvalidInput(f"{name}: expected a number above 0, at most {MOST_YEARS:g}, got {shown(value)}")
+    if not isfinite(number) or isinstance(value, bool):
+        raise InvalidInput(f"{name}: expected a number, got {shown(value)}")
     return number

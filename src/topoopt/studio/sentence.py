@@ -59,14 +59,14 @@ def _beside_units(answer: StudioAnswer, best: FabricEstimate, others: list[Fabri
     known = [row for row in others if row.usd_per_unit is not None]
     many = "a million tokens" if answer.unit == "token" else "a million samples"
     own = (best.usd_per_unit or 0.0) * 1e6
-    said = f"With servers and electricity over {answer.question.years:g} years that is {own:.3g} $ {many}"
+    said = f"With servers and electricity ({answer.terms}) that is {own:.3g} $ {many}"
     if not known:
         return f"{said}."
     row = min(known, key=lambda one: one.usd_per_unit or 0.0)
     more = (row.usd_per_unit or 0.0) / (best.usd_per_unit or 1.0) - 1
     slower = row.iteration_time_s / best.iteration_time_s - 1
     pace = "as fast" if abs(slower) <= SAME else f"{abs(slower):.1%} {'slower' if slower > 0 else 'faster'}"
-    return f"{said}; next comes {name_of(row)}, {pace} for {usd(row.network_usd)}, {more:.2%} dearer a {answer.unit}."
+    return f"{said}; next comes {inside(row)}, {pace} for {usd(row.network_usd)}, {more:.2%} dearer a {answer.unit}."
 
 
 def _cheaper(row: FabricEstimate, best: FabricEstimate) -> bool:
@@ -83,6 +83,12 @@ def name_of(row: FabricEstimate) -> str:
         "oversub-fat-tree": "A 2:1 fat-tree",
         "expander": "An expander",
     }.get(row.fabric, row.fabric)
+
+
+def inside(row: FabricEstimate) -> str:
+    """Return what a fabric is called inside a sentence."""
+    name = name_of(row)
+    return name if row.fabric == "topoopt" else name[0].lower() + name[1:]
 
 
 def usd(amount: float | None) -> str:

@@ -29,7 +29,7 @@ from topoopt.llm import (
 )
 from topoopt.search import TrainingRequest, training_request
 from topoopt.studio.fabric_rules import FabricRule
-from topoopt.studio.question import Question, request_of_question
+from topoopt.studio.question import Question, machines_of, request_of_question
 
 FREE_BPS = 1e18
 """Of a network that takes no time."""
@@ -78,7 +78,7 @@ def contenders_of(question: Question) -> Contenders:
     Infeasible
         If no configuration fits in memory.
     """
-    return _contenders(replace(question, degree=1, bandwidth_bps=USUAL_BPS, prices=None, years=1.0))
+    return _contenders(replace(machines_of(question), degree=1, bandwidth_bps=USUAL_BPS))
 
 
 def on_fabric(found: Contenders, rule: FabricRule) -> ClosedForm:

@@ -2,7 +2,7 @@
 
 from typing import Annotated, TypedDict
 
-from topoopt.words.word import Rate, Switch, Word, panel
+from topoopt.words.word import Amount, Rate, Switch, Word, panel
 
 
 @panel("The question that the page opens with")
@@ -27,8 +27,14 @@ class QuestionWords(TypedDict, total=False):
     """Samples per accelerator of a graph of operators; the model's own."""
     prices: Annotated[str, Word("LIST")]
     """Price list, such as 2025; that which plan takes if not given."""
-    years: Annotated[float, Word("N", 4.0)]
-    """Over which network, servers and electricity are paid."""
+    years: Annotated[float, Word("N")]
+    """Over which network, servers and electricity are paid for; 5."""
+    utilization: Annotated[float, Word("SHARE")]
+    """Of the hours in which the cluster trains; 0.8."""
+    electricity_price: Annotated[float, Word("USD")]
+    """Of a kilowatt-hour; 0.0872."""
+    server_price: Annotated[Amount, Word("USD|low|typical|high")]
+    """Of a server with its accelerators, without the network; typical of the catalogue."""
 
 
 @panel("Where it listens")

@@ -3,13 +3,15 @@ import { element } from "./numbers.js";
 
 const LABELS = {
   model: "Model", accelerator: "Accelerator", servers: "Servers", accelerators_per_server: "Accelerators of a server",
-  degree: "Ports of a server", bandwidth: "Bandwidth of a port", prices: "Price list", years: "Years of use",
+  degree: "Ports of a server", bandwidth: "Bandwidth of a port", prices: "Price list", years: "Years of use", utilization: "Share of hours in use",
+  electricity_price: "$ of a kWh", server_price: "$ of a server",
   global_batch: "Sequences of an iteration", seq: "Tokens of a sequence", batch_per_accelerator: "Samples of an accelerator",
 };
-const SHOWN = ["model", "servers", "accelerator", "accelerators_per_server", "degree", "bandwidth", "prices", "years"];
-const LESS_OFTEN = ["global_batch", "seq", "batch_per_accelerator"];
+const SHOWN = ["model", "servers", "accelerator", "accelerators_per_server", "degree", "bandwidth", "prices"];
+const FOLDED = { Money: ["years", "server_price", "utilization", "electricity_price"], Batch: ["global_batch", "seq", "batch_per_accelerator"] };
 const SLIDERS = ["servers", "degree", "bandwidth"];
-const TYPED = { accelerators_per_server: 1, global_batch: 1, seq: 1, batch_per_accelerator: 1, years: 1 };
+const TYPED = { accelerators_per_server: 1, global_batch: 1, seq: 1, batch_per_accelerator: 1, years: 1, utilization: 1, electricity_price: 1 };
+const FRACTIONS = ["years", "utilization", "electricity_price"];
 
 export class Question {
   constructor(form, fields, onChange) {
@@ -18,13 +20,13 @@ export class Question {
     this.onChange = onChange;
     this.inputs = new Map();
     this.errors = new Map();
-    const more = element("details", {}, element("summary", { text: "Batch" }));
     for (const name of SHOWN) form.append(this.field(name));
-    for (const name of LESS_OFTEN) more.append(this.field(name));
-    form.append(more);
+    for (const [title, names] of Object.entries(FOLDED)) {
+      form.append(element("details", {}, element("summary", { text: title }), ...names.map((name) => this.field(name))));
+    }
     form.addEventListener("submit", (event) => event.preventDefault());
     this.words = this.fromAddress();
-    if (LESS_OFTEN.some((name) => this.words[name])) more.open = true;
+    for (const [name, input] of this.inputs) if (this.words[name]) input.closest("details")?.setAttribute("open", "");
   }
 
   get words() {
@@ -46,7 +48,7 @@ export class Question {
 
   /* Show what was taken where nothing was said; the address stays as it is. */
   fill(words) {
-    for (const name of ["servers", "degree", "bandwidth", "years"]) {
+    for (const name of SLIDERS) {
       const input = this.inputs.get(name);
       if (input.value === "" && document.activeElement !== input && words[name] !== undefined) {
         input.value = words[name];
@@ -103,10 +105,10 @@ export class Question {
       return element("select", { id, name }, ...options.map(([value, text]) => element("option", { value, text })));
     }
     const number = name in TYPED || name === "servers" || name === "degree";
-    const placeholder = TYPED[name] && name !== "years" ? "as usual" : null;
+    const placeholder = TYPED[name] || name === "server_price" ? "as usual" : null;
     return element("input", {
       id, name, placeholder, type: number ? "number" : "text", autocomplete: "off",
-      min: number ? (name === "servers" ? 2 : name === "years" ? 0.5 : 1) : null, step: name === "years" ? "any" : number ? 1 : null,
+      min: FRACTIONS.includes(name) ? 0 : number ? (name === "servers" ? 2 : 1) : null, step: FRACTIONS.includes(name) ? "any" : number ? 1 : null,
       inputmode: number ? "decimal" : null,
     });
   }

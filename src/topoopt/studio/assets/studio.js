@@ -27,7 +27,7 @@ function show(next) {
     ["Bound", seconds(next.bound_s), `${percent(best.gap)} above it; ${next.bound_words}`],
     ["Network", dollars(best.network_usd), best.label],
   ];
-  if (best.usd_per_hour !== null) tiles.push(["An hour", dollars(best.usd_per_hour), `network, servers, electricity over ${next.question.years} years`]);
+  if (best.usd_per_hour !== null) tiles.push(["An hour", dollars(best.usd_per_hour), next.terms]);
   if (best.usd_per_unit !== null) tiles.push([`A million ${next.unit}s`, dollars(best.usd_per_unit * 1e6), "at that price of an hour"]);
   $("tiles").replaceChildren(...tiles.map(([name, value, remark]) => element(
     "div", {}, element("dt", { text: name }), element("dd", { text: value }), element("dd", { class: "remark", text: remark }))));
