@@ -158,10 +158,10 @@ def command_line(question: Question, **search: Any) -> str:
     'topoopt plan dlrm --servers 16 --degree 4 --bandwidth 100Gbps --out plan.json'
     """
     order = ("servers", "degree", "bandwidth")
-    words = {**question.plan_words, **search}
+    words = {**question.plan_words, **search, "out": "plan.json"}
     names = (*order, *(name for name in words if name not in order))
     flags = [f"--{name.replace('_', '-')} {quote(_text(words[name]))}" for name in names]
-    return " ".join(["topoopt plan", quote(question.model), *flags, "--out plan.json"])
+    return " ".join(["topoopt plan", quote(question.model), *flags])
 
 
 def _text(value: Any) -> str:
