@@ -31,7 +31,7 @@ def _adjacency(axes: Axes, chart: CircleChart) -> None:
     ends = np.array([(src, dst) for src, dst, *_ in chart.links], np.int64).reshape(-1, 2)
     ring = np.array([of.get((min(a, b), max(a, b)), len(lines)) for a, b in ends.tolist()], np.int64)
     shown = [*lines, (others, _OTHERS, rest)] if rest else lines
-    size = max(0.8, 150.0 / chart.nodes)
+    size = max(0.8, 320.0 / chart.nodes)  # as wide as a cell, in points
     for index, (name, color, _) in enumerate(shown):
         these = ends[ring == index]
         axes.plot(these[:, 1], these[:, 0], "s", color=color, markersize=size, markeredgewidth=0, label=name)

@@ -2,6 +2,8 @@
 
 from topoopt.finder import RingNetwork
 from topoopt.report.chart import CircleChart, RingLine
+from topoopt.report.screen import UNROLLED_FROM
+from topoopt.report.words import counted
 from topoopt.topology import DirectWiring, circulant_wiring
 from topoopt.wirings import WiringAnswer
 
@@ -30,10 +32,15 @@ def wiring_circle(wiring: DirectWiring) -> CircleChart:
     rings = tuple(
         RingLine(f"ring {index}", tuple(ring.walk.tolist())) for index, ring in enumerate(known, start=1)
     )
-    symmetry = (
-        f"It looks the same when it is turned by 1/{wiring.group} of a circle."
-        if wiring.group > 1
-        else "It has no symmetry that its numbers show."
-    )
     title = f"{wiring.family.capitalize()} wiring of {wiring.servers} servers"
-    return CircleChart("topology", title, shown, shown, links, rings, note=symmetry)
+    return CircleChart("topology", title, shown, shown, links, rings, note=_symmetry(wiring, shown))
+
+
+def _symmetry(wiring: DirectWiring, shown: int) -> str:
+    """Return what can be done to the picture without changing it."""
+    if wiring.group <= 1:
+        return "It has no symmetry that its numbers show."
+    if shown < UNROLLED_FROM:
+        return f"It looks the same when it is turned by 1/{wiring.group} of a circle."
+    orbits = wiring.servers // wiring.group
+    return f"It looks the same when it is moved along its diagonal by {counted(orbits, 'server')}."
