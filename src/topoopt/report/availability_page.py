@@ -5,7 +5,8 @@ from math import inf
 from typing import Any
 
 from topoopt.failure import ESTIMATES, AvailabilityAnswer, FabricAvailability, repairers
-from topoopt.report.fabrics import name_apart, skipped_notes
+from topoopt.report.fabric_names import name_apart
+from topoopt.report.fabrics import skipped_notes
 from topoopt.report.page import Notes, Page, Section
 from topoopt.report.rows import facts, number, table, text
 from topoopt.report.words import counted, dollars
