@@ -53,6 +53,7 @@ class FabricAvailability:
         owned = self.row.ownership
         return {
             "fabric": self.row.fabric,
+            "label": self.row.label,
             "server_bandwidth_bps": self.row.server_bandwidth_bps,
             "cost_usd": self.row.cost_usd,
             "iteration_time_s": self.row.outcome.iteration_time_s,

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from topoopt.cost import Ownership, OwnershipTerms, ServerPrice
 from topoopt.llm import OwnedCluster
 from topoopt.plan import ComparedFabric
+from topoopt.report.chart import BarChart
 from topoopt.report.page import Block, Notes, Section
-from topoopt.report.rows import Column, Entries, facts, number, table, text
+from topoopt.report.rows import Column, Entries, Source, bars, facts, number, table, text
 from topoopt.report.words import counted, dollars, usd
 
 MILLION = 1e6
@@ -51,7 +52,7 @@ def ownership_sections(
         "range": _range(first),
         "run": _run(first),
     }
-    blocks: tuple[Block, ...] = (_table(rows), facts(entries), *_notes(rows))
+    blocks: tuple[Block, ...] = (_table(rows), facts(entries), *_notes(rows), *_chart(rows))
     return [
         Section(
             "ownership",
@@ -108,6 +109,31 @@ def _table(rows: Sequence[OwnedRow]) -> Block:
         *_of_training([row.owned for row in rows]),
     ]
     return table("Dollars an hour of training, electricity included", rows, *columns)
+
+
+def _chart(rows: Sequence[OwnedRow]) -> tuple[Block, ...]:
+    """Return what a million samples cost on each fabric, by what it is paid for; nothing for a single one."""
+    known = [row for row in rows if row.owned.usd_per_sample and row.owned.usd_per_hour]
+    if len(known) < 2:
+        return ()
+
+    def part(name: str) -> Source:
+        return lambda row: (
+            MILLION * row.owned.usd_per_sample * getattr(row.owned, name) / row.owned.usd_per_hour
+        )
+
+    parts = {"servers": part("servers_usd_per_hour"), "network": part("network_usd_per_hour")}
+    chart = BarChart(
+        "dollars_by_fabric",
+        "Dollars for a million samples",
+        "",
+        "dollars",
+        bars(known, "name", parts),
+        stacked=True,
+        horizontal=True,
+        note="Electricity is in both parts.",
+    )
+    return (chart,)
 
 
 def _of_training(owned: Sequence[Ownership]) -> list[Column]:
