@@ -1,6 +1,7 @@
 """Price lists come with the package or from the user, and are refused in one line."""
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import given, settings
@@ -41,7 +42,8 @@ def test_the_shipped_lists_are_the_published_ones(year: str, listed: dict[int, t
 def test_every_price_says_how_sure_it_is(year: str) -> None:
     for row in find_prices(year).rows:
         assert row.source
-        assert row.confidence in ("recalled", "confirmed", "published")
+        assert row.confidence in ("recalled", "confirmed", "published", "derived", "assumed")
+        assert row.date or year != "2026"
 
 
 def test_a_speed_between_two_listed_ones_is_interpolated() -> None:
@@ -69,7 +71,7 @@ def test_a_user_s_csv_and_yaml_say_the_same(tmp_path: Path) -> None:
         "prices:\n- {item: nic, bandwidth_gbps: 100, usd: 500}\n- {item: patch_panel_port, usd: 80}\n"
     )
     (tmp_path / "q.yaml").write_text("- {item: nic, bandwidth_gbps: 100, usd: 500}\n")
-    tables = [find_prices(str(tmp_path / name)) for name in ("p.csv", "p.yaml", "q.yaml")]
+    tables = [find_prices(f"none,{tmp_path / name}") for name in ("p.csv", "p.yaml", "q.yaml")]
     assert tables[0].rows == tables[1].rows
     assert [table.price_usd("nic", 100e9) for table in tables] == [500] * 3
     with pytest.raises(InvalidInput, match='no price of "ocs_port"; add a row'):
@@ -78,13 +80,47 @@ def test_a_user_s_csv_and_yaml_say_the_same(tmp_path: Path) -> None:
         tables[0].price_usd("transceiver", 100e9)
 
 
+def test_a_file_of_two_prices_overrides_two_rows(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text("item,bandwidth_gbps,usd,source\nnic,400,1200,an offer\nbreakout_cable,,60,an offer\n")
+    for name, base in ((str(path), "2026"), (f"2025,{path}", "2025")):
+        laid, under = find_prices(name), find_prices(base)
+        changed = [row for row in laid.rows if row not in under.rows]
+        assert {(row.item, row.value, row.source) for row in changed} == {
+            ("nic", 1200, "an offer"),
+            ("breakout_cable", 60, "an offer"),
+        }
+        assert laid.name == name
+        kept = [row for row in under.rows if row.item != "breakout_cable" and row.key != ("nic", 400e9, "")]
+        assert [row for row in laid.rows if row in under.rows] == kept
+    (tmp_path / "later.csv").write_text("item,bandwidth_gbps,usd\nnic,400,1100\n")
+    both = find_prices("mine.csv, later.csv", tmp_path)
+    assert (both.price_usd("nic", 400e9), both.price_usd("breakout_cable")) == (1100, 60)
+    with pytest.raises(InvalidInput, match="prices: none has no rows"):
+        find_prices("none")
+
+
+def test_a_switch_has_a_price_by_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "switch.yaml"
+    path.write_text("- {item: switch, name: NVIDIA SN5600, usd: 60000, date: '2026-11'}\n")
+    (row,) = find_prices(f"none,{path}").rows
+    assert (row.name, row.value, row.date) == ("NVIDIA SN5600", 60000, "2026-11")
+    for text, message in (
+        ("- {item: switch, usd: 5}\n", "switch needs a name"),
+        ("- {item: fiber_m, name: thick, usd: 5}\n", "fiber_m has no name"),
+        ("- {item: switch, name: SN5601, usd: 5}\n", "switch: unknown name"),
+    ):
+        path.write_text(text)
+        with pytest.raises(InvalidInput, match=message):
+            find_prices(str(path))
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         (
             "item,bandwidth_gbps,usd\nnick,100,5\n",
-            "row 1: item: expected transceiver or nic or electrical_port or patch_panel_port or ocs_port or "
-            'optical_switch_1x2 or fiber_m, got "nick"',
+            f'row 1: item: expected {" or ".join(get_args(Item))}, got "nick"',
         ),
         ("item,bandwidth_gbps,usd\nnic,100,-5\n", 'row 1: usd: expected a number >= 0, got "-5"'),
         ("item,bandwidth_gbps,usd\nnic,100,\n", 'row 1: missing key "usd": expected a number >= 0'),
@@ -93,7 +129,7 @@ def test_a_user_s_csv_and_yaml_say_the_same(tmp_path: Path) -> None:
         (
             "item,gbps,usd\nnic,100,5\n",
             'row 1: unknown key "gbps"; did you mean bandwidth_gbps? '
-            "Known: bandwidth_gbps, confidence, item, source, usd",
+            "Known: bandwidth_gbps, confidence, date, item, name, source, usd",
         ),
         ("item,bandwidth_gbps,usd\nnic,100,5,x,y,z\n", "row 1: more values than the header has columns"),
         ("", "expected a list of rows with item, bandwidth_gbps and usd"),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from topoopt.cost import Item, bill_of_materials, find_power, find_prices
+from topoopt.cost import PRICE_TABLES, Item, bill_of_materials, find_power, find_prices
 from topoopt.errors import InvalidInput
 
 
@@ -19,11 +19,11 @@ def test_between_two_listed_speeds_it_is_interpolated_and_above_the_list_nothing
     assert table.known_value("nic", 300e9) == pytest.approx((19.3 + 24.9) / 2)
     assert table.known_value("electrical_port", 10e9) == table.known_value("electrical_port", 100e9)
     assert table.known_value("nic", 400e9) == 24.9
-    assert table.known_value("nic", 800e9) is None
+    assert table.known_value("nic", 3200e9) is None
 
 
 def test_a_figure_that_is_listed_is_what_the_row_says() -> None:
-    for table in (find_power(), find_prices("2022"), find_prices("2025")):
+    for table in (find_power(), *(find_prices(year) for year in PRICE_TABLES)):
         for row in table.rows:
             assert table.known_value(row.item, row.bandwidth_bps) == row.value
             assert table.rows_behind(row.item, row.bandwidth_bps) == (row,)
@@ -44,16 +44,19 @@ def test_the_rows_behind_a_figure_are_those_it_is_made_of() -> None:
     assert [row.bandwidth_bps for row in power.rows_behind("nic", 300e9)] == [200e9, 400e9]
     assert [row.bandwidth_bps for row in power.rows_behind("nic", 100e9)] == [100e9]
     assert [row.bandwidth_bps for row in prices.rows_behind("nic", 1e9)] == [10e9]
-    assert power.rows_behind("nic", 800e9) == ()
+    assert power.rows_behind("nic", 3200e9) == ()
     assert [row.value for row in prices.rows_behind("ocs_port")] == [520]
 
 
-def test_a_user_s_file_takes_the_place_of_all_figures(tmp_path: Path) -> None:
+def test_a_user_s_file_lies_over_the_typical_figures_and_behind_none_alone(tmp_path: Path) -> None:
     path = tmp_path / "watts.csv"
     path.write_text(
         "item,bandwidth_gbps,watts\nnic,100,20\ntransceiver,100,4\npatch_panel_port,,0\nfiber_m,,0\n"
     )
-    bill = bill_of_materials("topoopt", 16, 4, 100e9, find_prices("2022"), power=find_power(str(path)))
+    over = bill_of_materials("topoopt", 16, 4, 100e9, find_prices("2022"), power=find_power(str(path)))
+    assert over.power_w == pytest.approx(64 * 24)  # the 1×2 switches are those of the typical table
+    alone = find_power(f"none,{path}")
+    bill = bill_of_materials("topoopt", 16, 4, 100e9, find_prices("2022"), power=alone)
     assert bill.power_w is None
     assert bill.power_missing == ("optical_switch_1x2",)
     assert bill.known_power_w == pytest.approx(64 * 24)
@@ -70,7 +73,7 @@ def test_a_user_s_file_takes_the_place_of_all_figures(tmp_path: Path) -> None:
         ("item,bandwidth_gbps,watts\nfiber_m,10,5\n", "row 1: fiber_m has no bandwidth_gbps"),
         (
             "item,bandwidth_gbps,usd\nnic,100,5\n",
-            'row 1: unknown key "usd"; Known: bandwidth_gbps, confidence, item, source, watts',
+            'row 1: unknown key "usd"; Known: bandwidth_gbps, confidence, date, item, name, source, watts',
         ),
         ("item,bandwidth_gbps,watts\nnic,100,\n", 'row 1: missing key "watts": expected a number >= 0'),
         ("", "expected a list of rows with item, bandwidth_gbps and watts"),

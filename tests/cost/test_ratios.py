@@ -4,6 +4,7 @@ import pytest
 
 from topoopt.cost import (
     ACCOUNTINGS,
+    PAPER,
     PUBLISHED_IDEAL_OVER_TOPOOPT,
     PUBLISHED_OCS_OVER_PANEL,
     bill_of_materials,
@@ -17,7 +18,7 @@ PRICES = find_prices("2022")
 @pytest.mark.reproduction
 @pytest.mark.parametrize(
     ("accounting", "optical", "ideal"),
-    [("fat-tree-fiber", 1.27, 3.07), ("no-look-ahead", 1.37, 3.00), ("complete", 1.10, 2.43)],
+    [("fat-tree-fiber", 1.27, 3.07), ("no-look-ahead", 1.37, 3.00), ("paper", 1.10, 2.43)],
 )
 def test_each_accounting_has_its_known_ratios(accounting: str, optical: float, ideal: float) -> None:
     found = cost_ratios(PRICES, ACCOUNTINGS[accounting])
@@ -26,7 +27,7 @@ def test_each_accounting_has_its_known_ratios(accounting: str, optical: float, i
 
 
 @pytest.mark.reproduction
-@pytest.mark.parametrize("accounting", ACCOUNTINGS)
+@pytest.mark.parametrize("accounting", ["paper", "no-look-ahead", "fat-tree-fiber"])
 def test_the_published_ratios_are_near_but_not_met_together(accounting: str) -> None:
     found = cost_ratios(PRICES, ACCOUNTINGS[accounting])
     optical_gap = found.ocs_over_panel / PUBLISHED_OCS_OVER_PANEL - 1
@@ -38,6 +39,6 @@ def test_the_published_ratios_are_near_but_not_met_together(accounting: str) -> 
 
 def test_the_ratios_do_not_depend_on_the_servers() -> None:
     per_server = {
-        bill_of_materials("ideal-switch", n, 4, 100e9, PRICES).cost_per_server_usd for n in (128, 2000)
+        bill_of_materials("ideal-switch", n, 4, 100e9, PRICES, PAPER).cost_per_server_usd for n in (128, 2000)
     }
     assert len(per_server) == 1

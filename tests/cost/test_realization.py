@@ -89,7 +89,7 @@ def test_switched_fabrics_have_a_tree_for_every_interface() -> None:
     assert (rails.trees, rails.tree.edge, rails.tree.core) == (8, 4, 2)
     (problem,) = realize("ideal-switch", 1024, 4, 100e9, tiers=1).problems
     assert problem.startswith(
-        "switches of 1024 ports of 100 Gb/s are needed, the largest of the catalogue has 64"
+        "switches of 1024 ports of 100 Gb/s are needed, the largest of the catalogue has 144"
     )
 
 

@@ -43,5 +43,6 @@ def test_the_examples_price_every_fabric(fabric: str) -> None:
     prices = find_prices(str(ROOT / "examples" / "prices.csv"))
     power = find_power(str(ROOT / "examples" / "watts.csv"))
     bill = bill_of_materials(fabric, 16, 4, 400e9, prices, power=power)
+    assert bill.cost_usd is not None
     assert bill.cost_usd > 0
     assert bill.power_w is not None

@@ -28,8 +28,6 @@ class ComparisonWords(TypedDict, total=False):
     """stepped: rings in rounds. bulk: one flow for all rounds (FlexNet's way). ring is stepped; the others play an
     AllReduce, pairwise an all-to-all, transfer by transfer. auto: by group and size, the quickest in closed form on
     the fabric's paths, or rings where these are faster. If not given, as the plan has it."""
-    prices: Annotated[str, Word("2022|2025|FILE")]
-    """Price list: 2022, 2025 or a file of your own. If not given 2022, or 2025 for ports faster than those of 2022."""
 
 
 @spread

@@ -33,8 +33,6 @@ class BesideWords(TypedDict, total=False):
     fabrics: Annotated[Sequence[str], Word("LIST")]
     """Baselines, with commas: ideal-switch, fat-tree, oversub-fat-tree, rail, expander, torus, full-mesh, sip-ml,
     ocs-reconfig, mixnet. If not given the first six; none for none."""
-    prices: Annotated[str, Word("2022|2025|FILE")]
-    """Price list: 2022, 2025 or a file of your own. If not given 2022, or 2025 for ports faster than those of 2022."""
 
 
 class CollectiveWord(TypedDict, total=False):

@@ -16,7 +16,7 @@ from topoopt.cluster.pace import IterationTimes, Pace, PlacedJob
 from topoopt.cluster.settings import ClusterSettings
 from topoopt.cluster.shared import shared_fabric, shared_pace
 from topoopt.cluster.switching import Switching, ocs_switching, panel_switching
-from topoopt.cost import find_prices
+from topoopt.cost import pricing_of
 from topoopt.errors import InvalidInput, unknown_name
 from topoopt.finder import FabricRequest
 from topoopt.search import BASELINES, BaselineRule
@@ -136,7 +136,9 @@ def _dedicated(name: str, settings: ClusterSettings) -> CourseFabric:
 def _sharing(rule: BaselineRule, settings: ClusterSettings) -> CourseFabric:
     cluster, planning = settings.logical, settings.planning
     # What the whole cluster's price gives, also where a strategy is searched on a fabric of the job's size.
-    interfaces, whole_bps = rule.interfaces(settings.cluster, find_prices(settings.prices))
+    interfaces, whole_bps = rule.interfaces(
+        settings.cluster, pricing_of(settings.prices, settings.accounting)
+    )
     bandwidth_bps = whole_bps / settings.logical_servers
     request = FabricRequest(
         cluster.servers,

@@ -7,7 +7,7 @@ from functools import lru_cache
 from topoopt.cluster.pace import IterationTimes
 from topoopt.cluster.settings import Planning
 from topoopt.cluster.trace import TraceJob
-from topoopt.cost import find_prices
+from topoopt.cost import pricing_of
 from topoopt.finder import FabricRequest, build_fabric
 from topoopt.hardware import largest_degree
 from topoopt.job import Job, make_job
@@ -126,7 +126,7 @@ def sharing_plan(
         Of a server, and of one interface.
     """
     job = _job(shape, planning)
-    prices = find_prices("2022")  # only asked for a price that is not looked at
+    prices = pricing_of()  # only asked for a price that is not looked at
     rule = BaselineRule(fabric, "", lambda spec, prices: (interfaces, bandwidth_bps))
     laid = baseline_fabric(job, rule, prices, planning.search.seed)
     row = search_baseline(job, rule, laid, planning.search, prices, (starting_strategy(job),))

@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 from topoopt.cluster.settings import ClusterSettings
-from topoopt.cost import Accounting, bill_of_materials, find_prices
-from topoopt.errors import InvalidInput
+from topoopt.cost import known_bill, pricing_of
 
 
 def network_usd(
@@ -19,11 +18,8 @@ def network_usd(
     interfaces, bandwidth_bps : int, float
         Of a server, and of one interface.
     """
-    ahead, prices = settings.panels.look_ahead, find_prices(settings.prices)
-    rule = replace(Accounting(), look_ahead=ahead, look_ahead_fiber=ahead)
-    try:
-        return bill_of_materials(
-            fabric, settings.cluster.servers, interfaces, bandwidth_bps, prices, rule
-        ).cost_usd
-    except InvalidInput:
-        return None
+    ahead, prices = settings.panels.look_ahead, pricing_of(settings.prices, settings.accounting)
+    rule = replace(prices.accounting, look_ahead=ahead, look_ahead_fiber=ahead)
+    counted = replace(prices, accounting=rule)
+    bill = known_bill(fabric, settings.cluster.servers, interfaces, bandwidth_bps, counted)
+    return None if bill is None else bill.cost_usd

@@ -6,6 +6,7 @@ from typing import Any
 
 from topoopt.cluster.free_servers import PLACEMENTS_OVER_TIME
 from topoopt.cluster.shared_options import DEFAULT_SHARING, SharingOptions
+from topoopt.cost import DEFAULT_PRICES
 from topoopt.errors import InvalidInput, check_known
 from topoopt.hardware import ClusterSpec, find_optical_switch
 from topoopt.job import JobSettings
@@ -93,8 +94,8 @@ class ClusterSettings:
     simulator : str
         Fidelity of jobs on links of their own, a name in :data:`topoopt.simulate.SIMULATORS`; where jobs share links,
         flows do.
-    prices : str
-        Price table for the fabrics that are dimensioned by it.
+    prices, accounting : str
+        Price table for the fabrics that are dimensioned by it, and what is counted.
     sharing : SharingOptions
         How jobs that share links are simulated; its seed is the search's.
     """
@@ -109,7 +110,8 @@ class ClusterSettings:
     search: SearchOptions = field(default_factory=SearchOptions)
     costs: JobSettings = field(default_factory=JobSettings)
     simulator: str = "analytic"
-    prices: str = "2022"
+    prices: str = DEFAULT_PRICES
+    accounting: str = "complete"
     sharing: SharingOptions = DEFAULT_SHARING
 
     def __post_init__(self) -> None:

@@ -7,18 +7,22 @@ from typing import Any
 from topoopt.errors import InvalidInput, check_known
 
 FIBER_ON = ("every-fabric", "fat-trees", "none")
+SWITCH_COUNTS = ("whole", "ports")
 CUSTOM = "custom"
 """Name of an accounting that is none of the named ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Accounting:
-    """Which parts are counted. The default counts everything that has to be bought.
+    """Which parts are counted. The default counts everything that has to be bought, in pieces that are sold.
 
     Attributes
     ----------
     name : str
         Written into the bill, so that no figure stands without its accounting.
+    switches : str
+        ``whole``: switches of the catalogue, in the fewest tiers that reach, spare ports paid for. ``ports``: the
+        ports in use of a k-ary fat-tree, whose switches have whatever radix is needed: what the paper counts.
     nics : bool
         Whether network cards are counted, one for every interface of a server.
     look_ahead : bool
@@ -28,26 +32,31 @@ class Accounting:
         ``every-fabric``, ``fat-trees`` (only the packet-switched ones pay for fiber) or ``none``.
     look_ahead_fiber : bool
         Whether the second panel has fibers of its own.
-    fiber_length_m : float
-        Mean length; 0 to 1000 m uniformly has a mean of 500 m.
-    tiers : int
-        Layers of switches of a fat-tree. Three serve k³/4 servers of k-port switches; few servers need fewer.
+    fiber_length_m : float or None
+        Mean length of a link; None takes it from where servers stand (:class:`topoopt.cost.RoomLayout`). The paper's
+        0 to 1000 m uniformly has a mean of 500 m.
+    tiers : int or None
+        Layers of switches of a fat-tree; None for the fewest that reach, of whole switches alone.
     """
 
     name: str = "complete"
+    switches: str = "whole"
     nics: bool = True
     look_ahead: bool = True
     fiber_on: str = "every-fabric"
     look_ahead_fiber: bool = True
-    fiber_length_m: float = 500.0
-    tiers: int = 3
+    fiber_length_m: float | None = None
+    tiers: int | None = None
 
     def __post_init__(self) -> None:
         check_known("fiber_on", self.fiber_on, FIBER_ON)
-        if not 0 <= self.fiber_length_m < float("inf"):
+        check_known("switches", self.switches, SWITCH_COUNTS)
+        if self.fiber_length_m is not None and not 0 <= self.fiber_length_m < float("inf"):
             raise InvalidInput(f"fiber_length_m: expected meters >= 0, got {self.fiber_length_m}")
-        if self.tiers not in (1, 2, 3):
+        if self.tiers not in (None, 1, 2, 3):
             raise InvalidInput(f"tiers: expected 1, 2 or 3, got {self.tiers}")
+        if self.switches == "ports" and self.tiers is None:
+            raise InvalidInput("tiers: ports are counted of 1, 2 or 3 tiers; give one")
 
     @property
     def words(self) -> str:
@@ -56,8 +65,18 @@ class Accounting:
         where = {"every-fabric": "on every fabric", "fat-trees": "on fat-trees only"}.get(self.fiber_on)
         second = ", those of the second panel too" if self.look_ahead and self.look_ahead_fiber else ""
         second = second if self.fiber_on == "every-fabric" else ""
-        fiber = f"{self.fiber_length_m:g} m of fiber a link {where}{second}" if where else "no fiber"
-        return f"{'NICs' if self.nics else 'no NICs'}; {panels}; {fiber}; fat-trees of {counted_tiers(self.tiers)}"
+        long = "fiber by the layout of the room"
+        if self.fiber_length_m is not None:
+            long = f"{self.fiber_length_m:g} m of fiber a link"
+        fiber = f"{long} {where}{second}" if where else "no fiber"
+        return f"{'NICs' if self.nics else 'no NICs'}; {panels}; {fiber}; {self._trees}"
+
+    @property
+    def _trees(self) -> str:
+        if self.switches == "ports":
+            return f"fat-trees of {counted_tiers(self.tiers or 3)}"
+        tiers = "the fewest tiers that reach" if self.tiers is None else counted_tiers(self.tiers)
+        return f"whole switches in {tiers}"
 
 
 def counted_tiers(tiers: int) -> str:
@@ -65,12 +84,16 @@ def counted_tiers(tiers: int) -> str:
     return f"{tiers} tier" if tiers == 1 else f"{tiers} tiers"
 
 
+PAPER = Accounting(name="paper", switches="ports", fiber_length_m=500.0, tiers=3)
+"""What the paper counts: the ports of a k-ary fat-tree of three tiers, 500 m of fiber a link."""
+
 ACCOUNTINGS: Mapping[str, Accounting] = {
     accounting.name: accounting
     for accounting in (
         Accounting(),
-        Accounting(name="no-look-ahead", look_ahead=False, look_ahead_fiber=False),
-        Accounting(name="fat-tree-fiber", fiber_on="fat-trees"),
+        PAPER,
+        replace(PAPER, name="no-look-ahead", look_ahead=False, look_ahead_fiber=False),
+        replace(PAPER, name="fat-tree-fiber", fiber_on="fat-trees"),
     )
 }
 """Named accountings. None of them gives both of the published ratios: see :func:`topoopt.cost.cost_ratios`."""
@@ -83,7 +106,7 @@ def changed_accounting(name: str, **choices: Any) -> Accounting:
     --------
     >>> changed_accounting("complete", nics=False).name
     'custom'
-    >>> changed_accounting("complete", look_ahead=False, look_ahead_fiber=False).name
+    >>> changed_accounting("paper", look_ahead=False, look_ahead_fiber=False).name
     'no-look-ahead'
     """
     changed = replace(find_accounting(name), **choices)

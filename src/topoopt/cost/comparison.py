@@ -16,7 +16,7 @@ from topoopt.cost.ratios import (
 )
 from topoopt.cost.technologies import TechnologyRow, technology_rows
 from topoopt.door import shows_itself
-from topoopt.errors import InvalidInput
+from topoopt.errors import TopoOptError
 from topoopt.frame import Frame, frame
 from topoopt.units import finite_or_none
 
@@ -82,8 +82,7 @@ class CostComparison:
 
     def sources(self) -> list[dict[str, Any]]:
         """Return every row of the tables that a bill was made of, with how sure it is."""
-        lines = [line for offer in self.offers for line in offer.bill.lines]
-        parts = dict.fromkeys((line.item, line.bandwidth_bps) for line in lines)
+        parts = dict.fromkeys(line.part for offer in self.offers for line in offer.bill.lines)
         return self.purchase.prices.sources(parts) + self.purchase.power.sources(parts)
 
     def bill_rows(self) -> list[dict[str, Any]]:
@@ -110,6 +109,7 @@ class CostComparison:
             "prices": purchase.prices.name,
             "power": purchase.power.name,
             "accounting": {**asdict(purchase.accounting), "words": purchase.accounting.words},
+            "link_technology": options.link_technology,
             "options": {**asdict(options), "shards": purchase.shards, "technology": purchase.technology},
             "sources": self.sources(),
             "fabrics": [offer.to_json(self.own_usd) for offer in self.offers],
@@ -203,15 +203,16 @@ def _yardsticks(
     network: PricedNetwork, purchase: Purchase
 ) -> tuple[float | None, EquivalentFatTree | None, float | None]:
     """Return the price of topoopt, the fat-tree that it buys, and the price of the published one."""
-    prices, rule = purchase.prices, purchase.accounting
+    prices, rule, options = purchase.prices, purchase.accounting, purchase.options
     servers, degree, bandwidth_bps = network.size
     try:
-        own_usd = bill_of_materials(OWN, *network.size, prices, rule).cost_usd
-        tree = equivalent_fat_tree(*network.size, prices, rule)
-    except InvalidInput:
+        own_usd = bill_of_materials(OWN, *network.size, prices, rule, options).cost_usd
+        tree = equivalent_fat_tree(*network.size, prices, rule, options)
+    except TopoOptError:
         return None, None, None  # a list of one's own need not have panels
     published_bps = published_equivalent_bandwidth(degree, bandwidth_bps)
     try:
-        return own_usd, tree, bill_of_materials("fat-tree", servers, 1, published_bps, prices, rule).cost_usd
-    except InvalidInput:
+        as_published = bill_of_materials("fat-tree", servers, 1, published_bps, prices, rule, options)
+        return own_usd, tree, as_published.cost_usd
+    except TopoOptError:
         return own_usd, tree, None  # one interface so fast is not in the list

@@ -1,31 +1,21 @@
 """How many of each part a fabric takes."""
 
-import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 
-from topoopt.cost.accounting import Accounting
-from topoopt.cost.fabric_options import RAIL_LEAF_PORTS, FabricOptions
-from topoopt.cost.part_table import Item
+import numpy as np
 
-Counts = dict[Item, float]
+from topoopt.cost.buying import Buying, Counted, CountRule, Interfaces
+from topoopt.cost.fabric_options import RAIL_LEAF_PORTS
+from topoopt.cost.link_technology import COPPER, in_copper, server_module
+from topoopt.cost.part_table import Item, Part
+from topoopt.cost.switched_counts import ports_in_use, switched
 
-
-@dataclass(frozen=True, slots=True)
-class Interfaces:
-    """The interfaces of all servers: ``degree`` of ``bandwidth_bps`` at each of ``servers``."""
-
-    servers: int
-    degree: int
-    bandwidth_bps: float
-
-    @property
-    def total(self) -> int:
-        """Interfaces of all servers together."""
-        return self.servers * self.degree
-
-
-CountRule = Callable[[Interfaces, Accounting, FabricOptions], Counts]
+PORT_OF_TECHNOLOGY: Mapping[str, Item] = {
+    "patch-panel": "patch_panel_port",
+    "3d-mems": "mems_port",
+    "piezo": "piezo_port",
+}
+"""Which part a port of an optical technology is; the others have no price in any list."""
 
 
 def bought_interfaces(fabric: str, interfaces: Interfaces) -> Interfaces:
@@ -40,76 +30,86 @@ def bought_interfaces(fabric: str, interfaces: Interfaces) -> Interfaces:
     return Interfaces(interfaces.servers, others, interfaces.degree * interfaces.bandwidth_bps / others)
 
 
-def _patch_panel(interfaces: Interfaces, rule: Accounting, options: FabricOptions) -> Counts:
-    return {**_server_side(interfaces.total, rule), **_panels(interfaces.total, rule)}
+def _patch_panel(buying: Buying) -> Counted:
+    return _server_side(buying).plus(_panels(buying))
 
 
-def _optical_switch(interfaces: Interfaces, rule: Accounting, options: FabricOptions) -> Counts:
-    count = interfaces.total
-    return {**_server_side(count, rule), "ocs_port": count, "fiber_m": _fiber_m(count, rule)}
+def _optical_switch(buying: Buying) -> Counted:
+    return _server_side(buying).plus(_circuit_ports(buying))
 
 
-def _hybrid(interfaces: Interfaces, rule: Accounting, options: FabricOptions) -> Counts:
-    switched = interfaces.servers * options.hybrid_ocs_interfaces(interfaces.degree)
-    panels = _panels(interfaces.total - switched, rule)
-    fiber_m = panels.pop("fiber_m") + _fiber_m(switched, rule)
-    return {**_server_side(interfaces.total, rule), **panels, "ocs_port": switched, "fiber_m": fiber_m}
+def _hybrid(buying: Buying) -> Counted:
+    degree = buying.interfaces.degree
+    circuits = buying.options.hybrid_ocs_interfaces(degree)
+    behind_panels = _panels(buying.of(degree - circuits))
+    return _server_side(buying).plus(behind_panels).plus(_circuit_ports(buying.of(circuits)))
 
 
-def _direct(interfaces: Interfaces, rule: Accounting, options: FabricOptions) -> Counts:
-    # The paper counts a fiber for every interface, although two interfaces share a cable.
-    return {**_server_side(interfaces.total, rule), "fiber_m": _fiber_m(interfaces.total, rule)}
+def _direct(buying: Buying) -> Counted:
+    """Return the servers' own parts, and cables from server to server.
+
+    The paper counts a fiber for every interface, although two interfaces share a cable; copper is bought by the cable.
+    """
+    size, cables = buying.interfaces, -(-buying.interfaces.total // 2)
+    if buying.technology == COPPER and buying.rule.fiber_length_m is not None:
+        copper = in_copper(np.full(cables, buying.length_m), size.bandwidth_bps)
+        if sum(copper.values()) == cables:
+            of_speed = {Part(item, size.bandwidth_bps): float(count) for item, count in copper.items()}
+            return Counted({**_nics(buying), **of_speed})
+    return _server_side(buying).plus(Counted({Part("fiber_m"): buying.fiber_m(size.total)}))
 
 
-def _full_bisection(interfaces: Interfaces, rule: Accounting, options: FabricOptions) -> Counts:
-    return _switched(interfaces.total, (rule.tiers - 1) * interfaces.total, rule)
+def _full_bisection(buying: Buying) -> Counted:
+    return switched(buying)
 
 
-def _mixnet(interfaces: Interfaces, rule: Accounting, options: FabricOptions) -> Counts:
-    electrical = interfaces.servers * options.mixnet_electrical_interfaces(interfaces.degree)
-    tree = _switched(electrical, (rule.tiers - 1) * electrical, rule)
-    optical = interfaces.total - electrical
-    circuits = {**_server_side(optical, rule), "ocs_port": optical, "fiber_m": _fiber_m(optical, rule)}
-    return {item: tree.get(item, 0) + circuits.get(item, 0) for item in (*tree, "ocs_port")}
+def _oversubscribed(buying: Buying) -> Counted:
+    return switched(buying, oversubscription=buying.options.oversubscription)
 
 
-def _oversubscribed(interfaces: Interfaces, rule: Accounting, options: FabricOptions) -> Counts:
-    upper = math.ceil(interfaces.total / options.oversubscription)
-    return _switched(interfaces.total, (rule.tiers - 1) * upper, rule)
+def _mixnet(buying: Buying) -> Counted:
+    electrical = buying.options.mixnet_electrical_interfaces(buying.interfaces.degree)
+    tree = switched(buying.of(electrical))
+    return tree.plus(_optical_switch(buying.of(buying.interfaces.degree - electrical)))
 
 
-def _rail(interfaces: Interfaces, rule: Accounting, options: FabricOptions) -> Counts:
-    # A rail of one leaf needs no spine; beyond, every server link has an uplink of its own.
-    one_leaf = interfaces.servers <= RAIL_LEAF_PORTS // 2
-    return _switched(interfaces.total, 0 if one_leaf else interfaces.total, rule)
+def _rail(buying: Buying) -> Counted:
+    if buying.rule.switches == "whole":
+        return switched(buying, rails=True)
+    # By the port a rail of one leaf needs no spine; beyond, every server link has an uplink of its own.
+    one_leaf = buying.interfaces.servers <= RAIL_LEAF_PORTS // 2
+    return ports_in_use(buying, 0 if one_leaf else 1)
 
 
-def _switched(interfaces: int, upper_links: int, rule: Accounting) -> Counts:
-    links = interfaces + upper_links
-    return {
-        "nic": interfaces if rule.nics else 0,
-        "transceiver": 2 * links,
-        "electrical_port": interfaces + 2 * upper_links,
-        "fiber_m": links * rule.fiber_length_m if rule.fiber_on != "none" else 0,
-    }
+def _nics(buying: Buying) -> dict[Part, float]:
+    size = buying.interfaces
+    return {Part("nic", size.bandwidth_bps): size.total if buying.rule.nics else 0}
 
 
-def _server_side(interfaces: int, rule: Accounting) -> Counts:
-    return {"nic": interfaces if rule.nics else 0, "transceiver": interfaces}
+def _server_side(buying: Buying) -> Counted:
+    size = buying.interfaces
+    return Counted({**_nics(buying), Part(server_module(buying.technology), size.bandwidth_bps): size.total})
 
 
-def _panels(interfaces: int, rule: Accounting) -> Counts:
-    panels = 2 if rule.look_ahead else 1
+def _panels(buying: Buying) -> Counted:
+    rule, interfaces = buying.rule, buying.interfaces.total
     fibers = 2 if rule.look_ahead and rule.look_ahead_fiber else 1
-    return {
-        "patch_panel_port": panels * interfaces,
-        "optical_switch_1x2": interfaces if rule.look_ahead else 0,
-        "fiber_m": _fiber_m(fibers * interfaces, rule),
-    }
+    return Counted(
+        {
+            Part("patch_panel_port"): (2 if rule.look_ahead else 1) * interfaces,
+            Part("optical_switch_1x2"): interfaces if rule.look_ahead else 0,
+            Part("fiber_m"): buying.fiber_m(fibers * interfaces),
+        }
+    )
 
 
-def _fiber_m(fibers: int, rule: Accounting) -> float:
-    return fibers * rule.fiber_length_m if rule.fiber_on == "every-fabric" else 0
+def _circuit_ports(buying: Buying) -> Counted:
+    """Return ports of circuit switches, of the technology that is named where the list has a price for it."""
+    count = buying.interfaces.total
+    item = PORT_OF_TECHNOLOGY.get(buying.options.technology or "", "ocs_port")
+    if item == "patch_panel_port" or buying.prices.known_value(item) is None:
+        item = "ocs_port"
+    return Counted({Part(item): count, Part("fiber_m"): buying.fiber_m(count)})
 
 
 PRICED_FABRICS: Mapping[str, CountRule] = {
@@ -131,3 +131,6 @@ PRICED_FABRICS: Mapping[str, CountRule] = {
 
 CABLED_FABRICS = frozenset(name for name, rule in PRICED_FABRICS.items() if rule is _direct)
 """Fabrics whose servers are cabled to each other, once."""
+
+SWITCHED_FABRICS = frozenset(("ideal-switch", "fat-tree", "oversub-fat-tree", "rail", "mixnet"))
+"""Fabrics that have packet switches."""

@@ -5,9 +5,10 @@ from itertools import pairwise
 
 from topoopt.cost.accounting import Accounting
 from topoopt.cost.bill import bill_of_materials
+from topoopt.cost.fabric_options import FabricOptions
 from topoopt.cost.part_table import PartTable
 from topoopt.cost.ratios import PUBLISHED_IDEAL_OVER_TOPOOPT
-from topoopt.errors import InvalidInput
+from topoopt.errors import Infeasible, InvalidInput
 from topoopt.units import format_bandwidth
 
 
@@ -58,54 +59,74 @@ def equivalent_fat_tree(
     bandwidth_bps: float,
     prices: PartTable,
     accounting: Accounting | None = None,
+    options: FabricOptions | None = None,
 ) -> EquivalentFatTree:
     """Return the fastest full-bisection fat-tree that costs no more than TopoOpt on the same servers.
 
-    Its servers have up to ``degree`` equal interfaces. Their price is taken at the listed speeds and
-    interpolated between them; where not even the cheapest interface can be paid, servers share one, and
-    the note says so.
+    Its servers have up to ``degree`` equal interfaces. Of whole switches only listed speeds can be bought. By the
+    port a price is taken at the listed speeds and interpolated between them, as if there were parts of any speed.
+    Where not even the cheapest interface can be paid, servers share one, and the note says so.
 
     Raises
     ------
     InvalidInput
-        If ``bandwidth_bps`` lies above the price list, or no speed is fully listed.
+        If TopoOpt has no price, ``bandwidth_bps`` lies above the price list, or no speed is fully listed.
 
     Examples
     --------
-    >>> from topoopt.cost import find_prices
-    >>> round(equivalent_fat_tree(128, 4, 100e9, find_prices("2022")).server_bandwidth_bps / 1e9)
+    >>> from topoopt.cost import find_accounting, find_prices
+    >>> tree = equivalent_fat_tree(128, 4, 100e9, find_prices("2022"), find_accounting("paper"))
+    >>> round(tree.server_bandwidth_bps / 1e9)
     200
     """
-    rule = accounting or Accounting()
-    budget = bill_of_materials("topoopt", servers, degree, bandwidth_bps, prices, rule).cost_per_server_usd
-    listed = _listed_interfaces(servers, prices, rule)
-    cheapest_bps, cheapest_usd = min(listed, key=lambda row: (row[1], -row[0]))
-    if budget < cheapest_usd:
+    rule, chosen = accounting or Accounting(), options or FabricOptions()
+    own = bill_of_materials("topoopt", servers, degree, bandwidth_bps, prices, rule, chosen)
+    budget_usd = own.cost_per_server_usd
+    if budget_usd is None:
+        raise InvalidInput(prices.why_unknown(next(line.part for line in own.lines if line.unit_usd is None)))
+
+    def listed(interfaces: int) -> list[tuple[float, float]]:
+        return _listed(servers, interfaces, prices, rule, chosen)
+
+    cheapest_bps, cheapest_usd = min(listed(1), key=lambda row: (row[1], -row[0]))
+    if budget_usd < cheapest_usd:
         note = (
             f"less than one interface of {format_bandwidth(cheapest_bps)}, the cheapest listed: a share of it"
         )
-        return EquivalentFatTree(1, cheapest_bps * budget / cheapest_usd, budget, budget, note)
-    choices = [(count, *_fastest(listed, budget / count)) for count in range(1, degree + 1)]
-    count, speed_bps, unit_usd = max(choices, key=lambda choice: (choice[0] * choice[1], -choice[0]))
+        return EquivalentFatTree(1, cheapest_bps * budget_usd / cheapest_usd, budget_usd, budget_usd, note)
+    fastest = _fastest_between if rule.switches == "ports" else _fastest_listed
+    choices = [(count, *fastest(listed(count), budget_usd)) for count in range(1, degree + 1)]
+    count, speed_bps, usd = max(choices, key=lambda choice: (choice[0] * choice[1], -choice[2], -choice[0]))
     note = f"interpolated between listed speeds of {prices.name}"
-    if any(speed_bps == listed_bps for listed_bps, _ in listed):
+    if any(speed_bps == listed_bps for listed_bps, _ in listed(1)):
         note = f"a listed speed of {prices.name}"
-    return EquivalentFatTree(count, speed_bps, count * unit_usd, budget, note)
+    return EquivalentFatTree(count, speed_bps, usd, budget_usd, note)
 
 
-def _listed_interfaces(servers: int, prices: PartTable, rule: Accounting) -> list[tuple[float, float]]:
-    """Return (speed, price of one interface with its share of the fat-tree), ascending in speed."""
-    speeds = prices.speeds_bps()
-    if not speeds:
+def _listed(
+    servers: int, interfaces: int, prices: PartTable, rule: Accounting, options: FabricOptions
+) -> list[tuple[float, float]]:
+    """Return (speed, price a server of so many interfaces with their share of the fat-tree), ascending in speed."""
+    rows = []
+    for speed_bps in prices.speeds_bps():
+        try:
+            bill = bill_of_materials("fat-tree", servers, interfaces, speed_bps, prices, rule, options)
+        except Infeasible:
+            continue
+        if bill.cost_per_server_usd is not None:
+            rows.append((speed_bps, bill.cost_per_server_usd))
+    if not rows:
         raise InvalidInput(f"prices {prices.name}: no speed has a NIC, a transceiver and a port; add rows")
-    return [
-        (speed, bill_of_materials("fat-tree", servers, 1, speed, prices, rule).cost_per_server_usd)
-        for speed in speeds
-    ]
+    return rows
 
 
-def _fastest(listed: list[tuple[float, float]], usd: float) -> tuple[float, float]:
+def _fastest_listed(listed: list[tuple[float, float]], usd: float) -> tuple[float, float]:
     """Return the fastest speed that can be paid, and its price; (0, 0) if none can."""
+    return max((row for row in listed if row[1] <= usd), default=(0.0, 0.0))
+
+
+def _fastest_between(listed: list[tuple[float, float]], usd: float) -> tuple[float, float]:
+    """Return the fastest speed that can be paid, of all between those listed, and its price; (0, 0) if none can."""
     if listed[-1][1] <= usd:
         return listed[-1]
     for (low, low_usd), (high, high_usd) in reversed(list(pairwise(listed))):

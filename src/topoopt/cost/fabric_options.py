@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 
+from topoopt.cost.link_technology import PLUGGABLE, check_link_technology
 from topoopt.errors import InvalidInput
 
 RAIL_LEAF_PORTS = 64
-"""Ports of a rail's leaf, half of them for servers: as the topology has it."""
+"""Ports of a rail's leaf, half of them for servers, where ports are counted and not whole switches: as the topology
+has it."""
 
 REGION_SERVERS = 8
 """Servers of a region of mixnet, joined by one optical circuit switch: as the fabric has it."""
@@ -25,13 +27,20 @@ class FabricOptions:
     electrical_interfaces : int or None
         Of mixnet: how many of a server's interfaces are on the electrical fat-tree, the others on optical circuit
         switches; by default a quarter of them, and at least one.
+    link_technology : str
+        A name in :data:`topoopt.cost.LINK_TECHNOLOGIES`.
+    technology : str or None
+        Optical technology of circuit switches, where the price list has one for its ports.
     """
 
     oversubscription: float = 2.0
     ocs_interfaces: int | None = None
     electrical_interfaces: int | None = None
+    link_technology: str = PLUGGABLE
+    technology: str | None = None
 
     def __post_init__(self) -> None:
+        check_link_technology(self.link_technology)
         if not 1 <= self.oversubscription < float("inf"):
             raise InvalidInput(f"oversubscription: expected a ratio >= 1, got {self.oversubscription:g}")
 

@@ -18,7 +18,7 @@ from topoopt.cost.ownership import (
     network_price,
     ownership,
 )
-from topoopt.cost.part_table import SPEED_ITEMS, PartTable
+from topoopt.cost.part_table import BASIC_ITEMS, PartTable
 from topoopt.cost.realization import Realization, realize
 from topoopt.errors import InvalidInput, TopoOptError, check_known
 from topoopt.hardware import ClusterSpec
@@ -103,7 +103,11 @@ class Offer:
             "fabric": bill.fabric,
             "cost_usd": bill.cost_usd,
             "cost_per_server_usd": bill.cost_per_server_usd,
-            "over_topoopt": bill.cost_usd / own_usd if own_usd else None,
+            "over_topoopt": over(bill.cost_usd, own_usd),
+            "known_usd": bill.known_usd,
+            "price_missing": list(bill.price_missing),
+            "spare_ports": bill.spare_ports,
+            "fiber_length_m": bill.fiber_length_m,
             "power_w": bill.power_w,
             "known_power_w": bill.known_power_w,
             "power_missing": list(bill.power_missing),
@@ -113,6 +117,11 @@ class Offer:
             "realization": self.realization.to_json(),
             **({} if owned is None else {"ownership": asdict(owned)}),
         }
+
+
+def over(usd: float | None, own_usd: float | None) -> float | None:
+    """Return how many times another price a price is, None where one of them is not known."""
+    return None if usd is None or not own_usd else usd / own_usd
 
 
 def make_offers(
@@ -128,7 +137,7 @@ def make_offers(
         If the optical devices of a fabric are too small.
     """
     names = tuple(PRICED_FABRICS) if fabrics is None else _known(fabrics)
-    for item in SPEED_ITEMS:
+    for item in BASIC_ITEMS:
         if purchase.prices.rows_behind(item, 0.0):  # a list of one's own need not have every part
             purchase.prices.price_usd(item, network.cluster.link_bandwidth_bps)
     offers, skipped = [], []
@@ -147,7 +156,8 @@ def make_offers(
 
 def make_offer(fabric: str, network: PricedNetwork, purchase: Purchase) -> Offer:
     """Return the offer of one fabric."""
-    rule, options = purchase.accounting, purchase.options
+    rule = purchase.accounting
+    options = replace(purchase.options, technology=purchase.technology)
     bill = bill_of_materials(fabric, *network.size, purchase.prices, rule, options, purchase.power)
     built = realize(
         fabric,
@@ -161,6 +171,7 @@ def make_offer(fabric: str, network: PricedNetwork, purchase: Purchase) -> Offer
         ),
         tiers=rule.tiers,
         options=options,
+        planes=bill.planes,
     )
     return Offer(bill, built, _owned(bill, network, purchase.terms))
 

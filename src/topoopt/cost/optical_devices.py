@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from topoopt.cost.counts import Interfaces
+from topoopt.cost.buying import Interfaces
 from topoopt.cost.fabric_options import FabricOptions
 from topoopt.errors import Infeasible
 from topoopt.hardware import Transceiver, find_optical_switch, optical_switches, transceivers

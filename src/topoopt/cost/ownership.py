@@ -118,7 +118,9 @@ class Ownership:
 
 def network_price(bill: Bill) -> NetworkPrice:
     """Return the price and the watts of a bill, and what it leaves open."""
-    return NetworkPrice(bill.cost_usd, bill.power_w, tuple(f"watts of {part}" for part in bill.power_missing))
+    missing = [f"price of {part}" for part in bill.price_missing]
+    missing += [f"watts of {part}" for part in bill.power_missing]
+    return NetworkPrice(bill.cost_usd, bill.power_w, tuple(missing))
 
 
 def ownership(

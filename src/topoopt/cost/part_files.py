@@ -1,4 +1,4 @@
-"""Prices and watts of parts, each with its source: dated lists of the package, and files of the user's own.
+"""Prices and watts of parts, each with its source: dated lists of the package, and files of rows laid over them.
 
 The papers behind the price lists give no watts; those are makers' figures. Where nobody's figure is known a bill says
 which part it lacks.
@@ -12,14 +12,19 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from topoopt.cost.part_table import COLUMNS, SPEED_ITEMS, Item, PartRow, PartTable
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.cost.part_table import COLUMNS, NAMED_ITEM, SPEED_ITEMS, Item, PartRow, PartTable
+from topoopt.errors import InvalidInput, check_known, unknown_name
 from topoopt.files import Amount, Positive, Strict, csv_lines, parse_yaml, read_text, validated
+from topoopt.hardware import packet_switches
 
-PRICE_TABLES = ("2022", "2025")
+PRICE_TABLES = ("2022", "2025", "2026")
 """Years of the price lists that come with the package."""
+DEFAULT_PRICES = "2026"
+"""The list by which every verb prices, at every speed, where no other is named."""
 TYPICAL_POWER = "typical"
 """Name of the table of watts that comes with the package."""
+NO_LIST = "none"
+"""In place of a list: only what files say."""
 
 
 class _PartRowModel(Strict):
@@ -29,25 +34,36 @@ class _PartRowModel(Strict):
     bandwidth_gbps: Positive | None = None
     confidence: str = "user"
     source: str = "user"
+    date: str = ""
+    name: str = ""
 
 
 class PriceRowModel(_PartRowModel):
-    """One row of a price list; bandwidth_gbps only for nic, transceiver and electrical_port."""
+    """One row of a price list; bandwidth_gbps only for parts that have a speed, name only for a switch."""
 
     usd: Amount
 
 
 class PowerRowModel(_PartRowModel):
-    """One row of a table of watts; bandwidth_gbps only for nic, transceiver and electrical_port."""
+    """One row of a table of watts; bandwidth_gbps only for parts that have a speed, name only for a switch."""
 
     watts: Amount
 
 
-def find_prices(name: str) -> PartTable:
-    """Return a price list that comes with the package (``2022``, ``2025``), or the one in a file.
+def find_prices(name: str, folder: str | Path = "") -> PartTable:
+    """Return a price list that comes with the package (``2022``, ``2025``, ``2026``), with the rows of files over it.
 
-    A file is CSV with the columns ``item,bandwidth_gbps,usd,confidence,source`` (the last two may be left
-    out, and the bandwidth is blank where it does not matter), or YAML with a list of such rows.
+    Lists are laid over each other from left to right, with commas: ``2025,mine.csv`` has the rows of ``mine.csv`` in
+    place of those for the same parts, and all others of 2025. A file alone lies over the default list; behind
+    ``none`` there is nothing but its own rows.
+
+    A file is CSV with the columns ``item,bandwidth_gbps,usd,confidence,source,date,name`` (all after ``usd`` may be
+    left out, and the bandwidth is blank where it does not matter), or YAML with a list of such rows.
+
+    Parameters
+    ----------
+    folder
+        Where files lie that are named without a folder of their own.
 
     Raises
     ------
@@ -59,23 +75,22 @@ def find_prices(name: str) -> PartTable:
     >>> find_prices("2022").price_usd("transceiver", 100e9)
     99.0
     """
-    return _find("prices", name, PRICE_TABLES)
+    return _laid("prices", name, PRICE_TABLES, DEFAULT_PRICES, folder)
 
 
-def suited_prices(bandwidth_bps: float) -> str:
-    """Return the first price list of the package that has parts of this speed, the last where none has.
+def price_files(name: str) -> tuple[str, ...]:
+    """Return the files that a price list is made of.
 
     Examples
     --------
-    >>> suited_prices(100e9), suited_prices(400e9)
-    ('2022', '2025')
+    >>> price_files("2025,mine.csv"), price_files("2026")
+    (('mine.csv',), ())
     """
-    fast = (name for name in PRICE_TABLES if find_prices(name).speeds_bps()[-1] >= bandwidth_bps)
-    return next(fast, PRICE_TABLES[-1])
+    return tuple(part for part in _parts(name) if part not in (*PRICE_TABLES, NO_LIST))
 
 
 def find_power(name: str = TYPICAL_POWER) -> PartTable:
-    """Return the watts that come with the package, or those in a file: as for prices, with a column ``watts``.
+    """Return the watts that come with the package, and over them those of files: as for prices, in a column ``watts``.
 
     Raises
     ------
@@ -84,10 +99,10 @@ def find_power(name: str = TYPICAL_POWER) -> PartTable:
 
     Examples
     --------
-    >>> find_power().known_value("transceiver", 100e9), find_power().known_value("nic", 800e9)
+    >>> find_power().known_value("transceiver", 100e9), find_power().known_value("nic", 3200e9)
     (3.5, None)
     """
-    return _find("power", name, (TYPICAL_POWER,))
+    return _laid("power", name, (TYPICAL_POWER,), TYPICAL_POWER, "")
 
 
 def prices_schema() -> dict[str, Any]:
@@ -100,12 +115,35 @@ def power_schema() -> dict[str, Any]:
     return TypeAdapter(list[PowerRowModel]).json_schema()
 
 
-def _find(kind: str, name: str, shipped: tuple[str, ...]) -> PartTable:
-    if name in shipped:
-        return _shipped(kind, name)
-    if Path(name).suffix.lower() in (".csv", ".yaml", ".yml", ".json"):
-        return _table(kind, name, name, read_text(name))
-    raise unknown_name(kind, name, (*shipped, "a file .csv or .yaml"))
+def _laid(kind: str, name: str, shipped: tuple[str, ...], usual: str, folder: str | Path) -> PartTable:
+    """Return the tables of a name with commas, each over those to the left; a file first lies over the usual one."""
+    parts = _parts(name)
+    if parts[0] not in (*shipped, NO_LIST) and _is_file(parts[0]):
+        parts = (usual, *parts)
+    if parts[0] == NO_LIST and len(parts) == 1:
+        raise InvalidInput(f"{kind}: none has no rows; name files behind it, such as none,mine.csv")
+    table = PartTable(kind, NO_LIST, ())
+    for part in parts:
+        if part == NO_LIST:
+            continue
+        over = _shipped(kind, part) if part in shipped else _of_file(kind, part, shipped, folder)
+        table = table.overlaid(over, name)
+    return table
+
+
+def _parts(name: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in name.split(","))
+
+
+def _is_file(name: str) -> bool:
+    return Path(name).suffix.lower() in (".csv", ".yaml", ".yml", ".json")
+
+
+def _of_file(kind: str, name: str, shipped: tuple[str, ...], folder: str | Path) -> PartTable:
+    if not _is_file(name):
+        raise unknown_name(kind, name, (*shipped, "a file .csv or .yaml"))
+    path = str(Path(folder) / name)
+    return _table(kind, name, path, read_text(path))
 
 
 @cache
@@ -147,5 +185,10 @@ def _row(kind: str, row: object, place: str) -> PartRow:
     if by_speed != (gbps is not None):
         rule = "needs a bandwidth_gbps" if by_speed else "has no bandwidth_gbps"
         raise InvalidInput(f"{place}: {model.item} {rule}")
+    if (model.item == NAMED_ITEM) != bool(model.name):
+        rule = "needs a name (topoopt hardware switches)" if model.item == NAMED_ITEM else "has no name"
+        raise InvalidInput(f"{place}: {model.item} {rule}")
+    if model.name:
+        check_known(f"{place}: switch", model.name, {row.name for row in packet_switches()})
     bandwidth_bps = None if gbps is None else gbps * 1e9
-    return PartRow(model.item, bandwidth_bps, value, model.confidence, model.source)
+    return PartRow(model.item, bandwidth_bps, value, model.confidence, model.source, model.date, model.name)

@@ -8,25 +8,78 @@ from topoopt.errors import InvalidInput
 from topoopt.units import format_bandwidth
 
 Item = Literal[
-    "transceiver", "nic", "electrical_port", "patch_panel_port", "ocs_port", "optical_switch_1x2", "fiber_m"
+    "transceiver",
+    "nic",
+    "electrical_port",
+    "linear_transceiver",
+    "co_packaged_port",
+    "passive_copper",
+    "active_copper",
+    "switch",
+    "breakout_cable",
+    "patch_panel_port",
+    "ocs_port",
+    "mems_port",
+    "piezo_port",
+    "optical_switch_1x2",
+    "fiber_m",
 ]
-"""What is bought: the first three per speed, the others at any; ``fiber_m`` is one meter of fiber."""
+"""What is bought: the first seven per speed, a switch by its name, the others at any; ``fiber_m`` is one meter of
+fiber."""
 
-SPEED_ITEMS: tuple[Item, ...] = ("transceiver", "nic", "electrical_port")
+SPEED_ITEMS: tuple[Item, ...] = (
+    "transceiver",
+    "nic",
+    "electrical_port",
+    "linear_transceiver",
+    "co_packaged_port",
+    "passive_copper",
+    "active_copper",
+)
+"""What has a price for every speed."""
+
+NAMED_ITEM: Item = "switch"
+"""What has a price for every name of the catalogue of switches; where there is none it is that of its ports."""
+
+BASIC_ITEMS: tuple[Item, ...] = ("transceiver", "nic", "electrical_port")
+"""What every switched network takes at a speed."""
 
 COLUMNS = {"prices": "usd", "power": "watts"}
 """Kinds of tables, and what the column of values is called in a file."""
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A part that is bought: ``bandwidth_bps`` is None where it has no speed, ``name`` says of which switch it is."""
+
+    item: Item
+    bandwidth_bps: float | None = None
+    name: str = ""
+
+    @property
+    def words(self) -> str:
+        """The part as a list names it, with its speed or its name."""
+        if self.name and self.item == NAMED_ITEM:
+            return f"{self.item} {self.name}"
+        return self.item + (f" of {format_bandwidth(self.bandwidth_bps)}" if self.bandwidth_bps else "")
+
+
+@dataclass(frozen=True, slots=True)
 class PartRow:
-    """What one part costs or draws. ``bandwidth_bps`` is None for parts that do not depend on the speed."""
+    """What one part costs or draws, who says so, and when. ``bandwidth_bps`` is None for parts without a speed."""
 
     item: Item
     bandwidth_bps: float | None
     value: float
     confidence: str
     source: str
+    date: str = ""
+    name: str = ""
+
+    @property
+    def key(self) -> tuple[Item, float | None, str]:
+        """What a row of another list must say to be in place of this one."""
+        return self.item, self.bandwidth_bps, self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +99,28 @@ class PartTable:
     def __post_init__(self) -> None:
         met = set()
         for row in self.rows:
-            if (row.item, row.bandwidth_bps) in met:
-                at = f" at {format_bandwidth(row.bandwidth_bps)}" if row.bandwidth_bps else ""
+            if row.key in met:
+                at = (
+                    f" at {format_bandwidth(row.bandwidth_bps)}"
+                    if row.bandwidth_bps
+                    else row.name and f" {row.name}"
+                )
                 raise InvalidInput(f"{self.kind} {self.name}: {row.item}{at} stands twice; leave one row")
-            met.add((row.item, row.bandwidth_bps))
+            met.add(row.key)
 
-    def known_value(self, item: Item, bandwidth_bps: float | None = None) -> float | None:
+    def overlaid(self, over: "PartTable", name: str) -> "PartTable":
+        """Return this table with the rows of another in place of its own for the same part, or added."""
+        instead = {row.key: row for row in over.rows}
+        kept = tuple(instead.pop(row.key, row) for row in self.rows)
+        return PartTable(self.kind, name, (*kept, *instead.values()))
+
+    def known_value(self, item: Item, bandwidth_bps: float | None = None, name: str = "") -> float | None:
         """Return the price or the watts of one part, None where it is not listed or the speed lies above the list.
 
         Between two listed speeds it is interpolated linearly; below the lowest it is the lowest's, since nothing
         slower can be bought.
         """
-        rows = self.rows_behind(item, bandwidth_bps)
+        rows = self.rows_behind(item, bandwidth_bps, name)
         if len(rows) < 2:
             return rows[0].value if rows else None
         (low_bps, low), (high_bps, high) = ((row.bandwidth_bps or 0.0, row.value) for row in rows)
@@ -72,13 +135,17 @@ class PartTable:
             If the item is not listed, or the speed lies above the list.
         """
         value = self.known_value(item, bandwidth_bps)
-        if value is not None:
-            return value
-        speeds = [row.bandwidth_bps for row in self.rows if row.item == item and row.bandwidth_bps]
-        if not speeds or bandwidth_bps is None:
-            raise InvalidInput(f'prices {self.name}: no price of "{item}"; add a row')
-        raise InvalidInput(
-            f"prices {self.name}: no {item} of {format_bandwidth(bandwidth_bps)}: the list ends at "
+        if value is None:
+            raise InvalidInput(self.why_unknown(Part(item, bandwidth_bps)))
+        return value
+
+    def why_unknown(self, part: Part) -> str:
+        """Return why a part has no value, with the remedy."""
+        speeds = [row.bandwidth_bps for row in self.rows if row.item == part.item and row.bandwidth_bps]
+        if not speeds or part.bandwidth_bps is None:
+            return f'{self.kind} {self.name}: no price of "{part.item}"; add a row'
+        return (
+            f"{self.kind} {self.name}: no {part.words}: the list ends at "
             f"{format_bandwidth(max(speeds))}; use more interfaces, or another price list"
         )
 
@@ -92,10 +159,13 @@ class PartTable:
             return f"as for {listed[0]}, the slowest listed"
         return f"interpolated between {listed[0]} and {listed[1]}"
 
-    def rows_behind(self, item: Item, bandwidth_bps: float | None = None) -> tuple[PartRow, ...]:
+    def rows_behind(
+        self, item: Item, bandwidth_bps: float | None = None, name: str = ""
+    ) -> tuple[PartRow, ...]:
         """Return the rows that a value is made of: one, the two that it is interpolated between, or none."""
         rows = sorted(
-            (row for row in self.rows if row.item == item), key=lambda row: row.bandwidth_bps or 0.0
+            (row for row in self.rows if row.item == item and (item != NAMED_ITEM or row.name == name)),
+            key=lambda row: row.bandwidth_bps or 0.0,
         )
         if item not in SPEED_ITEMS:
             return tuple(rows[:1])
@@ -110,12 +180,14 @@ class PartTable:
         """Return the speeds at which NIC, transceiver and electrical port are all listed, ascending."""
         listed = [
             {row.bandwidth_bps for row in self.rows if row.item == item and row.bandwidth_bps}
-            for item in SPEED_ITEMS
+            for item in BASIC_ITEMS
         ]
         return tuple(sorted(set.intersection(*listed)))
 
-    def sources(self, parts: Iterable[tuple[Item, float | None]]) -> list[dict[str, Any]]:
+    def sources(self, parts: Iterable[Part]) -> list[dict[str, Any]]:
         """Return the rows that the values of parts are made of, with the names of the columns in a file."""
-        rows = dict.fromkeys(row for part in parts for row in self.rows_behind(*part))
+        rows = dict.fromkeys(
+            row for part in parts for row in self.rows_behind(part.item, part.bandwidth_bps, part.name)
+        )
         names = {"value": COLUMNS[self.kind]}
         return [{names.get(key, key): cell for key, cell in asdict(row).items()} for row in rows]

@@ -6,9 +6,10 @@ from itertools import product
 from statistics import mean
 from typing import Any
 
-from topoopt.cost.accounting import ACCOUNTINGS, CUSTOM, FIBER_ON, Accounting
+from topoopt.cost.accounting import ACCOUNTINGS, CUSTOM, FIBER_ON, PAPER, Accounting
 from topoopt.cost.bill import bill_of_materials
 from topoopt.cost.part_table import PartTable
+from topoopt.errors import InvalidInput
 
 PUBLISHED_OCS_OVER_PANEL = 1.33
 PUBLISHED_IDEAL_OVER_TOPOOPT = 3.2
@@ -45,15 +46,20 @@ def cost_ratios(prices: PartTable, accounting: Accounting) -> CostRatios:
     Examples
     --------
     >>> from topoopt.cost import ACCOUNTINGS, find_prices
-    >>> for name, accounting in ACCOUNTINGS.items():
-    ...     ratios = cost_ratios(find_prices("2022"), accounting)
+    >>> for name in ("paper", "no-look-ahead", "fat-tree-fiber"):
+    ...     ratios = cost_ratios(find_prices("2022"), ACCOUNTINGS[name])
     ...     print(f"{name}: {ratios.ocs_over_panel:.2f} {ratios.ideal_over_topoopt:.2f}")
-    complete: 1.10 2.43
+    paper: 1.10 2.43
     no-look-ahead: 1.37 3.00
     fat-tree-fiber: 1.27 3.07
+
+    Raises
+    ------
+    InvalidInput
+        If the list lacks a part.
     """
     panel, optical, ideal = (
-        [bill_of_materials(fabric, *cluster, prices, accounting).cost_usd for cluster in PUBLISHED_CLUSTERS]
+        [_usd(fabric, cluster, prices, accounting) for cluster in PUBLISHED_CLUSTERS]
         for fabric in ("topoopt", "topoopt-ocs", "ideal-switch")
     )
     return CostRatios(
@@ -63,11 +69,21 @@ def cost_ratios(prices: PartTable, accounting: Accounting) -> CostRatios:
     )
 
 
+def _usd(fabric: str, cluster: tuple[int, int, float], prices: PartTable, accounting: Accounting) -> float:
+    bill = bill_of_materials(fabric, *cluster, prices, accounting)
+    if bill.cost_usd is None:
+        raise InvalidInput(
+            prices.why_unknown(next(line.part for line in bill.lines if line.unit_usd is None))
+        )
+    return bill.cost_usd
+
+
 def accounting_sweep(prices: PartTable) -> tuple[CostRatios, ...]:
     """Return the ratios under every different accounting, the one nearest to both published ratios first.
 
-    All choices but the mean length of a fiber are combined: network cards or not, look-ahead or not, on which
-    fabrics fiber is counted, whether the second panel has fibers of its own, and the tiers of the fat-tree.
+    Ports are counted, as the paper does. All choices but the mean length of a fiber are combined: network cards or
+    not, look-ahead or not, on which fabrics fiber is counted, whether the second panel has fibers of its own, and
+    the tiers of the fat-tree.
     Combinations in which a choice has no effect are left out.
 
     Raises
@@ -88,10 +104,19 @@ def accounting_sweep(prices: PartTable) -> tuple[CostRatios, ...]:
 
 
 def _different_accountings() -> Iterator[Accounting]:
-    named = {_plain(accounting): accounting for accounting in ACCOUNTINGS.values()}
+    by_port = [accounting for accounting in ACCOUNTINGS.values() if accounting.switches == PAPER.switches]
+    named = {_plain(accounting): accounting for accounting in by_port}
     both = (True, False)
     for nics, look_ahead, fiber_on, second, tiers in product(both, both, FIBER_ON, both, (3, 2, 1)):
-        accounting = Accounting(CUSTOM, nics, look_ahead, fiber_on, second, tiers=tiers)
+        accounting = replace(
+            PAPER,
+            name=CUSTOM,
+            nics=nics,
+            look_ahead=look_ahead,
+            fiber_on=fiber_on,
+            look_ahead_fiber=second,
+            tiers=tiers,
+        )
         if accounting == _plain(accounting):
             yield named.get(accounting, accounting)
 

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from topoopt.cost.counts import CABLED_FABRICS, PRICED_FABRICS, Interfaces
+from topoopt.cost.buying import Interfaces
+from topoopt.cost.counts import CABLED_FABRICS, PRICED_FABRICS
 from topoopt.cost.fabric_options import RAIL_LEAF_PORTS, REGION_SERVERS, FabricOptions
 from topoopt.cost.fat_tree_size import FatTreeSize, fat_tree_size
 from topoopt.cost.optical_devices import (
@@ -18,6 +19,7 @@ from topoopt.cost.optical_devices import (
     too_many_ports,
     transceiver_for,
 )
+from topoopt.cost.switch_choice import Plane
 from topoopt.errors import InvalidInput, check_known
 from topoopt.hardware import Transceiver, largest_degree, packet_switches
 from topoopt.units import format_bandwidth
@@ -36,9 +38,11 @@ class Realization:
     ----------
     optical : tuple of OpticalDevices
     tree : FatTreeSize or None
-        One of the trees of packet switches, where the fabric has them.
+        One of the trees of packet switches, where the fabric has them and the paper's ports are counted.
     trees : int
         How many of them: one for every interface of a server.
+    planes : tuple of Plane
+        Trees of whole switches, where these are bought.
     transceiver : Transceiver or None
         Of the catalogue, for this speed: fewest fibers, then most light to spare. None where it lists none.
     margin_db : float or None
@@ -53,6 +57,7 @@ class Realization:
     optical: tuple[OpticalDevices, ...] = ()
     tree: FatTreeSize | None = None
     trees: int = 0
+    planes: tuple[Plane, ...] = ()
     transceiver: Transceiver | None = None
     margin_db: float | None = None
     remarks: tuple[str, ...] = ()
@@ -65,6 +70,7 @@ class Realization:
             "optical": [{**asdict(row), "fits": row.fits} for row in self.optical],
             "trees": self.trees,
             "tree": tree,
+            "planes": [plane.to_json() for plane in self.planes],
             "transceiver": None if self.transceiver is None else self.transceiver.name,
             "margin_db": self.margin_db,
             "remarks": list(self.remarks),
@@ -79,8 +85,9 @@ def realize(
     bandwidth_bps: float,
     cabling: Cabling = USUAL_CABLING,
     *,
-    tiers: int = 3,
+    tiers: int | None = 3,
     options: FabricOptions | None = None,
+    planes: tuple[Plane, ...] = (),
 ) -> Realization:
     """Return what a fabric is built of: devices and ports, light lost, and what stands in the way.
 
@@ -94,7 +101,9 @@ def realize(
     cabling
         Where it does not say how many interfaces of a server are on one device, it is as above.
     tiers
-        Of switches in a fat-tree.
+        Of switches in a fat-tree whose radix is whatever is needed, as the paper has it.
+    planes
+        Trees of whole switches that are bought in place of those; see :class:`topoopt.cost.Bill`.
 
     Raises
     ------
@@ -118,13 +127,29 @@ def realize(
         devices = optical_devices(fabric, interfaces, cabling, chosen)
         return _optical(fabric, devices, interfaces, cabling)
     if fabric == "mixnet":
-        return _mixnet(interfaces, tiers, chosen, cabling.technology)
+        return _mixnet(interfaces, tiers or 3, chosen, cabling.technology, planes)
+    if planes:
+        return _bought(fabric, planes)
     if fabric == "rail":
         return _tree(fabric, _rail_size(servers), interfaces)
     if fabric in CABLED_FABRICS:
         return _cabled(fabric, servers, degree)
     ratio = chosen.oversubscription if fabric == "oversub-fat-tree" else 1.0
-    return _tree(fabric, fat_tree_size(servers, tiers, ratio), interfaces)
+    return _tree(fabric, fat_tree_size(servers, tiers or 3, ratio), interfaces)
+
+
+def _bought(fabric: str, planes: tuple[Plane, ...]) -> Realization:
+    """Return trees of whole switches: nothing stands in their way, or there would be no bill."""
+    remarks = []
+    if fabric == "ideal-switch" and sum(plane.count for plane in planes) > 1:
+        remarks.append("a server's interfaces are on several trees, and its traffic is spread over them")
+    if any(plane.model.split > 1 for plane in planes):
+        remarks.append("ports of switches are split by breakout cables")
+    if any(plane.spare_ports for plane in planes):
+        remarks.append("spare ports of switches are paid for")
+    return Realization(
+        fabric, trees=sum(plane.count for plane in planes), planes=planes, remarks=tuple(remarks)
+    )
 
 
 def _optical(
@@ -178,12 +203,20 @@ def _optical_remarks(
 
 
 def _mixnet(
-    interfaces: Interfaces, tiers: int, options: FabricOptions, technology: str | None
+    interfaces: Interfaces,
+    tiers: int,
+    options: FabricOptions,
+    technology: str | None,
+    planes: tuple[Plane, ...],
 ) -> Realization:
-    """Return a tree for each electrical interface, and one optical device a region for the others."""
+    """Return trees for the electrical interfaces, and one optical device a region for the others."""
     electrical = options.mixnet_electrical_interfaces(interfaces.degree)
-    size = fat_tree_size(interfaces.servers, tiers)
-    tree = _tree("mixnet", size, replace(interfaces, degree=electrical))
+    size = None if planes else fat_tree_size(interfaces.servers, tiers)
+    tree = (
+        _bought("mixnet", planes)
+        if size is None
+        else _tree("mixnet", size, replace(interfaces, degree=electrical))
+    )
     optical_interfaces = interfaces.degree - electrical
     device = regional_devices(interfaces.servers, optical_interfaces, REGION_SERVERS, technology)
     optical = _optical("mixnet", (device,), interfaces, DEVICE_A_REGION)
@@ -191,7 +224,8 @@ def _mixnet(
     return replace(
         optical,
         tree=size,
-        trees=electrical,
+        trees=tree.trees,
+        planes=planes,
         remarks=(regions, *optical.remarks, *tree.remarks),
         problems=optical.problems + tree.problems,
     )

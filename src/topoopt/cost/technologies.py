@@ -1,20 +1,13 @@
 """Optical technologies for a job: which can hold the fibers, which is quick enough, and what it costs."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from topoopt.cost.counts import PORT_OF_TECHNOLOGY
 from topoopt.cost.optical_devices import light_left_db, transceiver_for
-from topoopt.cost.part_table import Item, PartTable
+from topoopt.cost.part_table import PartTable
 from topoopt.hardware import OpticalChoice, break_even_bytes, break_even_interval_s, choose_optics
 from topoopt.units import finite_or_none
-
-PRICED_BY: Mapping[str, Item] = {
-    "patch-panel": "patch_panel_port",
-    "3d-mems": "ocs_port",
-    "piezo": "ocs_port",
-}
-"""Which price of the list is that of a technology's port; the others have no price in any list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +98,7 @@ def technology_rows(
     module = transceiver_for(bandwidth_bps)
     rows = []
     for choice in choose_optics(servers if ports is None else ports, change_interval_s, overhead):
-        delay_s, item = choice.technology.reconfiguration_s, PRICED_BY.get(choice.technology.name)
-        port_usd = prices.known_value(item) if item else None
+        delay_s, port_usd = choice.technology.reconfiguration_s, _port_usd(choice.technology.name, prices)
         rows.append(
             TechnologyRow(
                 choice,
@@ -117,3 +109,12 @@ def technology_rows(
             )
         )
     return tuple(sorted(rows, key=lambda row: not row.suits))
+
+
+def _port_usd(technology: str, prices: PartTable) -> float | None:
+    """Return the price of a port; a list that does not tell circuit switches apart has one for all that are sold."""
+    item = PORT_OF_TECHNOLOGY.get(technology)
+    if item is None:
+        return None
+    port_usd = prices.known_value(item)
+    return prices.known_value("ocs_port") if port_usd is None and item != "patch_panel_port" else port_usd

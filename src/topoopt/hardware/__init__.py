@@ -30,9 +30,12 @@ from topoopt.hardware.optics import break_even_interval_s as break_even_interval
 from topoopt.hardware.optics import choose_optics as choose_optics
 from topoopt.hardware.optics import find_optical_switch as find_optical_switch
 from topoopt.hardware.optics import optical_switches as optical_switches
+from topoopt.hardware.parts import CopperCable as CopperCable
 from topoopt.hardware.parts import Nic as Nic
 from topoopt.hardware.parts import PacketSwitch as PacketSwitch
 from topoopt.hardware.parts import Transceiver as Transceiver
+from topoopt.hardware.parts import copper_cables as copper_cables
+from topoopt.hardware.parts import copper_reach as copper_reach
 from topoopt.hardware.parts import nics as nics
 from topoopt.hardware.parts import packet_switches as packet_switches
 from topoopt.hardware.parts import transceivers as transceivers

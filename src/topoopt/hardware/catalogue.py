@@ -11,10 +11,26 @@ from topoopt.hardware.accelerator import Accelerator, accelerators
 from topoopt.hardware.accelerator_server import AcceleratorServer, accelerator_servers
 from topoopt.hardware.efficiency import EfficiencyRow, efficiency_table
 from topoopt.hardware.optics import OpticalSwitch, optical_switches
-from topoopt.hardware.parts import Nic, PacketSwitch, Transceiver, nics, packet_switches, transceivers
+from topoopt.hardware.parts import (
+    CopperCable,
+    Nic,
+    PacketSwitch,
+    Transceiver,
+    copper_cables,
+    nics,
+    packet_switches,
+    transceivers,
+)
 
 CatalogueRow = (
-    Accelerator | AcceleratorServer | Nic | Transceiver | PacketSwitch | OpticalSwitch | EfficiencyRow
+    Accelerator
+    | AcceleratorServer
+    | Nic
+    | Transceiver
+    | CopperCable
+    | PacketSwitch
+    | OpticalSwitch
+    | EfficiencyRow
 )
 
 CATALOGUES: Mapping[str, Callable[[], tuple[CatalogueRow, ...]]] = {
@@ -22,6 +38,7 @@ CATALOGUES: Mapping[str, Callable[[], tuple[CatalogueRow, ...]]] = {
     "servers": accelerator_servers,
     "nics": nics,
     "transceivers": transceivers,
+    "copper-cables": copper_cables,
     "switches": packet_switches,
     "optical-switches": optical_switches,
     "efficiency": efficiency_table,

@@ -7,13 +7,13 @@ from topoopt.cost import (
     NetworkPrice,
     Ownership,
     OwnershipTerms,
-    PartTable,
-    bill_of_materials,
+    Pricing,
     in_samples,
+    network_bill,
     network_price,
     ownership,
 )
-from topoopt.errors import InvalidInput
+from topoopt.errors import TopoOptError
 from topoopt.llm.system import System
 from topoopt.units import format_bandwidth
 
@@ -44,9 +44,7 @@ class OwnedCluster:
         return ownership(OwnershipTerms(terms.running, terms.server, run), self.servers, self.network, one)
 
 
-def owned_cluster(
-    system: System, accelerators: int, terms: OwnershipTerms, prices: PartTable
-) -> OwnedCluster:
+def owned_cluster(system: System, accelerators: int, terms: OwnershipTerms, prices: Pricing) -> OwnedCluster:
     """Return the cluster of so many accelerators, its network priced as rails; one server needs none."""
     per_server = min(system.accelerators_per_server, accelerators)
     servers = -(-accelerators // per_server)
@@ -55,7 +53,7 @@ def owned_cluster(
     speed_bps = system.network_bandwidth_bps
     words = f"rails, {per_server} x {format_bandwidth(speed_bps)} a server"
     try:
-        bill = bill_of_materials(FABRIC, servers, per_server, speed_bps, prices)
-    except InvalidInput as error:
+        bill = network_bill(FABRIC, servers, per_server, speed_bps, prices)
+    except TopoOptError as error:
         return OwnedCluster(terms, servers, NetworkPrice(None, None, (str(error),)), words)
     return OwnedCluster(terms, servers, network_price(bill), f"{words}, prices of {bill.prices}")

@@ -154,12 +154,13 @@ class BillLinePart(Strict):
 
     item: str
     count: Amount
-    unit_usd: Amount
-    total_usd: Amount
+    unit_usd: Amount | None
+    total_usd: Amount | None
     bandwidth_bps: Amount | None = None
     basis: str = ""
     unit_w: Amount | None = None
     total_w: Amount | None = None
+    name: str = Field(default="", description="switch that a port is of")
 
 
 class PricePart(Strict):
@@ -170,6 +171,8 @@ class PricePart(Strict):
     power_w: Amount | None = None
     prices: str = ""
     accounting: dict[str, Any] = Field(default={})
+    link_technology: str = ""
+    fiber_length_m: Amount | None = Field(default=None, description="mean length of a link")
     bill: list[BillLinePart] = Field(default=[])
     note: str = ""
 

@@ -66,14 +66,15 @@ def cost_page(costs: CostComparison, bill: Sequence[str] | None = None) -> Page:
 
 def headline(costs: CostComparison) -> str:
     """Return the cheapest and the dearest fabric in a sentence."""
-    by_price = sorted((offer.bill for offer in costs.offers), key=lambda one: one.cost_usd)
-    first, last = by_price[0], by_price[-1]
-    if first is last:
-        return f"{first.fabric} costs {usd(first.cost_usd)}."
-    return (
-        f"The network costs from {usd(first.cost_usd)} on {first.fabric} to {usd(last.cost_usd)} on "
-        f"{last.fabric}, {last.cost_usd / first.cost_usd:.1f} × as much."
-    )
+    priced = [(bill.cost_usd, bill.fabric) for bill in (offer.bill for offer in costs.offers)]
+    known = sorted((row for row in priced if row[0] is not None), key=lambda row: row[0] or 0.0)
+    if not known:
+        return "No bill can be added up: the price list leaves a part of each open."
+    (first_usd, first), (last_usd, last) = known[0], known[-1]
+    if len(known) == 1:
+        return f"{first} costs {usd(first_usd)}."
+    times = f", {last_usd / first_usd:.1f} × as much" if first_usd and last_usd else ""
+    return f"The network costs from {usd(first_usd)} on {first} to {usd(last_usd)} on {last}{times}."
 
 
 def _shown(bills: Sequence[Bill], fabrics: Sequence[str] | None) -> Sequence[str]:
@@ -94,11 +95,18 @@ def _prices(costs: CostComparison) -> Section:
     counting = {
         "prices": f"list {costs.purchase.prices.name}{_unsure(costs, 'usd')}",
         "counted": f"{rule.name}: {rule.words}",
+        "left open": _left_open(costs),
         **_power_entries(costs),
     }
     notes = skipped_notes(costs.skipped)
     blocks: tuple[Block, ...] = (_table(costs), *notes, facts(counting), _chart(costs))
     return Section("prices", "Prices", "Price and watts of the network on every fabric.", blocks)
+
+
+def _left_open(costs: CostComparison) -> str:
+    """Return which bills lack the price of which parts."""
+    lacking = [(offer.bill.fabric, offer.bill.price_missing) for offer in costs.offers]
+    return "; ".join(f"{fabric}: no price of {', '.join(parts)}" for fabric, parts in lacking if parts)
 
 
 def _table(costs: CostComparison) -> Table:
@@ -109,7 +117,7 @@ def _table(costs: CostComparison) -> Table:
         text("fabric", "bill.fabric"),
         number("price", "bill.cost_usd"),
         number("a server", "bill.cost_per_server_usd", lambda price_usd: f"${price_usd:,.0f}"),
-        number("× topoopt", lambda offer: offer.bill.cost_usd / own_usd if own_usd else None, ".2f"),
+        number("× topoopt", lambda offer: offer.to_json(own_usd)["over_topoopt"], ".2f"),
         number("power", lambda offer: watts(offer.bill.power_w)),
         *([number("an hour", "ownership.usd_per_hour", dollars)] if owned else []),
         text("what it is", lambda offer: WHAT_IT_IS.get(offer.bill.fabric, offer.bill.note)),
@@ -118,7 +126,7 @@ def _table(costs: CostComparison) -> Table:
 
 def _chart(costs: CostComparison) -> BarChart:
     def price_of(item: str) -> Source:
-        return lambda offer: sum(line.total_usd for line in offer.bill.lines if line.item == item)
+        return lambda offer: sum(line.total_usd or 0.0 for line in offer.bill.lines if line.item == item)
 
     series = bars(costs.offers, "bill.fabric", {name: price_of(item) for item, name in ITEMS.items()}, 1e3)
     present = tuple(part for part in series if any(part.y))

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from topoopt.cost import Bill, BillLine, FatTreeSize, Offer, OpticalDevices, Realization
+from topoopt.cost import Bill, BillLine, FatTreeSize, Offer, OpticalDevices, Plane, Realization
 from topoopt.report.page import Facts, Table
 from topoopt.report.rows import number, table, text
 from topoopt.units import format_bandwidth
@@ -10,9 +10,17 @@ from topoopt.units import format_bandwidth
 ITEMS = {
     "nic": "network card",
     "transceiver": "transceiver",
+    "linear_transceiver": "linear transceiver",
+    "passive_copper": "passive copper cable",
+    "active_copper": "active copper cable",
+    "switch": "packet switch",
     "electrical_port": "port of a packet switch",
+    "co_packaged_port": "co-packaged optics of a port",
+    "breakout_cable": "breakout cable",
     "patch_panel_port": "port of a patch panel",
     "ocs_port": "port of an optical circuit switch",
+    "mems_port": "port of a circuit switch of mirrors",
+    "piezo_port": "port of a piezo circuit switch",
     "optical_switch_1x2": "1×2 optical switch",
     "fiber_m": "fiber",
 }
@@ -36,7 +44,7 @@ def bill_table(bill: Bill, folded: bool = False) -> Table:
         bill.lines,
         text("part", _part),
         number("count", lambda line: f"{line.count:,.0f}{' m' if line.item == 'fiber_m' else ''}"),
-        number("each", lambda line: f"${line.unit_usd:,.2f}".removesuffix(".00")),
+        number("each", "unit_usd", lambda price_usd: f"${price_usd:,.2f}".removesuffix(".00")),
         number("in all", "total_usd", lambda price_usd: f"${price_usd:,.0f}"),
         number("power", "total_w", watts),
         *([text("price", "basis")] if estimated else []),
@@ -61,7 +69,7 @@ def remark_facts(offers: Sequence[Offer]) -> Facts:
 
 def _part(line: BillLine) -> str:
     speed = f" of {format_bandwidth(line.bandwidth_bps)}" if line.bandwidth_bps else ""
-    return ITEMS[line.item] + speed
+    return ITEMS[line.item] + speed + (f", {line.name}" if line.name else "")
 
 
 def _built_of(built: Realization) -> str:
@@ -70,7 +78,22 @@ def _built_of(built: Realization) -> str:
         parts.append(f"{built.margin_db:.2g} dB of {built.transceiver.name} left for fiber and connectors")
     if built.tree:
         parts.append(_trees(built.tree, built.trees))
+    parts += [plane_words(plane) for plane in built.planes]
     return "; ".join(parts) or "cables"
+
+
+def plane_words(plane: Plane) -> str:
+    """Return how many switches of which model, in which tiers, and how many ports of them are spare."""
+    tree, model = plane.tree, plane.model
+    ports = f"{model.switch.ports} ports of {format_bandwidth(model.switch.port_bandwidth_bps)}"
+    split = f", each split in {model.split}" if model.split > 1 else ""
+    one = f"{tree.switches} × {model.switch.name} ({ports}{split})"
+    tiers = [(tree.leaves, "leaves"), (tree.aggregation, "aggregation"), (tree.spines, "spines")]
+    parts = (
+        f" as {' + '.join(f'{count:,} {tier}' for count, tier in tiers if count)}" if tree.tiers > 1 else ""
+    )
+    spare = f", {plane.spare_ports:,} ports spare" if plane.spare_ports else ""
+    return (one + parts if plane.count == 1 else f"{plane.count} trees of {one}{parts}") + spare
 
 
 def _trees(tree: FatTreeSize, count: int) -> str:

@@ -65,7 +65,9 @@ def bill_blocks(plan: Plan) -> tuple[Block, ...]:
             [*lines, together],
             text("part", lambda line: _part(str(line["item"]))),
             number("count", lambda line: f"{line['count']:,.0f}" if "count" in line else ""),
-            number("each", lambda line: f"${line['unit_usd']:,.2f}" if "unit_usd" in line else ""),
+            number(
+                "each", lambda line: f"${line['unit_usd']:,.2f}" if line.get("unit_usd") is not None else ""
+            ),
             number("price", "total_usd", usd),
         ),
         facts_of("Accounting of the price", plan.price.get("accounting") or {}),

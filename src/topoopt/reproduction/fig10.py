@@ -6,6 +6,7 @@ from statistics import mean
 
 from topoopt.cost import (
     ACCOUNTINGS,
+    PAPER,
     PRICED_FABRICS,
     PUBLISHED_IDEAL_OVER_TOPOOPT,
     PUBLISHED_OCS_OVER_PANEL,
@@ -46,10 +47,10 @@ def fig10(settings: StudySettings, on_progress: Progress) -> Figure:
     ]
     return TEXT.figure(
         [row for rows in (*costs.values(), map(_accounting_row, sweep)) for row in rows],
-        [row for rule in (Accounting(), sweep[0].accounting) for row in _compared(rule, prices)],
+        [row for rule in (PAPER, sweep[0].accounting) for row in _compared(rule, prices)],
         [*charts, TEXT.chart("accounting", (), *_ratios(sweep))],
         prices=PRICES,
-        default=Accounting().words,
+        default=PAPER.words,
         accountings=len(sweep),
         nearest=sweep[0],
     )
@@ -58,11 +59,14 @@ def fig10(settings: StudySettings, on_progress: Progress) -> Figure:
 def _costs(servers: int, degree: int, bandwidth_bps: float, prices: PartTable) -> Iterator[Row]:
     for name in PRICED_FABRICS:
         yield _cost_row(
-            name, bill_of_materials(name, servers, degree, bandwidth_bps, prices), degree, bandwidth_bps
+            name,
+            bill_of_materials(name, servers, degree, bandwidth_bps, prices, PAPER),
+            degree,
+            bandwidth_bps,
         )
     whole_bps = published_equivalent_bandwidth(degree, bandwidth_bps)
     interfaces = ceil(whole_bps / max(prices.speeds_bps()))
-    tree = bill_of_materials("fat-tree", servers, interfaces, whole_bps / interfaces, prices)
+    tree = bill_of_materials("fat-tree", servers, interfaces, whole_bps / interfaces, prices, PAPER)
     yield _cost_row("fat-tree, d·B/3.2", tree, degree, bandwidth_bps)
 
 
@@ -110,7 +114,8 @@ def _compared(rule: Accounting, prices: PartTable) -> Iterator[Comparison]:
 
 
 def _ratios(sweep: tuple[CostRatios, ...]) -> Iterator[Series]:
-    for name in (*ACCOUNTINGS, sweep[-1].accounting.name):
+    named = [name for name, accounting in ACCOUNTINGS.items() if accounting.switches == PAPER.switches]
+    for name in (*named, sweep[-1].accounting.name):
         rows = [row for row in sweep if row.accounting.name == name]
         x, y = tuple(row.ocs_over_panel for row in rows), tuple(row.ideal_over_topoopt for row in rows)
         yield Series(name, x, y, joined=False, labels=tuple(row.accounting.words for row in rows))

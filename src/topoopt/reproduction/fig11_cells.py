@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 
-from topoopt.cost import equivalent_fat_tree, find_prices, published_equivalent_bandwidth
+from topoopt.cost import PAPER, Pricing, equivalent_fat_tree, find_prices, published_equivalent_bandwidth
 from topoopt.finder import FabricRequest, build_fabric
 from topoopt.hardware import ClusterSpec
 from topoopt.job import Job, job_traffic
@@ -21,6 +21,7 @@ from topoopt.search import (
 )
 from topoopt.simulate import SimResult
 
+PRICES = "2022"
 TOPOOPT, IDEAL, TREE, PRICED_TREE = "topoopt", "ideal-switch", "fat-tree", "fat-tree at list prices"
 PACKET_SWITCHED = ("ideal-switch", "fat-tree", "oversub-fat-tree")
 CIRCUITS = ("sip-ml", "ocs-reconfig")
@@ -61,7 +62,7 @@ def _fabrics(cluster: ClusterSpec, *, circuits: bool) -> Iterator[tuple[str, str
     size = cluster.degree, cluster.link_bandwidth_bps
     yield IDEAL, IDEAL, whole_bps
     yield TREE, TREE, published_equivalent_bandwidth(*size)
-    tree = equivalent_fat_tree(cluster.servers, *size, find_prices("2022"))
+    tree = equivalent_fat_tree(cluster.servers, *size, find_prices(PRICES), PAPER)
     yield PRICED_TREE, TREE, tree.server_bandwidth_bps
     yield "oversub-fat-tree", "oversub-fat-tree", whole_bps
     yield "expander", "expander", whole_bps
@@ -76,7 +77,12 @@ def searched_rows(point: Point, preset: str, budget: int, baseline_budget: int, 
     yield _row(point, TOPOOPT, preset, job.cluster.server_bandwidth_bps, outcome(own))
     starts = tuple(dict.fromkeys((starting_strategy(job), plan.strategy)))
     for row in compare(
-        job, options, PACKET_SWITCHED, find_prices("2022"), starts, fidelity=Fidelity("flow", BULK)
+        job,
+        options,
+        PACKET_SWITCHED,
+        Pricing(find_prices(PRICES), PAPER),
+        starts,
+        fidelity=Fidelity("flow", BULK),
     ):
         name = PRICED_TREE if row.rule == "fat-tree-priced" else row.fabric
         yield _row(point, name, preset, row.server_bandwidth_bps, row.outcome)

@@ -12,6 +12,7 @@ from topoopt.cluster import (
     TraceJob,
     snapshot,
 )
+from topoopt.cost import PAPER
 from topoopt.hardware import ClusterSpec
 from topoopt.reproduction.figure import Progress, Row
 from topoopt.reproduction.published_jobs import COUNTED, search_options
@@ -141,5 +142,7 @@ def _settings(grid: Fig16Grid, placement: str, seed: int) -> ClusterSettings:
         placement=placement,
         search=search_options("released", grid.budget, grid.baseline_budget, seed),
         costs=COUNTED,
+        prices="2022",
+        accounting=PAPER.name,
         sharing=SharingOptions(seed=seed),
     )

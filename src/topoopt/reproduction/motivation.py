@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from topoopt.cost import Accounting, bill_of_materials, find_prices
+from topoopt.cost import PAPER, bill_of_materials, find_prices
 from topoopt.job import job_traffic
 from topoopt.report import Series
 from topoopt.reproduction.description import description
@@ -93,8 +93,8 @@ def _costs() -> Iterator[Row]:
     prices = find_prices(PRICES)
     size = COST_DEGREE, COST_BANDWIDTH_BPS, prices
     for servers in COST_SERVERS:
-        bills = {name: bill_of_materials(fabric, servers, *size) for fabric, name in PRICED.items()}
-        fewest = replace(Accounting(), tiers=fewest_tiers(servers * COST_DEGREE))
+        bills = {name: bill_of_materials(fabric, servers, *size, PAPER) for fabric, name in PRICED.items()}
+        fewest = replace(PAPER, tiers=fewest_tiers(servers * COST_DEGREE))
         bills[FEWEST_TIERS] = bill_of_materials("ideal-switch", servers, *size, fewest)
         for name, bill in bills.items():
             yield {"what": "cost", "name": name, "servers": servers, "cost_usd": bill.cost_usd}

@@ -6,7 +6,7 @@ from operator import methodcaller
 
 import numpy as np
 
-from topoopt.cost import PartTable
+from topoopt.cost import Pricing
 from topoopt.job import Job, job_traffic
 from topoopt.plan import Baseline, Outcome
 from topoopt.routing import Fabric
@@ -47,7 +47,7 @@ def search_baseline(
     rule: BaselineRule,
     fabric: Fabric,
     options: SearchOptions,
-    prices: PartTable,
+    prices: Pricing,
     starts: tuple[ParallelStrategy, ...],
     fidelity: Fidelity = ANALYTIC,
 ) -> Baseline:
@@ -62,7 +62,7 @@ def search_baselines(
     job: Job,
     built: Sequence[Built],
     options: SearchOptions,
-    prices: PartTable,
+    prices: Pricing,
     starts: tuple[ParallelStrategy, ...],
     fidelity: Fidelity = ANALYTIC,
     on_progress: Progress = silent,
@@ -128,7 +128,7 @@ class _Trial:
         laid = ringed(self.job, strategy, self.fabric, self.seed)
         self.outcomes[strategy] = outcome_on(self.job, strategy, laid, self.fidelity)
 
-    def row(self, prices: PartTable, balance: bool) -> tuple[Baseline, Fabric]:
+    def row(self, prices: Pricing, balance: bool) -> tuple[Baseline, Fabric]:
         """Return the row of the best strategy, and the fabric with the routes that it goes by."""
         strategy, fabric = self.best, self.fabric
         outcome = self.outcomes[strategy]
@@ -160,7 +160,7 @@ def _searched(
     rule: BaselineRule,
     fabric: Fabric,
     options: SearchOptions,
-    prices: PartTable,
+    prices: Pricing,
     starts: tuple[ParallelStrategy, ...],
     fidelity: Fidelity,
 ) -> _Trial:

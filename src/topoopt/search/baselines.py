@@ -3,14 +3,8 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from topoopt.cost import (
-    Bill,
-    PartTable,
-    bill_of_materials,
-    equivalent_fat_tree,
-    published_equivalent_bandwidth,
-)
-from topoopt.errors import InvalidInput, check_known
+from topoopt.cost import Pricing, equivalent_fat_tree, known_bill, published_equivalent_bandwidth
+from topoopt.errors import check_known
 from topoopt.finder import FABRICS, FabricBuilder, FabricRequest
 from topoopt.hardware import ClusterSpec
 from topoopt.job import Job, job_traffic
@@ -46,7 +40,7 @@ class BaselineRule:
 
     fabric: str
     description: str
-    interfaces: Callable[[ClusterSpec, PartTable], tuple[int, float]]
+    interfaces: Callable[[ClusterSpec, Pricing], tuple[int, float]]
     searched_on: str = ""
     variant: str = ""
     suffix: str = ""
@@ -62,16 +56,17 @@ class BaselineRule:
         return labeled(self.fabric, self.variant)
 
 
-def _same(cluster: ClusterSpec, prices: PartTable) -> tuple[int, float]:
+def _same(cluster: ClusterSpec, prices: Pricing) -> tuple[int, float]:
     return cluster.degree, cluster.link_bandwidth_bps
 
 
-def _published(cluster: ClusterSpec, prices: PartTable) -> tuple[int, float]:
+def _published(cluster: ClusterSpec, prices: Pricing) -> tuple[int, float]:
     return 1, published_equivalent_bandwidth(cluster.degree, cluster.link_bandwidth_bps)
 
 
-def _priced(cluster: ClusterSpec, prices: PartTable) -> tuple[int, float]:
-    tree = equivalent_fat_tree(cluster.servers, cluster.degree, cluster.link_bandwidth_bps, prices)
+def _priced(cluster: ClusterSpec, prices: Pricing) -> tuple[int, float]:
+    size = cluster.servers, cluster.degree, cluster.link_bandwidth_bps
+    tree = equivalent_fat_tree(*size, prices.prices, prices.accounting, prices.options)
     return tree.interfaces, tree.interface_bandwidth_bps
 
 
@@ -137,7 +132,7 @@ def check_fabrics(fabrics: tuple[str, ...]) -> None:
 
 
 def baseline_fabric(
-    job: Job, rule: BaselineRule, prices: PartTable, seed: int, name: str | None = None
+    job: Job, rule: BaselineRule, prices: Pricing, seed: int, name: str | None = None
 ) -> Fabric:
     """Return the baseline's links and routes, without rings; ``name`` is another fabric of as much bandwidth."""
     interfaces, bandwidth_bps = rule.interfaces(job.cluster, prices)
@@ -160,7 +155,7 @@ def fabric_request(cluster: ClusterSpec, server_bandwidth_bps: float, seed: int)
 def baseline_row(
     job: Job,
     rule: BaselineRule,
-    prices: PartTable,
+    prices: Pricing,
     outcome: Outcome,
     strategy: ParallelStrategy,
     proposals: int,
@@ -168,7 +163,7 @@ def baseline_row(
 ) -> Baseline:
     """Return one row of a comparison, priced; ``fabric`` has the routes that the job goes by."""
     interfaces, bandwidth_bps = rule.interfaces(job.cluster, prices)
-    bill = network_bill(rule.fabric, job.cluster.servers, interfaces, bandwidth_bps, prices)
+    bill = known_bill(rule.fabric, job.cluster.servers, interfaces, bandwidth_bps, prices)
     return Baseline(
         rule.fabric,
         rule.description,
@@ -194,13 +189,3 @@ def outcome_on(job: Job, strategy: ParallelStrategy, fabric: Fabric, fidelity: F
     """Return what a strategy takes on a fabric that has rings for its groups."""
     fidelity = fidelity.on(fabric)
     return outcome(simulated(job, strategy, fabric, fidelity.simulator, fidelity.options))
-
-
-def network_bill(
-    fabric: str, servers: int, interfaces: int, bandwidth_bps: float, prices: PartTable
-) -> Bill | None:
-    """Return the network's bill, None where the list has none (above its speeds, or an unpriced fabric)."""
-    try:
-        return bill_of_materials(fabric, servers, interfaces, bandwidth_bps, prices)
-    except InvalidInput:
-        return None

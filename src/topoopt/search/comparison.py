@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from topoopt.collectives import QUICKEST
-from topoopt.cost import PartTable
+from topoopt.cost import Pricing
 from topoopt.errors import InvalidInput, check_known
 from topoopt.plan import Comparison, Outcome, Plan, compared_fabrics, with_ownership
 from topoopt.search.baselines import BASELINES, DEFAULT_BASELINES, outcome_on
@@ -12,7 +12,7 @@ from topoopt.search.fidelities import at_fidelities
 from topoopt.search.fidelity import Fidelity
 from topoopt.search.gradients import is_worth_it, sizes_elsewhere
 from topoopt.search.options import SearchOptions
-from topoopt.search.planner import compare
+from topoopt.search.planner import compare, priced
 from topoopt.search.progress import Progress, silent
 from topoopt.search.start import starting_strategy
 from topoopt.simulate import SIMULATORS, collective_options
@@ -24,7 +24,7 @@ OWN = "topoopt"
 def compare_fabrics(
     plan: Plan,
     options: SearchOptions,
-    prices: PartTable,
+    prices: Pricing,
     *,
     fabrics: Sequence[str] | None = None,
     simulators: Sequence[str] = ("analytic",),
@@ -36,6 +36,7 @@ def compare_fabrics(
     Strategies are searched with the first simulator, or with flows where that is packets, which would take too long.
     Where nothing is said of collectives, they run as was asked for when the plan was made.
     """
+    plan = replace(plan, price=priced(plan.job, prices))  # by the same list as the others
     collective = asked_of(plan) if collective is None else collective
     levels, simulation = tuple(simulators), collective_options(collective)
     quick = "flow" if levels[0] == "packet" else levels[0]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from topoopt.ahead import PARTS
-from topoopt.cost import find_prices
+from topoopt.cost import pricing_of
 from topoopt.hardware import ClusterSpec
 from topoopt.job import Job, JobSettings, job_traffic, make_job, operators_of
 from topoopt.routing import CoinChangeRoutes, circulant_max_load
@@ -44,12 +44,12 @@ def use_loads() -> None:
 
 def _use_chain(job: Job) -> None:
     """Evaluate a strategy behind one switch, whose rings need no kernel."""
-    fabric = baseline_fabric(job, BASELINES["ideal-switch"][0], find_prices("2022"), 0)
+    fabric = baseline_fabric(job, BASELINES["ideal-switch"][0], pricing_of(), 0)
     make_problem(job, fabric).state(data_parallel(operators_of(job).graph, job.cluster.servers))
 
 
 def _use_rings(job: Job) -> None:
     """Lay rings on a torus."""
     traffic = job_traffic(job, data_parallel(operators_of(job).graph, job.cluster.servers))
-    fabric = baseline_fabric(job, BASELINES["torus"][0], find_prices("2022"), 0)
+    fabric = baseline_fabric(job, BASELINES["torus"][0], pricing_of(), 0)
     with_rings(fabric, traffic, job.cluster.degree, 0)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import inf
 
-from topoopt.cost import PartTable
+from topoopt.cost import Pricing
 from topoopt.job import Job, job_traffic
 from topoopt.plan import Baseline, Outcome
 from topoopt.routing import Fabric
@@ -22,7 +22,7 @@ def layouts_on_baselines(
     job: Job,
     fabrics: Sequence[tuple[BaselineRule, Fabric]],
     layouts: Sequence[ParallelStrategy],
-    prices: PartTable,
+    prices: Pricing,
     seed: int,
     fidelity: Fidelity,
     on_progress: Progress,
@@ -100,7 +100,7 @@ def _baseline(
     outcomes: Mapping[int, Outcome],
     times_s: Sequence[float],
     layouts: Sequence[ParallelStrategy],
-    prices: PartTable,
+    prices: Pricing,
 ) -> Baseline:
     best = min(outcomes, key=lambda index: outcomes[index].iteration_time_s)
     all_tried = len(times_s) == len(layouts)

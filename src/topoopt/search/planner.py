@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from topoopt.cost import PartTable, bill_of_materials, find_prices
-from topoopt.errors import InvalidInput
+from topoopt.cost import Pricing, network_bill, pricing_of
+from topoopt.errors import TopoOptError
 from topoopt.job import Job, job_traffic
 from topoopt.plan import Baseline, Plan, SearchRecord
 from topoopt.provenance import Provenance
@@ -45,7 +45,7 @@ def make_plan(
     options: SearchOptions,
     *,
     fabrics: tuple[str, ...] | None = None,
-    prices: str = "2022",
+    prices: Pricing | None = None,
     inputs: Mapping[str, str] | None = None,
     on_progress: Progress = silent,
     weigh_routes: bool = True,
@@ -56,8 +56,8 @@ def make_plan(
     ----------
     fabrics : names of baselines, optional
         Default: ideal switch, fat-tree (two bandwidths), oversubscribed fat-tree, rails, expander, torus.
-    prices : str
-        A price table's name or file.
+    prices : Pricing, optional
+        By which list, accounting and choices networks are priced; the usual ones where not given.
     inputs : digests by input, for the plan's provenance
     weigh_routes : bool
         Whether the best routing of the plan's transfers is looked for, to say how far its own is from it.
@@ -72,7 +72,7 @@ def make_plan(
     asked, job = job, for_search(job)
     names = DEFAULT_BASELINES if fabrics is None else fabrics
     check_fabrics(names)
-    table = find_prices(prices)
+    table = pricing_of() if prices is None else prices
     starts, searched, record = SEARCHES[job.work.kind](job, options, on_progress)
     best, looked_at = best_candidate(job, [*searched, *starts], balance=options.balance)
     searched_for, answer = job, settled_answer(job, asked, best)
@@ -122,7 +122,7 @@ def compare(
     job: Job,
     options: SearchOptions,
     fabrics: tuple[str, ...],
-    prices: PartTable,
+    prices: Pricing,
     starts: tuple[ParallelStrategy, ...],
     on_progress: Progress = silent,
     fidelity: Fidelity = ANALYTIC,
@@ -139,7 +139,7 @@ def compare(
     for rule in (rule for fabric in fabrics for rule in BASELINES[fabric]):
         try:
             built.append((rule, baseline_fabric(job, rule, prices, options.seed)))
-        except InvalidInput as error:
+        except TopoOptError as error:
             on_skip(rule.label, str(error))
     if layouts:
         return layouts_on_baselines(
@@ -149,21 +149,22 @@ def compare(
     return tuple(in_threads(lambda row: settled(job, *row, options.seed, asked), rows))
 
 
-def priced(job: Job, prices: PartTable) -> dict[str, Any]:
-    """Return the price of the plan's network, with the bill and the accounting; empty above the price list."""
+def priced(job: Job, prices: Pricing) -> dict[str, Any]:
+    """Return the price of the plan's network, with the bill and the accounting; a note says why there is none."""
     cluster = job.cluster
     try:
-        bill = bill_of_materials(
-            "topoopt", cluster.servers, cluster.degree, cluster.link_bandwidth_bps, prices
-        )
-    except InvalidInput as error:
+        bill = network_bill("topoopt", cluster.servers, cluster.degree, cluster.link_bandwidth_bps, prices)
+    except TopoOptError as error:
         return {"cost_usd": None, "note": str(error)}
+    missing = f"no price of {', '.join(bill.price_missing)}" if bill.price_missing else ""
     return {
         "cost_usd": bill.cost_usd,
         "cost_per_server_usd": bill.cost_per_server_usd,
         "power_w": bill.power_w,
         "prices": bill.prices,
         "accounting": asdict(bill.accounting),
+        "link_technology": prices.options.link_technology,
+        "fiber_length_m": bill.fiber_length_m,
         "bill": [asdict(line) for line in bill.lines],
-        "note": bill.note,
+        "note": "; ".join(part for part in (bill.note, missing) if part),
     }

@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from topoopt.cost import Bill, PartTable, bill_of_materials, find_accounting, find_prices
-from topoopt.errors import InvalidInput, TopoOptError
+from topoopt.cost import Bill, Pricing, network_bill, pricing_of
+from topoopt.errors import TopoOptError
 from topoopt.job import Job, JobRequest, in_its_place, requested_job
 from topoopt.plan import Outcome, Plan
 from topoopt.search import (
@@ -31,7 +31,7 @@ from topoopt.search import (
 from topoopt.simulate import SimulationOptions, collective_options, simulate
 from topoopt.strategy import ParallelStrategy
 from topoopt.sweep.answer import FAILED, INFEASIBLE, OK, Answer, Task
-from topoopt.sweep.defaults import is_file, request_of
+from topoopt.sweep.defaults import request_of
 from topoopt.sweep.fabrics import SWEPT_FABRICS
 from topoopt.sweep.point import Point
 from topoopt.sweep.words import split_words
@@ -138,7 +138,7 @@ def _own(point: Point, plan: Plan) -> _OnFabric:
     return _OnFabric(result, plan.strategy, point.degree, point.bandwidth_bps, plan.search.proposals)
 
 
-def _baseline(point: Point, plan: Plan, rule: BaselineRule, prices: PartTable) -> _OnFabric:
+def _baseline(point: Point, plan: Plan, rule: BaselineRule, prices: Pricing) -> _OnFabric:
     job, options = plan.job, _simulation(point)
     # A search with packets would take too long: it is made with flows, and its answer simulated with packets.
     quick = "flow" if point.simulator == "packet" else point.simulator
@@ -164,15 +164,14 @@ def _simulation(point: Point) -> SimulationOptions:
     return collective_options(point.collective)
 
 
-def _prices(point: Point, folder: str) -> PartTable:
-    return find_prices(str(Path(folder) / point.prices) if is_file(point.prices) else point.prices)
+def _prices(point: Point, folder: str) -> Pricing:
+    return pricing_of(point.prices, point.accounting, folder=folder)
 
 
-def _bill(point: Point, rule: BaselineRule | None, row: _OnFabric, prices: PartTable) -> Bill | None:
-    """Return the network's bill, None where the list has no price (above its speeds, or an unpriced fabric)."""
+def _bill(point: Point, rule: BaselineRule | None, row: _OnFabric, prices: Pricing) -> Bill | None:
+    """Return the network's bill, None where it cannot be bought (faster than any switch, or an unpriced fabric)."""
     fabric = point.fabric if rule is None else rule.fabric
-    size = point.servers, row.interfaces, row.bandwidth_bps
     try:
-        return bill_of_materials(fabric, *size, prices, find_accounting(point.accounting))
-    except InvalidInput:
+        return network_bill(fabric, point.servers, row.interfaces, row.bandwidth_bps, prices)
+    except TopoOptError:
         return None

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from topoopt.cost import DEFAULT_PRICES
 from topoopt.errors import InvalidInput
 from topoopt.hardware import ClusterSpec
 from topoopt.job import DEFAULT_CLUSTER, JobRequest, JobSettings, read_job
@@ -66,7 +67,7 @@ def defaults_of(model: str, named: str, folder: Path, place: str) -> tuple[dict[
         "preset": named or chosen,
         **{**options, **QUICK, **_of_fields(rules, OPTION_FIELDS), **search},
         "simulator": "analytic",
-        "prices": "2022",
+        "prices": DEFAULT_PRICES,
         "accounting": "complete",
         "inputs": "",
     }

@@ -7,11 +7,11 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from topoopt.cost import PRICE_TABLES, find_prices
+from topoopt.cost import find_prices, price_files
 from topoopt.errors import InvalidInput
 from topoopt.files import parse_yaml, read_bytes, read_text, validated
 from topoopt.provenance import digest
-from topoopt.sweep.defaults import defaults_of, is_file
+from topoopt.sweep.defaults import defaults_of
 from topoopt.sweep.model import KEY_OF_FIELD, SweepModel
 from topoopt.sweep.point import Point
 
@@ -125,12 +125,9 @@ def _flow(box: Mapping[str, Any]) -> str:
 
 
 def _price_digest(name: str, folder: Path, place: str) -> dict[str, str]:
-    """Return the digest of a price list that is a file; the others come with the package."""
-    if name in PRICE_TABLES:
-        return {}
-    path = str(folder / name) if is_file(name) else name
+    """Return the digests of the files that a price list is made of; the others come with the package."""
     try:
-        find_prices(path)
+        find_prices(name, folder)
     except InvalidInput as error:
         raise InvalidInput(f"{place}: prices: {str(error).removeprefix('prices: ')}") from None
-    return {name: digest(read_bytes(path))}
+    return {file: digest(read_bytes(str(folder / file))) for file in price_files(name)}

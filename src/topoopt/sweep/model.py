@@ -65,7 +65,8 @@ class BoxModel(Strict):
     )
     collective: Axis[Annotated[str, one_of("collective", COLLECTIVE_NAMES)]] | None = None
     prices: Axis[NameOrNumber] | None = Field(
-        default=None, description="2022, 2025 or a file beside this; 2022"
+        default=None,
+        description="2026, 2025, 2022, or a file beside this whose rows are laid over them; 2026",
     )
     accounting: Axis[Annotated[str, one_of("accounting", ACCOUNTINGS)]] | None = None
 

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
-from topoopt.cost import find_prices, suited_prices
 from topoopt.plan import Comparison, Plan
 from topoopt.search import SearchOptions, checked_fabrics, checked_simulators, compare_fabrics
 from topoopt.verbs.job_request import Source
 from topoopt.verbs.plan import Progress, plan_from_file, plan_without_baselines, silent
+from topoopt.verbs.pricing import pricing
 from topoopt.words import PlanWords, checked_arguments, checked_words
 
 
@@ -19,7 +19,6 @@ def compare(
     simulator: str | None = None,
     simulators: Sequence[str] | None = None,
     collective: str | None = None,
-    prices: str | None = None,
     on_progress: Progress = silent,
     **words: Unpack[PlanWords],
 ) -> Comparison:
@@ -38,8 +37,6 @@ def compare(
     collective
         How AllReduces run; see :func:`topoopt.simulate`. As the plan has it where not given; of ``auto`` every fabric
         has rings where these are faster.
-    prices
-        A price list's name or file; the one that suits the bandwidth where not given.
     on_progress
         Called with the stage, what is done and what there is.
     **words
@@ -65,12 +62,12 @@ def compare(
     checked_words(words, PlanWords)
     levels = checked_simulators(simulator, simulators)
     names = checked_fabrics(fabrics, levels)
-    named = None if prices is None else find_prices(prices)
-    plan, options = _planned(model, words, prices, on_progress)
+    priced = pricing(words)
+    plan, options = _planned(model, words, on_progress)
     return compare_fabrics(
         plan,
         options,
-        named or find_prices(suited_prices(plan.job.cluster.link_bandwidth_bps)),
+        priced,
         fabrics=names,
         simulators=levels,
         collective=collective,
@@ -79,7 +76,7 @@ def compare(
 
 
 def _planned(
-    model: Source | Plan, words: Mapping[str, Any], prices: str | None, on_progress: Progress
+    model: Source | Plan, words: Mapping[str, Any], on_progress: Progress
 ) -> tuple[Plan, SearchOptions]:
     """Return the plan and the options of its search, which words may change."""
-    return plan_from_file(model, words) or plan_without_baselines(model, words, prices, on_progress)  # type: ignore[arg-type]
+    return plan_from_file(model, words) or plan_without_baselines(model, words, on_progress)  # type: ignore[arg-type]

@@ -13,7 +13,6 @@ from topoopt.cost import (
     compare_costs,
     find_power,
     find_prices,
-    suited_prices,
 )
 from topoopt.errors import InvalidInput
 from topoopt.finder import select_permutations
@@ -33,7 +32,7 @@ OWN = "topoopt"
 
 
 _COUNTED = ("nics", "look_ahead", "look_ahead_fiber", "fiber_on", "fiber_length", "tiers")
-_OPTIONS = ("oversubscription", "ocs_interfaces", "electrical_interfaces")
+_OPTIONS = ("oversubscription", "ocs_interfaces", "electrical_interfaces", "link_technology")
 
 
 @checked_arguments
@@ -158,7 +157,7 @@ def _purchase(words: Mapping[str, Any], cluster: ClusterSpec) -> Purchase:
         counted["fiber_length_m"] = counted.pop("fiber_length")
     return Purchase(
         changed_accounting(words["accounting"], **counted),
-        find_prices(words.get("prices", suited_prices(cluster.link_bandwidth_bps))),
+        find_prices(words["prices"]),
         find_power(words["power"]),
         options,
         shards,

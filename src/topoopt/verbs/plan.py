@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from topoopt.ahead import start_compiling_ahead
-from topoopt.cost import Iteration, OwnershipTerms, in_samples, suited_prices
+from topoopt.cost import Iteration, OwnershipTerms, in_samples
 from topoopt.errors import InvalidInput
 from topoopt.job import Described, Job, JobRequest, in_its_place, is_plan
 from topoopt.plan import Plan, read_plan
@@ -14,6 +14,7 @@ from topoopt.search import SearchOptions, job_of, make_plan
 from topoopt.verbs.job_request import Source, job_request, training_words
 from topoopt.verbs.origin import origin_of
 from topoopt.verbs.ownership_terms import ownership_terms
+from topoopt.verbs.pricing import pricing
 from topoopt.verbs.search_options import (
     on_wiring_file,
     refuse_search_words,
@@ -35,7 +36,6 @@ def plan(
     model: Source,
     *,
     fabrics: Sequence[str] | None = None,
-    prices: str | None = None,
     collective: str | None = None,
     on_progress: Progress = silent,
     **words: Unpack[PlanWords],
@@ -53,8 +53,6 @@ def plan(
         matrix, a ``TransformerModel``.
     fabrics
         Names of baselines; the five of the paper, and rails, where not given.
-    prices
-        A price list's name or file; the one that suits the bandwidth where not given.
     collective
         How AllReduces run in the plan's simulation; see :func:`topoopt.simulate`. ``auto`` where not given (``stepped``
         with the presets ``paper`` and ``released``): an algorithm for each message where that is a percent faster
@@ -84,19 +82,19 @@ def plan(
     ('strides', (1,))
     """
     checked_words(words, PlanWords)
-    return planned(model, words, fabrics, prices, on_progress, collective)[0]
+    return planned(model, words, fabrics, on_progress, collective)[0]
 
 
 def planned(
     model: Source,
     words: Mapping[str, Any],
     fabrics: Sequence[str] | None,
-    prices: str | None,
     on_progress: Progress,
     collective: str | None = None,
 ) -> tuple[Plan, SearchOptions]:
     """Return a plan of what was asked for, and the options of its search."""
     said = {} if collective is None else {"collective": collective}
+    priced = pricing(words)
     options, request = search_options(job_request(model, words).overlaid(JobRequest(settings=said)), words)
     request = on_wiring_file(request, options)
     start_compiling_ahead()
@@ -109,7 +107,7 @@ def planned(
             job,
             options,
             fabrics=None if fabrics is None else tuple(fabrics),
-            prices=suited_prices(job.cluster.link_bandwidth_bps) if prices is None else prices,
+            prices=priced,
             inputs={**request.input_digests(), **wiring},
             on_progress=on_progress,
         )
@@ -154,10 +152,10 @@ def _terms(words: Mapping[str, Any], job: Job, before: OwnershipTerms | None = N
 
 
 def plan_without_baselines(
-    source: Source, words: Mapping[str, Any], prices: str | None, on_progress: Progress
+    source: Source, words: Mapping[str, Any], on_progress: Progress
 ) -> tuple[Plan, SearchOptions]:
     """Return a plan of the job, without baselines."""
-    plan, options = planned(source, words, (), prices, on_progress)
+    plan, options = planned(source, words, (), on_progress)
     if plan.search.stopped_because == "interrupted":
         raise KeyboardInterrupt  # half a search compares with nothing
     return plan, options

@@ -82,9 +82,12 @@ def _facts(subject: Subject) -> Iterator[_Row]:
         yield _same(f"baselines[{index}].relative_time", row["relative_time"], relative)
     bill = (says.get("price") or {}).get("bill") or []
     for index, line in enumerate(bill):
-        yield _same(f"price.bill[{index}].total_usd", line["total_usd"], line["count"] * line["unit_usd"])
+        if line["unit_usd"] is not None:
+            yield _same(f"price.bill[{index}].total_usd", line["total_usd"], line["count"] * line["unit_usd"])
     if bill:
-        yield _same("cost_usd", says.get("cost_usd"), sum(line["total_usd"] for line in bill))
+        known = [line["total_usd"] for line in bill if line["total_usd"] is not None]
+        whole = sum(known) if len(known) == len(bill) else None
+        yield _same("cost_usd", says.get("cost_usd"), whole)
 
 
 def _same(name: str, said: Any, found: Any) -> _Row:

@@ -16,6 +16,7 @@ from topoopt.words.job import JobWords as JobWords
 from topoopt.words.mltcp import MltcpWords as MltcpWords
 from topoopt.words.ownership import OwnershipWords as OwnershipWords
 from topoopt.words.phases import PhasesWords as PhasesWords
+from topoopt.words.pricing import PricingWords as PricingWords
 from topoopt.words.profile import DeviceWords as DeviceWords
 from topoopt.words.profile import ProfileWords as ProfileWords
 from topoopt.words.profile import SubjectWords as SubjectWords

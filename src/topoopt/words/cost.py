@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Annotated, TypedDict
 
 from topoopt.words.ownership import OwnershipWords
+from topoopt.words.pricing import PricingWords
 from topoopt.words.word import Rate, Time, Word, panel
 
 
@@ -36,11 +37,8 @@ class PurchaseWords(TypedDict, total=False):
     fabrics: Annotated[Sequence[str], Word("LIST")]
     """Fabrics, with commas: topoopt, topoopt-ocs, topoopt-hybrid, ideal-switch, fat-tree, oversub-fat-tree,
     rail, expander, torus, full-mesh, sip-ml, ocs-reconfig, mixnet. All if not given."""
-    prices: Annotated[str, Word("2022|2025|FILE")]
-    """Price list: 2022 (to 200 Gb/s), 2025 (to 800 Gb/s) or a file of your own; the first that has such ports
-    if not given."""
     power: Annotated[str, Word("typical|FILE", "typical")]
-    """Watts of parts: makers' typical figures, or a file of your own."""
+    """Watts of parts: makers' typical figures, or a file whose rows are laid over them."""
     oversubscription: Annotated[float, Word("RATIO", 2.0)]
     """Of the oversub-fat-tree, at its first switch."""
     ocs_interfaces: int
@@ -55,10 +53,8 @@ class PurchaseWords(TypedDict, total=False):
 
 @panel("What is counted")
 class AccountingWords(TypedDict, total=False):
-    """The accounting: a named one, and each of its choices."""
+    """Choices of the accounting; and how the network is run."""
 
-    accounting: Annotated[str, Word("NAME", "complete")]
-    """complete, no-look-ahead or fat-tree-fiber; the flags below change it."""
     nics: bool
     """Network cards."""
     look_ahead: bool
@@ -67,10 +63,6 @@ class AccountingWords(TypedDict, total=False):
     """Fibers of its own for the second panel."""
     fiber_on: Annotated[str, Word("WHICH")]
     """Who pays for fiber: every-fabric, fat-trees or none."""
-    fiber_length: Annotated[float, Word("METERS")]
-    """Mean length of a fiber; 500."""
-    tiers: Annotated[int, Word("1|2|3")]
-    """Layers of switches of fat-trees; 3."""
 
 
 @panel("Optical technologies")
@@ -83,5 +75,7 @@ class OpticsWords(TypedDict, total=False):
     """Of the time, for rewiring at most."""
 
 
-class CostWords(NetworkWords, PurchaseWords, AccountingWords, OwnershipWords, OpticsWords, total=False):
+class CostWords(
+    NetworkWords, PurchaseWords, PricingWords, AccountingWords, OwnershipWords, OpticsWords, total=False
+):
     """All words that :func:`topoopt.cost` takes."""

@@ -5,6 +5,7 @@ from typing import Annotated, TypedDict
 
 from topoopt.words.job import JobWords
 from topoopt.words.ownership import OwnershipWords
+from topoopt.words.pricing import PricingWords
 from topoopt.words.training import TrainingWords
 from topoopt.words.word import Word, panel
 
@@ -64,5 +65,5 @@ class TrafficWords(JobWords, TrainingWords, FinderWords, total=False):
     """All words that :func:`topoopt.traffic` takes."""
 
 
-class PlanWords(JobWords, TrainingWords, FinderWords, SearchWords, OwnershipWords, total=False):
+class PlanWords(JobWords, TrainingWords, FinderWords, SearchWords, PricingWords, OwnershipWords, total=False):
     """All words that :func:`topoopt.plan` takes."""

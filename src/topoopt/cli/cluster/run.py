@@ -21,8 +21,8 @@ class CourseWords(TypedDict, total=False):
     """With commas: topoopt (behind patch panels), topoopt-ocs; shared: fat-tree, oversub-fat-tree, ideal-switch,
     rail, expander, torus, full-mesh. If not given: topoopt and the first three shared ones. With
     --scheduler one network: cassini-24, or a shared one."""
-    prices: Annotated[str, Word("2022|2025|FILE", "2022")]
-    """Price list: 2022, 2025 or a file of your own."""
+    prices: Annotated[str, Word("2026|2025|2022|FILE", "2026")]
+    """Price list, or a file whose rows are laid over one: 2025,mine.csv; alone over 2026."""
 
 
 class ClusterFiles(TypedDict, total=False):

@@ -17,6 +17,7 @@ from topoopt.cluster import (
     run_schedules,
     write_trace,
 )
+from topoopt.cost import DEFAULT_PRICES
 from topoopt.errors import InvalidInput
 from topoopt.files import read_bytes
 from topoopt.job import expecting
@@ -39,7 +40,7 @@ def run(
     trace: TraceSource | None = None,
     *,
     fabrics: Sequence[str] | None = None,
-    prices: str = "2022",
+    prices: str = DEFAULT_PRICES,
     on_progress: Progress = silent,
     **words: Unpack[ClusterWords],
 ) -> ClusterResult:
@@ -53,7 +54,7 @@ def run(
         ``topoopt`` (behind patch panels), ``topoopt-ocs``, and shared ones; topoopt and the first three shared ones
         where not given. With ``scheduler``, one network: ``cassini-24`` where not given, or a shared one.
     prices
-        A price list's name or file, by which fat-trees are dimensioned.
+        A price list's name, or a file that is laid over it, by which fat-trees are dimensioned.
     on_progress
         Called with the stage, what is done and what there is.
     **words

@@ -3,14 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from topoopt.cost import find_prices, suited_prices
 from topoopt.llm import OwnedCluster, System, owned_cluster
 from topoopt.verbs.ownership_terms import ownership_terms
+from topoopt.verbs.pricing import pricing
 
 
 def cluster_of(words: Mapping[str, Any], system: System, accelerators: int) -> OwnedCluster:
     """Return the machines with their price; of servers that are not full only what is used."""
     per_server = min(system.accelerators_per_server, accelerators)
     terms = ownership_terms(words, system.accelerator, per_server)
-    prices = find_prices(suited_prices(system.network_bandwidth_bps))
-    return owned_cluster(system, accelerators, terms, prices)
+    return owned_cluster(system, accelerators, terms, pricing(words))
