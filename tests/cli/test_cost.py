@@ -9,14 +9,23 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Topoopt
-from topoopt.cost import ACCOUNTINGS, FIBER_ON, PRICED_FABRICS, PartRow, accounting_sweep, find_prices
+from topoopt.cost import (
+    ACCOUNTINGS,
+    FIBER_ON,
+    LINK_TECHNOLOGIES,
+    PRICED_FABRICS,
+    PartRow,
+    accounting_sweep,
+    find_prices,
+)
 from topoopt.report.cost_page import WHAT_IT_IS
 from topoopt.report.cost_parts import ITEMS
 from topoopt.words import CostWords, described
 
 
 def test_every_fabric_is_priced_and_every_price_has_its_accounting(topoopt: Topoopt) -> None:
-    answer = json.loads(topoopt("cost", "--servers", "128", "--json").out)
+    paper = ["--prices", "2022", "--accounting", "paper"]
+    answer = json.loads(topoopt("cost", "--servers", "128", *paper, "--json").out)
     rows = {row["fabric"]: row for row in answer["fabrics"]}
     assert list(rows) == list(PRICED_FABRICS)
     # by hand: 4 × (678 + 99 + 2·100 + 25 + 2·150) a server, and 4 × (678 + 6·99 + 5·187 + 3·150)
@@ -24,7 +33,7 @@ def test_every_fabric_is_priced_and_every_price_has_its_accounting(topoopt: Topo
     assert rows["ideal-switch"]["over_topoopt"] == pytest.approx(2657 / 1302)
     assert rows["topoopt"]["power_w"] == pytest.approx(512 * 19.7)
     for row in rows.values():
-        assert row["accounting"] == "complete"
+        assert row["accounting"] == "paper"
         assert row["cost_usd"] == pytest.approx(sum(line["total_usd"] for line in row["bill"]))
     assert answer["accounting"]["words"].startswith("NICs; two panels")
     assert answer["cost_equivalent_fat_tree"]["server_bandwidth_bps"] == 200e9
@@ -45,11 +54,12 @@ def test_every_fabric_says_in_words_what_it_is(topoopt: Topoopt) -> None:
 
 def test_each_choice_of_the_accounting_is_a_flag(topoopt: Topoopt) -> None:
     def document(*flags: str) -> dict[str, object]:
-        answer = json.loads(topoopt("cost", "--fabrics", "topoopt", *flags, "--json").out)
+        words = ["cost", "--fabrics", "topoopt", "--prices", "2022", "--accounting", "paper", *flags]
+        answer = json.loads(topoopt(*words, "--json").out)
         kept = {key: value for key, value in answer["accounting"].items() if key != "words"}
         return {**kept, "usd": answer["fabrics"][0]["cost_per_server_usd"]}
 
-    complete = document()
+    paper = document()
     assert document("--no-look-ahead", "--no-look-ahead-fiber")["name"] == "no-look-ahead"
     for flags, key, value, usd in [
         (["--no-nics"], "nics", False, 4 * (1302 - 678)),
@@ -61,9 +71,9 @@ def test_each_choice_of_the_accounting_is_a_flag(topoopt: Topoopt) -> None:
     ]:
         found = document(*flags)
         assert found["usd"] == pytest.approx(usd)
-        assert found == {**complete, "name": "custom", key: value, "usd": found["usd"]}
+        assert found == {**paper, "name": "custom", key: value, "usd": found["usd"]}
     back = document("--accounting", "no-look-ahead", "--look-ahead", "--look-ahead-fiber")
-    assert back == complete
+    assert back == paper
 
 
 def test_a_plan_says_servers_ports_wiring_and_traffic(topoopt: Topoopt, plan_file: str) -> None:
@@ -82,7 +92,8 @@ def test_a_plan_says_servers_ports_wiring_and_traffic(topoopt: Topoopt, plan_fil
 
 
 def test_what_is_printed_for_people(topoopt: Topoopt) -> None:
-    out = topoopt("cost", "--bill", "topoopt,fat-tree", "--change-every", "1s", "--ratios").out
+    flags = ["--bill", "topoopt,fat-tree", "--change-every", "1s", "--ratios", "--prices", "2022"]
+    out = topoopt("cost", *flags, "--accounting", "paper").out
     assert max(map(len, out.splitlines())) <= 110
     for words in (
         "Bill of topoopt  $667 k",
@@ -96,15 +107,16 @@ def test_what_is_printed_for_people(topoopt: Topoopt) -> None:
         assert words in out
     (piezo,) = (line for line in out.splitlines() if line.startswith(" piezo"))
     assert piezo.split()[1:4] == ["yes", "576", "25"]
-    ratios = [line.split() for line in out.splitlines() if re.match(r" (fat-tree-fiber|complete) ", line)]
+    ratios = [line.split() for line in out.splitlines() if re.match(r" (fat-tree-fiber|paper) ", line)]
     assert [(line[0], *line[-3:]) for line in ratios] == [
         ("fat-tree-fiber", "1.27", "3.07", "5%"),
-        ("complete", "1.10", "2.43", "24%"),
+        ("paper", "1.10", "2.43", "24%"),
     ]
 
 
 def test_the_ratios_are_those_of_the_sweep(topoopt: Topoopt) -> None:
-    answer = json.loads(topoopt("cost", "--fabrics", "topoopt", "--ratios", "--json").out)["ratios"]
+    words = ["cost", "--fabrics", "topoopt", "--ratios", "--prices", "2022", "--json"]
+    answer = json.loads(topoopt(*words).out)["ratios"]
     assert answer["published"] == {"ocs_over_panel": 1.33, "ideal_over_topoopt": 3.2}
     found = [(row["ocs_over_panel"], row["ideal_over_topoopt"]) for row in answer["rows"]]
     assert found == [
@@ -144,28 +156,36 @@ def test_an_accelerator_without_a_price_leaves_the_sum_open(topoopt: Topoopt) ->
 
 
 def test_a_missing_figure_is_named_and_the_sum_is_null(topoopt: Topoopt) -> None:
-    words = ["cost", "--bandwidth", "800Gbps", "--prices", "2025", "--fabrics", "topoopt"]
+    Path("w.csv").write_text("item,bandwidth_gbps,watts\ntransceiver,800,17\nfiber_m,,0\n")
+    words = ["cost", "--bandwidth", "800Gbps", "--power", "none,w.csv", "--fabrics", "expander"]
     (row,) = json.loads(topoopt(*words, "--json").out)["fabrics"]
     assert row["power_w"] is None
     assert row["power_missing"] == ["nic of 800 Gb/s"]
     assert "no figure for nic of 800 Gb/s; give one in a file of your own (power)" in topoopt(*words).out
 
 
-def test_a_fabric_that_nobody_asked_for_by_name_is_left_out_with_the_reason(topoopt: Topoopt) -> None:
+def test_a_list_with_a_missing_part_says_which_bills_it_leaves_open(topoopt: Topoopt) -> None:
     Path("p.csv").write_text(
         "item,bandwidth_gbps,usd\nnic,100,500\ntransceiver,100,90\nelectrical_port,100,200\nfiber_m,,0.1\n"
     )
-    answer = json.loads(topoopt("cost", "--prices", "p.csv", "--json").out)
-    assert (
-        dict(answer["skipped_fabrics"])["topoopt"]
-        == 'prices p.csv: no price of "patch_panel_port"; add a row'
-    )
-    assert "fat-tree" in [row["fabric"] for row in answer["fabrics"]]
+    words = ["cost", "--prices", "none,p.csv"]
+    answer = json.loads(topoopt(*words, "--json").out)
+    rows = {row["fabric"]: row for row in answer["fabrics"]}
+    assert list(rows) == list(PRICED_FABRICS)
+    own = rows["topoopt"]
+    assert (own["cost_usd"], own["price_missing"]) == (None, ["patch_panel_port", "optical_switch_1x2"])
+    # what is known of it: 512 cards and transceivers, and the fibers
+    meters = next(line["count"] for line in own["bill"] if line["item"] == "fiber_m")
+    assert own["known_usd"] == pytest.approx(512 * 590 + 0.1 * meters)
+    assert rows["fat-tree"]["cost_usd"] > 0
+    assert rows["fat-tree"]["price_missing"] == []
     assert answer["cost_equivalent_fat_tree"] is None
-    named = topoopt("cost", "--prices", "p.csv", "--fabrics", "topoopt")
+    out = " ".join(topoopt(*words).out.split())
+    assert "topoopt: no price of patch_panel_port, optical_switch_1x2" in out
+    named = topoopt("cost", "--prices", "none,p.csv", "--fabrics", "topoopt")
     assert (named.code, named.err) == (
         2,
-        'error: prices p.csv: no price of "patch_panel_port"; add a row\n',
+        'error: prices none,p.csv: no price of "patch_panel_port"; add a row\n',
     )
 
 
@@ -190,11 +210,16 @@ def test_a_fabric_that_nobody_asked_for_by_name_is_left_out_with_the_reason(topo
         ("--fiber-on roofs", '--fiber-on: unknown name "roofs"'),
         ("--tiers 4", "--tiers: expected 1, 2 or 3, got 4"),
         ("--prices 2023", '--prices: unknown name "2023"'),
-        ("--power none", '--power: unknown name "none"'),
         ("--years 0", "--years: expected a number above 0 and up to 100, got 0"),
         ("--utilization 80", "--utilization: expected a share above 0 and up to 1, got 80"),
         ("--server-price cheap", '--server-price: expected dollars >= 0, low, typical or high, got "cheap"'),
         ("--samples 5 --tokens 5", "--tokens: a run has one size, and samples is given; leave one out"),
+        ("--power none", "--power: none has no rows; name files behind it, such as none,mine.csv"),
+        ("--link-technology wet", '--link-technology: unknown name "wet"'),
+        (
+            "--link-technology copper --accounting paper",
+            "--link-technology copper: needs whole switches, and accounting paper counts ports; use",
+        ),
         ("--change-every 5", '--change-every: unknown or missing unit in "5"'),
         ("--overhead 1.5", "optics: overhead: expected a fraction between 0 and 1, got 1.5"),
         ("--change-every 0s", "optics: change_interval_s: expected seconds > 0, got 0"),
@@ -223,6 +248,7 @@ def test_the_flags_name_their_tables() -> None:
     assert set(PRICED_FABRICS) <= words["fabrics"]
     assert set(ACCOUNTINGS) <= words["accounting"]
     assert set(FIBER_ON) <= words["fiber_on"]
+    assert set(LINK_TECHNOLOGIES) <= words["link_technology"] | {"co-packaged"}
     assert set(WHAT_IT_IS) < set(PRICED_FABRICS)
     hint = inspect.get_annotations(PartRow)["item"]
     assert set(ITEMS) == set(hint.__args__)

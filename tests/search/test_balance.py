@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from topoopt.cost import find_prices
+from topoopt.cost import pricing_of
 from topoopt.finder import FABRICS, FabricRequest
 from topoopt.hardware import ClusterSpec
 from topoopt.job import traffic_job
@@ -13,7 +13,7 @@ from topoopt.search.balance import balanced_fabric, usual_routes
 from topoopt.search.fidelities import fabric_of_baseline
 from topoopt.traffic import Traffic, traffic_from_matrix
 
-PRICES = find_prices("2022")
+PRICES = pricing_of("2022", "paper")
 
 
 def all_to_all(servers: int) -> Traffic:

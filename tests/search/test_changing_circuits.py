@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.search.conftest import MakeJob
-from topoopt.cost import PRICED_FABRICS, bill_of_materials, find_prices
+from topoopt.cost import PRICED_FABRICS, network_bill, pricing_of
 from topoopt.job import Job
 from topoopt.search import (
     BASELINES,
@@ -20,7 +20,7 @@ from topoopt.search import baselines as room
 from topoopt.search.baselines import baseline_fabric
 from topoopt.simulate import SimResult
 
-PRICES = find_prices("2022")
+PRICES = pricing_of("2022", "paper")
 ADDED = ("rail", "sip-ml", "ocs-reconfig")
 
 
@@ -40,7 +40,7 @@ def test_each_has_the_bandwidth_of_all_interfaces_and_its_own_bill(small_job: Ma
     assert [row.fabric for row in rows] == list(ADDED)
     for row in rows:
         assert row.server_bandwidth_bps == 400e9
-        assert row.cost_usd == bill_of_materials(row.fabric, 8, 4, 100e9, PRICES).cost_usd
+        assert row.cost_usd == network_bill(row.fabric, 8, 4, 100e9, PRICES).cost_usd
         assert row.outcome.iteration_time_s > 0
         assert row.proposals == 40
     assert [row.outcome.simulator for row in rows] == ["analytic", "flow", "flow"]

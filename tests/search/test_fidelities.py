@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from topoopt.cost import find_prices
+from topoopt.cost import pricing_of
 from topoopt.job import Job
 from topoopt.search import SearchOptions, compare, fabric_of_baseline, simulated, starting_strategy
 
@@ -16,7 +16,7 @@ def test_a_baseline_is_built_again_whatever_it_is_called(small_job: Callable[...
         job,
         SearchOptions(baseline_budget=0),
         ("fat-tree", "torus"),
-        find_prices("2022"),
+        pricing_of("2022", "paper"),
         (starting_strategy(job),),
     )
     assert [row.rule for row in rows] == ["fat-tree", "fat-tree-priced", "torus"]

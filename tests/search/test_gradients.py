@@ -8,7 +8,7 @@ import pytest
 
 import topoopt
 from topoopt.collectives import QUICKEST
-from topoopt.cost import find_prices
+from topoopt.cost import pricing_of
 from topoopt.hardware import ClusterSpec
 from topoopt.job import AUTO_BUCKET, BUCKET_SIZES, DDP_BUCKET_BYTES, JobSettings, make_job, parse_bucket
 from topoopt.plan import Plan, read_plan, write_plan
@@ -63,7 +63,9 @@ def test_a_plan_is_simulated_again_as_it_was_made(plan: Plan, tmp_path: Path) ->
 
 
 def test_other_fabrics_choose_for_themselves_and_compare_says_the_same(plan: Plan) -> None:
-    rows = compare_fabrics(plan, OPTIONS, find_prices("2022"), fabrics=("ideal-switch", "torus")).fabrics
+    rows = compare_fabrics(
+        plan, OPTIONS, pricing_of("2022", "paper"), fabrics=("ideal-switch", "torus")
+    ).fabrics
     own, *others = [row.outcome.iteration_time_s for row in rows]
     assert own == plan.outcome.iteration_time_s
     assert others == [row.outcome.iteration_time_s for row in plan.baselines]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from topoopt.cost import find_prices
+from topoopt.cost import pricing_of
 from topoopt.errors import InvalidInput
 from topoopt.finder import FinderRules
 from topoopt.hardware import ClusterSpec
@@ -144,7 +144,9 @@ def test_a_baseline_is_never_slower_than_the_strategies_it_starts_from(small_job
     job = small_job(8)
     start = data_parallel(operators_of(job).graph, 8)
     none, some = (
-        compare(job, SearchOptions(baseline_budget=budget), ("torus",), find_prices("2022"), (start,))[0]
+        compare(
+            job, SearchOptions(baseline_budget=budget), ("torus",), pricing_of("2022", "paper"), (start,)
+        )[0]
         for budget in (0, 300)
     )
     assert none.strategy == start
@@ -164,7 +166,7 @@ def test_a_full_mesh_uses_all_its_links() -> None:
         job,
         SearchOptions(baseline_budget=0),
         ("full-mesh", "ideal-switch"),
-        find_prices("2022"),
+        pricing_of("2022", "paper"),
         (start,),
     )
     mesh_s, switch_s = (row.outcome.exposed_communication_s for row in rows)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from topoopt.collectives import QUICKEST
-from topoopt.cost import find_prices
+from topoopt.cost import pricing_of
 from topoopt.errors import Infeasible
 from topoopt.finder import WIRING_NAMES
 from topoopt.hardware import ClusterSpec
@@ -89,7 +89,7 @@ def test_nor_is_one_for_a_traffic_matrix(servers: int, degree: int, seed: int) -
 def test_a_baseline_is_as_fast_on_the_ports_of_a_plan() -> None:
     """Its equal splits are those of all shortest ways, of which a pair of 32 servers has more than are listed."""
     job = _job("dlrm", 32, 5)
-    (row,) = compare(job, OPTIONS, ("torus",), find_prices("2022"), (starting_strategy(job),))
+    (row,) = compare(job, OPTIONS, ("torus",), pricing_of("2022", "paper"), (starting_strategy(job),))
     fabric = fabric_of_baseline(job, row, 0)
     own = plugged(fabric, job.cluster)
     assert own is not None
@@ -170,7 +170,7 @@ def test_a_baseline_that_is_faster_with_its_own_algorithms_becomes_the_plan(
         job,
         OPTIONS,
         ("torus",),
-        find_prices("2022"),
+        pricing_of("2022", "paper"),
         (strategy,),
         fidelity=Fidelity(options=options_of(asked), bucket_sizes=(DDP_BUCKET_BYTES,)),
     )

@@ -6,7 +6,7 @@ import pytest
 
 from tests.sweep.conftest import MakeSweep
 from topoopt.collectives import QUICKEST
-from topoopt.cost import bill_of_materials, find_accounting, find_prices
+from topoopt.cost import bill_of_materials, find_accounting, find_prices, pricing_of
 from topoopt.hardware import ClusterSpec
 from topoopt.job import AUTO_BUCKET, JobSettings, make_job
 from topoopt.search import SearchOptions, compare, compare_fabrics, make_plan, starting_strategy
@@ -25,7 +25,7 @@ def test_points_are_what_plan_and_compare_say(sweep: MakeSweep) -> None:
     asked = JobSettings(bucket_bytes=AUTO_BUCKET, collective=QUICKEST)
     job = make_job(load_model("dlrm", servers=8), ClusterSpec(8, 2, 100e9), asked)
     plan = make_plan(job, OPTIONS, fabrics=())
-    prices = find_prices("2022")
+    prices = pricing_of()
     found = answers(sweep(f"{TEXT}fabrics: [topoopt, torus, fat-tree-priced]\n"))
     own = found["topoopt"].values
     assert own["iteration_time_s"] == plan.outcome.iteration_time_s

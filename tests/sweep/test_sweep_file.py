@@ -38,7 +38,7 @@ def test_what_is_not_said_has_its_default(sweep: MakeSweep) -> None:
         1000,
         500,
         "analytic",
-        "2022",
+        "2026",
     )
     assert point.cluster().link_latency_s == 1e-6
     assert point.options().processes == 1
@@ -46,7 +46,7 @@ def test_what_is_not_said_has_its_default(sweep: MakeSweep) -> None:
 
 def test_saying_a_default_changes_nothing(sweep: MakeSweep) -> None:
     plain = sweep("models: dlrm\nservers: 16\n").points
-    said = sweep("models: dlrm\nservers: 16\nbandwidth: 0.1 Tbps\nprices: 2022\nbudget: 1000\n").points
+    said = sweep("models: dlrm\nservers: 16\nbandwidth: 0.1 Tbps\nprices: 2026\nbudget: 1000\n").points
     assert [point.digest for point in said] == [point.digest for point in plain]
 
 

@@ -15,7 +15,11 @@ def test_the_words_are_the_flags(printed: Printed) -> None:
 def test_a_fabric_is_a_row() -> None:
     table = topoopt.cost(fabrics=["topoopt", "fat-tree"]).to_frame()
     assert table["fabric"].to_list() == ["topoopt", "fat-tree"]
-    assert table["cost_usd"].to_list() == pytest.approx([666_624, 1_360_384])
+    bills = {offer.bill.fabric: offer.bill for offer in topoopt.cost().offers}
+    assert table["cost_usd"].to_list() == [bills[name].cost_usd for name in ("topoopt", "fat-tree")]
+    assert topoopt.cost(prices="2022", accounting="paper", fabrics=["topoopt", "fat-tree"]).to_frame()[
+        "cost_usd"
+    ].to_list() == pytest.approx([666_624, 1_360_384])
 
 
 def test_a_plan_has_a_cluster_of_its_own() -> None:

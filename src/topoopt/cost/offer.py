@@ -132,7 +132,7 @@ def make_offers(
     Raises
     ------
     InvalidInput
-        For an unknown name, or a fabric that has no price; if all of them have none.
+        For an unknown name, or if no bill can be added up: a bill that leaves a part open is one beside others only.
     Infeasible
         If the optical devices of a fabric are too small.
     """
@@ -151,6 +151,9 @@ def make_offers(
             skipped.append((name, str(error)))
     if not offers:
         raise InvalidInput(skipped[0][1])
+    open_lines = [line for offer in offers for line in offer.bill.lines if line.unit_usd is None]
+    if all(offer.bill.cost_usd is None for offer in offers):
+        raise InvalidInput(purchase.prices.why_unknown(open_lines[0].part))
     return tuple(_beside_own(offers, network)), tuple(skipped)
 
 
