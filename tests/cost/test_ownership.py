@@ -35,7 +35,7 @@ def test_the_electricity_of_a_bill_adds_up_by_hand() -> None:
     none = OwnershipTerms(Running(4, 0.10, 1.3), replace(SERVER, usd=0.0, power_w=0.0))
     found = ownership(none, 128, network)
     assert found.electricity_usd == pytest.approx(10.0864 * 1.3 * 35_040 * 0.10)
-    assert found.total_usd == pytest.approx(bill.cost_usd + 10.0864 * 1.3 * 35_040 * 0.10)
+    assert found.total_usd == pytest.approx(bill.known_usd + 10.0864 * 1.3 * 35_040 * 0.10)
 
 
 def test_an_hour_a_run_a_sample_and_a_token_by_hand() -> None:
