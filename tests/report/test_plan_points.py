@@ -9,7 +9,7 @@ import pytest
 from topoopt.hardware import ClusterSpec
 from topoopt.job import JobSettings, make_job, operators_of, traffic_job
 from topoopt.plan import Plan
-from topoopt.report import Notes, TimelineChart, make_page
+from topoopt.report import Notes, TimelineChart, make_page, plan_network
 from topoopt.report.plan_choice import bounds_chart, convergence_chart
 from topoopt.report.plan_network import hops_chart, ring_lines, topology_circle
 from topoopt.report.plan_tables import strategy_table
@@ -22,7 +22,7 @@ from topoopt.report.plan_traffic import (
     link_matrix,
     traffic_maps,
 )
-from topoopt.routing import link_loads
+from topoopt.routing import link_loads, make_routes
 from topoopt.search import SearchOptions, make_plan
 from topoopt.simulate import SimResult, timeline
 from topoopt.traffic import traffic_from_matrix
@@ -125,6 +125,26 @@ def test_turned_routes_are_those_of_the_other_servers(plan: Plan, result: SimRes
             turned = {tuple((node + src) % n for node in nodes) for _, nodes in route.paths}
             real = plan.fabric.routes.paths(src, (route.dst + src) % n)
             assert turned == {path.nodes for path in real if path.weight > 5e-4}
+
+
+def test_of_many_pairs_those_with_the_most_bytes_have_room(
+    plan: Plan, result: SimResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    routes = make_routes("ecmp", plan.fabric.topology)
+    many = replace(plan, fabric=replace(plan.fabric, routes=routes))
+    everything = topology_circle(many, result).routes
+    n = plan.fabric.topology.servers
+    assert len(everything) == n * (n - 1)
+    monkeypatch.setattr(plan_network, "MOST_PAIRS", 60)
+    monkeypatch.setattr(plan_network, "MOST_NODES", 0)
+    monkeypatch.setattr(plan_network, "LEAST_NODES", 100)
+    found = topology_circle(many, result).routes
+    pairs = [(route.src, route.dst) for route in found]
+    assert pairs == sorted(pairs)
+    assert sum(len(nodes) for route in found for _, nodes in route.paths) <= 100
+    assert 20 < len(found) < 60
+    sizes = plan.traffic().mp_matrix()
+    assert min(sizes[pair] for pair in pairs) >= np.sort(sizes, axis=None)[-60]
 
 
 def test_both_directions_of_a_duplex_ring_are_one_line(plan: Plan) -> None:

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from tests.report import charts
-from topoopt.report import Chart, LineChart, Page, Series
+from topoopt.report import Chart, HeatmapChart, LineChart, Page, Series
 from topoopt.report.bundle import asset
 from topoopt.report.screen import UNROLLED_FROM, figure
 from topoopt.report.style import DARK, LIGHT
@@ -109,3 +109,18 @@ def test_many_servers_are_unrolled_ring_by_ring() -> None:
     assert [one["name"] for one in drawn["walks"]] == ["ring +1", "ring +3"]
     for one, step in zip(drawn["walks"], (1, 3), strict=True):
         assert one["walk"] == [i * step % UNROLLED_FROM for i in range(UNROLLED_FROM)]
+
+
+def test_a_row_of_colors_is_kept_in_runs() -> None:
+    drawn = figure(charts.heatmap())
+    values = [
+        [
+            drawn["levels"][level]
+            for level, count in zip(row[::2], row[1::2], strict=True)
+            for _ in range(count)
+        ]
+        for row in drawn["rows"]
+    ]
+    assert values == [[0, 1_000_000, 2_000_000_000], [3, 0, None], [1, 5, 0]]
+    even = figure(HeatmapChart("even", "Even", "to", "from", "bytes", ((7.0,) * 9,) * 2))
+    assert even["rows"] == [[1, 9], [1, 9]]

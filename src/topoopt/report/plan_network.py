@@ -1,6 +1,6 @@
 """The network of a plan as charts: links on a circle with rings and routes, and how far apart servers are."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -15,6 +15,11 @@ LEAST_SHARE = 0.03
 """Paths that carry less of a pair's bytes are not shown."""
 MOST_PAIRS = 16_384
 """Ordered pairs whose routes are written on the page: all up to 128 servers."""
+MOST_NODES = 240_000
+"""On all paths that are written: a page stays below a megabyte."""
+NODES_A_LINK = 4
+"""How many nodes of paths a link takes the room of."""
+LEAST_NODES = 20_000
 
 
 def topology_circle(plan: Plan, result: SimResult) -> CircleChart:
@@ -33,6 +38,7 @@ def topology_circle(plan: Plan, result: SimResult) -> CircleChart:
     )
     turned = plan.fabric.routes.method == "coin-change"
     pairs = [(0, dst) for dst in range(1, topology.servers)] if turned else _shown_pairs(plan)
+    most_nodes = max(MOST_NODES - NODES_A_LINK * len(topology.src), LEAST_NODES)
     return CircleChart(
         "topology",
         f"Topology of {topology.servers} servers",
@@ -40,7 +46,7 @@ def topology_circle(plan: Plan, result: SimResult) -> CircleChart:
         topology.nodes,
         tuple(columns),
         tuple(ring_lines(plan)),
-        tuple(_route(plan, src, dst) for src, dst in pairs),
+        tuple(_routes(plan, pairs, most_nodes)),
         turned=turned,
     )
 
@@ -81,15 +87,28 @@ def _ring_name(plan: Plan, members: tuple[int, ...], stride: int) -> str:
     return name if everyone else f"{name} of {len(members)} servers from {members[0]}"
 
 
+def _routes(plan: Plan, pairs: Sequence[tuple[int, int]], most_nodes: int) -> Iterator[Route]:
+    """Yield the routes of the pairs in order of number; of very many those of the first, while there is room."""
+    found, nodes = [], 0
+    for src, dst in pairs:
+        route = _route(plan, src, dst)
+        nodes += sum(len(path) for _, path in route.paths)
+        if nodes > most_nodes and len(pairs) >= MOST_PAIRS:
+            break
+        found.append(route)
+    yield from sorted(found, key=lambda route: (route.src, route.dst))
+
+
 def _route(plan: Plan, src: int, dst: int) -> Route:
     paths = plan.fabric.routes.paths(src, dst)
     return Route(src, dst, tuple((path.weight, path.nodes) for path in paths if path.weight > LEAST_SHARE))
 
 
 def _shown_pairs(plan: Plan) -> list[tuple[int, int]]:
+    """Return all pairs, or, of too many, those with the most bytes, these first."""
     servers = plan.fabric.topology.servers
     if servers * (servers - 1) <= MOST_PAIRS:
         return [(src, dst) for src in range(servers) for dst in range(servers) if src != dst]
     transfers = plan.traffic().transfers
     heaviest = np.argsort(-transfers.size_bytes, kind="stable")[:MOST_PAIRS]
-    return sorted(zip(transfers.src[heaviest].tolist(), transfers.dst[heaviest].tolist(), strict=True))
+    return list(zip(transfers.src[heaviest].tolist(), transfers.dst[heaviest].tolist(), strict=True))

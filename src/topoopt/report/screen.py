@@ -5,6 +5,7 @@ its ticks and its letters are the page's. Numbers are as in the chart, with ``sc
 """
 
 from collections.abc import Sequence
+from itertools import groupby
 from math import isfinite
 from typing import Any, Final
 
@@ -122,7 +123,7 @@ def _by_word(one: Series, words: Sequence[str]) -> dict[str, Any]:
 
 
 def _heatmap(chart: HeatmapChart) -> dict[str, Any]:
-    """Return the values that there are, and which of them each cell has: most are met more than once."""
+    """Return the values that there are, and row by row how often which of them comes: most are zero, or alike."""
     present = [value for row in chart.values for value in row if isfinite(value) and value > 0]
     words, unit, scale = words_and_unit(chart.value_label)
     rows = [[_number(value) for value in row] for row in chart.values]
@@ -136,8 +137,13 @@ def _heatmap(chart: HeatmapChart) -> dict[str, Any]:
         "value": {"label": words, "unit": unit, "scale": scale},
         "log": chart.value_log and bool(present) and min(present) < max(present),
         "levels": levels,
-        "rows": [[place[value] for value in row] for row in rows],
+        "rows": [_runs([place[value] for value in row]) for row in rows],
     }
+
+
+def _runs(numbers: Sequence[int]) -> list[int]:
+    """Return each number and how often it comes in a row: (4, 4, 0) is 4, 2, 0, 1."""
+    return [part for number, run in groupby(numbers) for part in (number, len(list(run)))]
 
 
 def _timeline(chart: TimelineChart) -> dict[str, Any]:

@@ -15,7 +15,7 @@ export function viridis(share) {
 }
 
 export function drawHeatmap(place, svg, figure, state, width) {
-  const { value } = figure, rows = figure.rows.map((row) => row.map((level) => figure.levels[level]));
+  const { value } = figure, rows = figure.rows.map((row) => unpacked(row, figure.levels));
   const down = rows.length, across = Math.max(1, ...rows.map((row) => row.length));
   const left = 30 + widthOf(String(down), 12.5), top = 6, foot = 96;
   const cell = Math.min((width - left - 12) / across, Math.max((figure.height - foot) / down, (width - left - 12) / across / 4));
@@ -52,6 +52,13 @@ export function drawHeatmap(place, svg, figure, state, width) {
       mark: (layer) => shape("rect", { x: x0 + over * step, y: y0 + below * tall, width: step, height: tall, class: "outline" }, layer),
     };
   }, () => []);
+}
+
+/* The values of a row that says how often which level comes. */
+function unpacked(row, levels) {
+  const values = [];
+  for (let at = 0; at < row.length; at += 2) for (let n = row[at + 1]; n > 0; n -= 1) values.push(levels[row[at]]);
+  return values;
 }
 
 function colorBar(svg, figure, place, { least, most, share, color }) {

@@ -74,6 +74,11 @@ export function networkPanel(side, figure, names, paint, hide) {
       element("br", "", text);
       element("span", `${path.map(called).join(" → ")}${weight < 1 ? ` (${Math.round(weight * 100)} %)` : ""}`, text);
     }
+    const rest = 100 - found.reduce((sum, [weight]) => sum + Math.round(weight * 100), 0);
+    if (rest >= 2) {
+      element("br", "", text);
+      element("span", `and by smaller shares ${rest} %`, text);
+    }
     return shown;
   }
 

@@ -5,6 +5,7 @@ import { colorOf, element, isDark, shape, widthOf } from "./svg.js";
 import { niceTicks } from "./units.js";
 
 const LEAST_MARK = 1.7; /* pixels of a link in the matrix: one that is finer is not seen */
+const MOST_CELLS = 8192; /* of all rings together: of longer ones the first so many servers are laid out */
 const MOST_ROWS = 44; /* of the rings together, from which on their cells are small and without numbers */
 
 export function drawUnrolled(place, figure, width) {
@@ -75,12 +76,14 @@ function adjacency(svg, figure, width) {
 
 /* Each ring in the order of its walk, row by row as text is; the cell after the last is the first again. */
 function ringRows(net, figure, width) {
+  const most = Math.max(64, Math.floor(MOST_CELLS / figure.walks.length));
+  const walks = figure.walks.map((one) => ({ ...one, length: one.walk.length, walk: one.walk.slice(0, most) }));
   const { svg } = networkDrawing(net, "strips", "The rings, cut open: every server stands between its two neighbors.");
-  const longest = Math.max(...figure.walks.map(({ walk }) => walk.length));
+  const longest = Math.max(...walks.map(({ walk }) => walk.length));
   const wide = widthOf(String(figure.servers), 11) + 10;
   const room = Math.max(width - 4, 100);
   let columns = Math.max(4, Math.floor(room / wide));
-  const rowsOf = (count) => figure.walks.reduce((sum, { walk }) => sum + Math.ceil(walk.length / count), 0);
+  const rowsOf = (count) => walks.reduce((sum, { walk }) => sum + Math.ceil(walk.length / count), 0);
   const numbered = rowsOf(columns) <= MOST_ROWS;
   if (!numbered) columns = Math.max(16, Math.floor(room / 8));
   columns = Math.min(columns, longest);
@@ -89,10 +92,10 @@ function ringRows(net, figure, width) {
   const shown_ = isDark() ? (share) => viridis(0.25 + 0.7 * share) : (share) => viridis(0.95 - 0.7 * share);
   const cells = [];
   let y = 4;
-  const groups = figure.walks.map(({ name, color, walk }) => {
+  const groups = walks.map(({ name, color, walk, length }) => {
     const group = shape("g", {}, svg);
     shape("rect", { x: 0, y: y + 3, width: 16, height: 4, rx: 2, style: `fill: ${colorOf(color)}` }, group);
-    shape("text", { x: 22, y: y + 6, class: "label start" }, group, `${name}: ${walk.length} servers, then from the start again`);
+    shape("text", { x: 22, y: y + 6, class: "label start" }, group, walk.length < length ? `${name}: the first ${walk.length} of its ${length} servers` : `${name}: ${length} servers, then from the start again`);
     y += 16;
     walk.forEach((server, index) => {
       const x = (index % columns) * cell, at = y + Math.floor(index / columns) * height;
