@@ -142,7 +142,7 @@ def test_of_many_pairs_those_with_the_most_bytes_have_room(
     pairs = [(route.src, route.dst) for route in found]
     assert pairs == sorted(pairs)
     assert sum(len(nodes) for route in found for _, nodes in route.paths) <= 100
-    assert 20 < len(found) < 60
+    assert 5 < len(found) < 60
     sizes = plan.traffic().mp_matrix()
     assert min(sizes[pair] for pair in pairs) >= np.sort(sizes, axis=None)[-60]
 
