@@ -71,7 +71,15 @@ class Running:
 
 @contextmanager
 def running(*flags: str) -> Iterator[Running]:
-    command = [sys.executable, "-m", "topoopt", "studio", "--port", "0", "--json", *flags]
+    command = [
+        sys.executable,
+        "-m",
+        "topoopt",
+        "studio",
+        *(() if "--port" in flags else ("--port", "0")),
+        "--json",
+        *flags,
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stderr is not None
