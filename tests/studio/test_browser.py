@@ -4,6 +4,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -148,7 +149,7 @@ def test_four_answers_are_kept_beside_each_other_and_in_the_address(
     page = opened(studio.url + SMALL)
     for degree in ("1", "2", "4", "8"):
         if page.input_value("#field-degree") != degree:
-            answered(page, after=lambda degree=degree: page.fill("#field-degree", degree))
+            answered(page, after=partial(page.fill, "#field-degree", degree))
         page.click("#keep")
     assert page.locator("#kept tbody tr").count() == 4
     assert page.is_disabled("#keep")

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from functools import lru_cache
 
-from topoopt.cost import PartTable, find_prices, suited_prices
+from topoopt.cost import DEFAULT_PRICES, LINK_TECHNOLOGIES, Pricing, pricing_of
 from topoopt.errors import InvalidInput
 from topoopt.finder import select_permutations
 from topoopt.hardware import ClusterSpec
@@ -16,6 +16,8 @@ from topoopt.studio.sentence import best_fabric, reason, sentence
 from topoopt.studio.transformer_estimate import contenders_of, least_time_s, on_fabric
 from topoopt.studio.worth import Worth, terms_of, terms_words
 from topoopt.topology import moore_average_hops
+
+DEFAULT_TECHNOLOGY = next(iter(LINK_TECHNOLOGIES))
 
 
 @lru_cache(maxsize=512)
@@ -40,12 +42,12 @@ def _of_transformer(question: Question) -> StudioAnswer:
     found = contenders_of(question)
     cluster = _cluster(found.training.cluster, question)
     training = replace(found.training, cluster=cluster)
-    prices = _prices(question)
-    rules, skipped = fabric_rules(cluster, prices)
+    pricing = _pricing(question)
+    rules, skipped = fabric_rules(cluster, pricing)
     here = replace(found, training=training)
     tokens = float(training.global_batch * training.model.sequence)
     terms = terms_of(question, cluster)
-    worth = Worth(cluster, prices, terms, float(training.global_batch), tokens)
+    worth = Worth(cluster, pricing, terms, float(training.global_batch), tokens)
     rows = []
     for rule in rules:
         form = on_fabric(here, rule)
@@ -70,7 +72,7 @@ def _of_transformer(question: Question) -> StudioAnswer:
         tokens,
         least_time_s(here),
         "the fastest split if servers reached each other in no time",
-        prices.name,
+        pricing.name,
         terms_words(terms),
         tuple(rows),
         _sketch(cluster),
@@ -80,15 +82,15 @@ def _of_transformer(question: Question) -> StudioAnswer:
 
 def _of_operators(question: Question) -> StudioAnswer:
     job, strategies = plain_job(question), strategies_of(question)
-    cluster, prices = job.cluster, _prices(question)
-    rules, skipped = fabric_rules(cluster, prices)
+    cluster, pricing = job.cluster, _pricing(question)
+    rules, skipped = fabric_rules(cluster, pricing)
     samples, terms = float(job.global_batch), terms_of(question, cluster)
-    worth = Worth(cluster, prices, terms, samples)
+    worth = Worth(cluster, pricing, terms, samples)
     rows: list[FabricEstimate] = []
     free_s = float("inf")
     for rule in rules:
         try:
-            found = simulated_time(job, strategies, rule, prices)
+            found = simulated_time(job, strategies, rule, pricing)
         except InvalidInput as error:
             skipped = (*skipped, (rule.fabric, str(error)))
             continue
@@ -114,7 +116,7 @@ def _of_operators(question: Question) -> StudioAnswer:
         samples,
         free_s if rows else 0.0,
         "the fastest of these splits if servers reached each other in no time",
-        prices.name,
+        pricing.name,
         terms_words(terms),
         tuple(rows),
         _sketch(cluster),
@@ -129,8 +131,10 @@ def _cluster(found: ClusterSpec, question: Question) -> ClusterSpec:
     return replace(found, degree=question.degree, link_bandwidth_bps=question.bandwidth_bps)
 
 
-def _prices(question: Question) -> PartTable:
-    return find_prices(question.prices or suited_prices(question.bandwidth_bps))
+def _pricing(question: Question) -> Pricing:
+    return pricing_of(
+        question.prices or DEFAULT_PRICES, link_technology=question.link_technology or DEFAULT_TECHNOLOGY
+    )
 
 
 def _sketch(cluster: ClusterSpec) -> Sketch:

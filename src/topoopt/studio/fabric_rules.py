@@ -4,25 +4,42 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from topoopt.cost import PartTable
+from topoopt.cost import Pricing
 from topoopt.errors import InvalidInput
 from topoopt.hardware import ClusterSpec
-from topoopt.search import BASELINE_RULES
+from topoopt.search import BASELINE_RULES, BaselineRule
 from topoopt.topology import moore_average_hops
 
 OWN = "topoopt"
+
+HALF = "fat-tree-half"
 
 LABELS: Mapping[str, str] = MappingProxyType(
     {
         OWN: "TopoOpt: servers joined directly, through patch panels",
         "rail": "rails: a switch network for each port",
         "ideal-switch": "one non-blocking switch network",
-        "fat-tree-priced": "fat-tree of TopoOpt's price",
+        HALF: "one non-blocking switch network, half the ports",
         "oversub-fat-tree": "fat-tree, 2:1 oversubscribed",
         "expander": "expander: servers joined at random",
     }
 )
 """By rule of a baseline: what people call it."""
+
+
+def _half(cluster: ClusterSpec, pricing: Pricing) -> tuple[int, float]:
+    if cluster.degree == 1:
+        return 1, cluster.link_bandwidth_bps / 2
+    return cluster.degree // 2, cluster.link_bandwidth_bps
+
+
+RULES: Mapping[str, BaselineRule] = MappingProxyType(
+    {
+        **{key: BASELINE_RULES[key] for key in LABELS if key in BASELINE_RULES},
+        HALF: BaselineRule("fat-tree", "full bisection, half of d·B a server", _half, variant="half"),
+    }
+)
+"""How each is dimensioned, but for the plan's own."""
 
 DIRECT = (OWN, "expander")
 """Where servers relay."""
@@ -59,24 +76,24 @@ class FabricRule:
 
 
 def fabric_rules(
-    cluster: ClusterSpec, prices: PartTable
+    cluster: ClusterSpec, pricing: Pricing
 ) -> tuple[tuple[FabricRule, ...], tuple[tuple[str, str], ...]]:
     """Return the fabrics that can be built, the plan's own first, and why others cannot."""
     hops = moore_average_hops(cluster.servers, cluster.degree)
     rows, skipped = [], []
     for key, label in LABELS.items():
         try:
-            rows.append(_rule(key, label, cluster, prices, hops))
+            rows.append(_rule(key, label, cluster, pricing, hops))
         except InvalidInput as error:
             skipped.append((key, str(error)))
     return tuple(rows), tuple(skipped)
 
 
-def _rule(key: str, label: str, cluster: ClusterSpec, prices: PartTable, hops: float) -> FabricRule:
+def _rule(key: str, label: str, cluster: ClusterSpec, pricing: Pricing, hops: float) -> FabricRule:
     relays = {OWN: hops, "expander": hops, "oversub-fat-tree": OVERSUBSCRIPTION}.get(key, 1.0)
     if key == OWN:
         return FabricRule(key, OWN, label, cluster.degree, cluster.link_bandwidth_bps, relays)
-    rule = BASELINE_RULES[key]
+    rule = RULES[key]
     return FabricRule(
-        key, rule.fabric, label, *rule.interfaces(cluster, prices), relays, wires_rings=key != "expander"
+        key, rule.fabric, label, *rule.interfaces(cluster, pricing), relays, wires_rings=key != "expander"
     )

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from topoopt.cost import PRICE_TABLES
+from topoopt.cost import LINK_TECHNOLOGIES, PRICE_TABLES
 from topoopt.hardware import accelerators
 from topoopt.studio.question import Question, known_models
 from topoopt.transformer import TRANSFORMERS
@@ -26,6 +26,7 @@ def page_fields(first: Question, files: frozenset[str]) -> dict[str, Any]:
         },
         "accelerators": [part.name.lower() for part in accelerators()],
         "prices": [*PRICE_TABLES],
+        "link_technology": [*LINK_TECHNOLOGIES],
         "stops": {
             "servers": [*SERVERS],
             "degree": [*range(1, MOST_PORTS + 1)],

@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from topoopt.cost import PartTable, find_prices
+from topoopt.cost import Pricing, pricing_of
 from topoopt.errors import Infeasible
 from topoopt.finder import LIFTED, USUAL_RULES, FinderRules, find_topology
 from topoopt.job import Job, job_traffic
@@ -20,7 +20,7 @@ from topoopt.search import (
 )
 from topoopt.simulate import SimResult
 from topoopt.strategy import ParallelStrategy
-from topoopt.studio.fabric_rules import DIRECT, OWN, FabricRule
+from topoopt.studio.fabric_rules import DIRECT, OWN, RULES, FabricRule
 from topoopt.studio.question import Question, machines_of, request_of_question
 
 SEED = 0
@@ -34,8 +34,6 @@ WAYS = tuple(
 SWITCH = "ideal-switch"
 CHOSEN_AT_DEGREE, CHOSEN_AT_BPS = 4, 100e9
 """Of the switch on which the strategy of all fabrics is chosen, once for all ports of the same machines."""
-ANY_PRICES = "2022"
-"""The switch has the ports of the cluster, whatever they cost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +77,7 @@ def strategies_of(question: Question) -> tuple[tuple[str, ParallelStrategy], ...
 
 
 def simulated_time(
-    job: Job, strategies: Sequence[tuple[str, ParallelStrategy]], rule: FabricRule, prices: PartTable
+    job: Job, strategies: Sequence[tuple[str, ParallelStrategy]], rule: FabricRule, pricing: Pricing
 ) -> SimulatedTime:
     """Return the simulated iteration on a fabric: of the last strategy, where servers relay of the fastest.
 
@@ -92,7 +90,7 @@ def simulated_time(
     rows = [
         _simulated(job, name, one, fabric)
         for name, one in tried
-        for fabric in _fabrics(job, one, rule, prices, WAYS[:1] if name == PLAIN else WAYS)
+        for fabric in _fabrics(job, one, rule, pricing, WAYS[:1] if name == PLAIN else WAYS)
     ]
     return min(rows, key=lambda found: found.iteration_time_s)
 
@@ -112,7 +110,7 @@ def _job(question: Question) -> Job:
 def _chosen(question: Question) -> tuple[tuple[str, ParallelStrategy], ...]:
     job = plain_job(question)
     known = few_strategies(job)
-    switch = baseline_fabric(job, BASELINE_RULES[SWITCH], find_prices(ANY_PRICES), SEED)
+    switch = baseline_fabric(job, BASELINE_RULES[SWITCH], pricing_of(), SEED)
     times_s = {
         name: simulated(job, one, ringed(job, one, switch, SEED)).iteration_time_s
         for name, one in known.items()
@@ -122,11 +120,11 @@ def _chosen(question: Question) -> tuple[tuple[str, ParallelStrategy], ...]:
 
 
 def _fabrics(
-    job: Job, strategy: ParallelStrategy, rule: FabricRule, prices: PartTable, ways: Sequence[FinderRules]
+    job: Job, strategy: ParallelStrategy, rule: FabricRule, pricing: Pricing, ways: Sequence[FinderRules]
 ) -> list[Fabric]:
     """Return the fabric, or what the finder wires for the strategy in some ways."""
     if rule.key != OWN:
-        return [baseline_fabric(job, BASELINE_RULES[rule.key], prices, SEED)]
+        return [baseline_fabric(job, RULES[rule.key], pricing, SEED)]
     found = []
     for rules in ways:
         with suppress(Infeasible):  # a wiring that there is not for so many ports

@@ -43,6 +43,7 @@ class Question:
     seq: int | None = None
     batch_per_accelerator: int | None = None
     prices: str | None = None
+    link_technology: str | None = None
     years: float | None = None
     utilization: float | None = None
     electricity_price: float | None = None
@@ -104,7 +105,13 @@ def known_models() -> tuple[str, ...]:
 def machines_of(question: Question) -> Question:
     """Return the question without money: what it says of model, machines and network."""
     return replace(
-        question, prices=None, years=None, utilization=None, electricity_price=None, server_price=None
+        question,
+        prices=None,
+        link_technology=None,
+        years=None,
+        utilization=None,
+        electricity_price=None,
+        server_price=None,
     )
 
 

@@ -5,6 +5,8 @@ from topoopt.units import format_bandwidth, format_time
 
 SAME = 0.005
 """Times that differ by less than this share are told as equal."""
+TIE = 0.0005
+"""Costs of a unit likewise."""
 NEAR = 1.02
 """Where what a unit costs is not known: of the fabrics that take at most so many times the fastest, the cheapest."""
 
@@ -26,6 +28,8 @@ def sentence(answer: StudioAnswer, best: FabricEstimate) -> str:
     machines = f"{answer.accelerators:,} {answer.accelerator.upper()}"
     price = "at a price that the list does not have" if best.network_usd is None else usd(best.network_usd)
     ports_words = f"{ports} ports of {each} a server" if ports > 1 else f"one port of {each} a server"
+    if best.fabric == "fat-tree":
+        ports_words = f"half the ports, {format_bandwidth(best.server_bandwidth_bps)} a server"
     return (
         f"{name_of(best)} with {ports_words}: {answer.job} on {machines} takes about "
         f"{format_time(best.iteration_time_s, 3)} an iteration, and the network costs {price}."
@@ -59,14 +63,24 @@ def _beside_units(answer: StudioAnswer, best: FabricEstimate, others: list[Fabri
     known = [row for row in others if row.usd_per_unit is not None]
     many = "a million tokens" if answer.unit == "token" else "a million samples"
     own = (best.usd_per_unit or 0.0) * 1e6
-    said = f"With servers and electricity ({answer.terms}) that is {own:.3g} $ {many}"
-    if not known:
+    said = f"With servers and electricity that is {own:.3g} $ {many}"
+    ties = [row for row in known if _dearer(row, best) <= TIE]
+    if ties:
+        said += f", and so it is on {' and '.join(inside(row) for row in ties)}"
+    rest = [row for row in known if row not in ties]
+    if not rest:
         return f"{said}."
-    row = min(known, key=lambda one: one.usd_per_unit or 0.0)
-    more = (row.usd_per_unit or 0.0) / (best.usd_per_unit or 1.0) - 1
+    row = min(rest, key=lambda one: one.usd_per_unit or 0.0)
     slower = row.iteration_time_s / best.iteration_time_s - 1
     pace = "as fast" if abs(slower) <= SAME else f"{abs(slower):.1%} {'slower' if slower > 0 else 'faster'}"
-    return f"{said}; next comes {inside(row)}, {pace} for {usd(row.network_usd)}, {more:.2%} dearer a {answer.unit}."
+    return (
+        f"{said}; next comes {inside(row)}, {pace} for {usd(row.network_usd)}, {_dearer(row, best):.2%} dearer "
+        f"a {answer.unit}."
+    )
+
+
+def _dearer(row: FabricEstimate, best: FabricEstimate) -> float:
+    return (row.usd_per_unit or 0.0) / (best.usd_per_unit or 1.0) - 1
 
 
 def _cheaper(row: FabricEstimate, best: FabricEstimate) -> bool:
@@ -79,7 +93,7 @@ def name_of(row: FabricEstimate) -> str:
         "topoopt": "TopoOpt",
         "rail": "A rail fabric",
         "ideal-switch": "One non-blocking network",
-        "fat-tree": "A fat-tree of TopoOpt's price",
+        "fat-tree": "A non-blocking network",
         "oversub-fat-tree": "A 2:1 fat-tree",
         "expander": "An expander",
     }.get(row.fabric, row.fabric)

@@ -6,9 +6,9 @@ from topoopt.cost import (
     Iteration,
     NetworkPrice,
     OwnershipTerms,
-    PartTable,
+    Pricing,
     Running,
-    bill_of_materials,
+    network_bill,
     network_price,
     ownership,
     server_price,
@@ -23,10 +23,10 @@ from topoopt.studio.question import Question
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """What prices a fabric: machines, price list, terms, and what an iteration trains."""
+    """What prices a fabric: machines, price list and accounting, terms, and what an iteration trains."""
 
     cluster: ClusterSpec
-    prices: PartTable
+    pricing: Pricing
     terms: OwnershipTerms
     samples: float
     tokens: float | None = None
@@ -35,9 +35,9 @@ class Worth:
         """Return a row with its price; what nobody's figure says stays unknown, and the row says what."""
         size = self.cluster.servers, rule.interfaces, rule.bandwidth_bps
         try:
-            bill = bill_of_materials(rule.fabric, *size, self.prices)
+            bill = network_bill(rule.fabric, *size, self.pricing)
         except TopoOptError as error:
-            network, note = NetworkPrice(None, None), str(error)
+            network, note = NetworkPrice(None, None, (str(error),)), ""
         else:
             network, note = network_price(bill), bill.note
         iteration = Iteration(row.iteration_time_s, self.samples, self.tokens)
@@ -50,7 +50,7 @@ class Worth:
             owned_usd=owned.total_usd,
             usd_per_hour=owned.usd_per_hour,
             usd_per_unit=owned.usd_per_token if self.tokens else owned.usd_per_sample,
-            note="; ".join(filter(None, (note, missing if network.usd is not None else ""))),
+            note="; ".join(filter(None, (note, missing))),
         )
 
 

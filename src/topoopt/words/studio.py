@@ -26,7 +26,9 @@ class QuestionWords(TypedDict, total=False):
     batch_per_accelerator: int
     """Samples per accelerator of a graph of operators; the model's own."""
     prices: Annotated[str, Word("LIST")]
-    """Price list, such as 2025; that which plan takes if not given."""
+    """Price list, such as 2025; 2026 if not given."""
+    link_technology: Annotated[str, Word("KIND")]
+    """pluggable, linear, co-packaged or copper; pluggable."""
     years: Annotated[float, Word("N")]
     """Over which network, servers and electricity are paid for; 5."""
     utilization: Annotated[float, Word("SHARE")]

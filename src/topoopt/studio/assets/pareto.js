@@ -13,7 +13,7 @@ function make(name, attributes, parent) {
 }
 
 export const NAMES = {
-  topoopt: "TopoOpt", "ideal-switch": "Non-blocking", "fat-tree": "Fat-tree, same price", rail: "Rails",
+  topoopt: "TopoOpt", "ideal-switch": "Non-blocking", "fat-tree": "Half the ports", rail: "Rails",
   "oversub-fat-tree": "Fat-tree 2:1", expander: "Expander", torus: "Torus",
 };
 const COLORS = { topoopt: 0, "fat-tree": 1, "ideal-switch": 2, torus: 3, "oversub-fat-tree": 4, expander: 5, rail: 7 };

@@ -3,11 +3,11 @@ import { element } from "./numbers.js";
 
 const LABELS = {
   model: "Model", accelerator: "Accelerator", servers: "Servers", accelerators_per_server: "Accelerators of a server",
-  degree: "Ports of a server", bandwidth: "Bandwidth of a port", prices: "Price list", years: "Years of use", utilization: "Share of hours in use",
+  degree: "Ports of a server", bandwidth: "Bandwidth of a port", prices: "Price list", link_technology: "Links", years: "Years of use", utilization: "Share of hours in use",
   electricity_price: "$ of a kWh", server_price: "$ of a server",
   global_batch: "Sequences of an iteration", seq: "Tokens of a sequence", batch_per_accelerator: "Samples of an accelerator",
 };
-const SHOWN = ["model", "servers", "accelerator", "accelerators_per_server", "degree", "bandwidth", "prices"];
+const SHOWN = ["model", "servers", "accelerator", "accelerators_per_server", "degree", "bandwidth", "link_technology", "prices"];
 const FOLDED = { Money: ["years", "server_price", "utilization", "electricity_price"], Batch: ["global_batch", "seq", "batch_per_accelerator"] };
 const SLIDERS = ["servers", "degree", "bandwidth"];
 const TYPED = { accelerators_per_server: 1, global_batch: 1, seq: 1, batch_per_accelerator: 1, years: 1, utilization: 1, electricity_price: 1 };
@@ -98,9 +98,9 @@ export class Question {
 
   input(name, id) {
     if (name === "model") return this.models(id);
-    const choices = { accelerator: this.fields.accelerators, prices: this.fields.prices }[name];
+    const choices = { accelerator: this.fields.accelerators, prices: this.fields.prices, link_technology: this.fields.link_technology }[name];
     if (choices) {
-      const usual = name === "accelerator" ? "as usual for the model" : "as a plan takes it";
+      const usual = { accelerator: "as usual for the model", prices: "2026", link_technology: "pluggable" }[name];
       const options = [["", usual], ...choices.map((one) => [one, one])];
       return element("select", { id, name }, ...options.map(([value, text]) => element("option", { value, text })));
     }

@@ -19,7 +19,7 @@ function show(next) {
   question.fill(next.question);
   $("sentence").textContent = next.sentence;
   $("reason").textContent = next.reason;
-  $("prices").textContent = `Prices of the list ${next.prices}.` + next.skipped_fabrics.map(([name, why]) => ` Without ${nameOf(name)}: ${why}.`).join("");
+  $("prices").textContent = `Prices of the list ${next.prices}. Servers: ${next.terms}.` + next.skipped_fabrics.map(([name, why]) => ` Without ${nameOf(name)}: ${why}.`).join("");
   $("warnings").hidden = !next.warnings.length;
   $("warnings").replaceChildren(...next.warnings.map((text) => element("li", { text })));
   const tiles = [
@@ -28,7 +28,7 @@ function show(next) {
     ["Network", dollars(best.network_usd), best.label],
   ];
   if (best.usd_per_hour !== null) tiles.push(["An hour", dollars(best.usd_per_hour), next.terms]);
-  if (best.usd_per_unit !== null) tiles.push([`A million ${next.unit}s`, dollars(best.usd_per_unit * 1e6), "at that price of an hour"]);
+  if (best.usd_per_unit !== null) tiles.push([`A million ${next.unit}s`, dollars(best.usd_per_unit * 1e6), "network, servers and electricity"]);
   $("tiles").replaceChildren(...tiles.map(([name, value, remark]) => element(
     "div", {}, element("dt", { text: name }), element("dd", { text: value }), element("dd", { class: "remark", text: remark }))));
   pictures();
