@@ -3,7 +3,7 @@
 import numpy as np
 
 from topoopt.arrays import Ints
-from topoopt.routing import Path, Routes, connection_uniform
+from topoopt.routing import Routes, connection_uniform, path_arrays
 from topoopt.topology import Ring, Topology
 
 
@@ -16,22 +16,29 @@ def switch_rings(
     on a rail-optimized fabric it stays on rail i. Of several paths that do so, each edge takes one drawn by
     the seed, as a switch hashes a connection that lasts.
     """
+    paths = path_arrays(routes, members, np.roll(members, -1))
+    hops = np.diff(paths.node_first) - 1
+    edge = np.repeat(np.arange(len(members)), np.diff(paths.path_first))
+    shortest = hops == np.minimum.reduceat(hops, paths.path_first[:-1])[edge]
+    second = paths.nodes[paths.node_first[:-1] + 1]
+
     links = int(np.diff(topology.first_link)[members].min())
-    edges = list(zip(members.tolist(), np.roll(members, -1).tolist(), strict=True))
-    choices = [_shortest(routes.paths(src, dst)) for src, dst in edges]
-    walks: list[tuple[int, ...]] = []
-    for ring in range(max(min(links, limit), 1)):
-        draw = connection_uniform(seed, ring * topology.nodes + members).tolist()
-        walk: list[int] = []
-        for (src, _), paths, u in zip(edges, choices, draw, strict=True):
-            first = int(topology.dst[topology.first_link[src] + ring])
-            usable = [path for path in paths if path.nodes[1] == first] or paths
-            walk.extend(usable[int(u * len(usable))].nodes[:-1])
-        walks.append(tuple(walk))
     order = tuple(members.tolist())
-    return tuple(Ring(1, walk, order) for walk in walks)
+    rings: list[Ring] = []
+    for ring in range(max(min(links, limit), 1)):
+        by_link = shortest & (second == topology.dst[topology.first_link[members] + ring][edge])
+        others = np.bincount(edge[by_link], minlength=len(members)) == 0
+        draw = connection_uniform(seed, ring * topology.nodes + members)
+        chosen = _drawn(by_link | shortest & others[edge], edge, draw)
+        ends = zip(paths.node_first[chosen].tolist(), paths.node_first[chosen + 1].tolist(), strict=True)
+        nodes = [paths.nodes[begin : end - 1] for begin, end in ends]
+        rings.append(Ring(1, tuple(np.concatenate(nodes).tolist()), order))
+    return tuple(rings)
 
 
-def _shortest(paths: tuple[Path, ...]) -> list[Path]:
-    fewest = min(path.hops for path in paths)
-    return [path for path in paths if path.hops == fewest]
+def _drawn(usable: np.ndarray, edge: Ints, draw: np.ndarray) -> Ints:
+    """Return one of the usable paths of each edge, by a number in 0..1 for each."""
+    rows = np.flatnonzero(usable)
+    count = np.bincount(edge[rows], minlength=len(draw))
+    chosen: Ints = rows[np.cumsum(count) - count + (draw * count).astype(np.int64)]
+    return chosen
