@@ -17,7 +17,7 @@ from topoopt.cluster.settings import ClusterSettings
 from topoopt.cluster.shared import shared_fabric, shared_pace
 from topoopt.cluster.switching import Switching, ocs_switching, panel_switching
 from topoopt.cost import pricing_of
-from topoopt.errors import InvalidInput, unknown_name
+from topoopt.errors import InvalidInput, TopoOptError, unknown_name
 from topoopt.finder import FabricRequest
 from topoopt.search import BASELINES, BaselineRule
 from topoopt.simulate import TaskGraph
@@ -68,14 +68,14 @@ class CourseFabric:
 def buildable_fabrics(
     names: Sequence[str], settings: ClusterSettings
 ) -> tuple[tuple[CourseFabric, ...], tuple[tuple[str, str], ...]]:
-    """Return the fabrics of several names, and the labels of those that cannot be built, each with the reason.
+    """Return the fabrics of several names, and the labels of shared ones that cannot be built, each with the reason.
 
     Raises
     ------
     InvalidInput
         If none can be built.
     Infeasible
-        If no optical switch is large enough.
+        If no optical switch is large enough for links of their own.
     """
     built: list[CourseFabric] = []
     skipped: list[tuple[str, str]] = []
@@ -83,7 +83,9 @@ def buildable_fabrics(
         for label, make in _makers(name, settings):
             try:
                 built.append(make())
-            except InvalidInput as error:
+            except TopoOptError as error:
+                if name in DEDICATED:  # what the run is about
+                    raise
                 skipped.append((label, str(error)))
     if not built:
         raise InvalidInput(

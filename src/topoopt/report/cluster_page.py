@@ -17,7 +17,7 @@ from topoopt.report.page import Facts, Page, Section, Tile
 from topoopt.report.rows import facts
 from topoopt.report.run_names import run_name
 from topoopt.report.schedule_charts import schedule_charts
-from topoopt.report.words import counted, duration
+from topoopt.report.words import counted, duration, usd
 from topoopt.units import format_bandwidth, format_time
 
 
@@ -40,6 +40,7 @@ def cluster_page(result: ClusterResult) -> Page:
         ),
         key_numbers=_key_numbers(result),
         remark=f"{counted(jobs, 'job')} on {result.servers} servers, {cluster}",
+        answer_first=True,
     )
 
 
@@ -51,7 +52,7 @@ def headline(result: ClusterResult) -> str:
     sentences = [
         f"{_by(own).capitalize()} {_short(own)} an iteration takes {format_time(own.iteration_time_s.mean)} on average "
         f"and {format_time(own.iteration_time_s.p99)} at the 99th percentile; "
-        f"{own.utilization:.0%} of the server time is spent iterating."
+        f"{own.utilization:.0%} of the server time is spent iterating{_price(own)}."
     ]
     ratios = [
         f"{other.iteration_time_s.mean / own.iteration_time_s.mean:.2f} × and "
@@ -61,6 +62,14 @@ def headline(result: ClusterResult) -> str:
     if ratios:
         sentences.append(f"Average and tail elsewhere: {'; '.join(ratios)}.")
     return " ".join(sentences)
+
+
+def _price(run: FabricRun) -> str:
+    """Return what the network costs, and which fabrics beat it in price and mean iteration time."""
+    if run.cost_usd is None:
+        return ""
+    beaten = f", beaten in price and mean time by {', '.join(run.dominated_by)}" if run.dominated_by else ""
+    return f", on a network of {usd(run.cost_usd)}{beaten}"
 
 
 def _by(run: FabricRun) -> str:

@@ -10,13 +10,13 @@ from topoopt.report.page import Block, Notes, Table
 from topoopt.report.rows import Entries, facts, number, table, text
 from topoopt.report.run_names import run_name, run_names_apart
 from topoopt.report.schedule_tables import schedule_blocks
-from topoopt.report.words import duration, runs
+from topoopt.report.words import duration, listed, runs
 from topoopt.units import format_time
 
 
 def cluster_blocks(result: ClusterResult) -> tuple[Block, ...]:
     """Return what the cluster is, a row for each fabric, and iteration times by model."""
-    skipped = skipped_notes(result.skipped, warn=True)
+    skipped = skipped_notes(result.skipped, warn=True) + _unpriced(result)
     if not (result.fabrics and result.fabrics[0].jobs):
         return skipped
     counted = Notes((f"mean and tail over {result.settings.get('weighting', 'jobs')}: each counts the same",))
@@ -37,6 +37,14 @@ def _entries(result: ClusterResult) -> Entries:
     }
 
 
+def _unpriced(result: ClusterResult) -> tuple[Notes, ...]:
+    """Return which fabrics the price list leaves open; nothing of a file from before there were prices."""
+    names = [run.label for run in result.fabrics if run.cost_usd is None and not run.schedule]
+    if not names or "accounting" not in result.settings:
+        return ()
+    return (Notes((f"the list {result.settings['prices']} has no price of {listed(names)}",), warn=True),)
+
+
 def _priced(result: ClusterResult) -> bool:
     return any(run.cost_usd is not None for run in result.fabrics)
 
@@ -53,7 +61,6 @@ def _times(result: ClusterResult) -> Table:
         number("iteration", "iteration_time_s.mean", format_time),
         number("×", lambda run: run.iteration_time_s.mean / first_s, ".2f"),
         number("p99", "iteration_time_s.p99", format_time),
-        number("max", "iteration_time_s.max", format_time),
         *(money if _priced(result) else ()),
         text("what it is", "description"),
     )

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from topoopt.plan import ComparedFabric, fabrics_that_beat, front_of_fabrics
 from topoopt.report.fabric_names import name_apart
 from topoopt.report.page import Notes
-from topoopt.report.words import usd
+from topoopt.report.words import listed, usd
 from topoopt.units import format_time
 
 BEATS = "beats it"
@@ -20,7 +20,7 @@ def beaten_by(rows: Sequence[ComparedFabric]) -> str:
     each = [
         f"{name(row)} ({format_time(row.outcome.iteration_time_s)} for {usd(row.cost_usd)})" for row in beat
     ]
-    return f", beaten in time and price by {_listed(each)}"
+    return f", beaten in time and price by {listed(each)}"
 
 
 def standing(rows: Sequence[ComparedFabric]) -> Callable[[ComparedFabric], str | None]:
@@ -39,10 +39,5 @@ def front_notes(rows: Sequence[ComparedFabric]) -> tuple[Notes, ...]:
     """Return which fabrics none beats in both price and time; nothing where fewer than two have a price."""
     if sum(row.cost_usd is not None for row in rows) < 2:
         return ()
-    unbeaten = _listed([name_apart(rows)(row) for row in front_of_fabrics(rows)])
+    unbeaten = listed([name_apart(rows)(row) for row in front_of_fabrics(rows)])
     return (Notes((f"front of price and time, from the cheapest to the fastest: {unbeaten}",)),)
-
-
-def _listed(names: Sequence[str]) -> str:
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last

@@ -1,6 +1,6 @@
 """Numbers as short words, for the ticks of an axis and for sentences."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from topoopt.units import format_time
@@ -79,6 +79,18 @@ def dollars(amount_usd: float | None) -> str:
     if size >= 1:
         return f"{sign}${size:,.0f}" if size >= 100 else f"{sign}${size:.2f}"
     return f"{sign}${size:.3g}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return one or more names with commas and a last ``and``.
+
+    Examples
+    --------
+    >>> listed(["torus", "rail", "fat-tree"]), listed(["torus"])
+    ('torus, rail and fat-tree', 'torus')
+    """
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def yes_or_no(value: bool) -> str:

@@ -51,10 +51,11 @@ def run(
     trace
         A trace or its file; none where ``generate=True`` or ``trace_preset`` draws one.
     fabrics
-        ``topoopt`` (behind patch panels), ``topoopt-ocs``, and shared ones; topoopt and the first three shared ones
-        where not given. With ``scheduler``, one network: ``cassini-24`` where not given, or a shared one.
+        ``topoopt`` (behind patch panels), ``topoopt-ocs``, and shared ones; topoopt, fat-tree, oversub-fat-tree, rail
+        and ideal-switch where not given. With ``scheduler``, one network: ``cassini-24`` where not given, or a shared
+        one.
     prices
-        A price list's name, or a file that is laid over it, by which fat-trees are dimensioned.
+        A price list's name, or a file that is laid over it, by which fabrics are priced and fat-trees dimensioned.
     on_progress
         Called with the stage, what is done and what there is.
     **words
