@@ -103,3 +103,20 @@ def polar() -> PolarChart:
 
 def every_kind() -> tuple[Chart, ...]:
     return (lines(), bars(), memory(), heatmap(), bars_over_time(), circle(), polar(), stages())
+
+
+EMPTY = (
+    LineChart("empty", "Empty", "x", "y", ()),
+    LineChart("points", "No points", "x", "y", (Series("a", (), ()),), x_log=True, y_log=True),
+    LineChart("below", "Nothing above zero", "x", "y", (Series("a", (1, 2), (0, -1)),), y_log=True),
+    BarChart("bars", "No bars", "x", "y", ()),
+    BarChart("gaps", "Gaps only", "x", "y", (Series("a", ("u",), (float("nan"),)),), stacked=True),
+    HeatmapChart("zeros", "Zeros", "x", "y", "bytes", ((0.0, 0.0), (0.0, 0.0)), value_log=True),
+    HeatmapChart("nothing", "No number", "x", "y", "bytes", ((float("nan"),),)),
+    TimelineChart("idle", "Idle", "", (), ()),
+    CircleChart("alone", "No links", 2, 2, (), ()),
+    CircleChart("many", "No links of many", 200, 200, (), ()),
+    PolarChart("still", "Nothing sends", ("a",), (), (), ()),
+    StagesChart("one", "One stage", (StageBox("stage 0", (), 0.0),), ()),
+)
+"""Charts of nothing, or of next to nothing."""

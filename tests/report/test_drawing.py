@@ -87,6 +87,12 @@ def test_pointing_and_keys_say_the_value_of_each_point(tmp_path: Path) -> None:
     assert {"0", "20 GiB", "100 GiB"} <= set(said["ticks"])
 
 
+def test_charts_of_nothing_are_drawn_without_a_complaint(tmp_path: Path) -> None:
+    said = acted(tmp_path, "said.tips = document.querySelectorAll('.tip').length;", *charts.EMPTY)
+    assert said["tips"] == len(charts.EMPTY) - 2
+    assert len({chart.name for chart in charts.EMPTY}) == len(charts.EMPTY)
+
+
 def test_dragging_enlarges_and_a_click_on_a_name_hides(tmp_path: Path) -> None:
     said = acted(
         tmp_path,

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from tests.report import charts
 from topoopt.errors import InvalidInput
-from topoopt.report import BarChart, Chart, HeatmapChart, LineChart, Series, TimelineChart, draw_charts
+from topoopt.report import Chart, HeatmapChart, LineChart, Series, draw_charts
 from topoopt.report.paper_axes import draw_on
 from topoopt.report.style import LIGHT
 
@@ -46,19 +46,7 @@ def test_no_date_stands_in_a_file(drawn_twice: tuple[tuple[str, ...], ...]) -> N
         assert b"CreationDate" not in data
 
 
-EMPTY = (
-    LineChart("empty", "Empty", "x", "y", ()),
-    LineChart("points", "No points", "x", "y", (Series("a", (), ()),), x_log=True, y_log=True),
-    LineChart("below", "Nothing above zero", "x", "y", (Series("a", (1, 2), (0, -1)),), y_log=True),
-    BarChart("bars", "No bars", "x", "y", ()),
-    BarChart("gaps", "Gaps only", "x", "y", (Series("a", ("u",), (float("nan"),)),), stacked=True),
-    HeatmapChart("zeros", "Zeros", "x", "y", "bytes", ((0.0, 0.0), (0.0, 0.0)), value_log=True),
-    HeatmapChart("nothing", "No number", "x", "y", "bytes", ((float("nan"),),)),
-    TimelineChart("idle", "Idle", "", (), ()),
-)
-
-
-@pytest.mark.parametrize("chart", EMPTY, ids=lambda chart: chart.name)
+@pytest.mark.parametrize("chart", charts.EMPTY, ids=lambda chart: chart.name)
 def test_charts_of_nothing_are_drawn_without_a_warning(chart: Chart, tmp_path: Path) -> None:
     assert draw_charts([chart], tmp_path, ("png",))
 

@@ -10,6 +10,8 @@ from topoopt.plan import Plan, compared_fabrics
 from topoopt.report import BarChart, Facts, Page, html, make_page
 from topoopt.report.fabrics import time_by_fabric
 from topoopt.report.plan_facts import time_facts
+from topoopt.report.plan_stages import stages_picture
+from topoopt.report.stages_chart import StagesChart
 from topoopt.search import SearchOptions, make_plan
 from topoopt.simulate import compute_and_bubble
 
@@ -78,6 +80,40 @@ def test_every_server_holds_a_stage(page: Page) -> None:
     )
 
 
+def test_the_stages_say_layers_servers_and_what_they_send(page: Page, plan: Plan) -> None:
+    chart = next(chart for chart in page.charts if chart.name == "stages")
+    work = transformer_of(plan.job)
+    step = work.layout(plan.strategy).step
+    assert isinstance(chart, StagesChart)
+    assert [box.name for box in chart.stages] == [f"stage {stage}" for stage in range(step.stages)]
+    each = work.model.layers // step.stages
+    assert each * step.stages == work.model.layers
+    for stage, box in enumerate(chart.stages):
+        last = (stage + 1) * each - 1
+        assert box.lines[0] == (f"layers {stage * each}–{last}" if each > 1 else f"layer {last}")
+        assert box.lines[1] == f"servers {2 * stage}–{2 * stage + 1}"
+        (chunk,) = step.chunks_on(stage)
+        assert box.busy_s == chunk.forward_s + chunk.backward_s
+    parts = step.part_servers.shape[2]
+    assert chart.sends_bytes == tuple(chunk.output_bytes * parts for chunk in step.chunks[:-1])
+    assert chart.back == ""
+
+
+def test_interleaved_stages_have_layers_from_everywhere_and_a_way_back(plan: Plan) -> None:
+    work = transformer_of(plan.job)
+    layout = work.layout(plan.strategy)
+    step = layout.step
+    twice = replace(step, chunks=(*step.chunks[:-1], step.chunks[0], *step.chunks))
+    model = replace(work.model, layers=2 * len(twice.chunks))
+    layouts = tuple(replace(one, step=twice) if one is layout else one for one in work.layouts)
+    known = replace(plan, job=replace(plan.job, work=replace(work, model=model, layouts=layouts)))
+    (chart,) = stages_picture(known)
+    n = step.stages
+    assert chart.stages[1].lines[0] == f"layers 2–3, {2 * n + 2}–{2 * n + 3}"
+    assert chart.back.startswith("Then from the last stage to the first, once: ")
+    assert chart.stages[0].busy_s == 2 * (step.chunks[0].forward_s + step.chunks[0].backward_s)
+
+
 def test_closed_form_and_simulation_stand_side_by_side(page: Page, plan: Plan) -> None:
     times = next(chart for chart in page.charts if chart.name == "configurations")
     closed, wired = times.series  # type: ignore[union-attr]
@@ -96,9 +132,11 @@ def test_columns_of_fabrics_have_names_of_their_own(page: Page) -> None:
     assert columns == ("configuration", "wired for it", "fat-tree, 125 Gb/s", "fat-tree, 200 Gb/s", "torus")
 
 
-def test_memory_is_told_by_cause(page: Page) -> None:
+def test_memory_is_told_by_cause_beside_what_there_is(page: Page, plan: Plan) -> None:
     memory = next(chart for chart in page.charts if chart.name == "memory")
     told = {series.name: series.y[0] * 2**30 / 1e9 for series in memory.series}  # type: ignore[union-attr]
+    limits = [limit.value * 2**30 for limit in memory.limits]  # type: ignore[union-attr]
+    assert limits == pytest.approx([transformer_of(plan.job).capacity_bytes])
     assert told == pytest.approx(
         {"parameters": 1, "gradients": 2, "optimizer": 3, "activations": 4, "logits": 0.5}
     )

@@ -10,6 +10,7 @@ from topoopt.hardware import ClusterSpec
 from topoopt.job import JobSettings, make_job, operators_of, traffic_job
 from topoopt.plan import Plan
 from topoopt.report import Notes, TimelineChart, make_page, plan_network
+from topoopt.report.operators_memory import memory_picture
 from topoopt.report.plan_choice import bounds_chart, convergence_chart
 from topoopt.report.plan_network import hops_chart, ring_lines, topology_circle
 from topoopt.report.plan_tables import strategy_table
@@ -23,7 +24,7 @@ from topoopt.report.plan_traffic import (
     traffic_maps,
 )
 from topoopt.routing import link_loads, make_routes
-from topoopt.search import SearchOptions, make_plan
+from topoopt.search import SearchOptions, fullest_server, make_plan
 from topoopt.simulate import SimResult, timeline
 from topoopt.traffic import traffic_from_matrix
 from topoopt.workload import load_model
@@ -125,6 +126,13 @@ def test_turned_routes_are_those_of_the_other_servers(plan: Plan, result: SimRes
             turned = {tuple((node + src) % n for node in nodes) for _, nodes in route.paths}
             real = plan.fabric.routes.paths(src, (route.dst + src) % n)
             assert turned == {path.nodes for path in real if path.weight > 5e-4}
+
+
+def test_memory_is_beside_what_an_accelerator_has(plan: Plan) -> None:
+    chart, use = memory_picture(plan), fullest_server(plan.job, plan.strategy)
+    assert sum(series.y[0] for series in chart.series) == pytest.approx(use.total_bytes / 1e9)
+    assert [limit.value for limit in chart.limits] == [40.0]  # an A100 of the paper's testbed
+    assert chart.limits[0].name == "an accelerator has 40 GB"
 
 
 def test_of_many_pairs_those_with_the_most_bytes_have_room(

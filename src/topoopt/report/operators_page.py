@@ -7,6 +7,7 @@ from topoopt.job import operators_of
 from topoopt.plan import Plan
 from topoopt.report.facts import facts_of
 from topoopt.report.gradient_words import gradient_facts
+from topoopt.report.operators_memory import memory_picture
 from topoopt.report.page import Block, Section
 from topoopt.report.plan_tables import memory_table, strategy_table
 from topoopt.report.rows import Entries, facts
@@ -87,7 +88,7 @@ def made_by(plan: Plan) -> Entries:
 def strategy_details(plan: Plan) -> tuple[Block, ...]:
     """Return every operator, the memory of the fullest server, and how both are counted."""
     settings = facts_of("How time and memory are counted", asdict(plan.job.settings))
-    return strategy_table(plan), memory_table(plan), settings
+    return strategy_table(plan), memory_table(plan), settings, memory_picture(plan)
 
 
 OPERATORS_PAGE = WorkPage(
