@@ -111,7 +111,8 @@ def test_a_page_names_every_operator_every_fabric_and_every_input(plan: Plan, pl
         assert baseline.description in said
     for word in ("sha256:00ff", plan.provenance.version, "proportional", "a100"):
         assert word in said
-    circle = json.loads(Read(html(plan_page)).scripts[0])[0]
+    figures = json.loads(Read(html(plan_page)).scripts[0])
+    circle = next(figure for figure in figures if figure["kind"] == "circle")
     assert circle["servers"] == len(circle["places"]) == plan.job.cluster.servers
 
 
