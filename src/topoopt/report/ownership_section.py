@@ -1,12 +1,13 @@
 """What it costs to own a cluster and to train on it, as a section: an hour, a run, what a network saves and loses."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from topoopt.cost import Ownership, OwnershipTerms, ServerPrice
 from topoopt.llm import OwnedCluster
 from topoopt.plan import ComparedFabric
 from topoopt.report.chart import BarChart
+from topoopt.report.fabric_names import name_apart
 from topoopt.report.page import Block, Notes, Section
 from topoopt.report.rows import Column, Entries, Source, bars, facts, number, table, text
 from topoopt.report.words import counted, dollars, usd
@@ -22,9 +23,10 @@ class OwnedRow:
     owned: Ownership
 
 
-def owned_rows(rows: Iterable[ComparedFabric]) -> list[OwnedRow]:
+def owned_rows(rows: Sequence[ComparedFabric]) -> list[OwnedRow]:
     """Return the fabrics whose ownership is priced."""
-    return [OwnedRow(row.name, row.ownership) for row in rows if row.ownership is not None]
+    name = name_apart(rows)
+    return [OwnedRow(name(row), row.ownership) for row in rows if row.ownership is not None]
 
 
 def ownership_sections(
@@ -50,7 +52,7 @@ def ownership_sections(
         f"{running.power_usage_effectiveness:g}",
         "over": f"{counted_years(running.years)}, training {running.utilization:.0%} of the hours",
         "range": _range(first),
-        "run": _run(first),
+        "run": _run(first, f" on {rows[0].name}" if len(rows) > 1 else ""),
     }
     blocks: tuple[Block, ...] = (_table(rows), facts(entries), *_notes(rows), *_chart(rows))
     return [
@@ -93,11 +95,11 @@ def _range(owned: Ownership) -> str:
     return f"from {dollars(low)} to {dollars(high)} an hour, by the price of a server"
 
 
-def _run(owned: Ownership) -> str:
+def _run(owned: Ownership, where: str) -> str:
     if owned.run_hours is None:
         return ""
     days = f", {owned.run_hours / 24:,.3g} days" if owned.run_hours >= 48 else ""
-    return f"{owned.run_hours:,.4g} hours{days} on the first network, {dollars(owned.usd_per_run)}"
+    return f"{owned.run_hours:,.4g} hours{days}{where}, {dollars(owned.usd_per_run)}"
 
 
 def _table(rows: Sequence[OwnedRow]) -> Block:
