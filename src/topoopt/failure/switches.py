@@ -1,8 +1,10 @@
 """What of a switched fabric can fail: links of servers, and switches, each with the bandwidth that it takes along."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from math import gcd
 
-from topoopt.cost import realize
+from topoopt.cost import Plane, network_bill, pricing_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,31 +41,38 @@ class LostBandwidth:
 
 
 def switch_tiers(fabric: str, servers: int, interfaces: int, bandwidth_bps: float) -> tuple[SwitchTier, ...]:
-    """Return the switches of a fabric by tier; none where it has none.
+    """Return the switches of a fabric by tier, whole ones as they are bought by the usual list; none without switches.
 
-    Every interface of a server has a tree of its own, so that a first switch takes one interface from the servers
-    below it, and one above it its share of that tree. A path around it is taken at once, as routing has it.
+    Ports of a server in one tree hang on one leaf of it. A leaf takes those ports from the servers below it, and a
+    switch above it takes its share of what the tree carries. A path around it is taken at once, as routing has it.
 
     Raises
     ------
     InvalidInput
-        If the fabric cannot be built so.
+        If the fabric is unknown.
+    Infeasible
+        If no switches of the catalogue join the servers.
 
     Examples
     --------
-    >>> [(tier.name, tier.servers, tier.lost) for tier in switch_tiers("rail", 16, 4, 100e9)]
-    [('edge', 16, 0.25)]
+    All interfaces of a small cluster are on one switch, which is cheap; a larger one has a tree for each.
+
+    >>> switch_tiers("rail", 16, 4, 100e9)
+    (SwitchTier(name='leaf', count=1, servers=16, lost=1.0),)
+    >>> [(tier.name, tier.count, tier.servers, tier.lost) for tier in switch_tiers("rail", 512, 8, 400e9)]
+    [('leaf', 32, 128, 0.125), ('spine', 16, 512, 0.0625)]
     """
-    built = realize(fabric, servers, interfaces, bandwidth_bps)
-    tree, trees = built.tree, built.trees
-    if tree is None or not trees:
-        return ()
-    behind = -(-servers // tree.edge)
-    tiers = [SwitchTier("edge", tree.edge * trees, behind, 1 / interfaces)]
+    bill = network_bill(fabric, servers, interfaces, bandwidth_bps, pricing_of())
+    return tuple(tier for plane in bill.planes for tier in _tiers(plane, servers, interfaces))
+
+
+def _tiers(plane: Plane, servers: int, interfaces: int) -> Iterator[SwitchTier]:
+    """Yield the tiers of trees of one shape."""
+    tree, share = plane.tree, plane.interfaces / interfaces
+    yield SwitchTier("leaf", tree.leaves * plane.count, -(-servers // tree.leaves), share)
     if tree.aggregation:
-        pods = max(-(-tree.edge // max(tree.radix // 2, 1)), 1)
-        lost = pods / tree.aggregation / interfaces
-        tiers.append(SwitchTier("aggregation", tree.aggregation * trees, -(-servers // pods), min(lost, 1.0)))
-    if tree.core:
-        tiers.append(SwitchTier("core", tree.core * trees, servers, 1 / tree.core / interfaces))
-    return tuple(tiers)
+        in_pod = gcd(tree.aggregation, tree.spines)  # each of a pod has a group of spines of its own
+        behind = -(-servers * in_pod // tree.aggregation)
+        yield SwitchTier("aggregation", tree.aggregation * plane.count, behind, share / in_pod)
+    if tree.spines:
+        yield SwitchTier("spine", tree.spines * plane.count, servers, share / tree.spines)
