@@ -42,7 +42,7 @@ def test_every_fabric_is_priced_and_every_price_has_its_accounting(topoopt: Topo
 
 
 def test_every_fabric_says_in_words_what_it_is(topoopt: Topoopt) -> None:
-    words = ["cost", "--oversubscription", "3", "--ocs-interfaces", "1", "--degree", "8"]
+    words = ["cost", "--oversubscription", "3", "--ocs-interfaces", "1", "--degree", "8", "--tiers", "2"]
     answer = json.loads(topoopt(*words, "--json").out)
     notes = {row["fabric"]: row["note"] for row in answer["fabrics"]}
     assert notes["oversub-fat-tree"] == "3:1 above the first switch"
@@ -50,6 +50,7 @@ def test_every_fabric_says_in_words_what_it_is(topoopt: Topoopt) -> None:
     assert (answer["options"]["oversubscription"], answer["options"]["ocs_interfaces"]) == (3, 1)
     assert all(WHAT_IT_IS.get(name, note) for name, note in notes.items())
     assert "3:1 above the first switch" in topoopt(*words).out
+    assert "one switch reaches: nothing is oversubscribed" in topoopt("cost", "--degree", "8").out
 
 
 def test_each_choice_of_the_accounting_is_a_flag(topoopt: Topoopt) -> None:

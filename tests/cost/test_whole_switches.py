@@ -66,7 +66,7 @@ CLUSTERS = (
         32,
         8,
         400,
-        "Broadcom Tomahawk 6, lanes of 100G",
+        "Broadcom Tomahawk 6 (100G)",
         0,
         (
             ("nic", 400, 256, 1499),
@@ -98,7 +98,7 @@ CLUSTERS = (
         128,
         1,
         800,
-        "Broadcom Tomahawk 6, lanes of 100G",
+        "Broadcom Tomahawk 6 (100G)",
         0,
         (
             ("nic", 800, 128, 2248),
@@ -129,7 +129,7 @@ CLUSTERS = (
         432,
         8,
         200,
-        "Broadcom Tomahawk 6, lanes of 100G",
+        "Broadcom Tomahawk 6 (100G)",
         8 * 80,
         (
             ("nic", 200, 3456, 1079),
@@ -146,7 +146,7 @@ CLUSTERS = (
         4096,
         8,
         400,
-        "Broadcom Tomahawk 6, lanes of 100G",
+        "Broadcom Tomahawk 6 (100G)",
         0,
         (
             ("nic", 400, 32_768, 1499),

@@ -222,7 +222,15 @@ def test_why_a_network_has_no_price_and_a_fabric_is_missing_is_said_once(plan: P
     )
     fabrics = next(section for section in make_page(bare).sections if section.key == "fabrics")
     assert Notes(("without rail: needs two servers",)) in fabrics.blocks
-    assert "Without a price: prices 2022: the list ends at 200 Gb/s." in fabrics.caption
+    assert Notes(("topoopt has no price: prices 2022: the list ends at 200 Gb/s",)) in fabrics.blocks
+
+
+def test_the_page_names_the_price_list_and_the_accounting(plan: Plan) -> None:
+    fabrics = next(section for section in make_page(plan).sections if section.key == "fabrics")
+    assert Notes(("prices: list 2026, accounting complete",)) in fabrics.blocks
+    linear = replace(plan, price={**plan.price, "link_technology": "linear"})
+    fabrics = next(section for section in make_page(linear).sections if section.key == "fabrics")
+    assert Notes(("prices: list 2026, accounting complete, linear links",)) in fabrics.blocks
 
 
 def test_the_page_names_the_server_of_the_timeline(plan: Plan, result: SimResult) -> None:

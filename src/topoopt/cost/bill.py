@@ -206,7 +206,7 @@ def bill_of_materials(
         watts.name,
         rule,
         tuple(_line(part, count, prices, watts) for part, count in parts if count),
-        _note(fabric, degree, rule, chosen),
+        _note(fabric, degree, rule, chosen, counted.planes),
         counted.planes,
         buying.length_m,
     )
@@ -264,8 +264,12 @@ def _watts(part: Part, power: PartTable) -> float | None:
     return None if None in each_w else switch.ports * sum(watts or 0.0 for watts in each_w)
 
 
-def _note(fabric: str, degree: int, rule: Accounting, options: FabricOptions) -> str:
+def _note(
+    fabric: str, degree: int, rule: Accounting, options: FabricOptions, planes: tuple[Plane, ...]
+) -> str:
     notes = [_what(fabric, degree, rule, options)]
+    if fabric == "oversub-fat-tree" and planes and all(plane.tree.tiers == 1 for plane in planes):
+        notes = ["one switch reaches: nothing is oversubscribed"]
     if options.link_technology != PLUGGABLE and fabric not in SWITCHED_FABRICS:
         if options.link_technology == CO_PACKAGED:
             notes.append("no packet switches: modules at servers are pluggable")

@@ -18,7 +18,6 @@ WHAT_IT_IS = {
     "topoopt": "patch panels",
     "topoopt-ocs": "optical circuit switches in place of panels",
     "fat-tree": "full bisection, an interface for each of topoopt's",
-    "rail": "leaf and spine for each interface",
     "expander": "random cables, no switch",
     "torus": "cables to the neighbors in a grid, no switch",
     "full-mesh": "cables to every server, no switch",

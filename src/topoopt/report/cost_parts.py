@@ -25,6 +25,9 @@ ITEMS = {
     "fiber_m": "fiber",
 }
 
+PORTS_OF = {"electrical_port": "port", "co_packaged_port": "optics of a port"}
+"""The same of a switch that is named."""
+
 
 def watts(power_w: float | None) -> str:
     """Return ``12.3 kW``, ``830 W`` or a dash where nobody's figure is known."""
@@ -69,7 +72,9 @@ def remark_facts(offers: Sequence[Offer]) -> Facts:
 
 def _part(line: BillLine) -> str:
     speed = f" of {format_bandwidth(line.bandwidth_bps)}" if line.bandwidth_bps else ""
-    return ITEMS[line.item] + speed + (f", {line.name}" if line.name else "")
+    if line.name:
+        return f"{PORTS_OF.get(line.item, line.item)}{speed} of {line.name}" if speed else line.name
+    return ITEMS[line.item] + speed
 
 
 def _built_of(built: Realization) -> str:

@@ -1,6 +1,7 @@
 """Fabrics beside each other: iteration time, price, and who is beaten in both."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from topoopt.plan import ComparedFabric, front_of_fabrics
 from topoopt.report.chart import BarChart, LineChart, Series
@@ -111,6 +112,21 @@ def _times(rows: Sequence[ComparedFabric]) -> tuple[Column, ...]:
         number("iteration", "outcome.iteration_time_s"),
         number("×", lambda row: row.outcome.iteration_time_s / first_s, ".2f"),
     )
+
+
+def price_notes(price: Mapping[str, Any]) -> tuple[Notes, ...]:
+    """Return by which list and accounting a plan and what is beside it are priced, or why the plan has no price."""
+    if price.get("cost_usd") is None:
+        return (Notes((f"topoopt has no price: {price['note']}",)),) if price.get("note") else ()
+    accounting = price.get("accounting") or {}
+    counted = f", accounting {accounting['name']}" if accounting.get("name") else ""
+    technology = price.get("link_technology") or PLUGGABLE
+    links = "" if technology == PLUGGABLE else f", {technology} links"
+    return (Notes((f"prices: list {price.get('prices')}{counted}{links}",)),)
+
+
+PLUGGABLE = "pluggable"
+"""What links are made of if nothing else is said."""
 
 
 def fabric_notes(

@@ -8,6 +8,7 @@ from topoopt.report.fabrics import (
     fabric_notes,
     fabric_table,
     figure_table,
+    price_notes,
     time_by_fabric,
 )
 from topoopt.report.front_words import beaten_by
@@ -226,14 +227,12 @@ def _traffic(plan: Plan, result: SimResult) -> Section:
 
 
 def _fabrics(plan: Plan, rows: tuple[ComparedFabric, ...]) -> Section:
-    unpriced = ""
-    if plan.price.get("cost_usd") is None and plan.price.get("note"):
-        unpriced = f" Without a price: {plan.price['note']}."
+    notes = fabric_notes(rows, plan.skipped_fabrics, plan.outcome.simulator)
     return Section(
         "fabrics",
         "Beside other fabrics",
-        f"The same job on other networks; lower and further left is better.{unpriced}",
-        (fabric_table(rows), *fabric_notes(rows, plan.skipped_fabrics, plan.outcome.simulator)),
+        "The same job on other networks; lower and further left is better.",
+        (fabric_table(rows), *notes, *price_notes(plan.price)),
         work_page(plan).compared,
     )
 
