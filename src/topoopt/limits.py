@@ -63,6 +63,10 @@ MOST_OF_ANYTHING: Final = 1_000_000_000_000
 """The limit of a count that is not in :data:`MOST`, such as a hidden size or samples of a batch."""
 
 
+LONGEST_DIGITS: Final = 20
+"""More are no count of anything."""
+
+
 def whole(word: str, value: object, least: int = 0, most: int | None = None) -> int:
     """Return an integer, or refuse what is none, or lies outside ``least`` to ``most`` (by default of the table).
 
@@ -83,6 +87,18 @@ def whole(word: str, value: object, least: int = 0, most: int | None = None) -> 
     if number > largest:
         raise InvalidInput(f"{word}: expected an integer <= {largest}, got {shown(number)}")
     return number
+
+
+def whole_or_digits(word: str, value: object, least: int = 0, most: int | None = None) -> int:
+    """Return an integer that may be written as text, as ``KEY=VALUE`` of a command line is; else as :func:`whole`.
+
+    Examples
+    --------
+    >>> whole_or_digits("samples", "16", 1)
+    16
+    """
+    digits = isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < LONGEST_DIGITS
+    return whole(word, int(str(value)) if digits else value, least, most)
 
 
 def finite(word: str, value: float) -> float:

@@ -94,6 +94,13 @@ def test_without_lines_of_communicators_one_of_all_is_known_by_its_size(tmp_path
     assert traffic_of(calls, tmp_path).allreduce == (AllReduceGroup((0, 1), 4000),)
 
 
+@pytest.mark.parametrize("iterations", [0, -1, "many", 1.5])
+def test_iterations_are_a_whole_number(iterations: int, tmp_path: Path) -> None:
+    lines = [*world(8), *(called(rank, "AllReduce", 1000, 8) for rank in range(8))]
+    with pytest.raises(InvalidInput, match="iterations: expected an integer >= 1"):
+        traffic_of(lines, tmp_path, iterations=iterations)
+
+
 def test_accelerators_are_put_on_servers_as_asked(tmp_path: Path) -> None:
     calls = [*world(8), *(called(rank, "AllReduce", 1000, 8) for rank in range(8))]
     assert traffic_of(calls, tmp_path, per_server=2).allreduce == (AllReduceGroup((0, 1, 2, 3), 4000),)

@@ -56,6 +56,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "prices": EXAMPLES / "prices.csv",
         "inventory": EXAMPLES / "room.yaml",
         "rates": EXAMPLES / "failure-rates.yaml",
+        "program": EXAMPLES / "models" / "recommender.pt2",
+        "onnx": EXAMPLES / "models" / "resnet18.onnx",
         "task-graph": next((EXAMPLES / "taskgraphs").glob("*.fbuf*")),
     }
     return {kind: os.fspath(path) for kind, path in named.items()}
@@ -87,15 +89,16 @@ def test_other_examples(tmp_path: Path) -> None:
     assert file_kind(os.fspath(tmp_path / "missing")) is None
 
 
+MODELS = {"job", "operators", "program", "onnx", "matrix", "recording", "device-profile", "config"}
 VERBS: dict[str, tuple[Callable[[str], Any], set[str]]] = {
-    "plan": (topoopt.plan, {"job", "operators", "matrix", "recording", "device-profile", "config"}),
+    "plan": (topoopt.plan, MODELS),
     "compare": (
         topoopt.compare,
-        {"plan", "job", "operators", "matrix", "recording", "device-profile", "config"},
+        {"plan", *MODELS},
     ),
     "traffic": (
         topoopt.traffic,
-        {"plan", "job", "operators", "matrix", "recording", "device-profile", "config"},
+        {"plan", *MODELS},
     ),
     "simulate": (topoopt.simulate, {"plan", "task-graph"}),
     "cost": (lambda path: topoopt.cost(plan=path), {"plan"}),

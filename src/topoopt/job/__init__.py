@@ -40,6 +40,7 @@ from topoopt.job.request import DEFAULT_CLUSTER as DEFAULT_CLUSTER
 from topoopt.job.request import Described as Described
 from topoopt.job.request import JobRequest as JobRequest
 from topoopt.job.request import in_its_place as in_its_place
+from topoopt.job.requested_job import program_words as program_words
 from topoopt.job.requested_job import requested_job as requested_job
 from topoopt.job.settings import MEMORY_CHECKS as MEMORY_CHECKS
 from topoopt.job.settings import JobSettings as JobSettings

@@ -72,6 +72,7 @@ class JobModel(Strict):
     hyperparameters: dict[str, Any] = Field(default={}, alias="set")
     config: str | None = None
     operators: str | None = None
+    program: str | None = None
     profile: str | None = None
     traffic: str | None = None
     training: TrainingPart | None = None
@@ -92,10 +93,11 @@ class JobModel(Strict):
         if len(named) != 1 and named not in (
             ["model", "profile"],
             ["operators", "profile"],
+            ["program", "profile"],
         ):
             got = " and ".join(named) or "none"
             raise ValueError(
-                f"give one of model, config, operators, profile (with or without model), traffic; got {got}"
+                f"give one of model, config, operators, profile (with or without model), program, traffic; got {got}"
             )
         return self
 

@@ -35,6 +35,8 @@ KINDS: Mapping[str, FileKind] = {
     "job": FileKind("a job", _MODELS),
     "cluster": FileKind("a cluster, not a job", "give a model and cluster=FILE"),
     "operators": FileKind("a list of operators", "topoopt plan, compare, traffic and profile take it"),
+    "program": FileKind("a program of torch.export", _MODELS),
+    "onnx": FileKind("a model in ONNX", _MODELS),
     "matrix": FileKind("a traffic matrix", _MODELS),
     "recording": FileKind("NCCL's log or a trace of torch.profiler", _MODELS),
     "chakra": FileKind(

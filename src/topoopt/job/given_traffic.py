@@ -73,8 +73,8 @@ def _recorded(recording: Recording, request: JobRequest) -> tuple[Traffic, str, 
     iterations = request.hyperparameters.get("iterations")
     traffic = recorded_traffic(recording, request.cluster.get(PER_SERVER), iterations)
     of_one = [recording.servers.count(server) for server in set(recording.servers)]
-    count = iterations or recording.iterations
-    spread = f"one of {count} iterations" if (count or 1) > 1 else "all of it as one iteration"
+    count = int(iterations or recording.iterations or 1)
+    spread = f"one of {count} iterations" if count > 1 else "all of it as one iteration"
     silent = recording.accelerators - len(recording.recorded)
     others = f", {silent} of whom are taken to do as the others" if silent else ""
     origin = f"{recording.what} of {recording.accelerators} accelerators{others}; {spread}"

@@ -15,6 +15,8 @@ _BY_SUFFIX = {
     ".fbuf": "task-graph",
     ".xz": "task-graph",
     ".et": "chakra",
+    ".onnx": "onnx",
+    ".pt2": "program",
     ".npy": "matrix",
     ".safetensors": "weights",
     ".graphml": "wiring",
@@ -182,6 +184,8 @@ def _of_archive(path: str) -> str | None:
             names = archive.namelist()
     except (zipfile.BadZipFile, OSError):
         return None
+    if any(name.endswith(("models/model.json", "serialized_exported_program.json")) for name in names):
+        return "program"
     return "weights" if any(name.endswith("data.pkl") for name in names) else None
 
 

@@ -27,7 +27,7 @@ DEFAULT_CLUSTER: Mapping[str, Any] = {"servers": 128, "degree": 4, "link_bandwid
 TRAINING_FILES = ("calibration", "loads")
 """What of the training may be the name of a file."""
 
-WORK_FILES = ("config", "operators", "profile", "traffic")
+WORK_FILES = ("config", "operators", "program", "profile", "traffic")
 """What a job may be made of instead of a model's name, or beside it: names of files."""
 
 _PLAIN = ("model", "variant", *WORK_FILES, "batch_per_accelerator")
@@ -43,9 +43,9 @@ class JobRequest:
 
     Attributes
     ----------
-    model, variant, config, operators, profile, traffic : str
+    model, variant, config, operators, program, profile, traffic : str
         A model's name, or the path of a file; ``config`` is a transformer's ``config.json``,
-        ``traffic`` a matrix or what a run has sent.
+        ``program`` one of ``torch.export`` or in ONNX, ``traffic`` a matrix or what a run has sent.
     training : mapping
         Fields of :class:`TrainingPart`, for transformers.
     hyperparameters : mapping
@@ -70,6 +70,7 @@ class JobRequest:
     training: Mapping[str, Any] = field(default_factory=dict)
     hyperparameters: Mapping[str, Any] = field(default_factory=dict)
     operators: str = ""
+    program: str = ""
     profile: str = ""
     traffic: str = ""
     batch_per_accelerator: int = 0

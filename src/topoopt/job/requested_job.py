@@ -19,6 +19,7 @@ from topoopt.workload import (
     load_model,
     read_flexnet_profile,
     read_operators,
+    read_program,
     resolve_variant,
     signature_of,
 )
@@ -52,16 +53,30 @@ def requested_job(request: JobRequest) -> Job:
         if is_device_profile(content):
             return _measured_job(request, device_profile_from_mapping(content, request.profile))
         return _profiled_job(request, settings)
-    if request.operators or request.described:
+    if request.operators or request.program or request.described:
         cluster = requested_cluster(request, DEFAULT_CLUSTER["servers"])
         return make_job(_own_graph(request), cluster, settings)
     graph, servers = _zoo_graph(request)
     return make_job(graph, requested_cluster(request, servers), settings)
 
 
+def program_words(request: JobRequest) -> str:
+    """Return what the program that a request names is, and how it was counted, in words."""
+    return _program(request)[1]
+
+
+def _program(request: JobRequest) -> tuple[OperatorGraph, str]:
+    if request.variant:
+        raise InvalidInput(f"{request.program}: variant is for models of the zoo; leave it out")
+    return read_program(request.program, request.hyperparameters)
+
+
 def _own_graph(request: JobRequest) -> OperatorGraph:
     """Return the operators of a file, or those made in Python."""
     graph, batch = request.described, request.batch_per_accelerator
+    if graph is None and request.program:
+        read, _ = _program(request)
+        return replace(read, batch_per_accelerator=batch) if batch else read
     if graph is None:
         _refuse_model_words(request, request.operators)
         return read_operators(request.operators, batch_per_accelerator=batch or None)
@@ -110,7 +125,7 @@ def _measured_job(request: JobRequest, profile: DeviceProfile) -> Job:
     if request.model or profile.source == "zoo":
         zoo = JobRequest(model=profile.model, hyperparameters=profile.hyperparameters)
         graph, _ = _zoo_graph(request if request.model else zoo.overlaid(request))
-    if request.operators:
+    if request.operators or request.program:
         graph = _own_graph(request)
     elif not request.model and not request.batch_per_accelerator:
         graph = replace(graph, batch_per_accelerator=profile.batch_per_accelerator)
@@ -130,7 +145,7 @@ def _check_measured(request: JobRequest, profile: DeviceProfile) -> None:
         raise InvalidInput(
             f"{place}: holds operators of the transformer {profile.model}; name that, and this file as calibration=FILE"
         )
-    if profile.source == "operators" and not (request.model or request.operators):
+    if profile.source == "operators" and not (request.model or request.operators or request.program):
         raise InvalidInput(
             f"{place}: holds times of {profile.model}, a file of operators; name that file, and this one with "
             "profile_file=FILE"

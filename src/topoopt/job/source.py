@@ -15,6 +15,8 @@ from topoopt.transformer import is_transformer
 
 SUFFIXES = (".yaml", ".yml", ".json", ".csv", ".npy")
 WORDS: Mapping[str, str] = {
+    "program": "program",
+    "onnx": "program",
     "recording": "traffic",
     "chakra": "traffic",
     "matrix": "traffic",

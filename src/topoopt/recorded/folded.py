@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput
-from topoopt.limits import MOST, whole
+from topoopt.limits import MOST, whole_or_digits
 from topoopt.recorded.calls import ALL_REDUCE, ALL_TO_ALL, GATHER, SCATTER
 from topoopt.recorded.recording import Recording
 from topoopt.recorded.whole_run import GroupCall, group_bytes, message_bytes
@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 
 
 def recorded_traffic(
-    recording: Recording, accelerators_per_server: int | None = None, iterations: int | None = None
+    recording: Recording, accelerators_per_server: int | None = None, iterations: int | str | None = None
 ) -> Traffic:
     """Return what one iteration of a recorded run moves between servers.
 
@@ -41,7 +41,8 @@ def recorded_traffic(
         If all accelerators are on one server, they do not fill the servers, or ranks are missing.
     """
     servers = servers_of_ranks(recording, accelerators_per_server)
-    times = whole("iterations", iterations or recording.iterations or 1, 1, MOST["iterations"])
+    said = recording.iterations or 1 if iterations is None else iterations
+    times = whole_or_digits("iterations", said, 1, MOST["iterations"])
     matrix = np.zeros((max(servers) + 1, max(servers) + 1))
     halves: dict[tuple[int, ...], int] = defaultdict(int)
     for group, size_bytes in group_bytes(recording).items():

@@ -1,6 +1,6 @@
 """Where a job comes from, in words: a variant of the zoo and what was changed of it, or files."""
 
-from topoopt.job import Job, JobRequest, TrafficWork
+from topoopt.job import Job, JobRequest, TrafficWork, program_words
 from topoopt.search import is_transformer
 from topoopt.workload import MODELS, resolve_variant
 
@@ -16,10 +16,11 @@ def origin_of(request: JobRequest, job: Job) -> Origin:
     if request.described is not None:
         return (("model", "described in Python"),)
     profile = ("profile", request.profile)
-    file = request.operators or (not request.model and request.profile)
+    file = request.operators or request.program or (not request.model and request.profile)
     if file:
         read = ("model", f"from {file}")
-        return (read, profile) if request.operators else (read,)
+        counted = (("counted", program_words(request)),) if request.program else ()
+        return (read, *counted, profile) if request.operators or request.program else (read,)
     name, variant = resolve_variant(job.name)
     changes = dict(request.hyperparameters)
     if request.batch_per_accelerator:

@@ -133,7 +133,7 @@ def _job_subject(request: JobRequest, source: NamedSource, words: Mapping[str, A
         raise InvalidInput(f"{source}: is or names a profile already; name a model to measure it here")
     whole_request = job_request(request, pick(words, _OF_JOBS))
     job = requested_job(whole_request)
-    if whole_request.operators:
+    if whole_request.operators or whole_request.program:
         return subject_of_job(job, "operators")
     return subject_of_job(job, "zoo", _changes(whole_request, job.name))
 

@@ -18,7 +18,8 @@ class ModelWords(TypedDict, total=False):
     variant: str
     """Published variant of the model, such as 16 or dlrm-16."""
     set: Annotated[Mapping[str, Any], Word("KEY=VALUE")]
-    """Change a hyper-parameter; may be given several times."""
+    """Change a hyper-parameter; may be given several times. Of a program: samples, unknown=bytes, of ONNX the sizes of
+    named dimensions; of a recording: iterations."""
     batch_per_accelerator: int
     """Samples per accelerator; the model's own if not given."""
 

@@ -32,6 +32,7 @@ from topoopt.workload.profile_table import ProfileTable as ProfileTable
 from topoopt.workload.profile_table import published_tables as published_tables
 from topoopt.workload.profile_timer import ProfileTimer as ProfileTimer
 from topoopt.workload.profile_timer import published_profile_timer as published_profile_timer
+from topoopt.workload.programs.read import read_program as read_program
 from topoopt.workload.roofline_timer import Roofline as Roofline
 from topoopt.workload.roofline_timer import RooflineTimer as RooflineTimer
 from topoopt.workload.timer import OperatorTime as OperatorTime

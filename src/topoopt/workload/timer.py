@@ -5,7 +5,7 @@ from typing import Protocol
 
 from topoopt.workload.graph import Operator
 
-TWO_GRADIENTS = frozenset({"add", "multiply"})
+TWO_GRADIENTS = frozenset({"add", "multiply", "matmul", "attention"})
 """Kinds without weights whose backward pass makes a gradient for each of two inputs."""
 
 
