@@ -28,10 +28,9 @@ def given_traffic_job(request: JobRequest) -> Job:
         If the traffic cannot be read, is not of the servers that are said, or a word is for operators.
     """
     what = request.traffic or "the traffic"
-    if request.profile:
-        raise InvalidInput(f"{request.profile}: {what} holds bytes and no operators; leave it out")
-    _refuse_words(request, what)
+    _refuse_settings(request, what)
     traffic, origin, per_server = _traffic(request, what)
+    _refuse_words(request, what)
     servers = request.cluster.get("servers", traffic.servers)
     if servers != traffic.servers:
         raise InvalidInput(f"servers: {what} is for {traffic.servers} servers, got {servers}")
@@ -82,7 +81,8 @@ def _recorded(recording: Recording, request: JobRequest) -> tuple[Traffic, str, 
     return traffic, origin, None if said else max(of_one)
 
 
-def _refuse_words(request: JobRequest, what: str) -> None:
+def _refuse_settings(request: JobRequest, what: str) -> None:
+    """Refuse hyper-parameters that reading would pass over."""
     allowed = ("iterations",) if is_recording(request) else ()
     for word in request.hyperparameters:
         if not allowed:
@@ -90,6 +90,12 @@ def _refuse_words(request: JobRequest, what: str) -> None:
                 f"{what}: hyper-parameters (set) are for models of the zoo; change the file instead"
             )
         check_known(f"{what}: set", word, allowed)
+
+
+def _refuse_words(request: JobRequest, what: str) -> None:
+    """Refuse what is said of operators, once the traffic has been read: its own mistakes come first."""
+    if request.profile:
+        raise InvalidInput(f"{request.profile}: {what} holds bytes and no operators; leave it out")
     if request.variant:
         raise InvalidInput(f"{what}: variant is for models of the zoo; change the file instead")
     for word, value in (("batch_per_accelerator", request.batch_per_accelerator), *request.settings.items()):

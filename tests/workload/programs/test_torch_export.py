@@ -164,9 +164,11 @@ def test_a_batch_of_any_size_is_that_of_the_example(tmp_path: Path) -> None:
 
 @pytest.mark.filterwarnings("ignore")
 def test_an_operator_that_nobody_knows_is_named_and_counted_by_its_bytes_if_asked(tmp_path: Path) -> None:
+    from torch import library  # noqa: PLC0415 - only where PyTorch is
+
     number = next(COUNT)
 
-    @torch.library.custom_op(f"lab{number}::twist", mutates_args=())  # type: ignore[untyped-decorator]
+    @library.custom_op(f"lab{number}::twist", mutates_args=())  # type: ignore[untyped-decorator]
     def twist(x: torch.Tensor) -> torch.Tensor:  # type: ignore[name-defined]
         return x.flip(1)
 
