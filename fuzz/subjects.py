@@ -133,6 +133,9 @@ WORDS = {
 CHANGE_THE_MACHINE = {"testbed up", "testbed run", "testbed share", "testbed down"}
 """Verbs that would make networks, leave them behind, or remove somebody's."""
 
+WAIT_FOR_PEOPLE = {"studio"}
+"""Verbs that go on until they are interrupted."""
+
 
 def verbs() -> Iterator[tuple[str, list[Any]]]:
     """Yield every verb of the command line and its options, as the program itself lists them."""
@@ -145,7 +148,7 @@ def _verbs_of(group: Any, before: str, names: list[str]) -> Iterator[tuple[str, 
         _, command, _ = group.resolve_command(context, [name])
         if hasattr(command, "list_commands"):
             yield from _verbs_of(command, f"{name} ", command.list_commands(typer.Context(command)))
-        elif before + name not in CHANGE_THE_MACHINE:
+        elif before + name not in CHANGE_THE_MACHINE | WAIT_FOR_PEOPLE:
             yield before + name, [one for one in command.params if one.opts[0].startswith("--")]
 
 

@@ -69,12 +69,19 @@ def test_a_token_of_ones_own_holds_on_this_machine_too(start: Callable[..., Any]
         assert status(studio, "/", Authorization="Bearer a long secret")[0] == 200
 
 
+def test_it_ends_by_itself_where_that_is_asked(start: Callable[..., Any]) -> None:
+    with start("--seconds", "1") as studio:
+        assert status(studio, "/")[0] == 200
+        assert studio.process.wait(20) == 0
+
+
 @needs_libraries
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         ({"port": 99999}, "port: expected an integer from 0 to 65535, got 99999"),
         ({"token": "short"}, "token: expected 8 characters or more, got 5"),
+        ({"seconds": 0}, "seconds: expected a number above 0, at most 1e+08, got 0"),
         ({"servers": 1}, "servers: expected an integer >= 2, got 1"),
         ({"host": "192.0.2.1", "port": 0}, "port 0: cannot listen on 192.0.2.1"),
     ],

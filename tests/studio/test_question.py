@@ -1,9 +1,15 @@
 """A question comes as text from an address or as values of JSON, and is refused as on the command line."""
 
+import inspect
+import subprocess
+import sys
+
 import pytest
 
+import topoopt
 from topoopt.errors import InvalidInput
 from topoopt.studio import Question, command_line, question_of
+from topoopt.words import OwnershipWords, PlanWords, PricingWords, QuestionWords, described
 
 
 def test_text_and_values_are_the_same_question() -> None:
@@ -50,6 +56,18 @@ def test_only_files_that_the_studio_was_started_with_may_be_asked_about() -> Non
     )
     with pytest.raises(InvalidInput, match="unknown name"):
         question_of({"model": "my/other.json"}, files=frozenset({"my/config.json"}))
+
+
+def test_a_plan_takes_every_word_of_a_question() -> None:
+    """Else the command that makes a plan again would be refused."""
+    taken = set(inspect.signature(topoopt.plan).parameters) | set(PlanWords.__annotations__)
+    taken |= set(OwnershipWords.__annotations__) | set(PricingWords.__annotations__)
+    assert {word.name for word in described(QuestionWords)} <= taken
+    done = subprocess.run(
+        [sys.executable, "-m", "topoopt", "plan", "--help"], capture_output=True, text=True, check=True
+    )
+    for word in described(QuestionWords):
+        assert f"--{word.name.replace('_', '-')}" in done.stdout
 
 
 def test_the_command_says_all_words_that_a_plan_takes() -> None:

@@ -1,5 +1,6 @@
 """The server of the studio: it listens, answers until it is interrupted, and takes its plans with it."""
 
+import asyncio
 import socket
 import tempfile
 import webbrowser
@@ -18,6 +19,8 @@ from topoopt.studio.question import Question
 
 LEAST_PORT, MOST_PORT = 0, 65535
 SHORTEST_TOKEN = 8
+LONGEST_S = 1e8
+"""Three years."""
 GRACE_S = 1
 """For answers under way, once it is interrupted."""
 
@@ -50,6 +53,7 @@ def serve(
     port: int = 8321,
     token: str | None = None,
     browser: bool = False,
+    longest_s: float | None = None,
     on_ready: Callable[[StudioAddress], None] = lambda address: None,
 ) -> StudioAddress:
     """Serve the page until somebody interrupts; return where it was.
@@ -60,6 +64,8 @@ def serve(
         Names of files that the page may ask about.
     token
         That has to be shown; where others can reach the address one is made if none is given.
+    longest_s
+        After which it ends by itself.
     on_ready
         Called once it listens.
 
@@ -74,6 +80,8 @@ def serve(
         )
     if token is None and not is_loopback(host):
         token = new_token()
+    if longest_s is not None and not 0 < longest_s <= LONGEST_S:
+        raise InvalidInput(f"seconds: expected a number above 0, at most {LONGEST_S:g}, got {longest_s:g}")
     listening = _listening(host, port)
     port = listening.getsockname()[1]
     name = f"[{host}]" if ":" in host else host
@@ -85,7 +93,7 @@ def serve(
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, timeout_graceful_shutdown=GRACE_S, lifespan="off"
         )
-        server = _Server(config, lambda: _say(address, browser, on_ready))
+        server = _Server(config, longest_s, lambda: _say(address, browser, on_ready))
         try:
             server.run(sockets=[listening])
         except KeyboardInterrupt:  # how it is meant to end
@@ -97,16 +105,22 @@ def serve(
 
 
 class _Server(uvicorn.Server):
-    """Says when it listens."""
+    """Says when it listens, and may end by itself."""
 
-    def __init__(self, config: uvicorn.Config, on_ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, longest_s: float | None, on_ready: Callable[[], None]) -> None:
         super().__init__(config)
+        self._longest_s = longest_s
         self._on_ready = on_ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, and say so."""
         await super().startup(sockets)
+        if self._longest_s is not None:
+            asyncio.get_running_loop().call_later(self._longest_s, self._end)
         self._on_ready()
+
+    def _end(self) -> None:
+        self.should_exit = True
 
 
 def _say(address: StudioAddress, browser: bool, on_ready: Callable[[StudioAddress], None]) -> None:

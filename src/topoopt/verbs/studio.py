@@ -58,6 +58,7 @@ def studio(
         port=settings["port"],
         token=settings.get("token"),
         browser=settings["browser"],
+        longest_s=settings.get("seconds"),
         on_ready=on_ready,
     )
 

@@ -49,6 +49,8 @@ class ServingWords(TypedDict, total=False):
     """Listen on this port; 0 takes a free one."""
     token: Annotated[str, Word("TEXT")]
     """Whoever asks has to show it; made by chance for an address that others can reach."""
+    seconds: Annotated[float, Word("S")]
+    """End after so long; when it is interrupted if not given."""
     browser: Switch
     """Open the page in the browser of this machine."""
 
