@@ -104,6 +104,8 @@ def test_many_servers_are_drawn_as_who_is_linked_with_whom() -> None:
     dots = {line.get_label(): np.stack(line.get_data(), axis=1) for line in axes.get_lines()}
     assert {name: len(ends) for name, ends in dots.items()} == {"ring +1": 256, "ring +3": 256}
     assert {(int(dst) - int(src)) % 128 for dst, src in dots["ring +3"]} == {3, 125}
+    laid = [np.asarray(inset.images[0].get_array()) for inset in axes.child_axes]
+    assert [row.ravel().tolist() for row in laid] == [[i * step % 128 for i in range(128)] for step in (1, 3)]
 
 
 def test_every_stage_is_a_box_with_what_it_holds() -> None:

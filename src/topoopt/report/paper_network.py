@@ -1,11 +1,13 @@
 """What matplotlib draws of a topology: a circle, or of many servers who is linked with whom."""
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
 
 from topoopt.report.chart import CircleChart
 from topoopt.report.circle import places, strands
@@ -13,12 +15,17 @@ from topoopt.report.screen import UNROLLED_FROM
 from topoopt.report.style import style
 
 _OTHERS: Final = "#555555"
+_MOST_NUMBERED: Final = 520
+"""Cells of all rings, up to which numbers in them can be read."""
+_MOST_LAID: Final = 2048
+"""Servers of a ring that are laid out."""
 
 
 def draw_network(axes: Axes, chart: CircleChart) -> None:
     """Draw the links of a topology."""
     if chart.servers >= UNROLLED_FROM:
         _adjacency(axes, chart)
+        _cut_open(axes, chart)
     else:
         _circle(axes, chart)
 
@@ -43,6 +50,47 @@ def _adjacency(axes: Axes, chart: CircleChart) -> None:
         axis.set_major_locator(MaxNLocator(8, integer=True))
     axes.set_xlabel("to server")
     axes.set_ylabel("from server")
+
+
+def _cut_open(axes: Axes, chart: CircleChart) -> None:
+    """Draw each ring in the order of its walk beside the matrix, row by row; few have numbers in their cells."""
+    numbered = sum(len(ring.walk) for ring in chart.rings) <= _MOST_NUMBERED
+    rows = [_laid(ring.walk[:_MOST_LAID], numbered=numbered) for ring in chart.rings]
+    if not rows:
+        return
+    left, wide, gap, top = 1.1, 0.95, 0.055, 1.0
+    high = min((1.0 - gap * len(rows)) / sum(map(len, rows)), 0.042)
+    for index, (ring, laid) in enumerate(zip(chart.rings, rows, strict=True)):
+        top -= gap
+        look: dict[str, Any] = {
+            "transform": axes.transAxes,
+            "fontsize": 7.5,
+            "color": style(index).color,
+            "va": "bottom",
+        }
+        axes.text(left, top + 0.008, ring.name, **look)
+        inset = axes.inset_axes((left, top - high * len(laid), wide, high * len(laid)))
+        inset.imshow(
+            laid,
+            cmap="viridis_r",
+            vmin=0,
+            vmax=chart.servers - 1,
+            aspect="auto",
+            alpha=0.35 if numbered else 1.0,
+        )
+        for (row, column), server in np.ndenumerate(laid) if numbered else ():
+            if np.isfinite(server):
+                inset.text(column, row, str(int(server)), fontsize=6, ha="center", va="center")
+        inset.set_axis_off()
+        top -= high * len(laid)
+
+
+def _laid(walk: Sequence[int], *, numbered: bool) -> NDArray[np.float64]:
+    """Return a walk in rows, not a number after its end."""
+    columns = 16 if numbered else 32 * max(1, len(walk) // 512)
+    laid = np.full(-(-len(walk) // columns) * columns, np.nan)
+    laid[: len(walk)] = walk
+    return laid.reshape(-1, columns)
 
 
 def _circle(axes: Axes, chart: CircleChart) -> None:
