@@ -67,6 +67,14 @@ def test_a_server_with_one_link_is_gone_with_it(plan: Plan) -> None:
     assert found.rates.parts["server"].repair_s == pytest.approx(10 * HOUR)
 
 
+def test_a_cable_takes_as_much_as_its_nic(plan: Plan) -> None:
+    rail = next(row for row in plan.baselines if row.fabric == "rail")
+    rates = replace(DEFAULT_RATES, parts={"fiber": Rate(300 * HOUR, 3 * HOUR, "a")})
+    found = switched_exposure(plan, rail, rates, "analytic")
+    assert found.counts["fiber"] == 8 * 4
+    assert list(found.effects) == ["fiber"]
+
+
 def test_every_server_hangs_on_each_tree() -> None:
     for fabric, servers, interfaces in (("rail", 512, 8), ("fat-tree", 128, 1), ("ideal-switch", 4096, 4)):
         tiers = switch_tiers(fabric, servers, interfaces, 400e9)

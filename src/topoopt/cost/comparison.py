@@ -14,6 +14,7 @@ from topoopt.cost.ratios import (
     CostRatios,
     accounting_sweep,
 )
+from topoopt.cost.running import usual_figures
 from topoopt.cost.technologies import TechnologyRow, technology_rows
 from topoopt.door import shows_itself
 from topoopt.errors import TopoOptError
@@ -112,6 +113,8 @@ class CostComparison:
             "link_technology": options.link_technology,
             "options": {**asdict(options), "shards": purchase.shards, "technology": purchase.technology},
             "sources": self.sources(),
+            "terms": None if purchase.terms is None else asdict(purchase.terms),
+            "usual_figures": [asdict(figure) for figure in usual_figures().values()],
             "fabrics": [offer.to_json(self.own_usd) for offer in self.offers],
             "skipped_fabrics": [list(row) for row in self.skipped],
             "cost_equivalent_fat_tree": self._equivalent(),

@@ -22,6 +22,9 @@ from topoopt.search import fabric_of_baseline, job_of_baseline, simulated, start
 ROUTED_AROUND = "routed around, until it is repaired"
 STANDS = "none: it stands until the part is repaired"
 
+LINKS = ("nic", "fiber")
+"""Kinds of part that are the link of a server to its switch."""
+
 EffectOf = Callable[[str, int, float, float], Effect]
 
 
@@ -66,12 +69,14 @@ def switched_exposure(plan: Plan, row: Baseline, rates: FailureRates, simulator:
 
     tiers = switch_tiers(row.fabric, servers, interfaces, row.server_bandwidth_bps / interfaces)
     found: dict[str, tuple[Effect, ...]] = {}
-    counts = {"nic": servers * interfaces, "server": servers, "switch": sum(tier.count for tier in tiers)}
+    links = dict.fromkeys(LINKS, servers * interfaces)
+    counts = {**links, "server": servers, "switch": sum(tier.count for tier in tiers)}
     parts = {kind: rate for kind, rate in rates.parts.items() if counts.get(kind)}
-    if interfaces == 1 and "nic" in parts:
+    if interfaces == 1:
         parts = _cut_off(parts)
-    if "nic" in parts:
-        found["nic"] = (effect("a link of a server", 1, 1 / interfaces),)
+    of_links = [kind for kind in LINKS if kind in parts]
+    if of_links:
+        found |= dict.fromkeys(of_links, (effect("a link of a server", 1, 1 / interfaces),))
     if "switch" in parts:
         found["switch"] = tuple(_of_tier(tier, counts["switch"], effect) for tier in tiers)
     if "server" in parts:
@@ -99,17 +104,15 @@ def _of_tier(tier: SwitchTier, switches: int, effect: EffectOf) -> Effect:
 
 
 def _cut_off(parts: dict[str, Rate]) -> dict[str, Rate]:
-    """Return rates in which the only link of a server is a part of it."""
-    link, server = parts["nic"], parts.get("server")
-    others = {kind: rate for kind, rate in parts.items() if kind != "nic"}
-    if server is None:
-        return {**others, "server": link}
-    a_second = 1 / link.mtbf_s + 1 / server.mtbf_s
-    repair_s = (link.repair_s / link.mtbf_s + server.repair_s / server.mtbf_s) / a_second
-    return {
-        **others,
-        "server": Rate(1 / a_second, repair_s, f"{server.origin}; with its only link: {link.origin}"),
-    }
+    """Return rates in which the only link of a server, its NIC and its cable, is a part of it."""
+    joined = [parts[kind] for kind in ("server", *LINKS) if kind in parts]
+    others = {kind: rate for kind, rate in parts.items() if kind not in ("server", *LINKS)}
+    if not joined:
+        return others
+    a_second = sum(1 / rate.mtbf_s for rate in joined)
+    repair_s = sum(rate.repair_s / rate.mtbf_s for rate in joined) / a_second
+    origin = "; with its only link: ".join(dict.fromkeys(rate.origin for rate in joined))
+    return {**others, "server": Rate(1 / a_second, repair_s, origin)}
 
 
 def _fewer(job: Job, row: Baseline, servers: int, seed: int, simulator: str, before_s: float) -> float:
