@@ -90,7 +90,7 @@ def test_a_file_of_two_prices_overrides_two_rows(tmp_path: Path) -> None:
             ("nic", 1200, "an offer"),
             ("breakout_cable", 60, "an offer"),
         }
-        assert laid.name == name
+        assert laid.name == f"{base},{path}"
         kept = [row for row in under.rows if row.item != "breakout_cable" and row.key != ("nic", 400e9, "")]
         assert [row for row in laid.rows if row in under.rows] == kept
     (tmp_path / "later.csv").write_text("item,bandwidth_gbps,usd\nnic,400,1100\n")

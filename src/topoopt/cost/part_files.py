@@ -127,7 +127,7 @@ def _laid(kind: str, name: str, shipped: tuple[str, ...], usual: str, folder: st
         if part == NO_LIST:
             continue
         over = _shipped(kind, part) if part in shipped else _of_file(kind, part, shipped, folder)
-        table = table.overlaid(over, name)
+        table = table.overlaid(over, ",".join(parts))
     return table
 
 

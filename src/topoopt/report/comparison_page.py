@@ -13,7 +13,7 @@ from topoopt.report.facts import inputs, trust_section
 from topoopt.report.front_words import beaten_by
 from topoopt.report.outcome import outcome_figures, time_tiles
 from topoopt.report.ownership_section import owned_rows, ownership_sections
-from topoopt.report.page import Page, Section, Tile
+from topoopt.report.page import Notes, Page, Section, Tile
 from topoopt.report.rows import bars, facts, number, table, text
 from topoopt.report.words import usd
 from topoopt.units import format_bandwidth, format_time
@@ -88,6 +88,7 @@ def _times(comparison: Comparison) -> Section:
     rows = comparison.fabrics
     priced = (cost_against_time(rows),) if front_of_fabrics(rows) else ()
     notes = fabric_notes(rows, comparison.skipped, comparison.simulators[0])
+    notes += (Notes((f"prices: list {comparison.prices}",)),)
     return Section(
         "fabrics",
         "Time and price",
