@@ -15,6 +15,7 @@ from topoopt.version import __version__
 if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide the verb of that name
     from topoopt.verbs import FORMATS as FORMATS
     from topoopt.verbs import AvailabilityAnswer as AvailabilityAnswer
+    from topoopt.verbs import Choice as Choice
     from topoopt.verbs import ClusterResult as ClusterResult
     from topoopt.verbs import ClusterSpec as ClusterSpec
     from topoopt.verbs import CollectiveAnswer as CollectiveAnswer
@@ -58,6 +59,7 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import WiringAnswer as WiringAnswer
     from topoopt.verbs import WrittenReport as WrittenReport
     from topoopt.verbs import check_chart_file as check_chart_file
+    from topoopt.verbs import choose as choose
     from topoopt.verbs import cluster as cluster
     from topoopt.verbs import collective as collective
     from topoopt.verbs import compare as compare

@@ -15,6 +15,7 @@ PAGES: Mapping[str, str] = MappingProxyType(
     {
         "AvailabilityAnswer": "availability_page.availability_page",
         "CalibrationFit": "llm_calibrate_page.llm_calibrate_page",
+        "Choice": "choice_page.choice_page",
         "ClusterResult": "cluster_page.cluster_page",
         "CollectiveAnswer": "collective_page.collective_page",
         "Comparison": "comparison_page.comparison_page",

@@ -26,6 +26,8 @@ from topoopt.search.gradients import job_of_baseline as job_of_baseline
 from topoopt.search.gradients import settled as settled
 from topoopt.search.gradients import sizes_elsewhere as sizes_elsewhere
 from topoopt.search.gradients import with_gradients_settled as with_gradients_settled
+from topoopt.search.least_time import closed_form_s as closed_form_s
+from topoopt.search.least_time import computing_bound_s as computing_bound_s
 from topoopt.search.options import MODES as MODES
 from topoopt.search.options import PRESETS as PRESETS
 from topoopt.search.options import SearchOptions as SearchOptions

@@ -83,24 +83,8 @@ def _job_of(request: JobRequest, on_progress: Progress) -> Job:
     on_progress("ranking configurations", 0, 0)
     training = training_request(request)
     refuse_too_many_servers(training.cluster)
-    system, calibration = system_of(training.cluster), _calibration(training)
-    loads = find_loads(training.loads, training.model) if training.loads else None
-    ranked = search_configurations(
-        SearchRequest(
-            training.model,
-            training.cluster.total_accelerators,
-            system,
-            training.global_batch,
-            training.model.sequence,
-            training.fixed,
-            training.limits,
-            training.precision,
-            calibration.attention,
-            training.framework,
-            loads,
-        ),
-        calibration,
-    )
+    ranked = ranked_configurations(training)
+    system, loads = ranked.request.system, ranked.request.loads
     calibration = ranked.calibration  # with what the framework does whole or one by one
     relayed = replace(
         system, network_bandwidth_bps=system.network_bandwidth_bps / _fewest_hops(training.cluster)
@@ -138,6 +122,36 @@ def _job_of(request: JobRequest, on_progress: Progress) -> Job:
         ),
         training.cluster,
         training.precision,
+    )
+
+
+def ranked_configurations(training: TrainingRequest) -> ConfigurationSearch:
+    """Return all configurations of a training that fit, ranked in closed form on one switch.
+
+    Raises
+    ------
+    InvalidInput
+        If no configuration is valid.
+    Infeasible
+        If none fits in memory.
+    """
+    system, calibration = system_of(training.cluster), _calibration(training)
+    loads = find_loads(training.loads, training.model) if training.loads else None
+    return search_configurations(
+        SearchRequest(
+            training.model,
+            training.cluster.total_accelerators,
+            system,
+            training.global_batch,
+            training.model.sequence,
+            training.fixed,
+            training.limits,
+            training.precision,
+            calibration.attention,
+            training.framework,
+            loads,
+        ),
+        calibration,
     )
 
 

@@ -6,6 +6,7 @@ from topoopt.sweep.answer import Task as Task
 from topoopt.sweep.compute import solve as solve
 from topoopt.sweep.fabrics import SWEPT_FABRICS as SWEPT_FABRICS
 from topoopt.sweep.file import Sweep as Sweep
+from topoopt.sweep.file import make_sweep as make_sweep
 from topoopt.sweep.file import read_sweep as read_sweep
 from topoopt.sweep.front_rows import FRONT as FRONT
 from topoopt.sweep.front_rows import front_rows as front_rows

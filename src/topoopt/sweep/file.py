@@ -51,17 +51,31 @@ def read_sweep(path: str | Path) -> Sweep:
         In one line, with the place, for whatever is misspelled, empty, double, or cannot go together.
     """
     text = read_text(path)
-    place, folder = str(path), Path(path).resolve().parent
-    model = validated(SweepModel, parse_yaml(text, place), place)
+    return make_sweep(parse_yaml(text, str(path)), Path(path).resolve().parent, str(path), text)
+
+
+def make_sweep(document: object, folder: str | Path, place: str, text: str) -> Sweep:
+    """Return the points of what a sweep file says; see :func:`read_sweep`.
+
+    Parameters
+    ----------
+    folder
+        Where job files and price lists of the sweep lie.
+    place
+        What messages name, and the sweep is called by.
+    text
+        By which the sweep is known in a results file.
+    """
+    model = validated(SweepModel, document, place)
     axes = model.axes()
     count = prod(len(values) for values in axes.values())
     if count > MOST_POINTS:
         raise InvalidInput(
             f"{place}: {count:,} points, allowed are {MOST_POINTS:,}; take values out, or make several sweeps"
         )
-    points = tuple(_points(axes, [box.axes() for box in model.exclude], folder, place))
+    points = tuple(_points(axes, [box.axes() for box in model.exclude], Path(folder), place))
     named = {name: tuple(values) for name, values in axes.items()}
-    return Sweep(Path(path).name, text, str(folder), named, points)
+    return Sweep(Path(place).name, text, str(folder), named, points)
 
 
 def _points(axes: Box, excluded: list[Box], folder: Path, place: str) -> Iterator[Point]:

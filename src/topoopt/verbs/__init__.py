@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from topoopt.lazy_face import hand_on_lazily
 
 if TYPE_CHECKING:  # a verb needs no other
+    from topoopt.choice import Choice as Choice
     from topoopt.cluster import ClusterResult as ClusterResult
     from topoopt.cluster import write_cluster_result as write_cluster_result
     from topoopt.cost import CostComparison as CostComparison
@@ -67,6 +68,7 @@ if TYPE_CHECKING:  # a verb needs no other
     from topoopt.verbs import llm as llm
     from topoopt.verbs import mltcp as mltcp
     from topoopt.verbs import testbed as testbed
+    from topoopt.verbs.choose import choose as choose
     from topoopt.verbs.collective import collective as collective
     from topoopt.verbs.compare import compare as compare
     from topoopt.verbs.cost import cost as cost

@@ -67,7 +67,7 @@ def sweep(
     with expecting(place, "sweep"):
         read = read_sweep(place)
     place = _results_of(file) if out is None else os.fspath(out)
-    crew = _crew(processes, ray)
+    crew = crew_of(processes, ray)
     if dry_run:
         return SweepPreview(read, place, count_finished(read, place))
     return SweepAnswer(
@@ -81,7 +81,14 @@ def _results_of(file: str | os.PathLike[str]) -> str:
     return str(Path(file).with_suffix(DATABASE))
 
 
-def _crew(processes: int, address: str | None) -> Crew:
+def crew_of(processes: int, address: str | None) -> Crew:
+    """Return who computes: processes of this machine, or a Ray cluster.
+
+    Raises
+    ------
+    InvalidInput
+        For a negative number, or no cluster there.
+    """
     if processes < 0:
         raise InvalidInput(f"processes: expected an integer >= 0, got {processes}")
     if address is None:

@@ -4,6 +4,7 @@ from topoopt.words.arguments import checked_arguments as checked_arguments
 from topoopt.words.check import amount as amount
 from topoopt.words.check import checked_words as checked_words
 from topoopt.words.check import pick as pick
+from topoopt.words.choose import ChooseWords as ChooseWords
 from topoopt.words.cluster import ClusterWords as ClusterWords
 from topoopt.words.cluster import GeneratorWords as GeneratorWords
 from topoopt.words.collective import CollectiveWords as CollectiveWords

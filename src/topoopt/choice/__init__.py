@@ -1,0 +1,34 @@
+"""What to buy for a mix of jobs: every degree, bandwidth and fabric, money against time."""
+
+from topoopt.choice.answer import Choice as Choice
+from topoopt.choice.choose import Question as Question
+from topoopt.choice.choose import choose as choose
+from topoopt.choice.decision import BUDGET as BUDGET
+from topoopt.choice.decision import DEADLINE as DEADLINE
+from topoopt.choice.decision import KNEE as KNEE
+from topoopt.choice.decision import Decision as Decision
+from topoopt.choice.decision import Limits as Limits
+from topoopt.choice.decision import decide as decide
+from topoopt.choice.decision import front_of as front_of
+from topoopt.choice.evaluated import DROPPED as DROPPED
+from topoopt.choice.evaluated import LEFT_OUT as LEFT_OUT
+from topoopt.choice.evaluated import PLANNED as PLANNED
+from topoopt.choice.evaluated import Evaluated as Evaluated
+from topoopt.choice.evaluated import work_usd as work_usd
+from topoopt.choice.explore import Explored as Explored
+from topoopt.choice.explore import explore as explore
+from topoopt.choice.grid import CHOSEN_FABRICS as CHOSEN_FABRICS
+from topoopt.choice.grid import USUAL_FABRICS as USUAL_FABRICS
+from topoopt.choice.grid import networks_of as networks_of
+from topoopt.choice.machines import Machines as Machines
+from topoopt.choice.mix import JobShare as JobShare
+from topoopt.choice.mix import Mix as Mix
+from topoopt.choice.mix import read_mix as read_mix
+from topoopt.choice.money import Money as Money
+from topoopt.choice.network import Network as Network
+from topoopt.choice.pricing import Owner as Owner
+from topoopt.choice.sensitivity import PRICE as PRICE
+from topoopt.choice.sensitivity import Turn as Turn
+from topoopt.choice.sensitivity import turns as turns
+from topoopt.choice.swept_times import Store as Store
+from topoopt.choice.written import write_choice as write_choice

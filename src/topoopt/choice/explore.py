@@ -1,0 +1,185 @@
+"""Which networks are planned: only those that may be on the front of money and time, and all of them.
+
+Every network has its price and a time that it cannot beat before anything is planned. A network is *dropped* when one
+that is planned costs no more and is no slower than that; so the front of the planned ones is the front of all. Planned
+first is what stands on the front of prices and least times: none of these can be dropped by any other network, so every
+search that proves its front has to plan them.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from topoopt.choice.evaluated import DROPPED, LEFT_OUT, PLANNED, Evaluated
+from topoopt.choice.mix import JobShare, Mix
+from topoopt.choice.money import Money
+from topoopt.choice.network import Network
+from topoopt.errors import Infeasible
+from topoopt.plan import dominates, front
+
+SWITCH = "ideal-switch"
+
+PLANS_OF_A_ROUND = 4
+"""Plans that are made at least before the front is looked at again; a number of its own, lest what is planned depends on
+the processes that there are."""
+
+SAFE = 1.0 - 1e-9
+"""Of a least time: what arithmetic may take off."""
+
+Wanted = tuple[JobShare, Network]
+Timed = float | str
+"""Seconds of an iteration, or why there are none."""
+Progress = Callable[[str, int, int], None]
+
+
+class Times(Protocol):
+    """Who knows iteration times."""
+
+    def at_least_s(self, job: JobShare, network: Network) -> float:
+        """Return a time that no plan of the job on the network beats."""
+
+    def plan(self, wanted: Sequence[Wanted]) -> Mapping[Wanted, Timed]:
+        """Return the iteration time of each job on each network, or why it cannot be."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Explored:
+    """The grid, and the network that times are compared with."""
+
+    points: tuple[Evaluated, ...]
+    reference: Network
+    reference_times_s: tuple[float, ...]
+    plans: int
+
+
+def explore(
+    mix: Mix,
+    priced: Mapping[Network, Money | str],
+    times: Times,
+    on_progress: Progress = lambda stage, done, total: None,
+) -> Explored:
+    """Return every network, planned, dropped or left out.
+
+    Parameters
+    ----------
+    priced
+        Networks with their money, or why they have no price.
+
+    Raises
+    ------
+    Infeasible
+        If no network has a price, or none can carry all jobs.
+    """
+    usd = {
+        network: money.total_usd
+        for network, money in priced.items()
+        if isinstance(money, Money) and money.total_usd is not None
+    }
+    if not usd:
+        raise Infeasible(f"no network of the grid has a price: {_why_unpriced(next(iter(priced.values())))}")
+    work = _Work(mix, usd, times)
+    work.find_reference()
+    while wanted := work.next_round():
+        on_progress("planning what may be on the front", len(work.known), len(work.known) + len(wanted))
+        work.plan(wanted)
+    points = tuple(work.evaluated(network, money) for network, money in priced.items())
+    return Explored(points, work.reference, work.reference_s, len(work.known))
+
+
+def _why_unpriced(money: Money | str) -> str:
+    return money if isinstance(money, str) else f"nobody's figure is known of {', '.join(money.unknown)}"
+
+
+class _Work:
+    """What is known of the grid so far."""
+
+    def __init__(self, mix: Mix, usd: Mapping[Network, float], times: Times) -> None:
+        self.mix, self.usd, self.times = mix, usd, times
+        self.known: dict[Wanted, Timed] = {}
+        self.least_s: dict[Wanted, float] = {}
+        self.reference = next(iter(usd))
+        self.reference_s: tuple[float, ...] = ()
+
+    def plan(self, wanted: Iterable[Wanted]) -> None:
+        self.known |= self.times.plan(tuple(wanted))
+
+    def find_reference(self) -> None:
+        """Take the network of most bandwidth on which every job runs; a switch, where there is one."""
+        first = dict.fromkeys(network.timed for network in self.usd)
+        order = sorted(first, key=lambda one: (-one.server_bandwidth_bps, one.fabric != SWITCH))
+        reasons = []
+        for network in order:
+            self.plan((job, network) for job in self.mix if (job, network) not in self.known)
+            found = [self.known[job, network] for job in self.mix]
+            self.reference_s = tuple(time for time in found if not isinstance(time, str))
+            if len(self.reference_s) == len(self.mix):
+                self.reference = network
+                return
+            reasons += [str(time) for time in found if isinstance(time, str)]
+        raise Infeasible(f"no network of the grid carries every job: {reasons[0]}")
+
+    def next_round(self) -> list[Wanted]:
+        """Return what is to be planned next; nothing where every other network is dropped."""
+        done = [network for network in self.usd if self.is_planned(network)]
+        beaten = front(done, self.usd.__getitem__, self.time)
+        left = [
+            network
+            for network in self.usd
+            if not self.is_planned(network) and not self.refused(network) and not self.drops(beaten, network)
+        ]
+        wanted: dict[Wanted, None] = {}
+        candidates = list(left)
+        while candidates and len(wanted) < PLANS_OF_A_ROUND:
+            best = set(front([*candidates, *beaten], self.usd.__getitem__, self.time))
+            ports = {(one.degree, one.bandwidth_bps) for one in candidates if one in best}
+            taken = [one for one in candidates if (one.degree, one.bandwidth_bps) in ports]
+            wanted |= {(job, one.timed): None for one in taken for job in self.mix}
+            candidates = [one for one in candidates if one not in taken]
+        return [one for one in wanted if one not in self.known]
+
+    def is_planned(self, network: Network) -> bool:
+        return all(isinstance(self.known.get((job, network.timed)), float) for job in self.mix)
+
+    def refused(self, network: Network) -> str:
+        """Return why a job cannot run on the network, empty if all can as far as is known."""
+        found = [(job, self.known.get((job, network.timed))) for job in self.mix]
+        return next((f"{job.name}: {time}" for job, time in found if isinstance(time, str)), "")
+
+    def drops(self, planned: Iterable[Network], network: Network) -> Network | None:
+        """Return the planned network that costs no more and is no slower than this one can be."""
+        here = self.usd[network], self.time(network)
+        return next((one for one in planned if dominates((self.usd[one], self.time(one)), here)), None)
+
+    def time(self, network: Network) -> float:
+        """Return the relative time, or the least that it can be."""
+        relative = zip(self.mix, self.times_s(network), self.reference_s, strict=True)
+        return sum(job.share * time / reference for job, time, reference in relative)
+
+    def times_s(self, network: Network) -> tuple[float, ...]:
+        return tuple(self.time_s(job, network.timed) for job in self.mix)
+
+    def time_s(self, job: JobShare, network: Network) -> float:
+        time = self.known.get((job, network))
+        if isinstance(time, float):
+            return time
+        if (job, network) not in self.least_s:
+            self.least_s[job, network] = SAFE * self.times.at_least_s(job, network)
+        return self.least_s[job, network]
+
+    def evaluated(self, network: Network, money: Money | str) -> Evaluated:
+        known = None if isinstance(money, str) else money
+        if known is None or network not in self.usd:
+            return Evaluated(network, known, LEFT_OUT, _why_unpriced(money), (), ())
+        reason, status = self.refused(network), ""
+        if reason:
+            return Evaluated(network, known, LEFT_OUT, reason, (), ())
+        times_s = self.times_s(network)
+        if self.is_planned(network):
+            status = PLANNED
+        else:
+            done = [one for one in self.usd if self.is_planned(one)]
+            by = self.drops(front(done, self.usd.__getitem__, self.time), network)
+            assert by is not None, f"{network.name} is neither planned nor dropped"
+            status, reason = DROPPED, f"{by.name} costs no more and is no slower than it can be"
+        relative = tuple(time / one for time, one in zip(times_s, self.reference_s, strict=True))
+        return Evaluated(network, known, status, reason, times_s, relative)

@@ -1,0 +1,92 @@
+"""What every network of the grid costs: its bill, the servers, and the electricity of both over the years."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from topoopt.choice.money import Money
+from topoopt.choice.network import Network
+from topoopt.cost import OwnershipTerms, Pricing, network_bill, network_price, ownership
+from topoopt.errors import TopoOptError
+
+SERVERS, ELECTRICITY = "servers", "electricity"
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Who owns it, and how.
+
+    Attributes
+    ----------
+    servers : int
+    pricing : Pricing
+        By which list, and what is counted.
+    terms : OwnershipTerms
+        How it is run, and what servers cost.
+    with_servers : bool
+        Whether servers and electricity count; else the price of the network alone does.
+    """
+
+    servers: int
+    pricing: Pricing
+    terms: OwnershipTerms
+    with_servers: bool = True
+
+    def facts(self) -> dict[str, Any]:
+        """Return what money rests on, by name."""
+        running, server, pricing = self.terms.running, self.terms.server, self.pricing
+        how = {
+            "prices": pricing.name,
+            "power": pricing.power.name,
+            "accounting": pricing.accounting.words,
+            "years": running.years,
+        }
+        if not self.with_servers:
+            return how
+        return how | {
+            "electricity_usd_per_kwh": running.electricity_usd_per_kwh,
+            "power_usage_effectiveness": running.power_usage_effectiveness,
+            "utilization": running.utilization,
+            "server": server.basis,
+            "server_usd": server.usd,
+            "server_power_w": server.power_w,
+        }
+
+
+def priced(networks: Iterable[Network], owner: Owner) -> dict[Network, Money | str]:
+    """Return what each network costs, or why it has no price."""
+    found: dict[Network, Money | str] = {}
+    for network in networks:
+        try:
+            found[network] = money_of(network, owner)
+        except TopoOptError as error:
+            found[network] = str(error)
+    return found
+
+
+def money_of(network: Network, owner: Owner) -> Money:
+    """Return what a network costs over the years, with the servers that it joins.
+
+    Raises
+    ------
+    InvalidInput
+        If it cannot be built of its ports, or the price list has no parts so fast.
+    """
+    options = replace(owner.pricing.options, link_technology=network.links)
+    bill = network_bill(
+        network.fabric,
+        owner.servers,
+        network.degree,
+        network.bandwidth_bps,
+        replace(owner.pricing, options=options),
+    )
+    parts: dict[str, float] = {}
+    for line in bill.lines:
+        parts[line.item] = parts.get(line.item, 0.0) + (line.total_usd or 0.0)
+    missing = tuple(f"price of {part}" for part in bill.price_missing)
+    if not owner.with_servers:
+        return Money(parts, {}, owner.terms.running.years, missing, bill.note)
+    owned = ownership(owner.terms, owner.servers, network_price(bill))
+    other: Mapping[str, float | None] = {SERVERS: owned.servers_usd, ELECTRICITY: owned.electricity_usd}
+    known = {name: usd for name, usd in other.items() if usd is not None}
+    return Money(parts, known, owner.terms.running.years, missing or owned.unknown, bill.note)
