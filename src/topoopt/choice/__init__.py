@@ -27,8 +27,10 @@ from topoopt.choice.mix import read_mix as read_mix
 from topoopt.choice.money import Money as Money
 from topoopt.choice.network import Network as Network
 from topoopt.choice.pricing import Owner as Owner
+from topoopt.choice.pricing import priced as priced
 from topoopt.choice.sensitivity import PRICE as PRICE
 from topoopt.choice.sensitivity import Turn as Turn
 from topoopt.choice.sensitivity import turns as turns
 from topoopt.choice.swept_times import Store as Store
+from topoopt.choice.swept_times import swept_times as swept_times
 from topoopt.choice.written import write_choice as write_choice

@@ -1,6 +1,5 @@
 """The noun Choice: what to buy for a mix of jobs, the front that it is taken from, and what would change it."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +7,10 @@ from topoopt.choice.decision import Decision, Limits
 from topoopt.choice.evaluated import DROPPED, LEFT_OUT, PLANNED, Evaluated
 from topoopt.choice.mix import Mix
 from topoopt.choice.network import Network
+from topoopt.choice.pricing import Owner
 from topoopt.choice.sensitivity import Turn
+from topoopt.choice.trained_job import TrainedJob
+from topoopt.cost import Ownership, beside
 from topoopt.door import shows_itself
 from topoopt.frame import Frame, frame
 
@@ -27,42 +29,59 @@ class Choice:
 
     Attributes
     ----------
-    mix : tuple of JobShare
-    servers : int
+    jobs : tuple of TrainedJob
+        The mix, on the network that is taken.
     machines : str
-        What a server has, in words.
-    settings : mapping
-        What money and times rest on: years, price list, electricity …, as facts.
+        The servers, in words.
+    owner : Owner
+        How networks are priced, and the cluster is run.
     points : tuple of Evaluated
         Every network of the grid.
     front : tuple of Evaluated
         Those that no other beats in money and time, by money.
-    decision : Decision
     turns : tuple of Turn
-        What would change it.
+        What would change the decision.
     reference : Network
-        On which the work of one year takes a year; ``reference_times_s`` are its iteration times.
+        On which the work of one year takes a year.
     plans : int
         Plans that were made, or found in the store: one for each job on each network that was planned.
-    with_servers : bool
-        Whether money is that of servers, network and electricity, or of the network alone.
-    warnings : tuple of str
     """
 
-    mix: Mix
-    servers: int
+    jobs: tuple[TrainedJob, ...]
     machines: str
-    settings: Mapping[str, Any]
+    owner: Owner
     points: tuple[Evaluated, ...]
     front: tuple[Evaluated, ...]
     limits: Limits
     decision: Decision
     turns: tuple[Turn, ...]
     reference: Network
-    reference_times_s: tuple[float, ...]
     plans: int
-    with_servers: bool
-    warnings: tuple[str, ...] = ()
+
+    @property
+    def mix(self) -> Mix:
+        """The jobs with their shares of the year."""
+        return tuple(each.job for each in self.jobs)
+
+    @property
+    def with_servers(self) -> bool:
+        """Whether money is that of servers, network and electricity, or of the network alone."""
+        return self.owner.with_servers
+
+    def against(self, other: Evaluated) -> Ownership | None:
+        """Return what another network saves of the network and loses of the servers, for the same work.
+
+        None where servers are not counted, or one of the two has no price.
+        """
+        own = self.decision.point
+        times = own.relative_time(self.mix), other.relative_time(self.mix)
+        if not self.with_servers or None in (own.money, other.money, *times):
+            return None
+        assert own.money is not None
+        assert other.money is not None
+        assert times[0] is not None
+        assert times[1] is not None
+        return beside(self.owner.owned(own.money), times[0], self.owner.owned(other.money), times[1])
 
     def count(self, status: str) -> int:
         """Return how many networks were planned, dropped or left out."""
@@ -93,23 +112,15 @@ class Choice:
     def to_json(self) -> dict[str, Any]:
         """Return everything as one mapping."""
         return {
-            "servers": self.servers,
+            "servers": self.owner.servers,
             "machines": self.machines,
-            "jobs": [
-                {"job": job.name, "share": job.share, "servers": job.servers or self.servers}
-                for job in self.mix
-            ],
-            "settings": dict(self.settings),
+            "jobs": [job.to_json() for job in self.jobs],
+            "settings": self.owner.facts(),
             "budget_usd": self.limits.budget_usd,
             "deadline_years": self.limits.deadline_years,
-            "reference": {
-                "network": self.reference.name,
-                "iteration_times_s": dict(
-                    zip((job.name for job in self.mix), self.reference_times_s, strict=True)
-                ),
-            },
+            "reference": self.reference.name,
             "choice": self._row(self.decision.point, True),
-            "decision": self.decision.to_json(self.mix),
+            "decision": self._decision(),
             "front": [point.network.name for point in self.front],
             "what_would_change_it": [turn.to_json() for turn in self.turns],
             "networks": self.rows(),
@@ -117,7 +128,27 @@ class Choice:
             "dropped": self.count(DROPPED),
             "left_out": self.count(LEFT_OUT),
             "plans": self.plans,
-            "warnings": list(self.warnings),
+        }
+
+    def _decision(self) -> dict[str, Any]:
+        """Return the decision with its neighbors on the front, and what each saves and loses."""
+        rows = {"next_cheaper": self.decision.cheaper, "next_dearer": self.decision.dearer}
+        return {
+            "rule": self.decision.rule,
+            "network": self.decision.point.network.name,
+            **{key: None if row is None else self._beside(row) for key, row in rows.items()},
+        }
+
+    def _beside(self, other: Evaluated) -> dict[str, Any]:
+        more_usd_share, more_time_share = self.decision.shares(other, self.mix)
+        found = self.against(other)
+        return {
+            "network": other.network.name,
+            "more_usd_share": more_usd_share,
+            "more_time_share": more_time_share,
+            "network_saved_usd": None if found is None else found.network_saved_usd,
+            "servers_lost_usd": None if found is None else found.servers_lost_usd,
+            "net_usd": None if found is None else found.net_usd,
         }
 
     def _row(self, point: Evaluated, on_front: bool) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from topoopt.choice.answer import Choice
 from topoopt.choice.decision import Limits, decide, front_of
-from topoopt.choice.explore import Progress, explore
+from topoopt.choice.explore import Explored, Progress, explore
 from topoopt.choice.least_times import LeastTimes
 from topoopt.choice.machines import Machines
 from topoopt.choice.mix import Mix
@@ -14,6 +14,11 @@ from topoopt.choice.network import Network
 from topoopt.choice.pricing import Owner, priced
 from topoopt.choice.sensitivity import turns
 from topoopt.choice.swept_times import Store, swept_times
+from topoopt.choice.trained_job import trained_jobs
+from topoopt.cost import HOURS_OF_A_YEAR, Iteration, TrainingRun, in_samples
+from topoopt.errors import InvalidInput
+
+SECONDS_OF_A_YEAR = HOURS_OF_A_YEAR * 3600.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,6 +27,9 @@ class Question:
 
     Attributes
     ----------
+    budget_usd, deadline_s : float or None
+        What may be spent over all years, or how long the work may take that the reference network does in a year; where
+        a run is priced, how long the run may take.
     search : mapping
         Keys of a sweep file that say how to search over operators.
     estimates : bool
@@ -32,7 +40,8 @@ class Question:
     networks: Sequence[Network]
     machines: Machines
     owner: Owner
-    limits: Limits = field(default_factory=Limits)
+    budget_usd: float | None = None
+    deadline_s: float | None = None
     search: Mapping[str, Any] = field(default_factory=dict)
     estimates: bool = True
 
@@ -50,22 +59,47 @@ def choose(
         If no network has a price and carries every job, or none meets the limit.
     """
     mix, machines, owner = question.mix, question.machines, question.owner
+    if len(mix) > 1 and owner.terms.run != TrainingRun():
+        raise InvalidInput(f"run: is of one job, and there are {len(mix)}; leave samples, tokens and run_hours out")
     least = LeastTimes(machines, question.estimates)
     told = replace(store, on_progress=on_progress)
     times = swept_times(mix, question.networks, machines, question.search, told, least)
     found = explore(mix, priced(question.networks, owner), times, on_progress)
+    sizes = times.sizes(mix)
+    limits = _limits(question, found, sizes)
+    decision = decide(found.points, mix, limits)
+    terms = replace(owner.terms, run=_run(owner, found, sizes))
+    owner = replace(owner, terms=terms)
     return Choice(
-        mix,
-        machines.servers,
+        trained_jobs(mix, decision.point, sizes, found.reference_times_s, machines, owner),
         machines.words,
-        owner.facts(),
+        owner,
         found.points,
         front_of(found.points, mix),
-        question.limits,
-        decide(found.points, mix, question.limits),
-        turns(found.points, mix, question.limits),
+        limits,
+        decision,
+        turns(found.points, mix, limits),
         found.reference,
-        found.reference_times_s,
         found.plans,
-        owner.with_servers,
     )
+
+
+Sizes = Sequence[tuple[float, float | None]]
+
+
+def _limits(question: Question, found: Explored, sizes: Sizes) -> Limits:
+    """Return the limits, the deadline in years of work on the reference network."""
+    budget_usd, deadline_s = question.budget_usd, question.deadline_s
+    if deadline_s is None:
+        return Limits(budget_usd)
+    run, first = question.owner.terms.run, Iteration(found.reference_times_s[0], *sizes[0])
+    samples = in_samples(run, first).samples
+    work_s = SECONDS_OF_A_YEAR if samples is None else samples / first.samples * first.time_s
+    return Limits(budget_usd, deadline_s / work_s)
+
+
+def _run(owner: Owner, found: Explored, sizes: Sizes) -> TrainingRun:
+    """Return the run by its samples; hours are those on the reference network."""
+    if owner.terms.run == TrainingRun():
+        return owner.terms.run
+    return in_samples(owner.terms.run, Iteration(found.reference_times_s[0], *sizes[0]))

@@ -7,7 +7,6 @@ budget pays, with a deadline the cheapest that meets it.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -63,28 +62,11 @@ class Decision:
     cheaper: Evaluated | None
     dearer: Evaluated | None
 
-    def to_json(self, mix: Mix) -> dict[str, Any]:
-        """Return the decision as a mapping, and what its neighbors cost and take relative to it."""
-        rows = {"next_cheaper": self.cheaper, "next_dearer": self.dearer}
-        return {
-            "rule": self.rule,
-            "network": self.point.network.name,
-            **{key: None if row is None else self._beside(row, mix) for key, row in rows.items()},
-        }
-
     def shares(self, other: Evaluated, mix: Mix) -> tuple[float, float]:
         """Return by which shares another network costs more, and takes longer; negative for less."""
         found = figures_of([self.point, other], mix)
         money_usd, times = found.money_usd(), found.times()
         return float(money_usd[1] / money_usd[0] - 1), float(times[1] / times[0] - 1)
-
-    def _beside(self, other: Evaluated, mix: Mix) -> dict[str, Any]:
-        more_usd_share, more_time_share = self.shares(other, mix)
-        return {
-            "network": other.network.name,
-            "more_usd_share": more_usd_share,
-            "more_time_share": more_time_share,
-        }
 
 
 def decide(points: Sequence[Evaluated], mix: Mix, limits: Limits) -> Decision:

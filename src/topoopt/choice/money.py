@@ -20,15 +20,15 @@ class Money:
         Over which it is owned.
     unknown : tuple of str
         What nobody knows the price of; then there is no total.
-    note : str
-        What the reader should know of the price; empty if nothing.
+    network_power_w : float or None
+        What the network draws.
     """
 
     network_usd: Mapping[str, float]
     other_usd: Mapping[str, float]
     years: float
     unknown: tuple[str, ...] = ()
-    note: str = ""
+    network_power_w: float | None = None
 
     @property
     def price_usd(self) -> float | None:

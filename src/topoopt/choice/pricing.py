@@ -6,7 +6,16 @@ from typing import Any
 
 from topoopt.choice.money import Money
 from topoopt.choice.network import Network
-from topoopt.cost import OwnershipTerms, Pricing, network_bill, network_price, ownership
+from topoopt.cost import (
+    Iteration,
+    NetworkPrice,
+    Ownership,
+    OwnershipTerms,
+    Pricing,
+    network_bill,
+    network_price,
+    ownership,
+)
 from topoopt.errors import TopoOptError
 
 SERVERS, ELECTRICITY = "servers", "electricity"
@@ -31,6 +40,17 @@ class Owner:
     pricing: Pricing
     terms: OwnershipTerms
     with_servers: bool = True
+
+    def owned(
+        self, money: Money, iteration: Iteration | None = None, servers: int | None = None
+    ) -> Ownership:
+        """Return what everything costs with a network, of so many servers their share; of a training where one is given."""
+        share = 1.0 if servers is None else servers / self.servers
+        usd, power_w = money.price_usd, money.network_power_w
+        network = NetworkPrice(
+            None if usd is None else share * usd, None if power_w is None else share * power_w
+        )
+        return ownership(self.terms, servers or self.servers, network, iteration)
 
     def facts(self) -> dict[str, Any]:
         """Return what money rests on, by name."""
@@ -85,8 +105,8 @@ def money_of(network: Network, owner: Owner) -> Money:
         parts[line.item] = parts.get(line.item, 0.0) + (line.total_usd or 0.0)
     missing = tuple(f"price of {part}" for part in bill.price_missing)
     if not owner.with_servers:
-        return Money(parts, {}, owner.terms.running.years, missing, bill.note)
+        return Money(parts, {}, owner.terms.running.years, missing, bill.power_w)
     owned = ownership(owner.terms, owner.servers, network_price(bill))
     other: Mapping[str, float | None] = {SERVERS: owned.servers_usd, ELECTRICITY: owned.electricity_usd}
     known = {name: usd for name, usd in other.items() if usd is not None}
-    return Money(parts, known, owner.terms.running.years, missing or owned.unknown, bill.note)
+    return Money(parts, known, owner.terms.running.years, missing or owned.unknown, bill.power_w)

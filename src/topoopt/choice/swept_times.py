@@ -79,6 +79,18 @@ class SweptTimes:
         found = self._stored()
         return {one: found[self.points[one].digest] if one in self.points else TOO_MANY for one in wanted}
 
+    def sizes(self, mix: Mix) -> tuple[tuple[float, float | None], ...]:
+        """Return the samples of an iteration of each job, and its tokens where it has some."""
+        with open_results(self.store.file) as opened:
+            rows = select(opened, ("digest", "global_batch", "sequence"), where="status = 'ok'").rows
+        known = {str(digest): (batch, sequence) for digest, batch, sequence in rows}
+        found = []
+        for job in mix:
+            of_job = (known.get(point.digest) for (one, _), point in self.points.items() if one == job)
+            batch, sequence = next(row for row in of_job if row is not None)
+            found.append((float(batch), float(batch) * sequence if sequence else None))
+        return tuple(found)
+
     def _stored(self) -> dict[str, Timed]:
         with open_results(self.store.file) as opened:
             rows = select(opened, ("digest", "status", "error", "iteration_time_s")).rows

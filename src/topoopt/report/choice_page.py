@@ -21,7 +21,7 @@ from topoopt.report.choice_words import headline, of_time, price_words
 from topoopt.report.facts import facts_of
 from topoopt.report.page import Block, Notes, Page, Section, Tile
 from topoopt.report.rows import facts, number, table, text
-from topoopt.report.words import counted, usd
+from topoopt.report.words import counted, dollars, duration, usd
 from topoopt.units import format_time
 
 MOST_REASONS = 6
@@ -38,7 +38,7 @@ def choice_page(choice: Choice) -> Page:
         jobs,
         headline(choice),
         _tiles(choice),
-        choice.warnings,
+        (),
         (_front(choice), _turns(choice), _jobs(choice), _all(choice), _trust(choice)),
         {
             "total_usd": point.usd(),
@@ -154,21 +154,28 @@ def _robust(choice: Choice) -> Iterator[str]:
 
 
 def _jobs(choice: Choice) -> Section:
-    point = choice.decision.point
-    rows = [
-        {"job": job, "taken": taken, "reference": reference}
-        for job, taken, reference in zip(choice.mix, point.times_s, choice.reference_times_s, strict=True)
-    ]
+    run = any(job.owned.usd_per_run is not None for job in choice.jobs)
+    priced = choice.with_servers
+    tokens = priced and any(job.owned.usd_per_token is not None for job in choice.jobs)
     times = table(
         "",
-        rows,
+        choice.jobs,
         text("job", "job.name"),
         number("of the year", "job.share", ".0%"),
-        number("servers", lambda row: row["job"].servers or choice.servers, "d"),
-        number("iteration", "taken", format_time),
-        number(f"on {choice.reference.name}", "reference", format_time),
+        number("servers", "servers", "d"),
+        number("iteration", "iteration.time_s", format_time),
+        number(f"on {choice.reference.name}", "reference_time_s", format_time),
+        *([number("an hour", "owned.usd_per_hour", dollars)] if priced else []),
+        *([number("a million samples", lambda row: _times(1e6, row.owned.usd_per_sample), usd)] if priced else []),
+        *([number("a million tokens", lambda row: _times(1e6, row.owned.usd_per_token), dollars)] if tokens else []),
+        *([number("the run", "owned.usd_per_run", usd)] if run else []),
+        *([number("takes", "owned.run_hours", lambda hours: duration(hours * 3600))] if run else []),
     )
     return Section("jobs", "Jobs", "Iteration times on what is taken, and on the reference.", (times,))
+
+
+def _times(count: float, value: float | None) -> float | None:
+    return None if value is None else count * value
 
 
 def _all(choice: Choice) -> Section:
@@ -197,6 +204,6 @@ def _status(choice: Choice, point: Evaluated) -> str:
 
 
 def _trust(choice: Choice) -> Section:
-    rests = facts_of("Money", choice.settings)
+    rests = facts_of("Money", choice.owner.facts())
     plans = facts({"plans": f"{choice.plans:,}", "reference": choice.reference.name}, "Times")
     return Section("trust", "What this rests on", "", (rests, plans), detail=True)

@@ -1,6 +1,7 @@
 """What to buy, and why, in a sentence or two."""
 
-from topoopt.choice import BUDGET, DEADLINE, PLANNED, Choice, Evaluated, work_usd
+from topoopt.choice import BUDGET, DEADLINE, DROPPED, PLANNED, Choice, Evaluated, work_usd
+from topoopt.report.ownership_section import counted_years
 from topoopt.report.words import counted, usd
 from topoopt.units import format_time
 
@@ -45,9 +46,11 @@ def of_time(relative_time: float | None) -> str:
 
 
 def _taken(choice: Choice) -> str:
-    point, years = choice.decision.point, float(choice.settings["years"])
+    point, years = choice.decision.point, choice.owner.terms.running.years
     price = usd(None if point.money is None else point.money.price_usd)
-    whole = f", {usd(point.usd())} with servers and electricity over {years:g} years" if choice.with_servers else ""
+    whole = ""
+    if choice.with_servers:
+        whole = f", {usd(point.usd())} with servers and electricity over {counted_years(years)}"
     return f"Buy {point.network.name}: the network costs {price}{whole}; {_time(choice, point)}."
 
 
@@ -59,17 +62,16 @@ def _time(choice: Choice, point: Evaluated) -> str:
 
 
 def _because(choice: Choice) -> str:
-    planned, point = choice.count(PLANNED), choice.decision.point
+    looked = counted(choice.count(PLANNED) + choice.count(DROPPED), "network")
+    point = choice.decision.point
     if choice.limits.rule == BUDGET:
-        return f"It is the fastest of {counted(planned, 'network')} that {usd(choice.limits.budget_usd)} pay."
+        return f"It is the fastest of {looked} that {usd(choice.limits.budget_usd)} pay."
     if choice.limits.rule == DEADLINE:
-        return (
-            f"It is the cheapest of {counted(planned, 'network')} on which the work of a year takes at most "
-            f"{of_time(choice.limits.deadline_years)} years."
-        )
+        limit = of_time(choice.limits.deadline_years)
+        return f"It is the cheapest of {looked} on which the work takes at most {limit} times that."
     return (
-        f"A year of work then costs {usd(work_usd(point, choice.mix))}, the least of {counted(planned, 'network')}: up to "
-        "here a percent more money buys more than a percent of time, beyond it less."
+        f"A year of work then costs {usd(work_usd(point, choice.mix))}, the least of {looked}: up to here a percent more "
+        "money buys more than a percent of time, beyond it less."
     )
 
 
@@ -80,11 +82,23 @@ def _neighbors(choice: Choice) -> list[str]:
         more, less = decision.shares(decision.dearer, mix)
         lines.append(
             f"The next dearer of the front, {decision.dearer.network.name}, costs {more:.2%} more and saves "
-            f"{-less:.2%} of the time."
+            f"{-less:.2%} of the time{_saved(choice, decision.dearer)}."
         )
     if decision.cheaper is not None:
         less, more = decision.shares(decision.cheaper, mix)
         lines.append(
-            f"The next cheaper, {decision.cheaper.network.name}, saves {-less:.2%} of the money and takes {more:.2%} longer."
+            f"The next cheaper, {decision.cheaper.network.name}, saves {-less:.2%} of the money and takes {more:.2%} "
+            f"longer{_saved(choice, decision.cheaper)}."
         )
     return lines or ["Nothing else is on the front."]
+
+
+def _saved(choice: Choice, other: Evaluated) -> str:
+    """Return what another network saves and loses for the same work, in dollars."""
+    found = choice.against(other)
+    if found is None or found.network_saved_usd is None or found.servers_lost_usd is None:
+        return ""
+    saved, lost = found.network_saved_usd, found.servers_lost_usd
+    network = f"the network {'saves' if saved >= 0 else 'costs'} {usd(abs(saved))}"
+    servers = f"the servers {'lose' if lost >= 0 else 'gain'} {usd(abs(lost))}"
+    return f": {network}, {servers}"

@@ -3,14 +3,12 @@
 import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar, Unpack
 
 from topoopt.choice import (
     USUAL_FABRICS,
     Choice,
-    Limits,
     Machines,
     Owner,
     Question,
@@ -20,7 +18,7 @@ from topoopt.choice import (
     write_choice,
 )
 from topoopt.choice import choose as choose_network
-from topoopt.cost import HOURS_OF_A_YEAR, LINK_TECHNOLOGIES
+from topoopt.cost import LINK_TECHNOLOGIES
 from topoopt.errors import InvalidInput, check_known
 from topoopt.limits import whole
 from topoopt.llm import usual_system
@@ -114,8 +112,16 @@ def _question(jobs: str | os.PathLike[str] | Sequence[str], words: Mapping[str, 
         links,
     )
     search = {"budget": words["budget"], "seeds": words["seed"]}
+    deadline = words.get("deadline")
     return Question(
-        mix, networks, machines, _owner(words, machines), _limits(words), search, not words["exact"]
+        mix,
+        networks,
+        machines,
+        _owner(words, machines),
+        words.get("budget_usd"),
+        None if deadline is None else amount(parse_time, deadline, "deadline"),
+        search,
+        not words["exact"],
     )
 
 
@@ -149,21 +155,12 @@ def _machines(words: Mapping[str, Any]) -> Machines:
 
 
 def _owner(words: Mapping[str, Any], machines: Machines) -> Owner:
-    how = pricing(words)
     return Owner(
         machines.servers,
-        replace(how, options=replace(how.options, oversubscription=words["oversubscription"])),
+        pricing(words),
         ownership_terms(words, machines.accelerator, machines.accelerators_per_server),
         not words["network_only"],
     )
-
-
-def _limits(words: Mapping[str, Any]) -> Limits:
-    deadline = words.get("deadline")
-    years = (
-        None if deadline is None else amount(parse_time, deadline, "deadline") / (HOURS_OF_A_YEAR * 3600.0)
-    )
-    return Limits(words.get("budget_usd"), years)
 
 
 def _listed(values: Any, word: str, read: Callable[[Any], T]) -> tuple[T, ...]:

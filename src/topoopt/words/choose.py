@@ -36,8 +36,6 @@ class GridWords(TypedDict, total=False):
     """Of topoopt, topoopt-ocs, topoopt-hybrid, ideal-switch, oversub-fat-tree, rail, expander, torus, full-mesh,
     sip-ml, ocs-reconfig, mixnet; topoopt, topoopt-ocs, ideal-switch, oversub-fat-tree, rail, expander and torus if not
     given."""
-    oversubscription: Annotated[float, Word("RATIO", 2.0)]
-    """Of the oversub-fat-tree, at its first switch."""
     link_technologies: Annotated[Sequence[str], Word("LIST")]
     """What links are made of: pluggable, linear, co-packaged, copper; pluggable if not given."""
 
@@ -49,7 +47,8 @@ class LimitWords(TypedDict, total=False):
     budget_usd: Annotated[float, Word("USD")]
     """Over all years, servers and electricity included: the fastest that it pays."""
     deadline: Time
-    """For the work that the reference network does in a year of 8760h, such as 9000h: the cheapest that meets it."""
+    """For the work that the reference network does in a year of 8760h, such as 9000h, or for the run where ``samples``,
+    ``tokens`` or ``run_hours`` say one: the cheapest that meets it."""
     weights: Annotated[str | Sequence[float], Word("LIST")]
     """Shares of the jobs in their order, instead of those behind their names."""
     network_only: Switch
