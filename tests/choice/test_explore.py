@@ -7,7 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.choice.conftest import ALONE, MIX, MadeUpTimes, money, network
-from topoopt.choice import DROPPED, LEFT_OUT, PLANNED, Evaluated, Explored, JobShare, Network, explore, front_of
+from topoopt.choice import (
+    DROPPED,
+    LEFT_OUT,
+    PLANNED,
+    Evaluated,
+    Explored,
+    JobShare,
+    Network,
+    explore,
+    front_of,
+)
 from topoopt.errors import Infeasible
 
 NETWORKS = [network(number) for number in range(12)]

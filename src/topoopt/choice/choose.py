@@ -60,7 +60,9 @@ def choose(
     """
     mix, machines, owner = question.mix, question.machines, question.owner
     if len(mix) > 1 and owner.terms.run != TrainingRun():
-        raise InvalidInput(f"run: is of one job, and there are {len(mix)}; leave samples, tokens and run_hours out")
+        raise InvalidInput(
+            f"run: is of one job, and there are {len(mix)}; leave samples, tokens and run_hours out"
+        )
     least = LeastTimes(machines, question.estimates)
     told = replace(store, on_progress=on_progress)
     times = swept_times(mix, question.networks, machines, question.search, told, least)

@@ -20,8 +20,8 @@ from topoopt.plan import dominates, front
 SWITCH = "ideal-switch"
 
 PLANS_OF_A_ROUND = 4
-"""Plans that are made at least before the front is looked at again; a number of its own, lest what is planned depends on
-the processes that there are."""
+"""Plans that are made at least before the front is looked at again; a number of its own, lest what is planned depends
+on the processes that there are."""
 
 SAFE = 1.0 - 1e-9
 """Of a least time: what arithmetic may take off."""

@@ -56,7 +56,9 @@ class _JobPart(Strict):
     """A job of a mix file."""
 
     job: str = Field(description="a model, or a job file beside this one")
-    share: Annotated[float, Field(gt=0)] | None = Field(default=None, description="of the year; alike if none")
+    share: Annotated[float, Field(gt=0)] | None = Field(
+        default=None, description="of the year; alike if none"
+    )
     servers: Annotated[int, Field(ge=2)] | None = Field(default=None, description="all if not given")
 
 

@@ -44,7 +44,7 @@ class Owner:
     def owned(
         self, money: Money, iteration: Iteration | None = None, servers: int | None = None
     ) -> Ownership:
-        """Return what everything costs with a network, of so many servers their share; of a training where one is given."""
+        """Return what everything costs, of some servers with their share of the network; also of a training."""
         share = 1.0 if servers is None else servers / self.servers
         usd, power_w = money.price_usd, money.network_power_w
         network = NetworkPrice(

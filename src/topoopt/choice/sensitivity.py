@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import exp, log
 from typing import Any
 
@@ -111,7 +112,7 @@ def _steps() -> list[float]:
 def _first(found: Figures, kind: str, name: str, at: Winner, values: Sequence[float]) -> Iterator[Turn]:
     """Yield the first change of the winner along some values, if there is one."""
     now = at(values[0])
-    for same, other in zip(values, values[1:], strict=False):
+    for same, other in pairwise(values):
         if at(other) != now:
             value = _between(at, now, same, other)
             place = at(value)

@@ -1,4 +1,4 @@
-"""The noun TrainedJob: a job of the mix on the network that is taken, and what a sample and a token of it cost there."""
+"""The noun TrainedJob: a job of the mix on the network that is taken, and what a sample and a token cost there."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

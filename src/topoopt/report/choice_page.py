@@ -1,4 +1,4 @@
-"""What to buy as a page: one sentence with its reason, the front, what would change it, and everything that was looked at."""
+"""What to buy as a page: a sentence with its reason, the front, what would change it, and all that was looked at."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -56,7 +56,11 @@ def _tiles(choice: Choice) -> tuple[Tile, ...]:
     return (
         Tile("Network", point.network.name, choice.decision.rule),
         Tile("Price of the network", usd(network_usd), f"of {usd(point.usd())} over all years"),
-        Tile("Time of the work", of_time(point.relative_time(choice.mix)), f"of that on {choice.reference.name}"),
+        Tile(
+            "Time of the work",
+            of_time(point.relative_time(choice.mix)),
+            f"of that on {choice.reference.name}",
+        ),
         Tile("A year of work", usd(work_usd(point, choice.mix)), "money a year × time"),
         Tile("Front", f"{len(choice.front)} of {len(choice.points)}", "networks beaten by none in both"),
     )
@@ -108,7 +112,9 @@ def _chart(choice: Choice) -> LineChart:
     )
 
 
-def _series(choice: Choice, name: str, points: "list[Evaluated] | tuple[Evaluated, ...]", joined: bool) -> Series:
+def _series(
+    choice: Choice, name: str, points: "list[Evaluated] | tuple[Evaluated, ...]", joined: bool
+) -> Series:
     return Series(
         name,
         tuple((point.usd() or 0.0) / 1e6 for point in points),
@@ -124,7 +130,10 @@ def _turns(choice: Choice) -> Section:
         "",
         shown,
         text("if", _cause),
-        text("then", lambda turn: "no network meets the limit" if turn.network is None else turn.network.network.name),
+        text(
+            "then",
+            lambda turn: "no network meets the limit" if turn.network is None else turn.network.network.name,
+        ),
     )
     lines = list(_robust(choice))
     if any(not turn.certain for turn in shown):
@@ -166,8 +175,16 @@ def _jobs(choice: Choice) -> Section:
         number("iteration", "iteration.time_s", format_time),
         number(f"on {choice.reference.name}", "reference_time_s", format_time),
         *([number("an hour", "owned.usd_per_hour", dollars)] if priced else []),
-        *([number("a million samples", lambda row: _times(1e6, row.owned.usd_per_sample), usd)] if priced else []),
-        *([number("a million tokens", lambda row: _times(1e6, row.owned.usd_per_token), dollars)] if tokens else []),
+        *(
+            [number("a million samples", lambda row: _times(1e6, row.owned.usd_per_sample), usd)]
+            if priced
+            else []
+        ),
+        *(
+            [number("a million tokens", lambda row: _times(1e6, row.owned.usd_per_token), dollars)]
+            if tokens
+            else []
+        ),
         *([number("the run", "owned.usd_per_run", usd)] if run else []),
         *([number("takes", "owned.run_hours", lambda hours: duration(hours * 3600))] if run else []),
     )

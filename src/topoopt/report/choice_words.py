@@ -70,8 +70,8 @@ def _because(choice: Choice) -> str:
         limit = of_time(choice.limits.deadline_years)
         return f"It is the cheapest of {looked} on which the work takes at most {limit} times that."
     return (
-        f"A year of work then costs {usd(work_usd(point, choice.mix))}, the least of {looked}: up to here a percent more "
-        "money buys more than a percent of time, beyond it less."
+        f"A year of work then costs {usd(work_usd(point, choice.mix))}, the least of {looked}: up to here a percent "
+        "more money buys more than a percent of time, beyond it less."
     )
 
 
