@@ -71,6 +71,7 @@ READERS = tuple(
     report @cluster.json --out page.html
     cluster run @trace.csv --servers 8 --fabrics ideal-switch --json
     cluster run @trace.csv --servers 8 --fabrics topoopt --json
+    choose @mix.yaml --servers 4 --degrees 2 --bandwidths 100Gbps --fabrics rail --budget 0 --processes 1 --json
     sweep @sweep.yaml --dry-run
     results @sweep.duckdb --json
     cost --servers 8 --prices @prices.csv --json
@@ -120,6 +121,7 @@ WORDS = {
     "interleave": "shared.yaml vgg16.yaml --capacity 50Gbps --json",
     "export": "plan.json --format patch-list --out exported --json",
     "verify": "plan.json --json",
+    "choose": "vgg16-16 --servers 4 --degrees 2 --bandwidths 100Gbps --fabrics rail --budget 0 --processes 1 --json",
     "sweep": "sweep.yaml --dry-run",
     "results": "sweep.duckdb --json",
     "report": "plan.json --out page.html",
@@ -256,6 +258,7 @@ links: duplex
     "traffic.csv": "0,1000000,0,5\n7,0,2000000,0\n3000000,0,0,1\n0,4,0,0\n",
     "trace.csv": "id,model,servers,arrival_s,iterations\na,vgg16-16,4,0,10\nb,vgg16-16,4,1,10\n",
     "sweep.yaml": "models: [vgg16-16]\nservers: [4]\nbudget: 0\nbaseline_budget: 0\nfabrics: [ideal-switch]\n",
+    "mix.yaml": "jobs:\n- {job: vgg16-16, share: 2}\n- {job: job.yaml, share: 1, servers: 2}\n",
     "slots.txt": " ".join(str(rank) for rank in range(8)) + "\n",
     "loads.csv": "layer,expert,share\n"
     + "".join(f"{layer},{expert},{1 / 8}\n" for layer in range(32) for expert in range(8)),

@@ -1,9 +1,7 @@
 """The noun Money: what a network and its servers cost over the years, by what is paid for."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-
-from topoopt.choice.network import Network
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +37,3 @@ class Money:
     def total_usd(self) -> float | None:
         """Everything together; None where something is not known."""
         return None if self.unknown else sum((*self.network_usd.values(), *self.other_usd.values()))
-
-
-Pricing = Callable[[Network], Money]
-"""What a network costs; an error says why it has no price."""

@@ -37,7 +37,8 @@ class GridWords(TypedDict, total=False):
     sip-ml, ocs-reconfig, mixnet; topoopt, topoopt-ocs, ideal-switch, oversub-fat-tree, rail, expander and torus if not
     given."""
     link_technologies: Annotated[Sequence[str], Word("LIST")]
-    """What links are made of: pluggable, linear, co-packaged, copper; pluggable if not given."""
+    """What links are made of: pluggable, linear, co-packaged, copper, as topoopt cost has them; pluggable if not
+    given."""
 
 
 @panel("What is chosen")

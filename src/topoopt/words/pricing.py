@@ -6,7 +6,7 @@ from topoopt.words.word import Word, panel
 
 
 @panel("Prices")
-class PricingWords(TypedDict, total=False):
+class PriceListWords(TypedDict, total=False):
     """By which list networks are priced, and what is counted."""
 
     prices: Annotated[str, Word("2026|2025|2022|FILE", "2026")]
@@ -19,6 +19,12 @@ class PricingWords(TypedDict, total=False):
     """Layers of switches; the fewest that reach, 3 where ports are counted."""
     fiber_length: Annotated[float, Word("METERS")]
     """Mean length of a link; by where servers stand in the room, 500 with ``accounting`` paper."""
+
+
+@panel("Prices")
+class PricingWords(PriceListWords, total=False):
+    """The same, and what links are made of."""
+
     link_technology: Annotated[str, Word("KIND", "pluggable")]
     """pluggable, linear (modules without a signal processor), co-packaged (optics in the switch) or copper (where it
     reaches, servers to switches)."""
