@@ -22,7 +22,7 @@ VERBS: Mapping[str, str] = MappingProxyType(
         "compare": "Put the same job on other fabrics, each with a strategy searched for it.",
         "cost": "Price the network on every fabric: bill of materials, watts, what it is built of, optical "
         "technologies.",
-        "choose": "What to buy for a mix of jobs: every degree, bandwidth and fabric, money against time.",
+        "choose": "Say which network to buy for a mix of jobs: every degree, bandwidth and fabric, money against time.",
         "simulate": "Simulate a plan or a task graph. Bytes are those of one iteration, also in the steady state.",
         "mltcp": "Congestion control that lets jobs on one link find their interleaving by themselves.",
         "cluster": "Many jobs over time: arrivals, shards and their wiring, queueing; TopoOpt beside shared fabrics.",
