@@ -20,6 +20,14 @@ def test_a_fabric_has_its_color_wherever_it_stands() -> None:
         assert len(set(colors.values())) == len(order)
 
 
+def test_what_tells_two_fabrics_of_one_name_apart_leaves_the_first_its_color() -> None:
+    names = ("Pareto front", "topoopt, 400 Gb/s", "fat-tree (d·B/3.2), 125 Gb/s", "fat-tree (priced)", "rail")
+    front, ours, tree, other, rail = styles(named(*names))
+    assert tree.color == LIGHT[KNOWN_COLORS["fat-tree"]]
+    assert rail.color == LIGHT[KNOWN_COLORS["rail"]]
+    assert len({front.color, ours.color, tree.color, other.color, rail.color}) == 5
+
+
 @pytest.mark.parametrize("published", ["TopoOpt (published)", "topoopt, published", "published topoopt"])
 def test_the_published_series_has_the_style_of_ours(published: str) -> None:
     ours, theirs = styles(named("TopoOpt", published))

@@ -51,6 +51,8 @@ KNOWN_COLORS: Final = {
     "sip-ml": 6,
     "ocs-reconfig": 7,
     "mixnet": 3,
+    "rail": 7,
+    "pareto-front": 6,
     "computation": 0,
     "exposed-communication": 1,
     "forward-computation": 0,
@@ -106,8 +108,8 @@ def style(index: int, color: int | None = None) -> Style:
 
 
 def _fabric(key: str) -> str:
-    """Return the fabric of a key such as ``fat-tree,-125-gb/s``."""
-    return key.split(",", maxsplit=1)[0]
+    """Return the fabric of a key such as ``fat-tree-(priced),-125-gb/s``."""
+    return re.split(r",|-\(", key, maxsplit=1)[0]
 
 
 def _key(name: str) -> str:
