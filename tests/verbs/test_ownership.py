@@ -118,5 +118,5 @@ def test_tokens_of_a_model_without_them_are_refused_before_anything_is_searched(
 def test_the_page_of_a_plan_says_what_is_saved_beside_what_is_lost(plan: topoopt.Plan) -> None:
     shown = " ".join(repr(plan).split())
     assert "What it costs to own and to train" in shown
-    for heading in ("an hour", "the run", "1 M", "samples", "saves", "loses", "together"):
+    for heading in ("an hour", "the run", "1 G", "samples", "saves", "loses", "together"):
         assert heading in shown

@@ -13,6 +13,8 @@ from topoopt.report.rows import Column, Entries, Source, bars, facts, number, ta
 from topoopt.report.words import counted, dollars, usd
 
 MILLION = 1e6
+SAMPLES = ((1.0, "1 sample"), (1e3, "1 k samples"), (1e6, "1 M samples"), (1e9, "1 G samples"))
+"""How many samples are priced together, and how that is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,20 +116,21 @@ def _table(rows: Sequence[OwnedRow]) -> Block:
 
 
 def _chart(rows: Sequence[OwnedRow]) -> tuple[Block, ...]:
-    """Return what a million samples cost on each fabric, by what it is paid for; nothing for a single one."""
+    """Return what samples cost on each fabric, by what it is paid for; nothing for a single one."""
     known = [row for row in rows if row.owned.usd_per_sample and row.owned.usd_per_hour]
     if len(known) < 2:
         return ()
+    count, words = _samples([row.owned for row in known])
 
     def part(name: str) -> Source:
         return lambda row: (
-            MILLION * row.owned.usd_per_sample * getattr(row.owned, name) / row.owned.usd_per_hour
+            count * row.owned.usd_per_sample * getattr(row.owned, name) / row.owned.usd_per_hour
         )
 
     parts = {"servers": part("servers_usd_per_hour"), "network": part("network_usd_per_hour")}
     chart = BarChart(
         "dollars_by_fabric",
-        "Dollars for a million samples",
+        f"Dollars for {words}",
         "",
         "dollars",
         bars(known, "name", parts),
@@ -143,9 +146,10 @@ def _of_training(owned: Sequence[Ownership]) -> list[Column]:
     if any(one.run_hours is not None for one in owned):
         columns.append(number("the run", "owned.usd_per_run", dollars))
     if any(one.usd_per_token is not None for one in owned):
-        columns.append(number("1 M tokens", lambda row: _million(row.owned.usd_per_token)))
+        columns.append(number("1 M tokens", lambda row: _of_many(MILLION, row.owned.usd_per_token)))
     elif any(one.usd_per_sample is not None for one in owned):
-        columns.append(number("1 M samples", lambda row: _million(row.owned.usd_per_sample)))
+        count, words = _samples(owned)
+        columns.append(number(words, lambda row: _of_many(count, row.owned.usd_per_sample)))
     if any(one.network_saved_usd is not None or one.servers_lost_usd is not None for one in owned):
         columns += [
             number("network saves", "owned.network_saved_usd", dollars),
@@ -155,8 +159,14 @@ def _of_training(owned: Sequence[Ownership]) -> list[Column]:
     return columns
 
 
-def _million(amount_usd: float | None) -> str:
-    return dollars(None if amount_usd is None else MILLION * amount_usd)
+def _samples(owned: Sequence[Ownership]) -> tuple[float, str]:
+    """Return how many samples cost dimes or more, and what one calls so many."""
+    least_usd = min((one.usd_per_sample for one in owned if one.usd_per_sample), default=1.0)
+    return next((one for one in SAMPLES if one[0] * least_usd >= 0.1), SAMPLES[-1])
+
+
+def _of_many(count: float, each_usd: float | None) -> str:
+    return dollars(None if each_usd is None else count * each_usd)
 
 
 def _notes(rows: Sequence[OwnedRow]) -> tuple[Notes, ...]:
