@@ -163,15 +163,15 @@ def _estimated(question: Question) -> dict[str, Any]:
 
 async def _events(desk: PlanDesk, key: str) -> AsyncIterator[str]:
     """Yield a plan's state whenever it has changed; who reads slowly misses some, and nothing piles up."""
-    last, quiet_s = -1, 0.0
+    last, quiet_s = (-1, -1), 0.0
     with desk.watched(key):
         while True:
             try:
                 state, ahead = desk.state(key)
             except UnknownPlan:
                 return
-            if state.version != last:
-                last, quiet_s = state.version, 0.0
+            if (state.version, ahead) != last:
+                last, quiet_s = (state.version, ahead), 0.0
                 yield f"event: state\ndata: {json.dumps(state.to_json(ahead), allow_nan=False)}\n\n"
                 if state.is_over:
                     return

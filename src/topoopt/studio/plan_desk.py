@@ -2,6 +2,7 @@
 
 import shutil
 import threading
+import time
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -20,6 +21,8 @@ from topoopt.studio.question import Question
 
 MOST_KEPT = 24
 """Plans that are kept with their files; the oldest go first."""
+LOOK_S, ABANDONED_S = 0.5, 60.0
+"""Between two looks at who looks; after which a plan that nobody looks at makes room for others."""
 MOST_WAITING = 20
 """Plans that may wait."""
 
@@ -32,6 +35,7 @@ class PlanDesk:
         self._lock = threading.Lock()
         self._states: dict[str, PlanState] = {}
         self._watchers: dict[str, int] = {}
+        self._seen_s: dict[str, float] = {}
         self._queue: deque[str] = deque()
         self._process: BaseProcess | None = None
         self._is_open = True
@@ -62,6 +66,7 @@ class PlanDesk:
             self._states.pop(key, None)
             self._states[key] = state
             self._queue.append(key)
+            self._seen_s[key] = time.monotonic()
             self._forget_oldest()
         self._awake.set()
         return state
@@ -75,8 +80,10 @@ class PlanDesk:
             If there is none of that key.
         """
         with self._lock:
+            known = self._known(key)
+            self._seen_s[key] = time.monotonic()
             ahead = self._queue.index(key) + (self._process is not None) if key in self._queue else 0
-            return self._known(key), ahead
+            return known, ahead
 
     def cancel(self, key: str) -> PlanState:
         """Call a plan off, unless other pages watch it, too.
@@ -182,6 +189,9 @@ class PlanDesk:
     def _listen(self, key: str, connection: Connection) -> None:
         while True:
             try:
+                if not connection.poll(LOOK_S):
+                    self._leave_abandoned(key)
+                    continue
                 kind, *said = connection.recv()
             except (EOFError, OSError):
                 return
@@ -197,11 +207,22 @@ class PlanDesk:
                 else:
                     self._put(replace(state, status=FAILED, stage="", message=said[0]))
 
+    def _leave_abandoned(self, key: str) -> None:
+        """End a plan that nobody has looked at for a while, if others wait for theirs."""
+        with self._lock:
+            unseen_s = time.monotonic() - self._seen_s[key]
+            if self._queue and unseen_s > ABANDONED_S and not self._states[key].is_over:
+                self._put(
+                    replace(self._states[key], status=CANCELLED, stage="", message="nobody looked at it")
+                )
+                if self._process is not None:
+                    self._process.kill()
+
     def _put(self, state: PlanState) -> None:
         self._states[state.key] = replace(state, version=self._states[state.key].version + 1)
 
     def _forget_oldest(self) -> None:
         over = [key for key, state in self._states.items() if state.is_over]
         for key in over[: max(len(self._states) - MOST_KEPT, 0)]:
-            del self._states[key]
+            del self._states[key], self._seen_s[key]
             shutil.rmtree(self._folder / key, ignore_errors=True)
