@@ -7,6 +7,8 @@ import pytest
 
 import topoopt
 from topoopt.plan import plan_from_mapping, plan_to_mapping
+from topoopt.report.answer_page import page_of
+from topoopt.report.words import dollars
 
 SMALL: Any = {"servers": 8, "degree": 2, "budget": 20, "baseline_budget": 10}
 RUN: Any = {"samples": 1e9, "server_price": 100e3, "server_power": 4000.0, "years": 4, "utilization": 1.0}
@@ -113,6 +115,14 @@ def test_one_server_needs_no_network() -> None:
 def test_tokens_of_a_model_without_them_are_refused_before_anything_is_searched() -> None:
     with pytest.raises(topoopt.InvalidInput, match="tokens: the model has samples and no tokens"):
         topoopt.plan("dlrm", servers=8, degree=2, tokens=1e9)
+
+
+def test_an_hour_and_the_run_are_key_numbers_of_a_page(plan: topoopt.Plan) -> None:
+    owned = plan_to_mapping(plan)["ownership"]
+    for page in (page_of(plan), page_of(topoopt.compare(plan, fabrics=["torus"], baseline_budget=10))):
+        tiles = {tile.name: tile.value for tile in page.tiles}
+        assert tiles["An hour of training"] == dollars(owned["usd_per_hour"])
+        assert tiles["The run"] == dollars(owned["usd_per_run"])
 
 
 def test_the_page_of_a_plan_says_what_is_saved_beside_what_is_lost(plan: topoopt.Plan) -> None:

@@ -12,7 +12,7 @@ from topoopt.report.fabrics import (
 from topoopt.report.facts import inputs, trust_section
 from topoopt.report.front_words import beaten_by
 from topoopt.report.outcome import outcome_figures, time_tiles
-from topoopt.report.ownership_section import owned_rows, ownership_sections
+from topoopt.report.ownership_section import owned_rows, ownership_sections, ownership_tiles
 from topoopt.report.page import Notes, Page, Section, Tile
 from topoopt.report.rows import bars, facts, number, table, text
 from topoopt.report.words import usd
@@ -70,6 +70,7 @@ def _tiles(rows: tuple[ComparedFabric, ...]) -> tuple[Tile, ...]:
     tiles = [*time_tiles(own.outcome, own.name)]
     if own.cost_usd is not None:
         tiles.append(Tile("Price of the network", usd(own.cost_usd), "of the first fabric"))
+    tiles += ownership_tiles(rows)
     for name in ("ideal-switch", "fat-tree"):
         alike = [row for row in rows[1:] if row.fabric == name]
         if alike:

@@ -8,7 +8,7 @@ from topoopt.llm import OwnedCluster
 from topoopt.plan import ComparedFabric
 from topoopt.report.chart import BarChart
 from topoopt.report.fabric_names import name_apart
-from topoopt.report.page import Block, Notes, Section
+from topoopt.report.page import Block, Notes, Section, Tile
 from topoopt.report.rows import Column, Entries, Source, bars, facts, number, table, text
 from topoopt.report.words import counted, dollars, usd
 
@@ -67,6 +67,17 @@ def ownership_sections(
             f"over {counted_years(running.years)}",
         )
     ]
+
+
+def ownership_tiles(rows: Sequence[ComparedFabric]) -> list[Tile]:
+    """Return what an hour of the first fabric costs, and the run where there is one; nothing where that is unknown."""
+    owned = rows[0].ownership if rows else None
+    if owned is None or owned.usd_per_hour is None:
+        return []
+    tiles = [Tile("An hour of training", dollars(owned.usd_per_hour), "servers, network and electricity")]
+    if owned.usd_per_run is not None and owned.run_hours is not None:
+        tiles.append(Tile("The run", dollars(owned.usd_per_run), f"{owned.run_hours:,.4g} hours"))
+    return tiles
 
 
 def cluster_sections(cluster: OwnedCluster | None, owned: Ownership | None) -> list[Section]:

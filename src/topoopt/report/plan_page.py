@@ -13,7 +13,7 @@ from topoopt.report.fabrics import (
 )
 from topoopt.report.front_words import beaten_by
 from topoopt.report.outcome import outcome_figures, time_tiles
-from topoopt.report.ownership_section import owned_rows, ownership_sections
+from topoopt.report.ownership_section import owned_rows, ownership_sections, ownership_tiles
 from topoopt.report.page import Block, Page, Section, Tile
 from topoopt.report.plan_choice import bounds_chart, convergence_chart
 from topoopt.report.plan_facts import bounds_facts, network_facts, time_facts, trust
@@ -181,6 +181,7 @@ def tiles(plan: Plan, rows: tuple[ComparedFabric, ...]) -> tuple[Tile, ...]:
     if cost is not None:
         each = f"{usd(cost / plan.job.cluster.servers)} a server"
         tiles.append(Tile("Price of the network", usd(cost), each))
+    tiles += ownership_tiles(rows)
     busiest = f"busiest link {format_bytes(outcome.link_bytes_max)}"
     return (*tiles, Tile("Bandwidth tax", f"{outcome.bandwidth_tax:.3f}", busiest))
 
