@@ -178,6 +178,8 @@ def test_a_plan_is_made_called_off_and_frozen(
         page.click("#wired a:has-text('plan.json')")
     download.value.save_as(tmp_path / "plan.json")
     assert '"topoopt-plan' in (tmp_path / "plan.json").read_text()[:200]
+    page.click("#wired summary")
+    page.frame_locator("#wired iframe").locator("h1").wait_for()
     with page.expect_popup() as popup:
         page.click("#wired a:has-text('Report')")
     popup.value.wait_for_selector("h1")

@@ -154,7 +154,7 @@ def command_line(question: Question, **search: Any) -> str:
 
     Examples
     --------
-    >>> command_line(Question("dlrm", 16, 4, 100e9, years=3))
+    >>> command_line(Question("dlrm", 16, 4, 100e9))
     'topoopt plan dlrm --servers 16 --degree 4 --bandwidth 100Gbps --out plan.json'
     """
     order = ("servers", "degree", "bandwidth")

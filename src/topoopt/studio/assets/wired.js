@@ -91,6 +91,17 @@ export class Wired {
     else bar.removeAttribute("value");
   }
 
+  /* The report itself, drawn when it is unfolded. */
+  report(id) {
+    const folded = element("details", { class: "report" }, element("summary", { text: "Show the report here" }));
+    folded.addEventListener("toggle", () => {
+      if (folded.open && !folded.querySelector("iframe")) {
+        folded.append(element("iframe", { src: `/api/plans/${id}/report.html`, title: "Report of the plan" }));
+      }
+    });
+    return folded;
+  }
+
   done(state) {
     const plan = state.plan, file = (name, text) => element("a", { class: "button", href: `/api/plans/${state.id}/${name}`, download: name.endsWith("json") ? name : null, target: name.endsWith("html") ? "_blank" : null, rel: "noopener", text });
     const tiles = element("dl", { class: "tiles" });
@@ -104,6 +115,7 @@ export class Wired {
       element("p", { class: "caption", text: "The command that makes it again:" }),
       element("code", { class: "command", id: "command", text: state.command }),
     );
+    this.place.append(this.report(state.id));
     if (plan.warnings.length) this.place.append(element("ul", { class: "warnings" }, ...plan.warnings.map((text) => element("li", { text }))));
   }
 }
