@@ -23,7 +23,7 @@ function show(next) {
   $("warnings").hidden = !next.warnings.length;
   $("warnings").replaceChildren(...next.warnings.map((text) => element("li", { text })));
   const tiles = [
-    ["Iteration", seconds(best.iteration_time_s), `at most ${seconds(best.most_time_s)} if all is relayed`],
+    ["Iteration", seconds(best.iteration_time_s), best.most_time_s > best.iteration_time_s ? `at most ${seconds(best.most_time_s)} if all is relayed` : best.configuration],
     ["Bound", seconds(next.bound_s), `${percent(best.gap)} above it; ${next.bound_words}`],
     ["Network", dollars(best.network_usd), best.label],
   ];
