@@ -54,6 +54,10 @@ def test_logarithms_leave_out_what_is_not_above_zero() -> None:
         ("bandwidth of a link (Gb/s)", ("bandwidth of a link", "b/s", 1e9)),
         ("price ($1,000)", ("price", "$", 1e3)),
         ("memory (GiB)", ("memory", "GiB", 1.0)),
+        ("a wiring stays good for, s", ("a wiring stays good for", "s", 1.0)),
+        ("million US$", ("", "$", 1e6)),
+        ("hops or time, × the least of the three", ("hops or time, × the least of the three", "", 1.0)),
+        ("share of the iteration, %", ("share of the iteration, %", "", 1.0)),
         ("loss (ms²)", ("loss (ms²)", "", 1.0)),
         ("servers", ("servers", "", 1.0)),
     ],
@@ -88,6 +92,7 @@ def test_ticks_of_long_times_are_whole_minutes_or_hours() -> None:
     assert number_axis("time (s)", (0, 4500)).round_in == 60
     assert number_axis("time (h)", (0, 30)).round_in == 1
     assert number_axis("time (ms)", (0, 9e6)).round_in == 3.6e6
+    assert number_axis("time (s)", (1e-9, 1e5), log=True).tick(1e4) == "10,000 s"
     assert number_axis("time (s)", (0, 100)).round_in == number_axis("servers", (0, 4500)).round_in == 1
 
 

@@ -24,20 +24,21 @@ UNITS: Final[Mapping[str, tuple[str, float]]] = {
     "$": ("$", 1.0),
     "$1,000": ("$", 1e3),
     "1,000 $": ("$", 1e3),
+    "million US$": ("$", 1e6),
     "W": ("W", 1.0),
     "kW": ("W", 1e3),
     "GiB": ("GiB", 1.0),
 }
-"""By what stands in the parentheses of a label: the unit of the ticks, and how much of it one is."""
+"""By what ends a label, in parentheses or after a comma: the unit of the ticks, and how much of it one is."""
 LONG: Final = (("h", 3600.0), ("min", 60.0))
-"""From two of them on, times are written in these."""
+"""From two of them on, times are written in these, but for powers of ten."""
 SMALL: Final = (("m", 1e-3), ("µ", 1e-6), ("n", 1e-9), ("p", 1e-12))
 LARGE: Final = (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3))
 ROOM: Final = 0.04
 """Of the range of the data, left free at its ends."""
 NEAR_ZERO: Final = 0.25
 """Data that come this near to zero, as a share of the largest, are shown from there."""
-_IN_UNIT = re.compile(r"^(.*?)\s*\(([^()]*)\)$")
+_IN_UNIT = re.compile(r"^(.*?)(?:\s*\(([^()]*)\)|,\s*(\S+))$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +75,10 @@ class Axis:
         """
         if not self.unit:
             return short_number(value)
-        prefix, scale = prefix_of(self.scale * (value if most is None else most), self.unit)
-        number = f"{value * self.scale / scale:.4g}".replace("-", "−")
+        shown = self.scale * (value if most is None else most)
+        prefix, scale = prefix_of(shown, self.unit, powers=self.log)
+        count = value * self.scale / scale
+        number = (f"{count:,.0f}" if abs(count) >= 1e4 else f"{count:.4g}").replace("-", "−")
         if value == 0:
             return "0"
         if self.unit == "$":
@@ -90,8 +93,10 @@ class Axis:
         return scale / self.scale if prefix in dict(LONG) else 1.0
 
 
-def prefix_of(value: float, unit: str) -> tuple[str, float]:
+def prefix_of(value: float, unit: str, *, powers: bool = False) -> tuple[str, float]:
     """Return the prefix that suits a value, and how much it is: seconds have small ones, all else large ones.
+
+    Where ``powers`` of ten are written, long times stay seconds.
 
     Examples
     --------
@@ -101,7 +106,7 @@ def prefix_of(value: float, unit: str) -> tuple[str, float]:
     size = abs(value) * (1 + 1e-9)
     if unit == "s":
         if value == 0 or size >= 1:
-            return next((one for one in LONG if size >= 2 * one[1]), ("", 1.0))
+            return next((one for one in LONG if size >= 2 * one[1] and not powers), ("", 1.0))
         return next((one for one in SMALL if size >= one[1]), SMALL[-1])
     if unit == "GiB":
         return "", 1.0
@@ -113,11 +118,11 @@ def words_and_unit(label: str) -> tuple[str, str, float]:
 
     Examples
     --------
-    >>> words_and_unit("iteration time (ms)"), words_and_unit("bytes"), words_and_unit("share (of all)")
-    (('iteration time', 's', 0.001), ('', 'B', 1.0), ('share (of all)', '', 1.0))
+    >>> words_and_unit("iteration time (ms)"), words_and_unit("time, s"), words_and_unit("share (of all)")
+    (('iteration time', 's', 0.001), ('time', 's', 1.0), ('share (of all)', '', 1.0))
     """
     match = _IN_UNIT.match(label)
-    words, unit = (match[1], match[2]) if match else ("", label)
+    words, unit = (match[1], match[2] or match[3]) if match else ("", label)
     if unit not in UNITS:
         return label, "", 1.0
     return (words, *UNITS[unit])

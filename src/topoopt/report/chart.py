@@ -68,7 +68,7 @@ class LineChart:
     name : str
         Stem of the file that it is drawn to.
     x_label, y_label : str
-        With the unit of the data in parentheses; what renderers write has the prefix that suits it.
+        With the unit of the data in parentheses or after a comma; ticks have it with the prefix that suits them.
     x_from_zero, y_from_zero : bool
         Whether an axis that is not logarithmic begins at zero, though the data do not.
     limits : tuple of Limit

@@ -215,7 +215,7 @@ def _set_axis(axes: Axes, which: str, axis: Axis) -> None:
     (axes.set_xlabel if which == "x" else axes.set_ylabel)(axis.words)
     if axis.log and np.log10(axis.high / axis.low) < _PLAIN_DECADES:
         drawn.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    elif axis.round_in != 1:
+    elif axis.round_in != 1 and not axis.log:
         least, most = (end / axis.round_in for end in (axis.low, axis.high))
         places = MaxNLocator(7).tick_values(least, most)
         drawn.set_major_locator(

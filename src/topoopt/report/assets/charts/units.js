@@ -1,15 +1,15 @@
 /* Numbers as a person reads them: 20 ms, 1.5 GB, $83 k; and where the ticks of an axis stand. */
 const LARGE = [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
-const LONG = [[3600, "h"], [60, "min"]]; /* from two of them on */
+const LONG = [[3600, "h"], [60, "min"]]; /* from two of them on, but for powers of ten */
 const SMALL = [[1e-3, "m"], [1e-6, "µ"], [1e-9, "n"], [1e-12, "p"]];
 const PREFIXED = new Set(["B", "b/s", "W", "$"]);
 
 const trimmed = (value, digits) => String(+value.toPrecision(digits)).replace("-", "−");
 
 /* The prefix that suits values up to this one: how much it is of the unit, and its letter. */
-function prefixOf(most, unit) {
+function prefixOf(most, unit, powers = false) {
   const size = Math.abs(most);
-  const long = unit === "s" && LONG.find(([scale]) => size >= 2 * scale);
+  const long = unit === "s" && !powers && LONG.find(([scale]) => size >= 2 * scale);
   if (long) return long;
   if (unit === "s") return size === 0 || size >= 1 ? [1, ""] : SMALL.find(([scale]) => size >= scale * (1 - 1e-9)) ?? SMALL.at(-1);
   const least = PREFIXED.has(unit) ? 1 : 10; /* a plain number has no prefix below 10,000 */
@@ -22,17 +22,17 @@ function written(number, prefix, unit) {
   return `${number}${whole ? ` ${whole}` : ""}`;
 }
 
-/* A value in its unit, with the prefix that suits it. */
-export function said(value, unit = "", digits = 4) {
+/* A value in its unit, with the prefix that suits it; of powers of ten long times stay seconds. */
+export function said(value, unit = "", digits = 4, powers = false) {
   if (value === null || value === undefined) return "–";
   if (value === 0) return written("0", "", unit);
-  const [scale, prefix] = prefixOf(value, unit);
+  const [scale, prefix] = prefixOf(value, unit, powers);
   return written(trimmed(value / scale, digits), prefix, unit);
 }
 
 /* The texts of ticks, all with one prefix; on an axis by logarithms each with its own. */
 export function tickTexts(ticks, unit, log = false) {
-  if (log) return ticks.map((tick) => said(tick, unit, 3));
+  if (log) return ticks.map((tick) => said(tick, unit, 3, true));
   const most = Math.max(0, ...ticks.map(Math.abs));
   const [scale, prefix] = prefixOf(most, unit);
   return ticks.map((tick) => (tick === 0 ? "0" : written(trimmed(tick / scale, 7), prefix, unit)));
