@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import PurePath
 from random import Random
@@ -135,7 +137,28 @@ def spoil_cells(data: bytes, rng: Random) -> bytes:
     return text.getvalue().encode("utf-8", "surrogatepass")
 
 
+def spoil_archive(data: bytes, rng: Random) -> bytes:
+    """Change the JSON document in a zip file, which stays one."""
+    made = io.BytesIO()
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive, zipfile.ZipFile(made, "w") as spoiled:
+            for name in archive.namelist():
+                content = archive.read(name)
+                spoiled.writestr(name, spoil_document(content, rng) if name.endswith(".json") else content)
+    except (
+        zipfile.BadZipFile,
+        OSError,
+        ValueError,
+        EOFError,
+        NotImplementedError,
+        zlib.error,
+    ):  # it is none any more
+        return spoil_bytes(data, rng)
+    return made.getvalue()
+
+
 _BY_SUFFIX: dict[str, Mutation] = {
+    ".pt2": spoil_archive,
     ".json": spoil_document,
     ".yaml": spoil_document,
     ".csv": spoil_cells,

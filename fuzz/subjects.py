@@ -45,6 +45,9 @@ READERS = tuple(
     plan @operators.csv --batch-per-accelerator 8 --servers 4 --budget 0 --fabrics none --json
     plan @traffic.csv --fabrics none --json
     plan @traffic.npy --fabrics none --json
+    traffic @recommender.pt2 --servers 4 --json
+    traffic @nccl.log --degree 2 --json
+    traffic @rank0.json --accelerators-per-server 4 --json
     plan @profile.json --budget 0 --fabrics none --json
     plan @measure_vgg.json --budget 0 --fabrics none --json
     models @config.json --json
@@ -169,6 +172,9 @@ def make_files(folder: Path) -> None:
         ("room.yaml",) * 2,
         ("shared.yaml", "vgg16-job.yaml"),
         ("vgg16.yaml", "vgg16-job.yaml"),
+        ("recommender.pt2", "models/recommender.pt2"),
+        ("nccl.log", "recorded/nccl.log"),
+        ("rank0.json", "recorded/rank0.trace.json"),
         ("cables.txt", "wirings/five.txt"),
         *((name, f"wirings/{name}") for name in ("lab.graphml", "lab.dot", "lab.csv")),
     ):

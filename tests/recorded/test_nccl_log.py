@@ -123,7 +123,8 @@ def test_accelerators_are_put_on_servers_as_asked(tmp_path: Path) -> None:
         ([*world(8), called(0, "AllFlip", 1, 8)], None, "AllFlip: no call that is known"),
         ([*world(8), called(0, "AllReduce", 1, 8, datatype=99)], None, "datatype 99 is not known"),
         ([*world(4), called(0, "AllReduce", 1, 4)], None, "all 4 accelerators are in one server"),
-        ([*world(8), called(0, "AllReduce", 1, 8)], 3, "accelerators_per_server 3: "),
+        ([*world(8), called(0, "Send", 1, 8, root=8)], None, "Send: root 8, of a communicator of 8 ranks"),
+        ([*world(8), called(0, "AllReduce", 1, 8)], 3, "do not fill servers of accelerators_per_server=3"),
     ],
 )
 def test_what_a_log_does_not_say_is_one_line(

@@ -113,6 +113,15 @@ def test_a_packed_trace_is_unpacked(tmp_path: Path) -> None:
             [trace(0, 8, {"1": (0, 3)}, [event("allreduce", "1", nelems=1)])],
             "allreduce among ranks [0, 3]: what the other ranks do does not follow",
         ),
+        (
+            [trace(0, 10**12, ALL, [event("allreduce", "0", nelems=1)])],
+            "1000000000000 ranks, at most 100000 are read",
+        ),
+        (
+            [trace(0, 8, {"1": (0, 0)}, [event("allreduce", "1", nelems=1)])],
+            "among [0, 0]: a rank stands twice",
+        ),
+        ([trace(0, 8, ALL, [event("allreduce", "0", nelems=2**53)])], "can be counted"),
         ([{"traceEvents": 3}], "expected a trace of torch.profiler, with a list traceEvents"),
     ],
 )

@@ -14,13 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.errors import InvalidInput
-from topoopt.limits import MOST, whole_or_digits
+from topoopt.limits import LARGEST, MOST, whole_or_digits
+from topoopt.memory import refuse_too_large
 from topoopt.recorded.calls import ALL_REDUCE, ALL_TO_ALL, GATHER, SCATTER
 from topoopt.recorded.recording import Recording
 from topoopt.recorded.whole_run import GroupCall, group_bytes, message_bytes
 from topoopt.traffic import AllReduceGroup, Traffic, Transfers, merged_traffic
 
 Floats = NDArray[np.float64]
+_BYTES_OF_A_PAIR = 32
+"""Of the matrix, and of what is made of it."""
 
 
 def recorded_traffic(
@@ -43,13 +46,20 @@ def recorded_traffic(
     servers = servers_of_ranks(recording, accelerators_per_server)
     said = recording.iterations or 1 if iterations is None else iterations
     times = whole_or_digits("iterations", said, 1, MOST["iterations"])
-    matrix = np.zeros((max(servers) + 1, max(servers) + 1))
+    count = max(servers) + 1
+    refuse_too_large(f"{recording.place}: {count} servers", _BYTES_OF_A_PAIR * count**2, "use fewer servers")
+    matrix = np.zeros((count, count))
     halves: dict[tuple[int, ...], int] = defaultdict(int)
     for group, size_bytes in group_bytes(recording).items():
         _lay(group, size_bytes, servers, matrix, halves)
     for (src, dst), size_bytes in message_bytes(recording).items():
         matrix[servers[src], servers[dst]] += size_bytes
     np.fill_diagonal(matrix, 0.0)
+    most = max(float(matrix.max()), *map(float, halves.values()), 0.0)
+    if most > LARGEST:
+        raise InvalidInput(
+            f"{recording.place}: {most:g} bytes in one place, at most {LARGEST} can be counted"
+        )
     groups = [AllReduceGroup(members, round(half / 2 / times)) for members, half in halves.items()]
     senders, receivers = np.nonzero(matrix)
     sizes = np.rint(matrix[senders, receivers] / times).astype(np.int64)
@@ -63,20 +73,20 @@ def servers_of_ranks(recording: Recording, accelerators_per_server: int | None) 
         servers = tuple(rank // accelerators_per_server for rank in range(count))
         if count % accelerators_per_server:
             raise InvalidInput(
-                f"accelerators_per_server {accelerators_per_server}: {place} is of {count} accelerators, which do "
-                "not fill servers of so many"
+                f"{place}: is of {count} accelerators, which do not fill servers of "
+                f"accelerators_per_server={accelerators_per_server}"
             )
     elif recording.servers:
         servers = recording.servers
     else:
         raise InvalidInput(
-            f"accelerators_per_server: missing; {place} is of {count} accelerators, and does not say which share a "
-            "server"
+            f"{place}: is of {count} accelerators, and does not say which share a server; give "
+            "accelerators_per_server=8, or as many as do"
         )
     if max(servers) == 0:
         raise InvalidInput(
             f"{place}: all {count} accelerators are in one server, and nothing is sent between servers; give "
-            "accelerators_per_server if they are to be in several"
+            "accelerators_per_server=2, if so many are to be in each"
         )
     return servers
 
@@ -94,8 +104,8 @@ def folded_matrix(matrix: Floats, accelerators_per_server: int, place: str) -> F
         return matrix  # refused where it becomes traffic
     if rows % accelerators_per_server:
         raise InvalidInput(
-            f"accelerators_per_server {accelerators_per_server}: {place} has {rows} rows, which do not fill "
-            "servers of so many accelerators"
+            f"{place}: has {rows} rows, which do not fill servers of "
+            f"accelerators_per_server={accelerators_per_server}"
         )
     servers = rows // accelerators_per_server
     shape = (servers, accelerators_per_server, servers, accelerators_per_server)

@@ -87,6 +87,10 @@ class _Log:
             raise InvalidInput(f"{self.place}: {line.operation}: no call that is known; known are {names}")
         if line.datatype not in NCCL_BYTES:
             raise InvalidInput(f"{self.place}: {line.operation}: datatype {line.datatype} is not known")
+        if not -1 <= line.root < line.ranks:
+            raise InvalidInput(
+                f"{self.place}: {line.operation}: root {line.root}, of a communicator of {line.ranks} ranks"
+            )
         self.processes.add(line.who)
         made = self.known.get(line.communicator)
         name = made.name if made else ""
@@ -103,11 +107,13 @@ class _Log:
             raise InvalidInput(f"{self.place}: NCCL's log holds no collectives; {_REMEDY}")
         order = self._order()
         rank_of = {process: rank for rank, process in enumerate(order)}
-        calls = Calls()
+        calls, groups = Calls(), dict[tuple[str, int], tuple[list[int], tuple[int, ...]]]()
         for (who, name, kind, root, ranks), size_bytes in self.bytes.items():
-            members = self._members(name, ranks, order)
-            peer = -1 if root < 0 else rank_of[members[root]]
-            group = tuple(sorted(rank_of[member] for member in members))
+            if (name, ranks) not in groups:
+                numbers = [rank_of[member] for member in self._members(name, ranks, order)]
+                groups[name, ranks] = numbers, tuple(sorted(numbers))
+            members, group = groups[name, ranks]
+            peer = -1 if root < 0 else members[root]
             calls[Call(rank_of[who], kind, () if kind in (SEND, RECEIVE) else group, peer)] += size_bytes
         hosts = list(dict.fromkeys(process.host for process in order))
         servers = tuple(hosts.index(process.host) for process in order)
@@ -117,7 +123,7 @@ class _Log:
     def _order(self) -> list[Process]:
         """Return the processes in the order of their ranks: on the first communicator of all, or by host and device."""
         for ranks in self.ranks.values():
-            if len(ranks) == len(self.processes) and sorted(ranks) == list(range(len(ranks))):
+            if set(ranks.values()) == self.processes and sorted(ranks) == list(range(len(self.processes))):
                 return [ranks[rank] for rank in range(len(ranks))]
         whole = {line.rank: line.who for line in self.known.values() if line.ranks == len(self.processes)}
         if sorted(whole) == list(range(len(self.processes))) and len(set(whole.values())) == len(whole):

@@ -2,7 +2,11 @@
 
 from dataclasses import dataclass
 
+from topoopt.errors import InvalidInput
 from topoopt.recorded.calls import Calls
+
+MOST_RANKS = 100_000
+"""Of a run; more are taken for damage."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,3 +37,7 @@ class Recording:
     recorded: frozenset[int]
     iterations: int = 0
     servers: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.accelerators > MOST_RANKS:
+            raise InvalidInput(f"{self.place}: {self.accelerators} ranks, at most {MOST_RANKS} are read")

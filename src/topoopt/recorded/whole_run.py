@@ -32,6 +32,10 @@ def group_bytes(recording: Recording) -> dict[GroupCall, int]:
     for call, size_bytes in recording.calls.items():
         if call.members:
             _check(recording, call.members)
+            if list(call.members) != sorted(set(call.members)):
+                raise InvalidInput(
+                    f"{recording.place}: {call.kind} among {str(list(call.members))[:60]}: a rank stands twice"
+                )
             group = GroupCall(call.kind, call.members, call.peer)
             said[group] = max(said[group], size_bytes)
     silent = frozenset(range(recording.accelerators)) - recording.recorded

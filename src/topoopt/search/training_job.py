@@ -79,6 +79,8 @@ def job_of(request: JobRequest, on_progress: Progress = silent) -> Job:
 
 def _job_of(request: JobRequest, on_progress: Progress) -> Job:
     if not is_transformer(request):
+        if request.traffic or request.program:
+            on_progress("reading", 0, 0)
         return requested_job(with_traces_read(request))
     on_progress("ranking configurations", 0, 0)
     training = training_request(request)

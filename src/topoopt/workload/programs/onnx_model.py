@@ -7,7 +7,7 @@ from typing import Any
 from topoopt.errors import InvalidInput
 from topoopt.files import read_bytes
 from topoopt.workload.programs.onnx_constants import with_shapes
-from topoopt.workload.programs.tensor_program import ProgramNode, Tensor, TensorProgram
+from topoopt.workload.programs.tensor_program import ProgramNode, Tensor, TensorProgram, checked_tensor
 
 ELEMENT_BYTES = {
     **dict.fromkeys((2, 3, 9, 17, 18, 19, 20, 21, 22, 23, 24), 1),
@@ -105,10 +105,11 @@ def _set_sizes(graph: Any, path: str, sizes: Mapping[str, int], samples: int | N
 
 
 def _program(onnx: Any, graph: Any, path: str) -> TensorProgram:
-    tensors = dict(_declared(graph))
+    tensors = dict(_declared(graph, path))
     constants = {tensor.name: tensor for tensor in graph.initializer}
     for name, tensor in constants.items():
-        tensors[name] = Tensor(tuple(tensor.dims), _bytes(tensor.data_type), tensor.data_type in FLOATING)
+        kind = tensor.data_type
+        tensors[name] = checked_tensor(f"{path}: {name}", tuple(tensor.dims), _bytes(kind), kind in FLOATING)
     measured = {
         node.input[place]
         for node in graph.node
@@ -126,13 +127,15 @@ def _program(onnx: Any, graph: Any, path: str) -> TensorProgram:
     return TensorProgram("a model in ONNX", path, tensors, parameters, data, results, nodes)
 
 
-def _declared(graph: Any) -> Iterator[tuple[str, Tensor]]:
+def _declared(graph: Any, path: str) -> Iterator[tuple[str, Tensor]]:
     """Yield the tensors whose shape is known."""
     for value in (*graph.input, *graph.value_info, *graph.output):
         kind = value.type.tensor_type
         sizes = [dim.dim_value if dim.HasField("dim_value") else -1 for dim in kind.shape.dim]
         if kind.HasField("shape") and min(sizes, default=0) >= 0:
-            yield value.name, Tensor(tuple(sizes), _bytes(kind.elem_type), kind.elem_type in FLOATING)
+            number = kind.elem_type
+            place = f"{path}: {value.name}"
+            yield value.name, checked_tensor(place, tuple(sizes), _bytes(number), number in FLOATING)
 
 
 def _node(onnx: Any, node: Any) -> ProgramNode:
@@ -140,15 +143,15 @@ def _node(onnx: Any, node: Any) -> ProgramNode:
         one.name: _plain(onnx.helper.get_attribute_value(one)) for one in node.attribute if one.type < 9
     }
     named = node.domain and node.domain != "ai.onnx"
-    operator = f"{node.domain}::{node.op_type}" if named else node.op_type
-    return ProgramNode(operator, node.name, tuple(node.input), tuple(node.output), attributes)
+    operator = f"{node.domain}::{node.op_type}" if named else _plain(node.op_type)
+    return ProgramNode(operator, _plain(node.name), tuple(node.input), tuple(node.output), attributes)
 
 
 def _plain(value: Any) -> Any:
     """Return a number, a text or a list; of a tensor nothing."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
-    if isinstance(value, int | float):
+    if isinstance(value, int | float | str):
         return value
     return list(value) if hasattr(value, "__iter__") else None
 

@@ -1,9 +1,12 @@
 """The noun TensorProgram: what a model computes, tensor by tensor, whoever wrote it down."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any
+
+from topoopt.errors import InvalidInput, shown
+from topoopt.limits import LARGEST
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,21 @@ class Tensor:
     def size_bytes(self) -> int:
         """What it takes."""
         return self.elements * self.element_bytes
+
+
+def checked_tensor(place: str, shape: Sequence[int], element_bytes: int, is_floating: bool) -> Tensor:
+    """Return a tensor of a file.
+
+    Raises
+    ------
+    InvalidInput
+        If a dimension is below 0, or it has more bytes than can be counted.
+    """
+    if any(size < 0 for size in shape) or prod(shape) * element_bytes > LARGEST:
+        raise InvalidInput(
+            f"{place}: a tensor of {shown(list(shape))} numbers: expected sizes >= 0, of bytes up to 2**53"
+        )
+    return Tensor(tuple(shape), element_bytes, is_floating)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import Any
 
 from topoopt.errors import InvalidInput, shown
 from topoopt.files import parse_json, read_bytes
-from topoopt.workload.programs.tensor_program import ProgramNode, Tensor, TensorProgram
+from topoopt.workload.programs.tensor_program import ProgramNode, Tensor, TensorProgram, checked_tensor
 
 MODELS = ("models/model.json", "serialized_exported_program.json")
 """Where the program stands: since PyTorch 2.7, and before; below a folder that bears the name of the file."""
@@ -44,7 +44,7 @@ def read_exported(path: str) -> TensorProgram:
     try:
         module = content["graph_module"]
         return _Reader(path, module["graph"], module["signature"]).program()
-    except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError, OverflowError) as error:
         reason = f"{type(error).__name__}: {error}"
         raise InvalidInput(
             f"{path}: no program of torch.export that is known here: {reason}; {_SAVED}"
@@ -101,7 +101,7 @@ class _Reader:
         if number not in ELEMENT_BYTES:
             raise InvalidInput(f"{self.path}: {name}: numbers of type {shown(number)} are not known")
         shape = tuple(self._size(name, size) for size in meta["sizes"])
-        return Tensor(shape, ELEMENT_BYTES[number], number in FLOATING)
+        return checked_tensor(f"{self.path}: {name}", shape, ELEMENT_BYTES[number], number in FLOATING)
 
     def _size(self, name: str, size: Mapping[str, Any]) -> int:
         if "as_int" in size:
