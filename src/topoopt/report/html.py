@@ -125,7 +125,12 @@ def _table(table: Table, width: str) -> str:
     if table.folded:
         count = f'<span class="count">{len(table.rows):,} rows</span>'
         return f'<details class="table"><summary>{escape(table.title)} {count}</summary>{inner}</details>'
-    return f'<div class="table {width}"><h3>{escape(table.title)}</h3>{inner}</div>'
+    return f'<div class="table {width}">{_heading(table.title)}{inner}</div>'
+
+
+def _heading(title: str) -> str:
+    """Return the heading of a block; none where the section's says it all."""
+    return f"<h3>{escape(title)}</h3>" if title else ""
 
 
 def table_html(table: Table, attributes: Sequence[str]) -> str:
@@ -150,7 +155,7 @@ def _facts(facts: Facts, width: str) -> str:
     rows = "".join(
         f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts.rows if value
     )
-    return f'<div class="facts {width}"><h3>{escape(facts.title)}</h3><dl>{rows}</dl></div>'
+    return f'<div class="facts {width}">{_heading(facts.title)}<dl>{rows}</dl></div>'
 
 
 def _figures(page: Page) -> str:
