@@ -8,7 +8,7 @@ import networkx
 import pytest
 
 from tests.reproduction.studies_run import compared, run
-from topoopt.cost import bill_of_materials, find_prices
+from topoopt.cost import PAPER, bill_of_materials, find_prices
 from topoopt.reproduction.all_to_all_study import BATCHES, circulant_strides
 
 pytestmark = pytest.mark.reproduction
@@ -109,7 +109,7 @@ def test_the_iteration_is_never_shorter_than_its_computation() -> None:
 
 def test_prices_are_those_of_the_bill() -> None:
     (row,) = rows("fig10", fabric="topoopt", servers=128, degree=4)
-    assert row["cost_usd"] == bill_of_materials("topoopt", 128, 4, 100e9, find_prices("2022")).cost_usd
+    assert row["cost_usd"] == bill_of_materials("topoopt", 128, 4, 100e9, find_prices("2022"), PAPER).cost_usd
     assert row["cost_per_server_usd"] == 4 * (99 + 678 + 2 * 100 + 25 + 2 * 500 * 0.30)
 
 
