@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import pairwise
+from math import inf
 
 from topoopt.cost.accounting import Accounting
 from topoopt.cost.bill import bill_of_materials
@@ -85,38 +86,54 @@ def equivalent_fat_tree(
     if budget_usd is None:
         raise InvalidInput(prices.why_unknown(next(line.part for line in own.lines if line.unit_usd is None)))
 
-    def listed(interfaces: int) -> list[tuple[float, float]]:
-        return _listed(servers, interfaces, prices, rule, chosen)
+    def listed(interfaces: int, most_usd: float = inf) -> list[tuple[float, float]]:
+        return _listed(servers, interfaces, prices, rule, chosen, most_usd)
 
-    cheapest_bps, cheapest_usd = min(listed(1), key=lambda row: (row[1], -row[0]))
+    one = listed(1)
+    if not one:
+        raise InvalidInput(f"prices {prices.name}: no speed has a NIC, a transceiver and a port; add rows")
+    cheapest_bps, cheapest_usd = min(one, key=lambda row: (row[1], -row[0]))
     if budget_usd < cheapest_usd:
         note = (
             f"less than one interface of {format_bandwidth(cheapest_bps)}, the cheapest listed: a share of it"
         )
         return EquivalentFatTree(1, cheapest_bps * budget_usd / cheapest_usd, budget_usd, budget_usd, note)
-    fastest = _fastest_between if rule.switches == "ports" else _fastest_listed
-    choices = [(count, *fastest(listed(count), budget_usd)) for count in range(1, degree + 1)]
+
+    def fastest(interfaces: int) -> tuple[float, float]:
+        if rule.switches == "ports":
+            return _fastest_between(listed(interfaces), budget_usd)
+        return _fastest_listed(listed(interfaces, budget_usd), budget_usd)
+
+    choices = [(count, *fastest(count)) for count in range(1, degree + 1)]
     count, speed_bps, usd = max(choices, key=lambda choice: (choice[0] * choice[1], -choice[2], -choice[0]))
     note = f"interpolated between listed speeds of {prices.name}"
-    if any(speed_bps == listed_bps for listed_bps, _ in listed(1)):
+    if any(speed_bps == listed_bps for listed_bps, _ in one):
         note = f"a listed speed of {prices.name}"
     return EquivalentFatTree(count, speed_bps, usd, budget_usd, note)
 
 
 def _listed(
-    servers: int, interfaces: int, prices: PartTable, rule: Accounting, options: FabricOptions
+    servers: int,
+    interfaces: int,
+    prices: PartTable,
+    rule: Accounting,
+    options: FabricOptions,
+    most_usd: float,
 ) -> list[tuple[float, float]]:
-    """Return (speed, price a server of so many interfaces with their share of the fat-tree), ascending in speed."""
+    """Return (speed, price a server of so many interfaces with their share of the fat-tree), ascending in speed.
+
+    Speeds of which the network cards alone cost more than ``most_usd`` are left out.
+    """
     rows = []
     for speed_bps in prices.speeds_bps():
+        if rule.nics and interfaces * prices.price_usd("nic", speed_bps) > most_usd:
+            continue
         try:
             bill = bill_of_materials("fat-tree", servers, interfaces, speed_bps, prices, rule, options)
         except Infeasible:
             continue
         if bill.cost_per_server_usd is not None:
             rows.append((speed_bps, bill.cost_per_server_usd))
-    if not rows:
-        raise InvalidInput(f"prices {prices.name}: no speed has a NIC, a transceiver and a port; add rows")
     return rows
 
 

@@ -216,7 +216,9 @@ def _cheapest_tree(
             return None
         tiers = 1
     best: tuple[tuple[float, int], SwitchModel, SwitchTree] | None = None
-    for model in models:
+    for model in sorted(models, key=lambda model: _least_usd(model, hosts, wanted)):
+        if best is not None and _least_usd(model, hosts, wanted) > best[0][0]:
+            break
         cost = _cost_rule(model, wanted.fiber_usd)
         tree = switch_tree(hosts, model.radix, cost, tiers=tiers, oversubscription=wanted.oversubscription)
         if tree is None:
@@ -226,6 +228,12 @@ def _cheapest_tree(
         if best is None or (usd, tree.switches) < best[0]:
             best = (usd, tree.switches), model, tree
     return None if best is None else (best[0][0], best[1], best[2])
+
+
+def _least_usd(model: SwitchModel, hosts: int, wanted: Wanted) -> float:
+    """Return what switches for so many ports cost at least: beyond one of them, links up have a port at both ends."""
+    ports = hosts if hosts <= model.radix else hosts * (1 + 2 / wanted.oversubscription)
+    return ports / model.radix * model.switch_usd
 
 
 def _cost_rule(model: SwitchModel, fiber_usd: float) -> CostRule:
