@@ -1,5 +1,6 @@
 """What a plan chooses among: starts, chains and the strategies of other fabrics, all simulated."""
 
+from topoopt.cost import pricing_of
 from topoopt.hardware import ClusterSpec
 from topoopt.job import Job, JobSettings, make_job
 from topoopt.search import PRESETS, SearchOptions, make_plan
@@ -21,14 +22,17 @@ def test_tensor_parallel_candle_on_128_servers_beats_data_parallelism_by_a_quart
 
 def test_a_baseline_above_the_price_list_is_left_out_and_said_so() -> None:
     plan = make_plan(
-        job("dlrm", 16, bandwidth_bps=400e9), SearchOptions(budget=20), fabrics=("fat-tree", "torus")
+        job("dlrm", 16, bandwidth_bps=400e9),
+        SearchOptions(budget=20),
+        fabrics=("fat-tree", "torus"),
+        prices=pricing_of("2022"),
     )
     assert [row.fabric for row in plan.baselines] == [
         "fat-tree",
         "torus",
     ]  # the published rule needs no price
     ((fabric, reason),) = plan.skipped_fabrics
-    assert fabric == "fat-tree"
+    assert fabric == "fat-tree (priced)"
     assert "400 Gb/s" in reason
 
 
