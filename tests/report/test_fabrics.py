@@ -50,21 +50,23 @@ ISSUE = (
 
 def test_the_first_sentence_names_what_beats_the_plan(plan: Plan) -> None:
     said = beaten_by(ISSUE)
-    assert said == ", beaten in time and price by rail (18.38 ms for $77.6 k)"
+    assert said == ", beaten in time and price by rail, 18.38 ms for $77.6 k"
     assert beaten_by((ISSUE[0], ISSUE[2])) == ""
+    several = beaten_by((*ISSUE, fabric("torus", 18.4, 59.3e3)))
+    assert several.endswith("by rail, 18.38 ms for $77.6 k; torus, 18.4 ms for $59.3 k")
     rows = compared_fabrics(plan)
     faster = replace(rows[0].outcome, iteration_time_s=rows[0].outcome.iteration_time_s / 2)
     rival = replace(rows[1], fabric="rival", outcome=faster, cost_usd=1.0, variant="")
     first, second = headline(plan, (rows[0], rival)).split(". ")[:2]
     assert first.startswith("One iteration takes ")
-    assert first.endswith(f"by rival ({format_time(faster.iteration_time_s)} for $1)")
+    assert first.endswith(f"by rival, {format_time(faster.iteration_time_s)} for $1")
     assert second.startswith("It is ")
     assert "rival" not in headline(plan, rows)
 
 
 def test_a_comparison_says_it_first_too() -> None:
     sentences = comparison_headline(ISSUE).split(". ")
-    assert sentences[0].endswith("beaten in time and price by rail (18.38 ms for $77.6 k)")
+    assert sentences[0].endswith("beaten in time and price by rail, 18.38 ms for $77.6 k")
 
 
 def test_a_table_says_who_is_on_the_front_and_who_beats_the_first_row() -> None:

@@ -17,10 +17,10 @@ def beaten_by(rows: Sequence[ComparedFabric]) -> str:
     beat, name = fabrics_that_beat(rows[0], rows), name_apart(rows)
     if not beat:
         return ""
-    each = [
-        f"{name(row)} ({format_time(row.outcome.iteration_time_s)} for {usd(row.cost_usd)})" for row in beat
-    ]
-    return f", beaten in time and price by {listed(each)}"
+    each = (
+        f"{name(row)}, {format_time(row.outcome.iteration_time_s)} for {usd(row.cost_usd)}" for row in beat
+    )
+    return f", beaten in time and price by {'; '.join(each)}"
 
 
 def standing(rows: Sequence[ComparedFabric]) -> Callable[[ComparedFabric], str | None]:
