@@ -57,8 +57,9 @@ def headline(rows: tuple[ComparedFabric, ...]) -> str:
         fastest = min(others, key=lambda row: row.outcome.iteration_time_s)
         slower = sum(row.outcome.iteration_time_s > own.outcome.iteration_time_s for row in others)
         ratio = fastest.outcome.iteration_time_s / own.outcome.iteration_time_s
+        verb = "is" if slower == 1 else "are"
         sentences.append(
-            f"{slower} of the {len(others)} other fabrics {'is' if slower == 1 else 'are'} slower; the fastest of them, {fastest.name}, takes "
+            f"{slower} of the {len(others)} other fabrics {verb} slower; the fastest of them, {fastest.name}, takes "
             f"{format_time(fastest.outcome.iteration_time_s)}, {ratio:.2f} × as long"
             + (f", for {usd(fastest.cost_usd)}." if fastest.cost_usd is not None else ".")
         )
