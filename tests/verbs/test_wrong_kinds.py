@@ -49,6 +49,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "device-profile": EXAMPLES / "profile.json",
         "recording": EXAMPLES / "recorded" / "nccl.log",
         "sweep": EXAMPLES / "sweep.yaml",
+        "mix": EXAMPLES / "mix.yaml",
         "trace": EXAMPLES / "trace.csv",
         "job-profile": EXAMPLES / "long-job.yaml",
         "counters": EXAMPLES / "counters.csv",

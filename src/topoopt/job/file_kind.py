@@ -50,6 +50,7 @@ KINDS: Mapping[str, FileKind] = {
     ),
     "task-graph": FileKind("a task graph of FlexNet", "topoopt simulate and phases take it"),
     "wiring": FileKind("a wiring", _WIRINGS),
+    "mix": FileKind("a mix of jobs", "topoopt choose takes it"),
     "sweep": FileKind("a sweep", "topoopt sweep takes it"),
     "results": FileKind("what a sweep has stored", "topoopt results takes it"),
     "trace": FileKind("a trace of jobs", "topoopt cluster run takes it"),
