@@ -1,5 +1,6 @@
 """Whether the libraries of the live page are installed; they are an extra."""
 
+import sys
 from importlib.util import find_spec
 
 from topoopt.errors import InvalidInput
@@ -15,6 +16,11 @@ def check_installed() -> None:
     InvalidInput
         In one line.
     """
-    missing = [name for name in NEEDED if find_spec(name) is None]
+    missing = [name for name in NEEDED if not _is_there(name)]
     if missing:
         raise InvalidInput(f'studio: {" and ".join(missing)} not installed; pip install "topoopt[studio]"')
+
+
+def _is_there(name: str) -> bool:
+    """Return whether it can be imported; Python keeps None for what must not be."""
+    return sys.modules[name] is not None if name in sys.modules else find_spec(name) is not None

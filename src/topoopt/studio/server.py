@@ -5,14 +5,13 @@ import socket
 import tempfile
 import webbrowser
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import uvicorn
 
 from topoopt.errors import InvalidInput
 from topoopt.studio.access import is_loopback, new_token
+from topoopt.studio.address import StudioAddress
 from topoopt.studio.app import Studio, make_app
 from topoopt.studio.plan_desk import PlanDesk
 from topoopt.studio.question import Question
@@ -23,26 +22,6 @@ LONGEST_S = 1e8
 """Three years."""
 GRACE_S = 1
 """For answers under way, once it is interrupted."""
-
-
-@dataclass(frozen=True, slots=True)
-class StudioAddress:
-    """Where a studio listens.
-
-    Attributes
-    ----------
-    url : str
-        To be opened; with the token, where one is needed.
-    """
-
-    url: str
-    host: str
-    port: int
-    token: str | None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as plain values."""
-        return {"url": self.url, "host": self.host, "port": self.port, "token": self.token}
 
 
 def serve(

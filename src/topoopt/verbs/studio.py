@@ -11,7 +11,6 @@ from topoopt.studio import (
     answer_question,
     check_installed,
     question_of,
-    serve,
 )
 from topoopt.words import QuestionWords, StudioWords, checked_arguments, checked_words, pick
 
@@ -49,6 +48,8 @@ def studio(
         If it cannot listen there, its libraries are not installed, or a word of the question is wrong.
     """
     check_installed()
+    from topoopt.studio import serve  # noqa: PLC0415 - its libraries are an extra
+
     settings = checked_words(words, StudioWords)
     first, files = _question(model, pick(settings, QuestionWords))
     return serve(
