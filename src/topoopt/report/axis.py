@@ -25,6 +25,7 @@ UNITS: Final[Mapping[str, tuple[str, float]]] = {
     "$1,000": ("$", 1e3),
     "1,000 $": ("$", 1e3),
     "million US$": ("$", 1e6),
+    "million $": ("$", 1e6),
     "W": ("W", 1.0),
     "kW": ("W", 1e3),
     "GiB": ("GiB", 1.0),

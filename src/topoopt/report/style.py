@@ -53,6 +53,7 @@ KNOWN_COLORS: Final = {
     "mixnet": 3,
     "rail": 7,
     "pareto-front": 6,
+    "front": 6,
     "computation": 0,
     "exposed-communication": 1,
     "forward-computation": 0,
