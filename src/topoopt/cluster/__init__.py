@@ -1,6 +1,8 @@
 """Many jobs over time, on shards of one machine room or sharing one fabric."""
 
+from topoopt.cluster.cassini_trace import CASSINI_TRACES as CASSINI_TRACES
 from topoopt.cluster.cassini_trace import CassiniTraceSettings as CassiniTraceSettings
+from topoopt.cluster.cassini_trace import EvaluatedModel as EvaluatedModel
 from topoopt.cluster.cassini_trace import cassini_snapshots as cassini_snapshots
 from topoopt.cluster.cassini_trace import cassini_trace as cassini_trace
 from topoopt.cluster.cassini_trace import cassini_trace_for as cassini_trace_for
@@ -17,6 +19,9 @@ from topoopt.cluster.generate import MIXES as MIXES
 from topoopt.cluster.generate import GeneratorSettings as GeneratorSettings
 from topoopt.cluster.generate import generate_trace as generate_trace
 from topoopt.cluster.generate import parse_mix as parse_mix
+from topoopt.cluster.mixed_trace import MIXED as MIXED
+from topoopt.cluster.mixed_trace import MixedTraceSettings as MixedTraceSettings
+from topoopt.cluster.mixed_trace import mixed_trace as mixed_trace
 from topoopt.cluster.pace import IterationTimes as IterationTimes
 from topoopt.cluster.pace import Pace as Pace
 from topoopt.cluster.pace import PlacedJob as PlacedJob
@@ -36,6 +41,7 @@ from topoopt.cluster.scheduled.course import ScheduledCourse as ScheduledCourse
 from topoopt.cluster.scheduled.course import run_scheduled as run_scheduled
 from topoopt.cluster.scheduled.model_workers import Machine as Machine
 from topoopt.cluster.scheduled.model_workers import model_workers as model_workers
+from topoopt.cluster.scheduled.model_workers import worker_profile as worker_profile
 from topoopt.cluster.scheduled.network import WorkerNetwork as WorkerNetwork
 from topoopt.cluster.scheduled.run import ScheduledCluster as ScheduledCluster
 from topoopt.cluster.scheduled.run import run_schedules as run_schedules

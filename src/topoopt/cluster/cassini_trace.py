@@ -6,7 +6,8 @@ from functools import cache
 
 import numpy as np
 
-from topoopt.cluster.job_plans import reference_time_s, shape_of
+from topoopt.cluster.job_plans import reference_time_s
+from topoopt.cluster.job_shape import shape_of
 from topoopt.cluster.settings import ClusterSettings
 from topoopt.cluster.trace import Trace, TraceJob
 from topoopt.errors import InvalidInput, check_known
@@ -46,6 +47,8 @@ class EvaluatedModel:
         ``data`` or ``model``.
     published_mb : str
         Its size, in the paper's MB.
+    training : str
+        Of a transformer, as :class:`TraceJob` has it.
     """
 
     model: str
@@ -54,6 +57,7 @@ class EvaluatedModel:
     batch_high: int
     parallel: str
     published_mb: str
+    training: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +104,7 @@ def evaluated_models() -> tuple[EvaluatedModel, ...]:
             int(row["batch_high"]),
             row["parallel"],
             row["published_mb"],
+            row["training"],
         )
         for row in packaged_rows("cluster", "cassini_models")
     )
@@ -230,6 +235,5 @@ def _drawn(rng: np.random.Generator, servers: int, job: str, at_s: float) -> Tra
     most = min(WORKERS[1], servers)
     workers = int(rng.integers(WORKERS[0], most + 1))
     iterations = float(rng.integers(ITERATIONS[0], ITERATIONS[1] + 1))
-    return TraceJob(
-        job, model.model, workers, at_s, iterations, 0.0, WORKERS[0], most, batch_per_accelerator=batch
-    )
+    elastic = WORKERS[0], most
+    return TraceJob(job, model.model, workers, at_s, iterations, 0.0, *elastic, batch, model.training)

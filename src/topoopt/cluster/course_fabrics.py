@@ -4,13 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from topoopt.cluster.job_plans import (
-    JobPlan,
-    JobShape,
-    MakePlan,
-    dedicated_plan,
-    sharing_plan,
-)
+from topoopt.cluster.job_plans import JobPlan, MakePlan, dedicated_plan, sharing_plan
+from topoopt.cluster.job_shape import JobShape
 from topoopt.cluster.network_price import network_usd
 from topoopt.cluster.pace import IterationTimes, Pace, PlacedJob
 from topoopt.cluster.settings import ClusterSettings

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from topoopt.cluster.trace import Trace, TraceJob
 from topoopt.errors import InvalidInput, check_known
 from topoopt.job import JobRequest
-from topoopt.search import refuse_transformer
+from topoopt.search import is_transformer
 
 MIXES: Mapping[str, Mapping[str, float]] = MappingProxyType(
     {
@@ -102,7 +102,7 @@ class GeneratorSettings:
         if self.seed < 0:
             raise InvalidInput(f"seed: must be >= 0, got {self.seed}")
         for model in self.mix:
-            refuse_transformer(JobRequest(model=model))
+            is_transformer(JobRequest(model=model))  # refuses what nobody knows
         if not self.mix or min(self.mix.values()) < 0 or not 0 < sum(self.mix.values()) < float("inf"):
             raise InvalidInput("mix: expected shares >= 0, one of them > 0, such as dlrm=40,bert=60")
 
@@ -192,9 +192,20 @@ def _arrivals_s(settings: GeneratorSettings, servers: int, rng: np.random.Genera
     if not settings.load:
         return np.zeros(settings.jobs)
     rate_per_s = settings.load * servers / (settings.servers_per_job * settings.mean_duration_s)
-    if settings.jobs:
-        return np.cumsum(rng.exponential(1 / rate_per_s, settings.jobs))
-    expected = rate_per_s * settings.horizon_s
+    return poisson_arrivals_s(rate_per_s, settings.jobs, settings.horizon_s, rng)
+
+
+def poisson_arrivals_s(rate_per_s: float, jobs: int, horizon_s: float, rng: np.random.Generator) -> Floats:
+    """Return when jobs come that know nothing of each other, ascending: so many, or those within a horizon for 0.
+
+    Raises
+    ------
+    InvalidInput
+        If that is more than :data:`MOST_JOBS` jobs, or none within the horizon.
+    """
+    if jobs:
+        return np.cumsum(rng.exponential(1 / rate_per_s, jobs))
+    expected = rate_per_s * horizon_s
     if expected > MOST_JOBS:
         raise InvalidInput(
             f"load: {expected:,.0f} jobs would come, at most {MOST_JOBS:,} are drawn; "
@@ -203,7 +214,7 @@ def _arrivals_s(settings: GeneratorSettings, servers: int, rng: np.random.Genera
     count = int(rng.poisson(expected))  # given their number, arrivals of a Poisson process are uniform
     if not count:
         raise InvalidInput(
-            f"load: no job comes within the horizon of {settings.horizon_s:g} s ({expected:.2g} expected); "
+            f"load: no job comes within the horizon of {horizon_s:g} s ({expected:.2g} expected); "
             "take a longer horizon, a higher load, or another seed"
         )
-    return np.sort(rng.uniform(0, settings.horizon_s, count))
+    return np.sort(rng.uniform(0, horizon_s, count))

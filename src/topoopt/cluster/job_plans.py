@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from topoopt.cluster.job_shape import JobShape
 from topoopt.cluster.pace import IterationTimes
 from topoopt.cluster.settings import Planning
+from topoopt.cluster.shape_job import KEPT, shape_job
 from topoopt.cluster.trace import TraceJob
 from topoopt.cost import pricing_of
 from topoopt.finder import FabricRequest, build_fabric
-from topoopt.hardware import largest_degree
-from topoopt.job import Job, make_job
 from topoopt.search import (
     BaselineRule,
     baseline_fabric,
@@ -23,19 +23,6 @@ from topoopt.search import (
 )
 from topoopt.simulate import TaskGraph, simulate
 from topoopt.topology import Topology
-from topoopt.workload import load_model
-
-KEPT = 256
-"""Plans that are kept in memory; planning depends on nothing but what it is asked for."""
-
-
-@dataclass(frozen=True, slots=True)
-class JobShape:
-    """What decides how a job is planned; jobs of one shape share a plan."""
-
-    model: str
-    servers: int
-    batch_per_accelerator: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,11 +75,6 @@ def silent(stage: str, done: int, total: int) -> None:
     """Report nothing."""
 
 
-def shape_of(job: TraceJob, size: int) -> JobShape:
-    """Return the shape of a job of the trace on so many servers."""
-    return JobShape(job.model, size, job.batch_per_accelerator)
-
-
 @lru_cache(KEPT)
 def dedicated_plan(shape: JobShape, planning: Planning) -> JobPlan:
     """Plan a job on links of its own: strategy, topology and routing together.
@@ -102,7 +84,7 @@ def dedicated_plan(shape: JobShape, planning: Planning) -> JobPlan:
     KeyboardInterrupt
         If the search was interrupted: half of one is not the plan of this job.
     """
-    plan = make_plan(_job(shape, planning), planning.search, fabrics=(), weigh_routes=False)
+    plan = make_plan(shape_job(shape, planning), planning.search, fabrics=(), weigh_routes=False)
     if plan.search.stopped_because == "interrupted":
         raise KeyboardInterrupt
     time_s = plan.outcome.iteration_time_s
@@ -125,7 +107,7 @@ def sharing_plan(
     interfaces, bandwidth_bps : int, float
         Of a server, and of one interface.
     """
-    job = _job(shape, planning)
+    job = shape_job(shape, planning)
     prices = pricing_of()  # only asked for a price that is not looked at
     rule = BaselineRule(fabric, "", lambda spec, prices: (interfaces, bandwidth_bps))
     laid = baseline_fabric(job, rule, prices, planning.search.seed)
@@ -139,20 +121,11 @@ def reference_time_s(shape: JobShape, planning: Planning) -> float:
 
     It turns the durations of a trace into iterations, the same on every fabric.
     """
-    job, cluster = _job(shape, planning), planning.cluster
+    job, cluster = shape_job(shape, planning), planning.cluster
     graph = task_graph_of(job, starting_strategy(job))
     size = shape.servers, cluster.degree, cluster.link_bandwidth_bps
     request = FabricRequest(*size, graph.groups, latency_s=cluster.link_latency_s)
     return simulate("analytic", graph, build_fabric("ideal-switch", request)).iteration_time_s
-
-
-def _job(shape: JobShape, planning: Planning) -> Job:
-    """Return the job on servers of the cluster; with few servers, ports that none of them can use stay dark."""
-    graph = load_model(shape.model, servers=shape.servers)
-    if shape.batch_per_accelerator:
-        graph = replace(graph, batch_per_accelerator=shape.batch_per_accelerator)
-    degree = min(planning.cluster.degree, largest_degree(shape.servers))
-    return make_job(graph, replace(planning.cluster, servers=shape.servers, degree=degree), planning.costs)
 
 
 def _always(time_s: float) -> IterationTimes:

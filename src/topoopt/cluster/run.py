@@ -9,6 +9,7 @@ from topoopt.cluster.job_plans import Progress, silent
 from topoopt.cluster.result import ClusterResult, FabricRun
 from topoopt.cluster.settings import ClusterSettings
 from topoopt.cluster.trace import Trace, check_fits, check_several
+from topoopt.cluster.trace_model import check_models
 from topoopt.errors import check_known
 from topoopt.plan import standings
 from topoopt.provenance import Provenance
@@ -40,6 +41,7 @@ def run_cluster(
     for name in fabrics:
         check_known("fabric", name, COURSE_FABRICS)
     check_several(trace)
+    check_models(trace)
     check_fits(trace, settings.logical.servers)
     built, skipped = buildable_fabrics(fabrics, settings)
     runs = [run_course(trace, fabric, settings, on_progress).run for fabric in built]

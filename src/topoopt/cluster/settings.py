@@ -69,6 +69,7 @@ class Planning:
     costs: JobSettings
     search: SearchOptions
     simulator: str
+    scale_up_bps: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,9 @@ class ClusterSettings:
         Price table for the fabrics that are dimensioned by it, and what is counted.
     sharing : SharingOptions
         How jobs that share links are simulated; its seed is the search's.
+    scale_up_bps : float
+        Of an accelerator of a transformer to the others of its server; 0 for what the catalogue gives. Models of
+        operators have that of the cluster.
     """
 
     cluster: ClusterSpec = field(default_factory=lambda: ClusterSpec(432, 8, 100e9))
@@ -113,6 +117,7 @@ class ClusterSettings:
     prices: str = DEFAULT_PRICES
     accounting: str = "complete"
     sharing: SharingOptions = DEFAULT_SHARING
+    scale_up_bps: float = 0.0
 
     def __post_init__(self) -> None:
         for what, value, known in (
@@ -147,7 +152,7 @@ class ClusterSettings:
     @property
     def planning(self) -> Planning:
         """What plans of its jobs depend on."""
-        return Planning(self.logical, self.costs, self.search, self.simulator)
+        return Planning(self.logical, self.costs, self.search, self.simulator, self.scale_up_bps)
 
     @property
     def seed(self) -> int:

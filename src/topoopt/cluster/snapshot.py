@@ -8,7 +8,7 @@ import numpy as np
 from topoopt.cluster.course_fabrics import DEFAULT_COURSE_FABRICS, course_fabrics
 from topoopt.cluster.distribution import distribution
 from topoopt.cluster.free_servers import choose_servers
-from topoopt.cluster.job_plans import shape_of
+from topoopt.cluster.job_shape import shape_of
 from topoopt.cluster.pace import IterationTimes, PlacedJob
 from topoopt.cluster.result import Distribution
 from topoopt.cluster.settings import ClusterSettings

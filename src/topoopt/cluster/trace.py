@@ -17,7 +17,8 @@ class TraceJob:
     job : str
         Its id.
     model : str
-        A model of the zoo or one of its variants; a plain name means the variant for its number of servers.
+        A model of the zoo or one of its variants, of which a plain name means the variant for its number of servers;
+        or a transformer.
     servers : int
         Servers that it asks for, at least 2.
     arrival_s : float
@@ -30,7 +31,10 @@ class TraceJob:
     min_servers, max_servers : int
         An elastic job may run on fewer or more servers, see :attr:`sizes`; 0 for no other than ``servers``.
     batch_per_accelerator : int
-        0 for the model's own. It stays as it is when an elastic job changes its size.
+        0 for the model's own. It stays as it is when an elastic job changes its size. Of a transformer sequences.
+    training : str
+        How a transformer is trained, as :func:`topoopt.job.text_of_training` writes it: what of batch, sequence,
+        degrees, adapters ... is not to be as usual.
 
     Raises
     ------
@@ -47,6 +51,7 @@ class TraceJob:
     min_servers: int = 0
     max_servers: int = 0
     batch_per_accelerator: int = 0
+    training: str = ""
 
     def __post_init__(self) -> None:
         here = f"job {self.job}"

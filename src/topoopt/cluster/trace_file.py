@@ -7,10 +7,9 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, StringConstraints, model_validator
 
 from topoopt.cluster.trace import Trace, TraceJob
+from topoopt.cluster.trace_model import check_model
 from topoopt.errors import InvalidInput, check_known
 from topoopt.files import Strict, csv_lines, read_text, validated, write_csv
-from topoopt.job import JobRequest
-from topoopt.search import refuse_transformer
 
 _Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 _Servers = Annotated[int, Field(ge=1, le=10**6)]
@@ -23,7 +22,9 @@ class TraceRow(Strict):
     model_config = ConfigDict(title="A row of a trace of jobs")
 
     id: _Name = Field(description="Name of the job; each stands once.")
-    model: _Name = Field(description="A model of topoopt models, or one of its variants such as dlrm-16.")
+    model: _Name = Field(
+        description="A model of topoopt models, one of its variants such as dlrm-16, or a transformer."
+    )
     servers: _Servers = Field(
         description="Servers that the job asks for; one only with a scheduler of single workers."
     )
@@ -38,7 +39,13 @@ class TraceRow(Strict):
     min_servers: _Servers | None = Field(default=None, description="An elastic job may shrink to so many.")
     max_servers: _Servers | None = Field(default=None, description="An elastic job may grow to so many.")
     batch_per_accelerator: Annotated[int, Field(ge=1, le=10**9)] | None = Field(
-        default=None, description="Samples per accelerator; the model's own if empty."
+        default=None,
+        description="Samples per accelerator; the model's own if empty. Of a transformer sequences.",
+    )
+    training: str = Field(
+        default="",
+        description="How a transformer is trained: words of the training with values, such as adapter_rank=16 "
+        "global_batch=64.",
     )
 
     @model_validator(mode="after")
@@ -124,7 +131,8 @@ def _header(cells: list[str], place: str) -> list[str]:
 
 def _job(row: TraceRow, here: str) -> TraceJob:
     try:
-        refuse_transformer(JobRequest(model=row.model))
-        return TraceJob(row.id, **row.model_dump(exclude={"id"}, exclude_none=True))
+        job = TraceJob(row.id, **row.model_dump(exclude={"id"}, exclude_none=True))
+        check_model(job)
+        return job
     except InvalidInput as error:
         raise InvalidInput(f"{here}: {error}") from None

@@ -47,5 +47,8 @@ from topoopt.job.settings import JobSettings as JobSettings
 from topoopt.job.source import is_plan as is_plan
 from topoopt.job.source import request_of as request_of
 from topoopt.job.traffic_work import TrafficWork as TrafficWork
+from topoopt.job.training_text import text_of_training as text_of_training
+from topoopt.job.training_text import training_kinds as training_kinds
+from topoopt.job.training_text import training_of_text as training_of_text
 from topoopt.job.transformer_work import TransformerWork as TransformerWork
 from topoopt.job.work import Work as Work

@@ -7,7 +7,6 @@ from topoopt.cluster import (
     CassiniTraceSettings,
     ClusterSettings,
     FabricRun,
-    Machine,
     ScheduledCluster,
     ScheduleSettings,
     Trace,
@@ -17,7 +16,7 @@ from topoopt.cluster import (
     run_schedules,
 )
 from topoopt.hardware import ClusterSpec
-from topoopt.reproduction.cassini_jobs import ACCELERATOR, COSTS, LATENCY_S, LINK_BPS
+from topoopt.reproduction.cassini_jobs import COSTS, LINK_BPS, MACHINE
 from topoopt.reproduction.description import Description
 from topoopt.reproduction.figure import Comparison, Progress, Row
 from topoopt.search import SearchOptions
@@ -33,7 +32,6 @@ SCHEDULES: Mapping[str, tuple[str, bool, str]] = {
     "ideal": ("ideal", False, "fair"),
 }
 """Scheduler, whether with CASSINI, and how links are shared."""
-MACHINE = Machine(LINK_BPS, LATENCY_S, ACCELERATOR, COSTS, "flow")
 SHARDS = "topoopt"
 SHARD_DEGREE = 4
 """Ports of a server in a shard, which together have what its link has elsewhere."""

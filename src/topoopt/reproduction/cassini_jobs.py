@@ -2,37 +2,30 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 
 from topoopt.arrays import Floats
-from topoopt.cluster import TraceJob
-from topoopt.finder import FabricRequest, build_fabric
-from topoopt.hardware import ClusterSpec
+from topoopt.cluster import Machine, TraceJob, worker_profile
 from topoopt.interleave import (
     CommunicationProfile,
     Interleaving,
     PeriodicJob,
     PeriodicRun,
-    busiest_uplink,
     fair_sharing,
     fitting_quantum_s,
     interleave,
     mltcp_sharing,
-    profiles_of_links,
     run_periodic_jobs,
     static_sharing,
 )
-from topoopt.job import DDP_BUCKET_BYTES, JobSettings, make_job
-from topoopt.search import options_of, starting_strategy, task_graph_of
-from topoopt.simulate import simulate
-from topoopt.workload import load_model
+from topoopt.job import DDP_BUCKET_BYTES, JobSettings
 
 LINK_BPS = 50e9
 COSTS = JobSettings(compute="roofline", precision="fp32", bucket_bytes=DDP_BUCKET_BYTES, memory_check="off")
 """Single precision and gradients in buckets, as PyTorch has them if nothing else is said."""
 ACCELERATOR, LATENCY_S = "a100", 1e-6
+MACHINE = Machine(LINK_BPS, LATENCY_S, ACCELERATOR, COSTS, "flow")
 ITERATIONS = 100
 DRAWS = 20
 """Of the moments at which jobs begin that nobody shifts."""
@@ -67,22 +60,7 @@ class OneLink:
 
 def profile_of(job: TraceJob, workers: int) -> CommunicationProfile:
     """Return what the busiest worker of a job sends, with links of its own: the job on an ideal switch, in flows."""
-    profile = _profile(job.model, job.batch_per_accelerator, workers)
-    return CommunicationProfile(job.job, profile.iteration_time_s, profile.phases)
-
-
-@cache
-def _profile(model: str, batch: int, workers: int) -> CommunicationProfile:
-    cluster = ClusterSpec(
-        workers, 1, LINK_BPS, accelerators_per_server=1, accelerator=ACCELERATOR, link_latency_s=LATENCY_S
-    )
-    job = make_job(load_model(model, batch_per_accelerator=batch), cluster, COSTS)
-    graph = task_graph_of(job, starting_strategy(job))
-    request = FabricRequest(workers, 1, LINK_BPS, groups=graph.groups, latency_s=LATENCY_S)
-    fabric = build_fabric("ideal-switch", request)
-    result = simulate("flow", graph, fabric, options_of(job))
-    busiest = busiest_uplink(result, fabric)
-    return profiles_of_links(model, result, fabric, [busiest])[busiest]
+    return worker_profile(job, workers, MACHINE)
 
 
 def at_one_time(profiles: Sequence[CommunicationProfile]) -> list[CommunicationProfile]:

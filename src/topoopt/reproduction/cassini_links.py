@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from topoopt.cluster import TraceJob, cassini_snapshots, evaluated_models
+from topoopt.cluster import EvaluatedModel, TraceJob, cassini_snapshots, evaluated_models
 from topoopt.reproduction.cassini_jobs import OneLink, at_one_time, on_one_link, profile_of
 from topoopt.reproduction.description import Description
 from topoopt.reproduction.figure import Comparison, Row
@@ -27,18 +27,18 @@ def pair_rows(text: Description, seed: int) -> Iterator[Row]:
     """Yield a row for each job of the tables of jobs that suit each other, or do not."""
     for name in ("unfair", "pairs"):
         for entry in text.tables[name]:
-            jobs = [
-                TraceJob(
-                    f"{model}-{index}",
-                    model,
-                    WORKERS[-1],
-                    0.0,
-                    1.0,
-                    batch_per_accelerator=load_model(model).batch_per_accelerator,
-                )
-                for index, model in enumerate(entry["models"], 1)
-            ]
+            jobs = [_paired(model, index) for index, model in enumerate(entry["models"], 1)]
             yield from _rows(name, _together(jobs), jobs, WORKERS[-1:], seed)
+
+
+def _paired(model: str, number: int) -> TraceJob:
+    """Return a job with the zoo's batch, which transformers have none of: these with the least that is published."""
+    published = _evaluated(model)
+    batch = published.batch_low if published.training else load_model(model).batch_per_accelerator
+    name = f"{model}-{number}"
+    return TraceJob(
+        name, model, WORKERS[-1], 0.0, 1.0, batch_per_accelerator=batch, training=published.training
+    )
 
 
 def _rows(kind: str, name: str, jobs: Sequence[TraceJob], workers: Sequence[int], seed: int) -> Iterator[Row]:
@@ -75,7 +75,11 @@ def _job_columns(link: OneLink, index: int) -> Row:
 
 def title_of(model: str) -> str:
     """Return a model as the paper writes it."""
-    return next(row.title for row in evaluated_models() if row.model == model)
+    return _evaluated(model).title
+
+
+def _evaluated(model: str) -> EvaluatedModel:
+    return next(row for row in evaluated_models() if row.model == model)
 
 
 def _together(jobs: Sequence[TraceJob]) -> str:

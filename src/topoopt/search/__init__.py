@@ -43,7 +43,6 @@ from topoopt.search.task_graphs import task_graph_of as task_graph_of
 from topoopt.search.training_job import job_of as job_of
 from topoopt.search.training_request import TrainingRequest as TrainingRequest
 from topoopt.search.training_request import is_transformer as is_transformer
-from topoopt.search.training_request import refuse_transformer as refuse_transformer
 from topoopt.search.training_request import training_request as training_request
 from topoopt.search.worth import bounds as bounds
 from topoopt.search.worth import options_of as options_of

@@ -22,6 +22,7 @@ from topoopt.search.baselines import (
     ringed,
 )
 from topoopt.search.fidelity import ANALYTIC, Fidelity
+from topoopt.search.layout_baselines import layouts_on_baselines
 from topoopt.search.markov_chain import ChainAnswer
 from topoopt.search.options import SearchOptions
 from topoopt.search.problem import SearchProblem, make_problem
@@ -53,8 +54,15 @@ def search_baseline(
 ) -> Baseline:
     """Search a strategy for one baseline; the fastest in simulation of what was found and ``starts`` counts.
 
+    Of a transformer the fastest of its layouts does.
     Circuits that change are simulated as flows where ``analytic`` is asked for, which cannot follow them.
     """
+    layouts = job.work.choices(job.cluster.servers)
+    if layouts:
+        one = [(rule, fabric)]
+        return layouts_on_baselines(
+            job, one, layouts, prices, options.seed, fidelity, silent, options.balance
+        )[0]
     return search_baselines(job, [(rule, fabric)], options, prices, starts, fidelity)[0][0]
 
 

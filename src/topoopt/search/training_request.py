@@ -84,21 +84,6 @@ def is_transformer(request: JobRequest) -> bool:
     return True
 
 
-def refuse_transformer(request: JobRequest) -> None:
-    """Refuse a transformer where only graphs of operators and traffic matrices are planned.
-
-    Raises
-    ------
-    InvalidInput
-        If the request is for one, or for a model that nobody knows.
-    """
-    if is_transformer(request):
-        raise InvalidInput(
-            f"{request.config or request.model}: a transformer in pipeline stages; plan, compare and traffic take one, "
-            "and every verb that reads a plan"
-        )
-
-
 def training_request(request: JobRequest) -> TrainingRequest:
     """Return what a request for a transformer means.
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, get_type_hints
 
 from topoopt.sweep.answer import Answer
+from topoopt.sweep.layout_values import DEGREES
 from topoopt.sweep.point import POINT_FIELDS, Point
 
 _SQL_TYPES: Mapping[type, str] = {int: "BIGINT", float: "DOUBLE", str: "VARCHAR", bool: "BOOLEAN"}
@@ -30,8 +31,14 @@ RESULT_COLUMNS: Mapping[str, str] = {
     "strategy": "VARCHAR",
     "plan_strides": "BIGINT[]",
     "proposals": "BIGINT",
+    "sequence": "BIGINT",
+    "tokens_per_s": "DOUBLE",
+    "mfu": "DOUBLE",
+    "memory_bytes": "DOUBLE",
+    **dict.fromkeys(DEGREES, "BIGINT"),
 }
-"""Empty where there is no result, or a fabric has no such thing: a bound, a gap and strides are topoopt's."""
+"""Empty where there is no result, or a fabric has no such thing: a bound, a gap and strides are topoopt's. From
+``sequence`` on they are of a transformer in the configuration that is the fastest on the fabric."""
 
 KEPT_COLUMNS: Mapping[str, str] = {
     "digest": "VARCHAR PRIMARY KEY",

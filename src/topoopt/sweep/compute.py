@@ -10,7 +10,7 @@ from typing import Any
 
 from topoopt.cost import Bill, Pricing, network_bill, pricing_of
 from topoopt.errors import TopoOptError
-from topoopt.job import Job, JobRequest, in_its_place, requested_job
+from topoopt.job import Job, JobRequest, in_its_place, requested_job, training_of_text
 from topoopt.plan import Outcome, Plan
 from topoopt.search import (
     BaselineRule,
@@ -18,6 +18,8 @@ from topoopt.search import (
     as_settled,
     baseline_fabric,
     fabric_of_baseline,
+    is_transformer,
+    job_of,
     job_of_baseline,
     make_plan,
     outcome,
@@ -33,6 +35,7 @@ from topoopt.strategy import ParallelStrategy
 from topoopt.sweep.answer import FAILED, INFEASIBLE, OK, Answer, Task
 from topoopt.sweep.defaults import request_of
 from topoopt.sweep.fabrics import SWEPT_FABRICS
+from topoopt.sweep.layout_values import layout_values
 from topoopt.sweep.point import Point
 from topoopt.sweep.words import split_words
 
@@ -91,6 +94,11 @@ def _job(point: Point, folder: str) -> Job:
     """Return the point's job; of a traffic matrix, only the cluster is said: bytes are bytes."""
     request = request_of(point.model, folder)
     of_point = JobRequest(cluster=asdict(point.cluster()))
+    if is_transformer(request):
+        training = training_of_text(point.training, "training")
+        of_point = replace(of_point, training=training, settings={"precision": point.precision})
+        kept = {word: value for word, value in request.training.items() if word != "accelerators"}
+        return job_of(replace(request, search={}, training=kept).overlaid(of_point))
     if not request.traffic:
         settings = asdict(point.settings())
         of_point = replace(of_point, settings=settings, batch_per_accelerator=point.batch_per_accelerator)
@@ -108,6 +116,7 @@ def _values(point: Point, planned: Callable[[], Plan], folder: str) -> dict[str,
     own = rule is None
     bill = _bill(point, rule, row, prices)
     bound_s = plan.bounds.lower_bound_s if own else None
+    layout = layout_values(job, row.strategy, row.outcome.iteration_time_s)
     return {
         "variant": job.name,
         "accelerators": cluster.total_accelerators,
@@ -120,13 +129,14 @@ def _values(point: Point, planned: Callable[[], Plan], folder: str) -> dict[str,
         "link_bytes_max": row.outcome.link_bytes_max,
         "lower_bound_s": bound_s,
         "gap": row.outcome.iteration_time_s / bound_s - 1 if bound_s else None,
-        "data_parallel_time_s": plan.data_parallel.iteration_time_s if own else None,
+        "data_parallel_time_s": plan.data_parallel.iteration_time_s if own and not layout else None,
         "server_bandwidth_bps": row.interfaces * row.bandwidth_bps,
         "cost_usd": bill.cost_usd if bill else None,
         "power_w": bill.power_w if bill else None,
-        "strategy": split_words(row.strategy),
+        "strategy": job.work.strategy_name(row.strategy) or split_words(row.strategy),
         "plan_strides": list(plan.strides) if own else None,
         "proposals": row.proposals,
+        **layout,
     }
 
 

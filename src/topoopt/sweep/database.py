@@ -12,7 +12,7 @@ import duckdb
 from topoopt.errors import InvalidInput
 from topoopt.sweep.columns import COLUMNS
 
-FORMAT = "topoopt-sweep/1"
+FORMAT = "topoopt-sweep/2"
 TABLES = ("points", "runs", "attempts")
 """``points``: a row each. ``runs``: every start of a sweep, with its text. ``attempts``: who began which point."""
 

@@ -1,34 +1,61 @@
 """What a point has where the sweep file says nothing: the model's job file, the preset, the defaults."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from topoopt.cost import DEFAULT_PRICES
 from topoopt.errors import InvalidInput
 from topoopt.hardware import ClusterSpec
-from topoopt.job import DEFAULT_CLUSTER, JobRequest, JobSettings, read_job
-from topoopt.search import SearchOptions, preset, refuse_transformer
+from topoopt.job import DEFAULT_CLUSTER, JobRequest, JobSettings
+from topoopt.job import request_of as request_of_word
+from topoopt.search import SearchOptions, is_transformer, preset
 from topoopt.sweep.fabrics import OWN
 from topoopt.sweep.point import OPTION_FIELDS, SETTINGS_FIELDS, Point
+
+FILES = (".yaml", ".yml", ".json", ".csv", ".npy")
+"""Endings of files that a model may be."""
 
 QUICK: Mapping[str, Any] = {"budget": 1000, "chains": 1, "rounds": 2}
 """Of a sweep's search; that of one plan tries four times as many strategies."""
 
 
 def is_file(word: str) -> bool:
-    """Return whether a model or a price list is a file and not a name."""
+    """Return whether a price list is a file and not a name."""
     return "/" in word or Path(word).suffix.lower() in (".yaml", ".yml", ".json", ".csv")
 
 
+def is_model_file(word: str) -> bool:
+    """Return whether a model is a file and not a name; a transformer may have its owner in front, with a slash."""
+    return Path(word).suffix.lower() in FILES
+
+
 def request_of(model: str, folder: str | Path) -> JobRequest:
-    """Return what a model's name, or the job file of that name in a folder, asks for."""
-    return read_job(Path(folder) / model) if is_file(model) else JobRequest(model=model)
+    """Return what a model's name, or a file in a folder, asks for: a job, a ``config.json``, operators, traffic."""
+    return request_of_word(str(Path(folder) / model)) if is_model_file(model) else JobRequest(model=model)
 
 
-def defaults_of(model: str, named: str, folder: Path, place: str) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the fields of a point that the sweep file leaves open, and digests of the files used.
+@dataclass(frozen=True, eq=False)
+class ModelDefaults:
+    """A model of a sweep, and what its points have where the sweep file says nothing.
+
+    Attributes
+    ----------
+    fields : mapping
+        Fields of Point. What a transformer has depends on its accelerators, and is not among them.
+    digests : mapping
+        Of the files that the model is made of, by name.
+    """
+
+    request: JobRequest
+    transformer: bool
+    fields: Mapping[str, Any]
+    digests: Mapping[str, str]
+
+
+def defaults_of(model: str, named: str, folder: Path, place: str) -> ModelDefaults:
+    """Return what the points of a model have where the sweep file says nothing.
 
     The defaults are lowest, the preset goes over them, the job file over both.
 
@@ -44,8 +71,8 @@ def defaults_of(model: str, named: str, folder: Path, place: str) -> tuple[dict[
     """
     try:
         request = request_of(model, folder)
-        digests = request.input_digests() if request.files else {}
-        refuse_transformer(request)
+        digests = request.input_digests() if is_model_file(model) else {}
+        transformer = is_transformer(request)
         search = dict(request.search)
         chosen = str(search.pop("preset", "default"))
         rules = preset(named or chosen)
@@ -69,9 +96,11 @@ def defaults_of(model: str, named: str, folder: Path, place: str) -> tuple[dict[
         "simulator": "analytic",
         "prices": DEFAULT_PRICES,
         "accounting": "complete",
+        "training": "",
         "inputs": "",
     }
-    return {name: value for name, value in fields.items() if name in Point.__dataclass_fields__}, digests
+    known = {name: value for name, value in fields.items() if name in Point.__dataclass_fields__}
+    return ModelDefaults(request, transformer, known, digests)
 
 
 def _of_fields(values: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:

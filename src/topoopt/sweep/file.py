@@ -11,7 +11,8 @@ from topoopt.cost import find_prices, price_files
 from topoopt.errors import InvalidInput
 from topoopt.files import parse_yaml, read_bytes, read_text, validated
 from topoopt.provenance import digest
-from topoopt.sweep.defaults import defaults_of
+from topoopt.sweep.defaults import ModelDefaults, defaults_of
+from topoopt.sweep.made_point import made_point, refuse_unused
 from topoopt.sweep.model import KEY_OF_FIELD, SweepModel
 from topoopt.sweep.point import Point
 
@@ -44,6 +45,9 @@ class Sweep:
 
 def read_sweep(path: str | Path) -> Sweep:
     """Return the points of a sweep file: every combination of its values, but for those excluded.
+
+    Transformers do not have what is for operators, and the other way round: of values that a model does not have there
+    is one point.
 
     Raises
     ------
@@ -82,18 +86,21 @@ def _points(axes: Box, excluded: list[Box], folder: Path, place: str) -> Iterato
     prices = {name: _price_digest(name, folder, place) for name in axes.get("prices", ())}
     combinations = [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
     kept = _without(combinations, excluded, place)
-    known: dict[tuple[str, str], tuple[dict[str, Any], dict[str, str]]] = {}
+    known: dict[tuple[str, str], ModelDefaults] = {}
     checked: set[tuple[object, ...]] = set()
+    made: set[Point] = set()
     for values in kept:
         model = values["model"], values.get("preset", "")
         if model not in known:
             known[model] = defaults_of(*model, folder, place)
-        settings, digests = known[model]
-        used = {**digests, **prices.get(values.get("prices", ""), {})}
+        used = {**known[model].digests, **prices.get(values.get("prices", ""), {})}
         inputs = ",".join(f"{name}={value}" for name, value in sorted(used.items()))
-        point = Point(**{**settings, **values, "inputs": inputs})
+        point = made_point(known[model], {**values, "inputs": inputs}, place)
         _check(point, values, checked, place)
-        yield point
+        if point not in made:  # what a model does not have makes no other point of it
+            made.add(point)
+            yield point
+    refuse_unused(axes, known.values(), place)
 
 
 def _without(combinations: list[dict[str, Any]], excluded: list[Box], place: str) -> list[dict[str, Any]]:
@@ -120,7 +127,11 @@ def _inside(values: Mapping[str, Any], box: Box) -> bool:
 def _check(point: Point, values: Mapping[str, Any], checked: set[tuple[object, ...]], place: str) -> None:
     """Refuse what can be seen to be impossible before anything is computed."""
     for part, make in (("cluster", point.cluster), ("settings", point.settings), ("options", point.options)):
-        key = (part, *(value for name, value in values.items() if name not in ("model", "fabric")))
+        key = (
+            part,
+            *(value for name, value in values.items() if name not in ("model", "fabric")),
+            point.accelerator,
+        )
         if key in checked:
             continue
         checked.add(key)

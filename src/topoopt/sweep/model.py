@@ -1,30 +1,32 @@
 """The keys of a sweep file: every one of them is an axis, and takes one value or a list."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, create_model, model_validator
 
 from topoopt.collectives import COLLECTIVE_NAMES
 from topoopt.cost import ACCOUNTINGS
 from topoopt.files import Strict
 from topoopt.finder import DAMPING, DEGREE_SPLITS, STRIDE_RULES
 from topoopt.hardware import LINK_MODES, PRECISIONS
-from topoopt.job import MEMORY_CHECKS
+from topoopt.job import MEMORY_CHECKS, training_kinds
 from topoopt.routing import ROUTING
 from topoopt.search import MODES, PRESETS
 from topoopt.simulate import SIMULATORS
 from topoopt.sweep.axis import NO_VALUES, Axis, Bandwidth, Bucket, Duration, NameOrNumber, one_of
 from topoopt.sweep.fabrics import SWEPT_FABRICS
+from topoopt.words import TrainingWords, described
 from topoopt.workload import COMPUTE_MODES
 
+MODELS = "models of operators, transformers, or files beside this: jobs, a config.json, operators, traffic"
 _Counted = Annotated[int, Field(ge=1)]
 _Natural = Annotated[int, Field(ge=0)]
 
 
-class BoxModel(Strict):
+class _OfEveryJob(Strict):
     """Values by key. Of a sweep: what is combined. Under ``exclude``: the combinations to leave out."""
 
-    models: Axis[str] | None = Field(default=None, description="models of the zoo, or job files beside this")
+    models: Axis[str] | None = Field(default=None, description=MODELS)
     servers: Axis[Annotated[int, Field(ge=2)]] | None = None
     degree: Axis[_Counted] | None = Field(default=None, description="training ports of a server; 4")
     bandwidth: Axis[Bandwidth] | None = Field(default=None, description="of one port; 100 Gbps")
@@ -84,12 +86,40 @@ class BoxModel(Strict):
         return {FIELD_OF_KEY.get(key, key): values for key, values in by_key.items() if values is not None}
 
 
+def _training_axes() -> dict[str, Any]:
+    """Return a key for each word of a transformer's training, with the text of the word."""
+    texts = {word.name: word.text for word in described(TrainingWords)}
+    axes: dict[str, Any] = {}
+    for name, kind in training_kinds().items():
+        axis: Any = Axis[kind]  # type: ignore[valid-type] # made while the program runs
+        axes[name] = (axis | None, Field(default=None, description=f"of transformers: {texts[name]}"))
+    return axes
+
+
+if TYPE_CHECKING:
+    BoxModel = _OfEveryJob
+else:
+    BoxModel = create_model("BoxModel", __base__=_OfEveryJob, __doc__=_OfEveryJob.__doc__, **_training_axes())
+
+
 class SweepModel(BoxModel):
     """A sweep file; see ``examples/sweep.yaml``."""
 
-    models: Axis[str] = Field(description="models of the zoo, or job files beside this")
-    servers: Axis[Annotated[int, Field(ge=2)]]
+    model_config = ConfigDict(
+        json_schema_extra={"oneOf": [{"required": ["servers"]}, {"required": ["accelerators"]}]}
+    )
+
+    models: Axis[str] = Field(description=MODELS)
     exclude: list[BoxModel] = Field(default=[], description="combinations to leave out, each a smaller sweep")
+
+    @model_validator(mode="after")
+    def _one_size(self) -> "SweepModel":
+        sizes = [key for key in ("servers", "accelerators") if getattr(self, key) is not None]
+        if not sizes:
+            raise ValueError('missing key "servers": expected an integer >= 2; or give accelerators')
+        if len(sizes) > 1:
+            raise ValueError("accelerators: servers are given, too; leave one of them out")
+        return self
 
 
 KEYS = tuple(BoxModel.model_fields)

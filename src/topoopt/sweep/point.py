@@ -31,6 +31,9 @@ class Point:
         A name in :data:`topoopt.collectives.COLLECTIVE_NAMES`: rings in rounds or as one flow, or an algorithm.
     prices, accounting : str
         Price list, and what is counted of it.
+    training : str
+        Of a transformer: batch, sequence and what else the sweep says of its training, as
+        :func:`topoopt.job.text_of_training` writes it. What a job file says of it is in the file. Empty for all else.
     inputs : str
         Digests of the files that the point is made of, as ``name=sha256:...`` with commas; empty for none.
     """
@@ -69,6 +72,7 @@ class Point:
     collective: str
     prices: str
     accounting: str
+    training: str
     inputs: str
 
     @cached_property

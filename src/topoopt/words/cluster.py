@@ -4,7 +4,7 @@ from typing import Annotated, TypedDict
 
 from topoopt.words.schedule import ScheduleWords
 from topoopt.words.search import FinderWords, SearchWords
-from topoopt.words.word import Amount, Switch, Time, Word, panel
+from topoopt.words.word import Amount, Rate, Switch, Time, Word, panel
 
 
 @panel("Generated trace")
@@ -13,8 +13,9 @@ class GeneratorWords(TypedDict, total=False):
 
     generate: Switch
     """Draw the trace by chance; see ``seed``."""
-    trace_preset: Annotated[str, Word("poisson|dynamic|snapshot-1..5")]
-    """Draw a trace of CASSINI's evaluation: its models, batches, workers and iterations, by load and horizon."""
+    trace_preset: Annotated[str, Word("mixed|poisson|dynamic|snapshot-1..5")]
+    """mixed: language models and mixtures of experts, trained and fine-tuned, beside recommendation, by load and
+    horizon or jobs. The others are of CASSINI's evaluation: its models, batches, workers and iterations."""
     jobs: int
     """Jobs; as many as come if not given."""
     at_once: Switch
@@ -25,7 +26,7 @@ class GeneratorWords(TypedDict, total=False):
     """Jobs come for so long, such as 6h; 24h."""
     mix: Annotated[str, Word("default|released|MODEL=SHARE,…")]
     """default: dlrm=40,bert=30,candle=20,vgg16=10 (from memory of the paper); released: 36, 42, 18, 4 as in
-    the authors' trace."""
+    the authors' trace; transformers may be among them."""
     servers_per_job: int
     """Servers of a job; 16."""
     durations: Annotated[str, Word("lognormal|exponential|fixed")]
@@ -50,6 +51,8 @@ class SharedMachineWords(TypedDict, total=False):
     """Accelerators of a server."""
     accelerator: Annotated[str, Word("NAME", "a100")]
     """See topoopt hardware."""
+    intra_server_bandwidth: Rate
+    """Of each accelerator in its server; 200Gbps, for transformers the catalogue's."""
     latency: Annotated[Amount, Word("TIME", "1us")]
     """Of one hop."""
     links: Annotated[str, Word("duplex|directed", "duplex")]

@@ -6,18 +6,19 @@ from functools import lru_cache
 import numpy as np
 
 from topoopt.arrays import Floats, Ints
+from topoopt.cluster.job_shape import JobShape, shape_of
 from topoopt.cluster.scheduled.coarse_profile import coarse_profile
 from topoopt.cluster.scheduled.worker_job import MakeWorkerJob, WorkerJob
+from topoopt.cluster.shape_job import operators_job, transformer_job
 from topoopt.cluster.trace import TraceJob
 from topoopt.collectives import ring_edge_bytes
 from topoopt.finder import FabricRequest, build_fabric
 from topoopt.hardware import ClusterSpec
 from topoopt.interleave import CommunicationProfile, busiest_uplink, profiles_of_links
-from topoopt.job import JobSettings, make_job
+from topoopt.job import Job, JobRequest, JobSettings
 from topoopt.routing import Fabric
-from topoopt.search import options_of, starting_strategy, task_graph_of
+from topoopt.search import is_transformer, options_of, starting_strategy, task_graph_of
 from topoopt.simulate import COLLECTIVE, COLLECTIVES, SimResult, TaskGraph, pair_demands, simulate
-from topoopt.workload import load_model
 
 KEPT = 4096
 """Shapes that are kept in memory."""
@@ -47,43 +48,71 @@ class Machine:
 def model_workers(machine: Machine) -> MakeWorkerJob:
     """Return what makes jobs of a trace on so many workers, each shape once.
 
-    A job is split as a plan begins: data parallel, embedding tables on workers in turn. Its profile is that of the
-    busiest worker's link into an ideal switch, as ``coarse_profile`` has
-    it.
+    A job is split as a plan begins: data parallel, embedding tables on workers in turn; a transformer in its fastest
+    configuration by the closed form. Its profile is that of the busiest worker's link into an ideal switch, as
+    ``coarse_profile`` has it.
     """
 
     def make(job: TraceJob, workers: int) -> WorkerJob:
-        return _shape(job.model, job.batch_per_accelerator, workers, machine)
+        return _worker_job(shape_of(job, workers), machine)
 
     return make
 
 
+def worker_profile(job: TraceJob, workers: int, machine: Machine) -> CommunicationProfile:
+    """Return what the busiest of the workers of a job sends, with links of its own."""
+    profile = _iteration(shape_of(job, workers), machine).profile
+    return CommunicationProfile(job.job, profile.iteration_time_s, profile.phases)
+
+
+@dataclass(frozen=True, eq=False)
+class _Iteration:
+    """What the busiest worker sends, and over all of it who sends how much to whom."""
+
+    profile: CommunicationProfile
+    busiest: int
+    src: Ints
+    dst: Ints
+    size_bytes: Floats
+
+
 @lru_cache(KEPT)
-def _shape(model: str, batch: int, workers: int, machine: Machine) -> WorkerJob:
-    if workers == 1:  # it computes as each of two does, and sends nothing
-        _, result, _ = _simulated(model, batch, 2, machine)
+def _worker_job(shape: JobShape, machine: Machine) -> WorkerJob:
+    if shape.servers == 1:  # it computes as each of two replicas does, and sends nothing
+        time_s = _simulated(replace(shape, servers=2), machine, alone=True)[1].compute_time_s
         none = np.zeros(0, np.int64)
-        return WorkerJob(CommunicationProfile(model, result.compute_time_s, ()), none, none, np.zeros(0))
-    tasks, result, fabric = _simulated(model, batch, workers, machine)
+        return WorkerJob(CommunicationProfile(shape.model, time_s, ()), none, none, np.zeros(0))
+    found = _iteration(shape, machine)
+    most_bytes = max(found.size_bytes[found.src == found.busiest].sum(), 1.0)
+    return WorkerJob(coarse_profile(found.profile), found.src, found.dst, found.size_bytes / most_bytes)
+
+
+@lru_cache(KEPT)
+def _iteration(shape: JobShape, machine: Machine) -> _Iteration:
+    tasks, result, fabric = _simulated(shape, machine)
     busiest = busiest_uplink(result, fabric)
-    profile = profiles_of_links(model, result, fabric, [busiest])[busiest]
-    src, dst, size = pair_bytes(tasks)
-    return WorkerJob(coarse_profile(profile), src, dst, size / max(size[src == busiest[0]].sum(), 1.0))
+    profile = profiles_of_links(shape.model, result, fabric, [busiest])[busiest]
+    return _Iteration(profile, busiest[0], *pair_bytes(tasks))
 
 
-def _simulated(model: str, batch: int, workers: int, machine: Machine) -> tuple[TaskGraph, SimResult, Fabric]:
-    graph = load_model(model, servers=workers)
-    if batch:
-        graph = replace(graph, batch_per_accelerator=batch)
+def _job(shape: JobShape, machine: Machine, alone: bool) -> Job:
     cluster = ClusterSpec(
-        workers,
+        shape.servers,
         1,
         machine.bandwidth_bps,
         accelerators_per_server=1,
         accelerator=machine.accelerator,
         link_latency_s=machine.latency_s,
     )
-    job = make_job(graph, cluster, machine.costs)
+    if not is_transformer(JobRequest(model=shape.model)):
+        return operators_job(shape, cluster, machine.costs)
+    whole = {"tp": 1, "pp": 1, "cp": 1} if alone else {}
+    return transformer_job(shape, cluster, 0.0, **{"candidates": 1, **whole})
+
+
+def _simulated(shape: JobShape, machine: Machine, alone: bool = False) -> tuple[TaskGraph, SimResult, Fabric]:
+    """Return an iteration on an ideal switch; ``alone``: of replicas that each are on one worker."""
+    workers, job = shape.servers, _job(shape, machine, alone)
     tasks = task_graph_of(job, starting_strategy(job))
     request = FabricRequest(
         workers, 1, machine.bandwidth_bps, groups=tasks.groups, latency_s=machine.latency_s

@@ -16,6 +16,7 @@ from topoopt.cluster.scheduled.settings import ScheduleSettings
 from topoopt.cluster.schedulers.table import SCHEDULERS
 from topoopt.cluster.tally import fabric_run
 from topoopt.cluster.trace import Trace
+from topoopt.cluster.trace_model import check_models
 from topoopt.interleave import InterleavingRules
 from topoopt.provenance import Provenance
 
@@ -62,6 +63,7 @@ def run_schedules(
     InvalidInput
         For a job larger than the cluster.
     """
+    check_models(trace)
     first = cluster.schedules[0]
     runs = tuple(_run(trace, cluster, schedule, on_progress) for schedule in cluster.schedules)
     return ClusterResult(

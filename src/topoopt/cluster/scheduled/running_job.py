@@ -70,6 +70,11 @@ class RunningJob:
         """At present; none while it waits."""
         return self.placed.servers if self.placed else ()
 
+    @property
+    def least(self) -> int:
+        """The smallest number of workers that it can run on."""
+        return self.job.min_servers or self.job.servers
+
     @cached_property
     def most(self) -> int:
         """The largest number of workers that it can use."""
@@ -77,9 +82,11 @@ class RunningJob:
 
     @cached_property
     def _rates_per_s(self) -> tuple[float, ...]:
-        counts = range(1, self.most + 1)
+        """Return the work in a second on 1, 2 ... workers; 0 for fewer than it runs on."""
+        counts = range(self.least, self.most + 1)
         times_s = [self.shape_on(count).profile.iteration_time_s for count in counts]
-        return tuple(count / self.job.servers / time_s for count, time_s in zip(counts, times_s, strict=True))
+        some = (count / self.job.servers / time_s for count, time_s in zip(counts, times_s, strict=True))
+        return (*[0.0] * (self.least - 1), *some)
 
     @cached_property
     def _efficiencies(self) -> tuple[float, ...]:
@@ -95,13 +102,12 @@ class RunningJob:
 
     def claim(self, held: int) -> Claim:
         """Return what a scheduler is told of it."""
-        least = self.job.min_servers or self.job.servers
         left = max(self.work - self.done, 1e-9 * self.work)
         return Claim(
             self.job.job,
             self.job.arrival_s,
             self.job.servers,
-            least,
+            self.least,
             self.most,
             held,
             self.work,

@@ -35,6 +35,9 @@ def cluster_settings(words: Mapping[str, Any], prices: str) -> ClusterSettings:
         For unknown names and numbers out of range.
     """
     options, request = search_options(JobRequest(), words)
+    inside_bps = 0.0
+    if "intra_server_bandwidth" in words:
+        inside_bps = amount(parse_bandwidth, words["intra_server_bandwidth"], "intra_server_bandwidth")
     cluster = ClusterSpec(
         servers=words["servers"],
         degree=words["degree"],
@@ -43,6 +46,7 @@ def cluster_settings(words: Mapping[str, Any], prices: str) -> ClusterSettings:
         accelerator=words["accelerator"],
         link_latency_s=amount(parse_time, words["latency"], "latency"),
         links=words["links"],
+        **({"intra_server_bandwidth_bps": inside_bps} if inside_bps else {}),
     )
     move_s = amount(parse_time, words["move_time"], "move_time")
     return ClusterSettings(
@@ -57,6 +61,7 @@ def cluster_settings(words: Mapping[str, Any], prices: str) -> ClusterSettings:
         JobSettings(**request.settings),
         words["simulator"],
         prices,
+        scale_up_bps=inside_bps,
     )
 
 
