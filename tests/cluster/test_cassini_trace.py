@@ -7,10 +7,12 @@ from topoopt.cluster.cassini_trace import (
     BATCHES,
     CASSINI_TRACES,
     CassiniTraceSettings,
+    EvaluatedModel,
     cassini_snapshots,
     evaluated_models,
 )
 from topoopt.errors import InvalidInput
+from topoopt.transformer import count_parameters, find_transformer
 from topoopt.workload import load_model
 
 SERVERS = 24
@@ -73,10 +75,16 @@ def test_snapshots_are_the_published_ones(snapshot: int, models: list[str], batc
     assert {job.arrival_s for job in jobs} == {0.0}
 
 
-@pytest.mark.parametrize("model", [model.model for model in evaluated_models()])
-def test_every_model_is_in_the_zoo_with_a_batch_of_the_range(model: str) -> None:
-    (row,) = (row for row in evaluated_models() if row.model == model)
-    assert row.batch_low <= load_model(model).batch_per_accelerator <= row.batch_high
+@pytest.mark.parametrize("row", [row for row in evaluated_models() if not row.training], ids=str)
+def test_every_model_is_in_the_zoo_with_a_batch_of_the_range(row: EvaluatedModel) -> None:
+    assert row.batch_low <= load_model(row.model).batch_per_accelerator <= row.batch_high
+
+
+@pytest.mark.parametrize("row", [row for row in evaluated_models() if row.training], ids=str)
+def test_weights_of_every_gpt_are_within_the_published_memory(row: EvaluatedModel) -> None:
+    """In single precision, with their gradients; published is what a job takes, from its least to its largest."""
+    low, high = (float(text) for text in row.published_mb.split("-"))
+    assert low <= 2 * 4 * count_parameters(find_transformer(row.model)).total / 1e6 <= high
 
 
 @pytest.mark.parametrize("kind", CASSINI_TRACES)

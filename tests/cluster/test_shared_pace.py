@@ -197,10 +197,10 @@ def test_what_cannot_be_shared_is_refused() -> None:
         shared_pace(build_fabric("sip-ml", FabricRequest(4, 2, 100e9)))
 
 
-def test_a_job_that_repeats_for_ever_beside_another_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared_run, "MOST_EVENTS", 10_000)
+def test_jobs_that_would_repeat_for_ever_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared_run, "MOST_EVENTS", 10)
     running = [PlacedJob("a", sender(1), (0, 2)), PlacedJob("b", sender(MEGABYTE, compute_s=3600.0), (1, 3))]
-    with pytest.raises(InvalidInput, match=r"so unlike in length that the shortest runs \d{4} times"):
+    with pytest.raises(InvalidInput, match=r"so unlike in length that the shortest runs \d+ times"):
         paced(dumbbell(2, 100e9, 100e9), *running)
 
 

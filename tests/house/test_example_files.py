@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from topoopt.inventory import completed, read_inventory
-from topoopt.job import read_cluster_part, read_job
+from topoopt.job import read_cluster_part, request_of
 from topoopt.rewiring import Wiring
 from topoopt.workload import read_device_profile
 
@@ -16,7 +16,7 @@ def test_the_cluster_file_is_a_cluster() -> None:
 
 
 def test_the_job_file_is_a_job() -> None:
-    request = read_job(EXAMPLES / "job.yaml")
+    request = request_of(str(EXAMPLES / "job.yaml"))
     assert (request.model, request.cluster["servers"]) == ("dlrm", 16)
 
 
@@ -26,7 +26,7 @@ def test_the_profile_is_a_profile() -> None:
 
 
 def test_the_transformer_is_a_job() -> None:
-    request = read_job(EXAMPLES / "transformer.yaml")
+    request = request_of(str(EXAMPLES / "transformer.yaml"))
     assert (request.model, request.training["accelerators"]) == ("llama3-8b", 32)
 
 

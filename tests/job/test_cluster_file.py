@@ -8,7 +8,7 @@ import pytest
 
 from topoopt.errors import InvalidInput
 from topoopt.hardware import ClusterSpec
-from topoopt.job import read_job
+from topoopt.job import request_of
 from topoopt.search import job_of
 
 WRITTEN = {"servers": 128, "degree": 4, "link_bandwidth": "100 Gbps"}
@@ -18,7 +18,7 @@ def cluster_of(folder: Path, text: str) -> ClusterSpec:
     """Return the cluster of a job whose file names a cluster file."""
     (folder / "c.yaml").write_text(text)
     (folder / "job.yaml").write_text("model: dlrm\ncluster: c.yaml\n")
-    return job_of(read_job(folder / "job.yaml")).cluster
+    return job_of(request_of(str(folder / "job.yaml"))).cluster
 
 
 def test_every_key_is_a_field_of_the_cluster(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from topoopt.job import (
     job_traffic,
     operators_of,
     read_cluster_part,
-    read_job,
+    request_of,
     requested_job,
 )
 from topoopt.search import job_of
@@ -34,7 +34,7 @@ def test_a_whole_job_file(tmp_path: Path) -> None:
         "model: dlrm\nvariant: 16\nset: {tables: 8}\nbatch_per_accelerator: 64\nprecision: bf16\nbucket: 25 MB\n"
         "cluster: {servers: 8, degree: 2, link_bandwidth: 25 Gbps, link_latency: 2 us}\nsearch: {budget: 10}\n",
     )
-    request = read_job(path)
+    request = request_of(str(path))
     job = requested_job(request)
     assert request.search == {"budget": 10}
     assert (operators_of(job).graph.name, operators_of(job).graph.batch_per_accelerator) == ("dlrm-16", 64)
@@ -76,7 +76,7 @@ def test_files_lie_beside_the_job_file_and_are_digested(tmp_path: Path) -> None:
     folder.mkdir()
     write(folder / "hall.yaml", "servers: 4\ndegree: 2\n")
     write(folder / "bytes.csv", "0,1,0,0\n0,0,1,0\n0,0,0,1\n1,0,0,0\n")
-    request = read_job(write(folder / "job.yaml", "traffic: bytes.csv\ncluster: hall.yaml\n"))
+    request = request_of(str(write(folder / "job.yaml", "traffic: bytes.csv\ncluster: hall.yaml\n")))
     job = requested_job(request)
     assert (job.cluster.degree, len(job_traffic(job, job.work.plain_strategy(4)).transfers)) == (2, 4)
     assert set(request.input_digests()) == {"job.yaml", "hall.yaml", "bytes.csv"}
@@ -138,7 +138,7 @@ def test_a_mistake_that_is_met_later_still_names_file_and_key(
     path = tmp_path / "job.yaml"
     path.write_text(f"model: llama2-7b\n{text}\n")
     with pytest.raises(InvalidInput) as caught:
-        job_of(read_job(path))
+        job_of(request_of(str(path)))
     assert str(caught.value).startswith(f"{path}: {message}")
 
 
@@ -146,27 +146,27 @@ def test_a_word_said_above_a_file_is_no_mistake_of_the_file(tmp_path: Path) -> N
     path = tmp_path / "job.yaml"
     path.write_text("model: dlrm\ncluster: {accelerator: abacus}\n")
     with pytest.raises(InvalidInput, match=r"^accelerator: unknown name"):
-        job_of(read_job(path).overlaid(JobRequest(cluster={"accelerator": "slide-rule"})))
+        job_of(request_of(str(path)).overlaid(JobRequest(cluster={"accelerator": "slide-rule"})))
 
 
 def test_a_mistake_in_a_cluster_file_names_that_file(tmp_path: Path) -> None:
     (tmp_path / "hall.yaml").write_text("accelerator: abacus\n")
     (tmp_path / "job.yaml").write_text("model: dlrm\ncluster: hall.yaml\n")
     with pytest.raises(InvalidInput, match=r"hall\.yaml: accelerator: unknown name"):
-        job_of(read_job(tmp_path / "job.yaml"))
+        job_of(request_of(str(tmp_path / "job.yaml")))
 
 
 def test_a_mistake_in_a_hyper_parameter_names_file_and_key(tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text("model: dlrm\nset: {tables: 0}\n")
     with pytest.raises(InvalidInput, match=r"job\.yaml: set\.tables: expected an integer >= 1, got 0"):
-        job_of(read_job(tmp_path / "job.yaml"))
+        job_of(request_of(str(tmp_path / "job.yaml")))
 
 
 @pytest.mark.parametrize("model", ["dlrm", "dlrm-16"])
 def test_an_unknown_hyper_parameter_names_file_and_key(tmp_path: Path, model: str) -> None:
     path = write(tmp_path / "job.yaml", f"model: {model}\nset: {{tabels: 3}}\n")
     with pytest.raises(InvalidInput) as caught:
-        job_of(read_job(path))
+        job_of(request_of(str(path)))
     assert str(caught.value).startswith(
         f"{path}: set.tabels: unknown hyper-parameter; did you mean tables? Known: "
     )
@@ -188,7 +188,7 @@ def test_a_missing_file_is_reported_with_the_file_that_asks_for_it(
 ) -> None:
     path = write(tmp_path / "job.yaml", f"{text}\n")
     with pytest.raises(InvalidInput) as caught:
-        job_of(read_job(path))
+        job_of(request_of(str(path)))
     assert str(caught.value).startswith(f"{path}: {key}: {tmp_path}/none.")
     assert "no such file" in str(caught.value)
 

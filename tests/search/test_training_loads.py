@@ -10,7 +10,7 @@ import pytest
 
 from topoopt.errors import InvalidInput
 from topoopt.finder import FabricRequest, FabricShape, build_fabric
-from topoopt.job import Job, JobRequest, read_job, transformer_of
+from topoopt.job import Job, JobRequest, request_of, transformer_of
 from topoopt.search import job_of
 from topoopt.simulate import SimulationOptions, pipeline_task_graph, simulate
 
@@ -75,7 +75,7 @@ def test_a_job_file_names_a_file_of_loads_beside_it(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps(TINY))
     words = "\n".join(f"  {key}: {value}" for key, value in {**SPLIT, "accelerators": 32}.items())
     (tmp_path / "job.yaml").write_text(f"config: config.json\ntraining:\n{words}\n  loads: loads.csv\n")
-    request = read_job(tmp_path / "job.yaml")
+    request = request_of(str(tmp_path / "job.yaml"))
     assert request.training["loads"] == str(tmp_path / "loads.csv")
     assert "loads.csv" in request.input_digests()
     training = transformer_of(job_of(request))

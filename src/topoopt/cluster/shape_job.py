@@ -59,4 +59,8 @@ def transformer_job(shape: JobShape, cluster: ClusterSpec, scale_up_bps: float, 
     training = {**training_of_text(shape.training, "training"), **more}
     if shape.batch_per_accelerator:
         training["global_batch"] = shape.batch_per_accelerator * cluster.total_accelerators
+    if (
+        cluster.degree == 1
+    ):  # no direct network of one port, on which others than the first could be the fastest
+        training.setdefault("candidates", 1)
     return job_of(JobRequest(model=shape.model, cluster=fields, training=training))

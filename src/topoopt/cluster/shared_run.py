@@ -11,6 +11,7 @@ from topoopt.cluster.shared_job import SharedJob
 from topoopt.cluster.shared_links import shared_links
 from topoopt.cluster.shared_options import SharingOptions
 from topoopt.cluster.shared_run_kernel import SERVED_EVENTS, BackToBack, Rules, run_back_to_back
+from topoopt.cluster.time_scales import time_scales
 from topoopt.errors import InvalidInput
 from topoopt.simulate import Sharing, TaskRun, make_links, make_sharing, make_task_run
 
@@ -26,7 +27,7 @@ MOST_EVENTS = 50_000_000
 
 def run_alone(job: SharedJob, options: SharingOptions) -> IterationTimes:
     """Return the iteration time of a job that nobody disturbs: all its iterations are the same."""
-    return _run([job], options, 1, np.zeros(1))[0]
+    return _run([job], options, 1, np.zeros(1), np.ones(1))[0]
 
 
 def run_together(
@@ -36,6 +37,8 @@ def run_together(
     options: SharingOptions,
 ) -> tuple[IterationTimes, ...]:
     """Return the iteration times of jobs that run beside each other.
+
+    Short ones are run as longer ones where others are very much longer, see :func:`time_scales`.
 
     Parameters
     ----------
@@ -51,8 +54,10 @@ def run_together(
     busy = [place for place, times in enumerate(alone) if times.mean_s > 0]
     if len(busy) < 2:
         return tuple(results)
-    begin_s = np.array([_phase(names[place], options) * alone[place].mean_s for place in busy])
-    together = _run([jobs[place] for place in busy], options, options.iterations, begin_s)
+    alone_s = [alone[place].mean_s for place in busy]
+    scale = time_scales(alone_s)
+    begin_s = np.array([_phase(names[place], options) for place in busy]) * alone_s * scale
+    together = _run([jobs[place] for place in busy], options, options.iterations, begin_s, scale)
     for place, times in zip(busy, together, strict=True):
         results[place] = times
     return tuple(results)
@@ -66,10 +71,11 @@ def _phase(name: str, options: SharingOptions) -> float:
 
 
 def _run(
-    jobs: Sequence[SharedJob], options: SharingOptions, iterations: int, begin_s: Floats
+    jobs: Sequence[SharedJob], options: SharingOptions, iterations: int, begin_s: Floats, scale: Floats
 ) -> list[IterationTimes]:
+    """Return the iteration times of jobs that are run ``scale`` times as long, shape (jobs,)."""
     links = shared_links(jobs)
-    run, sharing, jobs_run = _state(jobs, begin_s, links.ceiling_bytes_per_s)
+    run, sharing, jobs_run = _state(jobs, begin_s, scale, links.ceiling_bytes_per_s)
     rules = Rules(iterations, MOST_EVENTS, options.connections == "collective", float(begin_s.max()))
     most = links.coefficient * np.repeat(links.ceiling_bytes_per_s, np.diff(links.class_first))
     net = make_links(links.class_first, links.class_link, links.coefficient, np.ones(links.links), most=most)
@@ -80,12 +86,13 @@ def _run(
             f"shared fabric: its jobs are so unlike in length that the shortest runs {counted.max()} times before the "
             f"longest has run {iterations} times; run jobs of more similar length together"
         )
-    rows = zip(counted.tolist(), jobs_run.total.tolist(), jobs_run.sample, strict=True)
+    total, sample = jobs_run.total / scale, jobs_run.sample / scale[:, None]
+    rows = zip(counted.tolist(), total.tolist(), sample, strict=True)
     return [IterationTimes(total / count, tuple(row[:count].tolist())) for count, total, row in rows]
 
 
 def _state(
-    jobs: Sequence[SharedJob], begin_s: Floats, ceiling_bytes_per_s: Floats
+    jobs: Sequence[SharedJob], begin_s: Floats, scale: Floats, ceiling_bytes_per_s: Floats
 ) -> tuple[TaskRun, Sharing, BackToBack]:
     """Return the state in which each job is about to begin its first iteration."""
     first = np.cumsum([0, *(len(job.steps) for job in jobs)])
@@ -95,7 +102,7 @@ def _state(
     of = np.repeat(np.arange(len(jobs)), np.diff(first))
     device = np.array([step.device for step in steps], np.int64)
     usage = np.array([step.usage for step in steps], np.int64)
-    lead_s = np.array([step.lead_s for step in steps])
+    lead_s = np.array([step.lead_s for step in steps]) * scale[of]
     successor_first, successor, predecessors = _dependencies(jobs, first)
     run = make_task_run(
         np.where(device < 0, -1, device + first_device[of]),
@@ -111,12 +118,12 @@ def _state(
     run.tally[:] = len(jobs), 0, 0, 0
     sharing = make_sharing(
         np.where(usage < 0, -1, usage + first_class[of]),
-        np.array([step.size_bytes for step in steps]),
+        np.array([step.size_bytes for step in steps]) * scale[of],
         np.ones(len(steps)),
         int(first_class[-1]),
         ceiling_bytes_per_s,
     )
-    tail_s = np.array([step.tail_s for step in steps])
+    tail_s = np.array([step.tail_s for step in steps]) * scale[of]
     roots = _roots(of, device, lead_s, predecessors)
     return run, sharing, _back_to_back(first, of, tail_s, predecessors, roots, int(first_class[-1]))
 

@@ -10,7 +10,6 @@ from topoopt.job.buckets import parse_bucket as parse_bucket
 from topoopt.job.file import cluster_places as cluster_places
 from topoopt.job.file import job_from_mapping as job_from_mapping
 from topoopt.job.file import read_cluster_part as read_cluster_part
-from topoopt.job.file import read_job as read_job
 from topoopt.job.file_kind import KINDS as KINDS
 from topoopt.job.file_kind import FileKind as FileKind
 from topoopt.job.file_kind import expecting as expecting

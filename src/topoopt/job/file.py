@@ -102,19 +102,14 @@ class JobModel(Strict):
         return self
 
 
-def read_job(path: str | Path) -> JobRequest:
-    """Return what a job file asks for; files that it names lie beside it.
+def job_from_mapping(mapping: Any, path: str | Path) -> JobRequest:
+    """Return what the content of a job file asks for; files that it names lie beside it.
 
     Raises
     ------
     InvalidInput
         In one line: ``job.yaml: cluster.degree: expected an integer >= 1, got 0``.
     """
-    return job_from_mapping(read_yaml(path), path)
-
-
-def job_from_mapping(mapping: Any, path: str | Path) -> JobRequest:
-    """Return what the content of a job file asks for; see :func:`read_job`."""
     place, folder = str(path), Path(path).parent
     files: tuple[str, ...] = (place,)
     cluster: dict[str, Any] = {}
