@@ -15,6 +15,7 @@ def _percent(value: float) -> str:
 
 
 BY_ENDING: Mapping[str, Callable[[float], str]] = {
+    "_per_s": lambda value: f"{value:,.0f} /s",
     "_s": format_time,
     "_bps": format_bandwidth,
     "_usd": usd,
@@ -22,6 +23,7 @@ BY_ENDING: Mapping[str, Callable[[float], str]] = {
     "bytes_max": format_bytes,
     "_w": lambda value: f"{value:,.0f} W",
     "gap": _percent,
+    "mfu": _percent,
 }
 
 Forms = Mapping[str, Callable[[float], str]]
@@ -44,6 +46,8 @@ def cell(column: str, value: Any, forms: Forms = BY_ENDING) -> str:
 
     Examples
     --------
+    >>> cell("tokens_per_s", 247200.4), cell("mfu", 0.4525)
+    ('247,200 /s', '45.2%')
     >>> cell("iteration_time_s", 0.0201), cell("gap", 0.087), cell("plan_strides", [1, 5]), cell("cost_usd", None)
     ('20.1 ms', '8.7%', '1, 5', '–')
     """
