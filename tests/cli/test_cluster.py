@@ -83,7 +83,6 @@ MISTAKES = [
         ("run", "two.csv", "--servers", "8"),
         "two.csv: job a: needs 16 servers, the cluster has 8; use --servers 16",
     ),
-    (("run", "two.csv", "--servers", "1009"), "patch-panel has 1008 ports"),
     (("run", "two.csv", "--generate"), "two.csv is a trace already; give a file or generate, not both"),
     (("run", "two.csv", "--load", "0.5"), "--load: is for generate; the jobs of two.csv are what they are"),
     (("run", "two.csv", "--fabric", "fat-tre"), 'fabric: unknown name "fat-tre"; did you mean fat-tree'),

@@ -7,7 +7,7 @@ from topoopt.topology import circulant
 
 
 def planes(count: int = 2) -> Planes:
-    return Planes(count, degree=4, links="duplex", interfaces_per_panel=1)
+    return Planes(count, degree=4, links="duplex", interfaces_per_panel=1, together=100)
 
 
 def test_the_same_wiring_again_moves_nothing_and_another_only_what_differs() -> None:

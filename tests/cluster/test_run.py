@@ -21,6 +21,7 @@ from topoopt.cluster import (
     snapshot,
     write_cluster_result,
 )
+from topoopt.cluster.switching import servers_of_panels
 from topoopt.errors import Infeasible, InvalidInput
 from topoopt.hardware import ClusterSpec
 from topoopt.search import SearchOptions
@@ -149,21 +150,34 @@ def test_a_job_of_one_server_is_refused_where_jobs_have_links_between_servers() 
 def test_fabrics_that_cannot_be_asked_for_are_refused() -> None:
     with pytest.raises(InvalidInput, match='fabric: unknown name "fat-tre"; did you mean fat-tree'):
         run_cluster(TRACE, SETTINGS, ("fat-tre",))
+
+
+def test_a_job_is_no_larger_than_what_one_set_of_panels_joins() -> None:
+    """Panels have 1,008 ports, piezo switches 576; around an odd number of servers two ports each are needed."""
+    assert servers_of_panels("patch-panel", 1200, 600) == 600
+    assert servers_of_panels("patch-panel", 1008, 1008) == 1008
+    assert servers_of_panels("patch-panel", 600, 15, interfaces_per_panel=2) == 300
+    with pytest.raises(
+        Infeasible, match=r"all 1009 servers of a job goes to switch i, but patch-panel has 1008"
+    ):
+        servers_of_panels("patch-panel", 1009, 1009)
+    with pytest.raises(Infeasible, match="piezo has 576 ports, and 3 sets of switches join 400 servers each"):
+        servers_of_panels("piezo", 1200, 401)
+    with pytest.raises(Infeasible, match="2 interfaces of all 505 servers of a job go to one switch"):
+        servers_of_panels("patch-panel", 1008, 505, interfaces_per_panel=2)
+
+
+@pytest.mark.parametrize("fabric", ["topoopt", "topoopt-ocs"])
+def test_jobs_of_a_large_cluster_stay_within_one_set_of_panels(fabric: str) -> None:
+    """1,200 servers are two sets of 600 behind panels, three of 400 behind piezo switches; 400 servers fit in each."""
+    together = {"topoopt": 600, "topoopt-ocs": 400}[fabric]
     large = replace(SETTINGS, cluster=ClusterSpec(1200, 4, 100e9))
-    with pytest.raises(Infeasible, match="switch i, but patch-panel has 1008 ports"):
-        run_cluster(TRACE, large, ("topoopt",))
-    with pytest.raises(Infeasible, match="but piezo has 576 ports"):
-        run_cluster(TRACE, large, ("topoopt-ocs",))
-
-
-def test_panels_hold_logical_servers_and_both_interfaces_of_odd_rings() -> None:
-    """600 servers fit panels of 1,008 ports; cut in two, or around 15 servers, they need 1,200."""
-    large = replace(SETTINGS, cluster=ClusterSpec(600, 4, 100e9))
-    with pytest.raises(Infeasible, match="interface i of all 1200 servers"):
-        run_cluster(TRACE, replace(large, logical_servers=2), ("topoopt",))
-    odd = Trace("t", (TraceJob("a", "vgg16", 15, 0.0, iterations=10),))
-    with pytest.raises(Infeasible, match="2 interfaces of all 600 servers go to one switch"):
-        run_cluster(odd, large, ("topoopt",))
+    sizes = (16, 390, 390, 16, 390, 200)
+    jobs = tuple(TraceJob(f"{i}", "vgg16", size, float(i), iterations=1000) for i, size in enumerate(sizes))
+    (run,) = run_cluster(Trace("t", jobs), large, (fabric,)).fabrics
+    for job in run.jobs:
+        assert len({server // together for server in job.servers}) == 1, job.servers
+    assert [len(job.servers) for job in run.jobs] == list(sizes)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from topoopt.cluster.result import FabricRun
 from topoopt.cluster.settings import ClusterSettings
 from topoopt.cluster.shards import Shards
 from topoopt.cluster.state import ClusterState
-from topoopt.cluster.switching import check_ports
+from topoopt.cluster.switching import servers_of_panels
 from topoopt.cluster.tally import fabric_run
 from topoopt.cluster.trace import Trace, check_fits
 from topoopt.rewiring import wire
@@ -50,8 +50,8 @@ def run_course(
     plans = _plans(trace, fabric, settings, on_progress)
     prepared = _prepared(trace, plans, settings)
     servers = settings.logical.servers
-    planes = _planes(fabric, plans.values(), settings)
-    shards = Shards(servers, planes, fabric.switching, settings.placement, settings.seed)
+    wired = _planes(fabric, plans.values(), settings)
+    shards = Shards(servers, wired, fabric.switching, settings.placement, settings.seed)
     state = ClusterState(prepared, servers, shards)
     while go_on(state, fabric.pace, settings.queue == "backfill"):
         on_progress(f"running the trace on {fabric.name}", len(state.ended), len(trace.jobs))
@@ -100,11 +100,19 @@ def _prepared(
 
 
 def _planes(fabric: CourseFabric, plans: Iterable[JobPlan], settings: ClusterSettings) -> Planes | None:
-    """Return the planes of a dedicated fabric, with as few interfaces a panel as all its jobs' links allow."""
+    """Return the planes of a dedicated fabric, with as few interfaces a panel as all its jobs' links allow.
+
+    Raises
+    ------
+    Infeasible
+        If a job has more servers than a set of panels can join.
+    """
     if not fabric.switching:
         return None
     cluster = settings.logical
+    plans = tuple(plans)
     width = max(wire(plan.topology, cluster.degree, cluster.links).interfaces_per_panel for plan in plans)
     (rules,) = fabric.switching
-    check_ports(rules.technology, cluster.servers, width)
-    return Planes(rules.planes, cluster.degree, cluster.links, width)
+    largest = max(plan.topology.servers for plan in plans)
+    together = servers_of_panels(rules.technology, cluster.servers, largest, width)
+    return Planes(rules.planes, cluster.degree, cluster.links, width, together)

@@ -38,9 +38,17 @@ class Planes:
 
     Ports belong to a job from :meth:`wire` to :meth:`release`; in between :meth:`activate` switches its servers to
     its plane. Nothing is unplugged when a job leaves: its fibers stay for the next until they are in the way.
+
+    Attributes
+    ----------
+    together : int
+        Servers that share panels, the first so many, the next ...: the servers of a job are of one such part.
     """
 
-    def __init__(self, planes: int, degree: int, links: str, interfaces_per_panel: int) -> None:
+    def __init__(
+        self, planes: int, degree: int, links: str, interfaces_per_panel: int, together: int
+    ) -> None:
+        self.together = together
         self._nothing = Wiring(links, degree, interfaces_per_panel)
         self._patches: list[defaultdict[int, set[Patch]]] = [defaultdict(set) for _ in range(planes)]
         self._owner: list[dict[int, str]] = [{} for _ in range(planes)]

@@ -25,7 +25,8 @@ def grow(state: ClusterState) -> None:
     for job in sorted(state.active, key=lambda job: job.index) if state.shards.elastic else ():
         size = len(job.servers)
         for larger in sorted((other for other in job.plans if other > size), reverse=True):
-            choice = state.shards.choose(state.shards.idle, larger - size) if job.running else None
+            beside = state.shards.idle_beside(job.servers)
+            choice = state.shards.choose(beside, larger - size) if job.running else None
             if choice is not None and _worth_it(state, job, larger):
                 resize(state, job, (*job.servers, *choice[0]))
                 break

@@ -1,7 +1,9 @@
 """The servers of a cluster over time: which are idle, which are wired for whom, and when the wiring is done."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 
@@ -44,7 +46,7 @@ class Shards:
         self._rules = switching[0] if switching else Switching("", 1, 0.0, 1, 0.0, elastic=True)
         self._how = how
         self._rng = np.random.default_rng(seed)
-        self._hands_free_s = [0.0] * self._rules.planes
+        self._hands_free_s: defaultdict[tuple[int, int], float] = defaultdict(float)
 
     @property
     def look_ahead(self) -> bool:
@@ -69,9 +71,15 @@ class Shards:
     def choose(self, usable: Iterable[int], size: int) -> tuple[tuple[int, ...], int] | None:
         """Return servers of those usable now, and a plane on which all their ports are free; None if too few."""
         for plane, servers in self._by_plane(sorted(usable)):
-            if len(servers) >= size:
-                return choose_servers(servers, size, self._how, self._rng), plane
+            parts = [part for part in self._parts(servers) if len(part) >= size]
+            if parts:  # the fullest part that has room leaves the others for larger jobs
+                return choose_servers(min(parts, key=len), size, self._how, self._rng), plane
         return None
+
+    def idle_beside(self, servers: Sequence[int]) -> set[int]:
+        """Return the idle servers that share panels with some others."""
+        part = self._part(servers[0])
+        return {server for server in self.idle if self._part(server) == part}
 
     def earliest(
         self, free_s: Sequence[float], size: int, taken: Iterable[int]
@@ -88,7 +96,8 @@ class Shards:
         promised = set(taken)
         best: tuple[tuple[int, ...], int, float] | None = None
         others = [server for server in range(len(free_s)) if server not in promised]
-        for plane, servers in self._by_plane(others) if self.look_ahead else [(0, others)]:
+        planes = self._by_plane(others) if self.look_ahead else [(0, others)]
+        for plane, servers in ((plane, part) for plane, row in planes for part in self._parts(row)):
             first = sorted(servers, key=lambda server: (free_s[server], server))[:size]
             if len(first) == size:
                 when_s = max(free_s[server] for server in first)
@@ -103,14 +112,18 @@ class Shards:
         order, moves = self._planes.wire(job, servers, plane, topology, now_s)
         if not self._rules.move_s or not moves:
             return Shard(order, now_s, moves)
-        free_s = self._hands_free_s
-        free_s[plane] = max(now_s, free_s[plane]) + self._rules.work_s(moves)
-        return Shard(order, free_s[plane], moves)
+        free_s, hands = self._hands_free_s, (plane, self._part(servers[0]))
+        free_s[hands] = max(now_s, free_s[hands]) + self._rules.work_s(moves)
+        return Shard(order, free_s[hands], moves)
 
     def longest_wait_s(self, topology: Topology, now_s: float) -> float:
         """Return how long a job waits at most if all its links were to be made from now on."""
         fibers = 0 if self._planes is None else self._planes.fibers(topology)
-        return max(max(self._hands_free_s) - now_s, 0.0) + self._rules.work_s(fibers) + self._rules.change_s
+        return (
+            max(max(self._hands_free_s.values(), default=0.0) - now_s, 0.0)
+            + self._rules.work_s(fibers)
+            + self._rules.change_s
+        )
 
     def activate(self, job: str, now_s: float) -> None:
         """Switch the servers of a job to its links."""
@@ -121,6 +134,16 @@ class Shards:
         """Take the ports from a job."""
         if self._planes is not None:
             self._planes.release(job, now_s)
+
+    def _part(self, server: int) -> int:
+        """Return which servers share panels with a server."""
+        return 0 if self._planes is None else server // self._planes.together
+
+    def _parts(self, servers: Sequence[int]) -> list[Sequence[int]]:
+        """Return servers in order as parts that share panels."""
+        if self._planes is None:
+            return [servers]
+        return [tuple(part) for _, part in groupby(servers, key=self._part)]
 
     def _by_plane(self, servers: Sequence[int]) -> list[tuple[int, Sequence[int]]]:
         if self._planes is None:

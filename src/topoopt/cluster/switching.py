@@ -23,7 +23,7 @@ class Switching:
         Time in which one pair of hands moves one fiber; wirings are made one after another. 0: all at once, whoever
         else is rewired.
     hands : int
-        Of each plane.
+        Of each plane, at each set of panels.
     change_s : float
         What a job waits for in any case: a change of 1×2 switches, or of optical circuit switches.
     elastic : bool
@@ -49,14 +49,7 @@ class Switching:
 
 
 def panel_switching(settings: ClusterSettings) -> Switching:
-    """Return the rules of patch panels; jobs on them keep the size that they started with.
-
-    Raises
-    ------
-    Infeasible
-        If a panel has fewer ports than the cluster has (logical) servers.
-    """
-    check_ports(PANEL, settings.logical.servers)
+    """Return the rules of patch panels; jobs on them keep the size that they started with."""
     panels = settings.panels
     hands = panels.hands or settings.logical.degree
     planes = 2 if panels.look_ahead else 1
@@ -65,37 +58,46 @@ def panel_switching(settings: ClusterSettings) -> Switching:
 
 
 def ocs_switching(settings: ClusterSettings) -> Switching:
-    """Return the rules of optical circuit switches: one plane, rewired at once.
-
-    Raises
-    ------
-    Infeasible
-        If a switch has fewer ports than the cluster has (logical) servers.
-    """
-    check_ports(settings.ocs, settings.logical.servers)
+    """Return the rules of optical circuit switches: one plane, rewired at once."""
     return Switching(
         settings.ocs, 1, 0.0, 1, find_optical_switch(settings.ocs).reconfiguration_s, elastic=True
     )
 
 
-def check_ports(technology: str, servers: int, interfaces_per_panel: int = 1) -> None:
-    """Refuse a cluster whose panels would need more ports than the largest of a technology has.
+def servers_of_panels(technology: str, servers: int, largest: int, interfaces_per_panel: int = 1) -> int:
+    """Return how many servers share a set of panels or switches: all, or of a larger cluster an even part of it.
+
+    Sets of panels are joined by nothing, so that the servers of a job are those of one.
+
+    Parameters
+    ----------
+    servers, largest : int
+        Of the cluster, and of the largest job.
 
     Raises
     ------
     Infeasible
-        With the ports needed.
+        If a job needs more ports than the largest device of a technology has.
+
+    Examples
+    --------
+    >>> servers_of_panels("patch-panel", 432, 64), servers_of_panels("patch-panel", 4096, 256)
+    (432, 820)
     """
     part = find_optical_switch(technology)
-    if servers * interfaces_per_panel <= part.ports:
-        return
-    goes = f"interface i of all {servers} servers goes to switch i"
+    most = part.ports // interfaces_per_panel
+    parts = -(-servers // max(most, 1))
+    each = -(-servers // parts)
+    if most and largest <= each:
+        return each
+    goes = f"interface i of all {largest} servers of a job goes to switch i"
     if interfaces_per_panel > 1:
         goes = (
-            f"{interfaces_per_panel} interfaces of all {servers} servers go to one switch, as links around an odd "
-            "number of servers need"
+            f"{interfaces_per_panel} interfaces of all {largest} servers of a job go to one switch, as links around an "
+            "odd number of servers need"
         )
+    shared = "" if parts == 1 else f", and {parts} sets of switches join {each} servers each"
     raise Infeasible(
-        f"optical switches: {goes}, but {technology} has {part.ports} ports; "
-        "take a larger technology (topoopt hardware optical-switches) or a smaller cluster"
+        f"optical switches: {goes}, but {technology} has {part.ports} ports{shared}; "
+        "take a larger technology (topoopt hardware optical-switches) or smaller jobs"
     )
