@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.sweep.conftest import MakeSweep
-from topoopt.cost import find_prices
+from topoopt.cost import pricing_of
 from topoopt.errors import InvalidInput
 from topoopt.job import JobRequest, job_mfu, text_of_training, transformer_of
 from topoopt.search import SearchOptions, compare_fabrics, job_of, make_plan
@@ -32,7 +32,7 @@ def test_a_point_is_what_plan_and_compare_say(sweep: MakeSweep) -> None:
     assert own.values["mfu"] == job_mfu(job, plan.outcome.iteration_time_s)
     assert own.values["tokens_per_s"] == pytest.approx(32 * 1024 / plan.outcome.iteration_time_s)
     other = compare_fabrics(
-        plan, SearchOptions(), find_prices(made.points[0].prices), fabrics=("torus",)
+        plan, SearchOptions(), pricing_of(made.points[0].prices), fabrics=("torus",)
     ).fabrics[1]
     assert torus.values["iteration_time_s"] == other.outcome.iteration_time_s
     assert set(own.values) <= set(COLUMNS)

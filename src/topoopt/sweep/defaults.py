@@ -14,16 +14,11 @@ from topoopt.search import SearchOptions, is_transformer, preset
 from topoopt.sweep.fabrics import OWN
 from topoopt.sweep.point import OPTION_FIELDS, SETTINGS_FIELDS, Point
 
-FILES = (".yaml", ".yml", ".json", ".csv", ".npy")
+FILES = (".yaml", ".yml", ".json", ".csv", ".npy", ".pt2", ".onnx")
 """Endings of files that a model may be."""
 
 QUICK: Mapping[str, Any] = {"budget": 1000, "chains": 1, "rounds": 2}
 """Of a sweep's search; that of one plan tries four times as many strategies."""
-
-
-def is_file(word: str) -> bool:
-    """Return whether a price list is a file and not a name."""
-    return "/" in word or Path(word).suffix.lower() in (".yaml", ".yml", ".json", ".csv")
 
 
 def is_model_file(word: str) -> bool:
