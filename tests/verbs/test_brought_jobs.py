@@ -51,6 +51,17 @@ def test_a_job_file_names_a_program(tmp_path: Path) -> None:
         topoopt.traffic(tmp_path / "job.yaml")
 
 
+def test_a_sweep_has_programs_among_its_models(tmp_path: Path) -> None:
+    (tmp_path / "net.pt2").write_bytes(Path(RECOMMENDER).read_bytes())
+    sweep = "models: net.pt2\nservers: 4\ndegree: 2\nbudget: 0\nbaseline_budget: 0\nfabrics: topoopt\n"
+    (tmp_path / "sweep.yaml").write_text(sweep)
+    topoopt.sweep(tmp_path / "sweep.yaml", processes=1)
+    (row,) = topoopt.results(tmp_path / "sweep.duckdb", columns=("status", "variant", "servers")).to_json()[
+        "rows"
+    ]
+    assert row == {"status": "ok", "variant": "net", "servers": 4}
+
+
 def test_operators_of_a_program_can_be_measured() -> None:
     found = topoopt.profile_subject(RECOMMENDER, servers=8)
     assert found.to_json()["model"] == "recommender"
