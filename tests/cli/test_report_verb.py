@@ -12,7 +12,7 @@ def test_a_plan_becomes_a_page(topoopt: Topoopt, plan_file: str, tmp_path: Path)
     ran = topoopt("report", plan_file)
     assert ran.code == 0, ran.err
     assert "report of a plan" in ran.out
-    assert "report.html, 12 figures" in ran.out
+    assert "report.html, 14 figures" in ran.out
     assert (tmp_path / "report.html").read_text().startswith("<!doctype html>")
 
 
@@ -26,7 +26,7 @@ def test_figures_for_papers_are_drawn_beside_it(topoopt: Topoopt, plan_file: str
     assert all((tmp_path / path).is_file() for path in said["figures"])
     planned = json.loads((tmp_path / plan_file).read_text())
     for name, value in said["key_numbers"].items():
-        assert value == planned[name], name
+        assert value == {**planned["ownership"], **planned}[name], name
 
 
 def test_what_compare_prints_becomes_a_page(topoopt: Topoopt, plan_file: str, tmp_path: Path) -> None:
@@ -65,10 +65,22 @@ def test_a_file_that_is_none_of_them_is_one_line(name: str, topoopt: Topoopt, tm
     assert not (tmp_path / "report.html").exists()
 
 
+def test_a_file_of_another_kind_is_named_with_the_verbs_that_take_it(
+    topoopt: Topoopt, tmp_path: Path
+) -> None:
+    (tmp_path / "file.json").write_bytes(b"\xfd7zXZ\x00\x00\x04\xe6\xd6\xb4F")
+    ran = topoopt("report", "file.json")
+    assert ran.code == 2
+    assert ran.err == "error: file.json: is a task graph of FlexNet; topoopt simulate and phases take it\n"
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"\xfd7zXZ\x00\x00\x04\xe6\xd6\xb4F", "not a text file"),
+        (
+            b"\xfd7zXZ\x00\x00\x04\xe6\xd6\xb4F",
+            "is a task graph of FlexNet; topoopt simulate and phases take it",
+        ),
         (b'{"schema": "topoopt-plan/1", "fab', "truncated"),
         (b'{"schema": "topoopt-plan/1", }', "not JSON"),
     ],

@@ -75,7 +75,7 @@ def fabric_table(rows: Sequence[ComparedFabric]) -> Table:
         *_times(rows),
         EXPOSED,
         PRICE,
-        text("front", standing(rows)),
+        *([text("front", standing(rows))] if len(rows) > 1 else []),
         text("configuration") if configured else WHAT_IT_IS,
     )
 
