@@ -77,10 +77,6 @@ def test_a_file_of_another_kind_is_named_with_the_verbs_that_take_it(
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (
-            b"\xfd7zXZ\x00\x00\x04\xe6\xd6\xb4F",
-            "is a task graph of FlexNet; topoopt simulate and phases take it",
-        ),
         (b'{"schema": "topoopt-plan/1", "fab', "truncated"),
         (b'{"schema": "topoopt-plan/1", }', "not JSON"),
     ],
