@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.choice.conftest import ALONE, MIX, MadeUpTimes, money, network
@@ -59,6 +59,7 @@ def enumerated(priced: dict[Network, Any], known: MadeUpTimes, found: Explored) 
     }
 
 
+@settings(deadline=None)
 @given(grids())
 def test_the_front_is_that_of_the_whole_grid(grid: tuple[dict[Network, Any], MadeUpTimes]) -> None:
     priced, times = grid
@@ -71,6 +72,7 @@ def test_the_front_is_that_of_the_whole_grid(grid: tuple[dict[Network, Any], Mad
     assert {point.network for point in front_of(found.points, MIX)} == enumerated(priced, times, found)
 
 
+@settings(deadline=None)
 @given(grids())
 def test_what_is_dropped_is_beaten_by_what_was_planned(grid: tuple[dict[Network, Any], MadeUpTimes]) -> None:
     priced, times = grid

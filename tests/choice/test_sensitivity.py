@@ -1,7 +1,7 @@
 """Where the answer changes: worked out by hand, and by trying."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.choice.conftest import ALONE, MIX, evaluated
@@ -67,6 +67,7 @@ def test_one_network_alone_never_changes() -> None:
 rows = st.lists(st.tuples(st.integers(1, 20), st.integers(1, 20), st.integers(1, 20)), min_size=2, max_size=7)
 
 
+@settings(deadline=None)
 @given(rows)
 def test_before_a_turn_the_answer_is_the_best_and_there_the_other_one_is(
     numbers: list[tuple[int, int, int]],
