@@ -163,6 +163,13 @@ def test_what_has_no_price_says_why() -> None:
     assert isinstance(money, str) or money.unknown
 
 
+def test_one_port_wires_nothing_and_leads_into_a_switch() -> None:
+    wired, switched = Network("torus", 1, 400e9), Network("rail", 1, 400e9)
+    found = priced([wired, switched], OWNER)
+    assert found[wired] == "torus: 1 port joins servers in pairs; use 2 or more"
+    assert isinstance(found[switched], Money)
+
+
 def test_a_job_of_more_servers_than_there_are_is_refused(store: str) -> None:
     with pytest.raises(InvalidInput, match="dlrm@9: runs on 9 servers, and 6 are bought"):
         choose(question(mix=read_mix(["dlrm@9"])), Store(store, idle))

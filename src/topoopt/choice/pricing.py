@@ -16,9 +16,12 @@ from topoopt.cost import (
     network_price,
     ownership,
 )
-from topoopt.errors import TopoOptError
+from topoopt.errors import Infeasible, TopoOptError
 
 SERVERS, ELECTRICITY = "servers", "electricity"
+
+WIRED = frozenset(("topoopt", "topoopt-ocs", "topoopt-hybrid", "expander", "torus"))
+"""Fabrics whose links lead from server to server, and stay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +93,12 @@ def money_of(network: Network, owner: Owner) -> Money:
     Raises
     ------
     InvalidInput
-        If it cannot be built of its ports, or the price list has no parts so fast.
+        If the price list has no parts so fast.
+    Infeasible
+        If it cannot be built of its ports.
     """
+    if network.fabric in WIRED and network.degree == 1 and owner.servers > 2:
+        raise Infeasible(f"{network.fabric}: 1 port joins servers in pairs; use 2 or more")
     options = replace(owner.pricing.options, link_technology=network.links)
     bill = network_bill(
         network.fabric,
