@@ -92,3 +92,14 @@ def test_what_breaks_is_an_answer_that_says_where(sweep: MakeSweep, monkeypatch:
     (answer,) = solve(Task(sweep(TEXT).points))
     assert answer.status == "failed"
     assert answer.error.startswith("ZeroDivisionError: of ours (test_compute.py:")
+
+
+def test_one_port_a_server_wires_nothing_and_leads_into_a_switch(sweep: MakeSweep) -> None:
+    """Duplex links of one port join servers in pairs; a switch of one port a server is what many buy."""
+    for model in ("vgg16", "llama3-8b"):
+        text = (
+            f"models: {model}\nservers: 4\ndegree: 1\nbandwidth: 400 Gbps\nfabrics: [topoopt, ideal-switch]\n"
+        )
+        found = answers(sweep(text))
+        assert (found["topoopt"].status, found["ideal-switch"].status) == ("infeasible", "ok")
+        assert "use 2 or more" in found["topoopt"].error

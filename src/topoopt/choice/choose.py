@@ -61,7 +61,9 @@ def choose(
     mix, machines, owner = question.mix, question.machines, question.owner
     Limits(question.budget_usd, question.deadline_s)  # refused before anything is planned
     if len(mix) > 1 and owner.terms.run != TrainingRun():
-        raise InvalidInput(f"samples, tokens, run_hours: are of one job, and there are {len(mix)}; leave them out")
+        raise InvalidInput(
+            f"samples, tokens, run_hours: are of one job, and there are {len(mix)}; leave them out"
+        )
     least = LeastTimes(machines, question.estimates)
     told = replace(store, on_progress=on_progress)
     times = swept_times(mix, question.networks, machines, question.search, told, least)

@@ -82,8 +82,8 @@ class SweptTimes:
     def sizes(self, mix: Mix) -> tuple[tuple[float, float | None], ...]:
         """Return the samples of an iteration of each job, and its tokens where it has some."""
         with open_results(self.store.file) as opened:
-            rows = select(opened, ("digest", "global_batch"), where="status = 'ok'").rows
-        known = {str(digest): (batch, None) for digest, batch in rows}
+            rows = select(opened, ("digest", "global_batch", "sequence"), where="status = 'ok'").rows
+        known = {str(digest): (batch, sequence) for digest, batch, sequence in rows}
         found = []
         for job in mix:
             of_job = (known.get(point.digest) for (one, _), point in self.points.items() if one == job)

@@ -47,6 +47,7 @@ def choice_page(choice: Choice) -> Page:
             "usd_per_year_of_work": work_usd(point, choice.mix),
         },
         remark=f"on {choice.machines}",
+        answer_first=True,
     )
 
 
@@ -176,7 +177,7 @@ def _jobs(choice: Choice) -> Section:
         number(f"on {choice.reference.name}", "reference_time_s", format_time),
         *([number("an hour", "owned.usd_per_hour", dollars)] if priced else []),
         *(
-            [number("a million samples", lambda row: _times(1e6, row.owned.usd_per_sample), usd)]
+            [number("a million samples", lambda row: _times(1e6, row.owned.usd_per_sample), dollars)]
             if priced
             else []
         ),

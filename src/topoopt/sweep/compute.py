@@ -57,17 +57,18 @@ def solve(task: Task) -> Iterator[Answer]:
     A point's answer depends on its own settings alone: it is what ``topoopt plan`` and, for another fabric,
     ``topoopt compare --fabrics`` with that fabric alone say of the same settings.
     """
-    plans: list[Plan | TopoOptError] = []
+    plans: dict[str, Plan | TopoOptError] = {}
 
-    def plan() -> Plan:
-        if not plans:
+    def plan(links: str) -> Plan:
+        if links not in plans:
             try:
-                plans.append(_plan(task.points[0], task.folder))
+                plans[links] = _plan(replace(task.points[0], links=links), task.folder)
             except TopoOptError as error:
-                plans.append(error)
-        if isinstance(plans[0], TopoOptError):
-            raise plans[0]
-        return plans[0]
+                plans[links] = error
+        found = plans[links]
+        if isinstance(found, TopoOptError):
+            raise found
+        return found
 
     for point in task.points:
         began = time.process_time()
@@ -107,10 +108,11 @@ def _job(point: Point, folder: str) -> Job:
         return requested_job(request)
 
 
-def _values(point: Point, planned: Callable[[], Plan], folder: str) -> dict[str, Any]:
-    plan = planned()
+def _values(point: Point, planned: Callable[[str], Plan], folder: str) -> dict[str, Any]:
     prices = _prices(point, folder)
     rule = SWEPT_FABRICS[point.fabric]
+    # one duplex port joins servers in pairs: other fabrics, which want it no less, stand beside a plan of one-way links
+    plan = planned("directed" if rule is not None and point.degree == 1 else point.links)
     row = _own(point, plan) if rule is None else _baseline(point, plan, rule, prices)
     cluster, job = plan.job.cluster, plan.job
     own = rule is None
