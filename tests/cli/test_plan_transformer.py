@@ -48,7 +48,7 @@ def test_a_plan_says_configuration_placement_memory_and_rates(topoopt: Topoopt, 
     assert 0 < training["mfu"] < 1 < training["tokens_per_s"]
     assert document["lower_bound_s"] <= document["iteration_time_s"]
     assert document["cost_usd"] > 0
-    assert document["price"]["prices"] == "2025"
+    assert document["price"]["prices"] == "2026"
     assert all(len(row["layout_times_s"]) == len(training["layouts"]) for row in document["baselines"])
 
 
