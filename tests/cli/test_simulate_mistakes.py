@@ -183,6 +183,8 @@ START = {
     "phases": ("phases", str(EXAMPLES / "vgg16-job.yaml")),
     "interleave": ("interleave", str(EXAMPLES / "vgg16-job.yaml"), "--capacity", "50Gbps"),
     "sweep": ("sweep", "sweep.yaml", "--dry-run"),
+    "choose": ("choose", "vgg16", "--servers", "8", "--degrees", "2", "--budget", "5"),
+    "studio": ("studio", "--port", "0", "--seconds", "1"),
     "results": ("results", "sweep.duckdb"),
     "report": ("report", "plan.json"),
     "reproduce": ("reproduce", "table1", "--quick"),

@@ -45,7 +45,7 @@ ISSUE = (
     fabric("rail", 18.38, 77.6e3),
     fabric("ideal-switch", 17.75, 170e3),
 )
-"""DLRM on 16 servers of 4 x 100 Gb/s as issue 16 found it: rails were faster and cheaper than the plan."""
+"""DLRM on 16 servers of 4 x 100 Gb/s: rails were faster and cheaper than the plan."""
 
 
 def test_the_first_sentence_names_what_beats_the_plan(plan: Plan) -> None:

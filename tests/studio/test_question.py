@@ -39,6 +39,8 @@ def test_the_words_of_a_question_ask_it_again() -> None:
         ({"bandwidth": [1]}, "bandwidth: expected a rate such as 400Gbps, got [1]"),
         ({"color": "red"}, 'word: unknown name "color"'),
         ({"model": "/etc/passwd"}, 'model: unknown name "/etc/passwd"'),
+        ({"accelerator": "abacus"}, 'accelerator: unknown name "abacus"'),
+        ({"link_technology": "string"}, 'link_technology: unknown name "string"'),
         ({"prices": "secret.csv"}, 'prices: unknown name "secret.csv"'),
     ],
 )

@@ -29,7 +29,7 @@ def training_of_text(text: str, place: str) -> dict[str, Any]:
     Examples
     --------
     >>> training_of_text("adapter_rank=16 global_batch=64", "training")
-    {'adapter_rank': 16, 'global_batch': 64}
+    {'global_batch': 64, 'adapter_rank': 16}
     """
     said: dict[str, str] = {}
     for part in _parts(text, place):

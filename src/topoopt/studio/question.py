@@ -5,8 +5,9 @@ from dataclasses import asdict, dataclass, replace
 from math import isfinite
 from typing import Any
 
-from topoopt.cost import PRICE_TABLES
+from topoopt.cost import LINK_TECHNOLOGIES, PRICE_TABLES
 from topoopt.errors import InvalidInput, check_known, shown
+from topoopt.hardware import find_accelerator
 from topoopt.job import JobRequest, request_of
 from topoopt.limits import whole
 from topoopt.transformer import TRANSFORMERS
@@ -94,6 +95,10 @@ def question_of(words: Mapping[str, Any], *, files: frozenset[str] = frozenset()
         check_known("model", question.model, known_models())
     if question.prices is not None and question.prices not in files:
         check_known("prices", question.prices, PRICE_TABLES)
+    if question.link_technology is not None:
+        check_known("link_technology", question.link_technology, LINK_TECHNOLOGIES)
+    if question.accelerator is not None:
+        find_accelerator(question.accelerator)
     return question
 
 

@@ -69,7 +69,7 @@ def cost(
     >>> import topoopt
     >>> priced = topoopt.cost(servers=128, degree=4, bandwidth="100Gbps", fabrics=["topoopt", "fat-tree"])
     >>> [(offer.bill.fabric, round(offer.bill.cost_usd)) for offer in priced.offers]
-    [('topoopt', 666624), ('fat-tree', 1360384)]
+    [('topoopt', 506030), ('fat-tree', 626135)]
     """
     settings = checked_words(words, CostWords)
     network = _network(plan, settings)

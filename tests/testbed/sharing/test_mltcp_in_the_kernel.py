@@ -44,6 +44,7 @@ def known(name: str, settings: ShareSettings) -> tuple[MltcpIteration, ...]:
     return shared(name, settings).ways[0].runs[0].kernel
 
 
+@ALONE
 def test_each_connection_counts_its_bytes_and_iterations(name: str) -> None:
     found = known(name, replace(MLTCP, connections=2))
     assert len(found) == 4
@@ -52,6 +53,7 @@ def test_each_connection_counts_its_bytes_and_iterations(name: str) -> None:
         assert 0 <= one.sent_bytes <= 1_000_000 + HEADER_BYTES
 
 
+@ALONE
 def test_connections_of_a_job_count_together(name: str) -> None:
     found = known(name, replace(MLTCP, connections=2, mltcp=MltcpJob(by_job=True)))
     assert len(found) == 2
@@ -81,6 +83,7 @@ def test_the_kernel_learns_what_a_job_sends_and_how_long_it_computes(name: str, 
     assert any(len(found) == 2 * parts and learned(found, parts) for found in tries)
 
 
+@ALONE
 def test_a_namespace_may_have_it_for_all_its_sockets(name: str) -> None:
     found = known(name, replace(MLTCP, by_namespace=True))
     assert len(found) == 2
