@@ -43,6 +43,11 @@ class CostRatios:
 def cost_ratios(prices: PartTable, accounting: Accounting) -> CostRatios:
     """Return the two ratios that the paper quotes as 1.33 and 3.2.
 
+    Raises
+    ------
+    InvalidInput
+        If the list lacks a part.
+
     Examples
     --------
     >>> from topoopt.cost import ACCOUNTINGS, find_prices
@@ -52,11 +57,6 @@ def cost_ratios(prices: PartTable, accounting: Accounting) -> CostRatios:
     paper: 1.10 2.43
     no-look-ahead: 1.37 3.00
     fat-tree-fiber: 1.27 3.07
-
-    Raises
-    ------
-    InvalidInput
-        If the list lacks a part.
     """
     panel, optical, ideal = (
         [_usd(fabric, cluster, prices, accounting) for cluster in PUBLISHED_CLUSTERS]
