@@ -41,6 +41,7 @@ from topoopt.search.tables import CHANNEL_DIMS as CHANNEL_DIMS
 from topoopt.search.tables import candidate_splits as candidate_splits
 from topoopt.search.task_graphs import task_graph_of as task_graph_of
 from topoopt.search.training_job import job_of as job_of
+from topoopt.search.training_job import ranked_configurations as ranked_configurations
 from topoopt.search.training_request import TrainingRequest as TrainingRequest
 from topoopt.search.training_request import is_transformer as is_transformer
 from topoopt.search.training_request import training_request as training_request

@@ -127,8 +127,8 @@ def _job_of(request: JobRequest, on_progress: Progress) -> Job:
     )
 
 
-def ranked_configurations(training: TrainingRequest) -> ConfigurationSearch:
-    """Return all configurations of a training that fit, ranked in closed form on one switch.
+def ranked_configurations(training: TrainingRequest, system: System | None = None) -> ConfigurationSearch:
+    """Return all configurations of a training that fit, ranked in closed form on one switch or on another system.
 
     Raises
     ------
@@ -137,13 +137,13 @@ def ranked_configurations(training: TrainingRequest) -> ConfigurationSearch:
     Infeasible
         If none fits in memory.
     """
-    system, calibration = system_of(training.cluster), _calibration(training)
+    calibration = _calibration(training)
     loads = find_loads(training.loads, training.model) if training.loads else None
     return search_configurations(
         SearchRequest(
             training.model,
             training.cluster.total_accelerators,
-            system,
+            system or system_of(training.cluster),
             training.global_batch,
             training.model.sequence,
             training.fixed,

@@ -16,18 +16,15 @@ from topoopt.llm import (
     ConfigurationTable,
     Floats,
     Ints,
-    SearchRequest,
     StepTimes,
     System,
     estimate,
     find_loads,
     in_short,
-    named_calibration,
-    search_configurations,
     system_of,
     weighed_s,
 )
-from topoopt.search import TrainingRequest, training_request
+from topoopt.search import TrainingRequest, ranked_configurations, training_request
 from topoopt.studio.fabric_rules import FabricRule
 from topoopt.studio.question import Question, machines_of, request_of_question
 
@@ -115,25 +112,8 @@ def _contenders(question: Question) -> Contenders:
 
 
 def _kept(training: TrainingRequest, system: System) -> Contenders:
-    calibration = named_calibration(training.calibration or None, training.cluster.accelerator)
-    calibration = calibration.with_one_attention(training.attention)
+    ranked = ranked_configurations(training, replace(system, network_bandwidth_bps=FREE_BPS))
     loads = find_loads(training.loads, training.model) if training.loads else None
-    ranked = search_configurations(
-        SearchRequest(
-            training.model,
-            training.cluster.total_accelerators,
-            replace(system, network_bandwidth_bps=FREE_BPS),
-            training.global_batch,
-            training.model.sequence,
-            training.fixed,
-            training.limits,
-            training.precision,
-            calibration.attention,
-            training.framework,
-            loads,
-        ),
-        calibration,
-    )
     slow = replace(system, network_bandwidth_bps=USUAL_BPS / SLOW)
     slow_s = estimate(training.model, ranked.table, slow, ranked.calibration, loads).iteration_time_s
     capacity = ranked.memory.capacity_bytes
