@@ -1,6 +1,8 @@
 """TopologyFinder: what every fabric it builds must keep to."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -259,7 +261,7 @@ def test_every_fabric_is_connected_within_its_degree_and_carries_its_rings(
         assert (topology.ports[back] == topology.ports).all()
     assert set(fabric.rings) == {group.members for group in traffic.allreduce}
     for members, rings in fabric.rings.items():
-        assert 1 <= len(rings) <= degree
+        assert 1 <= len(rings) <= degree + 3  # three matchings carry six rings, each link two of them
         for ring in rings:
             check_ring(topology, members, ring)
 
@@ -302,3 +304,14 @@ def test_routes_of_very_many_servers_have_one_sequence_a_distance(monkeypatch: p
     assert all(len(routes.paths(0, dst)) == 1 for dst in range(1, 64))
     loads = link_loads(fabric.topology, routes, np.ones((64, 64)))
     assert loads.max() <= 1.1 * loads.mean()
+
+
+def test_three_matchings_of_four_replicas_carry_six_rings_two_on_each_link() -> None:
+    """Three ports of each of four servers join them all: a ring either way along each two of the matchings."""
+    group = AllReduceGroup((0, 1, 2, 3), 1)
+    traffic = merged_traffic(5, [group], transfers=[Transfer(0, 4, 1)])
+    rings = _find(traffic, 4, degree_split="by-group-but-one").rings[group.members]
+    used = Counter(step for ring in rings for step in pairwise((*ring.walk, ring.walk[0])))
+    assert len(rings) == 6
+    assert set(used.values()) == {2}
+    assert len(used) == 12
