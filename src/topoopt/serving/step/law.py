@@ -1,0 +1,129 @@
+"""The law of a step: seconds of a decoding step and of reading prompts, over columns of configurations.
+
+Products of activations with weights take ``(c^3 + m^3)^(1/3)``, where ``c`` is their arithmetic and ``m`` the reading
+of weights; experts are read if any token touches them; caches are read whole; accelerators of a server sum their parts
+twice a layer; the engine adds its own for each layer, step and request.
+"""
+
+import numpy as np
+
+from topoopt.arrays import Floats
+from topoopt.serving.experts import busiest_over_mean, touched_experts
+from topoopt.serving.step.constants import Constants, Number
+from topoopt.serving.step.replica import Replica
+
+ACTIVATION_BYTES = 2.0
+"""Of a number that accelerators send each other; experts' inputs go in 8 bits with a scale of 4 bytes for 128."""
+
+DISPATCH_BYTES = 1 + 4 / 128
+
+
+def decode_step_s(one: Replica, law: Constants, requests: Number, cached: Number) -> Floats:
+    """Return the seconds of a step in which every request gets its next token.
+
+    Parameters
+    ----------
+    requests
+        Of a whole replica.
+    cached
+        Mean tokens of a request in the caches.
+    """
+    own = np.maximum(requests / one.attention_data, 1.0)
+    return (
+        token_s(one, law, requests, decoding=True)
+        + head_s(one, law, own)
+        + own * cached_s(one, law, cached)
+        + law.step_s
+        + law.request_s * requests
+    )
+
+
+def prompt_step_s(one: Replica, law: Constants, tokens: Number, prompts: Number = 1.0) -> Floats:
+    """Return the seconds in which prompts of so many tokens together, and of equal length, are read.
+
+    Prompts of copies of attention are read side by side.
+    """
+    own = tokens / np.minimum(prompts, one.attention_data)
+    base = token_s(one, law, own * one.attention_data, decoding=False)
+    pairs = prompt_pairs_s(one, law, tokens / prompts) * np.maximum(prompts / one.attention_data, 1.0)
+    floor = law.prompt_layer_s * one.layers
+    whole = np.cbrt((base + pairs) ** 3 + floor**3)
+    return whole + head_s(one, law, prompts) + law.prompt_step_s
+
+
+def token_s(one: Replica, law: Constants, tokens: Number, decoding: bool) -> Floats:
+    """Return the seconds of all layers for so many tokens of a replica, without attention's caches."""
+    own = tokens / one.attention_data
+    compute = law.dense_compute * (law.decode_compute if decoding else 1.0)
+    rate, reading = one.dense_flops * compute, one.memory_bytes_per_s * law.dense_memory
+    attention = smooth(
+        2 * one.attention_weights * own / rate, one.attention_weights * one.attention_bytes / reading
+    )
+    mlp_rate = one.expert_flops * compute
+    mlp = smooth(2 * one.mlp_weights * own / mlp_rate, one.mlp_weights * one.mlp_bytes / reading)
+    sums = attention + mlp + expert_s(one, law, tokens) + reduce_s(one, law, own) + exchange_s(one, law, own)
+    return sums + (law.layer_s * one.layers if decoding else 0.0)
+
+
+def expert_s(one: Replica, law: Constants, tokens: Number) -> Floats:
+    """Return the seconds of the routed experts of all layers."""
+    mean = tokens * one.experts_per_token / one.expert_ranks
+    uneven = busiest_over_mean(np.maximum(mean, 1.0), one.expert_ranks)
+    touched = touched_experts(one.experts, one.experts_per_token, tokens) * one.experts_held / one.experts
+    reading = touched * one.expert_weights * one.expert_bytes / (one.memory_bytes_per_s * law.expert_memory)
+    arithmetic = 2 * one.expert_weights * mean * uneven / (one.expert_flops * law.expert_compute)
+    return smooth(arithmetic, reading)
+
+
+def reduce_s(one: Replica, law: Constants, tokens: Number) -> Floats:
+    """Return the seconds of the sums over a tensor parallel group: two a layer, over servers where it is larger."""
+    group = one.tensor
+    inside = np.minimum(group, one.domain)
+    servers = np.maximum(group / one.domain, 1.0)
+    size = ACTIVATION_BYTES * tokens * one.hidden
+    wire = 2 * (inside - 1) / inside * size / (one.link_bytes_per_s * law.link)
+    start = law.reduce_s + law.reduce_double_s * np.log2(np.maximum(inside / 2, 1.0))
+    outside = law.network_reduce_s * np.log2(servers)
+    outside = outside + 2 * (servers - 1) / servers * size / inside / (one.network_bytes_per_s * law.network)
+    return 2 * one.layers * np.where(group > 1, start + wire + outside, 0.0)
+
+
+def exchange_s(one: Replica, law: Constants, tokens: Number) -> Floats:
+    """Return the seconds of bringing tokens to their experts and back, where copies of attention share these."""
+    ranks = np.where(one.attention_data > 1, one.stage, 1.0)
+    away = (ranks - 1) / ranks
+    inside = np.minimum(ranks, one.domain)
+    copies = np.minimum(np.maximum(one.experts_per_token, 1.0), ranks)
+    size = tokens * copies * one.hidden * (DISPATCH_BYTES + ACTIVATION_BYTES) * away
+    slow = np.where(ranks > inside, one.network_bytes_per_s * law.network, one.link_bytes_per_s * law.link)
+    return one.moe_layers * np.where(
+        ranks > 1, 2 * law.exchange_s * np.log2(np.maximum(ranks, 2.0)) + size / slow, 0.0
+    )
+
+
+def head_s(one: Replica, law: Constants, rows: Number) -> Floats:
+    """Return the seconds of the output layer for so many rows."""
+    return smooth(
+        2 * one.head_weights * rows / (one.plain_flops * law.dense_compute),
+        2.0 * one.head_weights / (one.memory_bytes_per_s * law.dense_memory),
+    )
+
+
+def cached_s(one: Replica, law: Constants, cached: Number) -> Floats:
+    """Return the seconds that attention of one more request takes, of so many cached tokens."""
+    seen = np.minimum(cached, one.window)
+    size = one.cache_bytes_per_token * cached + one.window_bytes_per_token * seen + one.state_bytes
+    reading = size / (one.memory_bytes_per_s * law.cache_memory)
+    return np.maximum(reading, one.cached_flops * cached / (one.plain_flops * law.pair_compute))
+
+
+def prompt_pairs_s(one: Replica, law: Constants, tokens: Number) -> Floats:
+    """Return the seconds of attention among the tokens of one prompt."""
+    seen = np.minimum(tokens, one.window)
+    pairs = one.pair_flops * tokens**2 / 2 + one.window_pair_flops * (seen * tokens - seen**2 / 2)
+    return pairs / (one.plain_flops * law.pair_compute)
+
+
+def smooth(arithmetic: Floats, reading: Floats) -> Floats:
+    """Return what overlapped arithmetic and reading take: a little more than the longer."""
+    return np.cbrt(arithmetic**3 + reading**3)

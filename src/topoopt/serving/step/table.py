@@ -1,0 +1,104 @@
+"""The table of steps of one model, accelerator, split and engine, which simulators look up."""
+
+import numpy as np
+
+from topoopt.arrays import Floats
+from topoopt.errors import InvalidInput
+from topoopt.hardware import find_accelerator
+from topoopt.serving.calibration.shipped import shipped_constants
+from topoopt.serving.deployment import EngineSettings, Parallelism
+from topoopt.serving.step.constants import Constants
+from topoopt.serving.step.law import cached_s, head_s, prompt_pairs_s, token_s
+from topoopt.serving.step.replica import Degrees, Replica, replica
+from topoopt.serving.step_table import StepTable
+from topoopt.transformer import TransformerModel
+
+ONE, USUAL = Parallelism(), EngineSettings()
+
+LARGEST_STEP = 2**20
+"""Tokens of the longest step in a table."""
+
+DECODE_REFERENCE, PROMPT_REFERENCE = 2048.0, 4096.0
+"""Tokens at which the seconds of a cached token, and of a pair, are taken: windows make them depend on the length."""
+
+
+def step_table(
+    model: TransformerModel,
+    accelerator: str,
+    parallelism: Parallelism = ONE,
+    settings: EngineSettings = USUAL,
+    engine: str = "",
+    constants: Constants | None = None,
+) -> StepTable:
+    """Return how long steps of a replica take.
+
+    Parameters
+    ----------
+    accelerator
+        A name or alias of the catalogue.
+    engine
+        Whose constants are taken, such as ``vllm``; the mean of all engines where not given.
+    constants
+        Of one's own calibration, instead.
+
+    Raises
+    ------
+    InvalidInput
+        If a name is unknown, or the model cannot be split so.
+    """
+    check_split(model, parallelism)
+    part = find_accelerator(accelerator)
+    law = shipped_constants(engine, part.name, settings.weight_precision) if constants is None else constants
+    one = replica(model, part, _degrees(parallelism), settings)
+    tokens = _points()
+    rows = Replica(*(np.repeat(getattr(one, name), len(tokens)) for name in Replica.__slots__))
+    own = tokens / parallelism.attention_data
+    engine_s = law.step_s + law.request_s * tokens
+    decode = token_s(rows, law, tokens, decoding=True) + engine_s
+    prompt = token_s(rows, law, tokens, decoding=False)
+    floor = law.prompt_layer_s * one.layers
+    prompt = np.cbrt(prompt**3 + floor**3) + law.prompt_step_s
+    cached = cached_s(one, law, np.array([DECODE_REFERENCE]))[0] / DECODE_REFERENCE
+    pairs = prompt_pairs_s(one, law, np.array([PROMPT_REFERENCE]))[0] / (PROMPT_REFERENCE**2 / 2)
+    return StepTable(
+        tokens.astype(np.int64),
+        decode,
+        prompt,
+        head_s(rows, law, own),
+        float(cached) / parallelism.attention_data,
+        float(pairs) / parallelism.attention_data,
+        parallelism.pipeline,
+    )
+
+
+def check_split(model: TransformerModel, parallelism: Parallelism) -> None:
+    """Refuse degrees that a model does not have parts for.
+
+    Raises
+    ------
+    InvalidInput
+        With what is possible.
+    """
+    if model.heads % parallelism.tensor:
+        possible = ", ".join(str(one) for one in range(1, 65) if model.heads % one == 0)
+        raise InvalidInput(
+            f"tensor {parallelism.tensor}: does not divide {model.heads} heads of {model.name}; possible: {possible}"
+        )
+    if parallelism.pipeline > model.layers:
+        raise InvalidInput(f"pipeline {parallelism.pipeline}: {model.name} has {model.layers} layers")
+    experts = model.experts.count if model.experts else 1
+    if parallelism.expert > experts:
+        what = f"has {experts} experts" if model.experts else "has no experts"
+        raise InvalidInput(f"expert {parallelism.expert}: {model.name} {what}; take at most {experts}")
+
+
+def _degrees(one: Parallelism) -> Degrees:
+    return Degrees(
+        *(np.array([float(degree)]) for degree in (one.tensor, one.pipeline, one.expert, one.attention_data))
+    )
+
+
+def _points() -> Floats:
+    """Return the numbers of tokens of a table: all powers of two and of half steps between, from 1."""
+    exponents = np.arange(0, 2 * int(np.log2(LARGEST_STEP)) + 1) / 2
+    return np.unique(np.round(2.0**exponents)).astype(float)
