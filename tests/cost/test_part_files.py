@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from topoopt.cost import PRICE_TABLES, Item, find_prices
+from topoopt.cost import PRICE_TABLES, Item, PartTable, find_power, find_prices
 from topoopt.errors import InvalidInput
 
 PARTS: tuple[Item, ...] = ("transceiver", "nic", "electrical_port")
@@ -129,7 +129,7 @@ def test_a_switch_has_a_price_by_its_name(tmp_path: Path) -> None:
         (
             "item,gbps,usd\nnic,100,5\n",
             'row 1: unknown key "gbps"; did you mean bandwidth_gbps? '
-            "Known: bandwidth_gbps, confidence, date, item, name, source, usd",
+            "Known: bandwidth_gbps, confidence, date, high_usd, item, low_usd, name, source, usd",
         ),
         ("item,bandwidth_gbps,usd\nnic,100,5,x,y,z\n", "row 1: more values than the header has columns"),
         ("", "expected a list of rows with item, bandwidth_gbps and usd"),
@@ -152,3 +152,20 @@ def test_a_price_that_stands_twice_and_an_unknown_list_are_refused(tmp_path: Pat
         find_prices("2023")
     with pytest.raises(InvalidInput, match=r"no such file"):
         find_prices(str(tmp_path / "none.csv"))
+
+
+def test_a_range_comes_with_a_price_and_holds_it(tmp_path: Path) -> None:
+    row = next(row for row in find_prices("2026").rows if row.key == ("transceiver", 1600e9, ""))
+    assert (row.low, row.value, row.high) == (1200, 2000, 3750)
+    path = tmp_path / "mine.csv"
+    path.write_text("item,bandwidth_gbps,usd,low_usd\nnic,100,500,600\n")
+    with pytest.raises(InvalidInput, match=r"mine\.csv: row 1: nic: 500 lies outside of its own range, 600 to 500"):
+        find_prices(str(path))
+
+
+@pytest.mark.parametrize("table", [find_prices("2026"), find_power()], ids=["prices", "watts"])
+def test_what_is_assumed_at_the_newest_speeds_has_a_range(table: PartTable) -> None:
+    new = [row for row in table.rows if row.confidence == "assumed" and row.bandwidth_bps == 1600e9]
+    assert new
+    assert all(row.low is not None and row.high is not None for row in new)
+    assert {row.confidence for row in table.rows} <= {"published", "derived", "recalled", "assumed"}

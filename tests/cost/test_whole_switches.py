@@ -117,7 +117,7 @@ CLUSTERS = (
         0,
         (
             ("nic", 1600, 128, 6744),
-            ("transceiver", 1600, 128 + 128 + 2 * 128, 3750),
+            ("transceiver", 1600, 128 + 128 + 2 * 128, 2000),
             ("electrical_port", 1600, 6 * 64, 4200),
             ("fiber_m", 0, (128 + 128) * 10, 0.30),
         ),
@@ -180,7 +180,7 @@ def test_a_switched_network_is_what_is_worked_out_by_hand(cluster: Cluster) -> N
 def test_panels_and_cables_are_what_is_worked_out_by_hand(cluster: Cluster) -> None:
     ports = cluster.servers * cluster.degree
     nic_usd = cluster.lines[0][3]
-    module_usd = {100: 99, 200: 239, 400: 659, 800: 1250, 1600: 3750}[int(cluster.gbps)]
+    module_usd = {100: 99, 200: 239, 400: 659, 800: 1250, 1600: 2000}[int(cluster.gbps)]
     # a port of a panel and of the spare one, a 1×2 switch, a fiber to each of the panels
     by_hand = ports * (nic_usd + module_usd + 2 * 100 + 25 + 2 * 3)
     assert bill_of(cluster, "topoopt").cost_usd == pytest.approx(by_hand, abs=0.005)

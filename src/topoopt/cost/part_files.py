@@ -42,12 +42,16 @@ class PriceRowModel(_PartRowModel):
     """One row of a price list; bandwidth_gbps only for parts that have a speed, name only for a switch."""
 
     usd: Amount
+    low_usd: Amount | None = None
+    high_usd: Amount | None = None
 
 
 class PowerRowModel(_PartRowModel):
     """One row of a table of watts; bandwidth_gbps only for parts that have a speed, name only for a switch."""
 
     watts: Amount
+    low_watts: Amount | None = None
+    high_watts: Amount | None = None
 
 
 def find_prices(name: str, folder: str | Path = "") -> PartTable:
@@ -57,8 +61,8 @@ def find_prices(name: str, folder: str | Path = "") -> PartTable:
     place of those for the same parts, and all others of 2025. A file alone lies over the default list; behind
     ``none`` there is nothing but its own rows.
 
-    A file is CSV with the columns ``item,bandwidth_gbps,usd,confidence,source,date,name`` (all after ``usd`` may be
-    left out, and the bandwidth is blank where it does not matter), or YAML with a list of such rows.
+    A file is CSV with the columns ``item,bandwidth_gbps,usd,low_usd,high_usd,confidence,source,date,name`` (all after
+    ``usd`` may be left out, and the bandwidth is blank where it does not matter), or YAML with a list of such rows.
 
     Parameters
     ----------
@@ -177,10 +181,10 @@ def _row(kind: str, row: object, place: str) -> PartRow:
     model: PriceRowModel | PowerRowModel
     if kind == "prices":
         model = validated(PriceRowModel, row, place)
-        value = model.usd
+        value, low, high = model.usd, model.low_usd, model.high_usd
     else:
         model = validated(PowerRowModel, row, place)
-        value = model.watts
+        value, low, high = model.watts, model.low_watts, model.high_watts
     by_speed, gbps = model.item in SPEED_ITEMS, model.bandwidth_gbps
     if by_speed != (gbps is not None):
         rule = "needs a bandwidth_gbps" if by_speed else "has no bandwidth_gbps"
@@ -191,4 +195,8 @@ def _row(kind: str, row: object, place: str) -> PartRow:
     if model.name:
         check_known(f"{place}: switch", model.name, {row.name for row in packet_switches()})
     bandwidth_bps = None if gbps is None else gbps * 1e9
-    return PartRow(model.item, bandwidth_bps, value, model.confidence, model.source, model.date, model.name)
+    about = model.confidence, model.source, model.date, model.name
+    try:
+        return PartRow(model.item, bandwidth_bps, value, *about, low, high)
+    except InvalidInput as error:
+        raise InvalidInput(f"{place}: {error}") from None

@@ -66,7 +66,11 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class PartRow:
-    """What one part costs or draws, who says so, and when. ``bandwidth_bps`` is None for parts without a speed."""
+    """What one part costs or draws, who says so, and when.
+
+    ``bandwidth_bps`` is None for parts without a speed; ``low`` and ``high`` say how far off the value may be, None
+    where nobody says.
+    """
 
     item: Item
     bandwidth_bps: float | None
@@ -75,6 +79,15 @@ class PartRow:
     source: str
     date: str = ""
     name: str = ""
+    low: float | None = None
+    high: float | None = None
+
+    def __post_init__(self) -> None:
+        low, high = (self.value if end is None else end for end in (self.low, self.high))
+        if not low <= self.value <= high:
+            raise InvalidInput(
+                f"{self.item}: {self.value:g} lies outside of its own range, {low:g} to {high:g}; mend one of them"
+            )
 
     @property
     def key(self) -> tuple[Item, float | None, str]:
@@ -189,5 +202,6 @@ class PartTable:
         rows = dict.fromkeys(
             row for part in parts for row in self.rows_behind(part.item, part.bandwidth_bps, part.name)
         )
-        names = {"value": COLUMNS[self.kind]}
+        value = COLUMNS[self.kind]
+        names = {"value": value, "low": f"low_{value}", "high": f"high_{value}"}
         return [{names.get(key, key): cell for key, cell in asdict(row).items()} for row in rows]
